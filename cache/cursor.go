@@ -1,0 +1,61 @@
+package cache
+
+// Cursor reads the events of one scope, at its reader's own pace. It holds no
+// events: one that falls behind the history learns so from ErrGone. A Cursor
+// is for one goroutine and must be closed.
+type Cursor struct {
+	store *Store
+	topic *topic
+	scope Scope
+	pos   uint64 // position of the last event that was delivered or skipped
+	floor uint64 // events up to this version are not wanted
+}
+
+// Wait returns a channel that is closed once there may be something to read:
+// an event of the scope. It must be taken before [Cursor.Next] is
+// called, or an event may be missed. The store's end shows on [Store.Done].
+func (c *Cursor) Wait() <-chan struct{} { return c.topic.wait() }
+
+// Next fills dst with the following events and returns how many, zero when
+// there are none yet. The version it returns is the one up to which the
+// reader has been given everything once it has handled these events.
+//
+// Errors are ErrGone when the cursor fell off the history, and ErrClosed when
+// the store has ended and all its events have been read.
+func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
+	s := c.store
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := &c.topic.log
+	if c.pos < l.lost {
+		return 0, 0, ErrGone
+	}
+	i := l.after(c.pos)
+	for ; i < l.n && n < len(dst); i++ {
+		e := l.at(i)
+		c.pos = e.seq
+		if e.RV > c.floor {
+			dst[n] = e
+			n++
+		}
+	}
+	if i < l.n {
+		return n, dst[n-1].RV, nil
+	}
+	if n == 0 && s.closed {
+		return 0, 0, ErrClosed
+	}
+	c.pos = s.seq
+	return n, s.snapshot.Load().Version, nil
+}
+
+// Close gives up the cursor.
+func (c *Cursor) Close() {
+	s := c.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.topic.cursors--
+	if c.topic.cursors == 0 && c.scope != (Scope{}) {
+		delete(s.topics, c.scope)
+	}
+}

@@ -1,0 +1,123 @@
+package cache
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Type is what happened to an object.
+type Type uint8
+
+// The types of event that change the state. Their texts are those of the API.
+const (
+	Added Type = iota + 1
+	Modified
+	Deleted
+)
+
+func (t Type) String() string {
+	switch t {
+	case Added:
+		return "ADDED"
+	case Modified:
+		return "MODIFIED"
+	case Deleted:
+		return "DELETED"
+	}
+	return "UNKNOWN"
+}
+
+// Event is one change in the history of a resource.
+type Event struct {
+	Type Type
+	RV   uint64
+	// Object is the new state, or for Deleted the last state under the version
+	// of the deletion, as the upstream sent it.
+	Object *Object
+	// Previous is the state before, nil for Added.
+	Previous *Object
+	// At is when the event was applied.
+	At time.Time
+
+	seq    uint64 // position in the history, from 1, without gaps
+	frames frames
+}
+
+// size is about how many bytes the history keeps alive through the event. The
+// new state belongs to the store as long as it is current.
+func (e *Event) size() int64 {
+	n := e.Previous.Size() + eventOverhead
+	if e.Type == Deleted {
+		n += e.Object.Size()
+	}
+	return n
+}
+
+const eventOverhead = 128
+
+// Encoder turns events into the bytes that one kind of watcher receives. It
+// must be comparable: frames are shared by the watchers of equal encoders.
+type Encoder interface {
+	// AppendEvent appends the frame of an event to dst.
+	AppendEvent(dst []byte, t Type, o *Object) ([]byte, error)
+}
+
+// Frame returns the event as enc encodes it under type t. Each frame is made
+// once and shared; it must not be changed.
+func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
+	return e.frames.get(enc, t, e.Object)
+}
+
+// frames memoizes the encodings of one event. Reading takes no lock.
+type frames struct {
+	head atomic.Pointer[frame]
+	cold atomic.Bool // old event: encode, but do not keep
+	mu   sync.Mutex  // serializes encoding, so that it is done once
+}
+
+type frame struct {
+	enc  Encoder
+	t    Type
+	data []byte
+	next *frame
+}
+
+func (f *frames) get(enc Encoder, t Type, o *Object) ([]byte, error) {
+	if data, ok := f.find(enc, t); ok {
+		return data, nil
+	}
+	if f.cold.Load() {
+		return enc.AppendEvent(nil, t, o)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if data, ok := f.find(enc, t); ok {
+		return data, nil
+	}
+	data, err := enc.AppendEvent(nil, t, o)
+	if err != nil {
+		return nil, err
+	}
+	f.head.Store(&frame{enc: enc, t: t, data: data, next: f.head.Load()})
+	if f.cold.Load() { // dropped meanwhile
+		f.head.Store(nil)
+	}
+	return data, nil
+}
+
+func (f *frames) find(enc Encoder, t Type) ([]byte, bool) {
+	for n := f.head.Load(); n != nil; n = n.next {
+		if n.enc == enc && n.t == t {
+			return n.data, true
+		}
+	}
+	return nil, false
+}
+
+// drop forgets the frames; later readers encode for themselves. It does not
+// wait for one that is encoding.
+func (f *frames) drop() {
+	f.cold.Store(true)
+	f.head.Store(nil)
+}

@@ -1,0 +1,249 @@
+package cache
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// model is the naive twin of a store: every state ever held, in full.
+type model struct {
+	states []modelState
+	events []modelEvent
+}
+
+type modelState struct {
+	version uint64
+	objects map[Key]uint64 // key to version
+}
+
+type modelEvent struct {
+	Type Type
+	RV   uint64
+	Key  Key
+}
+
+func (m *model) last() modelState { return m.states[len(m.states)-1] }
+
+// at returns the newest state not above version.
+func (m *model) at(version uint64) modelState {
+	i := len(m.states) - 1
+	for m.states[i].version > version {
+		i--
+	}
+	return m.states[i]
+}
+
+// since returns the events of scope above version.
+func (m *model) since(scope Scope, version uint64) []modelEvent {
+	var out []modelEvent
+	for _, e := range m.events {
+		if e.RV > version && scope.Contains(e.Key) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// pair drives a store and its model with the same random operations.
+type pair struct {
+	t       *testing.T
+	rnd     *rand.Rand
+	store   *Store
+	model   model
+	version uint64
+	now     time.Time
+	keys    []Key
+}
+
+func newPair(t *testing.T, seed uint64, options Options) *pair {
+	p := &pair{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), version: 100, now: time.Unix(1e9, 0)}
+	for ns := range 4 {
+		for name := range 100 {
+			p.keys = append(p.keys, KeyOf([]string{"a", "a-b", "ab", "z"}[ns], fmt.Sprintf("n%d", name)))
+		}
+	}
+	initial := map[Key]uint64{}
+	for range p.rnd.IntN(300) {
+		initial[p.keys[p.rnd.IntN(len(p.keys))]] = 1 + p.rnd.Uint64N(99)
+	}
+	objects := make([]*Object, 0, len(initial))
+	for _, k := range slices.Sorted(maps.Keys(initial)) {
+		objects = append(objects, testObject(k, initial[k]))
+	}
+	p.model.states = []modelState{{p.version, initial}}
+	p.store = New(options, objects, p.version)
+	return p
+}
+
+func testObject(k Key, rv uint64) *Object {
+	return &Object{Key: k, RV: rv, Data: fmt.Appendf(nil, "%s@%d", k, rv)}
+}
+
+func (p *pair) step() {
+	p.t.Helper()
+	p.version += 1 + p.rnd.Uint64N(3)
+	p.now = p.now.Add(time.Duration(p.rnd.IntN(1000)) * time.Millisecond)
+	if p.rnd.IntN(10) == 0 {
+		if err := p.store.Advance(p.version); err != nil {
+			p.t.Fatal(err)
+		}
+		p.model.states = append(p.model.states, modelState{p.version, p.model.last().objects})
+		return
+	}
+	k := p.keys[p.rnd.IntN(len(p.keys))]
+	next := maps.Clone(p.model.last().objects)
+	typ := Added
+	if _, ok := next[k]; ok {
+		typ = Modified
+		if p.rnd.IntN(2) == 0 {
+			typ = Deleted
+		}
+	}
+	if next[k] = p.version; typ == Deleted {
+		delete(next, k)
+	}
+	if err := p.store.Apply(typ, testObject(k, p.version), p.now); err != nil {
+		p.t.Fatal(err)
+	}
+	p.model.states = append(p.model.states, modelState{p.version, next})
+	p.model.events = append(p.model.events, modelEvent{typ, p.version, k})
+}
+
+func (p *pair) checkSnapshot(s *Snapshot) {
+	p.t.Helper()
+	want := p.model.at(s.Version)
+	for _, r := range []Range{{}, Namespace("a"), Namespace("ab"), Namespace("none"), {From: "a/n5"}, {From: "a/n5", To: "ab/n9"}} {
+		var keys, wantKeys []Key
+		for o := range s.Objects(r) {
+			keys = append(keys, o.Key)
+			if o.RV != want.objects[o.Key] {
+				p.t.Fatalf("%s has version %d, want %d", o.Key, o.RV, want.objects[o.Key])
+			}
+		}
+		for k := range want.objects {
+			if r.Contains(k) {
+				wantKeys = append(wantKeys, k)
+			}
+		}
+		slices.Sort(wantKeys)
+		if diff := cmp.Diff(wantKeys, keys); diff != "" {
+			p.t.Fatalf("range %v at %d:\n%s", r, s.Version, diff)
+		}
+		if n := s.Count(r); n != len(keys) {
+			p.t.Fatalf("count of %v is %d, want %d", r, n, len(keys))
+		}
+	}
+	k := p.keys[p.rnd.IntN(len(p.keys))]
+	if o := s.Get(k); (o != nil) != (want.objects[k] != 0) {
+		p.t.Fatalf("get %s: %v, want version %d", k, o, want.objects[k])
+	}
+}
+
+func TestStoreFollowsModel(t *testing.T) {
+	runs := 300
+	if testing.Short() {
+		runs = 30
+	}
+	for seed := range uint64(runs) {
+		p := newPair(t, seed, Options{HistoryBytes: 1 << 30})
+		var kept []*Snapshot
+		for i := range 400 {
+			p.step()
+			if i%37 == 0 {
+				kept = append(kept, p.store.Snapshot())
+			}
+		}
+		for _, s := range append(kept, p.store.Snapshot()) {
+			p.checkSnapshot(s)
+		}
+	}
+}
+
+// reader is a watch that reads at random moments.
+type reader struct {
+	scope   Scope
+	from    uint64
+	cursor  *Cursor
+	got     []modelEvent
+	version uint64
+	gone    bool
+}
+
+func (r *reader) read(t *testing.T, most int) {
+	buf := make([]*Event, 1+most)
+	n, version, err := r.cursor.Next(buf)
+	if err == ErrGone {
+		r.gone = true
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range buf[:n] {
+		r.got = append(r.got, modelEvent{e.Type, e.RV, e.Object.Key})
+	}
+	r.version = version
+}
+
+func TestCursorsMissNothing(t *testing.T) {
+	runs := 200
+	if testing.Short() {
+		runs = 20
+	}
+	for seed := range uint64(runs) {
+		// A small history, so that slow readers fall off.
+		p := newPair(t, seed, Options{HistoryAge: 20 * time.Second, HistoryBytes: 1 << 30})
+		scopes := []Scope{{}, {Namespace: "a"}, {Namespace: "ab"}, {Key: "a/n1"}, {Key: "z/n2"}}
+		var readers []*reader
+		for range 500 {
+			p.step()
+			switch p.rnd.IntN(4) {
+			case 0:
+				r := &reader{scope: scopes[p.rnd.IntN(len(scopes))]}
+				r.from = p.version - min(p.rnd.Uint64N(80), p.version)
+				c, err := p.store.Watch(r.scope, r.from)
+				if (err == ErrGone) != (r.from < p.store.Oldest()) {
+					t.Fatalf("watch from %d with oldest %d: %v", r.from, p.store.Oldest(), err)
+				}
+				if err == nil {
+					r.cursor = c
+					readers = append(readers, r)
+				}
+			case 1, 2:
+				if len(readers) > 0 {
+					readers[p.rnd.IntN(len(readers))].read(t, p.rnd.IntN(20))
+				}
+			}
+		}
+		complete := 0
+		for _, r := range readers {
+			r.read(t, 1000)
+			want := p.model.since(r.scope, r.from)
+			if r.gone {
+				want = want[:min(len(r.got), len(want))] // what it got is a prefix
+			} else {
+				complete++
+			}
+			if diff := cmp.Diff(want, r.got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("seed %d scope %v from %d:\n%s", seed, r.scope, r.from, diff)
+			}
+			if !r.gone && r.version != p.version {
+				t.Fatalf("reader is told version %d, store is at %d", r.version, p.version)
+			}
+			r.cursor.Close()
+		}
+		if complete == 0 {
+			t.Fatalf("seed %d: no reader kept up", seed)
+		}
+		if n := len(p.store.topics); n != 0 {
+			t.Fatalf("%d topics are left after the last cursor closed", n)
+		}
+	}
+}

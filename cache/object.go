@@ -1,0 +1,50 @@
+package cache
+
+import "strings"
+
+// Key names one object within its resource: "namespace/name", or "name" when
+// the resource is cluster-scoped. Keys are ordered as the bytes of the whole
+// string, which is the order of etcd and so of every list.
+type Key string
+
+// KeyOf joins namespace and name; an empty namespace means cluster-scoped.
+func KeyOf(namespace, name string) Key {
+	if namespace == "" {
+		return Key(name)
+	}
+	return Key(namespace + "/" + name)
+}
+
+// Namespace returns the part before the slash, or "" for a cluster-scoped key.
+func (k Key) Namespace() string {
+	ns, _, namespaced := strings.Cut(string(k), "/")
+	if !namespaced {
+		return ""
+	}
+	return ns
+}
+
+// Name returns the object's name.
+func (k Key) Name() string {
+	return string(k[strings.IndexByte(string(k), '/')+1:])
+}
+
+// Object is one cached instance. It must not be changed after it was handed to
+// a store.
+type Object struct {
+	Key  Key
+	RV   uint64 // metadata.resourceVersion
+	Data []byte // the upstream's bytes, in the encoding of the feed; owns its memory
+}
+
+// objectOverhead is what an object costs beside its key and data, in bytes:
+// the struct, the slice headers and its pointer in a segment.
+const objectOverhead = 64
+
+// Size returns about how many bytes of memory the object keeps.
+func (o *Object) Size() int64 {
+	if o == nil {
+		return 0
+	}
+	return int64(len(o.Data)+len(o.Key)) + objectOverhead
+}

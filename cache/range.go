@@ -1,0 +1,27 @@
+package cache
+
+// Range is the half-open interval of keys [From, To). The zero Range holds
+// every key; an empty To has no upper end.
+type Range struct {
+	From, To Key
+}
+
+// Namespace returns the range of the keys in one namespace, or of every key
+// when namespace is empty. The separator takes part, so that "a" does not
+// reach into "ab".
+func Namespace(namespace string) Range {
+	if namespace == "" {
+		return Range{}
+	}
+	return Range{From: Key(namespace + "/"), To: Key(namespace + "0")} // '0' follows '/'
+}
+
+// Single returns the range that holds one key only.
+func Single(k Key) Range {
+	return Range{From: k, To: k + "\x00"}
+}
+
+// Contains reports whether k lies in the range.
+func (r Range) Contains(k Key) bool {
+	return k >= r.From && (r.To == "" || k < r.To)
+}

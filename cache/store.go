@@ -1,0 +1,295 @@
+package cache
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options sets the limits of a store. The zero value means the defaults.
+type Options struct {
+	// HistoryAge is how long events are kept; 0 means five minutes.
+	HistoryAge time.Duration
+	// HistoryBytes is about how much memory past states and events may keep;
+	// 0 means 64 MiB.
+	HistoryBytes int64
+}
+
+const (
+	defaultHistoryAge   = 5 * time.Minute
+	defaultHistoryBytes = 64 << 20
+	// warmEvents is how many of the newest events keep their encoded frames:
+	// watchers that keep up read them there.
+	warmEvents = 512
+)
+
+func (o Options) withDefaults() Options {
+	if o.HistoryAge == 0 {
+		o.HistoryAge = defaultHistoryAge
+	}
+	if o.HistoryBytes == 0 {
+		o.HistoryBytes = defaultHistoryBytes
+	}
+	return o
+}
+
+// Store is one unbroken line of history of a resource. One goroutine writes
+// ([Store.Apply], [Store.Advance], [Store.Close]); any number read.
+type Store struct {
+	options  Options
+	snapshot atomic.Pointer[Snapshot]
+	changed  topic // rings whenever the version rises
+	done     chan struct{}
+
+	mu      sync.RWMutex // guards all below
+	whole   *topic
+	topics  map[Scope]*topic // those with cursors, beside whole
+	seq     uint64           // position of the newest event
+	floor   uint64           // version behind which the history is complete
+	bytes   int64            // kept alive by the history
+	closed  bool
+	lastRV  uint64 // version of the newest event
+	lastKey Key
+}
+
+// New returns a store that holds objects, which must be in strictly ascending
+// key order, and is complete up to version.
+func New(options Options, objects []*Object, version uint64) *Store {
+	s := &Store{
+		options: options.withDefaults(),
+		done:    make(chan struct{}),
+		whole:   &topic{},
+		topics:  map[Scope]*topic{},
+		floor:   version,
+	}
+	s.publish(build(objects), version)
+	return s
+}
+
+// publish makes a new state visible. The snapshot is in place before any
+// reader is woken, so who wakes finds it.
+func (s *Store) publish(root *node, version uint64) {
+	s.snapshot.Store(&Snapshot{Version: version, root: root})
+	s.changed.ring()
+}
+
+// Snapshot returns the newest state.
+func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Changed returns a channel that is closed when the version rises above that
+// of a snapshot taken afterwards.
+func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
+
+// Done is closed when the store has ended: its line of history is broken.
+func (s *Store) Done() <-chan struct{} { return s.done }
+
+// Apply takes the next event of the upstream: o is the new state, or the last
+// one under the version of the deletion. It returns an error wrapping
+// ErrDiverged if the event does not follow from the state.
+func (s *Store) Apply(t Type, o *Object, at time.Time) error {
+	state := s.snapshot.Load()
+	previous := state.Get(o.Key)
+	if err := s.check(t, o, previous, state.Version); err != nil {
+		return err
+	}
+	root := state.root
+	if t == Deleted {
+		root = root.remove(o.Key)
+	} else {
+		root = root.put(o)
+	}
+	if validating {
+		mustBeValid(root)
+	}
+	s.record(&Event{Type: t, RV: o.RV, Object: o, Previous: previous, At: at}, root)
+	return nil
+}
+
+func (s *Store) check(t Type, o, previous *Object, version uint64) error {
+	if (previous == nil) != (t == Added) {
+		return fmt.Errorf("%s %s at version %d: %w", t, o.Key, o.RV, ErrDiverged)
+	}
+	// Several keys may change in one transaction and so share a version.
+	together := o.RV == version && version == s.lastRV && o.Key != s.lastKey
+	if o.RV <= version && !together {
+		return fmt.Errorf("%s %s at version %d after %d: %w", t, o.Key, o.RV, version, ErrDiverged)
+	}
+	return nil
+}
+
+// record appends the event to the history and publishes the state after it.
+// Cursors are woken last: they find both.
+func (s *Store) record(e *Event, root *node) {
+	var wake [3]*topic
+	s.mu.Lock()
+	s.seq++
+	e.seq = s.seq
+	s.lastRV, s.lastKey = e.RV, e.Object.Key
+	for i, scope := range scopesOf(e.Object.Key) {
+		if t := s.topicOf(scope); t != nil && (i == 0 || scope != Scope{}) {
+			t.log.push(e)
+			wake[i] = t
+		}
+	}
+	s.bytes += e.size()
+	s.trim(e.At)
+	s.publish(root, e.RV)
+	s.mu.Unlock()
+	for _, t := range wake {
+		if t != nil {
+			t.ring()
+		}
+	}
+}
+
+func (s *Store) topicOf(scope Scope) *topic {
+	if scope == (Scope{}) {
+		return s.whole
+	}
+	return s.topics[scope]
+}
+
+// trim drops the events that are over age or over budget, except the newest,
+// and the frames of those that are no longer warm.
+func (s *Store) trim(now time.Time) {
+	l := &s.whole.log
+	if l.n > warmEvents {
+		l.at(l.n - 1 - warmEvents).frames.drop()
+	}
+	for l.n > 1 && (s.bytes > s.options.HistoryBytes || now.Sub(l.at(0).At) > s.options.HistoryAge) {
+		e := l.pop()
+		s.floor = e.RV
+		s.bytes -= e.size()
+		for _, scope := range scopesOf(e.Object.Key) {
+			if t := s.topics[scope]; t != nil && t.log.n > 0 && t.log.at(0) == e {
+				t.log.pop()
+			}
+		}
+	}
+}
+
+// Advance takes a bookmark: the state is complete up to version. It returns an
+// error wrapping ErrDiverged if the store has already gone beyond it.
+func (s *Store) Advance(version uint64) error {
+	state := s.snapshot.Load()
+	if version < state.Version {
+		return fmt.Errorf("bookmark %d after %d: %w", version, state.Version, ErrDiverged)
+	}
+	if version > state.Version {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.publish(state.root, version)
+	}
+	return nil
+}
+
+// Close ends the store. Cursors deliver what they have not read yet.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	close(s.done)
+	s.whole.ring()
+	for _, t := range s.topics {
+		t.ring()
+	}
+	s.changed.ring()
+}
+
+// Oldest returns the version behind which every event can still be read.
+func (s *Store) Oldest() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.floor
+}
+
+// Watch returns a cursor over the events of scope that are newer than version,
+// which may lie in the future. It returns ErrGone if the history does not
+// reach back that far.
+func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if version < s.floor {
+		return nil, ErrGone
+	}
+	start := s.seq
+	if l := &s.whole.log; l.n > 0 {
+		if i := l.newer(version); i < l.n {
+			start = l.at(i).seq - 1
+		}
+	}
+	return &Cursor{store: s, topic: s.join(scope, start), scope: scope, pos: start, floor: version}, nil
+}
+
+// WatchState returns the present state and a cursor over the events of scope
+// that follow it.
+func (s *Store) WatchState(scope Scope) (*Snapshot, *Cursor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, ErrClosed
+	}
+	state := s.snapshot.Load()
+	return state, &Cursor{store: s, topic: s.join(scope, s.seq), scope: scope, pos: s.seq}, nil
+}
+
+// join returns the topic of scope with one more cursor, complete behind
+// position start.
+func (s *Store) join(scope Scope, start uint64) *topic {
+	t := s.topicOf(scope)
+	if t == nil {
+		t = &topic{since: s.seq}
+		s.topics[scope] = t
+	}
+	if scope != (Scope{}) && start < t.since {
+		s.extend(t, scope, start)
+	}
+	t.cursors++
+	return t
+}
+
+// extend reaches back into the whole history for the events of scope behind
+// position start.
+func (s *Store) extend(t *topic, scope Scope, start uint64) {
+	var l log
+	l.lost = t.log.lost
+	whole := &s.whole.log
+	for i := whole.after(start); i < whole.n; i++ {
+		if e := whole.at(i); scope.Contains(e.Object.Key) {
+			l.push(e)
+		}
+	}
+	t.log, t.since = l, start
+}
+
+// Stats describes a store for metrics.
+type Stats struct {
+	Objects      int
+	Version      uint64
+	DataBytes    int64 // sum of the objects' data
+	Events       int   // in the history
+	HistoryBytes int64 // kept alive by the history
+	Cursors      int
+}
+
+// Stats returns the present figures.
+func (s *Store) Stats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	state := s.snapshot.Load()
+	st := Stats{
+		Objects: state.Len(), Version: state.Version, DataBytes: state.Bytes(),
+		Events: s.whole.log.n, HistoryBytes: s.bytes, Cursors: s.whole.cursors,
+	}
+	for _, t := range s.topics {
+		st.Cursors += t.cursors
+	}
+	return st
+}

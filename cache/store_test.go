@@ -1,0 +1,206 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestApplyRefusesContradictions(t *testing.T) {
+	tests := []struct {
+		name string
+		typ  Type
+		key  Key
+		rv   uint64
+	}{
+		{"added but there", Added, "a/x", 20},
+		{"modified but absent", Modified, "a/y", 20},
+		{"deleted but absent", Deleted, "a/y", 20},
+		{"version in the past", Modified, "a/x", 9},
+		{"version repeated", Modified, "a/x", 10},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+			err := s.Apply(tt.typ, testObject(tt.key, tt.rv), time.Now())
+			if !errors.Is(err, ErrDiverged) {
+				t.Fatalf("got %v", err)
+			}
+			if got := s.Snapshot(); got.Version != 10 || got.Len() != 1 {
+				t.Fatalf("state changed: version %d, %d objects", got.Version, got.Len())
+			}
+		})
+	}
+}
+
+func TestKeysOfOneTransactionShareAVersion(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	for _, k := range []Key{"a/x", "a/y"} {
+		if err := s.Apply(Deleted, testObject(k, 11), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAdvanceNeverGoesBack(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	if err := s.Advance(9); !errors.Is(err, ErrDiverged) {
+		t.Fatalf("got %v", err)
+	}
+	if err := s.Advance(12); err != nil || s.Snapshot().Version != 12 {
+		t.Fatalf("got %v, version %d", err, s.Snapshot().Version)
+	}
+}
+
+func TestFutureWatchSkipsUpToItsVersion(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	c, err := s.Watch(Scope{}, 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for rv := uint64(11); rv <= 17; rv++ {
+		if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	buf := make([]*Event, 10)
+	n, version, err := c.Next(buf)
+	if n != 2 || buf[0].RV != 16 || version != 17 || err != nil {
+		t.Fatalf("got %d events, version %d, %v", n, version, err)
+	}
+}
+
+func TestCloseWakesAndEndsCursors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{}, nil, 10)
+		var wg sync.WaitGroup
+		for _, scope := range []Scope{{}, {Namespace: "a"}, {Key: "a/x"}} {
+			c, err := s.Watch(scope, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				defer c.Close()
+				buf := make([]*Event, 10)
+				for total := 0; ; {
+					bell := c.Wait()
+					n, _, err := c.Next(buf)
+					total += n
+					if err != nil {
+						if !errors.Is(err, ErrClosed) || total != 1 {
+							t.Errorf("scope %v ended after %d events: %v", scope, total, err)
+						}
+						return
+					}
+					if n == 0 {
+						<-bell
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		if err := s.Apply(Added, testObject("a/x", 11), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		wg.Wait()
+		if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrClosed) {
+			t.Fatalf("watch after the end: %v", err)
+		}
+	})
+}
+
+// Ten thousand watches of one name each must not be woken by other events.
+func TestEventsWakeOnlyTheirScope(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	bells := make([]<-chan struct{}, 10_000)
+	for i := range bells {
+		c, err := s.Watch(Scope{Key: KeyOf("a", fmt.Sprint(i))}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		bells[i] = c.Wait()
+	}
+	if err := s.Apply(Added, testObject("a/77", 11), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for i, bell := range bells {
+		select {
+		case <-bell:
+			if i != 77 {
+				t.Fatalf("watch of %d was woken", i)
+			}
+		default:
+			if i == 77 {
+				t.Fatal("watch of 77 was not woken")
+			}
+		}
+	}
+}
+
+type countingEncoder struct{ calls int }
+
+func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, error) {
+	e.calls++
+	return fmt.Appendf(dst, "%s %s", t, o.Key), nil
+}
+
+func TestFramesAreEncodedOnceWhileWarm(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	c, _ := s.Watch(Scope{}, 10)
+	defer c.Close()
+	add := func(rv uint64) {
+		if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(11)
+	buf := make([]*Event, 1)
+	if n, _, err := c.Next(buf); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	enc := &countingEncoder{}
+	for range 5 {
+		if frame, err := buf[0].Frame(enc, Added); err != nil || string(frame) != "ADDED a/11" {
+			t.Fatalf("%q %v", frame, err)
+		}
+	}
+	if enc.calls != 1 {
+		t.Fatalf("encoded %d times", enc.calls)
+	}
+	for rv := range uint64(warmEvents + 1) {
+		add(12 + rv)
+	}
+	if buf[0].frames.head.Load() != nil {
+		t.Fatal("frames of an old event are kept")
+	}
+	if frame, err := buf[0].Frame(enc, Added); err != nil || string(frame) != "ADDED a/11" {
+		t.Fatalf("%q %v", frame, err)
+	}
+}
+
+func TestHistoryKeepsItsByteBudget(t *testing.T) {
+	s := New(Options{HistoryBytes: 10_000}, nil, 10)
+	rv := uint64(10)
+	for i := range 500 {
+		rv++
+		typ := Modified
+		if i == 0 {
+			typ = Added
+		}
+		if err := s.Apply(typ, testObject("a/x", rv), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := s.Stats(); st.HistoryBytes > 10_000 || st.Events < 10 {
+		t.Fatalf("%+v", st)
+	}
+	if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrGone) {
+		t.Fatalf("got %v", err)
+	}
+}

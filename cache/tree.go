@@ -1,0 +1,238 @@
+package cache
+
+import "sort"
+
+const (
+	nodeMax = 32 // most children of an inner node
+	nodeMin = 8  // fewest, except at the root
+)
+
+// node is a node of a persistent B+ tree: immutable once it can be reached
+// from a snapshot. A leaf wraps one segment; an inner node has children whose
+// leaves all lie at the same depth.
+type node struct {
+	first   Key // smallest key below
+	count   int // objects below
+	bytes   int64
+	segment *Segment // leaf
+	kids    []*node  // inner
+}
+
+func leaf(objects []*Object) *node {
+	s := newSegment(objects)
+	return &node{first: objects[0].Key, count: len(objects), bytes: s.bytes, segment: s}
+}
+
+func inner(kids []*node) *node {
+	n := &node{first: kids[0].first, kids: kids}
+	for _, k := range kids {
+		n.count += k.count
+		n.bytes += k.bytes
+	}
+	return n
+}
+
+// build makes a tree of objects in strictly ascending key order. It returns
+// nil for none.
+func build(objects []*Object) *node {
+	if len(objects) == 0 {
+		return nil
+	}
+	level := make([]*node, 0, len(objects)/(segmentMax*3/4)+1)
+	for part := range even(objects, segmentMax*3/4, segmentMax) {
+		level = append(level, leaf(part))
+	}
+	for len(level) > 1 {
+		next := make([]*node, 0, len(level)/(nodeMax*3/4)+1)
+		for part := range even(level, nodeMax*3/4, nodeMax) {
+			next = append(next, inner(part))
+		}
+		level = next
+	}
+	return level[0]
+}
+
+// even cuts items into copies of nearly equal length, near want and at most
+// limit, so that no piece is too small for the tree.
+func even[T any](items []T, want, limit int) func(yield func([]T) bool) {
+	pieces := (len(items) + want - 1) / want
+	if len(items) <= limit {
+		pieces = 1
+	}
+	return func(yield func([]T) bool) {
+		for i := range pieces {
+			from, to := i*len(items)/pieces, (i+1)*len(items)/pieces
+			if !yield(append([]T(nil), items[from:to]...)) {
+				return
+			}
+		}
+	}
+}
+
+// child returns the index of the child that holds k, if any does.
+func (n *node) child(k Key) int {
+	i := sort.Search(len(n.kids), func(i int) bool { return n.kids[i].first > k })
+	return max(i-1, 0)
+}
+
+func (n *node) get(k Key) *Object {
+	for n != nil && n.segment == nil {
+		n = n.kids[n.child(k)]
+	}
+	if n == nil {
+		return nil
+	}
+	if i, ok := n.segment.search(k); ok {
+		return n.segment.objects[i]
+	}
+	return nil
+}
+
+// put returns the tree with o in it.
+func (n *node) put(o *Object) *node {
+	if n == nil {
+		return leaf([]*Object{o})
+	}
+	parts := n.insert(o)
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return inner(parts)
+}
+
+// insert returns the one or two nodes that take the place of n.
+func (n *node) insert(o *Object) []*node {
+	if n.segment != nil {
+		i, found := n.segment.search(o.Key)
+		return leaves(n.segment.with(i, o, found))
+	}
+	i := n.child(o.Key)
+	return inners(splice(n.kids, i, i+1, n.kids[i].insert(o)))
+}
+
+// remove returns the tree without k, which must be in it; nil when it was the
+// last.
+func (n *node) remove(k Key) *node {
+	n = n.cut(k)
+	for n != nil && n.segment == nil && len(n.kids) == 1 {
+		n = n.kids[0]
+	}
+	return n
+}
+
+// cut returns n without k: nil if nothing is left, otherwise a node that may
+// be too small, which its parent mends.
+func (n *node) cut(k Key) *node {
+	if n.segment != nil {
+		i, _ := n.segment.search(k)
+		if len(n.segment.objects) == 1 {
+			return nil
+		}
+		return leaf(n.segment.without(i))
+	}
+	i := n.child(k)
+	kid := n.kids[i].cut(k)
+	var kids []*node
+	switch {
+	case kid == nil && len(n.kids) == 1:
+		return nil
+	case kid == nil:
+		kids = splice(n.kids, i, i+1, nil)
+	case kid.small() && len(n.kids) > 1:
+		kids = mend(n.kids, i, kid)
+	default:
+		kids = splice(n.kids, i, i+1, []*node{kid})
+	}
+	return inner(kids)
+}
+
+func (n *node) small() bool {
+	if n.segment != nil {
+		return len(n.segment.objects) < segmentMin
+	}
+	return len(n.kids) < nodeMin
+}
+
+// mend joins the small node kid, which replaces kids[i], with a neighbour, or
+// shares the neighbour's content out if both do not fit into one node.
+func mend(kids []*node, i int, kid *node) []*node {
+	if i > 0 {
+		return splice(kids, i-1, i+1, join(kids[i-1], kid))
+	}
+	return splice(kids, 0, 2, join(kid, kids[1]))
+}
+
+func join(a, b *node) []*node {
+	if a.segment != nil {
+		return leaves(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
+	}
+	return inners(append(append([]*node(nil), a.kids...), b.kids...))
+}
+
+// leaves makes one or two leaves of objects, which it takes over.
+func leaves(objects []*Object) []*node {
+	if len(objects) <= segmentMax {
+		return []*node{leaf(objects)}
+	}
+	half := len(objects) / 2
+	return []*node{leaf(objects[:half:half]), leaf(append([]*Object(nil), objects[half:]...))}
+}
+
+// inners makes one or two inner nodes of kids, which it takes over.
+func inners(kids []*node) []*node {
+	if len(kids) <= nodeMax {
+		return []*node{inner(kids)}
+	}
+	half := len(kids) / 2
+	return []*node{inner(kids[:half:half]), inner(append([]*node(nil), kids[half:]...))}
+}
+
+// splice returns a copy of kids with [from, to) replaced by with.
+func splice(kids []*node, from, to int, with []*node) []*node {
+	out := make([]*node, 0, len(kids)+len(with)-(to-from))
+	out = append(out, kids[:from]...)
+	out = append(out, with...)
+	return append(out, kids[to:]...)
+}
+
+// runs yields the parts of segments that lie in r, in order, and reports
+// whether to go on.
+func (n *node) runs(r Range, yield func(Run) bool) bool {
+	if n == nil {
+		return true
+	}
+	if n.segment != nil {
+		run := Run{Segment: n.segment, To: len(n.segment.objects)}
+		run.From, _ = n.segment.search(r.From)
+		if r.To != "" {
+			run.To, _ = n.segment.search(r.To)
+		}
+		return run.From >= run.To || yield(run)
+	}
+	for i := n.child(r.From); i < len(n.kids); i++ {
+		if r.To != "" && n.kids[i].first >= r.To {
+			break
+		}
+		if !n.kids[i].runs(r, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// rank returns how many keys are smaller than k.
+func (n *node) rank(k Key) int {
+	rank := 0
+	for n != nil && n.segment == nil {
+		i := n.child(k)
+		for _, kid := range n.kids[:i] {
+			rank += kid.count
+		}
+		n = n.kids[i]
+	}
+	if n == nil {
+		return 0
+	}
+	i, _ := n.segment.search(k)
+	return rank + i
+}

@@ -1,0 +1,82 @@
+package cache
+
+import (
+	"fmt"
+	"os"
+)
+
+// validating makes every store check its tree after each change, at a great
+// cost. It is switched on by SLUICE_VALIDATE=1, as the tests do.
+var validating = os.Getenv("SLUICE_VALIDATE") == "1"
+
+func mustBeValid(root *node) {
+	if err := validate(root); err != nil {
+		panic("cache: broken tree: " + err.Error())
+	}
+}
+
+// validate checks what a tree must satisfy.
+func validate(root *node) error {
+	if root == nil {
+		return nil
+	}
+	var last Key
+	_, err := root.validate(true, &last)
+	return err
+}
+
+// validate returns the height of n. last is the key before n's first.
+func (n *node) validate(root bool, last *Key) (int, error) {
+	if !root && n.small() {
+		return 0, fmt.Errorf("node at %q is too small", n.first)
+	}
+	if n.segment != nil {
+		return 0, n.validateLeaf(last)
+	}
+	return n.validateInner(last)
+}
+
+func (n *node) validateLeaf(last *Key) error {
+	s := n.segment
+	if len(s.objects) == 0 || len(s.objects) > segmentMax || len(s.objects) != n.count {
+		return fmt.Errorf("segment at %q holds %d objects, counted %d", n.first, len(s.objects), n.count)
+	}
+	if s.objects[0].Key != n.first {
+		return fmt.Errorf("segment starts at %q, not %q", s.objects[0].Key, n.first)
+	}
+	var bytes int64
+	for _, o := range s.objects {
+		if o.Key <= *last {
+			return fmt.Errorf("key %q follows %q", o.Key, *last)
+		}
+		*last = o.Key
+		bytes += int64(len(o.Data))
+	}
+	if bytes != n.bytes {
+		return fmt.Errorf("segment at %q sums to %d bytes, not %d", n.first, bytes, n.bytes)
+	}
+	return nil
+}
+
+func (n *node) validateInner(last *Key) (int, error) {
+	if len(n.kids) > nodeMax || n.first != n.kids[0].first {
+		return 0, fmt.Errorf("node at %q with %d children starting at %q", n.first, len(n.kids), n.kids[0].first)
+	}
+	count, bytes, height := 0, int64(0), -1
+	for _, kid := range n.kids {
+		h, err := kid.validate(false, last)
+		if err != nil {
+			return 0, err
+		}
+		if height >= 0 && h != height {
+			return 0, fmt.Errorf("children of %q differ in height", n.first)
+		}
+		height = h
+		count += kid.count
+		bytes += kid.bytes
+	}
+	if count != n.count || bytes != n.bytes {
+		return 0, fmt.Errorf("node at %q sums to %d objects and %d bytes, not %d and %d", n.first, count, bytes, n.count, n.bytes)
+	}
+	return height + 1, nil
+}
