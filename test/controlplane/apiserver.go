@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/server/flagz"
+	"k8s.io/client-go/rest"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/component-base/featuregate"
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // as the real main does
+	_ "k8s.io/component-base/metrics/prometheus/version"  // as the real main does
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+)
+
+// apiserver is a kube-apiserver that is configured but does not run yet.
+type apiserver struct {
+	listener net.Listener
+	flags    []string
+}
+
+// newAPIServer opens the listener at once, so that the port is known, and ours, before anything
+// else starts.
+func newAPIServer(o options, etcd string) (*apiserver, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
+	if err != nil {
+		return nil, err
+	}
+	return &apiserver{listener: l, flags: apiserverFlags(o, etcd)}, nil
+}
+
+func (a *apiserver) url() string { return "https://" + a.listener.Addr().String() }
+
+// run serves until ctx ends. It does what the command of kube-apiserver does, except that the
+// command insists on handling signals itself and cannot be given a listener.
+func (a *apiserver) run(ctx context.Context) error {
+	s := apiserveroptions.NewServerRunOptions()
+	fs := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	sets := s.Flags()
+	s.Flagz = flagz.NamedFlagSetsReader{FlagSets: sets}
+	for _, f := range sets.FlagSets {
+		fs.AddFlagSet(f)
+	}
+	if err := fs.Parse(a.flags); err != nil {
+		return err
+	}
+	s.SecureServing.Listener = a.listener
+	s.SecureServing.BindPort = a.listener.Addr().(*net.TCPAddr).Port
+
+	globals := s.GenericServerRunOptions.ComponentGlobalsRegistry
+	if err := globals.Set(); err != nil {
+		return err
+	}
+	rest.SetDefaultWarningHandler(rest.NoWarnings{})
+	gate := globals.FeatureGateFor(basecompatibility.DefaultKubeComponent)
+	if err := logsapi.ValidateAndApply(s.Logs, gate); err != nil {
+		return err
+	}
+	completed, err := s.Complete(ctx)
+	if err != nil {
+		return err
+	}
+	if errs := completed.Validate(); len(errs) != 0 {
+		return utilerrors.NewAggregate(errs)
+	}
+	gate.(featuregate.MutableFeatureGate).AddMetrics()
+	globals.AddMetrics()
+	return app.Run(ctx, completed)
+}
+
+// apiserverFlags are ours, less those which the user gives, then the user's. Admission plugins add
+// up instead: to disable one more should not enable ours again.
+func apiserverFlags(o options, etcd string) []string {
+	ours := append(defaultFlags(o.dir), "--etcd-servers="+etcd)
+	ours = slices.DeleteFunc(ours, func(f string) bool {
+		name, _, _ := strings.Cut(f, "=")
+		return slices.ContainsFunc(o.extra, func(x string) bool {
+			given, _, _ := strings.Cut(x, "=")
+			return given == name
+		})
+	})
+	if !o.controllers {
+		// Nobody makes the service accounts that every pod would have to name.
+		ours = append(ours, "--disable-admission-plugins=ServiceAccount")
+	}
+	return append(ours, o.extra...)
+}
+
+// defaultFlags follow kubeadm where they matter to a client: authentication, authorization,
+// admission and aggregation.
+func defaultFlags(d directory) []string {
+	return []string{
+		"--bind-address=127.0.0.1",
+		// An address that Endpoints may hold (loopback may not) and that leads nowhere.
+		"--advertise-address=192.0.2.1",
+		"--service-cluster-ip-range=10.0.0.0/16",
+		"--allow-privileged=true",
+		"--tls-cert-file=" + d.file(apiserverPair+".crt"),
+		"--tls-private-key-file=" + d.file(apiserverPair+".key"),
+		"--token-auth-file=" + d.file(tokenFile),
+		"--client-ca-file=" + d.file(clientCA+".crt"),
+		"--requestheader-client-ca-file=" + d.file(frontProxyCA+".crt"),
+		"--requestheader-allowed-names=" + frontProxyPair,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-uid-headers=X-Remote-Uid",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + d.file(frontProxyPair+".crt"),
+		"--proxy-client-key-file=" + d.file(frontProxyPair+".key"),
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-signing-key-file=" + d.file(serviceAccounts),
+		"--service-account-key-file=" + d.file(serviceAccounts),
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+)
+
+// options is the command line.
+type options struct {
+	dir         directory
+	port        int
+	controllers bool
+	extra       []string // flags handed on to kube-apiserver
+}
+
+// parseOptions reads the command line, tells the user what is wrong with it, and makes the
+// directory.
+func parseOptions(args []string) (options, error) {
+	var o options
+	var dir string
+	fs := flag.NewFlagSet("controlplane", flag.ContinueOnError)
+	fs.StringVar(&dir, "dir", "", "directory for data, credentials and logs; made if missing (required)")
+	fs.IntVar(&o.port, "port", 0, "loopback port of the apiserver; 0 takes a free one")
+	fs.BoolVar(&o.controllers, "controllers", false, "run the kube-controller-manager too")
+	fs.Usage = func() {
+		fmt.Fprintln(fs.Output(), "usage: controlplane --dir DIR [--port N] [--controllers] [-- kube-apiserver flags]")
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if dir == "" {
+		fs.Usage()
+		return o, errors.New("no --dir")
+	}
+	o.extra = fs.Args()
+	var err error
+	if o.dir, err = openDirectory(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "controlplane:", err)
+	}
+	return o, err
+}

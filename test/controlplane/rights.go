@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+const sluice = "sluice"
+
+// sluiceRules are exactly what Sluice needs in production. They are never wider, so that a test
+// which passes here does not fail there.
+var sluiceRules = []rbacv1.PolicyRule{
+	{ // to fill its caches
+		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},
+	},
+	{ // discovery, OpenAPI, health
+		Verbs: []string{"get"}, NonResourceURLs: []string{"*"},
+	},
+	{ // who is calling
+		Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"},
+	},
+	{ // and may they see it
+		Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
+	},
+	{ // to pass requests of callers known by certificate
+		Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users", "groups", "serviceaccounts"},
+	},
+	{
+		Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"uids", "userextras/*"},
+	},
+}
+
+// grantRights gives the user sluice its rights, or on a restart brings them up to date.
+func grantRights(ctx context.Context, c kubernetes.Interface) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: sluice}, Rules: sluiceRules}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: sluice},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: sluice},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: sluice}},
+	}
+	roles, bindings := c.RbacV1().ClusterRoles(), c.RbacV1().ClusterRoleBindings()
+	_, err := roles.Create(ctx, role, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = roles.Update(ctx, role, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("grant rights: %w", err)
+	}
+	_, err = bindings.Create(ctx, binding, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("grant rights: %w", err)
+	}
+	return nil
+}
