@@ -1,0 +1,51 @@
+package jsontest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// File is one file of Kubernetes' corpus.
+type File struct {
+	Name string // without directory and extension: group.version.Kind
+	JSON []byte // compact, as the apiserver prints it, without newline
+}
+
+// Corpus returns every JSON file of k8s.io/api/testdata/HEAD: one object of
+// each kind with each field set.
+func Corpus(t testing.TB) []File {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(apiDir(t), "testdata", "HEAD", "*.json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	files := make([]File, 0, len(paths))
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, b); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		files = append(files, File{Name: name, JSON: compact.Bytes()})
+	}
+	return files
+}
+
+// apiDir asks the go command where the module k8s.io/api lies.
+func apiDir(t testing.TB) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
+	if err != nil {
+		t.Fatalf("locate k8s.io/api: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}

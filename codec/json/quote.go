@@ -1,0 +1,76 @@
+package json
+
+import "unicode/utf8"
+
+const hexDigits = "0123456789abcdef"
+
+// plain marks the ASCII bytes that encoding/json writes unescaped inside
+// strings when it escapes for HTML, as the apiserver's encoder does.
+var plain = func() (t [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return t
+}()
+
+// AppendString appends s as a JSON string, byte for byte as encoding/json
+// prints it: <, > and & and the separators U+2028 and U+2029 escaped, what
+// is no UTF-8 written as \ufffd.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			dst = append(dst, s[start:i]...)
+			dst = appendEscaped(dst, c)
+			i++
+			start = i
+			continue
+		}
+		r, n := decodeRune(s[i:min(i+utf8.UTFMax, len(s))])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\ufffd`...)
+			start = i + n
+		case r == '\u2028' || r == '\u2029':
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, `\u202`...)
+			dst = append(dst, hexDigits[r&0xf])
+			start = i + n
+		}
+		i += n
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// decodeRune is utf8.DecodeRune for both; s has at most four bytes.
+func decodeRune[T string | []byte](s T) (rune, int) {
+	var four [utf8.UTFMax]byte
+	return utf8.DecodeRune(four[:copy(four[:], s)])
+}
+
+// appendEscaped appends the escape for an ASCII byte that needs one.
+func appendEscaped(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+}

@@ -1,0 +1,136 @@
+package json
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// What follows finds where values end. It does not check that they are
+// well-formed beyond what finding the end needs; each function returns an
+// index into b just past what it skipped, or -1.
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// skipSpace returns the first index from i on that holds no JSON space,
+// which may be len(b).
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// traits says what a string's raw bytes need before they can be used as text.
+type traits uint8
+
+const (
+	escaped traits = 1 << iota // holds a backslash
+	wide                       // holds a byte above 0x7f
+)
+
+// skipString skips the string whose opening quote is b[i]. Eight bytes are
+// looked at in one step, because strings are most of what an object is.
+func skipString(b []byte, i int) (int, traits) {
+	var t traits
+	var high uint64
+	for i++; ; {
+		for i+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			q, e := w^('"'*lowBits), w^('\\'*lowBits)
+			if m := ((q-lowBits) & ^q | (e-lowBits) & ^e) & highBits; m != 0 {
+				n := bits.TrailingZeros64(m) // 8*index + 7
+				high |= w & (1<<n - 1)
+				i += n >> 3
+				break
+			}
+			high |= w
+			i += 8
+		}
+		for ; i < len(b) && b[i] != '"' && b[i] != '\\'; i++ {
+			high |= uint64(b[i])
+		}
+		if i >= len(b) {
+			return -1, t
+		}
+		if b[i] == '"' {
+			if high&highBits != 0 {
+				t |= wide
+			}
+			return i + 1, t
+		}
+		t |= escaped
+		i += 2
+	}
+}
+
+// skipValue skips the value that begins at b[i], which must not be space.
+func skipValue(b []byte, i int) int {
+	if i < 0 || i >= len(b) {
+		return -1
+	}
+	switch c := b[i]; {
+	case c == '"':
+		end, _ := skipString(b, i)
+		return end
+	case c == '{' || c == '[':
+		return skipContainer(b, i)
+	default:
+		return skipScalar(b, i)
+	}
+}
+
+// skipScalar skips a number or a literal: everything up to what may follow one.
+func skipScalar(b []byte, i int) int {
+	start := i
+	for i < len(b) && class[b[i]]&scalar != 0 {
+		i++
+	}
+	if i == start {
+		return -1
+	}
+	return i
+}
+
+// skipContainer skips the array or object that begins at b[i] by counting
+// brackets outside strings; nesting costs no stack.
+func skipContainer(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch class[b[i]] & (open | shut | quote) {
+		case 0:
+			i++
+		case quote:
+			if i, _ = skipString(b, i); i < 0 {
+				return -1
+			}
+		case open:
+			depth++
+			i++
+		default:
+			i++
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+const (
+	scalar = 1 << iota // may be part of a number or literal
+	open               // { [
+	shut               // } ]
+	quote              // "
+)
+
+// class sorts bytes by what they mean outside strings.
+var class = func() (t [256]uint8) {
+	for _, c := range []byte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		t[c] = scalar
+	}
+	t['{'], t['['], t['}'], t[']'], t['"'] = open, open, shut, shut, quote
+	return t
+}()

@@ -1,0 +1,135 @@
+package json
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns the text of a string; ok tells whether v is one.
+func (v Value) Text() (s string, ok bool) {
+	b, ok := v.Bytes()
+	return string(b), ok
+}
+
+// Bytes returns the text of a string, aliasing v if it was written without
+// escapes; ok tells whether v is a string.
+func (v Value) Bytes() (text []byte, ok bool) {
+	if len(v) < 2 || v[0] != '"' {
+		return nil, false
+	}
+	end, t := skipString(v, 0)
+	if end != len(v) {
+		return nil, false
+	}
+	return unquote(v[1:end-1:end-1], t), true
+}
+
+// AppendText appends the text of a string to dst; ok tells whether v is one.
+func (v Value) AppendText(dst []byte) (out []byte, ok bool) {
+	if len(v) < 2 || v[0] != '"' {
+		return dst, false
+	}
+	end, t := skipString(v, 0)
+	if end != len(v) {
+		return dst, false
+	}
+	if t == 0 {
+		return append(dst, v[1:end-1]...), true
+	}
+	return appendUnquoted(dst, v[1:end-1]), true
+}
+
+// unquote turns the raw bytes between a string's quotes into text. It aliases
+// raw where that already is text.
+func unquote(raw []byte, t traits) []byte {
+	if t == 0 || t == wide && utf8.Valid(raw) {
+		return raw
+	}
+	return appendUnquoted(make([]byte, 0, len(raw)), raw)
+}
+
+// appendUnquoted appends the text of raw, the bytes between a string's
+// quotes. What is no UTF-8 or no escape becomes U+FFFD.
+func appendUnquoted(dst, raw []byte) []byte {
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		switch {
+		case c == '\\':
+			var n int
+			dst, n = appendEscape(dst, raw[i:])
+			i += n
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+			i++
+		default:
+			r, n := utf8.DecodeRune(raw[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += n
+		}
+	}
+	return dst
+}
+
+// appendEscape appends what the escape at the start of raw stands for and
+// returns its length.
+func appendEscape(dst, raw []byte) ([]byte, int) {
+	if len(raw) < 2 {
+		return utf8.AppendRune(dst, utf8.RuneError), 1
+	}
+	switch c := raw[1]; c {
+	case '"', '\\', '/':
+		return append(dst, c), 2
+	case 'b':
+		return append(dst, '\b'), 2
+	case 'f':
+		return append(dst, '\f'), 2
+	case 'n':
+		return append(dst, '\n'), 2
+	case 'r':
+		return append(dst, '\r'), 2
+	case 't':
+		return append(dst, '\t'), 2
+	case 'u':
+		r, n := hexEscape(raw)
+		return utf8.AppendRune(dst, r), n
+	}
+	return utf8.AppendRune(dst, utf8.RuneError), 2
+}
+
+// hexEscape decodes \uXXXX, or two of them that make a surrogate pair, and
+// returns the length of what it used. A lone surrogate is U+FFFD.
+func hexEscape(raw []byte) (rune, int) {
+	r := hex4(raw)
+	if r < 0 {
+		return utf8.RuneError, 2
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	if pair := utf16.DecodeRune(r, hex4(raw[6:])); pair != utf8.RuneError {
+		return pair, 12
+	}
+	return utf8.RuneError, 6
+}
+
+// hex4 returns the number in the \uXXXX at the start of b, or -1.
+func hex4(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	var r rune
+	for _, c := range b[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
