@@ -1,0 +1,49 @@
+package codec
+
+import "github.com/munnerz/goautoneg"
+
+// commonAccepts are headers as well-known clients send them. Their clauses are parsed once, so that negotiating for
+// these clients allocates nothing.
+var commonAccepts = []string{
+	"*/*",
+	MediaJSON,
+	MediaYAML,
+	MediaProtobuf,
+	MediaCBOR,
+	// client-go
+	"application/json, */*",
+	"application/vnd.kubernetes.protobuf,application/json",
+	"application/vnd.kubernetes.protobuf, application/json",
+	"application/vnd.kubernetes.protobuf, */*",
+	"application/cbor,application/json",
+	"application/cbor, application/json;q=0.9",
+	"application/cbor, application/json, */*",
+	// kubectl get
+	"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+	// the metadata client, controller-runtime's metadata cache
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+}
+
+// parsedAccepts maps each of commonAccepts to its clauses. Read-only after init.
+var parsedAccepts = func() map[string][]goautoneg.Accept {
+	m := make(map[string][]goautoneg.Accept, len(commonAccepts))
+	for _, h := range commonAccepts {
+		m[h] = goautoneg.ParseAccept(h)
+	}
+	return m
+}()
+
+// clauses splits an Accept header and sorts it as the apiserver does, with the library the apiserver does it with: the
+// comparison is not a proper order, so only the same algorithm gives the same result (wire.md 1.2). The result is shared
+// and must not be changed.
+func clauses(accept string) []goautoneg.Accept {
+	if c, ok := parsedAccepts[accept]; ok {
+		return c
+	}
+	return goautoneg.ParseAccept(accept)
+}
