@@ -12,7 +12,7 @@ import (
 
 // stopLimit bounds each half of the stop. What is not done by then ends with the process, which
 // loses nothing: etcd has already written what it acknowledged.
-const stopLimit = 2 * time.Second
+const stopLimit = time.Second
 
 // run starts everything, says so on out, and stays until ctx ends or a part fails.
 func run(ctx context.Context, o options, out io.Writer) error {

@@ -42,11 +42,20 @@ func loadTokens(d directory) (map[string]string, error) {
 		if tokens[u.name] == "" {
 			tokens[u.name] = rand.Text()
 		}
-		// The apiserver reads: token, user, uid, groups.
-		w.Write([]string{tokens[u.name], u.name, "uid-" + u.name, strings.Join(u.groups, ",")})
+		w.Write(tokenRow(tokens[u.name], u))
 	}
 	w.Flush()
 	return tokens, d.write(tokenFile, []byte(file.String()))
+}
+
+// tokenRow is a line as the apiserver reads it: token, user, uid, groups. Without groups it must
+// be shorter, for an empty last column is a group with an empty name.
+func tokenRow(token string, u user) []string {
+	row := []string{token, u.name, "uid-" + u.name}
+	if len(u.groups) > 0 {
+		row = append(row, strings.Join(u.groups, ","))
+	}
+	return row
 }
 
 func readTokens(d directory) (map[string]string, error) {
@@ -59,7 +68,9 @@ func readTokens(d directory) (map[string]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	r := csv.NewReader(f)
+	r.FieldsPerRecord = -1
+	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
