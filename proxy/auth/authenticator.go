@@ -1,0 +1,106 @@
+package auth
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"sluice/proxy/request"
+)
+
+const (
+	// DefaultTokenTTL is how long a verified or refused token is remembered.
+	DefaultTokenTTL = 10 * time.Second
+	// reviewTimeout bounds one TokenReview.
+	reviewTimeout = 10 * time.Second
+)
+
+// AuthenticatorOptions sets up an Authenticator.
+type AuthenticatorOptions struct {
+	// Reviews is the upstream's TokenReview API.
+	Reviews authenticationclient.AuthenticationV1Interface
+	// TokenTTL is how long the result for a token is kept; 0 means
+	// DefaultTokenTTL.
+	TokenTTL time.Duration
+	// ClientCA verifies client certificates; nil takes none.
+	ClientCA dynamiccertificates.CAContentProvider
+}
+
+// Authenticator finds out who a request is from.
+type Authenticator struct {
+	certificates authenticator.Request // nil if none are taken
+	tokens       authenticator.Request
+}
+
+// NewAuthenticator returns an Authenticator.
+func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
+	ttl := o.TokenTTL
+	if ttl == 0 {
+		ttl = DefaultTokenTTL
+	}
+	a := &Authenticator{}
+	var err error
+	a.tokens, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
+		TokenAccessReviewClient:  o.Reviews,
+		TokenAccessReviewTimeout: reviewTimeout,
+		WebhookRetryBackoff:      once(),
+		CacheTTL:                 ttl,
+	}.New()
+	if err == nil && o.ClientCA != nil {
+		a.certificates, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
+			ClientCertificateCAContentProvider: o.ClientCA,
+		}.New()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("authenticator: %w", err)
+	}
+	return a, nil
+}
+
+// once is the back-off of a single attempt: the caller waits for it, and may
+// try again.
+func once() *wait.Backoff {
+	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 1}
+}
+
+// WithCaller makes a handler that knows who calls: it sets Info.Caller and, if
+// that is not Unknown, the user in the context. The request is left as it is.
+func (a *Authenticator) WithCaller(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := request.From(r.Context())
+		var who user.Info
+		if who, info.Caller = a.identify(r); info.Caller != request.Unknown {
+			r = r.WithContext(apirequest.WithUser(r.Context(), who))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// identify verifies the request's credentials, certificates first as the
+// apiserver does. An error means that nobody is known: the upstream gets the
+// request and tells the caller.
+func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller) {
+	if a.certificates != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		if resp, ok, err := a.certificates.AuthenticateRequest(r); ok && err == nil {
+			return resp.User, request.Asserted
+		}
+	}
+	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {
+		return nil, request.Unknown
+	}
+	// The authenticators take what they verify out of the headers.
+	probe := *r
+	probe.Header = r.Header.Clone()
+	if resp, ok, err := a.tokens.AuthenticateRequest(&probe); ok && err == nil {
+		return resp.User, request.Bearer
+	}
+	return nil, request.Unknown
+}

@@ -1,0 +1,122 @@
+package request
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/util/sets"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// Info is what there is to know about a request. The fields above the line do
+// not change after Parse; those below are filled in on the request's way and
+// belong to the goroutine that serves it.
+type Info struct {
+	*apirequest.RequestInfo
+	Query   url.Values // first values count; malformed pairs are dropped
+	AuditID string     // the request's own, or a new one
+	Upgrade bool       // asks for another protocol
+
+	Caller  Caller
+	Outcome Outcome
+}
+
+// Caller says how a request identifies itself.
+type Caller uint8
+
+const (
+	// Unknown callers sent no credentials, or none that could be verified.
+	Unknown Caller = iota
+	// Bearer callers sent a token that was verified.
+	Bearer
+	// Asserted callers were verified by this gateway alone, by a client
+	// certificate or by a front proxy: the upstream has to be told who they are.
+	Asserted
+)
+
+// Outcome is how a request was answered, for logs and metrics.
+type Outcome struct {
+	Source string // "cache" or "upstream"
+	Reason string // why it went upstream
+	Format string // of answers out of the cache
+}
+
+// The sources of answers.
+const (
+	FromCache    = "cache"
+	FromUpstream = "upstream"
+)
+
+var factory = apirequest.RequestInfoFactory{
+	APIPrefixes:          sets.NewString("api", "apis"),
+	GrouplessAPIPrefixes: sets.NewString("api"),
+}
+
+// Parse returns the Info of r. It fails for paths that cannot be understood,
+// which the upstream refuses as well.
+func Parse(r *http.Request) (*Info, error) {
+	parsed, err := factory.NewRequestInfo(r)
+	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
+	return &Info{
+		RequestInfo: parsed,
+		Query:       query,
+		AuditID:     auditID(r),
+		Upgrade:     headerHasToken(r.Header["Connection"], "upgrade"),
+	}, err
+}
+
+func auditID(r *http.Request) string {
+	if id := r.Header.Get("Audit-Id"); id != "" {
+		return id
+	}
+	return uuid.NewString()
+}
+
+// headerHasToken reports whether one of the comma-separated values is token,
+// in any case (RFC 9110, section 7.6.1).
+func headerHasToken(values []string, token string) bool {
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Collection reports whether the request reads a whole collection of a
+// resource, all of it or one namespace, by its plain path.
+func (i *Info) Collection() bool {
+	return i.IsResourceRequest && i.Subresource == "" && len(i.Parts) == 1 && i.Path == i.collectionPath()
+}
+
+func (i *Info) collectionPath() string {
+	var b strings.Builder
+	b.WriteString("/" + i.APIPrefix + "/")
+	if i.APIGroup != "" {
+		b.WriteString(i.APIGroup + "/")
+	}
+	b.WriteString(i.APIVersion + "/")
+	if i.Namespace != "" {
+		b.WriteString("namespaces/" + i.Namespace + "/")
+	}
+	b.WriteString(i.Resource)
+	return b.String()
+}
+
+type key struct{}
+
+// With returns a context that carries info.
+func With(ctx context.Context, info *Info) context.Context {
+	ctx = apirequest.WithRequestInfo(ctx, info.RequestInfo)
+	return context.WithValue(ctx, key{}, info)
+}
+
+// From returns the Info that ctx carries. It must be there.
+func From(ctx context.Context) *Info {
+	return ctx.Value(key{}).(*Info)
+}

@@ -1,0 +1,124 @@
+package upstream
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+)
+
+// Options sets up an Upstream.
+type Options struct {
+	// Config says where the apiserver is and how Sluice identifies itself.
+	Config *rest.Config
+	// FrontProxy, if its CertFile is set, is the client certificate by which
+	// the apiserver trusts the X-Remote-* headers of Sluice. Without it,
+	// callers known by certificate are forwarded by impersonation.
+	FrontProxy KeyPair
+	// Wrap, if not nil, is put around every transport; purpose says what it
+	// is for.
+	Wrap func(purpose string, rt http.RoundTripper) http.RoundTripper
+}
+
+// KeyPair names the files of a certificate and its key.
+type KeyPair struct{ CertFile, KeyFile string }
+
+// Upstream leads to one apiserver, or to several behind one address.
+type Upstream struct {
+	// Callers carries requests whose caller is known, over shared HTTP/2
+	// connections.
+	Callers http.RoundTripper
+	// Strangers carries requests whose caller is not known. The apiserver
+	// closes connections on which it sees a 401, so they share none with
+	// others.
+	Strangers http.RoundTripper
+	// Upgrades carries requests for another protocol, which needs HTTP/1.1.
+	Upgrades http.RoundTripper
+	// Asserting carries requests that name their caller by headers, with the
+	// right to do so, and AssertingUpgrades the upgrades among them.
+	Asserting, AssertingUpgrades http.RoundTripper
+	// Own carries the requests of Sluice itself.
+	Own http.RoundTripper
+
+	// FrontProxy says that Asserting speaks X-Remote-*, not Impersonate-*.
+	FrontProxy bool
+
+	base   *url.URL
+	config *rest.Config
+}
+
+// New returns the Upstream that options describe.
+func New(o Options) (*Upstream, error) {
+	base, _, err := rest.DefaultServerUrlFor(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("upstream address: %w", err)
+	}
+	base.Path = strings.TrimSuffix(base.Path, "/")
+	u := &Upstream{base: base, config: rest.CopyConfig(o.Config), FrontProxy: o.FrontProxy.CertFile != ""}
+	anonymous := rest.AnonymousClientConfig(o.Config)
+	asserting := o.Config
+	if u.FrontProxy {
+		asserting = rest.CopyConfig(anonymous)
+		asserting.CertFile, asserting.KeyFile = o.FrontProxy.CertFile, o.FrontProxy.KeyFile
+	}
+	for _, t := range []struct {
+		to      *http.RoundTripper
+		purpose string
+		config  *rest.Config
+		http1   bool
+	}{
+		{&u.Callers, "caller", anonymous, false},
+		{&u.Strangers, "stranger", anonymous, true},
+		{&u.Upgrades, "upgrade", anonymous, true},
+		{&u.Asserting, "asserting", asserting, false},
+		{&u.AssertingUpgrades, "upgrade", asserting, true},
+		{&u.Own, "own", o.Config, false},
+	} {
+		if *t.to, err = transport(t.config, t.http1); err != nil {
+			return nil, fmt.Errorf("upstream transport: %w", err)
+		}
+		if o.Wrap != nil {
+			*t.to = o.Wrap(t.purpose, *t.to)
+		}
+	}
+	return u, nil
+}
+
+// transport makes a transport that leaves content encoding to its user.
+func transport(config *rest.Config, http1 bool) (http.RoundTripper, error) {
+	c := rest.CopyConfig(config)
+	c.DisableCompression = true
+	c.UserAgent = "" // set per request, or the caller's
+	if http1 {
+		c.NextProtos = []string{"http/1.1"}
+	}
+	return rest.TransportFor(c)
+}
+
+// Config returns the configuration for Sluice's own clients.
+func (u *Upstream) Config() *rest.Config { return rest.CopyConfig(u.config) }
+
+// Address returns the upstream's URL.
+func (u *Upstream) Address() string { return u.base.String() }
+
+// Resolve returns the URL at the upstream for a path, which keeps its
+// escaping, and a query.
+func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
+	out := *u.base
+	out.Path = u.base.Path + path.Path
+	if path.RawPath != "" {
+		out.RawPath = u.base.EscapedPath() + path.EscapedPath()
+	}
+	out.RawQuery = rawQuery
+	return &out
+}
+
+// Close closes the idle connections.
+func (u *Upstream) Close() {
+	for _, rt := range []http.RoundTripper{u.Callers, u.Strangers, u.Upgrades, u.Asserting, u.AssertingUpgrades, u.Own} {
+		utilnet.CloseIdleConnectionsFor(rt)
+	}
+}
