@@ -1,0 +1,40 @@
+package reply
+
+import (
+	"net/http"
+	"strconv"
+
+	"sluice/codec"
+	"sluice/proxy/request"
+)
+
+// Headers sets those headers that the apiserver sends with every response.
+func Headers(h http.Header, info *request.Info) {
+	h.Set("Audit-Id", info.AuditID)
+	h.Set("Cache-Control", "no-cache, private")
+}
+
+// Client returns what the request says about the formats it takes.
+func Client(r *http.Request, info *request.Info) codec.Client {
+	return codec.Client{
+		Accept:        r.Header.Get("Accept"),
+		Pretty:        info.Query.Get("pretty"),
+		UserAgent:     r.UserAgent(),
+		IncludeObject: info.Query.Get("includeObject"),
+	}
+}
+
+// Status answers with an error. Nothing may have been written before.
+func Status(w http.ResponseWriter, r *http.Request, s *codec.Status) {
+	info := request.From(r.Context())
+	format := codec.ErrorFormat(Client(r, info), true)
+	h := w.Header()
+	Headers(h, info)
+	h.Set("Content-Type", format.ContentType(false))
+	if seconds := s.RetryAfter(); seconds > 0 {
+		h.Set("Retry-After", strconv.Itoa(seconds))
+	}
+	w.WriteHeader(s.Code)
+	// An error here means that the client is gone, and nobody is left to tell.
+	_, _ = w.Write(s.Append(nil, format))
+}
