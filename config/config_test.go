@@ -1,0 +1,69 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func load(t *testing.T, text string) (*File, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sluice.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(path)
+}
+
+func TestLoadIsStrict(t *testing.T) {
+	const head = "apiVersion: sluice/v1alpha1\nkind: Configuration\n"
+	tests := []struct{ name, text, want string }{
+		{"unknown field", head + "listne: x\n", "listne"},
+		{"repeated field", head + "listen: a:1\nlisten: b:1\n", "listen"},
+		{"wrong type", head + "admin: {profiling: 3}\n", "profiling"},
+		{"other kind", "apiVersion: v1\nkind: Pod\n", "must be sluice/v1alpha1 Configuration"},
+		{"bad duration", head + "shutdown: {grace: soon}\n", "soon"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := load(t, tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("got %v, want an error about %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	f, err := load(t, "apiVersion: sluice/v1alpha1\nkind: Configuration\nshutdown: {grace: 3s}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Default()
+	if err := f.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if f.Shutdown.Grace.Duration != 3*time.Second || f.Listen != "127.0.0.1:8443" {
+		t.Fatalf("%+v", f)
+	}
+}
+
+func TestValidateNamesEveryProblem(t *testing.T) {
+	f := &File{}
+	f.Default()
+	f.Listen = "8443"
+	f.TLS.CertFile = "x"
+	f.Log.Level = "loud"
+	f.Cache.Exclude = []string{"Pods"}
+	f.Cache.HistoryAge.Duration = -1
+	err := f.Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, field := range []string{"listen:", "tls:", "log.level:", "cache.exclude[0]:", "cache.historyAge:"} {
+		if !strings.Contains(err.Error(), field) {
+			t.Errorf("%q is not among:\n%v", field, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The identity of the configuration file's format.
+const (
+	APIVersion = "sluice/v1alpha1"
+	Kind       = "Configuration"
+)
+
+// File is the configuration file.
+type File struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+
+	// Listen is the address of the API listener, host:port.
+	Listen string `json:"listen,omitempty"`
+	// TLS secures the API listener.
+	TLS TLS `json:"tls,omitempty"`
+	// Upstream is the apiserver.
+	Upstream Upstream `json:"upstream,omitempty"`
+	// Authentication verifies callers.
+	Authentication Authentication `json:"authentication,omitempty"`
+	// Authorization decides what verified callers may read out of the cache.
+	Authorization Authorization `json:"authorization,omitempty"`
+	// Cache is what is kept in memory.
+	Cache Cache `json:"cache,omitempty"`
+	// Admin is the listener for health checks and metrics.
+	Admin Admin `json:"admin,omitempty"`
+	// Log says what is logged and how.
+	Log Log `json:"log,omitempty"`
+	// Shutdown is how the process ends.
+	Shutdown Shutdown `json:"shutdown,omitempty"`
+}
+
+// TLS secures a listener. Without CertFile a CA and a certificate are made and
+// kept in CertDir.
+type TLS struct {
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	// CertDir keeps the certificates that Sluice makes for itself.
+	CertDir string `json:"certDir,omitempty"`
+	// Hosts are the names and addresses that a certificate made here is for,
+	// beside those of the machine.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// Upstream is the apiserver. An empty Kubeconfig means client-go's rules:
+// $KUBECONFIG, ~/.kube/config, the pod's service account.
+type Upstream struct {
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Context    string `json:"context,omitempty"`
+	// FrontProxy is a client certificate by which the apiserver trusts
+	// X-Remote-* headers. Without it, callers known by certificate are
+	// forwarded by impersonation.
+	FrontProxy KeyPair `json:"frontProxy,omitempty"`
+}
+
+// KeyPair names the files of a certificate and its key.
+type KeyPair struct {
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+}
+
+// Authentication verifies callers.
+type Authentication struct {
+	// ClientCAFile verifies client certificates; empty takes none.
+	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// TokenTTL is how long the review of a token is remembered.
+	TokenTTL metav1.Duration `json:"tokenTTL,omitempty"`
+}
+
+// Authorization decides what verified callers may read out of the cache.
+type Authorization struct {
+	// AllowTTL and DenyTTL are how long a decision is remembered.
+	AllowTTL metav1.Duration `json:"allowTTL,omitempty"`
+	DenyTTL  metav1.Duration `json:"denyTTL,omitempty"`
+	// WatchRecheck is how often the caller of an open watch is authorized
+	// again.
+	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty"`
+}
+
+// Cache is what is kept in memory.
+type Cache struct {
+	// Exclude names resources that are never cached, as "secrets" or
+	// "leases.coordination.k8s.io". It replaces the default.
+	Exclude []string `json:"exclude,omitempty"`
+	// HistoryAge and HistoryBytes bound the past that is kept per resource.
+	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
+	HistoryBytes int64           `json:"historyBytes,omitempty"`
+}
+
+// Admin is the listener for health checks and metrics.
+type Admin struct {
+	Listen string `json:"listen,omitempty"`
+	// Profiling serves /debug/pprof there.
+	Profiling bool `json:"profiling,omitempty"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `json:"level,omitempty"`  // debug, info, warn, error
+	Format string `json:"format,omitempty"` // json, console
+}
+
+// Shutdown is how the process ends.
+type Shutdown struct {
+	// Delay is how long requests are still taken after the process has
+	// declared itself not ready, so that balancers notice.
+	Delay metav1.Duration `json:"delay,omitempty"`
+	// Grace is the time over which open watches are ended after that, and in
+	// which other requests may finish.
+	Grace metav1.Duration `json:"grace,omitempty"`
+}

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Validate returns every problem of the file, joined, each with the path of
+// its field; nil if there is none.
+func (f *File) Validate() error {
+	var p problems
+	p.address("listen", f.Listen)
+	p.address("admin.listen", f.Admin.Listen)
+	p.pair("tls", f.TLS.CertFile, f.TLS.KeyFile)
+	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
+	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
+	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)
+	p.positive("authorization.denyTTL", f.Authorization.DenyTTL)
+	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)
+	p.positive("cache.historyAge", f.Cache.HistoryAge)
+	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
+	for i, name := range f.Cache.Exclude {
+		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
+	}
+	p.oneOf("log.level", f.Log.Level, "debug", "info", "warn", "error")
+	p.oneOf("log.format", f.Log.Format, "json", "console")
+	p.check(f.Shutdown.Delay.Duration >= 0, "shutdown.delay", "must not be negative")
+	p.positive("shutdown.grace", f.Shutdown.Grace)
+	return errors.Join(p...)
+}
+
+type problems []error
+
+func (p *problems) check(ok bool, field, problem string) {
+	if !ok {
+		*p = append(*p, fmt.Errorf("%s: %s", field, problem))
+	}
+}
+
+func (p *problems) address(field, v string) {
+	_, _, err := net.SplitHostPort(v)
+	p.check(err == nil, field, fmt.Sprintf("%q is not host:port", v))
+}
+
+func (p *problems) pair(field, cert, key string) {
+	p.check((cert == "") == (key == ""), field, "certFile and keyFile must be set together")
+}
+
+func (p *problems) positive(field string, d metav1.Duration) {
+	p.check(d.Duration > 0, field, "must be positive")
+}
+
+func (p *problems) oneOf(field, v string, allowed ...string) {
+	p.check(slices.Contains(allowed, v), field, fmt.Sprintf("%q is not one of %s", v, strings.Join(allowed, ", ")))
+}
+
+func resourceName(s string) bool {
+	return s != "" && strings.ToLower(s) == s && !strings.ContainsAny(s, "/ \t")
+}
