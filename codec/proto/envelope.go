@@ -1,0 +1,128 @@
+package proto
+
+import "fmt"
+
+// magic begins every enveloped object. Source: apimachinery's
+// runtime/serializer/protobuf.
+const magic = "k8s\x00"
+
+// Field numbers of runtime.Unknown and of the TypeMeta in it.
+const (
+	unknownTypeMeta        = 1
+	unknownRaw             = 2
+	unknownContentEncoding = 3
+	unknownContentType     = 4
+
+	typeMetaAPIVersion = 1
+	typeMetaKind       = 2
+)
+
+// envelopeTail is what follows the raw message: contentEncoding and
+// contentType, always empty and always written.
+const envelopeTail = "\x1a\x00\x22\x00"
+
+// Unknown is an envelope taken apart. All fields alias the bytes it came from.
+type Unknown struct {
+	APIVersion, Kind             []byte
+	Raw                          []byte // the message, of the type that APIVersion and Kind name
+	ContentEncoding, ContentType []byte // empty, in all that the apiserver sends
+}
+
+// Enveloped reports whether b begins as an envelope does.
+func Enveloped(b []byte) bool {
+	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
+}
+
+// Unwrap takes an envelope apart: "k8s\0" and a runtime.Unknown message. Errors:
+// ErrMagic, ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
+func Unwrap(b []byte) (Unknown, error) {
+	var u Unknown
+	if !Enveloped(b) {
+		return u, at(ErrMagic, "envelope", 0)
+	}
+	for i := len(magic); i < len(b); {
+		f, err := readField(b, i)
+		if err == nil {
+			err = u.set(f, b[f.start:f.end])
+		}
+		if err != nil {
+			return Unknown{}, at(err, "envelope", i)
+		}
+		i = f.end
+	}
+	return u, nil
+}
+
+// set stores the payload of one field of the envelope.
+func (u *Unknown) set(f field, payload []byte) error {
+	if f.num > unknownContentType {
+		return fmt.Errorf("runtime.Unknown field %d: %w", f.num, ErrUnknownField)
+	}
+	if f.typ != wireBytes {
+		return ErrWireType
+	}
+	switch f.num {
+	case unknownTypeMeta:
+		return u.setTypeMeta(payload)
+	case unknownRaw:
+		u.Raw = payload
+	case unknownContentEncoding:
+		u.ContentEncoding = payload
+	case unknownContentType:
+		u.ContentType = payload
+	}
+	return nil
+}
+
+// setTypeMeta reads runtime.TypeMeta{1: apiVersion, 2: kind}.
+func (u *Unknown) setTypeMeta(b []byte) error {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return at(err, "TypeMeta", i)
+		case f.num > typeMetaKind:
+			return fmt.Errorf("runtime.TypeMeta field %d: %w", f.num, ErrUnknownField)
+		case f.typ != wireBytes:
+			return at(ErrWireType, "TypeMeta", i)
+		case f.num == typeMetaAPIVersion:
+			u.APIVersion = b[f.start:f.end]
+		default:
+			u.Kind = b[f.start:f.end]
+		}
+		i = f.end
+	}
+	return nil
+}
+
+// Is reports whether the envelope names this kind.
+func (u *Unknown) Is(apiVersion, kind string) bool {
+	return string(u.APIVersion) == apiVersion && string(u.Kind) == kind
+}
+
+// EnvelopeSize is the length of an envelope around a message of rawSize bytes.
+func EnvelopeSize(apiVersion, kind string, rawSize int) int {
+	typeMeta := bytesSize(len(apiVersion)) + bytesSize(len(kind))
+	return len(magic) + bytesSize(typeMeta) + bytesSize(rawSize) + len(envelopeTail)
+}
+
+// AppendEnvelopeHead appends all of an envelope that precedes the message of
+// rawSize bytes. The message and AppendEnvelopeTail must follow.
+func AppendEnvelopeHead(dst []byte, apiVersion, kind string, rawSize int) []byte {
+	dst = append(dst, magic...)
+	dst = appendHead(dst, unknownTypeMeta, bytesSize(len(apiVersion))+bytesSize(len(kind)))
+	dst = appendBytes(dst, typeMetaAPIVersion, apiVersion)
+	dst = appendBytes(dst, typeMetaKind, kind)
+	return appendHead(dst, unknownRaw, rawSize)
+}
+
+// AppendEnvelopeTail appends what follows the message in an envelope.
+func AppendEnvelopeTail(dst []byte) []byte {
+	return append(dst, envelopeTail...)
+}
+
+// AppendEnvelope appends raw in its envelope, byte-equal to the apiserver's.
+func AppendEnvelope(dst []byte, apiVersion, kind string, raw []byte) []byte {
+	dst = AppendEnvelopeHead(dst, apiVersion, kind, len(raw))
+	return AppendEnvelopeTail(append(dst, raw...))
+}

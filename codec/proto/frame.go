@@ -1,0 +1,106 @@
+package proto
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// framePrefix is the length of a frame's prefix: the size of what follows, as
+// four bytes, big-endian.
+const framePrefix = 4
+
+// Field numbers of metav1.WatchEvent and of the RawExtension in it.
+const (
+	eventType   = 1
+	eventObject = 2
+
+	extensionRaw = 1
+)
+
+// NextFrame splits the first frame off a stream of frames: body is the frame
+// without its prefix, aliasing b. A frame larger than limit bytes gives
+// ErrTooLarge; one that is not yet complete gives ErrTruncated.
+func NextFrame(b []byte, limit int) (body, rest []byte, err error) {
+	if len(b) < framePrefix {
+		return nil, b, at(ErrTruncated, "frame", len(b))
+	}
+	size := binary.BigEndian.Uint32(b)
+	if uint64(size) > uint64(max(limit, 0)) {
+		return nil, b, fmt.Errorf("frame of %d bytes: %w", size, ErrTooLarge)
+	}
+	if uint64(size) > uint64(len(b)-framePrefix) {
+		return nil, b, at(ErrTruncated, "frame", len(b))
+	}
+	end := framePrefix + int(size)
+	return b[framePrefix:end:end], b[end:], nil
+}
+
+// ParseFrame reads the body of a frame, that is without the four bytes of
+// length: a metav1.WatchEvent. Type is ADDED and so on, object the enveloped
+// object; both alias b. Errors: as of Unwrap.
+func ParseFrame(b []byte) (typ, object []byte, err error) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+		case f.num > eventObject:
+			err = fmt.Errorf("WatchEvent field %d: %w", f.num, ErrUnknownField)
+		case f.typ != wireBytes:
+			err = ErrWireType
+		case f.num == eventType:
+			typ = b[f.start:f.end]
+		default:
+			object, err = extension(object, b[f.start:f.end])
+		}
+		if err != nil {
+			return nil, nil, at(err, "watch event", i)
+		}
+		i = f.end
+	}
+	return typ, object, nil
+}
+
+// extension returns the raw bytes of a RawExtension; was, if it has none.
+func extension(was, b []byte) ([]byte, error) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return nil, err
+		case f.num != extensionRaw:
+			return nil, fmt.Errorf("RawExtension field %d: %w", f.num, ErrUnknownField)
+		case f.typ != wireBytes:
+			return nil, ErrWireType
+		}
+		was, i = b[f.start:f.end], f.end
+	}
+	return was, nil
+}
+
+// FrameSize is the length of a frame, with its prefix, that carries an object
+// of objectSize bytes, envelope included.
+func FrameSize(typ string, objectSize int) int {
+	return framePrefix + bytesSize(len(typ)) + bytesSize(bytesSize(objectSize))
+}
+
+// appendFrameHead appends all of a frame that precedes an object of size bytes.
+func appendFrameHead(dst []byte, typ string, size int) []byte {
+	body := FrameSize(typ, size) - framePrefix
+	dst = binary.BigEndian.AppendUint32(dst, uint32(body))
+	dst = appendBytes(dst, eventType, typ)
+	dst = appendHead(dst, eventObject, bytesSize(size))
+	return appendHead(dst, extensionRaw, size)
+}
+
+// AppendFrame appends a watch frame: four bytes of length and a WatchEvent
+// around object, which must be in its envelope.
+func AppendFrame(dst []byte, typ string, object []byte) []byte {
+	return append(appendFrameHead(dst, typ, len(object)), object...)
+}
+
+// AppendEvent appends a watch frame around a raw message, putting that into
+// its envelope on the way: AppendFrame of AppendEnvelope in one copy.
+func AppendEvent(dst []byte, typ, apiVersion, kind string, raw []byte) []byte {
+	dst = appendFrameHead(dst, typ, EnvelopeSize(apiVersion, kind, len(raw)))
+	return AppendEnvelope(dst, apiVersion, kind, raw)
+}

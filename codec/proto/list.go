@@ -1,0 +1,138 @@
+package proto
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Field numbers of every list kind, and of metav1.ListMeta.
+const (
+	listMeta = 1
+	listItem = 2
+
+	listMetaSelfLink        = 1
+	listMetaResourceVersion = 2
+	listMetaContinue        = 3
+	listMetaRemaining       = 4
+)
+
+// ListMeta is the metadata of a list. The byte slices alias the list.
+type ListMeta struct {
+	ResourceVersion, Continue []byte
+	Remaining                 int64 // remainingItemCount, if HasRemaining
+	HasRemaining              bool
+}
+
+// ParseListMeta reads the metadata of a raw list. It does not look behind the
+// metadata field. Errors: as of Unwrap.
+func ParseListMeta(list []byte) (ListMeta, error) {
+	var m ListMeta
+	if len(list) == 0 {
+		return m, nil
+	}
+	f, err := readField(list, 0)
+	switch {
+	case err != nil:
+		return m, at(err, "list", 0)
+	case f.num != listMeta:
+		return m, nil
+	case f.typ != wireBytes:
+		return m, at(ErrWireType, "list metadata", 0)
+	}
+	b := list[f.start:f.end]
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err == nil {
+			err = m.set(f, b[f.start:f.end])
+		}
+		if err != nil {
+			return ListMeta{}, at(err, "list metadata", i)
+		}
+		i = f.end
+	}
+	return m, nil
+}
+
+// set stores one field of metav1.ListMeta.
+func (m *ListMeta) set(f field, payload []byte) error {
+	want := wireBytes
+	if f.num == listMetaRemaining {
+		want = wireVarint
+	}
+	if f.num <= listMetaRemaining && f.typ != want {
+		return ErrWireType
+	}
+	switch f.num {
+	case listMetaSelfLink:
+	case listMetaResourceVersion:
+		m.ResourceVersion = payload
+	case listMetaContinue:
+		m.Continue = payload
+	case listMetaRemaining:
+		m.Remaining, m.HasRemaining = int64(f.value), true
+	default:
+		return fmt.Errorf("ListMeta field %d: %w", f.num, ErrUnknownField)
+	}
+	return nil
+}
+
+// Items yields the raw items of a raw list in order, each aliasing the list,
+// without envelope or TypeMeta. After an error, which comes with a nil item,
+// nothing more is yielded.
+func Items(list []byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for i := 0; i < len(list); {
+			f, err := readField(list, i)
+			switch {
+			case err != nil:
+			case f.num != listMeta && f.num != listItem:
+				err = fmt.Errorf("list field %d: %w", f.num, ErrUnknownField)
+			case f.typ != wireBytes:
+				err = ErrWireType
+			}
+			if err != nil {
+				yield(nil, at(err, "list", i))
+				return
+			}
+			if f.num == listItem && !yield(list[f.start:f.end:f.end], nil) {
+				return
+			}
+			i = f.end
+		}
+	}
+}
+
+// AppendListMeta appends the metadata field of a raw list, which must come
+// first in it. Remaining is left out if nil.
+func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64) []byte {
+	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining))
+	dst = appendBytes(dst, listMetaSelfLink, "")
+	dst = appendBytes(dst, listMetaResourceVersion, resourceVersion)
+	dst = appendBytes(dst, listMetaContinue, cont)
+	if remaining != nil {
+		dst = appendVarint(append(dst, listMetaRemaining<<3|wireVarint), uint64(*remaining))
+	}
+	return dst
+}
+
+// ListMetaSize is the number of bytes that AppendListMeta appends.
+func ListMetaSize(resourceVersion, cont string, remaining *int64) int {
+	return bytesSize(listMetaSize(resourceVersion, cont, remaining))
+}
+
+func listMetaSize(resourceVersion, cont string, remaining *int64) int {
+	n := bytesSize(0) + bytesSize(len(resourceVersion)) + bytesSize(len(cont))
+	if remaining != nil {
+		n += 1 + varintSize(uint64(*remaining))
+	}
+	return n
+}
+
+// AppendItem appends a raw object as an item of a raw list.
+func AppendItem(dst, raw []byte) []byte {
+	return appendBytes(dst, listItem, raw)
+}
+
+// ItemSize is the number of bytes that AppendItem appends for an object of
+// rawSize bytes.
+func ItemSize(rawSize int) int { return bytesSize(rawSize) }

@@ -1,0 +1,87 @@
+package proto
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestListEqualsApimachinery(t *testing.T) {
+	remaining := int64(1 << 40)
+	negative := int64(-1)
+	item := corev1.ConfigMap{Data: map[string]string{"a": "b"}}
+	for _, m := range []metav1.ListMeta{
+		{},
+		{ResourceVersion: "12345"},
+		{ResourceVersion: "1", Continue: string(make([]byte, 300)), RemainingItemCount: &remaining},
+		{RemainingItemCount: &negative},
+	} {
+		list := &corev1.ConfigMapList{ListMeta: m, Items: []corev1.ConfigMap{item, {}, item}}
+		want := raw(t, list)
+		got := AppendListMeta(nil, m.ResourceVersion, m.Continue, m.RemainingItemCount)
+		if n := ListMetaSize(m.ResourceVersion, m.Continue, m.RemainingItemCount); n != len(got) {
+			t.Errorf("size %d, want %d", n, len(got))
+		}
+		for i := range list.Items {
+			message := raw(t, &list.Items[i])
+			before := len(got)
+			if got = AppendItem(got, message); len(got)-before != ItemSize(len(message)) {
+				t.Errorf("item size %d, want %d", ItemSize(len(message)), len(got)-before)
+			}
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("got %x, want %x", got, want)
+		}
+		checkParsed(t, list, want)
+	}
+}
+
+func checkParsed(t *testing.T, list *corev1.ConfigMapList, b []byte) {
+	m, err := ParseListMeta(b)
+	if err != nil || string(m.ResourceVersion) != list.ResourceVersion || string(m.Continue) != list.Continue {
+		t.Errorf("ParseListMeta gave %+v, %v", m, err)
+	}
+	if want := list.RemainingItemCount; m.HasRemaining != (want != nil) || want != nil && m.Remaining != *want {
+		t.Errorf("remaining %d, %v", m.Remaining, m.HasRemaining)
+	}
+	n := 0
+	for item, err := range Items(b) {
+		if err != nil || !bytes.Equal(item, raw(t, &list.Items[n])) {
+			t.Errorf("item %d: %x, %v", n, item, err)
+		}
+		n++
+	}
+	if n != len(list.Items) {
+		t.Errorf("%d items, want %d", n, len(list.Items))
+	}
+}
+
+func TestListRefuses(t *testing.T) {
+	for s, want := range map[string]error{
+		"\x0a\x00\x12\x09a":    ErrTruncated,
+		"\x0a\x00\x1a\x00":     ErrUnknownField,
+		"\x0a\x00\x10\x00":     ErrWireType,
+		"\x0a\x00\x12\x00\x0f": ErrTag,
+	} {
+		var last error
+		for _, err := range Items([]byte(s)) {
+			last = err
+		}
+		if !errors.Is(last, want) {
+			t.Errorf("%q: %v, want %v", s, last, want)
+		}
+	}
+	for s, want := range map[string]error{
+		"\x0a\x09":         ErrTruncated,
+		"\x0a\x02\x2a\x00": ErrUnknownField,
+		"\x0a\x02\x20":     ErrTruncated,
+		"\x0a\x02\x22\x00": ErrWireType,
+	} {
+		if _, err := ParseListMeta([]byte(s)); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", s, err, want)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package proto
+
+// objectMeta is the field number of metadata in every object kind.
+const objectMeta = 1
+
+// Field numbers of metav1.ObjectMeta.
+const (
+	metaName            = 1
+	metaNamespace       = 3
+	metaUID             = 5
+	metaResourceVersion = 6
+	metaLabels          = 11
+	metaAnnotations     = 12
+)
+
+// Field numbers of a map entry.
+const (
+	entryKey   = 1
+	entryValue = 2
+)
+
+// Meta is what the metadata of an object tells about it. Everything aliases
+// the object; a field that the object lacks is empty.
+type Meta struct {
+	Namespace, Name, ResourceVersion, UID []byte
+
+	raw []byte // the ObjectMeta message: checked, every field in bounds
+}
+
+// ObjectMeta reads the metadata of a raw object. Errors: ErrTruncated,
+// ErrVarint, ErrTag, ErrWireType. Fields it does not know are none of its
+// concern: Message.Check finds them.
+func ObjectMeta(raw []byte) (Meta, error) {
+	b, err := metadata(raw)
+	if err != nil {
+		return Meta{}, err
+	}
+	m := Meta{raw: b}
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err == nil && wrongMetaType(f) {
+			err = ErrWireType
+		}
+		if err == nil && (f.num == metaLabels || f.num == metaAnnotations) {
+			err = checkEntry(b[f.start:f.end])
+		}
+		if err != nil {
+			return Meta{}, at(err, "metadata", i)
+		}
+		switch f.num {
+		case metaName:
+			m.Name = b[f.start:f.end]
+		case metaNamespace:
+			m.Namespace = b[f.start:f.end]
+		case metaUID:
+			m.UID = b[f.start:f.end]
+		case metaResourceVersion:
+			m.ResourceVersion = b[f.start:f.end]
+		}
+		i = f.end
+	}
+	return m, nil
+}
+
+// wrongMetaType reports whether f is one of the fields that Meta reads, and
+// not a string or a map entry.
+func wrongMetaType(f field) bool {
+	const known = 1<<metaName | 1<<metaNamespace | 1<<metaUID | 1<<metaResourceVersion | 1<<metaLabels | 1<<metaAnnotations
+	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
+}
+
+// metadata returns the ObjectMeta message of a raw object; nil, if it has none.
+// Should it come in several fields, they are joined, which is how protobuf
+// merges messages; that alone allocates.
+func metadata(raw []byte) (joined []byte, err error) {
+	found := false
+	for i := 0; i < len(raw); {
+		f, err := readField(raw, i)
+		if err == nil && f.num == objectMeta && f.typ != wireBytes {
+			err = ErrWireType
+		}
+		if err != nil {
+			return nil, at(err, "object", i)
+		}
+		switch {
+		case f.num != objectMeta:
+		case !found:
+			joined, found = raw[f.start:f.end:f.end], true
+		default:
+			joined = append(joined, raw[f.start:f.end]...)
+		}
+		i = f.end
+	}
+	return joined, nil
+}
+
+// checkEntry makes sure that entry never fails on b.
+func checkEntry(b []byte) error {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return err
+		}
+		if f.num <= entryValue && f.typ != wireBytes {
+			return ErrWireType
+		}
+		i = f.end
+	}
+	return nil
+}
+
+// entry reads a map entry of strings that checkEntry has passed.
+func entry(b []byte) (key, value []byte) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return key, value
+		}
+		switch f.num {
+		case entryKey:
+			key = b[f.start:f.end]
+		case entryValue:
+			value = b[f.start:f.end]
+		}
+		i = f.end
+	}
+	return key, value
+}
+
+// Labels yields the labels in wire order, which is key order in what the
+// apiserver sends. A key on the wire twice is yielded twice; the last counts.
+func (m Meta) Labels(yield func(key, value []byte) bool) {
+	m.entries(metaLabels, yield)
+}
+
+// Annotations yields the annotations, as Labels does the labels.
+func (m Meta) Annotations(yield func(key, value []byte) bool) {
+	m.entries(metaAnnotations, yield)
+}
+
+// Label returns the value of one label, and whether the object has it.
+func (m Meta) Label(key string) (value []byte, ok bool) {
+	return m.find(metaLabels, key)
+}
+
+// Annotation returns the value of one annotation, and whether the object has
+// it.
+func (m Meta) Annotation(key string) (value []byte, ok bool) {
+	return m.find(metaAnnotations, key)
+}
+
+func (m Meta) entries(num int, yield func(key, value []byte) bool) {
+	for i := 0; i < len(m.raw); {
+		f, err := readField(m.raw, i)
+		if err != nil {
+			return
+		}
+		if f.num == num && !yield(entry(m.raw[f.start:f.end])) {
+			return
+		}
+		i = f.end
+	}
+}
+
+func (m Meta) find(num int, key string) (value []byte, ok bool) {
+	for i := 0; i < len(m.raw); {
+		f, err := readField(m.raw, i)
+		if err != nil {
+			break
+		}
+		if f.num == num {
+			if k, v := entry(m.raw[f.start:f.end]); string(k) == key {
+				value, ok = v, true
+			}
+		}
+		i = f.end
+	}
+	return value, ok
+}

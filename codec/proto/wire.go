@@ -1,0 +1,137 @@
+package proto
+
+import "math/bits"
+
+// Wire types, the low three bits of a tag.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+// maxFieldNumber is the largest field number that protobuf allows.
+const maxFieldNumber = 1<<29 - 1
+
+// A field is one field of a message, as it lies on the wire.
+type field struct {
+	num   int
+	typ   int
+	value uint64 // of varint, fixed32 and fixed64 fields
+	start int    // offset of the payload, after tag and length
+	end   int    // offset behind the payload
+}
+
+// varint reads a varint of b at i and returns its value and the offset behind
+// it. The offset is negative if there is none: -1 truncated, -2 too long.
+func varint(b []byte, i int) (uint64, int) {
+	if uint(i) < uint(len(b)) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	return longVarint(b, i)
+}
+
+func longVarint(b []byte, i int) (v uint64, next int) {
+	for shift := uint(0); shift < 64; shift += 7 {
+		if i >= len(b) {
+			return 0, -1
+		}
+		c := b[i]
+		i++
+		if shift == 63 && c > 1 {
+			return 0, -2
+		}
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v, i
+		}
+	}
+	return 0, -2
+}
+
+// varintError is the sentinel for a negative offset returned by varint.
+func varintError(next int) error {
+	if next == -2 {
+		return ErrVarint
+	}
+	return ErrTruncated
+}
+
+// readField reads the field of b that begins at i.
+func readField(b []byte, i int) (f field, err error) {
+	tag, next := varint(b, i)
+	if next < 0 {
+		return f, varintError(next)
+	}
+	f.typ = int(tag & 7)
+	if tag>>3 == 0 || tag>>3 > maxFieldNumber {
+		return f, ErrTag
+	}
+	f.num, f.start = int(tag>>3), next
+	switch f.typ {
+	case wireVarint:
+		f.value, f.end = varint(b, next)
+		if f.end < 0 {
+			return f, varintError(f.end)
+		}
+	case wireBytes:
+		size, next := varint(b, next)
+		if next < 0 {
+			return f, varintError(next)
+		}
+		if size > uint64(len(b)-next) {
+			return f, ErrTruncated
+		}
+		f.start, f.end = next, next+int(size)
+	case wireFixed64:
+		return fixed(b, f, 8)
+	case wireFixed32:
+		return fixed(b, f, 4)
+	default:
+		return f, ErrTag
+	}
+	return f, nil
+}
+
+// fixed completes f with its value of n bytes, little-endian.
+func fixed(b []byte, f field, n int) (field, error) {
+	if n > len(b)-f.start {
+		return f, ErrTruncated
+	}
+	f.end = f.start + n
+	for i := f.end - 1; i >= f.start; i-- {
+		f.value = f.value<<8 | uint64(b[i])
+	}
+	return f, nil
+}
+
+// appendVarint appends v.
+func appendVarint(dst []byte, v uint64) []byte {
+	for v >= 0x80 {
+		dst = append(dst, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(dst, byte(v))
+}
+
+// varintSize is the number of bytes that appendVarint appends.
+func varintSize(v uint64) int {
+	return (bits.Len64(v|1) + 6) / 7
+}
+
+// bytesSize is the size of a length-delimited field of n bytes whose number is
+// below 16: tag, length, payload.
+func bytesSize(n int) int {
+	return 1 + varintSize(uint64(n)) + n
+}
+
+// appendHead appends tag and length of a length-delimited field whose number
+// is below 16.
+func appendHead(dst []byte, num, size int) []byte {
+	return appendVarint(append(dst, byte(num<<3|wireBytes)), uint64(size))
+}
+
+// appendBytes appends a whole length-delimited field whose number is below 16.
+func appendBytes[T string | []byte](dst []byte, num int, s T) []byte {
+	return append(appendHead(dst, num, len(s)), s...)
+}
