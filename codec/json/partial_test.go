@@ -1,0 +1,151 @@
+package json
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"sluice/codec/json/jsontest"
+)
+
+// partial is the oracle: apimachinery's own type, decoded and encoded.
+func partial(obj []byte) ([]byte, error) {
+	var p metav1.PartialObjectMetadata
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(obj, &p); err != nil {
+		return nil, err
+	}
+	p.Kind, p.APIVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
+	return stdjson.Marshal(p)
+}
+
+func checkPartial(t *testing.T, obj []byte) {
+	t.Helper()
+	want, wantErr := partial(obj)
+	got, err := AppendMetadataOnly([]byte("x"), obj, "meta.k8s.io/v1")
+	if wantErr != nil {
+		if err == nil {
+			t.Errorf("%s: %s, want error %v", obj, got, wantErr)
+		}
+		return
+	}
+	if err != nil || string(got) != "x"+string(want) {
+		t.Errorf("%s: %v, %s", obj, err, cmp.Diff("x"+string(want), string(got)))
+	}
+}
+
+func TestAppendMetadataOnlyOfEveryKind(t *testing.T) {
+	for _, f := range jsontest.Corpus(t) {
+		checkPartial(t, f.JSON)
+		checkPartial(t, sorted(t, f.JSON))
+		var indented bytes.Buffer
+		if err := stdjson.Indent(&indented, f.JSON, "", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		checkPartial(t, indented.Bytes())
+	}
+}
+
+func TestAppendMetadataOnlyOfRandomMetadata(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 20000 {
+		checkPartial(t, randomMetadata(r))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// randomMetadata returns an object with metadata of the right types most of
+// the time, its members in random order.
+func randomMetadata(r *rand.Rand) []byte {
+	text := func() string { return string(AppendString(nil, jsontest.Text(r))) }
+	pick := func(s ...string) string { return s[r.IntN(len(s))] }
+	times := func() string {
+		return pick(`"2024-02-29T01:02:03Z"`, `"2024-05-06T23:59:59Z"`, `"2024-12-31T01:02:03.456+02:00"`, `"0001-01-01T00:00:00Z"`, `null`, `"2024-05-06T07:08:09-01:00"`, `"1969-12-31T23:59:59Z"`)
+	}
+	object := func(n int, member func() (string, string)) string {
+		var b strings.Builder
+		for i := range r.IntN(n) {
+			k, v := member()
+			b.WriteString(pick(",", ", ", ",\n")[:min(i, 1)] + k + pick(":", " : ", ": ") + v)
+		}
+		return "{" + strings.TrimPrefix(b.String(), " ") + "}"
+	}
+	list := func(element func() string) string {
+		var l []string
+		for range r.IntN(4) {
+			l = append(l, element())
+		}
+		return "[" + strings.Join(l, pick(",", " , ")) + "]"
+	}
+	stringMap := func() string {
+		return object(5, func() (string, string) { return text(), pick(text(), text(), text(), "null") })
+	}
+	members := func(names map[string]func() string) string {
+		var l []string
+		for name, f := range names {
+			if r.IntN(3) > 0 {
+				l = append(l, `"`+name+`":`+f())
+			}
+		}
+		r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+		return "{" + strings.Join(l, ",") + "}"
+	}
+	orNull := func(s string) string {
+		if r.IntN(12) == 0 {
+			return "null"
+		}
+		return s
+	}
+	str := func() string { return orNull(text()) }
+	boolean := func() string { return pick("true", "false", "null") }
+	number := func() string { return pick("0", "1", "-5", "9223372036854775807", "null", "-0") }
+	owner := func() string {
+		return orNull(members(map[string]func() string{"apiVersion": str, "kind": str, "name": str, "uid": str, "controller": boolean, "blockOwnerDeletion": boolean, "other": str}))
+	}
+	managed := func() string {
+		return orNull(members(map[string]func() string{
+			"manager": str, "operation": str, "apiVersion": str, "time": times, "fieldsType": str, "subresource": str, "other": str,
+			"fieldsV1": func() string { return pick("null", "{}", " { \"f:a\" : { } } ", string(jsontest.RandomObject(r, 3))) },
+		}))
+	}
+	wrong := func(f func() string) func() string {
+		return func() string {
+			if r.IntN(150) == 0 {
+				return pick("1", `"a"`, "true", "{}", "[]", `[1]`, `{"a":1}`, `1.5`, `"2024-02-30T00:00:00Z"`, `[[]]`)
+			}
+			return f()
+		}
+	}
+	meta := map[string]func() string{
+		"name": str, "generateName": str, "namespace": str, "selfLink": str, "uid": str, "resourceVersion": str, "generation": number,
+		"creationTimestamp": times, "deletionTimestamp": times, "deletionGracePeriodSeconds": number, "labels": stringMap, "annotations": stringMap,
+		"ownerReferences": func() string { return orNull(list(owner)) }, "finalizers": func() string { return orNull(list(str)) },
+		"managedFields": func() string { return orNull(list(managed)) }, "clusterName": str, "Name": str,
+	}
+	for name, f := range meta {
+		meta[name] = wrong(f)
+	}
+	return []byte(members(map[string]func() string{
+		"kind": func() string { return `"Foo"` }, "apiVersion": func() string { return `"ex.io/v1"` }, "spec": func() string { return string(jsontest.Random(r, 3)) },
+		"metadata": func() string { return members(meta) },
+	}))
+}
+
+func TestAppendMetadataOnlyErrors(t *testing.T) {
+	for in, want := range map[string]error{
+		``: ErrNotObject, `[]`: ErrNotObject, `{"metadata":1}`: ErrFieldType, `{"metadata":{"name":1}}`: ErrFieldType, `{"metadata":{"name":"a"`: ErrSyntax, `{"a":1`: ErrSyntax,
+		`{"metadata":{"labels":{"a":{}}}}`: ErrFieldType, `{"metadata":{"ownerReferences":[1]}}`: ErrFieldType, `{"metadata":{"generation":1.0}}`: ErrFieldType,
+	} {
+		if got, err := AppendMetadataOnly([]byte("x"), []byte(in), "v"); !errors.Is(err, want) || string(got) != "x" {
+			t.Errorf("%s: %s, %v, want %v", in, got, err, want)
+		}
+	}
+}
