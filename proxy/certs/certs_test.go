@@ -1,0 +1,100 @@
+package certs
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+func TestMakeKeepsItsCA(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Make(dir, []string{"127.0.0.1", "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(path string) []byte {
+		t.Helper()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	ca, cert := read(first.CA), read(first.Cert)
+	if _, err := Make(dir, []string{"localhost"}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(cert, read(first.Cert)) {
+		t.Error("a certificate that fits was replaced")
+	}
+	if _, err := Make(dir, []string{"other.example"}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(ca, read(first.CA)) {
+		t.Error("the CA was replaced")
+	}
+	r, err := NewReloader(first.Cert, first.Key, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	pair, _ := r.GetCertificate(nil)
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "other.example"}); err != nil {
+		t.Errorf("the new certificate does not verify: %v", err)
+	}
+}
+
+// A mounted secret changes by the exchange of a symbolic link two levels up,
+// and may be caught half-way.
+func TestReloaderFollowsSecretMounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mount := t.TempDir()
+		for _, version := range []string{"v1", "v2"} {
+			if _, err := Make(filepath.Join(mount, version), []string{version + ".example"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		point := func(version string) {
+			if err := os.Symlink(version, filepath.Join(mount, "next")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(filepath.Join(mount, "next"), filepath.Join(mount, "data")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		point("v1")
+		r, err := NewReloader(filepath.Join(mount, "data", "tls.crt"), filepath.Join(mount, "data", "tls.key"), zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		serves := func(name string) {
+			t.Helper()
+			time.Sleep(2 * pollInterval) // virtual
+			synctest.Wait()
+			pair, _ := r.GetCertificate(nil)
+			if err := pair.Leaf.VerifyHostname(name); err != nil {
+				t.Error(err)
+			}
+		}
+		serves("v1.example")
+		point("missing")
+		serves("v1.example")
+		point("v2")
+		serves("v2.example")
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package certs
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	caLife   = 10 * 365 * 24 * time.Hour
+	certLife = 365 * 24 * time.Hour
+	// renewBefore is how long before its end a certificate made here is
+	// replaced at start.
+	renewBefore = 30 * 24 * time.Hour
+)
+
+// Files are where Make keeps what it made.
+type Files struct{ CA, Cert, Key string }
+
+// Make returns a serving certificate for hosts in dir. It makes a CA the first
+// time, so that clients have to trust dir/ca.crt only once, and a certificate
+// when there is none that fits.
+func Make(dir string, hosts []string) (Files, error) {
+	files := Files{
+		CA:   filepath.Join(dir, "ca.crt"),
+		Cert: filepath.Join(dir, "tls.crt"),
+		Key:  filepath.Join(dir, "tls.key"),
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return files, fmt.Errorf("certificate directory: %w", err)
+	}
+	ca, err := loadCA(files.CA, filepath.Join(dir, "ca.key"))
+	if errors.Is(err, fs.ErrNotExist) {
+		ca, err = makeCA(files.CA, filepath.Join(dir, "ca.key"))
+	}
+	if err != nil {
+		return files, fmt.Errorf("certificate authority in %s: %w", dir, err)
+	}
+	if ca.covers(files, hosts) {
+		return files, nil
+	}
+	if err := ca.issue(files, hosts); err != nil {
+		return files, fmt.Errorf("serving certificate in %s: %w", dir, err)
+	}
+	return files, nil
+}
+
+type authority struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+func loadCA(certFile, keyFile string) (*authority, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s: key cannot sign", keyFile)
+	}
+	return &authority{cert: pair.Leaf, key: key}, nil
+}
+
+func makeCA(certFile, keyFile string) (*authority, error) {
+	template, err := newTemplate("sluice-ca", caLife)
+	if err != nil {
+		return nil, err
+	}
+	template.IsCA, template.BasicConstraintsValid = true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	if err := write(template, template, key, key, certFile, keyFile); err != nil {
+		return nil, err
+	}
+	return loadCA(certFile, keyFile)
+}
+
+func newTemplate(name string, life time.Duration) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter:     now.Add(life),
+	}, nil
+}
+
+// covers reports whether the certificate in files is of this CA, for all
+// hosts, and not about to end.
+func (a *authority) covers(files Files, hosts []string) bool {
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil || pair.Leaf.CheckSignatureFrom(a.cert) != nil {
+		return false
+	}
+	return time.Until(pair.Leaf.NotAfter) > renewBefore &&
+		!slices.ContainsFunc(hosts, func(h string) bool { return pair.Leaf.VerifyHostname(h) != nil })
+}
+
+func (a *authority) issue(files Files, hosts []string) error {
+	template, err := newTemplate("sluice", certLife)
+	if err != nil {
+		return err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, h)
+		}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	return write(template, a.cert, key, a.key, files.Cert, files.Key)
+}
+
+// write signs template for key and stores both, the key first: a certificate
+// is never there without it.
+func write(template, parent *x509.Certificate, key *ecdsa.PrivateKey, signer crypto.Signer, certFile, keyFile string) error {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		return err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := writePEM(keyFile, "PRIVATE KEY", keyDER, 0o600); err != nil {
+		return err
+	}
+	return writePEM(certFile, "CERTIFICATE", der, 0o644)
+}
+
+func writePEM(path, kind string, der []byte, mode os.FileMode) error {
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
