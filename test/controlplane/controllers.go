@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 
 	"k8s.io/component-base/cli"
@@ -26,19 +27,23 @@ func controllerManager(args []string) int {
 
 // runControllers runs the child until ctx ends. It starts it when ready is closed, since the
 // controllers give up on an apiserver that takes its time. Should this process die by kill -9,
-// the kernel ends the child too.
+// the kernel ends the child too. The kernel watches the thread that forked, not the process, hence
+// the lock.
 func runControllers(ctx context.Context, d directory, ready <-chan struct{}) error {
 	select {
 	case <-ready:
 	case <-ctx.Done():
 		return nil
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	log, err := os.OpenFile(d.file("controllers.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", controllerFlags(d)...)
+	cmd.Args[0] = os.Args[0] // what ps shows
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd.Run()

@@ -1,0 +1,134 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	authnv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// plane is shared by all tests but those that kill theirs.
+var plane *ControlPlane
+
+func TestMain(m *testing.M) {
+	var err error
+	if plane, err = StartMain(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := plane.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func TestVersion(t *testing.T) {
+	v, err := plane.Client("nobody").Discovery().ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.GitVersion != "v1.36.3" || v.Major != "1" || v.Minor != "36" {
+		t.Errorf("version is %+v", v)
+	}
+}
+
+func TestUsers(t *testing.T) {
+	for _, tc := range []struct {
+		user string
+		may  bool
+	}{
+		{"admin", true}, {"admin-cert", true}, {"sluice", true},
+		{"reader", false}, {"reader-cert", false},
+		{"nobody", false}, {"nobody-cert", false}, {Anonymous, false},
+	} {
+		t.Run("list pods as "+tc.user, func(t *testing.T) {
+			_, err := plane.Client(tc.user).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+			if tc.may && err != nil || !tc.may && !apierrors.IsForbidden(err) {
+				t.Errorf("may: %v, got: %v", tc.may, err)
+			}
+		})
+	}
+}
+
+func TestSluiceReviewsTokens(t *testing.T) {
+	review := &authnv1.TokenReview{Spec: authnv1.TokenReviewSpec{Token: plane.RESTConfig("reader").BearerToken}}
+	got, err := plane.Client("sluice").AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.Status.Authenticated || got.Status.User.Username != "reader" {
+		t.Errorf("status is %+v", got.Status)
+	}
+}
+
+func TestSluiceImpersonates(t *testing.T) {
+	cfg := plane.RESTConfig("sluice")
+	cfg.Impersonate.UserName, cfg.Impersonate.UID, cfg.Impersonate.Groups = "zoe", "7", []string{"system:authenticated"}
+	cfg.Impersonate.Extra = map[string][]string{"example.com/scopes": {"a", "b"}}
+	r, err := NewRaw(plane.RESTConfig("sluice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got, err := whoami(t, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Username != "zoe" || got.UID != "7" || len(got.Extra["example.com/scopes"]) != 2 {
+		t.Errorf("the apiserver sees %+v", got)
+	}
+}
+
+func TestKillAndRestart(t *testing.T) {
+	c := Start(t)
+	token := c.RESTConfig("admin").BearerToken
+	url := c.URL
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}, Data: map[string]string{"a": "b"}}
+	before, err := c.Client("admin").CoreV1().ConfigMaps("default").Create(t.Context(), kept, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Kill()
+	if _, err := c.Raw("admin").Get(t.Context(), "/version", "*/*"); err == nil {
+		t.Error("still answers after a kill")
+	}
+	c.Restart(t)
+	after, err := c.Client("admin-cert").CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("was %v, is %v", before.ObjectMeta, after.ObjectMeta)
+	}
+	if c.RESTConfig("admin").BearerToken != token || c.URL != url {
+		t.Error("a restart changed the token or the address")
+	}
+}
+
+func TestStopLeavesNothing(t *testing.T) {
+	c, err := StartMain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", c.Dir, err)
+	}
+}
+
+func TestControllersMakeServiceAccounts(t *testing.T) {
+	c := Start(t, Options{Controllers: true})
+	ns := c.Namespace(t) // waits for the account
+	Eventually(t, "root CA", func() error {
+		_, err := c.Client("admin").CoreV1().ConfigMaps(ns).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
+}

@@ -1,0 +1,26 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// tail is how many lines of each log are worth showing.
+const tail = 25
+
+// Logs are the last lines of each log of the control plane.
+func (c *ControlPlane) Logs() string {
+	paths, _ := filepath.Glob(filepath.Join(c.Dir, "*.log")) // the pattern is good
+	var b strings.Builder
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+		fmt.Fprintf(&b, "--- the end of %s\n%s\n", path, strings.Join(lines[max(0, len(lines)-tail):], "\n"))
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+)
+
+// clearLimit is enough to delete some 10,000 objects.
+const clearLimit = 5 * time.Minute
+
+// Namespace makes a namespace with a name of its own and deletes it, with all that is in it, when
+// the test ends.
+func (c *ControlPlane) Namespace(t testing.TB) string {
+	t.Helper()
+	client := c.Client("admin")
+	ns, err := client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create a namespace: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), clearLimit)
+		defer cancel()
+		if err := c.deleteNamespace(ctx, client, ns.Name); err != nil {
+			t.Errorf("delete namespace %s: %v", ns.Name, err)
+		}
+	})
+	if c.opts.Controllers {
+		Eventually(t, "service account of "+ns.Name, func() error {
+			_, err := client.CoreV1().ServiceAccounts(ns.Name).Get(t.Context(), "default", metav1.GetOptions{})
+			return err
+		})
+	}
+	return ns.Name
+}
+
+// deleteNamespace deletes the namespace and, where no controller does it, its content.
+func (c *ControlPlane) deleteNamespace(ctx context.Context, client kubernetes.Interface, name string) error {
+	namespaces := client.CoreV1().Namespaces()
+	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || c.opts.Controllers {
+		return err
+	}
+	if err := c.clear(ctx, client, name); err != nil {
+		return err
+	}
+	_, err = namespaces.Finalize(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// clear does the namespace controller's work: it deletes everything in the namespace.
+func (c *ControlPlane) clear(ctx context.Context, client kubernetes.Interface, ns string) error {
+	meta, err := metadata.NewForConfig(c.RESTConfig("admin"))
+	if err != nil {
+		return err
+	}
+	resources, err := collections(client)
+	if err != nil {
+		return err
+	}
+	now := int64(0)
+	var errs []error
+	for _, r := range resources {
+		err := meta.Resource(r).Namespace(ns).DeleteCollection(ctx,
+			metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("%s: %w", r, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// collections are the namespaced resources that can be deleted as a whole. Groups whose server does
+// not answer are left out: tests register such ones.
+func collections(client kubernetes.Interface) ([]schema.GroupVersionResource, error) {
+	lists, err := client.Discovery().ServerPreferredNamespacedResources()
+	if err != nil && len(lists) == 0 {
+		return nil, err
+	}
+	var all []schema.GroupVersionResource
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list.APIResources {
+			if slices.Contains(r.Verbs, "deletecollection") {
+				all = append(all, gv.WithResource(r.Name))
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,49 @@
+package harness
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// wantSize is what the benchmarks' numbers are about, in bytes of JSON.
+const wantSize, sizeTolerance = 7400, 300
+
+func TestPodsAreDeterministic(t *testing.T) {
+	a, b := Pods(50, "shop", 7), Pods(50, "shop", 7)
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("same seed, other pods:\n%s", diff)
+	}
+	if cmp.Equal(a, Pods(50, "shop", 8)) {
+		t.Error("another seed, same pods")
+	}
+}
+
+func TestPodsHaveDistinctNames(t *testing.T) {
+	names := make(map[string]bool)
+	for _, p := range Pods(5000, "shop", 1) {
+		names[p.Name] = true
+	}
+	if len(names) != 5000 {
+		t.Errorf("%d names for 5000 pods", len(names))
+	}
+}
+
+func TestPodSize(t *testing.T) {
+	for _, p := range Pods(3, "shop", 1) {
+		checkSize(t, p)
+	}
+}
+
+func checkSize(t *testing.T, p *corev1.Pod) {
+	t.Helper()
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) < wantSize-sizeTolerance || len(raw) > wantSize+sizeTolerance {
+		t.Errorf("%s is %d bytes of JSON, want about %d:\n%s", p.Name, len(raw), wantSize, raw)
+	}
+}

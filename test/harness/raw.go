@@ -1,0 +1,124 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"k8s.io/client-go/rest"
+)
+
+// Request is one request, sent as it is: no header is added but what HTTP itself needs and, unless
+// given, the user's Authorization.
+type Request struct {
+	Method string // empty means GET
+	Path   string // with its query, already escaped
+	Header http.Header
+	Body   []byte
+	HTTP1  bool // HTTP/1.1 instead of HTTP/2
+}
+
+// Answer is a whole answer, its body exactly as it came: nothing is decompressed.
+type Answer struct {
+	Status  int
+	Proto   string
+	Header  http.Header
+	Body    []byte
+	Trailer http.Header
+}
+
+// Raw sends requests to one server as one user.
+type Raw struct {
+	base   string
+	token  string
+	h1, h2 *http.Client
+}
+
+// NewRaw makes a Raw from where and as whom cfg says. Close must be called.
+func NewRaw(cfg *rest.Config) (*Raw, error) {
+	h1, err := rawClient(cfg, func(p *http.Protocols) { p.SetHTTP1(true) })
+	if err != nil {
+		return nil, err
+	}
+	h2, err := rawClient(cfg, func(p *http.Protocols) { p.SetHTTP2(true) })
+	if err != nil {
+		return nil, err
+	}
+	return &Raw{base: cfg.Host, token: cfg.BearerToken, h1: h1, h2: h2}, nil
+}
+
+// rawClient is a client that speaks one protocol, follows no redirects and asks for no compression.
+func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, error) {
+	tlsConfig, err := rest.TLSConfigFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Transport{TLSClientConfig: tlsConfig, DisableCompression: true, Protocols: new(http.Protocols)}
+	protocol(t.Protocols)
+	return &http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// Raw is the user's Raw to this control plane, shared by all who ask and closed by Stop.
+func (c *ControlPlane) Raw(user string) *Raw {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.raws[user]; ok {
+		return r
+	}
+	r, err := NewRaw(c.RESTConfig(user))
+	if err != nil {
+		panic(fmt.Sprintf("harness: requests of %q: %v", user, err))
+	}
+	c.raws[user] = r
+	return r
+}
+
+// Open sends the request and returns when the headers are there, so that a stream can be read as it
+// comes. The caller closes the body.
+func (r *Raw) Open(ctx context.Context, q Request) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, q.Method, r.base+q.Path, bytes.NewReader(q.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = q.Header.Clone()
+	if req.Header == nil {
+		req.Header = make(http.Header)
+	}
+	if r.token != "" && req.Header.Get("Authorization") == "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if q.HTTP1 {
+		return r.h1.Do(req)
+	}
+	return r.h2.Do(req)
+}
+
+// Do sends the request and reads the whole answer.
+func (r *Raw) Do(ctx context.Context, q Request) (*Answer, error) {
+	resp, err := r.Open(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: read the body: %w", q.Method, q.Path, err)
+	}
+	return &Answer{resp.StatusCode, resp.Proto, resp.Header, body, resp.Trailer}, nil
+}
+
+// Get is Do for a GET that wants one media type.
+func (r *Raw) Get(ctx context.Context, path, accept string) (*Answer, error) {
+	return r.Do(ctx, Request{Path: path, Header: http.Header{"Accept": {accept}}})
+}
+
+// Close closes connections that are not in use; r can still be used.
+func (r *Raw) Close() {
+	r.h1.CloseIdleConnections()
+	r.h2.CloseIdleConnections()
+}
