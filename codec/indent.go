@@ -4,7 +4,8 @@ package codec
 const indentStep = "  "
 
 // appendIndented appends src, one well-formed compact JSON value, as encoding/json indents it: two spaces a level, empty
-// objects and arrays on one line, no newline at the end. depth is the level at which the value itself stands.
+// objects and arrays on one line, no newline at the end. depth is the level at which the value itself stands. src may also
+// be a value's beginning or its end; for an end, depth is the level of what it closes.
 func appendIndented(dst, src []byte, depth int) []byte {
 	inString, escaped := false, false
 	for i, c := range src {
@@ -24,7 +25,7 @@ func appendIndented(dst, src []byte, depth int) []byte {
 			}
 		case c == '}' || c == ']':
 			depth--
-			if i > 0 && src[i-1] != c-2 { // '{' and '[' come two before their closing
+			if i == 0 || src[i-1] != c-2 { // '{' and '[' come two before their closing
 				dst = appendLine(dst, depth)
 			}
 			dst = append(dst, c)

@@ -3,7 +3,10 @@ package codec
 import (
 	"strconv"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"sluice/codec/json"
+	"sluice/codec/proto"
 )
 
 // ListMeta is the metadata of a list.
@@ -39,13 +42,12 @@ func (m *ListMeta) appendRemaining(dst []byte) []byte {
 	return strconv.AppendInt(dst, *m.Remaining, 10)
 }
 
-// appendProto appends the ListMeta message: selfLink, resourceVersion, continue, remainingItemCount.
-func (m *ListMeta) appendProto(dst []byte) []byte {
-	dst = appendStringField(dst, 1, "")
-	dst = appendStringField(dst, 2, m.ResourceVersion)
-	dst = appendStringField(dst, 3, m.Continue)
-	if m.Remaining != nil {
-		dst = appendIntField(dst, 4, *m.Remaining)
+// appendProto appends the metadata as field num; all lists but one have it as field 1.
+func (m *ListMeta) appendProto(dst []byte, num protowire.Number) []byte {
+	base := len(dst)
+	dst = proto.AppendListMeta(dst, m.ResourceVersion, m.Continue, m.Remaining)
+	if num != 1 {
+		protowire.AppendTag(dst[:base], num, protowire.BytesType)
 	}
 	return dst
 }

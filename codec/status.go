@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"sluice/codec/json"
+	"sluice/codec/proto"
 )
 
 // Status is an error as the apiserver tells it to a client: kind Status, apiVersion v1, status Failure. Its JSON is
@@ -58,7 +59,7 @@ func (s *Status) Append(dst []byte, f Format) []byte {
 func (s *Status) appendObject(dst []byte, e Encoding) []byte {
 	switch e {
 	case Protobuf:
-		return appendEnvelope(dst, "v1", "Status", s.appendProto(nil))
+		return proto.AppendEnvelope(dst, "v1", "Status", s.appendProto(nil))
 	case YAML:
 		return appendKnown(dst, s.appendJSON(nil), appendYAML)
 	case CBOR:

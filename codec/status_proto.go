@@ -1,11 +1,13 @@
 package codec
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // appendProto appends the Status message without envelope. Strings and numbers are written even when empty, as the
 // apiserver's generated code does (wire.md 2).
 func (s *Status) appendProto(dst []byte) []byte {
-	dst = appendBytesField(dst, 1, s.Metadata.appendProto(nil))
+	dst = s.Metadata.appendProto(dst, 1)
 	dst = appendStringField(dst, 2, "Failure")
 	dst = appendStringField(dst, 3, s.Message)
 	dst = appendStringField(dst, 4, s.Reason)

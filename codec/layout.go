@@ -1,0 +1,12 @@
+package codec
+
+// layout puts one encoding's framing around bodies: whole responses, lists and events.
+type layout interface {
+	appendObject(dst, src []byte) ([]byte, error)
+	appendItem(dst, src []byte) ([]byte, error)
+	separator() string
+	appendHead(dst []byte, meta *ListMeta, n, size int) []byte
+	appendTail(dst []byte, meta *ListMeta, n int) []byte
+	appendEvent(dst []byte, typ string, src []byte, b body, first bool) ([]byte, error)
+	appendStatus(dst []byte, s *Status) []byte
+}

@@ -1,0 +1,85 @@
+package codec
+
+import "sluice/codec/proto"
+
+// protoLayout is Protobuf: objects and lists in an envelope, items as fields of the list, events as frames.
+type protoLayout struct {
+	body             body
+	apiVersion, kind string // of a single object
+	list             collection
+	beta             bool // a v1beta1 PartialObjectMetadataList: items are field 1, metadata is field 2 and comes last
+}
+
+func newProtoLayout(b body, r *Resource, f Format) *protoLayout {
+	l := &protoLayout{body: b, apiVersion: r.APIVersion(), kind: r.Kind, list: newCollection(r, f)}
+	if f.Shape == Metadata {
+		l.apiVersion, l.kind = f.MetaVersion.String(), "PartialObjectMetadata"
+		l.beta = f.MetaVersion == MetaV1beta1
+	}
+	return l
+}
+
+func (l *protoLayout) appendObject(dst, src []byte) ([]byte, error) {
+	if l.body == (copied{}) {
+		return proto.AppendEnvelope(dst, l.apiVersion, l.kind, src), nil
+	}
+	s := getScratch()
+	defer s.put()
+	var err error
+	if s.b, err = l.body.object(s.b[:0], src, true); err != nil {
+		return dst, err
+	}
+	return proto.AppendEnvelope(dst, l.apiVersion, l.kind, s.b), nil
+}
+
+func (l *protoLayout) appendItem(dst, src []byte) ([]byte, error) {
+	if l.body == (copied{}) {
+		return proto.AppendItem(dst, src), nil
+	}
+	s := getScratch()
+	defer s.put()
+	var err error
+	if s.b, err = l.body.item(s.b[:0], src); err != nil {
+		return dst, err
+	}
+	if l.beta {
+		return appendBytesField(dst, 1, s.b), nil
+	}
+	return proto.AppendItem(dst, s.b), nil
+}
+
+func (l *protoLayout) separator() string { return "" }
+
+// appendHead needs size, the bytes of all items as appendItem wrote them: the envelope tells it ahead of them.
+func (l *protoLayout) appendHead(dst []byte, meta *ListMeta, _, size int) []byte {
+	size += proto.ListMetaSize(meta.ResourceVersion, meta.Continue, meta.Remaining)
+	dst = proto.AppendEnvelopeHead(dst, l.list.apiVersion, l.list.kind, size)
+	if l.beta {
+		return dst
+	}
+	return meta.appendProto(dst, 1)
+}
+
+func (l *protoLayout) appendTail(dst []byte, meta *ListMeta, _ int) []byte {
+	if l.beta {
+		dst = meta.appendProto(dst, 2)
+	}
+	return proto.AppendEnvelopeTail(dst)
+}
+
+func (l *protoLayout) appendEvent(dst []byte, typ string, src []byte, b body, first bool) ([]byte, error) {
+	if b == (copied{}) {
+		return proto.AppendEvent(dst, typ, l.apiVersion, l.kind, src), nil
+	}
+	s := getScratch()
+	defer s.put()
+	var err error
+	if s.b, err = b.object(s.b[:0], src, first); err != nil {
+		return dst, err
+	}
+	return proto.AppendEvent(dst, typ, l.apiVersion, l.kind, s.b), nil
+}
+
+func (l *protoLayout) appendStatus(dst []byte, s *Status) []byte {
+	return proto.AppendEvent(dst, eventError, "v1", "Status", s.appendProto(nil))
+}

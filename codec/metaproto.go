@@ -1,0 +1,197 @@
+package codec
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"sluice/codec/json"
+)
+
+// appendMetadataProto appends the PartialObjectMetadata message of an object in JSON: one field, its ObjectMeta. This is
+// the only Protobuf there is of custom resources (wire.md 2).
+//
+// The metadata is first brought into the form in which the apiserver prints it, so that what is read here has no nulls,
+// no members in odd places and no unknown ones.
+func appendMetadataProto(dst, obj []byte) ([]byte, error) {
+	s := getScratch()
+	defer s.put()
+	var err error
+	if s.b, err = json.AppendMetadataOnly(s.b[:0], obj, MetaV1.String()); err != nil {
+		return dst, err
+	}
+	return appendObjectMeta(dst, 1, json.Value(s.b).Get("metadata"))
+}
+
+// objectMeta is the members of a metadata object, each nil if absent.
+type objectMeta struct {
+	name, generateName, namespace, selfLink, uid, resourceVersion, generation json.Value
+	created, deleted, grace, labels, annotations, owners, finalizers, managed json.Value
+}
+
+func readObjectMeta(meta json.Value) (m objectMeta) {
+	for key, v := range meta.Members {
+		if p := m.member(string(key)); p != nil {
+			*p = v
+		}
+	}
+	return m
+}
+
+func (m *objectMeta) member(name string) *json.Value {
+	switch name {
+	case "name":
+		return &m.name
+	case "generateName":
+		return &m.generateName
+	case "namespace":
+		return &m.namespace
+	case "selfLink":
+		return &m.selfLink
+	case "uid":
+		return &m.uid
+	case "resourceVersion":
+		return &m.resourceVersion
+	case "generation":
+		return &m.generation
+	case "creationTimestamp":
+		return &m.created
+	case "deletionTimestamp":
+		return &m.deleted
+	case "deletionGracePeriodSeconds":
+		return &m.grace
+	case "labels":
+		return &m.labels
+	case "annotations":
+		return &m.annotations
+	case "ownerReferences":
+		return &m.owners
+	case "finalizers":
+		return &m.finalizers
+	case "managedFields":
+		return &m.managed
+	}
+	return nil
+}
+
+// appendObjectMeta appends field num, an ObjectMeta, in the order of its field numbers. Strings, generation and the
+// creation time are written even when empty, the others only when there.
+func appendObjectMeta(dst []byte, num protowire.Number, meta json.Value) ([]byte, error) {
+	base, m := len(dst), readObjectMeta(meta)
+	dst = appendTextField(dst, 1, m.name)
+	dst = appendTextField(dst, 2, m.generateName)
+	dst = appendTextField(dst, 3, m.namespace)
+	dst = appendTextField(dst, 4, m.selfLink)
+	dst = appendTextField(dst, 5, m.uid)
+	dst = appendTextField(dst, 6, m.resourceVersion)
+	n, _ := m.generation.Int()
+	dst = appendIntField(dst, 7, n)
+	dst, err := appendTimeField(dst, 8, m.created)
+	if err == nil && m.deleted != nil {
+		dst, err = appendTimeField(dst, 9, m.deleted)
+	}
+	if n, ok := m.grace.Int(); ok {
+		dst = appendIntField(dst, 10, n)
+	}
+	dst = appendMapField(dst, 11, m.labels)
+	dst = appendMapField(dst, 12, m.annotations)
+	for _, v := range m.owners.Elements {
+		dst = appendOwner(dst, 13, v)
+	}
+	for _, v := range m.finalizers.Elements {
+		dst = appendTextField(dst, 14, v)
+	}
+	for _, v := range m.managed.Elements {
+		if err == nil {
+			dst, err = appendManaged(dst, 17, v)
+		}
+	}
+	if err != nil {
+		return dst[:base], fmt.Errorf("metadata: %w", err)
+	}
+	return closeField(dst, num, base), nil
+}
+
+func appendOwner(dst []byte, num protowire.Number, owner json.Value) []byte {
+	base := len(dst)
+	dst = appendTextField(dst, 1, owner.Get("kind"))
+	dst = appendTextField(dst, 3, owner.Get("name"))
+	dst = appendTextField(dst, 4, owner.Get("uid"))
+	dst = appendTextField(dst, 5, owner.Get("apiVersion"))
+	dst = appendBoolField(dst, 6, owner.Get("controller"))
+	dst = appendBoolField(dst, 7, owner.Get("blockOwnerDeletion"))
+	return closeField(dst, num, base)
+}
+
+func appendManaged(dst []byte, num protowire.Number, entry json.Value) ([]byte, error) {
+	base := len(dst)
+	dst = appendTextField(dst, 1, entry.Get("manager"))
+	dst = appendTextField(dst, 2, entry.Get("operation"))
+	dst = appendTextField(dst, 3, entry.Get("apiVersion"))
+	if v := entry.Get("time"); v != nil {
+		var err error
+		if dst, err = appendTimeField(dst, 4, v); err != nil {
+			return dst[:base], err
+		}
+	}
+	dst = appendTextField(dst, 6, entry.Get("fieldsType"))
+	if v := entry.Get("fieldsV1"); v != nil {
+		fields := len(dst)
+		dst = closeField(appendBytesField(dst, 1, v), 7, fields)
+	}
+	dst = appendTextField(dst, 8, entry.Get("subresource"))
+	return closeField(dst, num, base), nil
+}
+
+// closeField makes what was appended since base the payload of field num.
+func closeField(dst []byte, num protowire.Number, base int) []byte {
+	size := len(dst) - base
+	head := protowire.SizeTag(num) + protowire.SizeVarint(uint64(size))
+	for range head {
+		dst = append(dst, 0)
+	}
+	copy(dst[base+head:], dst[base:base+size])
+	protowire.AppendVarint(protowire.AppendTag(dst[:base], num, protowire.BytesType), uint64(size))
+	return dst
+}
+
+// appendTextField appends a string field, empty if v is absent.
+func appendTextField(dst []byte, num protowire.Number, v json.Value) []byte {
+	text, _ := v.Bytes()
+	return appendBytesField(dst, num, text)
+}
+
+// appendBoolField appends a bool field unless v is absent.
+func appendBoolField(dst []byte, num protowire.Number, v json.Value) []byte {
+	b, ok := v.Bool()
+	if !ok {
+		return dst
+	}
+	return appendIntField(dst, num, int64(protowire.EncodeBool(b)))
+}
+
+// appendMapField appends the entries of a map, in the order in which they stand: the apiserver sorts them in both
+// encodings.
+func appendMapField(dst []byte, num protowire.Number, v json.Value) []byte {
+	for key, value := range v.Members {
+		base := len(dst)
+		dst = appendBytesField(dst, 1, key)
+		dst = closeField(appendTextField(dst, 2, value), num, base)
+	}
+	return dst
+}
+
+// appendTimeField appends a Time message: seconds and nanoseconds, or nothing within for null and for no time.
+func appendTimeField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
+	base := len(dst)
+	if text, ok := v.Bytes(); ok {
+		t, err := time.Parse(time.RFC3339, string(text))
+		if err != nil {
+			return dst, err
+		}
+		dst = appendIntField(dst, 1, t.Unix())
+		dst = appendIntField(dst, 2, 0)
+	}
+	return closeField(dst, num, base), nil
+}

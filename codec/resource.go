@@ -1,0 +1,59 @@
+package codec
+
+import (
+	"time"
+
+	"sluice/codec/json"
+	"sluice/codec/proto"
+)
+
+// Resource is what is known of one resource and of its stored bytes.
+//
+// A Protobuf source is the raw message: no envelope, no TypeMeta. A JSON source is the object as the upstream sent it in
+// a watch event: compact, with kind and apiVersion, typed ones in struct order and unstructured ones with sorted keys.
+type Resource struct {
+	Group, Version string
+	Resource       string // plural, as in paths
+	Kind, ListKind string
+	Style          Style
+	Source         Encoding // JSON or Protobuf
+	Namespaced     bool
+	// Columns is how Tables of it are printed; nil makes NewWriter refuse them.
+	Columns Columns
+	// Bookmark is a bookmark's object as the upstream sent it, for typed resources stored as JSON: only the upstream
+	// knows what their other fields print as when empty. Nil makes AppendBookmark fail with ErrTemplate.
+	Bookmark []byte
+}
+
+// Columns is how one kind is printed in Tables; package table has them.
+type Columns interface {
+	// AppendDefinitions appends the JSON array of the column definitions.
+	AppendDefinitions(dst []byte) []byte
+	// AppendCells appends the JSON array of an object's cells, with ages as of now.
+	AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error)
+	// AppendConditions appends the JSON array of the row's conditions, or nothing.
+	AppendConditions(dst []byte, obj json.Value) []byte
+	// Sorted says that a list's rows are not in the order of its objects.
+	Sorted() bool
+	// Repeats says that every event of a watch carries the definitions.
+	Repeats() bool
+}
+
+// APIVersion returns "group/version", or "version" in the core group.
+func (r *Resource) APIVersion() string {
+	if r.Group == "" {
+		return r.Version
+	}
+	return r.Group + "/" + r.Version
+}
+
+// GroupResource names the resource in messages.
+func (r *Resource) GroupResource() GroupResource { return GroupResource{r.Group, r.Resource} }
+
+// SetResourceVersion appends src, stored bytes of the resource, with another metadata.resourceVersion.
+func (r *Resource) SetResourceVersion(dst, src []byte, rv string) ([]byte, error) {
+	if r.Source == Protobuf {
+		return proto.SetResourceVersion(dst, src, rv)
+	}
+	return json.SetResourceVersion(dst, src, rv)
+}

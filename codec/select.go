@@ -1,0 +1,91 @@
+package codec
+
+// newBody finds the way from r's stored bytes to f's encoding and shape.
+func newBody(r *Resource, f Format) (body, error) {
+	if r.Source == Protobuf && r.Style == Unstructured || r.Source != Protobuf && r.Source != JSON {
+		return nil, ErrUnsupported
+	}
+	if f.Encoding == YAML { // until there is a layout for it
+		return nil, ErrUnsupported
+	}
+	switch f.Shape {
+	case Object:
+		return objectBody(r, f.Encoding)
+	case Metadata:
+		return metadataBody(r, f)
+	case Table:
+		return newTableBody(r, f)
+	}
+	return nil, ErrUnsupported
+}
+
+func objectBody(r *Resource, e Encoding) (body, error) {
+	if e == Protobuf {
+		if r.Source == Protobuf {
+			return copied{}, nil
+		}
+		return nil, ErrUnsupported
+	}
+	b, err := objectJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := b.(planJSON); ok && e == CBOR {
+		return planCBOR(p), nil
+	}
+	return encoded(b, e), nil
+}
+
+// objectJSON is the way to JSON.
+func objectJSON(r *Resource) (body, error) {
+	switch {
+	case r.Source == Protobuf:
+		p, ok := lookup(r.APIVersion(), r.Kind)
+		if !ok {
+			return nil, ErrUnsupported
+		}
+		return planJSON{p}, nil
+	case r.Style == Typed:
+		return typedJSON{}, nil
+	}
+	return copied{}, nil
+}
+
+// encoded is the way from JSON to another encoding, one object at a time. YAML is made by the layout.
+func encoded(b body, e Encoding) body {
+	if e == CBOR {
+		return through{b, convertCBOR}
+	}
+	return b
+}
+
+func metadataBody(r *Resource, f Format) (body, error) {
+	version := f.MetaVersion.String()
+	switch {
+	case f.Encoding == Protobuf && r.Source == Protobuf:
+		return metadataProto{}, nil
+	case f.Encoding == Protobuf:
+		return metadataProtoJSON{}, nil
+	case r.Source == JSON:
+		return encoded(metadataJSON{version}, f.Encoding), nil
+	}
+	p, ok := lookup(version, "PartialObjectMetadata")
+	if !ok {
+		return nil, ErrUnsupported
+	}
+	if f.Encoding == CBOR {
+		return metadataPlan{planCBOR{p}}, nil
+	}
+	return metadataPlan{planJSON{p}}, nil
+}
+
+func newTableBody(r *Resource, f Format) (body, error) {
+	if r.Columns == nil || f.Encoding != JSON && f.Encoding != YAML {
+		return nil, ErrUnsupported
+	}
+	b, err := objectJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	return tableBody{of: b, columns: r.Columns, version: f.MetaVersion.String(), include: f.Include}, nil
+}

@@ -1,0 +1,337 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+)
+
+var (
+	podsProto = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: Protobuf, Namespaced: true}
+	podsJSON  = &Resource{Version: "v1", Resource: "pods", Kind: "Pod", ListKind: "PodList", Source: JSON, Namespaced: true,
+		Bookmark: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"spec":{"containers":null},"status":{}}`)}
+	foos = &Resource{Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList", Style: Unstructured, Namespaced: true}
+)
+
+// pod returns a pod with something in most kinds of field.
+func pod(i int) *corev1.Pod {
+	yes, grace := true, int64(0)
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprint("p", i), Namespace: "ns<1>", UID: "u-1", ResourceVersion: fmt.Sprint(100 + i), Generation: int64(i % 2),
+			CreationTimestamp: metav1.NewTime(time.Unix(1700000000+int64(i), 0)),
+			Labels:            map[string]string{"app": "x", "b": ""}, Annotations: map[string]string{"a/b": "\"&\u2028é\n", "z": "1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "o", Controller: &yes}},
+			Finalizers:      []string{"f/1", "f/2"}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1800000000, 0)}, DeletionGracePeriodSeconds: &grace,
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
+				Time: &metav1.Time{Time: time.Unix(1700000001, 0)}, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{}}}}`)}, Subresource: "status"}},
+		},
+		Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1"},
+	}
+}
+
+func pods(n int) []*corev1.Pod {
+	out := make([]*corev1.Pod, n)
+	for i := range out {
+		out[i] = pod(i)
+	}
+	return out
+}
+
+// stored returns a pod as a Resource with this source has it stored.
+func stored(t testing.TB, p *corev1.Pod, source Encoding) []byte {
+	if source == Protobuf {
+		b, err := p.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	q := p.DeepCopy()
+	q.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+	b, err := json.Marshal(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func foo(i int) *unstructured.Unstructured {
+	obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod(i))
+	if err != nil {
+		panic(err)
+	}
+	obj["apiVersion"], obj["kind"] = "ex.io/v1", "Foo"
+	return &unstructured.Unstructured{Object: obj}
+}
+
+func customs(n int) (out []*unstructured.Unstructured) {
+	for i := range n {
+		out = append(out, foo(i))
+	}
+	return out
+}
+
+func encoderFor(f Format) runtime.Encoder {
+	switch f.Encoding {
+	case Protobuf:
+		return protobuf.NewSerializer(nil, nil)
+	default:
+		return jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, nil, nil, jsonserializer.SerializerOptions{
+			Pretty: f.Pretty, Yaml: f.Encoding == YAML, StreamingCollectionsEncoding: true})
+	}
+}
+
+func encode(t testing.TB, f Format, obj runtime.Object) []byte {
+	var b bytes.Buffer
+	if err := encoderFor(f).Encode(obj, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// writeList writes a whole list the way its users must.
+func writeList(t testing.TB, w *Writer, m ListMeta, items [][]byte) []byte {
+	var run []byte
+	var err error
+	for i, src := range items {
+		if i > 0 {
+			run = append(run, w.Separator()...)
+		}
+		if run, err = w.AppendItem(run, src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := w.AppendListHead([]byte("x"), m, len(items), len(run))
+	out = append(out, run...)
+	out = w.AppendListTail(out, m, len(items))
+	if out[0] != 'x' {
+		t.Fatal("dst overwritten")
+	}
+	return out[1:]
+}
+
+func mustWriter(t testing.TB, r *Resource, f Format) *Writer {
+	w, err := NewWriter(r, f)
+	if errors.Is(err, ErrUnsupported) && (r.Source == Protobuf && f.Encoding != Protobuf || f.Encoding == YAML || f.Encoding == CBOR) {
+		t.Skip("not yet:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func metaOf(m ListMeta) metav1.ListMeta {
+	return metav1.ListMeta{ResourceVersion: m.ResourceVersion, Continue: m.Continue, RemainingItemCount: m.Remaining}
+}
+
+var seven = int64(7)
+
+var listMetas = []ListMeta{{ResourceVersion: "12"}, {ResourceVersion: "12", Continue: "eyJ", Remaining: &seven}, {}}
+
+// partial returns an object's PartialObjectMetadata as the apiserver makes it.
+func partial(obj metav1.Object, v MetaVersion) *metav1.PartialObjectMetadata {
+	p := meta.AsPartialObjectMetadata(obj)
+	p.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: v.String()}
+	return p
+}
+
+// partials returns the list of them: in JSON its items have kind and apiVersion.
+func partials(objs []metav1.Object, m ListMeta, v MetaVersion) runtime.Object {
+	var items []metav1.PartialObjectMetadata
+	for _, o := range objs {
+		items = append(items, *partial(o, v))
+	}
+	tm := metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: v.String()}
+	if v == MetaV1beta1 {
+		return &metav1beta1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: metaOf(m), Items: items}
+	}
+	return &metav1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: metaOf(m), Items: items}
+}
+
+var plainFormats = []Format{{}, {Pretty: true}, {Encoding: Protobuf}, {Encoding: YAML}}
+
+func TestWriterTypedLists(t *testing.T) {
+	for _, r := range []*Resource{podsProto, podsJSON} {
+		for _, f := range plainFormats {
+			if f.Encoding == Protobuf && r.Source == JSON {
+				continue
+			}
+			t.Run(fmt.Sprintf("%v to %v pretty=%v", r.Source, f.Encoding, f.Pretty), func(t *testing.T) {
+				w := mustWriter(t, r, f)
+				for _, m := range listMetas {
+					for _, n := range []int{0, 1, 3} {
+						list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metaOf(m), Items: []corev1.Pod{}}
+						var items [][]byte
+						for _, p := range pods(n) {
+							list.Items = append(list.Items, *p)
+							items = append(items, stored(t, p, r.Source))
+						}
+						equal(t, writeList(t, w, m, items), encode(t, f, list))
+					}
+				}
+				p := pod(1)
+				p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+				got, err := w.AppendObject(nil, stored(t, p, r.Source))
+				if err != nil {
+					t.Fatal(err)
+				}
+				equal(t, got, encode(t, f, p))
+			})
+		}
+	}
+}
+
+func TestWriterCustomLists(t *testing.T) {
+	for _, f := range plainFormats {
+		if f.Encoding == Protobuf {
+			continue
+		}
+		t.Run(fmt.Sprintf("%v pretty=%v", f.Encoding, f.Pretty), func(t *testing.T) {
+			w := mustWriter(t, foos, f)
+			for _, m := range listMetas {
+				for _, n := range []int{0, 1, 3} {
+					list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "ex.io/v1", "kind": "FooList",
+						"metadata": map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}}}
+					if m.Remaining != nil {
+						list.Object["metadata"].(map[string]any)["remainingItemCount"] = *m.Remaining
+					}
+					list.Items = []unstructured.Unstructured{}
+					var items [][]byte
+					for _, o := range customs(n) {
+						list.Items = append(list.Items, *o)
+						items = append(items, bytes.TrimSuffix(encode(t, Format{}, o), []byte("\n")))
+					}
+					equal(t, writeList(t, w, m, items), encode(t, f, list))
+				}
+			}
+		})
+	}
+}
+
+func TestWriterMetadataLists(t *testing.T) {
+	for _, r := range []*Resource{podsProto, podsJSON, foos} {
+		for _, f := range plainFormats {
+			for _, v := range []MetaVersion{MetaV1, MetaV1beta1} {
+				f.Shape, f.MetaVersion = Metadata, v
+				t.Run(fmt.Sprintf("%v %v to %v %v pretty=%v", r.Resource, r.Source, f.Encoding, v, f.Pretty), func(t *testing.T) {
+					w := mustWriter(t, r, f)
+					for _, n := range []int{0, 1, 3} {
+						var objs []metav1.Object
+						var items [][]byte
+						for i := range n {
+							objs = append(objs, pod(i))
+							if r == foos {
+								items = append(items, bytes.TrimSuffix(encode(t, Format{}, foo(i)), []byte("\n")))
+							} else {
+								items = append(items, stored(t, pod(i), r.Source))
+							}
+						}
+						m := listMetas[1]
+						equal(t, writeList(t, w, m, items), encode(t, f, partials(objs, m, v)))
+						if n == 1 {
+							got, err := w.AppendObject(nil, items[0])
+							if err != nil {
+								t.Fatal(err)
+							}
+							equal(t, got, encode(t, f, partial(objs[0], v)))
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func equal(t testing.TB, got, want []byte) {
+	t.Helper()
+	if !bytes.Equal(got, want) {
+		i := 0
+		for i < len(got) && i < len(want) && got[i] == want[i] {
+			i++
+		}
+		i = max(0, i-60)
+		t.Fatalf("differ from byte %d\ngot  %d bytes: %q\nwant %d bytes: %q", i, len(got), clip(got[i:]), len(want), clip(want[i:]))
+	}
+}
+
+func clip(b []byte) []byte { return b[:min(len(b), 300)] }
+
+func TestWriterUnsupported(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		r    *Resource
+		f    Format
+	}{
+		{"protobuf of typed JSON", podsJSON, Format{Encoding: Protobuf}},
+		{"protobuf of custom", foos, Format{Encoding: Protobuf}},
+		{"protobuf Table", podsProto, Format{Encoding: Protobuf, Shape: Table}},
+		{"CBOR Table", podsJSON, Format{Encoding: CBOR, Shape: Table}},
+		{"Table without columns", podsJSON, Format{Shape: Table}},
+		{"metadata list out of a watch", podsJSON, Format{Shape: MetadataList}},
+		{"custom stored as Protobuf", &Resource{Style: Unstructured, Source: Protobuf}, Format{}},
+		{"stored as YAML", &Resource{Source: YAML}, Format{}},
+		{"no plan", &Resource{Group: "x", Version: "v1", Kind: "X", Source: Protobuf}, Format{}},
+	} {
+		if _, err := NewWriter(row.r, row.f); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s: %v", row.name, err)
+		}
+	}
+}
+
+func TestWriterErrorEvent(t *testing.T) {
+	s := NewWatchExpired(1, 1183)
+	want := `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (1183)","reason":"Expired","code":410}}` + "\n"
+	for _, f := range []Format{{}, {Shape: Metadata}} {
+		if got := string(mustWriter(t, podsJSON, f).AppendErrorEvent(nil, s)); got != want {
+			t.Errorf("got %s", got)
+		}
+	}
+}
+
+func TestWriterBookmarks(t *testing.T) {
+	for _, row := range []struct {
+		r    *Resource
+		f    Format
+		end  bool
+		want string
+	}{
+		{podsJSON, Format{}, true, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1804","annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}}`},
+		{podsJSON, Format{}, false, `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1804"},"spec":{"containers":null},"status":{}}}`},
+		{podsJSON, Format{Shape: Metadata}, true, `{"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1804","annotations":{"k8s.io/initial-events-end":"true"}}}}`},
+		{foos, Format{}, true, `{"type":"BOOKMARK","object":{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1804"}}}`},
+		{foos, Format{}, false, `{"type":"BOOKMARK","object":{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"resourceVersion":"1804"}}}`},
+	} {
+		got, err := mustWriter(t, row.r, row.f).AppendBookmark(nil, "1804", row.end, false)
+		if err != nil || string(got) != row.want+"\n" {
+			t.Errorf("got  %s%v\nwant %s", got, err, row.want)
+		}
+	}
+	bare := *podsJSON
+	bare.Bookmark = nil
+	w := mustWriter(t, &bare, Format{})
+	if _, err := w.AppendBookmark(nil, "1", true, true); !errors.Is(err, ErrTemplate) {
+		t.Errorf("without template: %v", err)
+	}
+	bare.Bookmark = []byte(strings.Repeat("[", 10))
+	if _, err := NewWriter(&bare, Format{}); !errors.Is(err, ErrTemplate) {
+		t.Errorf("bad template: %v", err)
+	}
+}
