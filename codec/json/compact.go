@@ -12,11 +12,11 @@ func AppendCompact(dst, src []byte) ([]byte, error) {
 	for i := 0; i < len(src); {
 		switch c := src[i]; {
 		case c == '"':
-			end, t := skipString(src, i)
+			end, html := htmlString(src, i)
 			if end < 0 {
 				return dst[:base], at(ErrTruncated, "JSON string", i)
 			}
-			if t&wide != 0 || hasHTML(src[i:end]) {
+			if html {
 				dst = append(dst, src[run:i]...)
 				dst = appendHTMLEscaped(dst, src[i:end])
 				run = end
@@ -33,13 +33,61 @@ func AppendCompact(dst, src []byte) ([]byte, error) {
 	return append(dst, src[run:]...), nil
 }
 
-func hasHTML(b []byte) bool {
-	for _, c := range b {
-		if c == '<' || c == '>' || c == '&' {
-			return true
+// appendCompactValue is AppendCompact for the value that begins at b[i]; it
+// returns the index after it, or -1 if it does not end.
+func appendCompactValue(dst, b []byte, i int) ([]byte, int) {
+	run, depth := i, 0
+	for i < len(b) {
+		switch c := b[i]; class[c] {
+		case quote:
+			end, html := htmlString(b, i)
+			if end < 0 {
+				return dst, -1
+			}
+			if html {
+				dst = append(dst, b[run:i]...)
+				dst = appendHTMLEscaped(dst, b[i:end])
+				run = end
+			}
+			i = end
+		case scalar:
+			i = skipScalar(b, i)
+		case open:
+			depth++
+			i++
+			continue
+		case shut:
+			depth--
+			i++
+		default:
+			if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+				dst = append(dst, b[run:i]...)
+				run = i + 1
+			}
+			i++
+			continue
+		}
+		if depth <= 0 {
+			return append(dst, b[run:i]...), i
 		}
 	}
-	return false
+	return dst, -1
+}
+
+// htmlString skips the string at b[i] and tells whether it may hold something
+// that HTML or JavaScript need escaped.
+func htmlString(b []byte, i int) (end int, html bool) {
+	for i = plainRun(b, i+1); i < len(b); i = plainRun(b, i+1) {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, html
+		case c == '\\':
+			i++
+		default:
+			html = html || c >= '&' // not for control characters
+		}
+	}
+	return -1, html
 }
 
 // appendHTMLEscaped appends raw string bytes, escaping nothing but what HTML
@@ -61,41 +109,31 @@ func appendHTMLEscaped(dst, raw []byte) []byte {
 	return dst
 }
 
-// appendCanonical appends the string v, quotes included, as encoding/json
-// would print its text. Null gives the empty string, as decoding it into a Go
-// string does; ok is false for anything else.
-func appendCanonical(dst []byte, v Value) (out []byte, ok bool) {
-	if len(v) < 2 || v[0] != '"' {
-		if v.Kind() == Null {
-			return append(dst, '"', '"'), true
+// appendCanonical appends the string at b[i], quotes included, as
+// encoding/json would print its text, and returns the index after it. Null
+// gives the empty string, as decoding it into a Go string does; for anything
+// else the index is -1.
+func appendCanonical(dst, b []byte, i int) ([]byte, int) {
+	if i >= len(b) || b[i] != '"' {
+		if end := skipValue(b, i); end > 0 && string(b[i:end]) == "null" {
+			return append(dst, '"', '"'), end
 		}
-		return dst, false
+		return dst, -1
 	}
-	if isCanonical(v[1 : len(v)-1]) {
-		return append(dst, v...), true
+	j := plainRun(b, i+1)
+	for j+1 < len(b) && b[j] == '\\' && shortEscape[b[j+1]] {
+		j = plainRun(b, j+2)
 	}
-	text, ok := v.Bytes()
-	return AppendString(dst, text), ok
+	if j < len(b) && b[j] == '"' {
+		return append(dst, b[i:j+1]...), j + 1
+	}
+	end, t := skipString(b, i)
+	if end < 0 {
+		return dst, -1
+	}
+	return AppendString(dst, unquote(b[i+1:end-1], t)), end
 }
 
-// isCanonical tells for certain only when raw, what stands between a string's
-// quotes, is what encoding/json would have written. It knows ASCII and the
-// commonest escapes; false means "look closer".
-func isCanonical(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		if plain[c] {
-			continue
-		}
-		if c != '\\' || i+1 >= len(raw) {
-			return false
-		}
-		i++
-		switch raw[i] {
-		case '"', '\\', 'n', 't', 'r', 'b', 'f':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// shortEscape marks what follows a backslash in the escapes that encoding/json
+// prints other than \u.
+var shortEscape = [256]bool{'"': true, '\\': true, 'n': true, 't': true, 'r': true, 'b': true, 'f': true}

@@ -1,6 +1,9 @@
 package json
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+	"unsafe"
+)
 
 const hexDigits = "0123456789abcdef"
 
@@ -17,14 +20,20 @@ var plain = func() (t [256]bool) {
 // prints it: <, > and & and the separators U+2028 and U+2029 escaped, what
 // is no UTF-8 written as \ufffd.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
+	switch s := any(s).(type) {
+	case string:
+		return appendQuoted(dst, unsafe.Slice(unsafe.StringData(s), len(s))) // only read
+	case []byte:
+		return appendQuoted(dst, s)
+	}
+	return dst
+}
+
+func appendQuoted(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); {
+	for i := plainRun(s, 0); i < len(s); i = plainRun(s, i) {
 		c := s[i]
-		if plain[c] {
-			i++
-			continue
-		}
 		if c < utf8.RuneSelf {
 			dst = append(dst, s[start:i]...)
 			dst = appendEscaped(dst, c)
@@ -32,7 +41,7 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 			start = i
 			continue
 		}
-		r, n := decodeRune(s[i:min(i+utf8.UTFMax, len(s))])
+		r, n := utf8.DecodeRune(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
 			dst = append(dst, s[start:i]...)
@@ -48,12 +57,6 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
-}
-
-// decodeRune is utf8.DecodeRune for both; s has at most four bytes.
-func decodeRune[T string | []byte](s T) (rune, int) {
-	var four [utf8.UTFMax]byte
-	return utf8.DecodeRune(four[:copy(four[:], s)])
 }
 
 // appendEscaped appends the escape for an ASCII byte that needs one.

@@ -66,6 +66,26 @@ func skipString(b []byte, i int) (int, traits) {
 	}
 }
 
+// plainRun returns the index from i on of the first byte that encoding/json
+// may not write into a string as it is: quotes, backslashes, control
+// characters, <, > and &, and everything that is not ASCII; len(b) if there
+// is none.
+func plainRun(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		q, e, a := w^('"'*lowBits), w^('\\'*lowBits), w^('&'*lowBits)
+		l := (w | 2*lowBits) ^ ('>' * lowBits) // '<' | 2 == '>'
+		m := (q-lowBits)&^q | (e-lowBits)&^e | (a-lowBits)&^a | (l-lowBits)&^l | (w-' '*lowBits)&^w | w
+		if m &= highBits; m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for i < len(b) && plain[b[i]] {
+		i++
+	}
+	return i
+}
+
 // skipValue skips the value that begins at b[i], which must not be space.
 func skipValue(b []byte, i int) int {
 	if i < 0 || i >= len(b) {

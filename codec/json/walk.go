@@ -16,8 +16,12 @@ type members struct {
 
 // membersOf begins a walk over b. A b that is no object walks over nothing
 // and is bad.
-func membersOf(b []byte) members {
-	i := skipSpace(b, 0)
+func membersOf(b []byte) members { return membersAt(b, 0) }
+
+// membersAt begins a walk over the object that begins at b[i]. When it ends
+// well, pos is the index of the closing brace.
+func membersAt(b []byte, i int) members {
+	i = skipSpace(b, i)
 	if i >= len(b) || b[i] != '{' {
 		return members{b: b, pos: i, bad: true}
 	}
@@ -28,6 +32,20 @@ func membersOf(b []byte) members {
 // last, bad tells whether the walk ended at something that was not the
 // object's end.
 func (m *members) next() bool {
+	if !m.nextName() {
+		return false
+	}
+	end := skipValue(m.b, m.start)
+	if end < 0 {
+		return m.fail(m.start)
+	}
+	m.val = Value(m.b[m.start:end:end])
+	return m.after(end)
+}
+
+// nextName is next without looking for the value's end: val is not set, and
+// the caller, having found the end by reading the value, must call after.
+func (m *members) nextName() bool {
 	b, i := m.b, m.pos
 	if m.bad || i >= len(b) || b[i] != '"' {
 		m.bad = m.bad || i >= len(b) || b[i] != '}'
@@ -43,16 +61,15 @@ func (m *members) next() bool {
 		return m.fail(i)
 	}
 	m.start = skipSpace(b, i+1)
-	if end = skipValue(b, m.start); end < 0 {
-		return m.fail(m.start)
-	}
-	m.val = Value(b[m.start:end:end])
-	return m.separate(skipSpace(b, end))
+	return true
 }
 
-// separate steps over what stands between this member and the next.
-func (m *members) separate(i int) bool {
-	switch b := m.b; {
+// after steps over what stands between the value that ends at i and the next
+// member.
+func (m *members) after(i int) bool {
+	b := m.b
+	i = skipSpace(b, i)
+	switch {
 	case i < len(b) && b[i] == ',':
 		m.pos = skipSpace(b, i+1)
 		if m.pos >= len(b) || b[m.pos] != '"' {
@@ -91,8 +108,11 @@ type elements struct {
 	val Value
 }
 
-func elementsOf(b []byte) elements {
-	i := skipSpace(b, 0)
+func elementsOf(b []byte) elements { return elementsAt(b, 0) }
+
+// elementsAt is membersAt for arrays.
+func elementsAt(b []byte, i int) elements {
+	i = skipSpace(b, i)
 	if i >= len(b) || b[i] != '[' {
 		return elements{b: b, pos: i, bad: true}
 	}
@@ -100,18 +120,31 @@ func elementsOf(b []byte) elements {
 }
 
 func (e *elements) next() bool {
-	b, i := e.b, e.pos
-	if e.bad || i >= len(b) || b[i] == ']' {
-		e.bad = e.bad || i >= len(b)
+	if !e.more() {
 		return false
 	}
-	end := skipValue(b, i)
+	end := skipValue(e.b, e.pos)
 	if end < 0 {
 		e.bad = true
 		return false
 	}
-	e.val = Value(b[i:end:end])
-	i = skipSpace(b, end)
+	e.val = Value(e.b[e.pos:end:end])
+	return e.after(end)
+}
+
+// more reports whether there is another element, which then begins at pos.
+// The caller, having found its end by reading it, must call after.
+func (e *elements) more() bool {
+	i := e.pos
+	e.bad = e.bad || i >= len(e.b)
+	return !e.bad && e.b[i] != ']'
+}
+
+// after steps over what stands between the element that ends at i and the
+// next.
+func (e *elements) after(i int) bool {
+	b := e.b
+	i = skipSpace(b, i)
 	switch {
 	case i < len(b) && b[i] == ']':
 		e.pos = i

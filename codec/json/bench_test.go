@@ -1,0 +1,124 @@
+package json
+
+import (
+	stdjson "encoding/json"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kjson "sigs.k8s.io/json"
+
+	"sluice/codec/json/jsontest"
+)
+
+// cutWhole does what the apiserver would have to do with the same bytes:
+// decode the object into its Go type, cut, encode.
+func cutWhole(b *testing.B, f jsontest.File) {
+	var obj metav1.Object
+	switch f.Name {
+	case "pod":
+		obj = &corev1.Pod{}
+	case "configmap":
+		obj = &corev1.ConfigMap{}
+	default:
+		obj = &unstructured.Unstructured{}
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(f.JSON, obj); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := stdjson.Marshal(meta.AsPartialObjectMetadata(obj)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkMetadataOnly(b *testing.B) {
+	for _, f := range jsontest.Realistic() {
+		b.Run(f.Name+"/sluice", func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			buf := make([]byte, 0, 1<<16)
+			for b.Loop() {
+				var err error
+				if buf, err = AppendMetadataOnly(buf[:0], f.JSON, "meta.k8s.io/v1"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(f.Name+"/apiserver", func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				cutWhole(b, f)
+			}
+		})
+		b.Run(f.Name+"/apimachinery", func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := partial(f.JSON); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkObjectMeta(b *testing.B) {
+	for _, f := range jsontest.Realistic() {
+		b.Run(f.Name, func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ObjectMeta(f.JSON); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkValid(b *testing.B) {
+	for _, f := range jsontest.Realistic() {
+		b.Run(f.Name+"/sluice", func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Valid(f.JSON, Limits{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(f.Name+"/std", func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			b.ReportAllocs()
+			for b.Loop() {
+				stdjson.Valid(f.JSON)
+			}
+		})
+	}
+}
+
+func BenchmarkSkip(b *testing.B) {
+	for _, f := range jsontest.Realistic() {
+		b.Run(f.Name, func(b *testing.B) {
+			b.SetBytes(int64(len(f.JSON)))
+			for b.Loop() {
+				if _, _, err := Next(f.JSON); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkIndent(b *testing.B) {
+	f := jsontest.Realistic()[0]
+	b.SetBytes(int64(len(f.JSON)))
+	b.ReportAllocs()
+	buf := make([]byte, 0, 1<<17)
+	for b.Loop() {
+		buf, _ = AppendIndent(buf[:0], f.JSON)
+	}
+}
