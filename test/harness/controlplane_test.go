@@ -71,11 +71,6 @@ func TestSluiceImpersonates(t *testing.T) {
 	cfg := plane.RESTConfig("sluice")
 	cfg.Impersonate.UserName, cfg.Impersonate.UID, cfg.Impersonate.Groups = "zoe", "7", []string{"system:authenticated"}
 	cfg.Impersonate.Extra = map[string][]string{"example.com/scopes": {"a", "b"}}
-	r, err := NewRaw(plane.RESTConfig("sluice"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
 	got, err := whoami(t, cfg)
 	if err != nil {
 		t.Fatal(err)

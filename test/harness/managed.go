@@ -36,7 +36,9 @@ func ownedByController(p *corev1.Pod) map[string]any {
 
 // ownedByKubelet is what whoever wrote the status owns.
 func ownedByKubelet(p *corev1.Pod) map[string]any {
-	return map[string]any{"f:status": fieldsOf(tree(p.Status))}
+	status := fieldsOf(tree(p.Status))
+	delete(status, "f:qosClass") // the apiserver sets it when the pod is created
+	return map[string]any{"f:status": status}
 }
 
 // tree is v as plain JSON.
@@ -57,8 +59,6 @@ var listKeys = map[string][]string{
 	"conditions":      {"type"},
 	"containers":      {"name"},
 	"env":             {"name"},
-	"hostIPs":         nil,
-	"initContainers":  {"name"},
 	"ownerReferences": {"uid"},
 	"podIPs":          {"ip"},
 	"ports":           {"containerPort", "protocol"},
@@ -66,55 +66,64 @@ var listKeys = map[string][]string{
 	"volumes":         {"name"},
 }
 
-// atomic are the structs that are owned as a whole: all of them are references by selector.
-var atomic = map[string]bool{"fieldRef": true, "secretKeyRef": true, "limits": false}
+// atomic are the fields whose struct, or items, are owned as a whole.
+var atomic = map[string]bool{"fieldRef": true, "secretKeyRef": true, "ownerReferences": true}
+
+// optional are the fields which can be there and empty, so that they are owned themselves too.
+var optional = map[string]bool{
+	"annotations": true, "labels": true, "requests": true, "resources": true, "httpGet": true,
+	"projected": true, "readinessProbe": true, "valueFrom": true,
+}
 
 // fieldsOf turns JSON into the notation of FieldsV1 for somebody who owns all of it.
 func fieldsOf(v any) map[string]any {
 	fields := make(map[string]any)
-	object, ok := v.(map[string]any)
-	if !ok {
-		return fields
-	}
+	object, _ := v.(map[string]any) // anything else has no fields
 	for name, value := range object {
-		items, isList := value.([]any)
-		switch keys := listKeys[name]; {
-		case atomic[name]:
-			fields["f:"+name] = map[string]any{}
-		case isList && keys != nil:
-			fields["f:"+name] = itemsOf(items, keys)
-		case isMap(name):
-			fields["f:"+name] = withSelf(fieldsOf(value))
-		default:
-			fields["f:"+name] = fieldsOf(value)
-		}
+		fields["f:"+name] = owned(name, value)
+	}
+	return fields
+}
+
+// owned is the notation for the value of one field.
+func owned(name string, value any) map[string]any {
+	if items, ok := value.([]any); ok && listKeys[name] != nil {
+		return itemsOf(name, items)
+	}
+	if atomic[name] {
+		return map[string]any{}
+	}
+	fields := fieldsOf(value)
+	if optional[name] && len(fields) > 0 {
+		withSelf(fields)
 	}
 	return fields
 }
 
 // itemsOf is the notation for a list whose items have keys.
-func itemsOf(items []any, keys []string) map[string]any {
-	fields := map[string]any{".": map[string]any{}}
+func itemsOf(list string, items []any) map[string]any {
+	fields := make(map[string]any)
+	if list != "containers" { // no pod can be without containers, so nobody owns that there are some
+		withSelf(fields)
+	}
 	for _, item := range items {
 		object := item.(map[string]any)
-		var key []string
-		for _, k := range keys {
-			value, _ := json.Marshal(object[k]) // a string or number
-			key = append(key, fmt.Sprintf("%q:%s", k, value))
+		inner := make(map[string]any)
+		if !atomic[list] {
+			inner = withSelf(fieldsOf(object))
 		}
-		fields["k:{"+strings.Join(key, ",")+"}"] = withSelf(fieldsOf(object))
+		fields[itemKey(object, listKeys[list])] = inner
 	}
 	return fields
 }
 
-// isMap tells the fields below which the notation says that the field itself is owned too.
-func isMap(name string) bool {
-	switch name {
-	case "annotations", "labels", "limits", "requests", "resources", "securityContext", "capabilities",
-		"configMap", "projected", "httpGet", "livenessProbe", "readinessProbe", "valueFrom":
-		return true
+func itemKey(object map[string]any, keys []string) string {
+	pairs := make([]string, len(keys))
+	for i, k := range keys {
+		value, _ := json.Marshal(object[k]) // a string or number
+		pairs[i] = fmt.Sprintf("%q:%s", k, value)
 	}
-	return false
+	return "k:{" + strings.Join(pairs, ",") + "}"
 }
 
 func withSelf(fields map[string]any) map[string]any {

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -41,6 +42,7 @@ type sample struct {
 	hash    string // of the pod template
 	name    string
 	node    string
+	owner   types.UID // of the replica set
 	created metav1.Time
 }
 
@@ -50,7 +52,8 @@ func newSample(ns string, seed uint64, i int) *sample {
 	s.app = fmt.Sprintf("checkout-%02d", app)
 	s.hash = fmt.Sprintf("%010x", (seed+1)*0x9e3779b9*uint64(app+1)&0xffffffffff)
 	s.name = fmt.Sprintf("%s-%s-%05x", s.app, s.hash, i)
-	s.node = fmt.Sprintf("node-%03d.eu-central.example.com", s.IntN(nodes))
+	s.node = fmt.Sprintf("node-%03d", s.IntN(nodes))
+	s.owner = (&sample{Rand: rand.New(rand.NewPCG(^seed, uint64(app)))}).uid()
 	s.created = metav1.NewTime(epoch.Add(time.Duration(i) * time.Second))
 	return s
 }
@@ -64,6 +67,9 @@ func (s *sample) hex(n int) string {
 	return string(b)
 }
 
+// digest is what pods of the same content share.
+func digest(of string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(of))) }
+
 func (s *sample) uid() types.UID {
 	return types.UID(s.hex(8) + "-" + s.hex(4) + "-4" + s.hex(3) + "-a" + s.hex(3) + "-" + s.hex(12))
 }
@@ -74,7 +80,7 @@ func (s *sample) after(seconds int) metav1.Time {
 }
 
 func (s *sample) image(name string) string {
-	return fmt.Sprintf("registry.example.com/platform/%s:v1.%d.%d", name, s.number%apps, s.number%7)
+	return fmt.Sprintf("ghcr.io/shop/%s:v1.%d.%d", name, s.number%apps, s.number%7)
 }
 
 func (s *sample) pod() *corev1.Pod {
@@ -102,20 +108,14 @@ func (s *sample) meta() metav1.ObjectMeta {
 		CreationTimestamp: s.created,
 		Labels: map[string]string{
 			"app.kubernetes.io/name":      s.app,
-			"app.kubernetes.io/part-of":   "shop",
 			"app.kubernetes.io/component": []string{"api", "worker", "cache"}[s.number%3],
-			"app.kubernetes.io/version":   fmt.Sprintf("1.%d.%d", s.number%apps, s.number%7),
 			"pod-template-hash":           s.hash,
-			"tier":                        []string{"frontend", "backend"}[s.number%2],
 		},
 		Annotations: map[string]string{
-			"checksum/config":                   s.hex(64),
-			"kubectl.kubernetes.io/restartedAt": s.created.UTC().Format(time.RFC3339),
-			"prometheus.io/port":                "9090",
-			"prometheus.io/scrape":              "true",
+			"checksum/config": digest(s.app),
 		},
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.app + "-" + s.hash, UID: s.uid(),
+			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.app + "-" + s.hash, UID: s.owner,
 			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 		}},
 	}
@@ -123,16 +123,15 @@ func (s *sample) meta() metav1.ObjectMeta {
 
 func (s *sample) spec() corev1.PodSpec {
 	return corev1.PodSpec{
-		Volumes:                       s.volumes(),
-		InitContainers:                []corev1.Container{s.initContainer()},
-		Containers:                    []corev1.Container{s.mainContainer(), s.sidecar()},
+		Volumes:                       []corev1.Volume{apiAccess()},
+		Containers:                    []corev1.Container{s.server(), s.logShipper()},
 		RestartPolicy:                 corev1.RestartPolicyAlways,
 		TerminationGracePeriodSeconds: ptr.To[int64](30),
 		DNSPolicy:                     corev1.DNSClusterFirst,
 		ServiceAccountName:            "default",
 		DeprecatedServiceAccount:      "default",
 		NodeName:                      s.node,
-		SecurityContext:               &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true), FSGroup: ptr.To[int64](65532)},
+		SecurityContext:               &corev1.PodSecurityContext{},
 		SchedulerName:                 corev1.DefaultSchedulerName,
 		Tolerations: []corev1.Toleration{
 			notReady(corev1.TaintNodeNotReady), notReady(corev1.TaintNodeUnreachable),
@@ -150,27 +149,20 @@ func notReady(taint string) corev1.Toleration {
 	}
 }
 
-func (s *sample) volumes() []corev1.Volume {
-	mode := ptr.To(corev1.ConfigMapVolumeSourceDefaultMode)
-	return []corev1.Volume{
-		{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: s.app + "-config"}, DefaultMode: mode}}},
-		{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		{Name: accessVolume, VolumeSource: corev1.VolumeSource{Projected: apiAccess(mode)}},
-	}
-}
-
 const accessVolume = "kube-api-access-x7k2p"
 
 // apiAccess is the volume that the ServiceAccount admission plugin adds to every pod.
-func apiAccess(mode *int32) *corev1.ProjectedVolumeSource {
-	return &corev1.ProjectedVolumeSource{DefaultMode: mode, Sources: []corev1.VolumeProjection{
+func apiAccess() corev1.Volume {
+	sources := []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: ptr.To[int64](3607), Path: "token"}},
 		{ConfigMap: &corev1.ConfigMapProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
 			Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
 		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
 			{Path: "namespace", FieldRef: field("metadata.namespace")}}}},
+	}
+	return corev1.Volume{Name: accessVolume, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: sources, DefaultMode: ptr.To(corev1.ProjectedVolumeSourceDefaultMode)},
 	}}
 }
 
@@ -182,57 +174,32 @@ var accessMount = corev1.VolumeMount{
 	Name: accessVolume, ReadOnly: true, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount",
 }
 
-func (s *sample) initContainer() corev1.Container {
-	c := container("migrate", s.image("migrate"), "50m", "32Mi")
-	c.Args = []string{"up", "--wait=30s"}
+func (s *sample) server() corev1.Container {
+	c := container("server", s.image(s.app))
+	c.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
+	c.Env = []corev1.EnvVar{
+		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: field("metadata.name")}},
+		{Name: "DB_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: s.app + "-db"}, Key: "password"}}},
+	}
+	c.VolumeMounts = []corev1.VolumeMount{accessMount}
+	c.ReadinessProbe = probe("/readyz")
+	return c
+}
+
+func (s *sample) logShipper() corev1.Container {
+	c := container("log-shipper", s.image("log-shipper"))
 	c.VolumeMounts = []corev1.VolumeMount{accessMount}
 	return c
 }
 
-func (s *sample) mainContainer() corev1.Container {
-	c := container("server", s.image(s.app), "250m", "256Mi")
-	c.Args = []string{"serve", "--config=/etc/app/config.yaml", "--log-level=info"}
-	c.Ports = []corev1.ContainerPort{
-		{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP},
-		{Name: "metrics", ContainerPort: 9090, Protocol: corev1.ProtocolTCP},
-	}
-	c.Env = []corev1.EnvVar{
-		{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: field("metadata.name")}},
-		{Name: "POD_IP", ValueFrom: &corev1.EnvVarSource{FieldRef: field("status.podIP")}},
-		{Name: "DB_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: s.app + "-db"}, Key: "password"}}},
-		{Name: "DB_HOST", Value: "postgres." + s.ns + ".svc.cluster.local"},
-		{Name: "RELEASE", Value: s.hash},
-	}
-	c.VolumeMounts = []corev1.VolumeMount{
-		{Name: "config", ReadOnly: true, MountPath: "/etc/app"},
-		{Name: "scratch", MountPath: "/tmp"},
-		accessMount,
-	}
-	c.LivenessProbe = probe("/healthz")
-	c.ReadinessProbe = probe("/readyz")
-	c.SecurityContext = &corev1.SecurityContext{
-		AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true),
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
-	return c
-}
-
-func (s *sample) sidecar() corev1.Container {
-	c := container("log-shipper", s.image("log-shipper"), "20m", "64Mi")
-	c.Env = []corev1.EnvVar{{Name: "NODE", ValueFrom: &corev1.EnvVarSource{FieldRef: field("spec.nodeName")}}}
-	c.VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/var/log/app"}, accessMount}
-	return c
-}
-
 // container is one with the defaults that the apiserver sets.
-func container(name, image, cpu, memory string) corev1.Container {
+func container(name, image string) corev1.Container {
 	return corev1.Container{
 		Name:  name,
 		Image: image,
 		Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)},
-			Limits:   corev1.ResourceList{"memory": resource.MustParse(memory)},
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("50m"), "memory": resource.MustParse("64Mi")},
 		},
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageReadFile,

@@ -21,12 +21,11 @@ func (s *sample) status() corev1.PodStatus {
 			s.condition(corev1.ContainersReady, 9),
 			s.condition(corev1.PodScheduled, 0),
 		},
-		HostIP:                host,
-		HostIPs:               []corev1.HostIP{{IP: host}},
-		PodIP:                 ip,
-		PodIPs:                []corev1.PodIP{{IP: ip}},
-		StartTime:             ptr.To(s.after(0)),
-		InitContainerStatuses: []corev1.ContainerStatus{s.finished("migrate", s.image("migrate"))},
+		HostIP:    host,
+		HostIPs:   []corev1.HostIP{{IP: host}},
+		PodIP:     ip,
+		PodIPs:    []corev1.PodIP{{IP: ip}},
+		StartTime: ptr.To(s.after(0)),
 		ContainerStatuses: []corev1.ContainerStatus{
 			s.running("log-shipper", s.image("log-shipper")),
 			s.running("server", s.image(s.app)),
@@ -47,19 +46,11 @@ func (s *sample) running(name, image string) corev1.ContainerStatus {
 	return c
 }
 
-func (s *sample) finished(name, image string) corev1.ContainerStatus {
-	c := s.container(name, image)
-	c.State.Terminated = &corev1.ContainerStateTerminated{
-		Reason: "Completed", StartedAt: s.after(2), FinishedAt: s.after(4), ContainerID: c.ContainerID,
-	}
-	return c
-}
-
 func (s *sample) container(name, image string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{
 		Name: name, Ready: true, Started: ptr.To(true), Image: image,
 		RestartCount: int32(s.IntN(3)),
-		ImageID:      "registry.example.com/platform/" + name + "@sha256:" + s.hex(64),
+		ImageID:      "ghcr.io/shop/" + name + "@sha256:" + digest(image),
 		ContainerID:  "containerd://" + s.hex(64),
 	}
 }
