@@ -1,0 +1,269 @@
+package splice
+
+import (
+	"bytes"
+	stdgzip "compress/gzip"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func text(n int) []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, `{"metadata":{"name":"p%d","namespace":"ns%d","uid":"%x"}},`, i, i%7, rand.Uint64())
+	}
+	return b.Bytes()[:n]
+}
+
+func noise(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+	return b
+}
+
+// unpackers are readers written by different people.
+var unpackers = []struct {
+	name   string
+	unpack func(t testing.TB, b []byte) ([]byte, error)
+}{
+	{"compress/gzip", func(_ testing.TB, b []byte) ([]byte, error) {
+		r, err := stdgzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(r)
+	}},
+	{"klauspost", func(_ testing.TB, b []byte) ([]byte, error) {
+		r, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(r)
+	}},
+	{"gzip", func(t testing.TB, b []byte) ([]byte, error) { return command(t, b, "gzip", "-dc") }},
+	{"python", func(t testing.TB, b []byte) ([]byte, error) {
+		return command(t, b, "python3", "-c", "import sys,gzip;sys.stdout.buffer.write(gzip.decompress(sys.stdin.buffer.read()))")
+	}},
+}
+
+func command(t testing.TB, in []byte, name string, args ...string) ([]byte, error) {
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skip(name, "is not installed")
+	}
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Stdin = bytes.NewReader(in)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, stderr.Bytes())
+	}
+	return out, err
+}
+
+// piece is a part of a stream: compressed at a level, or plain when it is zero.
+type piece struct {
+	data  []byte
+	level int
+}
+
+func splice(pieces []piece) (*Gzip, []byte) {
+	g, plain := new(Gzip), []byte(nil)
+	for _, p := range pieces {
+		plain = append(plain, p.data...)
+		if p.level == 0 {
+			g.AddPlain(p.data)
+			continue
+		}
+		b := Compress(nil, p.data, p.level)
+		g.Add(&b)
+	}
+	g.Close()
+	return g, plain
+}
+
+func bytesOf(t testing.TB, g *Gzip) []byte {
+	var b bytes.Buffer
+	n, err := g.WriteTo(&b)
+	if err != nil || n != g.Len() || int64(b.Len()) != n {
+		t.Fatalf("wrote %d (%d) of %d: %v", n, b.Len(), g.Len(), err)
+	}
+	return b.Bytes()
+}
+
+func TestGzip(t *testing.T) {
+	long := text(300000)
+	for _, row := range []struct {
+		name   string
+		pieces []piece
+	}{
+		{"nothing", nil},
+		{"empty pieces", []piece{{nil, 0}, {nil, 3}, {nil, 0}}},
+		{"plain", []piece{{[]byte("hello"), 0}}},
+		{"one block", []piece{{long, 3}}},
+		{"a list", []piece{{[]byte(`{"items":[`), 0}, {long[:100000], 3}, {[]byte(","), 0}, {long[100000:], 3}, {[]byte("]}\n"), 0}}},
+		{"every level", []piece{{long, 1}, {long, 2}, {long, 3}, {long, 4}, {long, 5}, {long, 6}, {long, 7}, {long, 8}, {long, 9}}},
+		{"levels out of range", []piece{{long, -5}, {long, 99}}},
+		{"noise", []piece{{noise(70000), 3}, {noise(1), 9}, {noise(200000), 1}}},
+		{"long plain", []piece{{noise(3*maxStored + 17), 0}, {noise(maxStored), 0}, {noise(maxStored + 1), 0}}},
+		{"the same again", []piece{{long, 3}, {long, 3}, {long, 3}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g, plain := splice(row.pieces)
+			b := bytesOf(t, g)
+			if again := bytesOf(t, g); !bytes.Equal(b, again) {
+				t.Error("the second writing differs")
+			}
+			if g.Plain() != uint64(len(plain)) {
+				t.Errorf("plain length %d, want %d", g.Plain(), len(plain))
+			}
+			for _, u := range unpackers {
+				t.Run(u.name, func(t *testing.T) {
+					got, err := u.unpack(t, b)
+					if err != nil || !bytes.Equal(got, plain) {
+						t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestGzipHeaderIsTheApiservers(t *testing.T) {
+	var b bytes.Buffer
+	w, _ := stdgzip.NewWriterLevel(&b, 1)
+	w.Close()
+	if got := b.Bytes()[:len(gzipHeader)]; string(got) != gzipHeader {
+		t.Errorf("header %x, want %x", gzipHeader, got)
+	}
+}
+
+func TestBlockIsShared(t *testing.T) {
+	data := text(50000)
+	b := Compress(nil, data, 3)
+	comma := Store(nil, []byte(","))
+	g := new(Gzip)
+	for range 5 {
+		g.Add(&b)
+		g.Add(&comma)
+	}
+	g.Close()
+	want := bytes.Repeat(append(bytes.Clone(data), ','), 5)
+	got, err := unpackers[0].unpack(t, bytesOf(t, g))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes: %v", len(got), err)
+	}
+}
+
+func TestCompressAppends(t *testing.T) {
+	for _, capacity := range []int{3, 1 << 20} {
+		dst := append(make([]byte, 0, capacity), "abc"...)
+		b := Compress(dst, text(5000), 3)
+		c := Store(dst, []byte("x"))
+		if string(dst) != "abc" || b.Plain != 5000 || len(c.Data) != 1+storedHead {
+			t.Error("dst changed or wrong block")
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	var stream, plain []byte
+	for i := range 20 {
+		event := text(i * 500)
+		stream = AppendMember(stream, event, 3)
+		plain = append(plain, event...)
+	}
+	for _, u := range unpackers {
+		t.Run(u.name, func(t *testing.T) {
+			got, err := u.unpack(t, stream)
+			if err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+			}
+		})
+	}
+}
+
+// TestMemberIsReadAtOnce reads an event from a stream on which nothing follows.
+func TestMemberIsReadAtOnce(t *testing.T) {
+	in, out := io.Pipe()
+	defer in.Close()
+	event := text(7700)
+	go func() { _, _ = out.Write(AppendMember(nil, event, 3)) }()
+	r, err := stdgzip.NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(event))
+	if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, event) {
+		t.Error("not the event:", err)
+	}
+}
+
+func TestZstd(t *testing.T) {
+	var stream, plain []byte
+	for _, part := range [][]byte{[]byte(`{"items":[`), text(300000), []byte(","), nil, text(200000), noise(100000), []byte("]}\n")} {
+		stream = AppendFrame(stream, part)
+		plain = append(plain, part...)
+	}
+	t.Run("klauspost", func(t *testing.T) {
+		r, err := zstd.NewReader(bytes.NewReader(stream), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+		}
+	})
+	t.Run("zstd", func(t *testing.T) {
+		if got, err := command(t, stream, "zstd", "-dc"); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+		}
+	})
+}
+
+func TestCombine(t *testing.T) {
+	b := noise(1 << 20)
+	for range 2000 {
+		i, j := rand.IntN(len(b)+1), rand.IntN(len(b)+1)
+		i, j = min(i, j), max(i, j)
+		got := combine(crc32.ChecksumIEEE(b[:i]), crc32.ChecksumIEEE(b[i:j]), shift(uint64(j-i)))
+		if want := crc32.ChecksumIEEE(b[:j]); got != want {
+			t.Fatalf("%d+%d: %08x, want %08x", i, j-i, got, want)
+		}
+	}
+	if shift(0) != one || shift(1<<40) != multiply(shift(1<<39), shift(1<<39)) {
+		t.Error("shift")
+	}
+}
+
+func FuzzGzip(f *testing.F) {
+	f.Add([]byte("hello world"), []byte{3, 1, 0, 2, 9, 9})
+	f.Add([]byte(strings.Repeat("a", 70000)), []byte{255, 0, 10, 3, 200, 1})
+	f.Fuzz(func(t *testing.T, data, cuts []byte) {
+		var pieces []piece
+		rest := data
+		for i := 0; i+1 < len(cuts); i += 2 {
+			n := min(int(cuts[i])*len(data)/64, len(rest))
+			pieces = append(pieces, piece{rest[:n], int(cuts[i+1]) % 11})
+			rest = rest[n:]
+		}
+		g, want := splice(pieces)
+		b := bytesOf(t, g)
+		for _, u := range unpackers[:2] {
+			if got, err := u.unpack(t, b); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes instead of %d: %v", u.name, len(got), len(want), err)
+			}
+		}
+	})
+}
