@@ -1,0 +1,42 @@
+package table
+
+var apiRegistrationGroup = group{"apiregistration.k8s.io", []kind{
+	{"APIService", versions("v1"), apiService},
+}}
+
+var apiService = func() *Columns {
+	c := newColumns(
+		nameColumn,
+		text("Service", "The reference to the service that hosts this API endpoint.", quoted(apiServiceBackend)),
+		text("Available", "Whether this service is available.", quoted(apiServiceAvailable)),
+		ageColumn,
+	)
+	c.repeats = true
+	return c
+}()
+
+// apiServiceBackend is the service behind the API, or that the apiserver
+// itself answers.
+func apiServiceBackend(dst []byte, r *row) []byte {
+	s := r.spec.Get("service")
+	if !present(s) {
+		return append(dst, "Local"...)
+	}
+	dst = append(appendScalar(dst, s.Get("namespace")), '/')
+	return appendScalar(dst, s.Get("name"))
+}
+
+// apiServiceAvailable is the condition's status, with the reason if it is
+// not True.
+func apiServiceAvailable(dst []byte, r *row) []byte {
+	c := condition(r.status.Get("conditions"), "Available")
+	if c == nil {
+		return append(dst, "Unknown"...)
+	}
+	status, reason := c.Get("status"), c.Get("reason")
+	dst = appendScalar(dst, status)
+	if is(status, "True") || empty(reason) {
+		return dst
+	}
+	return append(appendScalar(append(dst, " ("...), reason), ')')
+}

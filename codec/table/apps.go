@@ -1,0 +1,113 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+
+	"sluice/codec/json"
+)
+
+var appsGroup = group{"apps", []kind{
+	{"Deployment", versions("v1"), deployment},
+	{"ReplicaSet", versions("v1"), replicaSet},
+	{"StatefulSet", versions("v1"), statefulSet},
+	{"DaemonSet", versions("v1"), daemonSet},
+	{"ControllerRevision", versions("v1"), controllerRevision},
+}}
+
+// templateContainers is where the kinds here keep their containers.
+var templateContainers = path("spec", "template", "spec", "containers")
+
+var deployment = newColumns(
+	nameColumn,
+	text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+	text("Up-to-date", deploymentStatusDoc["updatedReplicas"], num("status", "updatedReplicas")),
+	text("Available", deploymentStatusDoc["availableReplicas"], num("status", "availableReplicas")),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+	wide(text("Selector", deploymentSpecDoc["selector"], quoted(deploymentSelector))),
+)
+
+// deploymentSelector differs from other selectors in what stands for an
+// empty and for an invalid one.
+func deploymentSelector(dst []byte, r *row) []byte {
+	start := len(dst)
+	dst, ok := r.appendTerms(dst, r.spec.Get("selector"))
+	if !ok {
+		return append(dst[:start], "<invalid>"...)
+	}
+	return dst
+}
+
+var replicaSet = newColumns(
+	nameColumn,
+	integer("Desired", replicaSetSpecDoc["replicas"], num("spec", "replicas")),
+	integer("Current", replicaSetStatusDoc["replicas"], num("status", "replicas")),
+	integer("Ready", replicaSetStatusDoc["readyReplicas"], num("status", "readyReplicas")),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+	wide(text("Selector", replicaSetSpecDoc["selector"], selectorCell("spec", "selector"))),
+)
+
+var statefulSet = newColumns(
+	nameColumn,
+	text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+)
+
+var daemonSet = newColumns(
+	nameColumn,
+	integer("Desired", daemonSetStatusDoc["desiredNumberScheduled"], num("status", "desiredNumberScheduled")),
+	integer("Current", daemonSetStatusDoc["currentNumberScheduled"], num("status", "currentNumberScheduled")),
+	integer("Ready", daemonSetStatusDoc["numberReady"], num("status", "numberReady")),
+	integer("Up-to-date", daemonSetStatusDoc["updatedNumberScheduled"], num("status", "updatedNumberScheduled")),
+	integer("Available", daemonSetStatusDoc["numberAvailable"], num("status", "numberAvailable")),
+	text("Node Selector", podSpecDoc["nodeSelector"], labelsCell("spec", "template", "spec", "nodeSelector")),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+	wide(text("Selector", daemonSetSpecDoc["selector"], selectorCell("spec", "selector"))),
+)
+
+var controllerRevision = newColumns(
+	nameColumn,
+	text("Controller", "Controller of the object", quoted(controller)),
+	text("Revision", controllerRevisionDoc["revision"], num("revision")),
+	ageColumn,
+)
+
+// controller is "kind.group/name" of the owner that controls the object.
+func controller(dst []byte, r *row) []byte {
+	owner := controllerOf(r.meta)
+	if owner == nil {
+		return append(dst, none...)
+	}
+	apiVersion := bytesOf(owner.Get("apiVersion"))
+	group, _, grouped := bytes.Cut(apiVersion, []byte{'/'})
+	if bytes.Count(apiVersion, []byte{'/'}) > 1 {
+		r.fail(fmt.Errorf("owner's apiVersion %q: %w", apiVersion, ErrUnprintable))
+	}
+	start := len(dst)
+	dst = appendLower(dst, bytesOf(owner.Get("kind")))
+	if grouped && len(group) > 0 {
+		dst = appendLower(append(dst, '.'), group)
+	}
+	if len(dst) > start {
+		dst = append(dst, '/')
+	}
+	return appendScalar(dst, owner.Get("name"))
+}
+
+// controllerOf returns the owner that is the controller, nil if none is.
+func controllerOf(meta json.Value) json.Value {
+	for _, owner := range meta.Get("ownerReferences").Elements {
+		if isTrue(owner.Get("controller")) {
+			return owner
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package table
+
+import "sluice/codec/json"
+
+var batchGroup = group{"batch", []kind{
+	{"Job", versions("v1"), job},
+	{"CronJob", versions("v1"), cronJob},
+}}
+
+var job = newColumns(
+	nameColumn,
+	text("Status", "Status of the job.", quoted(jobState)),
+	text("Completions", jobStatusDoc["succeeded"], quoted(jobCompletions)),
+	text("Duration", "Time required to complete the job.", quoted(jobDuration)),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "selector"))),
+)
+
+// jobState is the first of these that holds. A finished job stays so even
+// while it is being deleted; a deleted one is not called suspended.
+func jobState(dst []byte, r *row) []byte {
+	conditions := r.status.Get("conditions")
+	state := "Running"
+	switch {
+	case conditionTrue(conditions, "Complete"):
+		state = "Complete"
+	case conditionTrue(conditions, "Failed"):
+		state = "Failed"
+	case r.terminating():
+		state = "Terminating"
+	case conditionTrue(conditions, "Suspended"):
+		state = "Suspended"
+	case conditionTrue(conditions, "FailureTarget"):
+		state = "FailureTarget"
+	case conditionTrue(conditions, "SuccessCriteriaMet"):
+		state = "SuccessCriteriaMet"
+	}
+	return append(dst, state...)
+}
+
+// jobCompletions is how many pods succeeded of how many must. A job without
+// a number of completions needs one success of any of its pods.
+func jobCompletions(dst []byte, r *row) []byte {
+	succeeded := r.status.Get("succeeded")
+	if n := r.spec.Get("completions"); present(n) {
+		return appendRatio(dst, succeeded, n)
+	}
+	dst = append(appendInt(dst, succeeded), "/1"...)
+	if p := r.spec.Get("parallelism"); intOf(p) > 1 {
+		dst = appendInt(append(dst, " of "...), p)
+	}
+	return dst
+}
+
+// jobDuration is how long the job has been running, or ran.
+func jobDuration(dst []byte, r *row) []byte {
+	started, completed := r.status.Get("startTime"), r.status.Get("completionTime")
+	if !present(started) {
+		return dst
+	}
+	end := r.now
+	if present(completed) {
+		end = timeOf(completed)
+	}
+	return appendDuration(dst, end.Sub(timeOf(started)))
+}
+
+var cronJobContainers = path("spec", "jobTemplate", "spec", "template", "spec", "containers")
+
+var cronJob = newColumns(
+	nameColumn,
+	text("Schedule", cronJobSpecDoc["schedule"], str("spec", "schedule")),
+	text("Timezone", cronJobSpecDoc["timeZone"], strOr(none, "spec", "timeZone")),
+	boolean("Suspend", cronJobSpecDoc["suspend"], quoted(cronJobSuspended)),
+	integer("Active", cronJobStatusDoc["active"], count("status", "active")),
+	text("Last Schedule", cronJobStatusDoc["lastScheduleTime"], quoted(cronJobLast)),
+	ageColumn,
+	wide(containerNames(cronJobContainers)),
+	wide(containerImages(cronJobContainers)),
+	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "jobTemplate", "spec", "selector"))),
+)
+
+// cronJobSuspended is text, whatever the column's type says.
+func cronJobSuspended(dst []byte, r *row) []byte {
+	switch v := r.spec.Get("suspend"); {
+	case v.Kind() != json.Bool:
+		return append(dst, unset...)
+	case isTrue(v):
+		return append(dst, "True"...)
+	}
+	return append(dst, "False"...)
+}
+
+func cronJobLast(dst []byte, r *row) []byte {
+	last := r.status.Get("lastScheduleTime")
+	if !present(last) {
+		return append(dst, none...)
+	}
+	return appendSince(dst, last, r.now)
+}

@@ -1,0 +1,94 @@
+package table
+
+import "strconv"
+
+// coreGroup is the group without a name. The larger kinds have files of
+// their own: pod.go, service.go, endpoints.go, event.go, node.go, volume.go,
+// quota.go.
+var coreGroup = group{"", []kind{
+	{"ComponentStatus", versions("v1"), componentStatus},
+	{"ConfigMap", versions("v1"), configMap},
+	{"Endpoints", versions("v1"), endpoints},
+	{"Event", versions("v1"), coreEvent},
+	{"LimitRange", versions("v1"), defaultColumns},
+	{"Namespace", versions("v1"), namespace},
+	{"Node", versions("v1"), node},
+	{"PersistentVolume", versions("v1"), persistentVolume},
+	{"PersistentVolumeClaim", versions("v1"), persistentVolumeClaim},
+	{"Pod", versions("v1"), pod},
+	{"PodTemplate", versions("v1"), podTemplate},
+	{"ReplicationController", versions("v1"), replicationController},
+	{"ResourceQuota", versions("v1"), resourceQuota},
+	{"Secret", versions("v1"), secret},
+	{"Service", versions("v1"), service},
+	{"ServiceAccount", versions("v1"), nameAndAge},
+}}
+
+// nameAndAge is for kinds that have nothing else to show.
+var nameAndAge = newColumns(nameColumn, ageColumn)
+
+var componentStatus = newColumns(
+	nameColumn,
+	text("Status", "Status of the component conditions", quoted(componentHealth)),
+	text("Message", "Message of the component conditions", quoted(componentField("message"))),
+	text("Error", "Error of the component conditions", quoted(componentField("error"))),
+)
+
+func componentHealth(dst []byte, r *row) []byte {
+	switch c := condition(r.object.Get("conditions"), "Healthy"); {
+	case c == nil:
+		return append(dst, "Unknown"...)
+	case is(c.Get("status"), "True"):
+		return append(dst, "Healthy"...)
+	}
+	return append(dst, "Unhealthy"...)
+}
+
+func componentField(name string) printer {
+	return func(dst []byte, r *row) []byte {
+		return appendScalar(dst, condition(r.object.Get("conditions"), "Healthy").Get(name))
+	}
+}
+
+var configMap = newColumns(
+	nameColumn,
+	text("Data", configMapDoc["data"], configMapKeys),
+	ageColumn,
+)
+
+// configMapKeys counts text and binary keys together.
+func configMapKeys(dst []byte, r *row) []byte {
+	n := r.object.Get("data").Len() + r.object.Get("binaryData").Len()
+	return strconv.AppendInt(dst, int64(n), 10)
+}
+
+var namespace = newColumns(
+	nameColumn,
+	text("Status", "The status of the namespace", str("status", "phase")),
+	ageColumn,
+)
+
+var podTemplate = newColumns(
+	nameColumn,
+	containerNames(path("template", "spec", "containers")),
+	containerImages(path("template", "spec", "containers")),
+	text("Pod Labels", "The labels for the pod template.", labelsCell("template", "metadata", "labels")),
+)
+
+var replicationController = newColumns(
+	nameColumn,
+	integer("Desired", replicationSpecDoc["replicas"], num("spec", "replicas")),
+	integer("Current", replicationStatusDoc["replicas"], num("status", "replicas")),
+	integer("Ready", replicationStatusDoc["readyReplicas"], num("status", "readyReplicas")),
+	ageColumn,
+	wide(containerNames(templateContainers)),
+	wide(containerImages(templateContainers)),
+	wide(text("Selector", replicationSpecDoc["selector"], labelsCell("spec", "selector"))),
+)
+
+var secret = newColumns(
+	nameColumn,
+	text("Type", secretDoc["type"], str("type")),
+	text("Data", secretDoc["data"], count("data")),
+	ageColumn,
+)

@@ -1,0 +1,48 @@
+package table
+
+import "sluice/codec/json"
+
+var discoveryGroup = group{"discovery.k8s.io", []kind{
+	{"EndpointSlice", versions("v1"), endpointSlice},
+}}
+
+var endpointSlice = newColumns(
+	nameColumn,
+	text("AddressType", endpointSliceDoc["addressType"], str("addressType")),
+	text("Ports", endpointSliceDoc["ports"], quoted(slicePorts)),
+	text("Endpoints", endpointSliceDoc["endpoints"], quoted(sliceAddresses)),
+	ageColumn,
+)
+
+// slicePorts is the first ports, by name where they have no number.
+func slicePorts(dst []byte, r *row) []byte {
+	list, start := shortlist{max: 3, sep: ","}, len(dst)
+	for _, p := range r.object.Get("ports").Elements {
+		var ok bool
+		if dst, ok = list.add(dst); ok {
+			dst = appendSlicePort(dst, p)
+		}
+	}
+	return list.endOr(dst, start, unset)
+}
+
+func appendSlicePort(dst []byte, port json.Value) []byte {
+	if n := port.Get("port"); present(n) {
+		return appendInt(dst, n)
+	}
+	return appendOr(dst, port.Get("name"), "*")
+}
+
+// sliceAddresses is the first addresses of all endpoints.
+func sliceAddresses(dst []byte, r *row) []byte {
+	list, start := shortlist{max: 3, sep: ","}, len(dst)
+	for _, e := range r.object.Get("endpoints").Elements {
+		for _, address := range e.Get("addresses").Elements {
+			var ok bool
+			if dst, ok = list.add(dst); ok {
+				dst = appendScalar(dst, address)
+			}
+		}
+	}
+	return list.endOr(dst, start, unset)
+}

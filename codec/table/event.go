@@ -1,0 +1,122 @@
+package table
+
+import (
+	"bytes"
+	"time"
+
+	"sluice/codec/json"
+)
+
+var eventsGroup = group{"events.k8s.io", []kind{
+	{"Event", versions("v1"), newEvent},
+}}
+
+// eventFields is what an API group calls the fields of an event. Both groups
+// store the same objects.
+type eventFields struct {
+	first, last, count, target, source, message, controller string
+}
+
+var (
+	coreEvent = eventColumns(eventFields{
+		first:      "firstTimestamp",
+		last:       "lastTimestamp",
+		count:      "count",
+		target:     "involvedObject",
+		source:     "source",
+		message:    "message",
+		controller: "reportingComponent",
+	})
+	newEvent = eventColumns(eventFields{
+		first:      "deprecatedFirstTimestamp",
+		last:       "deprecatedLastTimestamp",
+		count:      "deprecatedCount",
+		target:     "regarding",
+		source:     "deprecatedSource",
+		message:    "note",
+		controller: "reportingController",
+	})
+)
+
+func eventColumns(f eventFields) *Columns {
+	return newColumns(
+		text("Last Seen", eventDoc["lastTimestamp"], quoted(f.lastSeen)),
+		text("Type", eventDoc["type"], str("type")),
+		text("Reason", eventDoc["reason"], str("reason")),
+		text("Object", eventDoc["involvedObject"], quoted(f.object)),
+		wide(text("Subobject", objectReferenceDoc["fieldPath"], str(f.target, "fieldPath"))),
+		wide(text("Source", eventDoc["source"], quoted(f.reporter))),
+		text("Message", eventDoc["message"], quoted(f.trimmed)),
+		wide(text("First Seen", eventDoc["firstTimestamp"], quoted(f.firstSeen))),
+		wide(text("Count", eventDoc["count"], f.times)),
+		wide(nameColumn),
+	)
+}
+
+// firstTime is when the event was first recorded; new events have a time of
+// their own instead.
+func (f eventFields) firstTime(r *row) time.Time {
+	if t := timeOf(r.object.Get(f.first)); !t.IsZero() {
+		return t
+	}
+	return timeOf(r.object.Get("eventTime"))
+}
+
+func (f eventFields) firstSeen(dst []byte, r *row) []byte {
+	return appendAge(dst, f.firstTime(r), r.now)
+}
+
+// lastSeen is from the series if the event has become one.
+func (f eventFields) lastSeen(dst []byte, r *row) []byte {
+	if s := r.object.Get("series"); present(s) {
+		return appendSince(dst, s.Get("lastObservedTime"), r.now)
+	}
+	if t := timeOf(r.object.Get(f.last)); !t.IsZero() {
+		return appendAge(dst, t, r.now)
+	}
+	return f.firstSeen(dst, r)
+}
+
+// times is how often it happened; an event without a count did so once.
+func (f eventFields) times(dst []byte, r *row) []byte {
+	if s := r.object.Get("series"); present(s) {
+		return appendInt(dst, s.Get("count"))
+	}
+	if n := r.object.Get(f.count); intOf(n) != 0 {
+		return appendInt(dst, n)
+	}
+	return append(dst, '1')
+}
+
+// object is "kind/name" of what the event is about.
+func (f eventFields) object(dst []byte, r *row) []byte {
+	target := r.object.Get(f.target)
+	dst = appendLower(dst, bytesOf(target.Get("kind")))
+	if name := target.Get("name"); !empty(name) {
+		dst = appendScalar(append(dst, '/'), name)
+	}
+	return dst
+}
+
+// reporter is "component, host", each from the source or, failing that, from
+// the reporting controller and its instance.
+func (f eventFields) reporter(dst []byte, r *row) []byte {
+	source := r.object.Get(f.source)
+	dst = appendScalar(dst, filled(source.Get("component"), r.object.Get(f.controller)))
+	if host := filled(source.Get("host"), r.object.Get("reportingInstance")); !empty(host) {
+		dst = appendScalar(append(dst, ", "...), host)
+	}
+	return dst
+}
+
+func (f eventFields) trimmed(dst []byte, r *row) []byte {
+	return append(dst, bytes.TrimSpace(bytesOf(r.object.Get(f.message)))...)
+}
+
+// filled returns the first of two strings that is not empty.
+func filled(a, b json.Value) json.Value {
+	if empty(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,29 @@
+package table
+
+import "sluice/codec/json"
+
+// none is what stands for nothing at all.
+const none = "<none>"
+
+// labelsCell is a map of labels as "key=value" joined with commas.
+func labelsCell(path ...string) cell {
+	return quoted(func(dst []byte, r *row) []byte { return r.appendLabels(dst, r.at(path)) })
+}
+
+// appendLabels appends the pairs of a map. They are ordered as whole pairs,
+// not by key: "app.kubernetes.io/name=x" comes before "app=x".
+func (r *row) appendLabels(dst []byte, labels json.Value) []byte {
+	r.parts = r.parts[:0]
+	arena := r.scratch[:0]
+	for key, v := range labels.Members {
+		start := len(arena)
+		arena = append(append(arena, key...), '=')
+		arena = appendScalar(arena, v)
+		r.parts = append(r.parts, arena[start:len(arena):len(arena)])
+	}
+	r.scratch = arena[:0]
+	if len(r.parts) == 0 {
+		return append(dst, none...)
+	}
+	return appendSorted(dst, r.parts)
+}

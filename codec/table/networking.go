@@ -1,0 +1,133 @@
+package table
+
+var networkingGroup = group{"networking.k8s.io", []kind{
+	{"Ingress", versions("v1"), ingress},
+	{"IngressClass", versions("v1"), ingressClass},
+	{"NetworkPolicy", versions("v1"), networkPolicy},
+	{"ServiceCIDR", versions("v1", "v1beta1"), serviceCIDR},
+	{"IPAddress", versions("v1", "v1beta1"), ipAddress},
+}}
+
+var ingress = newColumns(
+	nameColumn,
+	text("Class", "The name of the IngressClass resource that should be used for additional configuration", strOr(none, "spec", "ingressClassName")),
+	text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", quoted(ingressHosts)),
+	text("Address", "Address is a list containing ingress points for the load-balancer", quoted(balancerAddresses)),
+	text("Ports", "Ports of TLS configurations that open", quoted(ingressPorts)),
+	ageColumn,
+)
+
+// ingressHosts is the first three hosts; rules without a host are passed
+// over, but counted among those left out.
+func ingressHosts(dst []byte, r *row) []byte {
+	const most = 3
+	hosts, more, rules := 0, false, r.spec.Get("rules")
+	for _, rule := range rules.Elements {
+		host := rule.Get("host")
+		switch {
+		case hosts == most:
+			more = true
+		case empty(host):
+		default:
+			if hosts++; hosts > 1 {
+				dst = append(dst, ',')
+			}
+			dst = appendScalar(dst, host)
+		}
+	}
+	switch {
+	case hosts == 0:
+		return append(dst, '*')
+	case more:
+		return appendMore(dst, rules.Len()-most)
+	}
+	return dst
+}
+
+func ingressPorts(dst []byte, r *row) []byte {
+	if r.spec.Get("tls").Len() > 0 {
+		return append(dst, "80, 443"...)
+	}
+	return append(dst, "80"...)
+}
+
+// balancerAddresses is the addresses that a load balancer has assigned, in
+// order, by IP where there is one.
+func balancerAddresses(dst []byte, r *row) []byte {
+	r.parts = r.parts[:0]
+	for _, in := range r.status.Get("loadBalancer", "ingress").Elements {
+		if a := filled(in.Get("ip"), in.Get("hostname")); !empty(a) {
+			r.parts = append(r.parts, bytesOf(a))
+		}
+	}
+	return appendSorted(dst, r.parts)
+}
+
+var ingressClass = newColumns(
+	named(text("Name", metaDoc["name"], quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
+	text("Controller", "Controller that is responsible for handling this class", str("spec", "controller")),
+	text("Parameters", "A reference to a resource with additional parameters", quoted(ingressParameters)),
+	ageColumn,
+)
+
+// nameOrDefault is the name, marked if one of the annotations says that this
+// is the default class.
+func nameOrDefault(annotations ...string) printer {
+	return func(dst []byte, r *row) []byte {
+		dst = appendScalar(dst, r.name)
+		for _, a := range annotations {
+			if r.annotated(a, "true") {
+				return append(dst, " (default)"...)
+			}
+		}
+		return dst
+	}
+}
+
+// ingressParameters is "Kind.group/name".
+func ingressParameters(dst []byte, r *row) []byte {
+	p := r.spec.Get("parameters")
+	if !present(p) {
+		return append(dst, none...)
+	}
+	dst = appendScalar(dst, p.Get("kind"))
+	if g := p.Get("apiGroup"); present(g) {
+		dst = appendScalar(append(dst, '.'), g)
+	}
+	return appendScalar(append(dst, '/'), p.Get("name"))
+}
+
+var networkPolicy = newColumns(
+	nameColumn,
+	text("Pod-Selector", networkPolicySpecDoc["podSelector"], selectorCell("spec", "podSelector")),
+	ageColumn,
+)
+
+var serviceCIDR = newColumns(
+	nameColumn,
+	text("CIDRs", serviceCIDRSpecDoc["cidrs"], joined("spec", "cidrs")),
+	ageColumn,
+)
+
+// ipAddress has three cells a row, though the apiserver defines two columns.
+var ipAddress = newColumns(
+	nameColumn,
+	text("ParentRef", ipAddressSpecDoc["parentRef"], quoted(parentRef)),
+	hidden(ageColumn),
+)
+
+// parentRef is "resource.group/namespace/name".
+func parentRef(dst []byte, r *row) []byte {
+	p := r.spec.Get("parentRef")
+	if !present(p) {
+		return append(dst, none...)
+	}
+	dst = appendLower(dst, bytesOf(p.Get("resource")))
+	if g := bytesOf(p.Get("group")); len(g) > 0 {
+		dst = appendLower(append(dst, '.'), g)
+	}
+	if n := p.Get("namespace"); !empty(n) {
+		dst = appendScalar(append(dst, '/'), n)
+	}
+	return appendScalar(append(dst, '/'), p.Get("name"))
+}

@@ -1,0 +1,87 @@
+package table
+
+import (
+	"strconv"
+
+	"sluice/codec/json"
+)
+
+var pod = func() *Columns {
+	c := newColumns(
+		nameColumn,
+		text("Ready", "The aggregate readiness state of this pod for accepting traffic.", quoted(podReady)),
+		text("Status", "The aggregate status of the containers in this pod.", quoted(podStatus)),
+		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.", quoted(podRestarts)),
+		ageColumn,
+		wide(text("IP", podStatusDoc["podIP"], quoted(podIP))),
+		wide(text("Node", podSpecDoc["nodeName"], filledOr(none, "spec", "nodeName"))),
+		wide(text("Nominated Node", podStatusDoc["nominatedNodeName"], filledOr(none, "status", "nominatedNodeName"))),
+		wide(text("Readiness Gates", podSpecDoc["readinessGates"], quoted(readinessGates))),
+	)
+	c.conditions = podConditions
+	return c
+}()
+
+func podReady(dst []byte, r *row) []byte {
+	p := r.podState()
+	dst = append(strconv.AppendInt(dst, p.ready, 10), '/')
+	return strconv.AppendInt(dst, p.containers, 10)
+}
+
+func podStatus(dst []byte, r *row) []byte { return append(dst, r.podState().reason...) }
+
+// podRestarts tells how often and how long ago.
+func podRestarts(dst []byte, r *row) []byte {
+	p := r.podState()
+	dst = strconv.AppendInt(dst, p.restarts, 10)
+	if p.restarts == 0 || p.restarted.IsZero() {
+		return dst
+	}
+	dst = appendAge(append(dst, " ("...), p.restarted, r.now)
+	return append(dst, " ago)"...)
+}
+
+func podIP(dst []byte, r *row) []byte {
+	for _, ip := range r.podState().ips.Elements {
+		return appendFilled(dst, ip.Get("ip"), none)
+	}
+	return append(dst, none...)
+}
+
+// readinessGates is how many of the gates' conditions are true.
+func readinessGates(dst []byte, r *row) []byte {
+	p := r.podState()
+	all, open := int64(0), int64(0)
+	for _, gate := range p.gates.Elements {
+		all++
+		if conditionTrue(p.conditions, gateType(gate)) {
+			open++
+		}
+	}
+	if all == 0 {
+		return append(dst, none...)
+	}
+	dst = append(strconv.AppendInt(dst, open, 10), '/')
+	return strconv.AppendInt(dst, all, 10)
+}
+
+func gateType(gate json.Value) string {
+	s, _ := gate.Get("conditionType").Text()
+	return s
+}
+
+// podConditions marks the rows of pods that have run to their end.
+func podConditions(dst []byte, r *row) []byte {
+	reason, message := "", ""
+	switch phase := r.status.Get("phase"); {
+	case is(phase, "Succeeded"):
+		reason, message = "Succeeded", "The pod has completed successfully."
+	case is(phase, "Failed"):
+		reason, message = "Failed", "The pod failed."
+	default:
+		return dst
+	}
+	dst = append(dst, `[{"type":"Completed","status":"True","reason":"`...)
+	dst = append(append(dst, reason...), `","message":"`...)
+	return append(append(dst, message...), `"}]`...)
+}

@@ -1,0 +1,233 @@
+package table
+
+import (
+	"strconv"
+	"time"
+
+	"sluice/codec/json"
+)
+
+// podState sums up a pod. It is computed once per row, because several
+// columns show parts of it.
+type podState struct {
+	done bool
+
+	spec                  podSpec
+	phase                 json.Value
+	conditions, ips       json.Value
+	initStatus, runStatus json.Value
+
+	containers, ready, restarts int64
+	restarted                   time.Time // the last time, of those counted
+	reason                      []byte    // what the pod's status is called
+	failure                     []byte    // scratch: the reason of a failed container
+
+	gates json.Value
+}
+
+// podSpec is what the state needs of a pod's spec.
+type podSpec struct {
+	initContainers json.Value
+	inits          int
+}
+
+func (r *row) podState() *podState {
+	p := &r.pod
+	if p.done {
+		return p
+	}
+	p.done = true
+	p.readSpec(r.spec)
+	p.readStatus(r.status)
+	if !p.initialize() || conditionTrue(p.conditions, "Initialized") {
+		p.run()
+	}
+	p.terminate(r)
+	return p
+}
+
+func (p *podState) readSpec(spec json.Value) {
+	for key, v := range spec.Members {
+		switch string(key) {
+		case "containers":
+			p.containers += int64(v.Len())
+		case "initContainers":
+			p.spec.initContainers = v
+			for _, c := range v.Elements {
+				p.spec.inits++
+				if sidecar(c) {
+					p.containers++
+				}
+			}
+		case "readinessGates":
+			p.gates = v
+		}
+	}
+}
+
+// readStatus finds the parts of the status, and the reason that holds when
+// no container has a better one: the pod's own, or its phase.
+func (p *podState) readStatus(status json.Value) {
+	var reason json.Value
+	for key, v := range status.Members {
+		switch string(key) {
+		case "phase":
+			p.phase = v
+		case "reason":
+			reason = v
+		case "conditions":
+			p.conditions = v
+		case "podIPs":
+			p.ips = v
+		case "initContainerStatuses":
+			p.initStatus = v
+		case "containerStatuses":
+			p.runStatus = v
+		}
+	}
+	p.reason = appendScalar(p.reason[:0], filled(reason, p.phase))
+	for _, c := range p.conditions.Elements {
+		if is(c.Get("type"), "PodScheduled") && is(c.Get("reason"), gated) {
+			p.reason = append(p.reason[:0], gated...)
+		}
+	}
+}
+
+const gated = "SchedulingGated"
+
+// sidecar reports whether an init container stays with the pod.
+func sidecar(container json.Value) bool { return is(container.Get("restartPolicy"), "Always") }
+
+// sidecarNamed reports whether the init container of a status is a sidecar.
+func (p *podState) sidecarNamed(name json.Value) bool {
+	for _, c := range p.spec.initContainers.Elements {
+		if string(bytesOf(c.Get("name"))) == string(bytesOf(name)) {
+			return sidecar(c)
+		}
+	}
+	return false
+}
+
+// initialize goes through the init containers up to the first that holds
+// things up, whose reason becomes the pod's, and reports whether there is
+// one. When all are through, only the restarts of sidecars go on counting.
+func (p *podState) initialize() bool {
+	var sidecars podState // restarts only
+	held := false
+	for i, v := range p.initStatus.Elements {
+		c := readStatus(v)
+		p.count(&c)
+		always := p.sidecarNamed(c.name)
+		if always {
+			sidecars.count(&c)
+		}
+		if c.terminated != nil && intOf(c.terminated.Get("exitCode")) == 0 {
+			continue
+		}
+		if always && isTrue(c.started) {
+			if isTrue(c.ready) {
+				p.ready++
+			}
+			continue
+		}
+		p.hold(i, &c)
+		held = true
+		break
+	}
+	if !held || conditionTrue(p.conditions, "Initialized") {
+		p.restarts, p.restarted = sidecars.restarts, sidecars.restarted
+	}
+	return held
+}
+
+// hold makes the reason that init container i has for not being done the
+// pod's.
+func (p *podState) hold(i int, c *containerStatus) {
+	p.reason = append(p.reason[:0], "Init:"...)
+	waiting := bytesOf(c.waiting.Get("reason"))
+	switch {
+	case c.terminated != nil:
+		p.reason = appendExit(p.reason, c.terminated)
+	case len(waiting) > 0 && string(waiting) != "PodInitializing":
+		p.reason = append(p.reason, waiting...)
+	default:
+		p.reason = append(strconv.AppendInt(p.reason, int64(i), 10), '/')
+		p.reason = strconv.AppendInt(p.reason, int64(p.spec.inits), 10)
+	}
+}
+
+// run goes through the containers. The first that has a reason gives it to
+// the pod. A pod that would be called Completed while containers run, or
+// after one failed, is called something else.
+func (p *podState) run() {
+	running, named := false, false
+	p.failure = p.failure[:0]
+	for _, v := range p.runStatus.Elements {
+		c := readStatus(v)
+		p.count(&c)
+		waiting := c.waiting.Get("reason")
+		switch {
+		case !empty(waiting):
+			if !named {
+				p.reason, named = append(p.reason[:0], bytesOf(waiting)...), true
+			}
+		case c.terminated != nil:
+			if !named {
+				p.reason, named = appendExit(p.reason[:0], c.terminated), true
+			}
+			if len(p.failure) == 0 && intOf(c.terminated.Get("exitCode")) != 0 {
+				p.failure = appendExit(p.failure, c.terminated)
+			}
+		case isTrue(c.ready) && present(c.running):
+			running = true
+			p.ready++
+		}
+	}
+	if string(p.reason) == "Completed" {
+		p.complete(running)
+	}
+}
+
+func (p *podState) complete(running bool) {
+	switch {
+	case running && hasTrue(p.conditions, "Ready"):
+		p.reason = append(p.reason[:0], "Running"...)
+	case len(p.failure) > 0:
+		p.reason = append(p.reason[:0], p.failure...)
+	case running:
+		p.reason = append(p.reason[:0], "NotReady"...)
+	}
+}
+
+// terminate has the last word if the pod is being deleted.
+func (p *podState) terminate(r *row) {
+	if !r.terminating() {
+		return
+	}
+	switch {
+	case is(r.status.Get("reason"), "NodeLost"):
+		p.reason = append(p.reason[:0], "Unknown"...)
+	case !is(p.phase, "Failed") && !is(p.phase, "Succeeded"):
+		p.reason = append(p.reason[:0], "Terminating"...)
+	}
+}
+
+// count adds a container's restarts.
+func (p *podState) count(c *containerStatus) {
+	p.restarts += intOf(c.restarts)
+	if last := c.last.Get("terminated"); present(last) {
+		if t := timeOf(last.Get("finishedAt")); p.restarted.Before(t) {
+			p.restarted = t
+		}
+	}
+}
+
+// hasTrue reports whether any condition of a type is "True".
+func hasTrue(conditions json.Value, typ string) bool {
+	for _, c := range conditions.Elements {
+		if is(c.Get("type"), typ) && is(c.Get("status"), "True") {
+			return true
+		}
+	}
+	return false
+}

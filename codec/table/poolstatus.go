@@ -1,0 +1,92 @@
+package table
+
+import (
+	"strconv"
+
+	"sluice/codec/json"
+)
+
+var poolStatusRequest = newColumns(
+	nameColumn,
+	text("Driver", "The driver to query pools for.", str("spec", "driver")),
+	text("Total", "Total number of devices across all pools.", poolDevices("totalDevices")),
+	text("Available", "Number of available devices across all pools.", poolDevices("availableDevices")),
+	text("Allocated", "Number of allocated devices across all pools.", poolDevices("allocatedDevices")),
+	text("Unavailable", "Number of unavailable devices across all pools.", poolDevices("unavailableDevices")),
+	text("Errors", "Number of pools with validation errors.", quoted(poolErrors)),
+	integer("Pools", "Total number of matching pools.", num("status", "poolCount")),
+	text("Status", "Processing status.", quoted(poolState)),
+	text("Completed", "Time since the observation completed.", quoted(poolCompleted)),
+)
+
+// poolResult returns the first condition that ends a request, nil while it
+// is pending, and which one it is.
+func poolResult(r *row) (c json.Value, complete bool) {
+	for _, c := range r.status.Get("conditions").Elements {
+		if typ := c.Get("type"); is(c.Get("status"), "True") && (is(typ, "Complete") || is(typ, "Failed")) {
+			return c, is(typ, "Complete")
+		}
+	}
+	return nil, false
+}
+
+// counted reports whether the status has numbers to show.
+func counted(r *row) bool {
+	c, complete := poolResult(r)
+	return present(r.status) && (c == nil || complete)
+}
+
+// poolDevices is the sum of a field over all pools. The apiserver adds up 32
+// bits.
+func poolDevices(field string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		if !counted(r) {
+			return append(dst, '-')
+		}
+		var sum int32
+		for _, p := range r.status.Get("pools").Elements {
+			sum += int32(intOf(p.Get(field)))
+		}
+		return strconv.AppendInt(dst, int64(sum), 10)
+	})
+}
+
+func poolErrors(dst []byte, r *row) []byte {
+	if !counted(r) {
+		return append(dst, '-')
+	}
+	n := 0
+	for _, p := range r.status.Get("pools").Elements {
+		if present(p.Get("validationError")) {
+			n++
+		}
+	}
+	return strconv.AppendInt(dst, int64(n), 10)
+}
+
+// poolState tells when a complete status does not list every pool.
+func poolState(dst []byte, r *row) []byte {
+	c, complete := poolResult(r)
+	switch {
+	case c == nil:
+		return append(dst, "Pending"...)
+	case !complete:
+		return append(dst, "Failed"...)
+	}
+	dst = append(dst, "Complete"...)
+	listed, all := r.status.Get("pools").Len(), intOf(r.status.Get("poolCount"))
+	if all <= int64(listed) {
+		return dst
+	}
+	dst = strconv.AppendInt(append(dst, " ("...), int64(listed), 10)
+	dst = strconv.AppendInt(append(dst, '/'), all, 10)
+	return append(dst, " pools)"...)
+}
+
+func poolCompleted(dst []byte, r *row) []byte {
+	c, complete := poolResult(r)
+	if !complete {
+		return append(dst, none...)
+	}
+	return appendSince(dst, c.Get("lastTransitionTime"), r.now)
+}

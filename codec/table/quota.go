@@ -1,0 +1,36 @@
+package table
+
+import "bytes"
+
+var resourceQuota = newColumns(
+	nameColumn,
+	text("Request", "Request represents a minimum amount of cpu/memory that a container may consume.", quoted(quotas(false))),
+	text("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.", quoted(quotas(true))),
+	ageColumn,
+)
+
+var limitPrefix = []byte("limits.")
+
+// quotas is "resource: used/hard" for the resources whose names begin with
+// "limits.", or for all the others.
+func quotas(limits bool) printer {
+	return func(dst []byte, r *row) []byte {
+		hard, used := r.status.Get("hard"), r.status.Get("used")
+		r.parts = r.parts[:0]
+		for name := range hard.Members {
+			if bytes.HasPrefix(name, limitPrefix) == limits {
+				r.parts = append(r.parts, name)
+			}
+		}
+		sortParts(r.parts)
+		for i, name := range r.parts {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = append(append(dst, name...), ": "...)
+			dst = append(appendQuantity(dst, memberOf(used, name)), '/')
+			dst = appendQuantity(dst, memberOf(hard, name))
+		}
+		return dst
+	}
+}

@@ -1,0 +1,45 @@
+package table
+
+var rbacGroup = group{"rbac.authorization.k8s.io", []kind{
+	{"Role", versions("v1"), defaultColumns},
+	{"ClusterRole", versions("v1"), defaultColumns},
+	{"RoleBinding", versions("v1"), binding("roleBinding", roleBindingDoc["roleRef"])},
+	{"ClusterRoleBinding", versions("v1"), binding("clusterRoleBinding", crbDoc["roleRef"])},
+}}
+
+func binding(what, roleDoc string) *Columns {
+	return newColumns(
+		nameColumn,
+		text("Role", roleDoc, quoted(boundRole)),
+		ageColumn,
+		wide(text("Users", "Users in the "+what, subjects("User"))),
+		wide(text("Groups", "Groups in the "+what, subjects("Group"))),
+		wide(text("ServiceAccounts", "ServiceAccounts in the "+what, subjects("ServiceAccount"))),
+	)
+}
+
+// boundRole is "Kind/name".
+func boundRole(dst []byte, r *row) []byte {
+	ref := r.object.Get("roleRef")
+	dst = append(appendScalar(dst, ref.Get("kind")), '/')
+	return appendScalar(dst, ref.Get("name"))
+}
+
+// subjects is the names of the subjects of a kind, those of service accounts
+// with their namespaces.
+func subjects(kind string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		list := shortlist{max: 1<<31 - 1, sep: ", "}
+		for _, s := range r.object.Get("subjects").Elements {
+			if !is(s.Get("kind"), kind) {
+				continue
+			}
+			dst, _ = list.add(dst)
+			if kind == "ServiceAccount" {
+				dst = append(appendScalar(dst, s.Get("namespace")), '/')
+			}
+			dst = appendScalar(dst, s.Get("name"))
+		}
+		return dst
+	})
+}

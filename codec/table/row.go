@@ -1,0 +1,108 @@
+package table
+
+import (
+	"sync"
+	"time"
+
+	"sluice/codec/json"
+)
+
+// row is one object on its way to cells: the parts that columns look into,
+// found in one pass, and scratch space. Rows are pooled.
+type row struct {
+	now time.Time
+	err error // the first one; the cells are void then
+
+	object, meta, spec, status json.Value
+
+	name, created, deleted json.Value // of meta
+	labels, annotations    json.Value
+
+	pod podState // see pod.go
+
+	scratch []byte
+	parts   [][]byte
+	terms   []term
+
+	found, previous []json.Value // see jsonpathwalk.go
+}
+
+var rows = sync.Pool{New: func() any { return new(row) }}
+
+func openRow(obj json.Value, now time.Time) *row {
+	r := rows.Get().(*row)
+	r.now, r.object = now, obj
+	for key, v := range obj.Members {
+		switch string(key) {
+		case "metadata":
+			r.meta = v
+		case "spec":
+			r.spec = v
+		case "status":
+			r.status = v
+		}
+	}
+	r.openMeta()
+	return r
+}
+
+func (r *row) openMeta() {
+	for key, v := range r.meta.Members {
+		switch string(key) {
+		case "name":
+			r.name = v
+		case "creationTimestamp":
+			r.created = v
+		case "deletionTimestamp":
+			r.deleted = v
+		case "labels":
+			r.labels = v
+		case "annotations":
+			r.annotations = v
+		}
+	}
+}
+
+// close gives the row back. It keeps nothing of the object alive.
+func (r *row) close() {
+	clear(r.parts[:cap(r.parts)])
+	clear(r.terms[:cap(r.terms)])
+	clear(r.found[:cap(r.found)])
+	clear(r.previous[:cap(r.previous)])
+	*r = row{
+		scratch: r.scratch[:0],
+		parts:   r.parts[:0],
+		terms:   r.terms[:0],
+		found:   r.found[:0], previous: r.previous[:0],
+		pod: podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
+	}
+	rows.Put(r)
+}
+
+// fail keeps the first error.
+func (r *row) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// at returns what path leads to, starting from the parts already found.
+func (r *row) at(path []string) json.Value {
+	switch path[0] {
+	case "metadata":
+		return r.meta.Get(path[1:]...)
+	case "spec":
+		return r.spec.Get(path[1:]...)
+	case "status":
+		return r.status.Get(path[1:]...)
+	}
+	return r.object.Get(path...)
+}
+
+// terminating reports whether the object is being deleted.
+func (r *row) terminating() bool { return present(r.deleted) }
+
+// annotated reports whether an annotation has exactly this value.
+func (r *row) annotated(key, value string) bool {
+	return is(r.annotations.Get(key), value)
+}

@@ -1,0 +1,11 @@
+package table
+
+var nodeGroup = group{"node.k8s.io", []kind{
+	{"RuntimeClass", versions("v1"), runtimeClass},
+}}
+
+var runtimeClass = newColumns(
+	nameColumn,
+	text("Handler", "", str("handler")),
+	ageColumn,
+)

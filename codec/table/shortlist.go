@@ -1,0 +1,43 @@
+package table
+
+import "strconv"
+
+// shortlist prints the first few of many: "a,b,c + 2 more...".
+type shortlist struct {
+	max, n int
+	sep    string
+}
+
+// add counts one more and reports whether it is to be printed. If so the
+// separator before it has been appended.
+func (l *shortlist) add(dst []byte) ([]byte, bool) {
+	l.n++
+	if l.n > l.max {
+		return dst, false
+	}
+	if l.n > 1 {
+		dst = append(dst, l.sep...)
+	}
+	return dst, true
+}
+
+// end appends how many were not printed, if any.
+func (l *shortlist) end(dst []byte) []byte { return appendMore(dst, l.n-l.max) }
+
+// appendMore appends how many more there are, if any.
+func appendMore(dst []byte, n int) []byte {
+	if n <= 0 {
+		return dst
+	}
+	dst = strconv.AppendInt(append(dst, " + "...), int64(n), 10)
+	return append(dst, " more..."...)
+}
+
+// endOr is end for a list whose text begins at dst[start]; if that is empty
+// it appends instead.
+func (l *shortlist) endOr(dst []byte, start int, instead string) []byte {
+	if dst = l.end(dst); len(dst) == start {
+		dst = append(dst, instead...)
+	}
+	return dst
+}

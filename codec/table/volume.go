@@ -1,0 +1,101 @@
+package table
+
+import "sluice/codec/json"
+
+var persistentVolume = newColumns(
+	nameColumn,
+	text("Capacity", pvSpecDoc["capacity"], quantity("spec", "capacity", "storage")),
+	text("Access Modes", pvSpecDoc["accessModes"], quoted(volumeModes)),
+	text("Reclaim Policy", pvSpecDoc["persistentVolumeReclaimPolicy"], str("spec", "persistentVolumeReclaimPolicy")),
+	text("Status", pvStatusDoc["phase"], quoted(volumePhase)),
+	text("Claim", pvSpecDoc["claimRef"], quoted(volumeClaim)),
+	text("StorageClass", "StorageClass of the pv", quoted(volumeClass)),
+	text("VolumeAttributesClass", "VolumeAttributesClass of the pv", strOr(unset, "spec", "volumeAttributesClassName")),
+	text("Reason", pvStatusDoc["reason"], str("status", "reason")),
+	ageColumn,
+	wide(text("VolumeMode", pvSpecDoc["volumeMode"], strOr(unset, "spec", "volumeMode"))),
+)
+
+var persistentVolumeClaim = newColumns(
+	nameColumn,
+	text("Status", pvcStatusDoc["phase"], quoted(volumePhase)),
+	text("Volume", pvcSpecDoc["volumeName"], str("spec", "volumeName")),
+	text("Capacity", pvcStatusDoc["capacity"], quoted(claimCapacity)),
+	text("Access Modes", pvcStatusDoc["accessModes"], quoted(claimModes)),
+	text("StorageClass", "StorageClass of the pvc", quoted(volumeClass)),
+	text("VolumeAttributesClass", "VolumeAttributesClass of the pvc", strOr(unset, "spec", "volumeAttributesClassName")),
+	ageColumn,
+	wide(text("VolumeMode", pvcSpecDoc["volumeMode"], strOr(unset, "spec", "volumeMode"))),
+)
+
+// accessModes maps access modes to how they are printed, in that order.
+var accessModes = [...]struct{ name, short string }{
+	{"ReadWriteOnce", "RWO"},
+	{"ReadOnlyMany", "ROX"},
+	{"ReadWriteMany", "RWX"},
+	{"ReadWriteOncePod", "RWOP"},
+}
+
+func appendModes(dst []byte, modes json.Value) []byte {
+	list := shortlist{max: len(accessModes), sep: ","}
+	for i := range accessModes {
+		if contains(modes, accessModes[i].name) {
+			dst, _ = list.add(dst)
+			dst = append(dst, accessModes[i].short...)
+		}
+	}
+	return dst
+}
+
+// contains reports whether a list of strings has s in it.
+func contains(list json.Value, s string) bool {
+	for _, v := range list.Elements {
+		if is(v, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func volumeModes(dst []byte, r *row) []byte { return appendModes(dst, r.spec.Get("accessModes")) }
+
+func volumePhase(dst []byte, r *row) []byte {
+	if r.terminating() {
+		return append(dst, "Terminating"...)
+	}
+	return appendScalar(dst, r.status.Get("phase"))
+}
+
+// volumeClaim is "namespace/name".
+func volumeClaim(dst []byte, r *row) []byte {
+	ref := r.spec.Get("claimRef")
+	if !present(ref) {
+		return dst
+	}
+	dst = append(appendScalar(dst, ref.Get("namespace")), '/')
+	return appendScalar(dst, ref.Get("name"))
+}
+
+// volumeClass is the storage class; the old annotation goes first.
+func volumeClass(dst []byte, r *row) []byte {
+	if class := r.annotations.Get("volume.beta.kubernetes.io/storage-class"); present(class) {
+		return appendScalar(dst, class)
+	}
+	return appendScalar(dst, r.spec.Get("storageClassName"))
+}
+
+// A claim shows what it got once it names a volume, and nothing before.
+
+func claimCapacity(dst []byte, r *row) []byte {
+	if empty(r.spec.Get("volumeName")) {
+		return dst
+	}
+	return appendQuantity(dst, r.status.Get("capacity", "storage"))
+}
+
+func claimModes(dst []byte, r *row) []byte {
+	if empty(r.spec.Get("volumeName")) {
+		return dst
+	}
+	return appendModes(dst, r.status.Get("accessModes"))
+}
