@@ -49,6 +49,24 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	return n, s.snapshot.Load().Version, nil
 }
 
+// Caught returns the version up to which nothing is left to read for the
+// cursor, which is what a bookmark may tell. It returns ErrBehind if there are
+// events to read, and otherwise the errors of Next.
+func (c *Cursor) Caught() (version uint64, err error) {
+	var one [1]*Event
+	n, version, err := c.peek(one[:])
+	if err == nil && n > 0 {
+		return 0, ErrBehind
+	}
+	return version, err
+}
+
+// peek is Next for a cursor that stays where it is.
+func (c *Cursor) peek(dst []*Event) (int, uint64, error) {
+	ahead := *c
+	return ahead.Next(dst)
+}
+
 // Close gives up the cursor.
 func (c *Cursor) Close() {
 	s := c.store

@@ -10,6 +10,9 @@ var (
 	// ErrClosed is returned by cursors once their store has ended.
 	ErrClosed = errors.New("store is closed")
 
+	// ErrBehind is returned when a cursor has events left to read.
+	ErrBehind = errors.New("cursor is behind")
+
 	// ErrDiverged is returned to the writer when an event contradicts the
 	// state of the store. The store must then be closed and rebuilt.
 	ErrDiverged = errors.New("event contradicts the stored state")

@@ -11,7 +11,10 @@ import (
 // Options sets up the admin handler.
 type Options struct {
 	Live, Ready *Checks
-	Metrics     prometheus.Gatherer
+	// Notes are lines for the verbose form of readiness about what does not
+	// count for it; nil has none.
+	Notes   func() []string
+	Metrics prometheus.Gatherer
 	// Profiling serves /debug/pprof.
 	Profiling bool
 }
@@ -20,11 +23,11 @@ type Options struct {
 func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} {
-		mux.Handle("GET "+path, o.Live.handler(path))
-		mux.Handle("GET "+path+"/", o.Live.handler(path))
+		mux.Handle("GET "+path, o.Live.handler(path, nil))
+		mux.Handle("GET "+path+"/", o.Live.handler(path, nil))
 	}
-	mux.Handle("GET /readyz", o.Ready.handler("/readyz"))
-	mux.Handle("GET /readyz/", o.Ready.handler("/readyz"))
+	mux.Handle("GET /readyz", o.Ready.handler("/readyz", o.Notes))
+	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	if o.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)

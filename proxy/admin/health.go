@@ -34,8 +34,9 @@ func (c *Checks) all() []check {
 	return slices.Clone(c.checks)
 }
 
-// handler answers under path, such as "/readyz".
-func (c *Checks) handler(path string) http.Handler {
+// handler answers under path, such as "/readyz". The verbose form of a success
+// has the notes too.
+func (c *Checks) handler(path string, notes func() []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -48,6 +49,9 @@ func (c *Checks) handler(path string) http.Handler {
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprintf(w, "%s%s check failed\n", report, path[1:])
 		case r.URL.Query().Has("verbose"):
+			if notes != nil && name == "" {
+				report += strings.Join(append(notes(), ""), "\n")
+			}
 			fmt.Fprintf(w, "%s%s check passed\n", report, path[1:])
 		default:
 			fmt.Fprint(w, "ok")

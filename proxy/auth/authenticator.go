@@ -76,8 +76,10 @@ func once() *wait.Backoff {
 func (a *Authenticator) WithCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		var who user.Info
-		if who, info.Caller = a.identify(r); info.Caller != request.Unknown {
+		// An error means that nobody is known: the upstream gets the request
+		// and tells the caller.
+		if who, caller, err := a.identify(r); err == nil && who != nil {
+			info.Caller, info.User = caller, who.GetName()
 			r = r.WithContext(apirequest.WithUser(r.Context(), who))
 		}
 		next.ServeHTTP(w, r)
@@ -85,22 +87,23 @@ func (a *Authenticator) WithCaller(next http.Handler) http.Handler {
 }
 
 // identify verifies the request's credentials, certificates first as the
-// apiserver does. An error means that nobody is known: the upstream gets the
-// request and tells the caller.
-func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller) {
+// apiserver does. Without any that are good it returns no user, and the error
+// if there is one.
+func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller, error) {
 	if a.certificates != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if resp, ok, err := a.certificates.AuthenticateRequest(r); ok && err == nil {
-			return resp.User, request.Asserted
+			return resp.User, request.Asserted, nil
 		}
 	}
 	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {
-		return nil, request.Unknown
+		return nil, request.Unknown, nil
 	}
 	// The authenticators take what they verify out of the headers.
 	probe := *r
 	probe.Header = r.Header.Clone()
-	if resp, ok, err := a.tokens.AuthenticateRequest(&probe); ok && err == nil {
-		return resp.User, request.Bearer
+	resp, ok, err := a.tokens.AuthenticateRequest(&probe)
+	if !ok || err != nil {
+		return nil, request.Unknown, err
 	}
-	return nil, request.Unknown
+	return resp.User, request.Bearer, nil
 }

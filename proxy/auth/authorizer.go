@@ -58,16 +58,15 @@ func NewAuthorizer(o AuthorizerOptions) (*Authorizer, error) {
 	return &Authorizer{decide: decide}, nil
 }
 
-// Allowed reports whether the caller in ctx may do what the request in ctx
-// asks for: exactly that verb, resource, namespace, name and selector. Doubt
-// and errors mean no.
-func (a *Authorizer) Allowed(ctx context.Context) bool {
+// decideOn decides whether the caller in ctx may do what the request in ctx
+// asks for: exactly that verb, resource, namespace, name and selector.
+func (a *Authorizer) decideOn(ctx context.Context) (bool, error) {
 	attributes, err := filters.GetAuthorizerAttributes(ctx)
 	if err != nil || attributes.GetUser() == nil {
-		return false
+		return false, err
 	}
 	decision, _, err := a.decide.Authorize(ctx, attributes)
-	return err == nil && decision == authorizer.DecisionAllow
+	return decision == authorizer.DecisionAllow, err
 }
 
 // WithImpersonation makes a handler that honours the impersonation headers of

@@ -21,6 +21,7 @@ type Info struct {
 	Upgrade bool       // asks for another protocol
 
 	Caller  Caller
+	User    string // the verified caller's name
 	Outcome Outcome
 }
 

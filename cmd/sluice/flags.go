@@ -1,0 +1,66 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"sluice/config"
+)
+
+// flags are those settings that can be given on the command line. They win
+// over the configuration file.
+type flags struct {
+	config    string
+	overrides config.File
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	o := &f.overrides
+	set.StringVar(&f.config, "config", "", "configuration file")
+	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "", "kubeconfig that leads to the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
+	set.StringVar(&o.Listen, "listen", "", "address of the API listener (default 127.0.0.1:8443)")
+	set.StringVar(&o.Admin.Listen, "admin-listen", "", "address for health checks and metrics (default 127.0.0.1:9443)")
+	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin address")
+	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "", "serving certificate; without it one is made in --cert-dir")
+	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
+	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "where the CA and certificate that Sluice makes are kept (default sluice-certs)")
+	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "CA that client certificates are verified against; without it none are taken")
+	set.StringVar(&o.Log.Level, "log-level", "", "debug, info, warn or error (default info)")
+	set.StringVar(&o.Log.Format, "log-format", "", "json or console (default json)")
+}
+
+// file returns the configuration: the file's, overridden by flags, completed
+// and checked.
+func (f *flags) file(set *pflag.FlagSet) (*config.File, error) {
+	file := &config.File{}
+	if f.config != "" {
+		var err error
+		if file, err = config.Load(f.config); err != nil {
+			return nil, err
+		}
+	}
+	f.override(set, file)
+	file.Default()
+	return file, file.Validate()
+}
+
+func (f *flags) override(set *pflag.FlagSet, file *config.File) {
+	o := &f.overrides
+	for name, field := range map[string]struct{ to, from *string }{
+		"kubeconfig":           {&file.Upstream.Kubeconfig, &o.Upstream.Kubeconfig},
+		"listen":               {&file.Listen, &o.Listen},
+		"admin-listen":         {&file.Admin.Listen, &o.Admin.Listen},
+		"tls-cert-file":        {&file.TLS.CertFile, &o.TLS.CertFile},
+		"tls-private-key-file": {&file.TLS.KeyFile, &o.TLS.KeyFile},
+		"cert-dir":             {&file.TLS.CertDir, &o.TLS.CertDir},
+		"client-ca-file":       {&file.Authentication.ClientCAFile, &o.Authentication.ClientCAFile},
+		"log-level":            {&file.Log.Level, &o.Log.Level},
+		"log-format":           {&file.Log.Format, &o.Log.Format},
+	} {
+		if set.Changed(name) {
+			*field.to = *field.from
+		}
+	}
+	if set.Changed("profiling") {
+		file.Admin.Profiling = o.Admin.Profiling
+	}
+}

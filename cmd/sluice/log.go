@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+
+	"sluice/config"
+)
+
+// newLogger returns the logger of the process, which the Kubernetes libraries
+// are made to use too: what they call verbose is kept at debug level.
+func newLogger(c config.Log) (*zap.Logger, error) {
+	level, err := zap.ParseAtomicLevel(c.Level)
+	if err != nil {
+		return nil, fmt.Errorf("log level: %w", err)
+	}
+	z := zap.NewProductionConfig()
+	z.Level = level
+	z.Encoding = c.Format
+	z.Sampling = nil
+	z.DisableCaller, z.DisableStacktrace = true, true
+	z.EncoderConfig.TimeKey = "ts"
+	z.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	z.EncoderConfig.EncodeDuration = zapcore.SecondsDurationEncoder
+	log, err := z.Build()
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	klog.SetLogger(zapr.NewLogger(log.Named("kubernetes").WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
+	return log, nil
+}

@@ -1,0 +1,40 @@
+// Command sluice is a streaming gateway in front of a kube-apiserver: it serves
+// lists and watches out of its own watch cache and passes everything else.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when the binary is built.
+var version = "unknown"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "sluice:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs a sub-command until it is done or a signal ends it. A second signal
+// ends the process at once.
+func run(args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	root := &cobra.Command{
+		Use:           "sluice",
+		Short:         "A streaming gateway in front of a kube-apiserver",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(serveCommand(), versionCommand())
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}

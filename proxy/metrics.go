@@ -1,0 +1,92 @@
+package proxy
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/proxy/request"
+)
+
+// metrics counts requests. Names, labels and values are those of the
+// apiserver's own metrics, under Sluice's prefix, so that a dashboard is ported
+// by replacing the prefix.
+type metrics struct {
+	total    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inflight *prometheus.GaugeVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	m := &metrics{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_request_total",
+			Help: "Requests that are over, by how they were answered: out of the cache, or from upstream and why.",
+		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "code", "source", "reason"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:                            "sluice_request_duration_seconds",
+			Help:                            "How long requests took, watches and upgrades left out.",
+			Buckets:                         []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+			NativeHistogramBucketFactor:     1.1,
+			NativeHistogramMaxBucketNumber:  100,
+			NativeHistogramMinResetDuration: time.Hour,
+		}, []string{"verb", "group", "version", "resource", "source"}),
+		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_current_inflight_requests", Help: "Requests being answered.",
+		}, []string{"request_kind"}),
+	}
+	r.MustRegister(m.total, m.duration, m.inflight)
+	return m
+}
+
+// other stands for what would make labels without bound.
+const other = "other"
+
+func (m *metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
+
+func (m *metrics) end(info *request.Info, code int, took time.Duration) {
+	m.inflight.WithLabelValues(kindOf(info)).Dec()
+	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
+	if info.IsResourceRequest && code >= http.StatusBadRequest && info.Outcome.Source != request.FromCache {
+		// Nobody vouches that there is such a resource.
+		group, version, resource, subresource = other, other, other, other
+	}
+	verb, scope := verbOf(info), scopeOf(info)
+	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
+		info.Outcome.Source, info.Outcome.Reason).Inc()
+	if kindOf(info) != "longRunning" {
+		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(took.Seconds())
+	}
+}
+
+func kindOf(info *request.Info) string {
+	switch {
+	case info.Verb == "watch" || info.Upgrade || info.Subresource == "log" || info.Subresource == "proxy":
+		return "longRunning"
+	case info.Verb == "get" || info.Verb == "list":
+		return "readOnly"
+	}
+	return "mutating"
+}
+
+func verbOf(info *request.Info) string {
+	switch info.Verb {
+	case "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put", "head", "options":
+		return info.Verb
+	}
+	return other
+}
+
+func scopeOf(info *request.Info) string {
+	switch {
+	case !info.IsResourceRequest:
+		return ""
+	case info.Name != "":
+		return "resource"
+	case info.Namespace != "":
+		return "namespace"
+	}
+	return "cluster"
+}

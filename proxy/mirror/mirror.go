@@ -1,0 +1,206 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache"
+	"sluice/cache/feed"
+	"sluice/proxy/upstream"
+)
+
+const (
+	// absentFor is how long a resource that the upstream does not serve is
+	// not asked for again.
+	absentFor = 30 * time.Second
+	// maxResources bounds how many resources are mirrored or remembered as
+	// absent; what goes beyond passes.
+	maxResources = 1000
+)
+
+// Why there is no collection.
+const (
+	Excluded = "excluded"
+	Absent   = "not cacheable"
+	Syncing  = "not in sync"
+	TooMany  = "too many resources"
+	Stopped  = "not running"
+)
+
+// Options sets up a Mirror.
+type Options struct {
+	Upstream  *upstream.Upstream
+	UserAgent string
+	// Exclude names resources that are never cached: "secrets",
+	// "leases.coordination.k8s.io".
+	Exclude []string
+	Store   cache.Options
+	Log     *zap.Logger
+	// Watches is told of each watch that is opened upstream, and calls what it
+	// returns when that is closed; nil counts none.
+	Watches func(group, version, resource string) (closed func())
+}
+
+// Mirror holds the collections.
+type Mirror struct {
+	options Options
+	exclude map[string]bool
+	feeds   sync.WaitGroup // Run waits for them
+
+	mu      sync.RWMutex // guards all below
+	run     context.Context
+	entries map[schema.GroupVersionResource]*entry
+}
+
+// entry is one resource that was asked for.
+type entry struct {
+	collection atomic.Pointer[Collection] // nil while not in sync
+	absent     atomic.Bool                // until it is forgotten
+	feed       *feed.Feed
+	received   atomic.Uint64
+}
+
+// New returns a Mirror. It feeds nothing before Run.
+func New(o Options) *Mirror {
+	m := &Mirror{options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{}}
+	if o.Watches == nil {
+		m.options.Watches = func(_, _, _ string) func() { return func() {} }
+	}
+	for _, name := range o.Exclude {
+		m.exclude[name] = true
+	}
+	return m
+}
+
+// Run lets feeds run until the context ends, and returns when they have ended.
+func (m *Mirror) Run(ctx context.Context) error {
+	m.mu.Lock()
+	m.run = ctx
+	m.mu.Unlock()
+	<-ctx.Done()
+	m.mu.Lock() // no feed starts behind this
+	m.run = nil
+	m.mu.Unlock()
+	m.feeds.Wait()
+	return nil
+}
+
+// Collection returns the collection of a resource, or nil and why there is
+// none. The first call for a resource starts its feed.
+func (m *Mirror) Collection(r schema.GroupVersionResource) (*Collection, string) {
+	if m.exclude[r.GroupResource().String()] {
+		return nil, Excluded
+	}
+	m.mu.RLock()
+	e := m.entries[r]
+	m.mu.RUnlock()
+	if e == nil {
+		return nil, m.start(r)
+	}
+	if c := e.collection.Load(); c != nil {
+		return c, ""
+	}
+	if e.absent.Load() {
+		return nil, Absent
+	}
+	return nil, Syncing
+}
+
+// start starts the feed of a resource, unless somebody else just did.
+func (m *Mirror) start(r schema.GroupVersionResource) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.run == nil:
+		return Stopped
+	case m.entries[r] != nil:
+		return Syncing
+	case len(m.entries) >= maxResources:
+		return TooMany
+	}
+	e := &entry{}
+	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
+	src := &source{upstream: m.options.Upstream, gvr: r, userAgent: m.options.UserAgent, watches: m.options.Watches}
+	e.feed = feed.New(src, feed.Options{
+		Store:    m.options.Store,
+		Publish:  func(s *cache.Store) { e.publish(src, s, log) },
+		Report:   func(err error) { log.Warn("feed interrupted", zap.Error(err)) },
+		Received: func(feed.Change) { e.received.Add(1) },
+	})
+	m.entries[r] = e
+	ctx := m.run
+	m.feeds.Go(func() { m.feed(ctx, r, e, log) })
+	return Syncing
+}
+
+// feed runs the feed of an entry. A resource that turns out to be absent is
+// forgotten after a while, so that it can be asked for again.
+func (m *Mirror) feed(ctx context.Context, r schema.GroupVersionResource, e *entry, log *zap.Logger) {
+	err := e.feed.Run(ctx)
+	if errors.Is(err, feed.ErrAbsent) {
+		log.Info("resource is not served or not cacheable", zap.Error(err))
+		e.absent.Store(true)
+		t := time.NewTimer(absentFor)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, r)
+}
+
+// publish makes a collection of a store in sync, or withdraws it.
+func (e *entry) publish(src *source, s *cache.Store, log *zap.Logger) {
+	if s == nil {
+		e.collection.Store(nil)
+		log.Info("store is withdrawn")
+		return
+	}
+	c := &Collection{Store: s, Resource: src.resource, Warnings: src.warnings}
+	e.collection.Store(c)
+	state := s.Snapshot()
+	log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
+		zap.Stringer("encoding", src.resource.Source))
+}
+
+// all returns the entries of the moment.
+func (m *Mirror) all() map[schema.GroupVersionResource]*entry {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return maps.Clone(m.entries)
+}
+
+// Report tells for each resource that was asked for whether its store is in
+// sync, in the order of their names.
+func (m *Mirror) Report() []State {
+	var states []State
+	for r, e := range m.all() {
+		if !e.absent.Load() {
+			states = append(states, State{Resource: name(r), Synced: e.collection.Load() != nil})
+		}
+	}
+	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
+	return states
+}
+
+// State is that of one resource's store.
+type State struct {
+	Resource string // "pods.v1", "deployments.v1.apps"
+	Synced   bool
+}
+
+func name(r schema.GroupVersionResource) string {
+	return strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+}

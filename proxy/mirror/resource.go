@@ -1,0 +1,93 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache/feed"
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/codec/proto"
+)
+
+// path returns the path of the whole collection of a resource.
+func path(r schema.GroupVersionResource) string {
+	return versionPath(r.GroupVersion()) + "/" + r.Resource
+}
+
+func versionPath(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "/api/" + gv.Version
+	}
+	return "/apis/" + gv.Group + "/" + gv.Version
+}
+
+// describe asks the upstream what the resource is: in discovery, and by a list
+// of one item, whose form tells typed from unstructured resources and whose
+// headers hold the warnings that every read of it brings.
+func (s *source) describe(ctx context.Context) error {
+	kind, namespaced, err := s.discover(ctx)
+	if err != nil {
+		return fmt.Errorf("discovery: %w", err)
+	}
+	list, header, err := s.get(ctx, path(s.gvr), url.Values{"limit": {"1"}}, codec.MediaJSON)
+	if err != nil {
+		return fmt.Errorf("first look: %w", err)
+	}
+	r := codec.Resource{
+		Group: s.gvr.Group, Version: s.gvr.Version, Resource: s.gvr.Resource,
+		Kind: kind, Namespaced: namespaced, Style: styleOf(list),
+	}
+	listKind, ok := json.Value(list).Get("kind").Text()
+	if !ok {
+		return fmt.Errorf("first look: list without kind: %w", feed.ErrAbsent)
+	}
+	r.ListKind = listKind
+	s.plan = nil
+	if plan, known := proto.Lookup(r.APIVersion(), kind); known && r.Style == codec.Typed && !s.jsonOnly {
+		s.plan, r.Source = plan, codec.Protobuf
+	}
+	s.resource, s.warnings = r, header["Warning"]
+	return nil
+}
+
+// discover finds the resource in the upstream's discovery of its version.
+func (s *source) discover(ctx context.Context) (kind string, namespaced bool, err error) {
+	list, _, err := s.get(ctx, versionPath(s.gvr.GroupVersion()), nil, codec.MediaJSON)
+	if err != nil {
+		return "", false, err
+	}
+	for _, r := range json.Value(list).Get("resources").Elements {
+		if name, _ := r.Get("name").Text(); name != s.gvr.Resource {
+			continue
+		}
+		var verbs []string
+		for _, v := range r.Get("verbs").Elements {
+			verb, _ := v.Text()
+			verbs = append(verbs, verb)
+		}
+		if !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch") {
+			return "", false, fmt.Errorf("%s cannot be watched: %w", s.gvr.Resource, feed.ErrAbsent)
+		}
+		kind, _ = r.Get("kind").Text()
+		namespaced, _ = r.Get("namespaced").Bool()
+		return kind, namespaced, nil
+	}
+	return "", false, fmt.Errorf("%s: %w", s.gvr, feed.ErrAbsent)
+}
+
+// styleOf tells from the order of a list's members what serves it: objects
+// without a Go type are printed with sorted keys.
+func styleOf(list json.Value) codec.Style {
+	for key := range list.Members {
+		if string(key) == "kind" {
+			return codec.Typed
+		}
+		break
+	}
+	return codec.Unstructured
+}

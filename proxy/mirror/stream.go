@@ -1,0 +1,221 @@
+package mirror
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/cache"
+	"sluice/cache/feed"
+	"sluice/codec/json"
+	"sluice/codec/proto"
+)
+
+// endOfState is the annotation of the bookmark that ends the initial state of
+// a streaming list (KEP-3157).
+const endOfState = "k8s.io/initial-events-end"
+
+// readAhead is the size of a stream's buffer.
+const readAhead = 64 << 10
+
+// typeOf returns the type of an event that changes the state.
+func typeOf(text string) (cache.Type, bool) {
+	for _, t := range []cache.Type{cache.Added, cache.Modified, cache.Deleted} {
+		if t.String() == text {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// protoStream reads a watch in Protobuf.
+type protoStream struct {
+	source *source
+	body   io.Closer
+	in     *bufio.Reader
+	frame  []byte // reused
+}
+
+func newProtoStream(s *source, body io.ReadCloser) *protoStream {
+	return &protoStream{source: s, body: body, in: bufio.NewReaderSize(body, readAhead)}
+}
+
+func (p *protoStream) Close() error { return p.body.Close() }
+
+func (p *protoStream) Next() (feed.Change, error) {
+	frame, err := p.read()
+	if err != nil {
+		return feed.Change{}, err
+	}
+	text, object, err := proto.ParseFrame(frame)
+	if err != nil {
+		return feed.Change{}, err
+	}
+	u, err := proto.Unwrap(object)
+	if err != nil {
+		return feed.Change{}, err
+	}
+	switch t, changes := typeOf(string(text)); {
+	case changes:
+		o, err := p.source.protoObject(u.Raw)
+		if err != nil {
+			return feed.Change{}, err
+		}
+		return feed.Change{Type: t, Object: o, Version: o.RV}, nil
+	case string(text) == "BOOKMARK":
+		return protoBookmark(u.Raw)
+	case string(text) == "ERROR":
+		var status metav1.Status
+		if err := status.Unmarshal(u.Raw); err != nil {
+			return feed.Change{}, err
+		}
+		return feed.Change{}, &statusError{code: int(status.Code), message: status.Message}
+	}
+	return feed.Change{}, fmt.Errorf("event of unknown type %q: %w", text, feed.ErrRebuild)
+}
+
+func (p *protoStream) read() ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(p.in, head[:]); err != nil {
+		return nil, err
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > frameLimit {
+		return nil, fmt.Errorf("event of %d bytes, more than %d", size, frameLimit)
+	}
+	if cap(p.frame) < int(size) {
+		p.frame = make([]byte, size)
+	}
+	frame := p.frame[:size]
+	if _, err := io.ReadFull(p.in, frame); err != nil {
+		return nil, fmt.Errorf("event is cut short: %w", io.ErrUnexpectedEOF)
+	}
+	return frame, nil
+}
+
+// protoObject copies one raw object out of a larger buffer. An object that
+// holds what the compiled-in types do not know turns the source to JSON.
+func (s *source) protoObject(raw []byte) (*cache.Object, error) {
+	if err := s.plan.Check(raw); err != nil {
+		s.jsonOnly = true
+		return nil, fmt.Errorf("%w: %w", err, feed.ErrRebuild)
+	}
+	meta, err := proto.ObjectMeta(raw)
+	if err != nil {
+		return nil, err
+	}
+	version, err := parseVersion(meta.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &cache.Object{
+		Key:  cache.KeyOf(string(meta.Namespace), string(meta.Name)),
+		RV:   version,
+		Data: bytes.Clone(raw),
+	}, nil
+}
+
+func protoBookmark(raw []byte) (feed.Change, error) {
+	meta, err := proto.ObjectMeta(raw)
+	if err != nil {
+		return feed.Change{}, err
+	}
+	version, err := parseVersion(meta.ResourceVersion)
+	end, _ := meta.Annotation(endOfState)
+	return feed.Change{Version: version, Synced: string(end) == "true"}, err
+}
+
+// jsonStream reads a watch in JSON.
+type jsonStream struct {
+	source *source
+	body   io.Closer
+	limit  *limitReader
+	in     *jsontext.Decoder
+}
+
+func newJSONStream(s *source, body io.ReadCloser) *jsonStream {
+	limit := &limitReader{in: body}
+	return &jsonStream{
+		source: s, body: body, limit: limit,
+		in: jsontext.NewDecoder(limit, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+	}
+}
+
+func (j *jsonStream) Close() error { return j.body.Close() }
+
+func (j *jsonStream) Next() (feed.Change, error) {
+	j.limit.left = frameLimit
+	raw, err := j.in.ReadValue()
+	if err != nil {
+		return feed.Change{}, err
+	}
+	event := json.Value(raw)
+	text, _ := event.Get("type").Text()
+	object := event.Get("object")
+	switch t, changes := typeOf(text); {
+	case changes:
+		o, err := jsonObject(bytes.Clone(object))
+		if err != nil {
+			return feed.Change{}, err
+		}
+		return feed.Change{Type: t, Object: o, Version: o.RV}, nil
+	case text == "BOOKMARK":
+		return j.bookmark(object)
+	case text == "ERROR":
+		code, _ := object.Get("code").Int()
+		message, _ := object.Get("message").Text()
+		return feed.Change{}, &statusError{code: int(code), message: message}
+	}
+	return feed.Change{}, fmt.Errorf("event of unknown type %q: %w", text, feed.ErrRebuild)
+}
+
+// bookmark reads a bookmark, and keeps the first as the template of those that
+// Sluice sends: only the upstream knows how a kind's empty fields are printed.
+func (j *jsonStream) bookmark(object json.Value) (feed.Change, error) {
+	if j.source.resource.Bookmark == nil {
+		j.source.resource.Bookmark = bytes.Clone(object)
+	}
+	meta, err := json.ObjectMeta(object)
+	if err != nil {
+		return feed.Change{}, err
+	}
+	version, err := parseVersion(meta.ResourceVersion)
+	end, _ := meta.Annotations.Get(endOfState).Text()
+	return feed.Change{Version: version, Synced: end == "true"}, err
+}
+
+// jsonObject makes an object of data, which it takes over.
+func jsonObject(data []byte) (*cache.Object, error) {
+	meta, err := json.ObjectMeta(data)
+	if err != nil {
+		return nil, err
+	}
+	version, err := parseVersion(meta.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &cache.Object{Key: cache.KeyOf(string(meta.Namespace), string(meta.Name)), RV: version, Data: data}, nil
+}
+
+// limitReader fails once it has read more than left bytes.
+type limitReader struct {
+	in   io.Reader
+	left int
+}
+
+var errTooLong = errors.New("event is too long")
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.in.Read(p)
+	l.left -= n
+	return n, err
+}

@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+const (
+	// gzipThreshold is the length from which the apiserver compresses, in
+	// bytes (wire.md 8).
+	gzipThreshold = 128 << 10
+	// gzipLevel is the apiserver's.
+	gzipLevel = 1
+	// writeTimeout is how long a client may take for one piece of an answer:
+	// 64 KiB at dial-up speed.
+	writeTimeout = 30 * time.Second
+)
+
+// body collects the pieces of an answer and writes them, compressed if that
+// pays and the client takes it.
+type body struct {
+	buf     []byte // not written yet
+	w       http.ResponseWriter
+	control *http.ResponseController
+	zip     *gzip.Writer // nil while plain
+	mayZip  bool         // the client takes gzip, and nothing is written yet
+}
+
+// pieceSize is how much is gathered before it is written; an answer that may
+// have to be compressed is gathered up to the threshold.
+const pieceSize = gzipThreshold
+
+var (
+	pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
+	zips   = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel); return z }}
+)
+
+// largestPiece bounds the buffers that are kept for reuse.
+const largestPiece = 4 * pieceSize
+
+func newBody(w http.ResponseWriter, r *http.Request) *body {
+	return &body{
+		buf: (*pieces.Get().(*[]byte))[:0], w: w,
+		control: http.NewResponseController(w), mayZip: takesGzip(r.Header),
+	}
+}
+
+func (b *body) release() {
+	if cap(b.buf) <= largestPiece {
+		pieces.Put(&b.buf)
+	}
+	if b.zip != nil {
+		b.zip.Reset(io.Discard)
+		zips.Put(b.zip)
+	}
+}
+
+// takesGzip reads Accept-Encoding as the apiserver does: a token gzip and
+// nothing else, without parameters.
+func takesGzip(h http.Header) bool {
+	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
+		if strings.Trim(token, " ") == "gzip" {
+			return true
+		}
+	}
+	return false
+}
+
+// spill writes what has been gathered, if it is enough.
+func (b *body) spill() error {
+	if len(b.buf) <= pieceSize {
+		return nil
+	}
+	if b.mayZip {
+		b.startZip()
+	}
+	return b.write()
+}
+
+func (b *body) startZip() {
+	b.w.Header().Set("Content-Encoding", "gzip")
+	b.w.Header().Set("Vary", "Accept-Encoding")
+	b.zip = zips.Get().(*gzip.Writer)
+	b.zip.Reset(b.w)
+	b.mayZip = false
+}
+
+func (b *body) write() error {
+	// Writers without deadlines are those of tests.
+	_ = b.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	b.mayZip = false
+	var out io.Writer = b.w
+	if b.zip != nil {
+		out = b.zip
+	}
+	_, err := out.Write(b.buf)
+	b.buf = b.buf[:0]
+	return err
+}
+
+// finish writes the rest.
+func (b *body) finish() error {
+	if len(b.buf) > gzipThreshold && b.mayZip {
+		b.startZip()
+	}
+	if err := b.write(); err != nil {
+		return err
+	}
+	if b.zip != nil {
+		return b.zip.Close()
+	}
+	return nil
+}
