@@ -1,0 +1,154 @@
+package proto
+
+import "math"
+
+// Check looks through a raw object and reports whether all of it is known and
+// can be encoded: AppendJSON does not fail on what it accepts. Neither does
+// AppendCBOR, but for embedded JSON with a number that no float64 holds, which
+// the apiserver cannot encode either.
+//
+// Errors: ErrUnknownField and ErrValue, for what a newer or odd sender may send;
+// ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge, for
+// what nobody may.
+func (m *Message) Check(raw []byte) error {
+	r, err := newRun(raw)
+	if err != nil {
+		return err
+	}
+	defer r.free()
+	if err := r.check(raw, m.plan); err != nil || !r.parts {
+		return err
+	}
+	// Messages to be merged: what they come to is only seen by doing it.
+	_, err = m.AppendJSON(nil, raw)
+	return err
+}
+
+// A seen is a set of slots.
+type seen [4]uint64
+
+// add adds a slot and reports whether it was in the set.
+func (s *seen) add(slot uint8) bool {
+	word, bit := &s[slot>>6], uint64(1)<<(slot&63)
+	was := *word&bit != 0
+	*word |= bit
+	return was
+}
+
+// check goes through the fields of a message in wire order.
+func (r *run) check(b []byte, p *plan) error {
+	if err := r.enter(p, b); err != nil {
+		return err
+	}
+	var slots seen
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return r.fail(err, p, b, i)
+		}
+		if f.num >= len(p.wire) || p.wire[f.num].slot == 0 {
+			return r.failField(ErrUnknownField, p, uint64(f.num), b, i)
+		}
+		w := &p.wire[f.num]
+		if f.typ != int(w.typ) {
+			if _, err := packed(b[f.start:f.end], w, uint64(f.typ)); err != nil {
+				return r.failField(err, p, uint64(f.num), b, i)
+			}
+		}
+		if slots.add(w.slot) && !w.many && w.typ == wireBytes {
+			r.parts = true
+		}
+		if w.field >= 0 {
+			if err := r.checkField(b, f, &p.fields[w.field], p); err != nil {
+				return err
+			}
+		}
+		i = f.end
+	}
+	r.depth--
+	return nil
+}
+
+// checkField checks the payload of one field.
+func (r *run) checkField(b []byte, w field, f *planField, p *plan) error {
+	payload := b[w.start:w.end]
+	switch {
+	case f.op == opString, f.op == opBytes:
+		return nil
+	case f.op == opRepeated && f.elem == opFloat64 && w.typ == wireBytes:
+		return r.checkPacked(payload, p)
+	case f.op == opRepeated:
+		return r.checkValue(f.elem, f.sub, payload, w.value, p)
+	case f.op == opMap:
+		m, err := r.readPair(payload, f, p)
+		if err != nil || !m.hasValue {
+			return err
+		}
+		return r.checkValue(f.elem, f.sub, m.value, m.number, p)
+	}
+	return r.checkValue(f.op, f.sub, payload, w.value, p)
+}
+
+// checkPacked checks the numbers of a packed field of floats.
+func (r *run) checkPacked(b []byte, p *plan) error {
+	for i := 0; i+8 <= len(b); i += 8 {
+		v, _ := nextPacked(b, i, opFloat64)
+		if err := r.checkValue(opFloat64, nil, nil, v, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValue checks one value: a field, an element or a value of a map.
+func (r *run) checkValue(o op, sub *plan, b []byte, number uint64, p *plan) (err error) {
+	switch o {
+	case opMessage, opInline, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
+		return r.check(b, sub)
+	case opFloat64:
+		if x := math.Float64frombits(number); math.IsNaN(x) || math.IsInf(x, 0) {
+			return r.fail(ErrValue, p, b, 0)
+		}
+	case opNames:
+		return r.checkNames(b, p)
+	case opTime, opMicroTime:
+		_, err = r.readStamp(b, p)
+	case opDuration:
+		_, err = r.readDuration(b, p)
+	case opIntOrString:
+		_, err = r.readIntOrString(b, p)
+	case opQuantity:
+		var scratch [64]byte
+		_, err = r.quantity(scratch[:0], b, p)
+	case opRawExtension, opFieldsV1, opSchemaJSON:
+		return r.checkEmbedded(o, b, p)
+	}
+	return err
+}
+
+// checkNames checks a slice type that is a message of its own.
+func (r *run) checkNames(b []byte, p *plan) error {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err == nil && (f.num != 1 || f.typ != wireBytes) {
+			err = ErrUnknownField
+		}
+		if err != nil {
+			return r.fail(err, p, b, i)
+		}
+		i = f.end
+	}
+	return nil
+}
+
+// checkEmbedded checks JSON inside of a message by printing it into scratch.
+func (r *run) checkEmbedded(o op, b []byte, p *plan) error {
+	raw, err := r.embedded(o, b, p)
+	if err != nil || raw == nil {
+		return err
+	}
+	if r.scratch, err = r.compactJSON(r.scratch[:0], raw); err != nil {
+		return r.fail(err, p, raw, 0)
+	}
+	return nil
+}

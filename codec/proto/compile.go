@@ -1,0 +1,268 @@
+package proto
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// errSchema is returned when a Go type is built in a way that the compiler
+// does not know. No type of the compiled-in API is; a test goes through all.
+var errSchema = errors.New("unsupported schema")
+
+var (
+	typeMetaType      = reflect.TypeFor[metav1.TypeMeta]()
+	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
+	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+	unmarshalerType   = reflect.TypeFor[interface{ Unmarshal([]byte) error }]()
+)
+
+// maxNumber bounds the field numbers of a message: its wire table is indexed
+// by them.
+const maxNumber = 1000
+
+// A compiler turns Go types into plans, each once.
+type compiler map[reflect.Type]*plan
+
+// compile returns the plan of a struct type. The plan is registered before its
+// fields are looked at, so types may contain themselves.
+func (c compiler) compile(t reflect.Type) (*plan, error) {
+	if p, ok := c[t]; ok {
+		return p, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%v is no struct: %w", t, errSchema)
+	}
+	p := &plan{typ: t, name: t.String(), wire: make([]wireField, 1), slots: 1}
+	c[t] = p
+	for i := range t.NumField() {
+		if err := c.add(p, t.Field(i)); err != nil {
+			return nil, fmt.Errorf("%v.%s: %w", t, t.Field(i).Name, err)
+		}
+	}
+	return p, p.checkNames()
+}
+
+// add compiles one struct field into p.
+func (c compiler) add(p *plan, sf reflect.StructField) error {
+	if sf.Type == typeMetaType && sf.Anonymous {
+		return nil // not on the wire; Message puts it in front
+	}
+	tag, err := parseTags(sf)
+	if err != nil {
+		return err
+	}
+	if tag.num == 0 && tag.name == "" {
+		return nil
+	}
+	f := planField{num: tag.num, omitEmpty: tag.omitEmpty, omitZero: tag.omitZero}
+	if err := c.setOp(&f, sf.Type); err != nil {
+		return err
+	}
+	if tag.inline {
+		if f.op != opMessage {
+			return fmt.Errorf("inlined %v: %w", sf.Type, errSchema)
+		}
+		f.op = opInline
+	}
+	if f.omitZero && f.op != opTime {
+		return fmt.Errorf("omitzero on %v: %w", sf.Type, errSchema)
+	}
+	if sf.Type.Kind() == reflect.Pointer {
+		f.omitEmpty = false // what is on the wire is not nil
+	}
+	if err := p.addWire(&f, tag.name != "" || tag.inline); err != nil {
+		return err
+	}
+	if tag.name == "" && !tag.inline {
+		return nil // json:"-": known, not printed
+	}
+	if err := f.setTexts(tag, sf.Type); err != nil {
+		return err
+	}
+	p.fields = append(p.fields, f)
+	return nil
+}
+
+// addWire gives f a slot and enters its number into the wire table.
+func (p *plan) addWire(f *planField, printed bool) error {
+	if f.num == 0 {
+		return nil
+	}
+	if f.num > maxNumber || p.slots > 255 {
+		return fmt.Errorf("field number %d, slot %d: %w", f.num, p.slots, errSchema)
+	}
+	for len(p.wire) <= f.num {
+		p.wire = append(p.wire, wireField{})
+	}
+	if p.wire[f.num].slot != 0 {
+		return fmt.Errorf("field number %d twice: %w", f.num, errSchema)
+	}
+	f.slot = uint8(p.slots)
+	p.slots++
+	w := wireField{slot: f.slot, typ: f.op.wireType(), many: f.op == opRepeated || f.op == opMap, field: -1}
+	if f.op == opRepeated {
+		w.typ = f.elem.wireType()
+	}
+	if printed {
+		w.field = int16(len(p.fields))
+	}
+	p.wire[f.num] = w
+	return nil
+}
+
+// setOp finds out how values of type t are printed.
+func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if o, ok := c.simple(t); ok {
+		f.op = o
+		return c.needs(f, o, t)
+	}
+	switch {
+	case t.Kind() == reflect.Slice:
+		f.op = opRepeated
+		f.elem, err = c.element(f, t.Elem())
+	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String && !printsItself(t.Key()):
+		f.op = opMap
+		f.elem, err = c.element(f, t.Elem())
+	default:
+		err = fmt.Errorf("%v: %w", t, errSchema)
+	}
+	return err
+}
+
+// element is the op of an element of a slice or map.
+func (c compiler) element(f *planField, t reflect.Type) (op, error) {
+	o, ok := c.simple(t)
+	if !ok {
+		return 0, fmt.Errorf("element %v: %w", t, errSchema)
+	}
+	return o, c.needs(f, o, t)
+}
+
+// simple is the op of a type that is neither slice (other than of bytes) nor
+// map.
+func (c compiler) simple(t reflect.Type) (op, bool) {
+	if o, ok := specials[t]; ok {
+		return o, true
+	}
+	if printsItself(t) {
+		return 0, false
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return opString, true
+	case reflect.Bool:
+		return opBool, true
+	case reflect.Int32:
+		return opInt32, true
+	case reflect.Int64:
+		return opInt64, true
+	case reflect.Uint32:
+		return opUint32, true
+	case reflect.Uint64:
+		return opUint64, true
+	case reflect.Float64:
+		return opFloat64, true
+	case reflect.Struct:
+		return opMessage, true
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return opBytes, true
+		}
+		// A slice type that is a message of its own, such as metav1.Verbs.
+		named := t.Elem().Kind() == reflect.String && reflect.PointerTo(t).Implements(unmarshalerType)
+		return opNames, named
+	}
+	return 0, false
+}
+
+// printsItself reports whether encoding/json leaves printing to the type.
+func printsItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(jsonMarshalerType) || p.Implements(textMarshalerType)
+}
+
+// needs compiles what an op needs to know about its type.
+func (c compiler) needs(f *planField, o op, t reflect.Type) (err error) {
+	switch o {
+	case opMessage, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
+		f.sub, err = c.compile(t)
+	}
+	return err
+}
+
+// tags are the struct tags of one field.
+type tags struct {
+	num       int    // on the wire; 0 if it is not
+	name      string // in JSON; empty if it is not, or inlined
+	inline    bool
+	omitEmpty bool
+	omitZero  bool
+}
+
+// parseTags reads the tags as encoding/json and gogo's generator do.
+func parseTags(sf reflect.StructField) (t tags, err error) {
+	if wire := sf.Tag.Get("protobuf"); wire != "" && wire != "-" {
+		parts := strings.Split(wire, ",")
+		if len(parts) < 2 {
+			return t, fmt.Errorf("tag %q: %w", wire, errSchema)
+		}
+		if t.num, err = strconv.Atoi(parts[1]); err != nil {
+			return t, fmt.Errorf("tag %q: %w", wire, errSchema)
+		}
+	}
+	js := sf.Tag.Get("json")
+	if js == "-" || !sf.IsExported() {
+		return t, nil
+	}
+	name, options, _ := strings.Cut(js, ",")
+	for o := range strings.SplitSeq(options, ",") {
+		t.omitEmpty = t.omitEmpty || o == "omitempty"
+		t.omitZero = t.omitZero || o == "omitzero"
+		if o == "string" {
+			return t, fmt.Errorf("option string: %w", errSchema)
+		}
+	}
+	switch {
+	case name != "":
+		t.name = name
+	case sf.Anonymous && sf.Type.Kind() == reflect.Struct:
+		t.inline = true
+	default:
+		t.name = sf.Name
+	}
+	return t, nil
+}
+
+// checkNames makes sure that no two members of the object would have the same
+// name: encoding/json would have to choose, and we do not.
+func (p *plan) checkNames() error {
+	seen := map[string]bool{}
+	var walk func(p *plan) error
+	walk = func(p *plan) error {
+		for i := range p.fields {
+			f := &p.fields[i]
+			if f.op == opInline {
+				if err := walk(f.sub); err != nil {
+					return err
+				}
+				continue
+			}
+			if seen[f.json.key] {
+				return fmt.Errorf("%s: member %s twice: %w", p.name, f.json.key, errSchema)
+			}
+			seen[f.json.key] = true
+		}
+		return nil
+	}
+	return walk(p)
+}

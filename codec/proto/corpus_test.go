@@ -1,0 +1,73 @@
+package proto
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// message is what every kind's Go type can do.
+type message interface {
+	runtime.Object
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+	Reset()
+}
+
+// newObject is an empty object of a kind.
+func newObject(t testing.TB, apiVersion, kind string) message {
+	t.Helper()
+	e := entries()[typeName{apiVersion, kind}]
+	if e == nil {
+		t.Fatalf("no kind %s %s", apiVersion, kind)
+	}
+	return reflect.New(e.typ).Interface().(message)
+}
+
+// mustLookup is the plan of a kind.
+func mustLookup(t testing.TB, apiVersion, kind string) *Message {
+	t.Helper()
+	m, ok := Lookup(apiVersion, kind)
+	if !ok {
+		e := entries()[typeName{apiVersion, kind}]
+		if e != nil {
+			t.Fatalf("%s %s: %v", apiVersion, kind, e.err)
+		}
+		t.Fatalf("no kind %s %s", apiVersion, kind)
+	}
+	return m
+}
+
+// apiDir is where k8s.io/api lies.
+var apiDir = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
+// goldenFiles returns k8s.io/api's own examples, envelopes, by file name.
+func goldenFiles(t testing.TB, version string) map[string][]byte {
+	t.Helper()
+	dir, err := apiDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "testdata", version, "*.pb"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no examples for %s: %v", version, err)
+	}
+	files := make(map[string][]byte, len(names))
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(name)] = b
+	}
+	return files
+}

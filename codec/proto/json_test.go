@@ -1,0 +1,85 @@
+package proto
+
+import (
+	"bytes"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+)
+
+// oracle decodes raw as the apiserver does when it reads from storage, and
+// prints it with apimachinery's JSON serializer. Withouth TypeMeta if item.
+func oracle(t testing.TB, m *Message, raw []byte, item bool) ([]byte, error) {
+	t.Helper()
+	obj := newObject(t, m.APIVersion, m.Kind)
+	if err := obj.Unmarshal(raw); err != nil {
+		return nil, err
+	}
+	if !item {
+		gv, err := schema.ParseGroupVersion(m.APIVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj.GetObjectKind().SetGroupVersionKind(gv.WithKind(m.Kind))
+	}
+	var b bytes.Buffer
+	if err := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, nil, nil, kjson.SerializerOptions{}).Encode(obj, &b); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// checkJSON compares AppendJSON with the oracle.
+func checkJSON(t testing.TB, m *Message, raw []byte) {
+	t.Helper()
+	want, err := oracle(t, m, raw, false)
+	if err != nil {
+		t.Fatalf("%s %s: oracle: %v", m.APIVersion, m.Kind, err)
+	}
+	if err := m.Check(raw); err != nil {
+		t.Fatalf("%s %s: Check: %v", m.APIVersion, m.Kind, err)
+	}
+	got, err := m.AppendJSON(nil, raw)
+	if err != nil {
+		t.Fatalf("%s %s: %v", m.APIVersion, m.Kind, err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("%s %s:\n got %s\nwant %s", m.APIVersion, m.Kind, around(got, want), around(want, got))
+	}
+}
+
+// around cuts out of a where it begins to differ from b.
+func around(a, b []byte) []byte {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return a[max(0, i-80):min(len(a), i+80)]
+}
+
+func TestJSONOfGoldenFiles(t *testing.T) {
+	for name, file := range goldenFiles(t, "HEAD") {
+		if name == "core.v1.WatchEvent.pb" {
+			continue // no kind
+		}
+		t.Run(name, func(t *testing.T) {
+			u, err := Unwrap(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkJSON(t, mustLookup(t, string(u.APIVersion), string(u.Kind)), u.Raw)
+		})
+	}
+}
+
+func TestEveryKindCompiles(t *testing.T) {
+	n := 0
+	for apiVersion, kind := range Kinds() {
+		m := mustLookup(t, apiVersion, kind)
+		checkJSON(t, m, m.zero)
+		checkJSON(t, m, nil)
+		n++
+	}
+	t.Logf("%d kinds", n)
+}

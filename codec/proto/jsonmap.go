@@ -1,0 +1,121 @@
+package proto
+
+import (
+	"bytes"
+	"slices"
+
+	"sluice/codec/json"
+)
+
+// A pair is one entry of a map, taken apart.
+type pair struct {
+	key      []byte
+	value    []byte
+	number   uint64 // the value, if it is a number
+	hasValue bool
+}
+
+// readPair takes a map entry apart. Errors: as of readField; ErrUnknownField,
+// ErrWireType.
+func (r *run) readPair(b []byte, f *planField, p *plan) (m pair, err error) {
+	for i := 0; i < len(b); {
+		w, err := readField(b, i)
+		switch {
+		case err != nil:
+			return m, r.fail(err, p, b, i)
+		case w.num == entryKey && w.typ == wireBytes:
+			m.key = b[w.start:w.end]
+		case w.num == entryValue && w.typ == int(f.elem.wireType()):
+			m.value, m.number, m.hasValue = b[w.start:w.end], w.value, true
+		case w.num > entryValue:
+			return m, r.failField(ErrUnknownField, p, uint64(w.num), b, i)
+		default:
+			return m, r.fail(ErrWireType, p, b, i)
+		}
+		i = w.end
+	}
+	return m, nil
+}
+
+// jsonMap appends a map, keys sorted. On the wire they are, in all that the
+// apiserver sends; only if not are they gathered and sorted here.
+func (r *run) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
+	dst = append(dst, f.json.key...)
+	start := len(dst)
+	var last []byte
+	for i := int(s.start); i < int(s.end); {
+		w, err := readField(b, i)
+		if err != nil {
+			return dst, r.fail(err, p, b, i)
+		}
+		i = w.end
+		if w.num != f.num {
+			continue
+		}
+		m, err := r.readPair(b[w.start:w.end], f, p)
+		if err != nil {
+			return dst, err
+		}
+		if len(dst) != start && bytes.Compare(last, m.key) >= 0 {
+			return r.jsonUnsorted(dst[:start], b, s, f, p)
+		}
+		last = m.key
+		if dst, err = r.jsonEntry(dst, m, f, p); err != nil {
+			return dst, err
+		}
+	}
+	return closeJSON(dst, start, '{', '}'), nil
+}
+
+// jsonEntry appends one member of a map, with a comma in front.
+func (r *run) jsonEntry(dst []byte, m pair, f *planField, p *plan) ([]byte, error) {
+	dst = append(json.AppendString(append(dst, ','), m.key), ':')
+	if !m.hasValue {
+		return append(dst, f.json.value...), nil
+	}
+	if f.elem.wireType() != wireBytes {
+		return r.jsonNumber(dst, f.elem, m.number, nil, p)
+	}
+	return r.jsonValue(dst, f.elem, f.sub, m.value, p)
+}
+
+// jsonUnsorted appends a map whose entries are not in order.
+func (r *run) jsonUnsorted(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
+	low, err := r.sortPairs(b, s, f, p)
+	if err != nil {
+		return dst, err
+	}
+	start := len(dst)
+	for i := low; i < len(r.pairs); i++ { // r.pairs may move underneath
+		if i+1 < len(r.pairs) && bytes.Equal(r.pairs[i].key, r.pairs[i+1].key) {
+			continue // the last one counts
+		}
+		if dst, err = r.jsonEntry(dst, r.pairs[i], f, p); err != nil {
+			return dst, err
+		}
+	}
+	r.pairs = r.pairs[:low]
+	return closeJSON(dst, start, '{', '}'), nil
+}
+
+// sortPairs gathers the entries of a map on the stack r.pairs, from the
+// returned height on, sorted by key; equal keys stay in wire order.
+func (r *run) sortPairs(b []byte, s span, f *planField, p *plan) (low int, err error) {
+	low = len(r.pairs)
+	for i := int(s.start); i < int(s.end); {
+		w, err := readField(b, i)
+		if err != nil {
+			return low, r.fail(err, p, b, i)
+		}
+		if i = w.end; w.num != f.num {
+			continue
+		}
+		m, err := r.readPair(b[w.start:w.end], f, p)
+		if err != nil {
+			return low, err
+		}
+		r.pairs = append(r.pairs, m)
+	}
+	slices.SortStableFunc(r.pairs[low:], func(x, y pair) int { return bytes.Compare(x.key, y.key) })
+	return low, nil
+}

@@ -1,0 +1,30 @@
+package proto
+
+import (
+	"flag"
+	"hash/fnv"
+	"testing"
+)
+
+// fills is how many random objects of each kind the tests make.
+var fills = flag.Int("fills", 20, "random objects per kind")
+
+// eachFilled calls f with random objects of every kind, as messages.
+func eachFilled(t *testing.T, f func(t *testing.T, m *Message, raw []byte)) {
+	for apiVersion, kind := range Kinds() {
+		t.Run(apiVersion+"/"+kind, func(t *testing.T) {
+			m := mustLookup(t, apiVersion, kind)
+			h := fnv.New64()
+			h.Write([]byte(apiVersion + kind))
+			for i := range *fills {
+				obj := newObject(t, apiVersion, kind)
+				newFiller(int64(h.Sum64()) + int64(i)).Fill(obj)
+				f(t, m, raw(t, obj))
+			}
+		})
+	}
+}
+
+func TestJSONOfRandomObjects(t *testing.T) {
+	eachFilled(t, func(t *testing.T, m *Message, raw []byte) { checkJSON(t, m, raw) })
+}

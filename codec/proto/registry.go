@@ -1,0 +1,114 @@
+package proto
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A Message is the plan of one built-in kind. It is immutable and may be used
+// by any number of goroutines.
+type Message struct {
+	APIVersion, Kind string
+
+	plan *plan
+	json string // the members kind and apiVersion, each with a comma in front
+	cbor string // the same, as two pairs
+	zero []byte // the zero object as a raw message
+}
+
+// A typeName is what an envelope says about its message.
+type typeName struct{ apiVersion, kind string }
+
+// A kindEntry is a kind whose plan is compiled when first asked for.
+type kindEntry struct {
+	typ  reflect.Type
+	once sync.Once
+	msg  *Message
+	err  error
+}
+
+// registry knows all kinds. Plans are shared between kinds, so the compiler is
+// guarded: a plan must not be seen before all it refers to is done.
+var registry struct {
+	once  sync.Once
+	kinds map[typeName]*kindEntry // not changed once filled
+
+	mu       sync.Mutex
+	compiler compiler // guarded by mu
+}
+
+// Lookup returns the plan of a built-in kind, such as "apps/v1", "Deployment";
+// false, if this kind is not compiled in or never travels as Protobuf. Lists
+// are kinds too. The first call costs some milliseconds, the first for a kind
+// some tens of microseconds, later ones a map access.
+func Lookup(apiVersion, kind string) (*Message, bool) {
+	e := entries()[typeName{apiVersion, kind}]
+	if e == nil {
+		return nil, false
+	}
+	e.once.Do(func() { e.msg, e.err = compileMessage(apiVersion, kind, e.typ) })
+	return e.msg, e.err == nil
+}
+
+// Kinds yields apiVersion and kind of everything that Lookup knows, in no
+// particular order.
+func Kinds() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for n := range entries() {
+			if !yield(n.apiVersion, n.kind) {
+				return
+			}
+		}
+	}
+}
+
+// entries fills the registry on first use.
+func entries() map[typeName]*kindEntry {
+	registry.once.Do(func() {
+		registry.compiler = compiler{}
+		registry.kinds = map[typeName]*kindEntry{}
+		scheme := runtime.NewScheme()
+		if err := groups.AddToScheme(scheme); err != nil {
+			return // no kinds: every caller passes; a test would not
+		}
+		for gvk, t := range scheme.AllKnownTypes() {
+			if gvk.Version == runtime.APIVersionInternal || !isKind(t) {
+				continue
+			}
+			registry.kinds[typeName{gvk.GroupVersion().String(), gvk.Kind}] = &kindEntry{typ: t}
+		}
+	})
+	return registry.kinds
+}
+
+// isKind reports whether t is a kind that travels as Protobuf. Watch events are
+// registered like kinds, but are frames: ParseFrame reads them.
+func isKind(t reflect.Type) bool {
+	return t != reflect.TypeFor[metav1.WatchEvent]() && reflect.PointerTo(t).Implements(unmarshalerType)
+}
+
+// compileMessage makes the plan of one kind.
+func compileMessage(apiVersion, kind string, t reflect.Type) (*Message, error) {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	p, err := registry.compiler.compile(t)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
+	}
+	zero, err := reflect.New(t).Interface().(interface{ Marshal() ([]byte, error) }).Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
+	}
+	m := &Message{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
+	m.json = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
+	b := appendCBORBytes(nil, "kind")
+	b = appendCBORBytes(b, kind)
+	b = appendCBORBytes(b, "apiVersion")
+	m.cbor = string(appendCBORBytes(b, apiVersion))
+	return m, nil
+}

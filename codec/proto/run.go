@@ -1,0 +1,222 @@
+package proto
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// maxDepth bounds how deep messages may nest, and JSON inside them.
+const maxDepth = 10000
+
+// maxMergeFactor bounds the bytes copied to merge messages that come in
+// several parts, as a multiple of the object's length. Nobody sends such.
+const maxMergeFactor = 4
+
+// A run is the scratch of one transcoding. Runs are pooled.
+type run struct {
+	root   []byte   // the message, for offsets in errors
+	spans  []span   // a stack: one frame per open message
+	pairs  []pair   // scratch for maps whose entries must be sorted
+	opens  []uint64 // scratch of compactJSON
+	depth  int
+	merged int  // bytes copied so far to merge messages
+	parts  bool // Check has seen a message in several parts
+
+	scratch []byte // of Check: what it prints and throws away
+}
+
+// A span is where a field lies in its message.
+type span struct {
+	start, end uint32 // of the payload; if the field may repeat, from the first tag to the last end
+	n          uint32 // occurrences; of packed numbers, elements
+}
+
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// maxKept bounds the scratch that a pooled run keeps, in spans, pairs and bytes.
+// Objects that need more pay for it each time.
+const maxKept = 1 << 16
+
+// newRun takes a run for one message from the pool.
+func newRun(raw []byte) (*run, error) {
+	if len(raw) > math.MaxInt32 {
+		return nil, at(ErrTooLarge, "object", len(raw))
+	}
+	r := runs.Get().(*run)
+	r.root = raw
+	return r, nil
+}
+
+// free puts r back.
+func (r *run) free() {
+	if cap(r.spans) > maxKept || cap(r.pairs) > maxKept || cap(r.scratch) > maxKept {
+		return
+	}
+	clear(r.pairs[:cap(r.pairs)]) // they alias the object
+	*r = run{spans: r.spans[:0], pairs: r.pairs[:0], opens: r.opens, scratch: r.scratch[:0]}
+	runs.Put(r)
+}
+
+// offset is where in the whole object the byte b[i] lies: all slices of it end
+// where its memory ends. Inside of merged parts there is no such place.
+func (r *run) offset(b []byte, i int) int {
+	o := cap(r.root) - cap(b) + i
+	if o < 0 || o > len(r.root) {
+		return i
+	}
+	return o
+}
+
+// fail wraps a sentinel with the message and the offset of b[i].
+func (r *run) fail(err error, p *plan, b []byte, i int) error {
+	return at(err, p.name, r.offset(b, i))
+}
+
+// failField does so, naming the field too.
+func (r *run) failField(err error, p *plan, num uint64, b []byte, i int) error {
+	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, r.offset(b, i), err)
+}
+
+// enter counts a level of nesting.
+func (r *run) enter(p *plan, b []byte) error {
+	if r.depth++; r.depth > maxDepth {
+		return r.fail(ErrTooDeep, p, b, 0)
+	}
+	return nil
+}
+
+// index finds where each field of the message b lies. The spans are valid until
+// the frame is popped by setting r.spans back to its length before.
+//
+// It is one loop, because it looks at every tag of every object: tags and
+// lengths of one byte are the rule and are read in place.
+func (r *run) index(b []byte, p *plan) ([]span, error) {
+	spans := r.push(p.slots)
+	for i := 0; i < len(b); {
+		head := i
+		tag := uint64(b[i])
+		if i++; tag >= 0x80 {
+			if tag, i = longVarint(b, head); i < 0 {
+				return nil, r.fail(varintError(i), p, b, head)
+			}
+		}
+		num := tag >> 3
+		if num >= uint64(len(p.wire)) || p.wire[num].slot == 0 {
+			return nil, r.failField(unknownTag(num), p, num, b, head)
+		}
+		w := &p.wire[num]
+		start, end := i, i
+		switch tag & 7 {
+		case wireBytes:
+			if i >= len(b) {
+				return nil, r.failField(ErrTruncated, p, num, b, head)
+			}
+			size := uint64(b[i])
+			if start++; size >= 0x80 {
+				if size, start = longVarint(b, i); start < 0 {
+					return nil, r.failField(varintError(start), p, num, b, head)
+				}
+			}
+			if size > uint64(len(b)-start) {
+				return nil, r.failField(ErrTruncated, p, num, b, head)
+			}
+			end = start + int(size)
+		case wireVarint:
+			if _, end = varint(b, i); end < 0 {
+				return nil, r.failField(varintError(end), p, num, b, head)
+			}
+		case wireFixed64:
+			if end += 8; end > len(b) {
+				return nil, r.failField(ErrTruncated, p, num, b, head)
+			}
+		case wireFixed32:
+			return nil, r.failField(ErrWireType, p, num, b, head)
+		default:
+			return nil, r.failField(ErrTag, p, num, b, head)
+		}
+		i = end
+		s := &spans[w.slot]
+		n := uint32(1)
+		if uint8(tag&7) != w.typ {
+			count, err := packed(b[start:end], w, tag)
+			if err != nil {
+				return nil, r.failField(err, p, num, b, head)
+			}
+			n = count
+		}
+		if w.many {
+			if s.n == 0 {
+				s.start = uint32(head)
+			}
+			s.end, s.n = uint32(end), s.n+n
+			continue
+		}
+		s.start, s.end, s.n = uint32(start), uint32(end), s.n+1
+	}
+	return spans, nil
+}
+
+// push opens a frame of n empty spans.
+func (r *run) push(n int) []span {
+	low := len(r.spans)
+	if low+n <= cap(r.spans) {
+		r.spans = r.spans[:low+n]
+		spans := r.spans[low:]
+		clear(spans)
+		return spans
+	}
+	r.spans = append(r.spans, make([]span, n)...)
+	return r.spans[low:]
+}
+
+// unknownTag is the sentinel for a field number that the plan does not have.
+func unknownTag(num uint64) error {
+	if num == 0 || num > maxFieldNumber {
+		return ErrTag
+	}
+	return ErrUnknownField
+}
+
+// packed counts the numbers in a packed field: repeated numbers may come as
+// one length-delimited field.
+func packed(b []byte, w *wireField, tag uint64) (n uint32, err error) {
+	if tag&7 != wireBytes || !w.many {
+		return 0, ErrWireType
+	}
+	if w.typ == wireFixed64 {
+		if len(b)%8 != 0 {
+			return 0, ErrTruncated
+		}
+		return uint32(len(b) / 8), nil
+	}
+	for i := 0; i < len(b); n++ {
+		if _, i = varint(b, i); i < 0 {
+			return 0, varintError(i)
+		}
+	}
+	return n, nil
+}
+
+// part returns the payload of a singular message field. If it comes in several
+// parts they are joined, which is how protobuf merges messages.
+func (r *run) part(b []byte, s span, p *plan, num int) ([]byte, error) {
+	if s.n == 1 {
+		return b[s.start:s.end], nil
+	}
+	var joined []byte
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return nil, r.fail(err, p, b, i)
+		}
+		if f.num == num {
+			joined = append(joined, b[f.start:f.end]...)
+		}
+		i = f.end
+	}
+	if r.merged += len(joined); r.merged > maxMergeFactor*len(r.root) {
+		return nil, r.failField(ErrTooLarge, p, uint64(num), b, 0)
+	}
+	return joined, nil
+}

@@ -1,0 +1,86 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+)
+
+// setTexts prepares what of f is known beforehand: its name, and what is
+// printed when it is not on the wire. The latter is left to the apiserver's
+// own encoders, which are asked once, here.
+func (f *planField) setTexts(tag tags, t reflect.Type) error {
+	zero := reflect.Zero(t).Interface()
+	js, err := json.Marshal(zero)
+	if err != nil {
+		return fmt.Errorf("zero value: %w", err)
+	}
+	cb, err := direct.Marshal(zero)
+	if err != nil {
+		return fmt.Errorf("zero value: %w", err)
+	}
+	if f.op == opInline {
+		f.json.zero = inlineJSON(js)
+		f.cbor.zero, f.cbor.pairs, err = inlineCBOR(cb)
+		return err
+	}
+	name, err := json.Marshal(tag.name)
+	if err != nil {
+		return err
+	}
+	f.json.key = "," + string(name) + ":"
+	f.cbor.key = string(appendCBORHead(nil, cborBytes, uint64(len(tag.name)))) + tag.name
+	if !tag.omitZero && !(tag.omitEmpty && omittable(t)) {
+		f.json.zero = f.json.key + string(js)
+		f.cbor.zero, f.cbor.pairs = f.cbor.key+string(cb), 1
+	}
+	if f.op == opMap {
+		return f.setZeroValue(t.Elem())
+	}
+	return nil
+}
+
+// setZeroValue prepares what is printed for a map entry without a value. A
+// decoder makes an empty slice there, not a nil one.
+func (f *planField) setZeroValue(t reflect.Type) error {
+	zero := reflect.Zero(t)
+	if t.Kind() == reflect.Slice {
+		zero = reflect.MakeSlice(t, 0, 0)
+	}
+	js, err := json.Marshal(zero.Interface())
+	if err != nil {
+		return fmt.Errorf("zero map value: %w", err)
+	}
+	cb, err := direct.Marshal(zero.Interface())
+	if err != nil {
+		return fmt.Errorf("zero map value: %w", err)
+	}
+	f.json.value, f.cbor.value = string(js), string(cb)
+	return nil
+}
+
+// omittable reports whether omitempty leaves out the zero value of type t: it
+// does for all but structs.
+func omittable(t reflect.Type) bool {
+	return t.Kind() != reflect.Struct
+}
+
+// inlineJSON turns an object into its members, each with a comma in front.
+func inlineJSON(object []byte) string {
+	members := bytes.TrimSuffix(bytes.TrimPrefix(object, []byte("{")), []byte("}"))
+	if len(members) == 0 {
+		return ""
+	}
+	return "," + string(members)
+}
+
+// inlineCBOR takes the head off a map of less than 24 pairs.
+func inlineCBOR(object []byte) (pairs string, n int, err error) {
+	if len(object) == 0 || object[0]>>5 != cborMap || object[0]&31 > cborTiny {
+		return "", 0, fmt.Errorf("inlined zero value %x: %w", object, errSchema)
+	}
+	return string(object[1:]), int(object[0] & 31), nil
+}
