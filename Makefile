@@ -18,13 +18,17 @@ build: $(BIN)/sluice ## Build bin/sluice
 $(BIN)/sluice: $(PRODUCT)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/sluice
 
+# The same with the race detector, for tests.
+$(BIN)/sluice-race: $(PRODUCT)
+	$(GO) build -race -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/sluice
+
 .PHONY: controlplane
 controlplane: $(BIN)/controlplane $(BIN)/kubectl ## Build bin/controlplane (etcd + kube-apiserver) and bin/kubectl
 
 include test/controlplane/build.mk
 
 .PHONY: test
-test: lint build controlplane ## Run every test, those against the real apiserver included
+test: lint build $(BIN)/sluice-race controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 30m ./...
 
 .PHONY: lint

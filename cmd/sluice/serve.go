@@ -57,6 +57,7 @@ func serve(ctx context.Context, file *config.File) error {
 	}
 	log.Info("serving", zap.String("version", version), zap.Stringer("address", api.Addr()),
 		zap.Stringer("admin", adminListener.Addr()), zap.String("upstream", parts.upstream.Address()))
+	fmt.Printf("ready https://%s admin http://%s\n", api.Addr(), adminListener.Addr())
 	return parts.run(ctx, api, adminListener)
 }
 

@@ -96,7 +96,7 @@ func (c *ControlPlane) start() error {
 	if c.opts.Controllers {
 		args = append(args, "--controllers")
 	}
-	p, line, err := startProcess(c.binary, append(append(args, "--"), c.opts.Flags...))
+	p, line, err := startProcess(c.binary, append(append(args, "--"), c.opts.Flags...), nil)
 	if err != nil {
 		return err
 	}

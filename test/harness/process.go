@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -29,8 +30,9 @@ type process struct {
 	stderr *bytes.Buffer // to be read after done
 }
 
-// startProcess starts the program and returns it with its first line.
-func startProcess(path string, args []string) (*process, string, error) {
+// startProcess starts the program and returns it with its first line. What it writes to stderr goes
+// to log, and if that is nil into the error of a bad end.
+func startProcess(path string, args []string, log io.Writer) (*process, string, error) {
 	p := &process{
 		cmd:    exec.Command(path, args...),
 		done:   make(chan struct{}),
@@ -38,6 +40,9 @@ func startProcess(path string, args []string) (*process, string, error) {
 		stderr: new(bytes.Buffer),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.first, p.stderr
+	if log != nil {
+		p.cmd.Stderr = log
+	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go p.run(started)
