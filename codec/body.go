@@ -18,10 +18,16 @@ type body interface {
 type plan interface {
 	AppendJSON(dst, raw []byte) ([]byte, error)
 	AppendJSONItem(dst, raw []byte) ([]byte, error)
+}
+
+// cborPlan is a plan that writes CBOR without going through JSON.
+type cborPlan interface {
 	AppendCBOR(dst, raw []byte) ([]byte, error)
 	AppendCBORItem(dst, raw []byte) ([]byte, error)
-	AppendZero(dst []byte) []byte
 }
+
+// zeroPlan is a plan that knows its kind's zero message.
+type zeroPlan interface{ AppendZero(dst []byte) []byte }
 
 // copied gives the stored bytes as they are: Protobuf from Protobuf, unstructured JSON from JSON.
 type copied struct{}
@@ -42,7 +48,7 @@ func (p planJSON) object(dst, src []byte, _ bool) ([]byte, error) { return p.App
 func (p planJSON) item(dst, src []byte) ([]byte, error)           { return p.AppendJSONItem(dst, src) }
 
 // planCBOR gives CBOR out of Protobuf.
-type planCBOR struct{ plan }
+type planCBOR struct{ cborPlan }
 
 func (p planCBOR) object(dst, src []byte, _ bool) ([]byte, error) { return p.AppendCBOR(dst, src) }
 func (p planCBOR) item(dst, src []byte) ([]byte, error)           { return p.AppendCBORItem(dst, src) }

@@ -37,11 +37,11 @@ func (w *Writer) markBody(initialEnd bool) body {
 func newMark(r *Resource) (func(dst []byte, rv string, initialEnd bool) ([]byte, error), error) {
 	switch {
 	case r.Source == Protobuf:
-		p, ok := lookup(r.APIVersion(), r.Kind)
-		if !ok {
-			return noMark, nil
+		p, _ := lookup(r.APIVersion(), r.Kind)
+		if z, ok := p.(zeroPlan); ok {
+			return protoMark(z.AppendZero(nil))
 		}
-		return protoMark(p.AppendZero(nil))
+		return protoMark(appendMarkMeta(nil, "", false)) // says the same to every reader
 	case r.Style == Unstructured:
 		return unstructuredMark(r.APIVersion(), r.Kind), nil
 	case r.Bookmark == nil:

@@ -13,7 +13,8 @@ type collection struct {
 func newCollection(r *Resource, f Format) collection {
 	switch f.Shape {
 	case Table:
-		return collection{apiVersion: f.MetaVersion.String(), kind: "Table", columns: r.Columns}
+		columns, _ := columnsOf(r)
+		return collection{apiVersion: f.MetaVersion.String(), kind: "Table", columns: columns}
 	case Metadata:
 		return collection{apiVersion: f.MetaVersion.String(), kind: "PartialObjectMetadataList", nullWhenEmpty: true}
 	}

@@ -1,6 +1,10 @@
 package codec
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"sluice/codec/proto"
+)
 
 // appendYAML appends a JSON document as YAML.
 func appendYAML(dst, src []byte) ([]byte, error) { return dst, ErrUnsupported }
@@ -12,7 +16,7 @@ func convertCBOR(dst, src []byte) ([]byte, error) { return dst, ErrUnsupported }
 func appendCBOR(dst, src []byte) ([]byte, error) { return convertCBOR(append(dst, cborTag...), src) }
 
 // lookup finds the plan of a built-in kind.
-func lookup(apiVersion, kind string) (plan, bool) { return nil, false }
+func lookup(apiVersion, kind string) (plan, bool) { return proto.Lookup(apiVersion, kind) }
 
 func appendCBORHead(dst []byte, major byte, n uint64) []byte {
 	switch {

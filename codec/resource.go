@@ -18,7 +18,8 @@ type Resource struct {
 	Style          Style
 	Source         Encoding // JSON or Protobuf
 	Namespaced     bool
-	// Columns is how Tables of it are printed; nil makes NewWriter refuse them.
+	// Columns is how Tables of it are printed; nil is the apiserver's own way for its own kinds, and makes NewWriter
+	// refuse Tables of others.
 	Columns Columns
 	// Bookmark is a bookmark's object as the upstream sent it, for typed resources stored as JSON: only the upstream
 	// knows what their other fields print as when empty. Nil makes AppendBookmark fail with ErrTemplate.

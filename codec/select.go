@@ -1,5 +1,7 @@
 package codec
 
+import "sluice/codec/table"
+
 // newBody finds the way from r's stored bytes to f's encoding and shape.
 func newBody(r *Resource, f Format) (body, error) {
 	if r.Source == Protobuf && r.Style == Unstructured || r.Source != Protobuf && r.Source != JSON {
@@ -31,7 +33,7 @@ func objectBody(r *Resource, e Encoding) (body, error) {
 		return nil, err
 	}
 	if p, ok := b.(planJSON); ok && e == CBOR {
-		return planCBOR(p), nil
+		return cborOf(p.plan)
 	}
 	return encoded(b, e), nil
 }
@@ -74,18 +76,39 @@ func metadataBody(r *Resource, f Format) (body, error) {
 		return nil, ErrUnsupported
 	}
 	if f.Encoding == CBOR {
-		return metadataPlan{planCBOR{p}}, nil
+		b, err := cborOf(p)
+		return metadataPlan{b}, err
 	}
 	return metadataPlan{planJSON{p}}, nil
 }
 
 func newTableBody(r *Resource, f Format) (body, error) {
-	if r.Columns == nil || f.Encoding != JSON && f.Encoding != YAML {
+	columns, ok := columnsOf(r)
+	if !ok || f.Encoding != JSON && f.Encoding != YAML {
 		return nil, ErrUnsupported
 	}
 	b, err := objectJSON(r)
 	if err != nil {
 		return nil, err
 	}
-	return tableBody{of: b, columns: r.Columns, version: f.MetaVersion.String(), include: f.Include}, nil
+	return tableBody{of: b, columns: columns, version: f.MetaVersion.String(), include: f.Include}, nil
+}
+
+// columnsOf returns how r is printed in Tables.
+func columnsOf(r *Resource) (Columns, bool) {
+	if r.Columns != nil {
+		return r.Columns, true
+	}
+	if r.Style != Typed {
+		return nil, false
+	}
+	return table.Builtin(r.Group, r.Version, r.Kind)
+}
+
+// cborOf is the way from Protobuf to CBOR.
+func cborOf(p plan) (body, error) {
+	if c, ok := p.(cborPlan); ok {
+		return planCBOR{c}, nil
+	}
+	return nil, ErrUnsupported
 }

@@ -80,7 +80,8 @@ func (w *Writer) ContentType(watch bool) string { return w.format.ContentType(wa
 // Sorted says that the rows of a list must be put in the order of the columns' own comparison, so that the items of a
 // list cannot be written in the order in which they are stored. The caller passes such lists upstream.
 func (w *Writer) Sorted() bool {
-	return w.format.Shape == Table && w.resource.Columns.Sorted()
+	t, ok := w.body.(tableBody)
+	return ok && t.columns.Sorted()
 }
 
 // AppendObject appends the response to a GET.

@@ -284,7 +284,7 @@ func TestWriterUnsupported(t *testing.T) {
 		{"protobuf of custom", foos, Format{Encoding: Protobuf}},
 		{"protobuf Table", podsProto, Format{Encoding: Protobuf, Shape: Table}},
 		{"CBOR Table", podsJSON, Format{Encoding: CBOR, Shape: Table}},
-		{"Table without columns", podsJSON, Format{Shape: Table}},
+		{"Table without columns", foos, Format{Shape: Table}},
 		{"metadata list out of a watch", podsJSON, Format{Shape: MetadataList}},
 		{"custom stored as Protobuf", &Resource{Style: Unstructured, Source: Protobuf}, Format{}},
 		{"stored as YAML", &Resource{Source: YAML}, Format{}},
