@@ -33,6 +33,9 @@ type File struct {
 	Log Log `json:"log,omitempty"`
 	// Shutdown is how the process ends.
 	Shutdown Shutdown `json:"shutdown,omitempty"`
+	// DebugHeaders makes responses tell, in Sluice-Source, whether they come
+	// out of the cache, and if not, why.
+	DebugHeaders bool `json:"debugHeaders,omitempty"`
 }
 
 // TLS secures a listener. Without CertFile a CA and a certificate are made and

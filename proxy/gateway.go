@@ -27,6 +27,8 @@ type Options struct {
 	// WatchRecheck is how often the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
+	// DebugHeaders makes responses tell where they come from.
+	DebugHeaders bool
 }
 
 // Drain is how a gateway ends.
@@ -59,10 +61,10 @@ func New(o Options) *Gateway {
 		Metrics:     serve.NewMetrics(o.Metrics),
 	})
 	g.handler = chain(reads,
-		withInfo,                                 // parse the request, once
-		withRecord(o.Log, newMetrics(o.Metrics)), // log and count it when it is over
-		o.Access.Authenticator.WithCaller,        // who is it
-		o.Access.Authorizer.WithImpersonation,    // whom may they act for
+		withInfo, // parse the request, once
+		withRecord(o.Log, newMetrics(o.Metrics), o.DebugHeaders), // log and count it when it is over
+		o.Access.Authenticator.WithCaller,                        // who is it
+		o.Access.Authorizer.WithImpersonation,                    // whom may they act for
 	)
 	return g
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,12 +13,16 @@ import (
 // withRecord logs and counts each request when it is over; a watch is logged
 // when it is opened too. Neither bodies nor credentials nor queries, which may
 // hold them, are ever logged.
-func withRecord(log *zap.Logger, m *metrics) func(http.Handler) http.Handler {
+// With debug set, responses tell where they come from.
+func withRecord(log *zap.Logger, m *metrics, debug bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			info := request.From(r.Context())
 			rec := &recorder{ResponseWriter: w, onStart: func(code int) {
+				if debug {
+					w.Header().Set(sourceHeader, strings.TrimSuffix(info.Outcome.Source+"; "+info.Outcome.Reason, "; "))
+				}
 				if info.Verb == "watch" && code == http.StatusOK {
 					log.Info("watch opened", fields(r, info)...)
 				}
@@ -34,6 +39,10 @@ func withRecord(log *zap.Logger, m *metrics) func(http.Handler) http.Handler {
 		})
 	}
 }
+
+// sourceHeader tells, when debugging, where an answer comes from and why:
+// "cache", or "upstream; most recent state".
+const sourceHeader = "Sluice-Source"
 
 // fields are the keys that every line about a request has.
 func fields(r *http.Request, info *request.Info) []zap.Field {

@@ -68,8 +68,8 @@ func assemble(file *config.File, log *zap.Logger, metrics *prometheus.Registry) 
 	p.background = append(p.background, m.Run)
 	p.gateway = proxy.New(proxy.Options{
 		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics,
-		WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Drain:        proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
+		DebugHeaders: file.DebugHeaders, WatchRecheck: file.Authorization.WatchRecheck.Duration,
+		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	if p.tls, err = p.serving(file, log); err != nil {
 		return nil, err

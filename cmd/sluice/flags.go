@@ -24,6 +24,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
 	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "where the CA and certificate that Sluice makes are kept (default sluice-certs)")
 	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "CA that client certificates are verified against; without it none are taken")
+	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "tell in a response header where the answer comes from")
 	set.StringVar(&o.Log.Level, "log-level", "", "debug, info, warn or error (default info)")
 	set.StringVar(&o.Log.Format, "log-format", "", "json or console (default json)")
 }
@@ -60,7 +61,12 @@ func (f *flags) override(set *pflag.FlagSet, file *config.File) {
 			*field.to = *field.from
 		}
 	}
-	if set.Changed("profiling") {
-		file.Admin.Profiling = o.Admin.Profiling
+	for name, field := range map[string]struct{ to, from *bool }{
+		"profiling":     {&file.Admin.Profiling, &o.Admin.Profiling},
+		"debug-headers": {&file.DebugHeaders, &o.DebugHeaders},
+	} {
+		if set.Changed(name) {
+			*field.to = *field.from
+		}
 	}
 }

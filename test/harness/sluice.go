@@ -95,7 +95,7 @@ func (s *Sluice) start(listen, admin string) error {
 	}
 	args := []string{
 		"serve", "--kubeconfig=" + s.plane.Kubeconfig("sluice"), "--listen=" + listen, "--admin-listen=" + admin,
-		"--cert-dir=" + s.Dir, "--client-ca-file=" + filepath.Join(s.plane.Dir, "client-ca.crt"), "--profiling",
+		"--cert-dir=" + s.Dir, "--client-ca-file=" + filepath.Join(s.plane.Dir, "client-ca.crt"), "--profiling", "--debug-headers",
 	}
 	if s.opts.Config != "" {
 		path := filepath.Join(s.Dir, "config.yaml")
