@@ -11,7 +11,7 @@ const maxDepth = 10000
 
 // maxMergeFactor bounds the bytes copied to merge messages that come in
 // several parts, as a multiple of the object's length. Nobody sends such.
-const maxMergeFactor = 4
+const maxMergeFactor = 64
 
 // A run is the scratch of one transcoding. Runs are pooled.
 type run struct {

@@ -1,0 +1,101 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/fnv"
+	"math/rand"
+	"testing"
+)
+
+// mutated is raw with its fields shuffled, dropped and repeated, at every
+// level: all that protobuf allows a sender to do and none does.
+func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
+	t.Helper()
+	var fields [][]byte
+	for i := 0; i < len(raw); {
+		f, err := readField(raw, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := raw[i:f.end]
+		if w := p.wire[f.num]; w.field >= 0 {
+			pf := &p.fields[w.field]
+			switch {
+			case pf.op == opMessage, pf.op == opInline, pf.op == opRepeated && pf.elem == opMessage,
+				pf.op == opSchemaOrArray, pf.op == opSchemaOrBool, pf.op == opSchemaOrStrings:
+				inner := mutated(t, r, raw[f.start:f.end], pf.sub)
+				whole = binary.AppendUvarint(nil, uint64(f.num<<3|wireBytes))
+				whole = append(binary.AppendUvarint(whole, uint64(len(inner))), inner...)
+			}
+		}
+		switch r.Intn(12) {
+		case 0: // dropped
+		case 1:
+			fields = append(fields, whole, whole)
+		default:
+			fields = append(fields, whole)
+		}
+		i = f.end
+	}
+	if r.Intn(3) == 0 {
+		r.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	}
+	return bytes.Join(fields, nil)
+}
+
+func TestJSONOfMutatedMessages(t *testing.T) {
+	for apiVersion, kind := range Kinds() {
+		m := mustLookup(t, apiVersion, kind)
+		h := fnv.New64()
+		h.Write([]byte(apiVersion + kind))
+		for i := range *fills {
+			seed := int64(h.Sum64()) + int64(i)
+			obj := newObject(t, apiVersion, kind)
+			newFiller(seed).Fill(obj)
+			checkJSON(t, m, mutated(t, rand.New(rand.NewSource(seed)), raw(t, obj), m.plan))
+		}
+	}
+}
+
+// TestCutAndFlippedBytes goes through bytes that are broken. Whatever Check
+// accepts the oracle must accept too, and print the same; the reverse need not
+// hold, since the oracle forgives unknown fields.
+func TestCutAndFlippedBytes(t *testing.T) {
+	for _, kind := range []typeName{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
+		m := mustLookup(t, kind.apiVersion, kind.kind)
+		for seed := range int64(40) {
+			r := rand.New(rand.NewSource(seed))
+			obj := newObject(t, kind.apiVersion, kind.kind)
+			newFiller(seed).Fill(obj)
+			b := raw(t, obj)
+			for range 50 {
+				broken := bytes.Clone(b[:r.Intn(len(b)+1)])
+				if len(broken) > 0 && r.Intn(3) > 0 {
+					broken = bytes.Clone(b)
+					broken[r.Intn(len(b))] ^= 1 << r.Intn(8)
+				}
+				checkBroken(t, m, broken)
+			}
+		}
+	}
+}
+
+// checkBroken compares with the oracle on bytes that may be bad.
+func checkBroken(t testing.TB, m *Message, b []byte) {
+	t.Helper()
+	got, err := m.AppendJSON(nil, b)
+	if checked := m.Check(b); checked != nil {
+		return // AppendJSON may not have looked at a bad value that a later one replaces
+	}
+	if err != nil {
+		t.Fatalf("Check accepts, AppendJSON: %v\n%x", err, b)
+	}
+	want, err := oracle(t, m, b, false)
+	if err != nil {
+		t.Fatalf("%s: oracle refuses: %v\n%s\n%x", m.Kind, err, got, b)
+	}
+	if !bytes.Equal(got, want) {
+		t.Fatalf("\n got %s\nwant %s\n%x", around(got, want), around(want, got), b)
+	}
+}
