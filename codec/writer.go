@@ -23,7 +23,7 @@ type Writer struct {
 	format   Format
 	body     body
 	layout   layout
-	mark     func(dst []byte, rv string, initialEventsEnd bool) ([]byte, error) // a bookmark's stored bytes
+	mark     marker
 }
 
 // NewWriter returns the Writer for r in f. ErrUnsupported means that the conversion cannot be exact, and the request must
@@ -35,7 +35,7 @@ func NewWriter(r *Resource, f Format) (*Writer, error) {
 		return nil, fmt.Errorf("write %s %s as %s %s: %w", r.APIVersion(), r.Resource, f.Encoding, f.Shape, err)
 	}
 	w := &Writer{resource: r, format: f, body: b}
-	if w.mark, err = newMark(r); err != nil {
+	if w.mark, err = newMarker(r); err != nil {
 		return nil, fmt.Errorf("bookmarks of %s %s: %w", r.APIVersion(), r.Resource, err)
 	}
 	w.layout = newLayout(b, r, f)
