@@ -58,7 +58,6 @@ func controllerFlags(d directory) []string {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--leader-elect=false", // there is only one, and a restart should not wait for a lease
 		"--secure-port=0",
-		"--use-service-account-credentials=true",
 		"--service-account-private-key-file=" + d.file(serviceAccounts),
 		"--root-ca-file=" + d.file(servingCA+".crt"),
 		"--cluster-signing-cert-file=" + d.file(clientCA+".crt"),

@@ -52,7 +52,7 @@ func ownership(t *testing.T, p *corev1.Pod) map[string]any {
 	owners := make(map[string]any)
 	for _, m := range p.ManagedFields {
 		var fields any
-		if err := json.Unmarshal(m.FieldsV1.Raw, &fields); err != nil {
+		if err := json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields); err != nil {
 			t.Fatal(err)
 		}
 		owners[m.Manager+" "+m.Subresource] = fields
