@@ -35,11 +35,21 @@ type copied struct{}
 func (copied) object(dst, src []byte, _ bool) ([]byte, error) { return append(dst, src...), nil }
 func (copied) item(dst, src []byte) ([]byte, error)           { return append(dst, src...), nil }
 
-// typedJSON gives typed JSON out of JSON: items lose their kind and apiVersion.
-type typedJSON struct{}
+// typedJSON gives typed JSON out of JSON: items lose their kind and apiVersion, which stand in front.
+type typedJSON struct{ front string }
+
+func newTypedJSON(r *Resource) typedJSON {
+	return typedJSON{string(append(appendTypeMeta(nil, r.Kind, r.APIVersion()), ','))}
+}
 
 func (typedJSON) object(dst, src []byte, _ bool) ([]byte, error) { return append(dst, src...), nil }
-func (typedJSON) item(dst, src []byte) ([]byte, error)           { return json.StripTypeMeta(dst, src) }
+
+func (t typedJSON) item(dst, src []byte) ([]byte, error) {
+	if len(src) > len(t.front) && string(src[:len(t.front)]) == t.front {
+		return append(append(dst, '{'), src[len(t.front):]...), nil
+	}
+	return json.StripTypeMeta(dst, src)
+}
 
 // planJSON gives JSON out of Protobuf.
 type planJSON struct{ plan }

@@ -114,33 +114,69 @@ func appendObjectMeta(dst []byte, num protowire.Number, meta json.Value) ([]byte
 }
 
 func appendOwner(dst []byte, num protowire.Number, owner json.Value) []byte {
+	var kind, name, uid, apiVersion, controller, block json.Value
+	for key, v := range owner.Members {
+		switch string(key) {
+		case "kind":
+			kind = v
+		case "name":
+			name = v
+		case "uid":
+			uid = v
+		case "apiVersion":
+			apiVersion = v
+		case "controller":
+			controller = v
+		case "blockOwnerDeletion":
+			block = v
+		}
+	}
 	base := len(dst)
-	dst = appendTextField(dst, 1, owner.Get("kind"))
-	dst = appendTextField(dst, 3, owner.Get("name"))
-	dst = appendTextField(dst, 4, owner.Get("uid"))
-	dst = appendTextField(dst, 5, owner.Get("apiVersion"))
-	dst = appendBoolField(dst, 6, owner.Get("controller"))
-	dst = appendBoolField(dst, 7, owner.Get("blockOwnerDeletion"))
+	dst = appendTextField(dst, 1, kind)
+	dst = appendTextField(dst, 3, name)
+	dst = appendTextField(dst, 4, uid)
+	dst = appendTextField(dst, 5, apiVersion)
+	dst = appendBoolField(dst, 6, controller)
+	dst = appendBoolField(dst, 7, block)
 	return closeField(dst, num, base)
 }
 
 func appendManaged(dst []byte, num protowire.Number, entry json.Value) ([]byte, error) {
+	var manager, operation, apiVersion, at, fieldsType, fields, subresource json.Value
+	for key, v := range entry.Members {
+		switch string(key) {
+		case "manager":
+			manager = v
+		case "operation":
+			operation = v
+		case "apiVersion":
+			apiVersion = v
+		case "time":
+			at = v
+		case "fieldsType":
+			fieldsType = v
+		case "fieldsV1":
+			fields = v
+		case "subresource":
+			subresource = v
+		}
+	}
 	base := len(dst)
-	dst = appendTextField(dst, 1, entry.Get("manager"))
-	dst = appendTextField(dst, 2, entry.Get("operation"))
-	dst = appendTextField(dst, 3, entry.Get("apiVersion"))
-	if v := entry.Get("time"); v != nil {
+	dst = appendTextField(dst, 1, manager)
+	dst = appendTextField(dst, 2, operation)
+	dst = appendTextField(dst, 3, apiVersion)
+	if at != nil {
 		var err error
-		if dst, err = appendTimeField(dst, 4, v); err != nil {
+		if dst, err = appendTimeField(dst, 4, at); err != nil {
 			return dst[:base], err
 		}
 	}
-	dst = appendTextField(dst, 6, entry.Get("fieldsType"))
-	if v := entry.Get("fieldsV1"); v != nil {
-		fields := len(dst)
-		dst = closeField(appendBytesField(dst, 1, v), 7, fields)
+	dst = appendTextField(dst, 6, fieldsType)
+	if fields != nil {
+		raw := len(dst)
+		dst = closeField(appendBytesField(dst, 1, fields), 7, raw)
 	}
-	dst = appendTextField(dst, 8, entry.Get("subresource"))
+	dst = appendTextField(dst, 8, subresource)
 	return closeField(dst, num, base), nil
 }
 
@@ -158,8 +194,9 @@ func closeField(dst []byte, num protowire.Number, base int) []byte {
 
 // appendTextField appends a string field, empty if v is absent.
 func appendTextField(dst []byte, num protowire.Number, v json.Value) []byte {
-	text, _ := v.Bytes()
-	return appendBytesField(dst, num, text)
+	base := len(dst)
+	dst, _ = v.AppendText(dst)
+	return closeField(dst, num, base)
 }
 
 // appendBoolField appends a bool field unless v is absent.

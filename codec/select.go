@@ -48,7 +48,7 @@ func objectJSON(r *Resource) (body, error) {
 		}
 		return planJSON{p}, nil
 	case r.Style == Typed:
-		return typedJSON{}, nil
+		return newTypedJSON(r), nil
 	}
 	return copied{}, nil
 }
