@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // cborMagic begins self-described CBOR.
@@ -32,13 +31,4 @@ func cborToJSON(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(v)
-}
-
-// jsonToCBOR is the reverse.
-func jsonToCBOR(b []byte) ([]byte, error) {
-	var v any
-	if err := utiljson.Unmarshal(b, &v); err != nil {
-		return nil, err
-	}
-	return direct.Marshal(v)
 }

@@ -79,7 +79,7 @@ func (r *run) jsonEntry(dst []byte, m pair, f *planField, p *plan) ([]byte, erro
 	return r.jsonValue(dst, f.elem, f.sub, m.value, p)
 }
 
-// jsonUnsorted appends a map whose entries are not in order.
+// jsonUnsorted appends a map whose keys are not in order, or come twice.
 func (r *run) jsonUnsorted(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	low, err := r.sortPairs(b, s, f, p)
 	if err != nil {
@@ -87,19 +87,16 @@ func (r *run) jsonUnsorted(dst, b []byte, s span, f *planField, p *plan) ([]byte
 	}
 	start := len(dst)
 	for i := low; i < len(r.pairs); i++ { // r.pairs may move underneath
-		if i+1 < len(r.pairs) && bytes.Equal(r.pairs[i].key, r.pairs[i+1].key) {
-			continue // the last one counts
-		}
 		if dst, err = r.jsonEntry(dst, r.pairs[i], f, p); err != nil {
 			return dst, err
 		}
 	}
-	r.pairs = r.pairs[:low]
+	r.dropPairs(low)
 	return closeJSON(dst, start, '{', '}'), nil
 }
 
 // sortPairs gathers the entries of a map on the stack r.pairs, from the
-// returned height on, sorted by key; equal keys stay in wire order.
+// returned height on, sorted by key. Of equal keys it keeps the last.
 func (r *run) sortPairs(b []byte, s span, f *planField, p *plan) (low int, err error) {
 	low = len(r.pairs)
 	for i := int(s.start); i < int(s.end); {
@@ -116,6 +113,17 @@ func (r *run) sortPairs(b []byte, s span, f *planField, p *plan) (low int, err e
 		}
 		r.pairs = append(r.pairs, m)
 	}
-	slices.SortStableFunc(r.pairs[low:], func(x, y pair) int { return bytes.Compare(x.key, y.key) })
+	mine := r.pairs[low:]
+	slices.Reverse(mine) // so that the last of equal keys comes first
+	slices.SortStableFunc(mine, func(x, y pair) int { return bytes.Compare(x.key, y.key) })
+	mine = slices.CompactFunc(mine, func(x, y pair) bool { return bytes.Equal(x.key, y.key) })
+	r.pairs = r.pairs[:low+len(mine)]
 	return low, nil
+}
+
+// dropPairs pops the pairs above low. They alias the object, so they are
+// cleared: r outlives it.
+func (r *run) dropPairs(low int) {
+	clear(r.pairs[low:])
+	r.pairs = r.pairs[:low]
 }

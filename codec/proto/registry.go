@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"sluice/codec/cbor"
 )
 
 // A Message is the plan of one built-in kind. It is immutable and may be used
@@ -19,6 +21,8 @@ type Message struct {
 	json string // the members kind and apiVersion, each with a comma in front
 	cbor string // the same, as two pairs
 	zero []byte // the zero object as a raw message
+
+	zeroMeta int // length of zero's metadata field, with which it begins
 }
 
 // A typeName is what an envelope says about its message.
@@ -105,10 +109,13 @@ func compileMessage(apiVersion, kind string, t reflect.Type) (*Message, error) {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
 	m := &Message{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
+	if f, err := readField(zero, 0); err == nil && f.num == objectMeta {
+		m.zeroMeta = f.end
+	}
 	m.json = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
-	b := appendCBORBytes(nil, "kind")
-	b = appendCBORBytes(b, kind)
-	b = appendCBORBytes(b, "apiVersion")
-	m.cbor = string(appendCBORBytes(b, apiVersion))
+	b := cbor.AppendString(nil, "kind")
+	b = cbor.AppendString(b, kind)
+	b = cbor.AppendString(b, "apiVersion")
+	m.cbor = string(cbor.AppendString(b, apiVersion))
 	return m, nil
 }

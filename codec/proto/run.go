@@ -23,7 +23,7 @@ type run struct {
 	merged int  // bytes copied so far to merge messages
 	parts  bool // Check has seen a message in several parts
 
-	scratch []byte // of Check: what it prints and throws away
+	scratch []byte // for texts whose length must come before them, and what Check prints
 }
 
 // A span is where a field lies in its message.
@@ -53,7 +53,7 @@ func (r *run) free() {
 	if cap(r.spans) > maxKept || cap(r.pairs) > maxKept || cap(r.scratch) > maxKept {
 		return
 	}
-	clear(r.pairs[:cap(r.pairs)]) // they alias the object
+	r.dropPairs(0) // what an error has left
 	*r = run{spans: r.spans[:0], pairs: r.pairs[:0], opens: r.opens, scratch: r.scratch[:0]}
 	runs.Put(r)
 }

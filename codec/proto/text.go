@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+
+	"sluice/codec/cbor"
 )
 
 // setTexts prepares what of f is known beforehand: its name, and what is
@@ -32,7 +34,7 @@ func (f *planField) setTexts(tag tags, t reflect.Type) error {
 		return err
 	}
 	f.json.key = "," + string(name) + ":"
-	f.cbor.key = string(appendCBORHead(nil, cborBytes, uint64(len(tag.name)))) + tag.name
+	f.cbor.key = string(cbor.AppendString(nil, tag.name))
 	if !tag.omitZero && !(tag.omitEmpty && omittable(t)) {
 		f.json.zero = f.json.key + string(js)
 		f.cbor.zero, f.cbor.pairs = f.cbor.key+string(cb), 1
@@ -79,7 +81,7 @@ func inlineJSON(object []byte) string {
 
 // inlineCBOR takes the head off a map of less than 24 pairs.
 func inlineCBOR(object []byte) (pairs string, n int, err error) {
-	if len(object) == 0 || object[0]>>5 != cborMap || object[0]&31 > cborTiny {
+	if len(object) == 0 || cbor.Major(object[0]&^31) != cbor.Map || object[0]&31 > maxTiny {
 		return "", 0, fmt.Errorf("inlined zero value %x: %w", object, errSchema)
 	}
 	return string(object[1:]), int(object[0] & 31), nil

@@ -1,0 +1,38 @@
+package proto
+
+// AppendZero appends the zero object of the kind as a raw message: every field
+// that is neither a pointer nor a slice nor a map is there, empty.
+func (m *Message) AppendZero(dst []byte) []byte {
+	return append(dst, m.zero...)
+}
+
+// initialEventsEnd is the annotation of the bookmark that ends the initial
+// events of a streaming list. Source: metav1.InitialEventsAnnotationKey.
+const initialEventsEnd = "k8s.io/initial-events-end"
+
+// The fields of the zero ObjectMeta in front of the resource version (name,
+// generateName, namespace, selfLink, uid) and behind it (generation,
+// creationTimestamp).
+const (
+	metaBefore = "\x0a\x00\x12\x00\x1a\x00\x22\x00\x2a\x00"
+	metaAfter  = "\x38\x00\x42\x00"
+)
+
+// AppendBookmark appends the object of a BOOKMARK event as a raw message: the
+// zero object with this resource version, and marked, if so asked, as the end
+// of the initial events. The kind must be one that has metadata.
+func (m *Message) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
+	annotation := bytesSize(len(initialEventsEnd)) + bytesSize(len("true"))
+	size := len(metaBefore) + bytesSize(len(resourceVersion)) + len(metaAfter)
+	if initialEnd {
+		size += bytesSize(annotation)
+	}
+	dst = append(appendHead(dst, objectMeta, size), metaBefore...)
+	dst = append(appendBytes(dst, metaResourceVersion, resourceVersion), metaAfter...)
+	if initialEnd {
+		dst = appendHead(dst, metaAnnotations, annotation)
+		dst = appendBytes(dst, entryKey, initialEventsEnd)
+		dst = appendBytes(dst, entryValue, "true")
+	}
+	return append(dst, m.zero[m.zeroMeta:]...)
+}

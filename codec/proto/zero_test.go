@@ -1,0 +1,39 @@
+package proto
+
+import (
+	"bytes"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestBookmarks compares with the typed object that the apiserver makes: new,
+// with nothing but resource version and annotation set.
+func TestBookmarks(t *testing.T) {
+	n := 0
+	for apiVersion, kind := range Kinds() {
+		obj, ok := newObject(t, apiVersion, kind).(interface {
+			message
+			metav1.Object
+		})
+		if !ok {
+			continue
+		}
+		n++
+		m := mustLookup(t, apiVersion, kind)
+		if got, want := m.AppendZero(nil), raw(t, obj); !bytes.Equal(got, want) {
+			t.Errorf("%s %s: got %x, want %x", apiVersion, kind, got, want)
+		}
+		obj.SetResourceVersion("12345")
+		if got, want := m.AppendBookmark(nil, "12345", false), raw(t, obj); !bytes.Equal(got, want) {
+			t.Errorf("%s %s: got %x, want %x", apiVersion, kind, got, want)
+		}
+		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		if got, want := m.AppendBookmark(nil, "12345", true), raw(t, obj); !bytes.Equal(got, want) {
+			t.Errorf("%s %s: got %x, want %x", apiVersion, kind, got, want)
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d kinds have metadata", n)
+	}
+}
