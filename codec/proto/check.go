@@ -144,7 +144,7 @@ func (r *run) checkNames(b []byte, p *plan) error {
 // checkEmbedded checks JSON inside of a message by printing it into scratch.
 func (r *run) checkEmbedded(o op, b []byte, p *plan) error {
 	raw, err := r.embedded(o, b, p)
-	if err != nil || raw == nil {
+	if err != nil || raw == nil || tidy(raw) {
 		return err
 	}
 	if r.scratch, err = r.compactJSON(r.scratch[:0], raw); err != nil {

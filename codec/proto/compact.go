@@ -34,6 +34,9 @@ var verbatim = func() (t [256]bool) {
 // One loop over a small state machine, because managed fields are a third of
 // many an object. What need not change is copied in runs.
 func (r *run) compactJSON(dst, src []byte) ([]byte, error) {
+	if tidy(src) {
+		return append(dst, src...), nil
+	}
 	if r.opens == nil {
 		r.opens = make([]uint64, maxDepth/64+1)
 	}
