@@ -15,7 +15,7 @@ func Binary(name string) (string, error) {
 	}
 	path := filepath.Join(root, "bin", name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w: run make controlplane", err)
+		return "", fmt.Errorf("%w: run make build controlplane", err)
 	}
 	return path, nil
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Controllers bool
 	// Flags are handed on to kube-apiserver.
 	Flags []string
+	// Cancel, when closed, gives up a start that is under way; nil never does.
+	Cancel <-chan struct{}
 }
 
 // ControlPlane is a running apiserver with its etcd. Its methods may be used concurrently, but Kill,
@@ -96,7 +98,7 @@ func (c *ControlPlane) start() error {
 	if c.opts.Controllers {
 		args = append(args, "--controllers")
 	}
-	p, line, err := startProcess(c.binary, append(append(args, "--"), c.opts.Flags...), nil)
+	p, line, err := startProcess(c.binary, append(append(args, "--"), c.opts.Flags...), nil, c.opts.Cancel)
 	if err != nil {
 		return err
 	}
@@ -124,6 +126,9 @@ func (c *ControlPlane) Kill() {
 	c.proc.kill()
 	c.closeIdle()
 }
+
+// Done is closed when the control plane's process has ended.
+func (c *ControlPlane) Done() <-chan struct{} { return c.proc.done }
 
 // Signal sends a signal to the control plane; SIGSTOP makes it hang, SIGCONT go on.
 func (c *ControlPlane) Signal(s os.Signal) error { return c.proc.signal(s) }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +31,9 @@ type process struct {
 	stderr *bytes.Buffer // to be read after done
 }
 
-// startProcess starts the program and returns it with its first line. What it writes to stderr goes
-// to log, and if that is nil into the error of a bad end.
-func startProcess(path string, args []string, log io.Writer) (*process, string, error) {
+// startProcess starts the program and returns it with its first line, unless cancel is closed before
+// that comes. What it writes to stderr goes to log, and if that is nil into the error of a bad end.
+func startProcess(path string, args []string, log io.Writer, cancel <-chan struct{}) (*process, string, error) {
 	p := &process{
 		cmd:    exec.Command(path, args...),
 		done:   make(chan struct{}),
@@ -43,13 +44,14 @@ func startProcess(path string, args []string, log io.Writer) (*process, string, 
 	if log != nil {
 		p.cmd.Stderr = log
 	}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// In a process group of its own, no child is told to end but by us: not by a terminal's Ctrl-C.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
 	go p.run(started)
 	if err := <-started; err != nil {
 		return nil, "", err
 	}
-	line, err := p.ready()
+	line, err := p.ready(cancel)
 	if err != nil {
 		p.kill()
 		return nil, "", err
@@ -71,7 +73,7 @@ func (p *process) run(started chan<- error) {
 	close(p.done)
 }
 
-func (p *process) ready() (string, error) {
+func (p *process) ready(cancel <-chan struct{}) (string, error) {
 	limit := time.NewTimer(readyLimit)
 	defer limit.Stop()
 	select {
@@ -79,6 +81,8 @@ func (p *process) ready() (string, error) {
 		return line, nil
 	case <-p.done:
 		return "", fmt.Errorf("%s ended at once: %w: %s", p.cmd.Path, p.err, p.stderr)
+	case <-cancel:
+		return "", fmt.Errorf("start of %s: %w", p.cmd.Path, context.Canceled)
 	case <-limit.C:
 		return "", fmt.Errorf("%s is not ready after %s", p.cmd.Path, readyLimit)
 	}

@@ -24,6 +24,8 @@ import (
 type SluiceOptions struct {
 	// Binary in bin; empty means sluice-race.
 	Binary string
+	// Dir holds certificates and the log; empty means a new one. One that is given must be there.
+	Dir string
 	// Config is the text of a configuration file; empty means none.
 	Config string
 	// Flags are added to those that the harness gives.
@@ -76,8 +78,10 @@ func (c *ControlPlane) StartSluiceMain(opts ...SluiceOptions) (*Sluice, error) {
 		s.opts.Binary = "sluice-race"
 	}
 	var err error
-	if s.Dir, err = os.MkdirTemp("", "sluice-"); err != nil {
-		return nil, err
+	if s.Dir = s.opts.Dir; s.Dir == "" {
+		if s.Dir, err = os.MkdirTemp("", "sluice-"); err != nil {
+			return nil, err
+		}
 	}
 	if s.log, err = os.Create(filepath.Join(s.Dir, "sluice.log")); err != nil {
 		return nil, err
@@ -104,7 +108,7 @@ func (s *Sluice) start(listen, admin string) error {
 		}
 		args = append(args, "--config="+path)
 	}
-	p, line, err := startProcess(binary, append(args, s.opts.Flags...), s.log)
+	p, line, err := startProcess(binary, append(args, s.opts.Flags...), s.log, nil)
 	if err != nil {
 		return err
 	}
@@ -201,35 +205,43 @@ func (s *Sluice) closeIdle() {
 // Kubeconfig writes a kubeconfig of the user for the gateway and returns its path.
 func (s *Sluice) Kubeconfig(t testing.TB, user string) string {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), user+".kubeconfig")
+	if err := s.WriteKubeconfig(path, user); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// WriteKubeconfig writes a kubeconfig of the user for the gateway.
+func (s *Sluice) WriteKubeconfig(path, user string) error {
 	config, err := clientcmd.LoadFromFile(s.plane.Kubeconfig(user))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	for name := range config.Clusters {
 		config.Clusters[name] = &clientcmdapi.Cluster{Server: s.URL, CertificateAuthority: filepath.Join(s.Dir, "ca.crt")}
 	}
-	path := filepath.Join(t.TempDir(), user+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return clientcmd.WriteToFile(*config, path)
 }
 
 // Sync makes the gateway cache a resource and waits until it does. The path is that of the whole
 // collection; name is the resource's in the gateway's readiness report, such as "pods.v1".
 func (s *Sluice) Sync(t testing.TB, path, name string) {
 	t.Helper()
-	Eventually(t, name+" is cached", func() error {
-		// Asked again and again: a resource may have been found absent when it was young.
-		if _, err := s.Raw("admin").Get(context.Background(), path+"?resourceVersion=0", "application/json"); err != nil {
-			return err
-		}
-		report, err := s.AdminGet("/readyz?verbose")
-		if err == nil && !strings.Contains(report, "cache-sync/"+name+" ok") {
-			err = fmt.Errorf("not in the report:\n%s", report)
-		}
+	Eventually(t, name+" is cached", func() error { return s.Synced(t.Context(), path, name) })
+}
+
+// Synced makes the gateway cache a resource, as Sync does, and returns why it does not do so yet. It
+// has to be called again and again: a resource may have been found absent when it was young.
+func (s *Sluice) Synced(ctx context.Context, path, name string) error {
+	if _, err := s.Raw("admin").Get(ctx, path+"?resourceVersion=0", "application/json"); err != nil {
 		return err
-	})
+	}
+	report, err := s.AdminGet("/readyz?verbose")
+	if err == nil && !strings.Contains(report, "cache-sync/"+name+" ok") {
+		err = fmt.Errorf("not in the report:\n%s", report)
+	}
+	return err
 }
 
 // AdminGet returns what the admin listener answers.
