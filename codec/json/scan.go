@@ -23,18 +23,10 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// traits says what a string's raw bytes need before they can be used as text.
-type traits uint8
-
-const (
-	escaped traits = 1 << iota // holds a backslash
-	wide                       // holds a byte above 0x7f
-)
-
 // skipString skips the string whose opening quote is b[i]. Eight bytes are
 // looked at in one step, because strings are most of what an object is.
-func skipString(b []byte, i int) (int, traits) {
-	var t traits
+func skipString(b []byte, i int) (int, Traits) {
+	var t Traits
 	var high uint64
 	for i++; ; {
 		for i+8 <= len(b) {
@@ -57,11 +49,11 @@ func skipString(b []byte, i int) (int, traits) {
 		}
 		if b[i] == '"' {
 			if high&highBits != 0 {
-				t |= wide
+				t |= Wide
 			}
 			return i + 1, t
 		}
-		t |= escaped
+		t |= Escaped
 		i += 2
 	}
 }

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -41,8 +42,8 @@ func (v Value) AppendText(dst []byte) (out []byte, ok bool) {
 
 // unquote turns the raw bytes between a string's quotes into text. It aliases
 // raw where that already is text.
-func unquote(raw []byte, t traits) []byte {
-	if t == 0 || t == wide && utf8.Valid(raw) {
+func unquote(raw []byte, t Traits) []byte {
+	if t == 0 || t == Wide && utf8.Valid(raw) {
 		return raw
 	}
 	return appendUnquoted(make([]byte, 0, len(raw)), raw)
@@ -51,21 +52,31 @@ func unquote(raw []byte, t traits) []byte {
 // appendUnquoted appends the text of raw, the bytes between a string's
 // quotes. What is no UTF-8 or no escape becomes U+FFFD.
 func appendUnquoted(dst, raw []byte) []byte {
-	for i := 0; i < len(raw); {
-		c := raw[i]
-		switch {
-		case c == '\\':
-			var n int
-			dst, n = appendEscape(dst, raw[i:])
-			i += n
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-			i++
-		default:
-			r, n := utf8.DecodeRune(raw[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += n
+	for len(raw) > 0 {
+		n := bytes.IndexByte(raw, '\\')
+		if n < 0 {
+			n = len(raw)
 		}
+		if n > 0 {
+			dst = appendValid(dst, raw[:n])
+			raw = raw[n:]
+			continue
+		}
+		dst, n = appendEscape(dst, raw)
+		raw = raw[n:]
+	}
+	return dst
+}
+
+// appendValid appends b with what is no UTF-8 replaced byte by byte.
+func appendValid(dst, b []byte) []byte {
+	if utf8.Valid(b) {
+		return append(dst, b...)
+	}
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		dst = utf8.AppendRune(dst, r)
+		b = b[n:]
 	}
 	return dst
 }

@@ -8,7 +8,7 @@ type members struct {
 	bad bool
 
 	name   []byte // raw, between the quotes
-	traits traits // of the name
+	traits Traits // of the name
 	nameAt int    // index in b of the name's opening quote
 	val    Value
 	start  int // of val in b

@@ -1,0 +1,138 @@
+package cbor
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+
+	"sluice/codec/json"
+)
+
+// errDuplicate stops a transcoder when an object has two members of a name.
+var errDuplicate = errors.New("duplicate name")
+
+// seen is what is known of the names in one open object, to notice a
+// duplicate without comparing each with each: as long as names ascend, as in
+// unstructured objects, there is none; else a name whose bit in the filter is
+// clear is new; else it is compared with the others, and beyond manyNames
+// that too would take too long, so the object is taken for one with
+// duplicates, which costs time but no correctness.
+type seen struct {
+	first    int  // index in names of the object's first
+	unsorted bool // some name was not greater than the one before it
+	filter   uint64
+}
+
+const manyNames = 256
+
+// distinct adds a name, already in dst with its head, to those seen. It
+// reports false when the name was there before, or may have been.
+func (t *transcoder) distinct(s *seen, name span) bool {
+	names := t.names[s.first:]
+	t.names = append(t.names, name)
+	bits := t.bits(name)
+	clear := s.filter&bits == 0
+	s.filter |= bits
+	if len(names) == 0 || clear {
+		if len(names) > 0 && !s.unsorted {
+			s.unsorted = !t.ascends(names[len(names)-1], name)
+		}
+		return true
+	}
+	if !s.unsorted {
+		if t.ascends(names[len(names)-1], name) {
+			return true
+		}
+		s.unsorted = true
+	}
+	if len(names) > manyNames {
+		return false
+	}
+	text := t.dst[name.start:name.end]
+	for _, n := range names {
+		if n.end-n.start == len(text) && bytes.Equal(t.dst[n.start:n.end], text) {
+			return false
+		}
+	}
+	return true
+}
+
+// ascends compares two names without their heads, whose lengths differ.
+func (t *transcoder) ascends(a, b span) bool {
+	return bytes.Compare(t.nameText(a), t.nameText(b)) < 0
+}
+
+// nameText returns a name without its head.
+func (t *transcoder) nameText(s span) []byte {
+	b := t.dst[s.start:s.end]
+	switch b[0] & 31 {
+	case 24:
+		return b[2:]
+	case 25:
+		return b[3:]
+	case 26:
+		return b[5:]
+	case 27:
+		return b[9:]
+	}
+	return b[1:]
+}
+
+// bits returns a name's bit in the filter.
+func (t *transcoder) bits(s span) uint64 {
+	b := t.dst[s.start:s.end]
+	h := uint(b[0])*7 + uint(b[len(b)-1])*31 + uint(b[len(b)/2])*17
+	if len(b) > 1 {
+		h += uint(b[1]) * 5
+	}
+	return 1 << (h & 63)
+}
+
+// appendDistinct is AppendFromJSON for JSON with duplicate names: it builds
+// the value, in which the last of them counts, and prints that.
+func appendDistinct(dst, src []byte) ([]byte, error) {
+	d := stdjson.NewDecoder(bytes.NewReader(src))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return dst, at(ErrJSON, "JSON ("+err.Error()+")", int(d.InputOffset()))
+	}
+	return appendAny(dst, v)
+}
+
+func appendAny(dst []byte, v any) ([]byte, error) {
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return append(dst, Null), nil
+	case bool:
+		return AppendBool(dst, v), nil
+	case string:
+		return AppendString(dst, v), nil
+	case stdjson.Number:
+		n := json.Value(v)
+		if i, ok := n.Int(); ok {
+			return AppendInt(dst, i), nil
+		}
+		f, ok := n.Float()
+		if !ok {
+			return dst, at(ErrNumber, "JSON number "+string(v), 0)
+		}
+		return AppendFloat(dst, f), nil
+	case []any:
+		dst = AppendArray(dst, len(v))
+		for _, e := range v {
+			if dst, err = appendAny(dst, e); err != nil {
+				return dst, err
+			}
+		}
+	case map[string]any:
+		dst = AppendMap(dst, len(v))
+		for name, e := range v {
+			if dst, err = appendAny(AppendString(dst, name), e); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}

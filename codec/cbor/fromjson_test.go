@@ -1,0 +1,269 @@
+package cbor
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	kjson "sigs.k8s.io/json"
+
+	"sluice/codec/json"
+	"sluice/codec/json/jsontest"
+)
+
+// encode is the oracle: JSON decoded and encoded as the apiserver does.
+func encode(src []byte) ([]byte, error) {
+	var v any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(src, &v); err != nil {
+		return nil, err
+	}
+	return direct.Marshal(v)
+}
+
+// sorted re-encodes an item through the apiserver's decoder, to bring its
+// members into the oracle's order.
+func sorted(t testing.TB, item []byte) []byte {
+	t.Helper()
+	var v any
+	if err := direct.Unmarshal(item, &v); err != nil {
+		t.Fatalf("%x: %v", item, err)
+	}
+	out, err := direct.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func checkFromJSON(t *testing.T, src []byte) {
+	t.Helper()
+	want, wantErr := encode(src)
+	got, err := AppendFromJSON([]byte("x"), src)
+	if wantErr != nil {
+		if err == nil {
+			t.Errorf("%q: %x, want error %v", src, got, wantErr)
+		}
+		return
+	}
+	if err != nil || got[0] != 'x' {
+		t.Errorf("%q: %v", src, err)
+		return
+	}
+	// Of equal value, in the same form: nothing but the order may differ.
+	got = got[1:]
+	if again := sorted(t, got); !bytes.Equal(again, want) || len(got) != len(want) {
+		t.Errorf("%q: %x, want %x", src, got, want)
+	}
+}
+
+func TestFromJSONOfEveryKind(t *testing.T) {
+	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
+		checkFromJSON(t, f.JSON)
+		var indented bytes.Buffer
+		if err := stdjson.Indent(&indented, f.JSON, "", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		checkFromJSON(t, indented.Bytes())
+	}
+}
+
+func TestFromJSONOfRandomValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		checkFromJSON(t, jsontest.Random(r, 5))
+	}
+	for _, s := range jsontest.Strings {
+		checkFromJSON(t, json.AppendString(nil, s))
+	}
+	for _, n := range append(jsontest.Numbers, jsontest.BigNumbers...) {
+		checkFromJSON(t, []byte(n))
+	}
+}
+
+func TestFromJSONLengths(t *testing.T) {
+	for _, n := range []int{0, 1, 22, 23, 24, 25, 255, 256, 257, 65535, 65536, 70000} {
+		list := "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]"
+		checkFromJSON(t, []byte(list))
+		checkFromJSON(t, []byte(`{"a":`+list+`,"b":[`+list+`,"`+strings.Repeat("s", n)+`"]}`))
+		var sorted, unsorted []string
+		for i := range n {
+			sorted = append(sorted, fmt.Sprintf(`"%06d":[%d]`, i, i))
+			unsorted = append(unsorted, fmt.Sprintf(`"%06d":[%d]`, i*7919%1000003, i))
+		}
+		checkFromJSON(t, []byte("{"+strings.Join(sorted, ",")+"}"))
+		checkFromJSON(t, []byte("{"+strings.Join(unsorted, ",")+"}"))
+	}
+	// Long lists in long lists in long lists.
+	deep := "0"
+	for range 40 {
+		deep = "[" + strings.Repeat("1,", 30) + deep + strings.Repeat(",2", 300) + "]"
+	}
+	checkFromJSON(t, []byte(deep))
+}
+
+func TestFromJSONDuplicateNames(t *testing.T) {
+	for _, src := range []string{
+		`{"a":1,"a":2}`, `{"a":1,"b":2,"a":3}`, `{"b":1,"a":{"x":[1,2],"x":{"y":1,"y":2}},"b":[]}`, `{"a":1,"\u0061":2}`, `{"":1,"":2}`,
+		`{"a":{"b":1},"a":{"c":2}}`, `[{"z":1,"y":2,"x":3,"w":4,"z":1.0,"f":1e400}]`, `{"a":1,"a":1.50,"a":-0.0,"a":12345678901234567890}`,
+	} {
+		checkFromJSON(t, []byte(src))
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		var b strings.Builder
+		for range 1 + r.IntN(40) {
+			fmt.Fprintf(&b, `,"%s":%d`, strings.Repeat(string(rune('a'+r.IntN(26))), 1+r.IntN(3)), r.IntN(9))
+		}
+		checkFromJSON(t, []byte("{"+b.String()[1:]+"}"))
+	}
+}
+
+func TestFromJSONErrors(t *testing.T) {
+	nested := strings.Repeat(`{"a":[`, json.MaxDepth/2) + strings.Repeat("]}", json.MaxDepth/2)
+	checkFromJSON(t, []byte(nested))
+	for in, want := range map[string]error{
+		"": ErrJSON, " ": ErrJSON, "{": ErrJSON, "[": ErrJSON, "[1": ErrJSON, "[1,": ErrJSON, "[1,]": ErrJSON, `{"a"`: ErrJSON, `{"a":`: ErrJSON, `{"a":1`: ErrJSON, `{"a":1,`: ErrJSON, `{"a":1,}`: ErrJSON, `{a:1}`: ErrJSON,
+		"tru": ErrJSON, "nulL": ErrJSON, "-": ErrJSON, `"a`: ErrJSON, "1 2": ErrJSON, "[] x": ErrJSON, "1e": ErrJSON, "1.e.": ErrJSON, "x": ErrJSON, "\x00": ErrJSON,
+		"1e999": ErrNumber, "-1e999": ErrNumber, `[1,{"a":1e309}]`: ErrNumber, `{"a":1,"a":[1e309]}`: ErrNumber,
+		"[" + nested + "]": ErrDepth, strings.Repeat("[", 1<<20): ErrDepth,
+	} {
+		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, want) || string(got) != "x" {
+			t.Errorf("%.40q: %.40x, %v, want %v", in, got, err, want)
+		}
+	}
+}
+
+func TestAppendFloatAgreesWithTheLibrary(t *testing.T) {
+	check := func(f float64) {
+		t.Helper()
+		want, err := direct.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AppendFloat(nil, f); !bytes.Equal(got, want) {
+			t.Errorf("%v: %x, want %x", f, got, want)
+		}
+	}
+	for h := range uint32(1 << 16) {
+		exponent, fraction := h>>10&31, h&1023
+		if exponent == 31 {
+			continue
+		}
+		f := math.Ldexp(float64(fraction|1024), int(exponent)-25)
+		if exponent == 0 {
+			f = math.Ldexp(float64(fraction), -24)
+		}
+		check(math.Copysign(f, float64(1-int(h>>15)*2)))
+		check(f * (1 + 1.0/2048))
+		check(f * (1 + math.Ldexp(1, -30)))
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 100000 {
+		if f := math.Float64frombits(r.Uint64()); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			check(f)
+		}
+		if f := math.Float32frombits(r.Uint32()); !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) {
+			check(float64(f))
+		}
+	}
+	for _, f := range []float64{0, math.Copysign(0, -1), 65504, 65505, 65520, 65536, math.MaxFloat32, math.MaxFloat64, math.SmallestNonzeroFloat32, math.SmallestNonzeroFloat64} {
+		check(f)
+		check(-f)
+	}
+}
+
+func TestHeads(t *testing.T) {
+	for _, n := range []int64{0, 1, 23, 24, 255, 256, 65535, 65536, 1<<32 - 1, 1 << 32, math.MaxInt64, -1, -24, -25, -256, -257, -1 << 32, math.MinInt64} {
+		want, err := direct.Marshal(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := AppendInt(nil, n); !bytes.Equal(got, want) {
+			t.Errorf("%d: %x, want %x", n, got, want)
+		}
+		if n >= 0 && HeadSize(uint64(n)) != len(want) {
+			t.Errorf("HeadSize(%d) = %d", n, HeadSize(uint64(n)))
+		}
+	}
+	want, _ := direct.Marshal([]byte("\x00abc"))
+	if got := AppendBase64(nil, []byte("\x00abc")); !bytes.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	item := []byte(`{"metadata":{"name":"a"}}`)
+	list, err := AppendListHead(nil, "v1", "PodList", []byte(`{"resourceVersion":"7","remainingItemCount":3}`), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		list, _ = AppendFromJSON(list, item)
+	}
+	checkItem(t, list, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","remainingItemCount":3},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"a"}}]}`)
+	none, _ := AppendListHead(nil, "v1", "PodList", []byte(`{}`), -1)
+	checkItem(t, none, `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}`)
+	event, _ := AppendFromJSON(AppendEventHead(nil, "ADDED"), item)
+	checkItem(t, event, `{"type":"ADDED","object":{"metadata":{"name":"a"}}}`)
+	if !bytes.Contains(event[3:], []byte(SelfDescribed)) {
+		t.Error("the event's object has no tag of its own")
+	}
+	if got, err := AppendListHead([]byte("x"), "v1", "PodList", []byte(`{`), 1); err == nil || string(got) != "x" {
+		t.Errorf("%x, %v", got, err)
+	}
+}
+
+func checkItem(t *testing.T, item []byte, want string) {
+	t.Helper()
+	if !bytes.HasPrefix(item, []byte(SelfDescribed)) {
+		t.Errorf("%x has no tag", item)
+	}
+	var got, wanted any
+	if err := direct.Unmarshal(item, &got); err != nil {
+		t.Fatalf("%x: %v", item, err)
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(want), &wanted); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFromJSONAllocatesNothing(t *testing.T) {
+	buf := make([]byte, 0, 1<<16)
+	for _, f := range jsontest.Realistic() {
+		allocs := testing.AllocsPerRun(200, func() {
+			var err error
+			if buf, err = AppendFromJSON(buf[:0], f.JSON); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations per run", f.Name, allocs)
+		}
+	}
+}
+
+func FuzzFromJSON(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-2.5,"x\n",null,true,{}],"b":1e3}`, `{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `[[[]]]`, `18446744073709551615`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		want, wantErr := encode(src)
+		got, err := AppendFromJSON(nil, src)
+		if wantErr == nil && err != nil || wantErr != nil && err == nil && json.Valid(src, json.Limits{LooseText: true}) == nil {
+			t.Fatalf("%v, want %v", err, wantErr)
+		}
+		if wantErr == nil && !bytes.Equal(sorted(t, got), want) {
+			t.Fatalf("%x, want %x", got, want)
+		}
+	})
+}

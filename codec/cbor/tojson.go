@@ -1,0 +1,153 @@
+package cbor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+
+	fxcbor "github.com/fxamacker/cbor/v2"
+
+	"sluice/codec/json"
+)
+
+// Limits bounds what AppendJSON accepts.
+type Limits struct {
+	Size int // bytes; 0 is unlimited, for callers that bounded their reading
+}
+
+// AppendJSON appends one CBOR item as JSON, as the apiserver understands a
+// request body: the self-described tag may lead it, strings and names may be
+// text or bytes, lengths indefinite. A byte string is text; with the tag of
+// an expected base64 (22), base64url (21) or base16 (23) encoding it becomes
+// that. Times (tags 0 and 1) become RFC 3339 text, other tags are taken off.
+// Members come out sorted. A float keeps a point or an exponent, so that it
+// is not taken for an integer.
+//
+// The error wraps ErrSize, or ErrDecode with the apiserver's own text: bytes
+// that are not well-formed or are followed by others, duplicate names, names
+// that are no strings, text that is not UTF-8, NaN and infinities, integers
+// beyond int64, simple values other than false, true and null, nesting beyond
+// json.MaxDepth. dst is then returned unchanged.
+func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
+	if limits.Size > 0 && len(src) > limits.Size {
+		return dst, fmt.Errorf("%d bytes, limit is %d: %w", len(src), limits.Size, ErrSize)
+	}
+	var v any
+	if err := decoding.Unmarshal(src, &v); err != nil {
+		return dst, &decodeError{err}
+	}
+	return appendJSON(dst, v), nil
+}
+
+// decodeError is the decoder's error, unwrapping to ErrDecode as well.
+type decodeError struct{ err error }
+
+func (e *decodeError) Error() string   { return e.err.Error() }
+func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
+
+// appendJSON appends what the decoder builds.
+func appendJSON(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case int64:
+		return strconv.AppendInt(dst, v, 10)
+	case float64:
+		return appendFloatJSON(dst, v)
+	case string:
+		return json.AppendString(dst, v)
+	case []any:
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, e)
+		}
+		return append(dst, ']')
+	case map[string]any:
+		return appendObject(dst, v)
+	}
+	panic(errUnexpected(v)) // the decoding mode yields nothing else
+}
+
+func errUnexpected(v any) error { return errors.New("cbor decoded to " + reflect.TypeOf(v).String()) }
+
+func appendObject(dst []byte, m map[string]any) []byte {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(json.AppendString(dst, name), ':')
+		dst = appendJSON(dst, m[name])
+	}
+	return append(dst, '}')
+}
+
+// appendFloatJSON prints a float as encoding/json does but never as an
+// integer.
+func appendFloatJSON(dst []byte, f float64) []byte {
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	if f == math.Trunc(f) {
+		dst = append(dst, '.', '0')
+	}
+	return dst
+}
+
+// decoding is the mode in which the apiserver decodes into an unstructured
+// object; each setting that is not the library's default is one of its.
+var decoding = func() fxcbor.DecMode {
+	mode, err := fxcbor.DecOptions{
+		DupMapKey:             fxcbor.DupMapKeyEnforcedAPF,
+		TimeTag:               fxcbor.DecTagOptional,
+		MaxNestedLevels:       json.MaxDepth,
+		MaxArrayElements:      math.MaxInt32,
+		MaxMapPairs:           1 << 21,
+		IntDec:                fxcbor.IntDecConvertSignedOrFail,
+		MapKeyByteString:      fxcbor.MapKeyByteStringForbidden,
+		DefaultMapType:        reflect.TypeFor[map[string]any](),
+		DefaultByteStringType: reflect.TypeFor[string](),
+		ByteStringToString:    fxcbor.ByteStringToStringAllowedWithExpectedLaterEncoding,
+		UnrecognizedTagToAny:  fxcbor.UnrecognizedTagContentToAny,
+		TimeTagToAny:          fxcbor.TimeTagToRFC3339Nano,
+		NaN:                   fxcbor.NaNDecodeForbidden,
+		Inf:                   fxcbor.InfDecodeForbidden,
+		BignumTag:             fxcbor.BignumTagForbidden,
+		SimpleValues:          onlySimple(False&31, True&31, Null&31),
+		BinaryUnmarshaler:     fxcbor.BinaryUnmarshalerNone,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}()
+
+// onlySimple rejects all simple values but those given.
+func onlySimple(accepted ...byte) *fxcbor.SimpleValueRegistry {
+	var rejected []func(*fxcbor.SimpleValueRegistry) error
+	for v := range 256 {
+		reserved := 24 <= v && v < 32 // not well-formed anyway
+		if !reserved && !slices.Contains(accepted, byte(v)) {
+			rejected = append(rejected, fxcbor.WithRejectedSimpleValue(fxcbor.SimpleValue(v)))
+		}
+	}
+	r, err := fxcbor.NewSimpleValueRegistryFromDefaults(rejected...)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
