@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"sigs.k8s.io/yaml"
 
+	"sluice/codec/cbor"
 	cjson "sluice/codec/json"
 	"sluice/codec/proto"
 	"sluice/codec/table"
@@ -66,6 +69,20 @@ type generic struct {
 func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 	if f.Encoding == Protobuf {
 		return lookProto(t, body, v)
+	}
+	if f.Encoding == CBOR {
+		var all []byte
+		for len(body) > 0 {
+			item, rest, err := cbor.Next(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all, err = cbor.AppendJSON(all, item, cbor.Limits{}); err != nil {
+				t.Fatal(err)
+			}
+			body = rest
+		}
+		body = all
 	}
 	if f.Encoding == YAML {
 		var err error
@@ -176,11 +193,12 @@ func TestWriterRecorded(t *testing.T) {
 	for _, x := range exchanges {
 		target := x.target(t)
 		d := Negotiate(x.client(t), target)
-		if x.Status != 200 || d.Refusal != nil || d.Format.Shape != Object || d.Format.Pretty || strings.HasPrefix(x.Server, "B") {
+		if x.Status != 200 || d.Refusal != nil || d.Format.Shape != Object || d.Format.Pretty {
 			continue
 		}
 		s := look(t, x.body(), d.Format, target.Verb)
 		for i, key := range s.keys {
+			key = x.Server + key
 			switch {
 			case d.Format.Encoding == Protobuf:
 				objects[cmProto][key] = s.raw[i]
@@ -200,7 +218,7 @@ func TestWriterRecorded(t *testing.T) {
 	for i, x := range exchanges {
 		target := x.target(t)
 		d := Negotiate(x.client(t), target)
-		if x.Status != 200 || d.Refusal != nil || d.Format.Shape == MetadataList || strings.HasPrefix(x.Server, "B") {
+		if x.Status != 200 || d.Refusal != nil || d.Format.Shape == MetadataList {
 			continue
 		}
 		sources := []*Resource{cmJSON, cmProto}
@@ -218,7 +236,7 @@ func TestWriterRecorded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, ok := rewrite(t, w.At(at), look(t, x.body(), d.Format, target.Verb), target.Verb, objects[r])
+				got, ok := rewrite(t, w.At(at), x, target.Verb, objects[r])
 				if !ok {
 					t.Skip("holds an object that no whole-object answer holds")
 				}
@@ -227,7 +245,11 @@ func TestWriterRecorded(t *testing.T) {
 						t.Skip("not yet: zero messages")
 					}
 				}
-				equal(t, got, x.body())
+				if d.Format.Encoding == CBOR { // the apiserver shuffles maps
+					sameCBOR(t, got, x.body(), r.Style == Unstructured)
+				} else {
+					equal(t, got, x.body())
+				}
 				done[r.Source.String()+" to "+d.Format.Encoding.String()+" "+d.Format.Shape.String()]++
 			})
 		}
@@ -238,14 +260,15 @@ func TestWriterRecorded(t *testing.T) {
 }
 
 // rewrite writes what was seen.
-func rewrite(t *testing.T, w *Writer, s seen, v Verb, objects map[string][]byte) (out []byte, ok bool) {
+func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]byte) (out []byte, ok bool) {
+	s := look(t, x.body(), w.Format(), v)
 	var items [][]byte
 	for _, key := range s.keys {
 		if strings.HasPrefix(key, "@") {
 			items = append(items, nil)
 			continue
 		}
-		obj := objects[key]
+		obj := objects[x.Server+key]
 		if obj == nil {
 			return nil, false
 		}
@@ -287,4 +310,53 @@ func customColumns(t *testing.T) Columns {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// sameCBOR compares two sequences of items by value. Integers and floats are told apart but for custom resources: a server
+// that stores those as CBOR knows 1.0 from 1, and its JSON, which is what is stored here, says 1 for both.
+func sameCBOR(t *testing.T, got, want []byte, loose bool) {
+	t.Helper()
+	decode := func(b []byte) (out []any) {
+		for len(b) > 0 {
+			item, rest, err := cbor.Next(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v any
+			if err := direct.Unmarshal(item, &v); err != nil {
+				t.Fatal(err)
+			}
+			out, b = append(out, v), rest
+		}
+		return out
+	}
+	if len(got) != len(want) && !loose {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	a, b := any(decode(want)), any(decode(got))
+	if loose {
+		a, b = integral(a), integral(b)
+	}
+	if d := cmp.Diff(a, b); d != "" {
+		t.Error(d)
+	}
+}
+
+// integral turns floats without a fraction into integers.
+func integral(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n
+		}
+	case []any:
+		for i := range v {
+			v[i] = integral(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = integral(v[k])
+		}
+	}
+	return v
 }

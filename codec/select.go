@@ -1,6 +1,9 @@
 package codec
 
-import "sluice/codec/table"
+import (
+	"sluice/codec/cbor"
+	"sluice/codec/table"
+)
 
 // newBody finds the way from r's stored bytes to f's encoding and shape.
 func newBody(r *Resource, f Format) (body, error) {
@@ -56,7 +59,7 @@ func objectJSON(r *Resource) (body, error) {
 // encoded is the way from JSON to another encoding, one object at a time. YAML is made by the layout.
 func encoded(b body, e Encoding) body {
 	if e == CBOR {
-		return through{b, convertCBOR}
+		return through{b, cbor.AppendFromJSON}
 	}
 	return b
 }

@@ -49,7 +49,7 @@ func newLayout(b body, r *Resource, f Format) layout {
 	case f.Encoding == Protobuf:
 		return newProtoLayout(b, r, f)
 	case f.Encoding == CBOR:
-		return newCBORLayout(b, r, f)
+		return &cborLayout{b, plain.list}
 	case f.Encoding == YAML:
 		return &yamlLayout{plain}
 	case f.Pretty:
