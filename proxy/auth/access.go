@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"sluice/proxy/request"
 )
 
 // Access decides about cached reads: who may begin one, and who may go on.
@@ -36,15 +38,11 @@ func (a *Access) Holds(r *http.Request) (bool, error) {
 	if err != nil || now == nil {
 		return false, nil
 	}
-	if now.GetName() != who.GetName() && !impersonated(r) {
+	if now.GetName() != who.GetName() && !request.From(r.Context()).ActsFor {
 		return false, nil
 	}
 	return a.Authorizer.decideOn(r.Context())
 }
-
-// impersonated reports whether the user in the request's context is not the
-// caller but whom the caller impersonates.
-func impersonated(r *http.Request) bool { return r.Header.Get("Impersonate-User") != "" }
 
 // unanswered tells reviews that could not be made from those that came out
 // against the caller.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
+	"sluice/proxy/reply"
 	"sluice/proxy/request"
 )
 
@@ -74,13 +75,21 @@ func (a *Authorizer) decideOn(ctx context.Context) (bool, error) {
 // (KEP-5284): next sees the impersonated user. Those of other callers are left
 // to the upstream, which knows the caller by the token.
 func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
-	impersonated := impersonation.WithConstrainedImpersonation(next, a.decide, statusSerializer())
+	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply.ClearHeaders(w.Header())
+		next.ServeHTTP(w, r)
+	})
+	impersonated := impersonation.WithConstrainedImpersonation(allowed, a.decide, statusSerializer())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if request.From(r.Context()).Caller == request.Asserted {
-			impersonated.ServeHTTP(w, r)
+		info := request.From(r.Context())
+		if info.Caller != request.Asserted || !info.ActsFor {
+			next.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r)
+		// For a refusal, which the library writes by itself.
+		info.Outcome.Source = request.FromGateway
+		reply.Headers(w.Header(), info)
+		impersonated.ServeHTTP(w, r)
 	})
 }
 

@@ -44,7 +44,7 @@ func New(u *upstream.Upstream, log *zap.Logger) *Forwarder {
 // ServeHTTP passes the request, whose Info must be in its context.
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request.From(r.Context()).Outcome.Source = request.FromUpstream
-	f.proxy.ServeHTTP(w, r)
+	f.proxy.ServeHTTP(prompt{w}, r)
 }
 
 // rewrite addresses the request to the upstream. Hop-by-hop headers are gone

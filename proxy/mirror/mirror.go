@@ -21,7 +21,7 @@ import (
 const (
 	// absentFor is how long a resource that the upstream does not serve is
 	// not asked for again.
-	absentFor = 30 * time.Second
+	absentFor = 5 * time.Second
 	// maxResources bounds how many resources are mirrored or remembered as
 	// absent; what goes beyond passes.
 	maxResources = 1000

@@ -14,6 +14,12 @@ func Headers(h http.Header, info *request.Info) {
 	h.Set("Cache-Control", "no-cache, private")
 }
 
+// ClearHeaders takes back what Headers set, for an answer that has its own.
+func ClearHeaders(h http.Header) {
+	h.Del("Audit-Id")
+	h.Del("Cache-Control")
+}
+
 // Client returns what the request says about the formats it takes.
 func Client(r *http.Request, info *request.Info) codec.Client {
 	return codec.Client{

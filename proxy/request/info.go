@@ -19,6 +19,7 @@ type Info struct {
 	Query   url.Values // first values count; malformed pairs are dropped
 	AuditID string     // the request's own, or a new one
 	Upgrade bool       // asks for another protocol
+	ActsFor bool       // asks to impersonate somebody
 
 	Caller  Caller
 	User    string // the verified caller's name
@@ -40,7 +41,7 @@ const (
 
 // Outcome is how a request was answered, for logs and metrics.
 type Outcome struct {
-	Source string // "cache" or "upstream"
+	Source string // FromCache, FromUpstream or FromGateway
 	Reason string // why it went upstream
 	Format string // of answers out of the cache
 }
@@ -49,6 +50,7 @@ type Outcome struct {
 const (
 	FromCache    = "cache"
 	FromUpstream = "upstream"
+	FromGateway  = "gateway" // refused here
 )
 
 var factory = apirequest.RequestInfoFactory{
@@ -66,6 +68,7 @@ func Parse(r *http.Request) (*Info, error) {
 		Query:       query,
 		AuditID:     auditID(r),
 		Upgrade:     headerHasToken(r.Header["Connection"], "upgrade"),
+		ActsFor:     impersonates(r.Header),
 	}, err
 }
 
@@ -84,6 +87,15 @@ func headerHasToken(values []string, token string) bool {
 			if strings.EqualFold(strings.TrimSpace(part), token) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+func impersonates(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(name, "Impersonate-") { // net/http has made it canonical
+			return true
 		}
 	}
 	return false

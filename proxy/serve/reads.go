@@ -120,19 +120,10 @@ func candidate(r *http.Request, info *request.Info) string {
 	if info.Caller == request.Unknown {
 		return reasonUnknownCaller
 	}
-	if info.Caller == request.Bearer && impersonates(r.Header) {
+	if info.Caller == request.Bearer && info.ActsFor {
 		return reasonImpersonation
 	}
 	return ""
-}
-
-func impersonates(h http.Header) bool {
-	for name := range h {
-		if len(name) > 12 && name[:12] == "Impersonate-" { // canonical by net/http
-			return true
-		}
-	}
-	return false
 }
 
 // negotiate finds the encoder for what the client takes.
