@@ -24,29 +24,18 @@ func (m *Message) Check(raw []byte) error {
 	return err
 }
 
-// A seen is a set of slots.
-type seen [4]uint64
-
-// add adds a slot and reports whether it was in the set.
-func (s *seen) add(slot uint8) bool {
-	word, bit := &s[slot>>6], uint64(1)<<(slot&63)
-	was := *word&bit != 0
-	*word |= bit
-	return was
-}
-
 // check goes through the fields of a message in wire order.
 func (r *run) check(b []byte, p *plan) error {
 	if err := r.enter(p, b); err != nil {
 		return err
 	}
-	var slots seen
+	var present set
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		if err != nil {
 			return r.fail(err, p, b, i)
 		}
-		if f.num >= len(p.wire) || p.wire[f.num].slot == 0 {
+		if f.num >= len(p.wire) || !p.wire[f.num].known {
 			return r.failField(ErrUnknownField, p, uint64(f.num), b, i)
 		}
 		w := &p.wire[f.num]
@@ -55,13 +44,12 @@ func (r *run) check(b []byte, p *plan) error {
 				return r.failField(err, p, uint64(f.num), b, i)
 			}
 		}
-		if slots.add(w.slot) && !w.many && w.typ == wireBytes {
+		if !w.many && w.typ == wireBytes && present.has(w.field) {
 			r.parts = true
 		}
-		if w.field >= 0 {
-			if err := r.checkField(b, f, &p.fields[w.field], p); err != nil {
-				return err
-			}
+		present.add(w.field)
+		if err := r.checkField(b, f, &p.fields[w.field], p); err != nil {
+			return err
 		}
 		i = f.end
 	}

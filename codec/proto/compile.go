@@ -39,7 +39,7 @@ func (c compiler) compile(t reflect.Type) (*plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%v is no struct: %w", t, errSchema)
 	}
-	p := &plan{typ: t, name: t.String(), wire: make([]wireField, 1), slots: 1}
+	p := &plan{typ: t, name: t.String()}
 	c[t] = p
 	for i := range t.NumField() {
 		if err := c.add(p, t.Field(i)); err != nil {
@@ -77,41 +77,44 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 	if sf.Type.Kind() == reflect.Pointer {
 		f.omitEmpty = false // what is on the wire is not nil
 	}
-	if err := p.addWire(&f, tag.name != "" || tag.inline); err != nil {
-		return err
+	if tag.name != "" || tag.inline {
+		if err := f.setTexts(tag, sf.Type); err != nil {
+			return err
+		}
 	}
-	if tag.name == "" && !tag.inline {
-		return nil // json:"-": known, not printed
-	}
-	if err := f.setTexts(tag, sf.Type); err != nil {
-		return err
-	}
-	p.fields = append(p.fields, f)
-	return nil
+	return p.addField(f, tag.name != "" || tag.inline)
 }
 
-// addWire gives f a slot and enters its number into the wire table.
-func (p *plan) addWire(f *planField, printed bool) error {
+// addField adds f to the plan. If shown is false it is known, not printed:
+// json:"-".
+func (p *plan) addField(f planField, shown bool) error {
+	n := len(p.fields)
+	if n == maxFields {
+		return fmt.Errorf("more than %d fields: %w", n, errSchema)
+	}
+	if shown {
+		p.shown.add(uint8(n))
+	}
+	if f.json.zero != "" {
+		p.always.add(uint8(n))
+	}
+	p.fields = append(p.fields, f)
+	p.words = n>>6 + 1
 	if f.num == 0 {
 		return nil
 	}
-	if f.num > maxNumber || p.slots > 255 {
-		return fmt.Errorf("field number %d, slot %d: %w", f.num, p.slots, errSchema)
+	if f.num > maxNumber {
+		return fmt.Errorf("field number %d: %w", f.num, errSchema)
 	}
 	for len(p.wire) <= f.num {
 		p.wire = append(p.wire, wireField{})
 	}
-	if p.wire[f.num].slot != 0 {
+	if p.wire[f.num].known {
 		return fmt.Errorf("field number %d twice: %w", f.num, errSchema)
 	}
-	f.slot = uint8(p.slots)
-	p.slots++
-	w := wireField{slot: f.slot, typ: f.op.wireType(), many: f.op == opRepeated || f.op == opMap, field: -1}
+	w := wireField{known: true, field: uint8(n), typ: f.op.wireType(), many: f.op == opRepeated || f.op == opMap}
 	if f.op == opRepeated {
 		w.typ = f.elem.wireType()
-	}
-	if printed {
-		w.field = int16(len(p.fields))
 	}
 	p.wire[f.num] = w
 	return nil
@@ -255,6 +258,9 @@ func (p *plan) checkNames() error {
 				if err := walk(f.sub); err != nil {
 					return err
 				}
+				continue
+			}
+			if f.json.key == "" {
 				continue
 			}
 			if seen[f.json.key] {

@@ -19,15 +19,13 @@ func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
 			t.Fatal(err)
 		}
 		whole := raw[i:f.end]
-		if w := p.wire[f.num]; w.field >= 0 {
-			pf := &p.fields[w.field]
-			switch {
-			case pf.op == opMessage, pf.op == opInline, pf.op == opRepeated && pf.elem == opMessage,
-				pf.op == opSchemaOrArray, pf.op == opSchemaOrBool, pf.op == opSchemaOrStrings:
-				inner := mutated(t, r, raw[f.start:f.end], pf.sub)
-				whole = binary.AppendUvarint(nil, uint64(f.num<<3|wireBytes))
-				whole = append(binary.AppendUvarint(whole, uint64(len(inner))), inner...)
-			}
+		pf := &p.fields[p.wire[f.num].field]
+		switch {
+		case pf.op == opMessage, pf.op == opInline, pf.op == opRepeated && pf.elem == opMessage,
+			pf.op == opSchemaOrArray, pf.op == opSchemaOrBool, pf.op == opSchemaOrStrings:
+			inner := mutated(t, r, raw[f.start:f.end], pf.sub)
+			whole = binary.AppendUvarint(nil, uint64(f.num<<3|wireBytes))
+			whole = append(binary.AppendUvarint(whole, uint64(len(inner))), inner...)
 		}
 		switch r.Intn(12) {
 		case 0: // dropped

@@ -1,6 +1,9 @@
 package proto
 
-import "reflect"
+import (
+	"math/bits"
+	"reflect"
+)
 
 // An op says how one value on the wire becomes a value in the output.
 type op uint8
@@ -51,29 +54,33 @@ func (o op) wireType() uint8 {
 type plan struct {
 	typ    reflect.Type
 	name   string      // of the Go type, for errors: v1.PodSpec
-	fields []planField // in the order of the output
-	wire   []wireField // by field number; a zero entry is unknown
-	slots  int         // number of spans that the index of such a message has
+	fields []planField // in struct order, which is that of the output
+	wire   []wireField // by field number
+	words  int         // how many words of a set the fields take
+	shown  set         // fields that are printed when they are on the wire
+	always set         // fields that are printed when they are not
 }
+
+// maxFields is the most fields that a message type may have.
+const maxFields = 256
 
 // A wireField says what a field number stands for.
 type wireField struct {
-	slot  uint8 // where its span goes; 0 is none
-	typ   uint8 // the wire type it must have
+	known bool
 	many  bool  // repeated or a map
-	field int16 // index into plan.fields; -1 if not printed
+	typ   uint8 // the wire type it must have
+	field uint8 // index into plan.fields
 }
 
 // A planField says how one field is printed.
 type planField struct {
 	op   op
-	elem op    // of opRepeated and opMap: the op of an element, or of a map value
-	slot uint8 // of the span; 0, which is never filled, if not on the wire
+	elem op // of opRepeated and opMap: the op of an element, or of a map value
 
 	omitEmpty bool // leave out zero scalars, though they are on the wire
 	omitZero  bool // leave out a zero time, though it is on the wire
 
-	num  int   // field number
+	num  int   // field number; 0 if not on the wire
 	sub  *plan // of messages, also as elements and map values
 	json text  // for JSON
 	cbor text  // for CBOR
@@ -85,4 +92,19 @@ type text struct {
 	zero  string // key and value when the field is not on the wire; may be empty
 	value string // of a map: what stands for a value that is not on the wire
 	pairs int    // of zero: how many members it has
+}
+
+// A set holds fields of a plan, by index.
+type set [maxFields / 64]uint64
+
+// has reports whether i is in the set.
+func (s *set) has(i uint8) bool { return s[i>>6]>>(i&63)&1 != 0 }
+
+// add adds i.
+func (s *set) add(i uint8) { s[i>>6] |= 1 << (i & 63) }
+
+// first is the lowest index of word number w of a set; rest is the word
+// without it.
+func first(word uint64, w int) (i int, rest uint64) {
+	return w<<6 | bits.TrailingZeros64(word), word & (word - 1)
 }

@@ -3,6 +3,7 @@ package proto
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -86,87 +87,87 @@ func (r *run) enter(p *plan, b []byte) error {
 	return nil
 }
 
-// index finds where each field of the message b lies. The spans are valid until
-// the frame is popped by setting r.spans back to its length before.
+// index finds where each field of the message b lies: present says which of the
+// plan's fields are there, spans where; other spans hold rubbish. They are
+// valid until the frame is popped by setting r.spans back to its length before.
 //
 // It is one loop, because it looks at every tag of every object: tags and
 // lengths of one byte are the rule and are read in place.
-func (r *run) index(b []byte, p *plan) ([]span, error) {
-	spans := r.push(p.slots)
+func (r *run) index(b []byte, p *plan) (spans []span, present set, err error) {
+	spans = r.push(len(p.fields))
 	for i := 0; i < len(b); {
 		head := i
 		tag := uint64(b[i])
 		if i++; tag >= 0x80 {
 			if tag, i = longVarint(b, head); i < 0 {
-				return nil, r.fail(varintError(i), p, b, head)
+				return nil, present, r.fail(varintError(i), p, b, head)
 			}
 		}
 		num := tag >> 3
-		if num >= uint64(len(p.wire)) || p.wire[num].slot == 0 {
-			return nil, r.failField(unknownTag(num), p, num, b, head)
+		if num >= uint64(len(p.wire)) || !p.wire[num].known {
+			return nil, present, r.failField(unknownTag(num), p, num, b, head)
 		}
 		w := &p.wire[num]
 		start, end := i, i
 		switch tag & 7 {
 		case wireBytes:
 			if i >= len(b) {
-				return nil, r.failField(ErrTruncated, p, num, b, head)
+				return nil, present, r.failField(ErrTruncated, p, num, b, head)
 			}
 			size := uint64(b[i])
 			if start++; size >= 0x80 {
 				if size, start = longVarint(b, i); start < 0 {
-					return nil, r.failField(varintError(start), p, num, b, head)
+					return nil, present, r.failField(varintError(start), p, num, b, head)
 				}
 			}
 			if size > uint64(len(b)-start) {
-				return nil, r.failField(ErrTruncated, p, num, b, head)
+				return nil, present, r.failField(ErrTruncated, p, num, b, head)
 			}
 			end = start + int(size)
 		case wireVarint:
 			if _, end = varint(b, i); end < 0 {
-				return nil, r.failField(varintError(end), p, num, b, head)
+				return nil, present, r.failField(varintError(end), p, num, b, head)
 			}
 		case wireFixed64:
 			if end += 8; end > len(b) {
-				return nil, r.failField(ErrTruncated, p, num, b, head)
+				return nil, present, r.failField(ErrTruncated, p, num, b, head)
 			}
 		case wireFixed32:
-			return nil, r.failField(ErrWireType, p, num, b, head)
+			return nil, present, r.failField(ErrWireType, p, num, b, head)
 		default:
-			return nil, r.failField(ErrTag, p, num, b, head)
+			return nil, present, r.failField(ErrTag, p, num, b, head)
 		}
 		i = end
-		s := &spans[w.slot]
 		n := uint32(1)
 		if uint8(tag&7) != w.typ {
-			count, err := packed(b[start:end], w, tag)
-			if err != nil {
-				return nil, r.failField(err, p, num, b, head)
+			if n, err = packed(b[start:end], w, tag); err != nil {
+				return nil, present, r.failField(err, p, num, b, head)
 			}
-			n = count
+			if n == 0 {
+				continue // an empty packed field is none
+			}
 		}
-		if w.many {
-			if s.n == 0 {
-				s.start = uint32(head)
+		s := &spans[w.field]
+		switch {
+		case !present.has(w.field):
+			present.add(w.field)
+			if w.many {
+				start = head
 			}
+			*s = span{uint32(start), uint32(end), n}
+		case w.many:
 			s.end, s.n = uint32(end), s.n+n
-			continue
+		default:
+			*s = span{uint32(start), uint32(end), s.n + 1}
 		}
-		s.start, s.end, s.n = uint32(start), uint32(end), s.n+1
 	}
-	return spans, nil
+	return spans, present, nil
 }
 
-// push opens a frame of n empty spans.
+// push opens a frame of n spans.
 func (r *run) push(n int) []span {
 	low := len(r.spans)
-	if low+n <= cap(r.spans) {
-		r.spans = r.spans[:low+n]
-		spans := r.spans[low:]
-		clear(spans)
-		return spans
-	}
-	r.spans = append(r.spans, make([]span, n)...)
+	r.spans = slices.Grow(r.spans, n)[:low+n]
 	return r.spans[low:]
 }
 

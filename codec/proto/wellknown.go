@@ -111,18 +111,17 @@ func (r *run) embedded(o op, b []byte, p *plan) ([]byte, error) {
 // Source: the MarshalJSON methods of apiextensions.
 func (r *run) chosen(o op, p *plan, b []byte) (*planField, span, error) {
 	low := len(r.spans)
-	spans, err := r.index(b, p)
+	spans, present, err := r.index(b, p)
 	r.spans = r.spans[:low]
-	if err != nil {
-		return nil, span{}, err
-	}
-	first, second := &p.fields[0], &p.fields[1]
-	s1, s2 := spans[first.slot], spans[second.slot]
 	switch {
-	case s2.n != 0:
-		return second, s2, nil
-	case s1.n != 0 || o == opSchemaOrBool:
-		return first, s1, nil
+	case err != nil:
+		return nil, span{}, err
+	case present.has(1):
+		return &p.fields[1], spans[1], nil
+	case present.has(0):
+		return &p.fields[0], spans[0], nil
+	case o == opSchemaOrBool:
+		return &p.fields[0], span{}, nil
 	}
 	return nil, span{}, nil
 }
