@@ -3,6 +3,8 @@ package codec
 import (
 	"fmt"
 	"time"
+
+	"sluice/codec/proto"
 )
 
 // The types of events.
@@ -91,6 +93,20 @@ func (w *Writer) AppendObject(dst, src []byte) ([]byte, error) {
 
 // AppendItem appends one item of a list.
 func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) { return w.layout.appendItem(dst, src) }
+
+// ItemSize returns the length of what AppendItem appends for src, where that can be told without doing it: in Protobuf out
+// of Protobuf, whose list heads need the sum of all items.
+func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
+	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf {
+		return 0, false
+	}
+	if w.format.Shape == Metadata {
+		if src, _ = proto.MetadataOnly(src); src == nil {
+			return 0, false
+		}
+	}
+	return proto.ItemSize(len(src)), true
+}
 
 // Separator returns what stands between two items; it may be empty.
 func (w *Writer) Separator() string { return w.layout.separator() }

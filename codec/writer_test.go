@@ -335,3 +335,18 @@ func TestWriterBookmarks(t *testing.T) {
 		t.Errorf("bad template: %v", err)
 	}
 }
+
+func TestItemSize(t *testing.T) {
+	for _, r := range []*Resource{podsProto, podsJSON, foos} {
+		for _, w := range everyWriter(t, r) {
+			src := stored(t, pod(0), r.Source)
+			n, ok := w.ItemSize(src)
+			if want := w.format.Encoding == Protobuf && r.Source == Protobuf; ok != want {
+				t.Errorf("%v %+v: size known: %v", r.Source, w.format, ok)
+			}
+			if got, err := w.AppendItem(nil, src); ok && (err != nil || len(got) != n) {
+				t.Errorf("%+v: %d bytes, not %d: %v", w.format, len(got), n, err)
+			}
+		}
+	}
+}

@@ -12,7 +12,8 @@ import (
 const (
 	MinLevel = flate.BestSpeed
 	MaxLevel = flate.BestCompression
-	// DefaultLevel is a good balance for runs of some tens of objects; see the benchmarks.
+	// DefaultLevel is a good balance for runs of some tens of objects: 32 pods come out a fifth smaller than at level 1
+	// for a tenth more time; level 5 gains another tenth for two fifths more (BenchmarkSegment in package codec).
 	DefaultLevel = 3
 )
 
