@@ -198,17 +198,27 @@ func (r *run) cborNames(dst, b []byte, p *plan) ([]byte, error) {
 // cborElements appends a slice; its length is known from the index.
 func (r *run) cborElements(dst, b []byte, s span, f *planField, p *plan) (_ []byte, err error) {
 	dst = cbor.AppendArray(dst, int(s.n))
-	for i := int(s.start); i < int(s.end); {
-		var w field
-		if w, err = readField(b, i); err != nil {
-			return dst, r.fail(err, p, b, i)
+	if f.elem.wireType() != wireBytes {
+		return r.cborNumbers(dst, b, s, f, p)
+	}
+	end := int(s.end)
+	for i, stop := element(b, int(s.start), end, f); i >= 0; i, stop = element(b, stop, end, f) {
+		if dst, err = r.cborValue(dst, f.elem, f.sub, b[i:stop], p); err != nil {
+			return dst, err
 		}
-		i = w.end
+	}
+	return dst, nil
+}
+
+// cborNumbers appends the elements of a slice of numbers or bools, which may
+// come packed.
+func (r *run) cborNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
+	for i := int(s.start); i < int(s.end); {
+		w, err := readField(b, i)
 		switch {
+		case err != nil:
+			return dst, r.fail(err, p, b, i)
 		case w.num != f.num:
-			continue
-		case f.elem.wireType() == wireBytes:
-			dst, err = r.cborValue(dst, f.elem, f.sub, b[w.start:w.end], p)
 		case w.typ == wireBytes:
 			dst, err = r.cborPacked(dst, b[w.start:w.end], f, p)
 		default:
@@ -217,6 +227,7 @@ func (r *run) cborElements(dst, b []byte, s span, f *planField, p *plan) (_ []by
 		if err != nil {
 			return dst, err
 		}
+		i = w.end
 	}
 	return dst, nil
 }
@@ -239,24 +250,16 @@ func (r *run) cborMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, err
 	start := len(dst)
 	dst = cbor.AppendMap(dst, int(s.n))
 	var last []byte
-	first := true
-	for i := int(s.start); i < int(s.end); {
-		w, err := readField(b, i)
-		if err != nil {
-			return dst, r.fail(err, p, b, i)
-		}
-		i = w.end
-		if w.num != f.num {
-			continue
-		}
-		m, err := r.readPair(b[w.start:w.end], f, p)
+	end := int(s.end)
+	for i, stop := element(b, int(s.start), end, f); i >= 0; i, stop = element(b, stop, end, f) {
+		m, err := r.readPair(b[i:stop], f, p)
 		if err != nil {
 			return dst, err
 		}
-		if !first && bytes.Compare(last, m.key) >= 0 {
+		if last != nil && bytes.Compare(last, m.key) >= 0 {
 			return r.cborUnsorted(dst[:start], b, s, f, p)
 		}
-		last, first = m.key, false
+		last = m.key
 		if dst, err = r.cborEntry(dst, m, f, p); err != nil {
 			return dst, err
 		}

@@ -2,6 +2,7 @@ package proto
 
 import (
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +99,7 @@ func (p *plan) addField(f planField, shown bool) error {
 	if f.json.zero != "" {
 		p.always.add(uint8(n))
 	}
+	f.setTag()
 	p.fields = append(p.fields, f)
 	p.words = n>>6 + 1
 	if f.num == 0 {
@@ -118,6 +120,12 @@ func (p *plan) addField(f planField, shown bool) error {
 	}
 	p.wire[f.num] = w
 	return nil
+}
+
+// setTag prepares the tag of f for element. maxNumber fits two bytes.
+func (f *planField) setTag() {
+	tag := append(appendVarint(nil, uint64(f.num)<<3|wireBytes), 0)
+	f.head, f.tag = binary.LittleEndian.Uint16(tag), uint8(len(tag)-1)
 }
 
 // setOp finds out how values of type t are printed.

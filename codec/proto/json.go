@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
-
-	"sluice/codec/json"
 )
 
 // AppendJSON appends a raw object as the apiserver prints it in JSON: compact,
@@ -72,7 +70,7 @@ func (r *run) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 			switch f.op {
 			case opString:
 				if v := b[s.start:s.end]; len(v) != 0 || !f.omitEmpty {
-					dst = json.AppendString(append(dst, f.json.key...), v)
+					dst = appendText(append(dst, f.json.key...), v)
 				}
 				continue
 			case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
@@ -177,7 +175,7 @@ func (r *run) jsonPart(dst, b []byte, f *planField, p *plan) ([]byte, error) {
 func (r *run) jsonValue(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opString:
-		return json.AppendString(dst, b), nil
+		return appendText(dst, b), nil
 	case opBytes:
 		return appendBase64(dst, b), nil
 	case opMessage:
@@ -204,7 +202,7 @@ func (r *run) jsonNames(dst, b []byte, p *plan) ([]byte, error) {
 		if f.num != 1 || f.typ != wireBytes {
 			return dst, r.failField(ErrUnknownField, p, uint64(f.num), b, i)
 		}
-		dst = json.AppendString(append(dst, ','), b[f.start:f.end])
+		dst = appendText(append(dst, ','), b[f.start:f.end])
 		i = f.end
 	}
 	return closeJSON(dst, start, '[', ']'), nil
@@ -212,18 +210,27 @@ func (r *run) jsonNames(dst, b []byte, p *plan) ([]byte, error) {
 
 // jsonElements appends a slice.
 func (r *run) jsonElements(dst, b []byte, s span, f *planField, p *plan) (_ []byte, err error) {
-	start := len(dst)
-	for i := int(s.start); i < int(s.end); {
-		var w field
-		if w, err = readField(b, i); err != nil {
-			return dst, r.fail(err, p, b, i)
+	if f.elem.wireType() != wireBytes {
+		return r.jsonNumbers(dst, b, s, f, p)
+	}
+	first, end := len(dst), int(s.end)
+	for i, stop := element(b, int(s.start), end, f); i >= 0; i, stop = element(b, stop, end, f) {
+		if dst, err = r.jsonValue(append(dst, ','), f.elem, f.sub, b[i:stop], p); err != nil {
+			return dst, err
 		}
-		i = w.end
+	}
+	return closeJSON(dst, first, '[', ']'), nil
+}
+
+// jsonNumbers appends a slice of numbers or bools, which may come packed.
+func (r *run) jsonNumbers(dst, b []byte, s span, f *planField, p *plan) (_ []byte, err error) {
+	first := len(dst)
+	for i := int(s.start); i < int(s.end); {
+		w, err := readField(b, i)
 		switch {
+		case err != nil:
+			return dst, r.fail(err, p, b, i)
 		case w.num != f.num:
-			continue
-		case f.elem.wireType() == wireBytes:
-			dst, err = r.jsonValue(append(dst, ','), f.elem, f.sub, b[w.start:w.end], p)
 		case w.typ == wireBytes:
 			dst, err = r.jsonPacked(dst, b[w.start:w.end], f, p)
 		default:
@@ -232,8 +239,9 @@ func (r *run) jsonElements(dst, b []byte, s span, f *planField, p *plan) (_ []by
 		if err != nil {
 			return dst, err
 		}
+		i = w.end
 	}
-	return closeJSON(dst, start, '[', ']'), nil
+	return closeJSON(dst, first, '[', ']'), nil
 }
 
 // jsonPacked appends the numbers of a packed field.

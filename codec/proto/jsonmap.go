@@ -3,8 +3,6 @@ package proto
 import (
 	"bytes"
 	"slices"
-
-	"sluice/codec/json"
 )
 
 // A pair is one entry of a map, taken apart.
@@ -18,6 +16,15 @@ type pair struct {
 // readPair takes a map entry apart. Errors: as of readField; ErrUnknownField,
 // ErrWireType.
 func (r *run) readPair(b []byte, f *planField, p *plan) (m pair, err error) {
+	m.key = b[:0:0] // never nil
+	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {
+		// The rule: key and value as bytes, each with a length of one byte.
+		k := 2 + int(b[1])
+		if k+2 <= n && b[k] == entryValue<<3|wireBytes && b[k+1] < 0x80 && k+2+int(b[k+1]) == n && f.elem.wireType() == wireBytes {
+			m.key, m.value, m.hasValue = b[2:k], b[k+2:], true
+			return m, nil
+		}
+	}
 	for i := 0; i < len(b); {
 		w, err := readField(b, i)
 		switch {
@@ -41,22 +48,14 @@ func (r *run) readPair(b []byte, f *planField, p *plan) (m pair, err error) {
 // apiserver sends; only if not are they gathered and sorted here.
 func (r *run) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	dst = append(dst, f.json.key...)
-	start := len(dst)
+	start, end := len(dst), int(s.end)
 	var last []byte
-	for i := int(s.start); i < int(s.end); {
-		w, err := readField(b, i)
-		if err != nil {
-			return dst, r.fail(err, p, b, i)
-		}
-		i = w.end
-		if w.num != f.num {
-			continue
-		}
-		m, err := r.readPair(b[w.start:w.end], f, p)
+	for i, stop := element(b, int(s.start), end, f); i >= 0; i, stop = element(b, stop, end, f) {
+		m, err := r.readPair(b[i:stop], f, p)
 		if err != nil {
 			return dst, err
 		}
-		if len(dst) != start && bytes.Compare(last, m.key) >= 0 {
+		if last != nil && bytes.Compare(last, m.key) >= 0 {
 			return r.jsonUnsorted(dst[:start], b, s, f, p)
 		}
 		last = m.key
@@ -69,7 +68,7 @@ func (r *run) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, err
 
 // jsonEntry appends one member of a map, with a comma in front.
 func (r *run) jsonEntry(dst []byte, m pair, f *planField, p *plan) ([]byte, error) {
-	dst = append(json.AppendString(append(dst, ','), m.key), ':')
+	dst = append(appendText(append(dst, ','), m.key), ':')
 	if !m.hasValue {
 		return append(dst, f.json.value...), nil
 	}
@@ -99,15 +98,9 @@ func (r *run) jsonUnsorted(dst, b []byte, s span, f *planField, p *plan) ([]byte
 // returned height on, sorted by key. Of equal keys it keeps the last.
 func (r *run) sortPairs(b []byte, s span, f *planField, p *plan) (low int, err error) {
 	low = len(r.pairs)
-	for i := int(s.start); i < int(s.end); {
-		w, err := readField(b, i)
-		if err != nil {
-			return low, r.fail(err, p, b, i)
-		}
-		if i = w.end; w.num != f.num {
-			continue
-		}
-		m, err := r.readPair(b[w.start:w.end], f, p)
+	end := int(s.end)
+	for i, stop := element(b, int(s.start), end, f); i >= 0; i, stop = element(b, stop, end, f) {
+		m, err := r.readPair(b[i:stop], f, p)
 		if err != nil {
 			return low, err
 		}

@@ -3,8 +3,6 @@ package proto
 import (
 	"fmt"
 	"strconv"
-
-	"sluice/codec/json"
 )
 
 // jsonSpecial appends a value of a type that prints itself.
@@ -110,7 +108,7 @@ func (r *run) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
 	case err != nil:
 		return dst, err
 	case v.isString:
-		return json.AppendString(dst, v.text), nil
+		return appendText(dst, v.text), nil
 	}
 	return strconv.AppendInt(dst, int64(v.number), 10), nil
 }

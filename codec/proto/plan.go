@@ -80,10 +80,12 @@ type planField struct {
 	omitEmpty bool // leave out zero scalars, though they are on the wire
 	omitZero  bool // leave out a zero time, though it is on the wire
 
-	num  int   // field number; 0 if not on the wire
-	sub  *plan // of messages, also as elements and map values
-	json text  // for JSON
-	cbor text  // for CBOR
+	num  int    // field number; 0 if not on the wire
+	head uint16 // its tag, if length-delimited, as two bytes little-endian
+	tag  uint8  // how many of these it has
+	sub  *plan  // of messages, also as elements and map values
+	json text   // for JSON
+	cbor text   // for CBOR
 }
 
 // text is what of a field is known beforehand, in one encoding.

@@ -221,3 +221,29 @@ func (r *run) part(b []byte, s span, p *plan, num int) ([]byte, error) {
 	}
 	return joined, nil
 }
+
+// element finds the payload of the first occurrence of f in b from i on, which
+// must be a place between two fields that the index has passed; start is
+// negative if there is none before end. In what the apiserver sends all
+// occurrences follow each other, with tags of one or two bytes and mostly
+// lengths of one.
+func element(b []byte, i, end int, f *planField) (start, stop int) {
+	for i < end {
+		if i+3 <= end {
+			head := uint16(b[i]) | uint16(b[i+1])<<8
+			if f.tag == 1 && uint8(head) == uint8(f.head) || head == f.head && f.tag == 2 {
+				size, next := varint(b, i+int(f.tag))
+				return next, next + int(size)
+			}
+		}
+		w, err := readField(b, i)
+		if err != nil {
+			return -1, -1 // the index would have said so
+		}
+		if w.num == f.num {
+			return w.start, w.end
+		}
+		i = w.end
+	}
+	return -1, -1
+}

@@ -5,12 +5,6 @@ import (
 	"math/bits"
 )
 
-// Masks of eight bytes for tidy.
-const (
-	ones  = 0x0101010101010101
-	highs = 0x80 * ones
-)
-
 // tidy reports whether src is JSON made of nothing but objects within objects,
 // with not a byte that compactJSON would change. That is the form of managed
 // fields, as the apiserver writes them; they are a third of many an object, and
@@ -45,16 +39,11 @@ func tidy(src []byte) bool {
 					continue
 				}
 			} else {
-				w := binary.LittleEndian.Uint64(src[i:])
-				quotes := (w | 0x04*ones) ^ 0x26*ones // zero for " and &
-				angles := (w | 0x02*ones) ^ 0x3e*ones // zero for < and >
-				escapes := w ^ '\\'*ones              // zero for \
-				m := (w-0x20*ones)&^w | (quotes-ones)&^quotes | (angles-ones)&^angles | (escapes-ones)&^escapes | w
-				if m &= highs; m == 0 {
+				m := escapable(binary.LittleEndian.Uint64(src[i:]))
+				if m == 0 {
 					i += 8
 					continue
 				}
-				// The lowest byte marked is one of those; above it marks may be wrong.
 				i += bits.TrailingZeros64(m) >> 3
 			}
 			switch src[i] {
