@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // object to be compared with one.
 type literal struct {
 	kind    literalKind
-	text    string
+	text    []byte
 	integer int64
 	float   float64
 	boolean bool
@@ -119,7 +120,7 @@ func parseLiteral(s string) (l literal, ok bool) {
 		if n < 2 || s[n-1] != s[0] || strings.IndexByte(s[1:n-1], s[0]) >= 0 {
 			return l, false
 		}
-		return literal{kind: textLiteral, text: s[1 : n-1]}, true
+		return literal{kind: textLiteral, text: []byte(s[1 : n-1])}, true
 	}
 	if strings.Trim(s[1:], ".0123456789") != "" || !strings.ContainsRune("+-0123456789", rune(s[0])) {
 		return l, false
@@ -137,7 +138,7 @@ func scalarOf(v json.Value) (l literal) {
 	switch v.Kind() {
 	case json.String:
 		l.kind = textLiteral
-		l.text, _ = v.Text()
+		l.text = bytesOf(v)
 	case json.Bool:
 		l.kind = boolLiteral
 		l.boolean, _ = v.Bool()
@@ -165,7 +166,7 @@ func (left literal) holds(op string, right literal) (holds, ok bool) {
 	c := cmp.Compare(left.integer, right.integer)
 	switch left.kind {
 	case textLiteral:
-		c = strings.Compare(left.text, right.text)
+		c = bytes.Compare(left.text, right.text)
 	case floatLiteral:
 		c = cmp.Compare(left.float, right.float)
 	}

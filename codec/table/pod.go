@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"strconv"
 
 	"sluice/codec/json"
@@ -14,8 +15,8 @@ var pod = func() *Columns {
 		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.", quoted(podRestarts)),
 		ageColumn,
 		wide(text("IP", podStatusDoc["podIP"], quoted(podIP))),
-		wide(text("Node", podSpecDoc["nodeName"], filledOr(none, "spec", "nodeName"))),
-		wide(text("Nominated Node", podStatusDoc["nominatedNodeName"], filledOr(none, "status", "nominatedNodeName"))),
+		wide(text("Node", podSpecDoc["nodeName"], quoted(podNode))),
+		wide(text("Nominated Node", podStatusDoc["nominatedNodeName"], quoted(nominatedNode))),
 		wide(text("Readiness Gates", podSpecDoc["readinessGates"], quoted(readinessGates))),
 	)
 	c.conditions = podConditions
@@ -48,13 +49,21 @@ func podIP(dst []byte, r *row) []byte {
 	return append(dst, none...)
 }
 
+func podNode(dst []byte, r *row) []byte {
+	return appendFilled(dst, r.podState().node, none)
+}
+
+func nominatedNode(dst []byte, r *row) []byte {
+	return appendFilled(dst, r.podState().nominatedNode, none)
+}
+
 // readinessGates is how many of the gates' conditions are true.
 func readinessGates(dst []byte, r *row) []byte {
 	p := r.podState()
 	all, open := int64(0), int64(0)
 	for _, gate := range p.gates.Elements {
 		all++
-		if conditionTrue(p.conditions, gateType(gate)) {
+		if is(conditionOf(p.conditions, gate.Get("conditionType")).Get("status"), "True") {
 			open++
 		}
 	}
@@ -65,9 +74,14 @@ func readinessGates(dst []byte, r *row) []byte {
 	return strconv.AppendInt(dst, all, 10)
 }
 
-func gateType(gate json.Value) string {
-	s, _ := gate.Get("conditionType").Text()
-	return s
+// conditionOf returns the first condition of a type that is a value itself.
+func conditionOf(conditions, typ json.Value) json.Value {
+	for _, c := range conditions.Elements {
+		if bytes.Equal(bytesOf(c.Get("type")), bytesOf(typ)) {
+			return c
+		}
+	}
+	return nil
 }
 
 // podConditions marks the rows of pods that have run to their end.

@@ -22,7 +22,8 @@ type podState struct {
 	reason                      []byte    // what the pod's status is called
 	failure                     []byte    // scratch: the reason of a failed container
 
-	gates json.Value
+	gates               json.Value
+	node, nominatedNode json.Value
 }
 
 // podSpec is what the state needs of a pod's spec.
@@ -61,6 +62,8 @@ func (p *podState) readSpec(spec json.Value) {
 			}
 		case "readinessGates":
 			p.gates = v
+		case "nodeName":
+			p.node = v
 		}
 	}
 }
@@ -79,6 +82,8 @@ func (p *podState) readStatus(status json.Value) {
 			p.conditions = v
 		case "podIPs":
 			p.ips = v
+		case "nominatedNodeName":
+			p.nominatedNode = v
 		case "initContainerStatuses":
 			p.initStatus = v
 		case "containerStatuses":
