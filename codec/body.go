@@ -14,21 +14,6 @@ type body interface {
 	item(dst, src []byte) ([]byte, error)
 }
 
-// plan is the compiled knowledge of one built-in kind; package proto has it.
-type plan interface {
-	AppendJSON(dst, raw []byte) ([]byte, error)
-	AppendJSONItem(dst, raw []byte) ([]byte, error)
-}
-
-// cborPlan is a plan that writes CBOR without going through JSON.
-type cborPlan interface {
-	AppendCBOR(dst, raw []byte) ([]byte, error)
-	AppendCBORItem(dst, raw []byte) ([]byte, error)
-}
-
-// zeroPlan is a plan that knows its kind's zero message.
-type zeroPlan interface{ AppendZero(dst []byte) []byte }
-
 // copied gives the stored bytes as they are: Protobuf from Protobuf, unstructured JSON from JSON.
 type copied struct{}
 
@@ -51,14 +36,14 @@ func (t typedJSON) item(dst, src []byte) ([]byte, error) {
 	return json.StripTypeMeta(dst, src)
 }
 
-// planJSON gives JSON out of Protobuf.
-type planJSON struct{ plan }
+// planJSON gives JSON out of Protobuf, by the plan of the kind.
+type planJSON struct{ *proto.Message }
 
 func (p planJSON) object(dst, src []byte, _ bool) ([]byte, error) { return p.AppendJSON(dst, src) }
 func (p planJSON) item(dst, src []byte) ([]byte, error)           { return p.AppendJSONItem(dst, src) }
 
 // planCBOR gives CBOR out of Protobuf.
-type planCBOR struct{ cborPlan }
+type planCBOR struct{ *proto.Message }
 
 func (p planCBOR) object(dst, src []byte, _ bool) ([]byte, error) { return p.AppendCBOR(dst, src) }
 func (p planCBOR) item(dst, src []byte) ([]byte, error)           { return p.AppendCBORItem(dst, src) }

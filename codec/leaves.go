@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"sluice/codec/cbor"
-	"sluice/codec/proto"
-)
+import "sluice/codec/cbor"
 
 // appendYAML appends a JSON document as YAML.
 func appendYAML(dst, src []byte) ([]byte, error) { return dst, ErrUnsupported }
@@ -12,8 +9,5 @@ func appendYAML(dst, src []byte) ([]byte, error) { return dst, ErrUnsupported }
 func appendCBOR(dst, src []byte) ([]byte, error) {
 	return cbor.AppendFromJSON(append(dst, cbor.SelfDescribed...), src)
 }
-
-// lookup finds the plan of a built-in kind.
-func lookup(apiVersion, kind string) (plan, bool) { return proto.Lookup(apiVersion, kind) }
 
 func yamlToJSON(dst, src []byte, limits Limits) ([]byte, error) { return dst, ErrUnsupported }

@@ -10,16 +10,9 @@ import (
 
 // protoMarker makes bookmarks of a kind's zero message by giving it other metadata, which is its first field.
 func protoMarker(r *Resource) (marker, error) {
-	var rest []byte
-	if p, ok := lookup(r.APIVersion(), r.Kind); ok {
-		if z, ok := p.(zeroPlan); ok {
-			zero := z.AppendZero(nil)
-			meta, err := proto.MetadataOnly(zero)
-			if err != nil || !bytes.HasPrefix(zero, meta) {
-				return nil, ErrTemplate
-			}
-			rest = zero[len(meta):]
-		}
+	rest, err := zeroRest(r)
+	if err != nil {
+		return nil, err
 	}
 	if r.Group == "apps" && hasReplicas(r.Kind) {
 		rest = withReplicas(rest)
@@ -32,6 +25,21 @@ func protoMarker(r *Resource) (marker, error) {
 		}
 		return append(appendMarkMeta(dst, rv, a), rest...), nil
 	}, nil
+}
+
+// zeroRest returns what follows the metadata in the zero message of r's kind; of a kind without a plan nothing, which is as
+// good to those formats that such a kind can be written in.
+func zeroRest(r *Resource) ([]byte, error) {
+	m, ok := proto.Lookup(r.APIVersion(), r.Kind)
+	if !ok {
+		return nil, nil
+	}
+	zero := m.AppendZero(nil)
+	meta, err := proto.MetadataOnly(zero)
+	if err != nil || !bytes.HasPrefix(zero, meta) {
+		return nil, ErrTemplate
+	}
+	return zero[len(meta):], nil
 }
 
 // hasReplicas tells the kinds whose number of replicas is a pointer in the version but not in the apiserver's internal

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"sluice/codec/cbor"
+	"sluice/codec/proto"
 	"sluice/codec/table"
 )
 
@@ -36,7 +37,7 @@ func objectBody(r *Resource, e Encoding) (body, error) {
 		return nil, err
 	}
 	if p, ok := b.(planJSON); ok && e == CBOR {
-		return cborOf(p.plan)
+		return planCBOR(p), nil
 	}
 	return encoded(b, e), nil
 }
@@ -45,7 +46,7 @@ func objectBody(r *Resource, e Encoding) (body, error) {
 func objectJSON(r *Resource) (body, error) {
 	switch {
 	case r.Source == Protobuf:
-		p, ok := lookup(r.APIVersion(), r.Kind)
+		p, ok := proto.Lookup(r.APIVersion(), r.Kind)
 		if !ok {
 			return nil, ErrUnsupported
 		}
@@ -74,13 +75,12 @@ func metadataBody(r *Resource, f Format) (body, error) {
 	case r.Source == JSON:
 		return encoded(metadataJSON{version}, f.Encoding), nil
 	}
-	p, ok := lookup(version, "PartialObjectMetadata")
+	p, ok := proto.Lookup(version, "PartialObjectMetadata")
 	if !ok {
 		return nil, ErrUnsupported
 	}
 	if f.Encoding == CBOR {
-		b, err := cborOf(p)
-		return metadataPlan{b}, err
+		return metadataPlan{planCBOR{p}}, nil
 	}
 	return metadataPlan{planJSON{p}}, nil
 }
@@ -106,12 +106,4 @@ func columnsOf(r *Resource) (Columns, bool) {
 		return nil, false
 	}
 	return table.Builtin(r.Group, r.Version, r.Kind)
-}
-
-// cborOf is the way from Protobuf to CBOR.
-func cborOf(p plan) (body, error) {
-	if c, ok := p.(cborPlan); ok {
-		return planCBOR{c}, nil
-	}
-	return nil, ErrUnsupported
 }
