@@ -63,6 +63,9 @@ func TestCatalogue(t *testing.T) {
 		{"internal", NewInternalError("x"), `"message":"Internal error occurred: x","reason":"InternalError","details":{"causes":[{"message":"x"}]},"code":500}`},
 		{"unavailable", NewServiceUnavailable("x"), `"message":"x","reason":"ServiceUnavailable","code":503}`},
 		{"many", NewTooManyRequests("storage is (re)initializing", 1), `"message":"storage is (re)initializing","reason":"TooManyRequests","details":{"retryAfterSeconds":1},"code":429}`},
+		{"forbidden without a reason", NewForbidden(cms, "x", ""), `"message":"configmaps \"x\" is forbidden: ","reason":"Forbidden","details":{"name":"x","kind":"configmaps"},"code":403}`},
+		{"the same complaint twice", NewInvalidOptions(mustInvalid("f", FieldForbidden, "x"), mustInvalid("f", FieldForbidden, "x")),
+			`"message":"ListOptions.meta.k8s.io \"\" is invalid: f: Forbidden: x","reason":"Invalid","details":{"group":"meta.k8s.io","kind":"ListOptions","causes":[{"reason":"FieldValueForbidden","message":"Forbidden: x","field":"f"},{"reason":"FieldValueForbidden","message":"Forbidden: x","field":"f"}]},"code":422}`},
 		{"timeout", NewTimeout("x", 0), `"message":"Timeout: x","reason":"Timeout","details":{},"code":504}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -172,4 +175,28 @@ func FuzzIndent(f *testing.F) {
 			t.Errorf("got\n%s\nwant\n%s", got, want.Bytes())
 		}
 	})
+}
+
+// TestContinueExpired compares with the recorded answer.
+func TestContinueExpired(t *testing.T) {
+	const token = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiY20xXHUwMDAwIn0"
+	got := NewContinueExpired(token).Append(nil, Format{})
+	for _, x := range readExchanges(t, "status.jsonl") {
+		if x.Status == 410 && strings.Contains(x.Body, "continue") {
+			equal(t, got, x.body())
+			return
+		}
+	}
+	t.Fatal("no recorded answer")
+}
+
+func TestStatusIsAnError(t *testing.T) {
+	var err error = NewTooLarge(9, 3, 1)
+	var s *Status
+	if !errors.As(err, &s) || s.RetryAfter() != 1 || err.Error() != "Timeout: Too large resource version: 9, current: 3" {
+		t.Errorf("%v %v", err, s)
+	}
+	if NewUnauthorized().RetryAfter() != 0 {
+		t.Error("seconds out of nowhere")
+	}
 }

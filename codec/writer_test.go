@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -348,5 +349,34 @@ func TestItemSize(t *testing.T) {
 				t.Errorf("%+v: %d bytes, not %d: %v", w.format, len(got), n, err)
 			}
 		}
+	}
+}
+
+// TestErrorEventCBOR compares with what an apiserver with its CBOR gate on sent (wire.md 3).
+func TestErrorEventCBOR(t *testing.T) {
+	const recorded = "2dn3okZvYmplY3TZ2fenR21lc3NhZ2VYInRvbyBvbGQgcmVzb3VyY2UgdmVyc2lvbjogMSAoMTMxOClGcmVhc29uR0V4cGlyZWREY29kZRkBmkRraW5kRlN0YXR1c0phcGlWZXJzaW9uQnYxSG1ldGFkYXRhoEZzdGF0dXNHRmFpbHVyZUR0eXBlRUVSUk9S"
+	want, err := base64.StdEncoding.DecodeString(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := mustWriter(t, foos, Format{Encoding: CBOR})
+	sameCBOR(t, w.AppendErrorEvent(nil, NewWatchExpired(1, 1318)), want, false)
+	if w.ContentType(true) != "application/cbor-seq" || w.ContentType(false) != MediaCBOR {
+		t.Error("content types")
+	}
+}
+
+func TestResource(t *testing.T) {
+	for _, r := range []*Resource{podsProto, podsJSON} {
+		p := pod(1)
+		got, err := r.SetResourceVersion(nil, stored(t, p, r.Source), "777")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.ResourceVersion = "777"
+		equal(t, got, stored(t, p, r.Source))
+	}
+	if s := foos.GroupResource().String(); s != "foos.ex.io" {
+		t.Error(s)
 	}
 }
