@@ -31,6 +31,11 @@ include test/controlplane/build.mk
 test: lint build $(BIN)/sluice-race controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 30m ./...
 
+.PHONY: bench
+bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
+	$(GO) build -o $(BIN)/bench ./test/bench
+	$(BIN)/bench $(BENCH)
+
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l cmd proxy codec cache config test)" || { gofmt -l cmd proxy codec cache config test; exit 1; }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// TestMain lets the test's binary be the floor, as the program itself is.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == floorCommand {
+		if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestBench proves that the program works, not that anything is fast.
+func TestBench(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	var out bytes.Buffer
+	err := run(t.Context(), []string{
+		"--quick", "--pods=50", "--clients=1,3", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--rounds=1",
+		"--window=1ms", "--rest=100ms", "--json=" + file,
+	}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + out.String())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Lists) != 8 || len(r.FanOuts) != 2 {
+		t.Errorf("%d lists and %d fan-outs in the report", len(r.Lists), len(r.FanOuts))
+	}
+	for _, l := range r.Lists {
+		checkList(t, l)
+	}
+	for _, f := range r.FanOuts {
+		checkFanOut(t, f)
+	}
+}
+
+func checkList(t *testing.T, l *listLine) {
+	t.Helper()
+	if l.Answered != fromCache {
+		t.Errorf("%s: answered from %s", l.Case, l.Answered)
+	}
+	identity := strings.Contains(l.Case, "identity")
+	if a, s := l.By[apiserverName], l.By[sluiceName]; identity && a.Bytes != s.Bytes {
+		t.Errorf("%s: %d bytes of the apiserver, %d of sluice", l.Case, a.Bytes, s.Bytes)
+	}
+	for name, f := range l.By {
+		if f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 {
+			t.Errorf("%s: %s: %+v", l.Case, name, f)
+		}
+	}
+}
+
+func checkFanOut(t *testing.T, f *fanOutLine) {
+	t.Helper()
+	if f.Answered != fromCache || f.Event < 4000 {
+		t.Errorf("%s: answered from %s, events of %d bytes", f.Case, f.Answered, f.Event)
+	}
+	if a, s := f.By[apiserverName].Watches, f.By[sluiceName].Watches; a != f.Watchers+1 || s != 1 {
+		t.Errorf("%s: %d watches at the apiserver without sluice, %d with", f.Case, a, s)
+	}
+}
+
+func TestCaseThatMatchesNothing(t *testing.T) {
+	o, err := parseOptions([]string{"--only=^list protobuf gzip x20$"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, w := listCases(o), fanOuts(o); len(l) != 1 || len(w) != 0 {
+		t.Errorf("%v, %v", l, w)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, arg := range []string{"--formats=xml", "--clients=0", "--watchers=many", "--pods=0", "--only=("} {
+		if _, err := parseOptions([]string{arg}); err == nil {
+			t.Errorf("%s is accepted", arg)
+		}
+	}
+}
+
+func TestChildIsFoundByItsProgram(t *testing.T) {
+	f, err := startFloor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := child(filepath.Base(self)); err != nil || p != f.proc() {
+		t.Errorf("found %d, %v, not %d", p, err, f.proc())
+	}
+	if _, err := child("no-such-program"); err == nil {
+		t.Error("found a program that does not run")
+	}
+}
+
+func TestFloorAnswersAsItWasTold(t *testing.T) {
+	f, err := startFloor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	want := &harness.Answer{Header: map[string][]string{"Content-Type": {"a/b"}, "Content-Encoding": {"gzip"}}, Body: []byte("body")}
+	if err := f.put(t.Context(), "/x", want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.raw.Get(t.Context(), "/x", "*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Body) != "body" || got.Header.Get("Content-Type") != "a/b" || got.Header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("%v %q", got.Header, got.Body)
+	}
+}

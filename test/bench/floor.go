@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+const (
+	floorCommand = "floor" // the argument that makes this program the floor's child process
+	floorWatch   = "/watch"
+)
+
+// floor is the child process that serves ready bytes.
+type floor struct {
+	dir   string
+	url   string
+	cmd   *exec.Cmd
+	stdin io.Closer // its end is the child's end
+	raw   *harness.Raw
+}
+
+// startFloor runs this program again as the floor.
+func startFloor() (f *floor, err error) {
+	f = &floor{}
+	if f.dir, err = os.MkdirTemp("", "floor-"); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	f.cmd = exec.Command(self, floorCommand, f.dir)
+	f.cmd.Stderr = os.Stderr
+	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("floor: %w", err), f.stop())
+	}
+	f.url = strings.TrimSpace(line)
+	f.raw, err = harness.NewRaw(f.config())
+	return f, err
+}
+
+func (f *floor) proc() proc { return proc(f.cmd.Process.Pid) }
+
+func (f *floor) config() *rest.Config {
+	return &rest.Config{Host: f.url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
+}
+
+// put gives the floor what it shall answer at a path.
+func (f *floor) put(ctx context.Context, path string, a *harness.Answer) error {
+	h := http.Header{}
+	for _, name := range []string{"Content-Type", "Content-Encoding"} {
+		if v := a.Header.Get(name); v != "" {
+			h.Set(name, v)
+		}
+	}
+	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodPut, Path: path, Header: h, Body: a.Body})
+	return err
+}
+
+// send makes the floor send a frame to all its watchers.
+func (f *floor) send(ctx context.Context, frame []byte) error {
+	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodPost, Path: floorWatch, Body: frame})
+	return err
+}
+
+func (f *floor) stop() error {
+	if f.raw != nil {
+		f.raw.Close()
+	}
+	f.stdin.Close()
+	return errors.Join(f.cmd.Wait(), os.RemoveAll(f.dir))
+}

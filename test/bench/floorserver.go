@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+
+	"sluice/proxy/certs"
+)
+
+// serveFloor is the floor's process: it serves until stdin ends.
+func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
+	files, err := certs.Make(dir, []string{"127.0.0.1"})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s := &http.Server{
+		Handler: newFloorHandler(),
+		HTTP2:   &http.HTTP2Config{MaxConcurrentStreams: streams},
+	}
+	fmt.Fprintf(out, "https://%s\n", l.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin)
+		_ = s.Close()
+	}()
+	if err := s.ServeTLS(l, files.Cert, files.Key); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// floorHandler answers with what it was given.
+type floorHandler struct {
+	mu     sync.RWMutex // guards all below
+	bodies map[string]*floorBody
+	frames [][]byte
+	bell   chan struct{} // closed when a frame is added
+}
+
+type floorBody struct {
+	header http.Header
+	bytes  []byte
+}
+
+func newFloorHandler() *floorHandler {
+	return &floorHandler{bodies: map[string]*floorBody{}, bell: make(chan struct{})}
+}
+
+func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPut:
+		h.put(r)
+	case http.MethodPost:
+		h.send(r)
+	default:
+		if r.URL.Path == floorWatch {
+			h.watch(r.Context(), w)
+			return
+		}
+		h.get(w, r.URL.Path)
+	}
+}
+
+func (h *floorHandler) put(r *http.Request) {
+	b := &floorBody{header: http.Header{}}
+	for _, name := range []string{"Content-Type", "Content-Encoding"} {
+		if v := r.Header[name]; v != nil {
+			b.header[name] = v
+		}
+	}
+	b.bytes, _ = io.ReadAll(r.Body) // a client that breaks off is noticed by itself
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.bodies[r.URL.Path] = b
+}
+
+// get answers any path, so that clients can connect.
+func (h *floorHandler) get(w http.ResponseWriter, path string) {
+	h.mu.RLock()
+	b := h.bodies[path]
+	h.mu.RUnlock()
+	if b == nil {
+		return
+	}
+	for name, v := range b.header {
+		w.Header()[name] = v
+	}
+	_, _ = w.Write(b.bytes)
+}
+
+// send adds a frame and wakes the watchers.
+func (h *floorHandler) send(r *http.Request) {
+	frame, _ := io.ReadAll(r.Body)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.frames = append(h.frames, frame)
+	close(h.bell)
+	h.bell = make(chan struct{})
+}
+
+// watch writes the frames that come from now on, each in one piece.
+func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter) {
+	h.mu.RLock()
+	next := len(h.frames)
+	h.mu.RUnlock()
+	flush := http.NewResponseController(w).Flush
+	if flush() != nil {
+		return
+	}
+	for {
+		h.mu.RLock()
+		frames, bell := h.frames[next:], h.bell
+		h.mu.RUnlock()
+		for _, f := range frames {
+			if _, err := w.Write(f); err != nil {
+				return
+			}
+		}
+		if next += len(frames); len(frames) > 0 && flush() != nil {
+			return
+		}
+		select {
+		case <-bell:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program. Its first argument may make it the floor's child process.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 2 && args[0] == floorCommand {
+		return serveFloor(args[1], os.Stdin, out)
+	}
+	o, err := parseOptions(args)
+	if err != nil {
+		return err
+	}
+	r, err := bench(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.print(out)
+	return r.save(o.json)
+}
+
+// bench measures everything that was asked for.
+func bench(ctx context.Context, o *options) (r *report, err error) {
+	b, err := newBed(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	r = newReport(o)
+	if r.Idle, err = b.rest(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range listCases(o) {
+		line, err := b.list(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", c.name(), err)
+		}
+		r.Lists = append(r.Lists, line)
+	}
+	for _, c := range fanOuts(o) {
+		line, err := b.fanOut(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("watch %s: %w", c.name(), err)
+		}
+		r.FanOuts = append(r.FanOuts, line)
+	}
+	r.End, err = b.rest(ctx)
+	r.LoadAtEnd = loadAverage()
+	return r, err
+}
+
+// save writes the report as JSON, if a file was asked for.
+func (r *report) save(path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// progress tells the user what is being done.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	pods     int
+	formats  words
+	clients  counts // of a list case, at a time
+	watchers counts
+	updates  int // per fan-out and round
+	rate     int // updates per second
+	rounds   int
+	window   time.Duration // least time of a list case with one target in one round
+	rest     time.Duration // before memory at rest is read
+	only     expression
+	dir      string
+	json     string
+	profiles string
+}
+
+// full and quick are the defaults, without and with --quick.
+var (
+	full = options{
+		pods: 10_000, clients: counts{1, 20}, watchers: counts{500}, updates: 300, rate: 20,
+		rounds: 5, window: time.Second, rest: 10 * time.Second,
+	}
+	quick = options{
+		pods: 1_000, clients: counts{1}, watchers: counts{100}, updates: 60, rate: 40,
+		rounds: 2, window: 300 * time.Millisecond, rest: 2 * time.Second,
+	}
+)
+
+func parseOptions(args []string) (*options, error) {
+	o := full
+	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
+		o = quick
+	}
+	o.formats = words{"json", "protobuf"}
+	set := flag.NewFlagSet("bench", flag.ContinueOnError)
+	set.SetOutput(os.Stderr)
+	set.Bool("quick", false, "small numbers as the defaults of all other flags: about a minute")
+	set.IntVar(&o.pods, "pods", o.pods, "pods to load")
+	set.Var(&o.formats, "formats", "`formats` of lists, of "+strings.Join(formatNames(), ","))
+	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
+	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
+	set.IntVar(&o.updates, "updates", o.updates, "updates per fan-out and round")
+	set.IntVar(&o.rate, "rate", o.rate, "updates per second")
+	set.IntVar(&o.rounds, "rounds", o.rounds, "rounds, of which medians are taken")
+	set.DurationVar(&o.window, "window", o.window, "least time per list case, server and round")
+	set.DurationVar(&o.rest, "rest", o.rest, "pause before memory at rest is read")
+	set.Var(&o.only, "only", "run only the cases that match this `expression`, such as \"json gzip x20\" or \"watch\"")
+	set.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; pods found there are not loaded again")
+	set.StringVar(&o.json, "json", "", "write the report to this `file` too")
+	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in each case, in an extra run, into this `directory`")
+	if err := set.Parse(args); err != nil {
+		return nil, err
+	}
+	return &o, o.validate()
+}
+
+func (o *options) validate() error {
+	for _, f := range o.formats {
+		if !slices.Contains(formatNames(), f) {
+			return fmt.Errorf("--formats: %q is not one of %s", f, strings.Join(formatNames(), ", "))
+		}
+	}
+	if o.pods < 1 || o.updates < 1 || o.rate < 1 || o.rounds < 1 {
+		return errors.New("--pods, --updates, --rate and --rounds must be positive")
+	}
+	return nil
+}
+
+// words is a flag such as "json,protobuf".
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+// Set implements flag.Value.
+func (w *words) Set(text string) error {
+	*w = strings.Split(text, ",")
+	return nil
+}
+
+// counts is a flag such as "1,20".
+type counts []int
+
+func (c *counts) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*c), " ", ","), "[]")
+}
+
+// Set implements flag.Value.
+func (c *counts) Set(text string) error {
+	*c = nil
+	for part := range strings.SplitSeq(text, ",") {
+		var n int
+		if _, err := fmt.Sscanf(part, "%d", &n); err != nil || n < 1 {
+			return fmt.Errorf("%q is not a positive number", part)
+		}
+		*c = append(*c, n)
+	}
+	return nil
+}
+
+// expression is a flag; the zero one matches everything.
+type expression struct{ regexp.Regexp }
+
+// Set implements flag.Value.
+func (e *expression) Set(text string) error {
+	re, err := regexp.Compile(text)
+	if err == nil {
+		e.Regexp = *re
+	}
+	return err
+}
+
+func (e *expression) matches(s string) bool { return e.Regexp.String() == "" || e.MatchString(s) }

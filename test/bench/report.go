@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+)
+
+// report is everything that was measured. Ratios are left to the reader of the JSON.
+type report struct {
+	Date      time.Time     `json:"date"`
+	CPUs      int           `json:"cpus"`
+	Load      float64       `json:"loadAverageAtStart"`
+	LoadAtEnd float64       `json:"loadAverageAtEnd"`
+	Pods      int           `json:"pods"`
+	Rounds    int           `json:"rounds"`
+	Rate      int           `json:"updatesPerSecond"`
+	Idle      idle          `json:"idle"` // after the load
+	End       idle          `json:"end"`
+	Lists     []*listLine   `json:"lists"`
+	FanOuts   []*fanOutLine `json:"fanOuts"`
+}
+
+func newReport(o *options) *report {
+	return &report{
+		Date: time.Now().UTC().Truncate(time.Second), CPUs: runtime.NumCPU(), Load: loadAverage(),
+		Pods: o.pods, Rounds: o.rounds, Rate: o.rate,
+	}
+}
+
+// print writes the report as aligned text. Every ratio is apiserver over Sluice.
+func (r *report) print(out io.Writer) {
+	fmt.Fprintf(out, "%d pods, %d rounds, %d CPUs; load average %.1f before and %.1f after\n",
+		r.Pods, r.Rounds, r.CPUs, r.Load, r.LoadAtEnd)
+	r.printLists(out)
+	r.printFanOuts(out)
+	r.printRests(out)
+}
+
+func (r *report) printLists(out io.Writer) {
+	if len(r.Lists) == 0 {
+		return
+	}
+	t := newTable(out, "",
+		"CPU s/request", "", "", "", "wall p50/p99 s", "", "", "MB", "", "peak RSS MB", "", "")
+	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
+		"apiserver", "sluice", "apiserver", "sluice", "answered from")
+	for _, l := range r.Lists {
+		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
+		t.row(l.Case, seconds(a.CPU), seconds(s.CPU), seconds(f.CPU), ratio(a.CPU, s.CPU),
+			walls(a), walls(s), walls(f), megabytes(a.Bytes), megabytes(s.Bytes),
+			megabytes(a.Peak), megabytes(s.Peak), l.Answered)
+	}
+	t.flush()
+}
+
+func walls(f *listFigures) string { return seconds(f.P50) + "/" + seconds(f.P99) }
+
+func (r *report) printFanOuts(out io.Writer) {
+	if len(r.FanOuts) == 0 {
+		return
+	}
+	t := newTable(out, "",
+		"CPU us/event", "", "", "", "delay p50/p99 ms", "", "", "event", "peak RSS MB", "", "upstream", "update", "")
+	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
+		"bytes", "apiserver", "sluice", "watches", "CPU ms", "answered from")
+	for _, l := range r.FanOuts {
+		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
+		t.row(l.Case, micros(a.CPU), micros(s.CPU), micros(f.CPU), ratio(a.CPU, s.CPU),
+			delays(a), delays(s), delays(f), fmt.Sprint(l.Event), megabytes(a.Peak), megabytes(s.Peak),
+			fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(l.Update), l.Answered)
+	}
+	t.flush()
+}
+
+func delays(f *fanOutFigures) string { return millis(f.P50) + "/" + millis(f.P99) }
+
+func (r *report) printRests(out io.Writer) {
+	t := newTable(out, "at rest", "RSS MB", "", "CPU %", "")
+	t.row("", "apiserver", "sluice", "apiserver", "sluice")
+	for _, at := range []struct {
+		name string
+		idle
+	}{{"after the load", r.Idle}, {"at the end", r.End}} {
+		t.row(at.name, megabytes(at.RSS[apiserverName]), megabytes(at.RSS[sluiceName]),
+			fmt.Sprintf("%.1f", 100*at.CPU[apiserverName]), fmt.Sprintf("%.1f", 100*at.CPU[sluiceName]))
+	}
+	t.flush()
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestPercentile(t *testing.T) {
+	hundred := make([]int, 100)
+	for i := range hundred {
+		hundred[i] = 100 - i
+	}
+	for _, tc := range []struct {
+		name   string
+		values []int
+		p      float64
+		want   int
+	}{
+		{"one value", []int{7}, 99, 7},
+		{"lower middle of two", []int{9, 3}, 50, 3},
+		{"middle of three", []int{5, 1, 3}, 50, 3},
+		{"99th of a hundred", hundred, 99, 99},
+		{"all of a hundred", hundred, 100, 100},
+	} {
+		if got := percentile(slices.Clone(tc.values), tc.p); got != tc.want {
+			t.Errorf("%s: %d, not %d", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// table is aligned text.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(out io.Writer, heads ...string) *table {
+	fmt.Fprintln(out)
+	t := &table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	t.row(heads...)
+	return t
+}
+
+func (t *table) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, "\t")) }
+
+func (t *table) flush() { _ = t.w.Flush() } // a terminal that is gone needs no table
+
+func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
+func millis(s float64) string  { return fmt.Sprintf("%.1f", s*1e3) }
+func micros(s float64) string  { return fmt.Sprintf("%.1f", s*1e6) }
+func megabytes(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }
+func ratio(a, b float64) string {
+	if b <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fx", a/b)
+}
