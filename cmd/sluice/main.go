@@ -28,6 +28,11 @@ func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	return runWith(ctx, args)
+}
+
+// runWith runs a sub-command until it is done or the context ends.
+func runWith(ctx context.Context, args []string) error {
 	root := &cobra.Command{
 		Use:           "sluice",
 		Short:         "A streaming gateway in front of a kube-apiserver",

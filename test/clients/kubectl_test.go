@@ -1,0 +1,155 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/test/harness"
+)
+
+// kubectl runs bin/kubectl through Sluice and returns what it prints.
+func kubectl(t *testing.T, kubeconfig, stdin string, args ...string) string {
+	t.Helper()
+	out, err := kubectlFor(t.Context(), t, kubeconfig, stdin, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func kubectlFor(ctx context.Context, t *testing.T, kubeconfig, stdin string, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := harness.Binary("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, binary, append([]string{"--kubeconfig=" + kubeconfig, "--cache-dir=" + t.TempDir()}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	return cmd
+}
+
+const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+`
+
+func TestKubectl(t *testing.T) {
+	namespace := plane.Namespace(t)
+	config := sluice.Kubeconfig(t, "admin")
+	steps := []struct {
+		name  string
+		stdin string
+		args  []string
+		want  string // is part of what is printed
+	}{
+		{"version", "", []string{"version"}, "Server Version: v1.36.3"},
+		{"apply", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web created"},
+		{"apply again", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web unchanged"},
+		{"server-side apply", strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied"},
+		{"diff free dry-run", deployment, []string{"apply", "--dry-run=server", "-f", "-"}, "(server dry run)"},
+		{"get", "", []string{"get", "deployments"}, "web    0/3"},
+		{"get wide", "", []string{"get", "deployments", "-o", "wide"}, "nginx"},
+		{"get yaml", "", []string{"get", "deployment", "web", "-o", "yaml"}, "replicas: 3"},
+		{"get by label", "", []string{"get", "all", "-l", "app=web"}, "deployment.apps/web"},
+		{"get pages", "", []string{"get", "deployments", "-A", "--chunk-size=1", "-o", "name"}, "deployment.apps/web"},
+		{"describe", "", []string{"describe", "deployment", "web"}, "3 desired"},
+		{"label", "", []string{"label", "deployment", "web", "tier=front"}, "labeled"},
+		{"annotate", "", []string{"annotate", "deployment", "web", "note=hello"}, "annotated"},
+		{"scale", "", []string{"scale", "deployment", "web", "--replicas=1"}, "scaled"},
+		{"merge patch", "", []string{"patch", "deployment", "web", "--type=merge", "-p", `{"spec":{"paused":true}}`}, "patched"},
+		{"JSON patch", "", []string{"patch", "deployment", "web", "--type=json", "-p", `[{"op":"remove","path":"/spec/paused"}]`}, "patched"},
+		{"strategic patch", "", []string{"patch", "deployment", "web", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:2"}]}}}}`}, "patched"},
+		{"set image", "", []string{"set", "image", "deployment/web", "web=nginx:3"}, "image updated"},
+		{"create", "", []string{"create", "configmap", "c", "--from-literal=a=b"}, "configmap/c created"},
+		{"wait", "", []string{"wait", "--for=jsonpath={.data.a}=b", "configmap/c", "--timeout=30s"}, "condition met"},
+		{"api-resources", "", []string{"api-resources", "--api-group=apps"}, "deployments"},
+		{"explain", "", []string{"explain", "deployment.spec.replicas"}, "<integer>"},
+		{"auth can-i", "", []string{"auth", "can-i", "list", "pods"}, "yes"},
+		{"auth whoami", "", []string{"auth", "whoami"}, "admin"},
+		{"raw", "", []string{"get", "--raw", "/livez"}, "ok"},
+		{"delete", "", []string{"delete", "deployment", "web", "--timeout=60s"}, "deleted"},
+		{"delete all", "", []string{"delete", "configmap", "c", "--wait"}, "deleted"},
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			if out := kubectl(t, config, s.stdin, append([]string{"-n", namespace}, s.args...)...); !strings.Contains(out, s.want) {
+				t.Errorf("%q is not in:\n%s", s.want, out)
+			}
+		})
+	}
+}
+
+// get -w shows what happens as it happens.
+func TestKubectlWatch(t *testing.T) {
+	namespace := plane.Namespace(t)
+	config := sluice.Kubeconfig(t, "admin")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := kubectlFor(ctx, t, config, "", "-n", namespace, "get", "configmaps", "-w", "-o", "name")
+	lines := &seen{wanted: "configmap/later", found: make(chan struct{})}
+	cmd.Stdout = lines
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, config, "", "-n", namespace, "create", "configmap", "later")
+	select {
+	case <-lines.found:
+	case <-ctx.Done():
+		t.Errorf("the watch printed only %q", lines.text.String())
+	}
+	cancel()
+	_ = cmd.Wait() // it is killed
+}
+
+// seen is a writer that notices a text.
+type seen struct {
+	wanted string
+	text   bytes.Buffer
+	found  chan struct{}
+	done   bool
+}
+
+func (s *seen) Write(p []byte) (int, error) {
+	s.text.Write(p)
+	if !s.done && strings.Contains(s.text.String(), s.wanted) {
+		s.done = true
+		close(s.found)
+	}
+	return len(p), nil
+}
+
+// A user with rights in one namespace sees that one and no other, whatever the
+// cache holds.
+func TestKubectlShowsOnlyWhatIsAllowed(t *testing.T) {
+	mine, others := plane.Namespace(t), plane.Namespace(t)
+	admin := sluice.Kubeconfig(t, "admin")
+	kubectl(t, admin, "", "-n", mine, "create", "role", "see", "--verb=list,watch,get", "--resource=pods")
+	kubectl(t, admin, "", "-n", mine, "create", "rolebinding", "see", "--role=see", "--user=reader")
+	for _, namespace := range []string{mine, others} {
+		kubectl(t, admin, "", "-n", namespace, "run", "pod-of-"+namespace, "--image=i")
+	}
+	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	reader := sluice.Kubeconfig(t, "reader")
+	if out := kubectl(t, reader, "", "-n", mine, "get", "pods", "-o", "name"); strings.TrimSpace(out) != "pod/pod-of-"+mine {
+		t.Errorf("in the own namespace: %q", out)
+	}
+	for _, where := range [][]string{{"-n", others}, {"-A"}} {
+		args := append([]string{"get", "pods", "-o", "name"}, where...)
+		out, err := kubectlFor(t.Context(), t, reader, "", args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), `User "reader" cannot list resource "pods"`) {
+			t.Errorf("%v: %v\n%s", where, err, out)
+		}
+	}
+}
+
