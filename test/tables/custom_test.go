@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sluice/codec/table"
@@ -89,7 +90,7 @@ func makeWidgets(t *testing.T) {
 		}
 		u.SetAPIVersion("custom.example.com/v1")
 		u.SetKind("Widget")
-		if err := w.write(u); err != nil {
+		if err := w.write(u); err != nil && !apierrors.IsAlreadyExists(err) { // with -count
 			t.Fatalf("%s: %v", u.GetName(), err)
 		}
 	}
