@@ -6,10 +6,14 @@ import "sluice/codec/json"
 // evaluation fails, which all look alike in a cell. Every step is taken for
 // all values before the next one, because one failure voids them all.
 func (r *row) firstAt(steps []step) (v json.Value, ok bool) {
-	r.found = append(r.found[:0], r.object)
-	for i := range steps {
+	// The object is an object, and a path begins with a dot: the first step is a member.
+	if v = r.part(steps[0].member); v == nil {
+		return nil, false
+	}
+	r.found = append(r.found[:0], v)
+	for i := range steps[1:] {
 		r.previous, r.found = r.found, r.previous[:0]
-		if ok = r.take(&steps[i]); !ok || len(r.found) == 0 {
+		if ok = r.take(&steps[i+1]); !ok || len(r.found) == 0 {
 			return nil, false
 		}
 	}

@@ -87,16 +87,19 @@ func (r *row) fail(err error) {
 }
 
 // at returns what path leads to, starting from the parts already found.
-func (r *row) at(path []string) json.Value {
-	switch path[0] {
+func (r *row) at(path []string) json.Value { return r.part(path[0]).Get(path[1:]...) }
+
+// part returns a member of the object.
+func (r *row) part(name string) json.Value {
+	switch name {
 	case "metadata":
-		return r.meta.Get(path[1:]...)
+		return r.meta
 	case "spec":
-		return r.spec.Get(path[1:]...)
+		return r.spec
 	case "status":
-		return r.status.Get(path[1:]...)
+		return r.status
 	}
-	return r.object.Get(path...)
+	return r.object.Get(name)
 }
 
 // terminating reports whether the object is being deleted.
