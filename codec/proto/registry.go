@@ -23,6 +23,8 @@ type Message struct {
 	zero []byte // the zero object as a raw message
 
 	zeroMeta int // length of zero's metadata field, with which it begins
+
+	reader reader // of selectable fields
 }
 
 // A typeName is what an envelope says about its message.
@@ -111,6 +113,9 @@ func compileMessage(apiVersion, kind string, t reflect.Type) (*Message, error) {
 	m := &Message{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
 	if f, err := readField(zero, 0); err == nil && f.num == objectMeta {
 		m.zeroMeta = f.end
+	}
+	if m.reader, err = newReader(apiVersion, kind, p); err != nil {
+		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
 	m.json = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
 	b := cbor.AppendString(nil, "kind")

@@ -1,0 +1,183 @@
+package proto
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// A reader knows where the values of a kind's selectable fields lie.
+type reader struct {
+	fields    []Selectable
+	values    int // of fields, and behind them one per fallback
+	fallbacks []fallback
+	root      node
+}
+
+// A fallback says that value number from counts where value number of is empty.
+type fallback struct{ of, from int }
+
+// A node is a message type on the way to a value, or the value.
+type node struct {
+	num     int // field number in the parent
+	op      op
+	first   bool  // of a repeated field, the first element counts
+	values  []int // which values these are; more than one if labels share a path
+	nodes   []node
+	message bool
+}
+
+// Selectable are the labels that field selectors may name for this kind.
+func (m *Message) Selectable() []Selectable { return m.reader.fields }
+
+// FieldIndex returns the index of a label in what AppendFields appends; false,
+// if the kind does not know it. Aliases, such as spec.host of pods, are known.
+func (m *Message) FieldIndex(label string) (int, bool) {
+	if name, ok := fieldAliases[[2]string{m.APIVersion + " " + m.Kind, label}]; ok {
+		label = name
+	}
+	i := slices.IndexFunc(m.reader.fields, func(s Selectable) bool { return s.Label == label })
+	return i, i >= 0
+}
+
+// AppendFields appends the values of the kind's selectable fields in a raw
+// object, one for each Selectable in that order. The strings alias raw, which
+// must not be changed while they are in use. Only numbers above 99 allocate.
+// Errors: ErrTruncated, ErrVarint, ErrTag, ErrWireType; dst is then returned as
+// it was given.
+func (m *Message) AppendFields(dst []string, raw []byte) ([]string, error) {
+	low := len(dst)
+	for i := range m.reader.values {
+		zero := ""
+		if i < len(m.reader.fields) {
+			zero = m.reader.fields[i].Zero
+		}
+		dst = append(dst, zero)
+	}
+	values := dst[low:]
+	if err := m.reader.root.read(values, raw); err != nil {
+		return dst[:low], at(err, m.plan.name, 0)
+	}
+	for _, f := range m.reader.fallbacks {
+		if values[f.of] == "" {
+			values[f.of] = values[f.from]
+		}
+	}
+	return dst[:low+len(m.reader.fields)], nil
+}
+
+// read goes through the fields of a message, skipping all that lead nowhere.
+func (n *node) read(values []string, b []byte) error {
+	seen := uint64(0) // repeated fields of which the first element is done
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return err
+		}
+		i = f.end
+		for k := range n.nodes {
+			c := &n.nodes[k]
+			if c.num != f.num || seen>>k&1 != 0 {
+				continue
+			}
+			if f.typ != int(c.op.wireType()) {
+				return ErrWireType
+			}
+			if c.first {
+				seen |= 1 << k
+			}
+			if err := c.set(values, f, b[f.start:f.end]); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// set stores a value, or goes on into the message that holds it.
+func (n *node) set(values []string, f field, payload []byte) error {
+	if n.message {
+		return n.read(values, payload)
+	}
+	var v string
+	switch n.op {
+	case opBool:
+		v = strconv.FormatBool(f.value != 0)
+	case opInt32:
+		v = strconv.Itoa(int(int32(f.value)))
+	default:
+		v = unsafe.String(unsafe.SliceData(payload), len(payload))
+	}
+	for _, i := range n.values {
+		values[i] = v
+	}
+	return nil
+}
+
+// newReader compiles the selectable fields of a kind. Kinds without metadata,
+// such as lists, have none.
+func newReader(apiVersion, kind string, p *plan) (reader, error) {
+	if f, ok := p.named("metadata"); !ok || f.sub == nil || f.sub.typ != objectMetaType {
+		return reader{}, nil
+	}
+	r := reader{fields: SelectableFields(apiVersion, kind)}
+	r.values = len(r.fields)
+	for i, s := range r.fields {
+		if err := r.root.add(p, s.Path, i); err != nil {
+			return reader{}, err
+		}
+		if s.Fallback == "" {
+			continue
+		}
+		if err := r.root.add(p, s.Fallback, r.values); err != nil {
+			return reader{}, err
+		}
+		r.fallbacks = append(r.fallbacks, fallback{i, r.values})
+		r.values++
+	}
+	return r, nil
+}
+
+// add makes nodes along a path, which ends in value number i.
+func (n *node) add(p *plan, path string, i int) error {
+	if path == "" {
+		return nil
+	}
+	name, rest, _ := strings.Cut(path, ".")
+	name, first := strings.CutSuffix(name, "[0]")
+	f, ok := p.named(name)
+	if !ok || first != (f.op == opRepeated) {
+		return fmt.Errorf("%s has no field %s: %w", p.name, name, errSchema)
+	}
+	k := slices.IndexFunc(n.nodes, func(c node) bool { return c.num == f.num })
+	if k < 0 {
+		k = len(n.nodes)
+		o := f.op
+		if first {
+			o = f.elem
+		}
+		n.nodes = append(n.nodes, node{num: f.num, op: o, first: first, message: f.sub != nil})
+	}
+	c := &n.nodes[k]
+	if c.message != (rest != "") || !c.message && c.op != opString && c.op != opBool && c.op != opInt32 {
+		return fmt.Errorf("%s.%s is no value: %w", p.name, name, errSchema)
+	}
+	if rest == "" {
+		c.values = append(c.values, i)
+		return nil
+	}
+	return c.add(f.sub, rest, i)
+}
+
+// named finds a field by its name in JSON, among those that are not inlined.
+func (p *plan) named(name string) (*planField, bool) {
+	for i := range p.fields {
+		if p.fields[i].json.key == `,"`+name+`":` {
+			return &p.fields[i], true
+		}
+	}
+	return nil, false
+}
