@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -47,22 +46,22 @@ func assemble(file *config.File, log *zap.Logger, metrics *prometheus.Registry) 
 	requests := upstream.NewMetrics(metrics)
 	if p.upstream, err = upstream.New(upstream.Options{
 		Config:     kubeconfig,
+		UserAgent:  userAgent(),
 		FrontProxy: upstream.KeyPair(file.Upstream.FrontProxy),
 		Wrap:       requests.Wrap,
 	}); err != nil {
 		return nil, err
 	}
-	access, err := p.access(file, kubeconfig)
+	access, err := p.access(file)
 	if err != nil {
 		return nil, err
 	}
 	m := mirror.New(mirror.Options{
-		Upstream:  p.upstream,
-		UserAgent: userAgent(),
-		Exclude:   file.Cache.Exclude,
-		Store:     cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
-		Log:       log.Named("mirror"),
-		Watches:   requests.Watch,
+		Upstream: p.upstream,
+		Exclude:  file.Cache.Exclude,
+		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
+		Log:      log.Named("mirror"),
+		Watches:  requests.Watch,
 	})
 	metrics.MustRegister(m.Collector())
 	p.background = append(p.background, m.Run)
@@ -79,11 +78,8 @@ func assemble(file *config.File, log *zap.Logger, metrics *prometheus.Registry) 
 }
 
 // access sets up who may read out of the cache.
-func (p *parts) access(file *config.File, kubeconfig *rest.Config) (*auth.Access, error) {
-	c := rest.CopyConfig(kubeconfig)
-	c.UserAgent = userAgent()
-	c.QPS = -1 // reviews are cached; a limit here would be one on callers
-	clients, err := kubernetes.NewForConfig(c)
+func (p *parts) access(file *config.File) (*auth.Access, error) {
+	clients, err := p.upstream.Client()
 	if err != nil {
 		return nil, fmt.Errorf("upstream client: %w", err)
 	}

@@ -38,8 +38,7 @@ const (
 
 // Options sets up a Mirror.
 type Options struct {
-	Upstream  *upstream.Upstream
-	UserAgent string
+	Upstream *upstream.Upstream
 	// Exclude names resources that are never cached: "secrets",
 	// "leases.coordination.k8s.io".
 	Exclude []string
@@ -129,7 +128,7 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 	}
 	e := &entry{}
 	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
-	src := &source{upstream: m.options.Upstream, gvr: r, userAgent: m.options.UserAgent, watches: m.options.Watches}
+	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches}
 	e.feed = feed.New(src, feed.Options{
 		Store:    m.options.Store,
 		Publish:  func(s *cache.Store) { e.publish(src, s, log) },

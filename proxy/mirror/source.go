@@ -42,11 +42,10 @@ const (
 // source reads one resource from the upstream over HTTP: as Protobuf where all
 // fields are known by their numbers, as JSON where not.
 type source struct {
-	upstream  *upstream.Upstream
-	gvr       schema.GroupVersionResource
-	userAgent string
-	watches   func(group, version, resource string) (closed func())
-	jsonOnly  bool // Protobuf held something unknown
+	upstream *upstream.Upstream
+	gvr      schema.GroupVersionResource
+	watches  func(group, version, resource string) (closed func())
+	jsonOnly bool // Protobuf held something unknown
 
 	// Set by describe, used by the same goroutine.
 	resource codec.Resource
@@ -217,7 +216,6 @@ func (s *source) do(ctx context.Context, path string, query url.Values, accept s
 		return nil, err
 	}
 	req.Header.Set("Accept", accept)
-	req.Header.Set("User-Agent", s.userAgent)
 	resp, err := s.upstream.Own.RoundTrip(req)
 	if err != nil {
 		cancel(nil)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -14,6 +15,8 @@ import (
 type Options struct {
 	// Config says where the apiserver is and how Sluice identifies itself.
 	Config *rest.Config
+	// UserAgent is that of Sluice's own requests.
+	UserAgent string
 	// FrontProxy, if its CertFile is set, is the client certificate by which
 	// the apiserver trusts the X-Remote-* headers of Sluice. Without it,
 	// callers known by certificate are forwarded by impersonation.
@@ -69,15 +72,16 @@ func New(o Options) (*Upstream, error) {
 		purpose string
 		config  *rest.Config
 		http1   bool
+		agent   string
 	}{
-		{&u.Callers, "caller", anonymous, false},
-		{&u.Strangers, "stranger", anonymous, true},
-		{&u.Upgrades, "upgrade", anonymous, true},
-		{&u.Asserting, "asserting", asserting, false},
-		{&u.AssertingUpgrades, "upgrade", asserting, true},
-		{&u.Own, "own", o.Config, false},
+		{&u.Callers, "caller", anonymous, false, ""},
+		{&u.Strangers, "stranger", anonymous, true, ""},
+		{&u.Upgrades, "upgrade", anonymous, true, ""},
+		{&u.Asserting, "asserting", asserting, false, ""},
+		{&u.AssertingUpgrades, "upgrade", asserting, true, ""},
+		{&u.Own, "own", o.Config, false, o.UserAgent},
 	} {
-		if *t.to, err = transport(t.config, t.http1); err != nil {
+		if *t.to, err = transport(t.config, t.http1, t.agent); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)
 		}
 		if o.Wrap != nil {
@@ -87,19 +91,25 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// transport makes a transport that leaves content encoding to its user.
-func transport(config *rest.Config, http1 bool) (http.RoundTripper, error) {
+// transport makes a transport that leaves content encoding to its user, and
+// the user agent too unless one is given.
+func transport(config *rest.Config, http1 bool, agent string) (http.RoundTripper, error) {
 	c := rest.CopyConfig(config)
 	c.DisableCompression = true
-	c.UserAgent = "" // set per request, or the caller's
+	c.UserAgent = agent
 	if http1 {
 		c.NextProtos = []string{"http/1.1"}
 	}
 	return rest.TransportFor(c)
 }
 
-// Config returns the configuration for Sluice's own clients.
-func (u *Upstream) Config() *rest.Config { return rest.CopyConfig(u.config) }
+// Client returns a client for Sluice's own requests. It is not limited: what
+// it is asked for is cached, and a limit would be one on callers.
+func (u *Upstream) Client() (*kubernetes.Clientset, error) {
+	c := rest.CopyConfig(u.config)
+	c.QPS = -1
+	return kubernetes.NewForConfigAndClient(c, &http.Client{Transport: u.Own})
+}
 
 // Address returns the upstream's URL.
 func (u *Upstream) Address() string { return u.base.String() }
