@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"sluice/proxy/auth"
@@ -23,7 +22,7 @@ type Options struct {
 	Access   *auth.Access
 	Mirror   *mirror.Mirror
 	Log      *zap.Logger
-	Metrics  prometheus.Registerer
+	Metrics  *Metrics
 	// WatchRecheck is how often the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
@@ -58,13 +57,13 @@ func New(o Options) *Gateway {
 		Recheck:     o.WatchRecheck,
 		Draining:    g.draining,
 		Grace:       o.Drain.Grace,
-		Metrics:     serve.NewMetrics(o.Metrics),
+		Metrics:     o.Metrics.reads,
 	})
 	g.handler = chain(reads,
 		withInfo, // parse the request, once
-		withRecord(o.Log, newMetrics(o.Metrics), o.DebugHeaders), // log and count it when it is over
-		o.Access.Authenticator.WithCaller,                        // who is it
-		o.Access.Authorizer.WithImpersonation,                    // whom may they act for
+		withRecord(o.Log, o.Metrics, o.DebugHeaders), // log and count it when it is over
+		o.Access.Authenticator.WithCaller,            // who is it
+		o.Access.Authorizer.WithImpersonation,        // whom may they act for
 	)
 	return g
 }

@@ -8,19 +8,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/request"
+	"sluice/proxy/serve"
 )
 
-// metrics counts requests. Names, labels and values are those of the
+// Metrics counts requests and what is served of them. Names, labels and values are those of the
 // apiserver's own metrics, under Sluice's prefix, so that a dashboard is ported
 // by replacing the prefix.
-type metrics struct {
+type Metrics struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	inflight *prometheus.GaugeVec
+	reads    *serve.Metrics
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
-	m := &metrics{
+// NewMetrics registers the metrics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		reads: serve.NewMetrics(r),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
 			Help: "Requests that are over, by how they were answered: out of the cache, or from upstream and why.",
@@ -44,9 +48,9 @@ func newMetrics(r prometheus.Registerer) *metrics {
 // other stands for what would make labels without bound.
 const other = "other"
 
-func (m *metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
+func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
 
-func (m *metrics) end(info *request.Info, code int, took time.Duration) {
+func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
 	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
 	if info.IsResourceRequest && code >= http.StatusBadRequest && info.Outcome.Source != request.FromCache {

@@ -14,7 +14,7 @@ import (
 // when it is opened too. Neither bodies nor credentials nor queries, which may
 // hold them, are ever logged.
 // With debug set, responses tell where they come from.
-func withRecord(log *zap.Logger, m *metrics, debug bool) func(http.Handler) http.Handler {
+func withRecord(log *zap.Logger, m *Metrics, debug bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

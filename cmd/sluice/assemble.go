@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"runtime"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/rest"
@@ -37,18 +35,17 @@ type parts struct {
 }
 
 // assemble makes the parts, from the upstream up.
-func assemble(file *config.File, log *zap.Logger, metrics *prometheus.Registry) (*parts, error) {
+func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts, error) {
 	p := &parts{checks: &admin.Checks{}}
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
 		return nil, err
 	}
-	requests := upstream.NewMetrics(metrics)
 	if p.upstream, err = upstream.New(upstream.Options{
 		Config:     kubeconfig,
 		UserAgent:  userAgent(),
 		FrontProxy: upstream.KeyPair(file.Upstream.FrontProxy),
-		Wrap:       requests.Wrap,
+		Wrap:       metrics.upstream.Wrap,
 	}); err != nil {
 		return nil, err
 	}
@@ -61,12 +58,12 @@ func assemble(file *config.File, log *zap.Logger, metrics *prometheus.Registry) 
 		Exclude:  file.Cache.Exclude,
 		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
 		Log:      log.Named("mirror"),
-		Watches:  requests.Watch,
+		Watches:  metrics.upstream.Watch,
 	})
-	metrics.MustRegister(m.Collector())
+	metrics.registry.MustRegister(m.Collector())
 	p.background = append(p.background, m.Run)
 	p.gateway = proxy.New(proxy.Options{
-		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics,
+		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics.gateway,
 		DebugHeaders: file.DebugHeaders, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
@@ -158,7 +155,7 @@ func hosts(file *config.File) []string {
 	return names
 }
 
-func (p *parts) adminHandler(file *config.File, metrics *prometheus.Registry, m *mirror.Mirror) http.Handler {
+func (p *parts) adminHandler(file *config.File, metrics *instruments, m *mirror.Mirror) http.Handler {
 	ping := func() error { return nil }
 	live := &admin.Checks{}
 	live.Add("ping", ping)
@@ -167,7 +164,7 @@ func (p *parts) adminHandler(file *config.File, metrics *prometheus.Registry, m 
 	p.background = append(p.background, health.Run)
 	p.checks.Add("upstream", health.Check)
 	return admin.Handler(admin.Options{
-		Live: live, Ready: p.checks, Notes: notes(m), Metrics: metrics, Profiling: file.Admin.Profiling,
+		Live: live, Ready: p.checks, Notes: notes(m), Metrics: metrics.registry, Profiling: file.Admin.Profiling,
 	})
 }
 
@@ -203,16 +200,4 @@ func restConfig(u config.Upstream) (*rest.Config, error) {
 
 func userAgent() string {
 	return fmt.Sprintf("sluice/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
-}
-
-// newRegistry returns a registry with the process's own metrics.
-func newRegistry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "sluice_build_info", Help: "What is running: always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
-	})
-	info.Set(1)
-	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return r
 }

@@ -41,7 +41,7 @@ func serve(ctx context.Context, file *config.File) error {
 		return err
 	}
 	defer func() { _ = log.Sync() }() // a terminal cannot be synced
-	parts, err := assemble(file, log, newRegistry())
+	parts, err := assemble(file, log, newInstruments())
 	if err != nil {
 		return err
 	}

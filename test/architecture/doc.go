@@ -1,0 +1,3 @@
+// Package architecture holds the tree to its design: which package may import
+// which.
+package architecture

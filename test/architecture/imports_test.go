@@ -1,0 +1,128 @@
+package architecture
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// file is one source file that is part of the product.
+type file struct {
+	path    string // from the repository's root
+	pkg     string // its directory
+	imports []string
+}
+
+// product parses the imports of every file of the product, tests left out.
+func product(t *testing.T) []file {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []file
+	for _, top := range []string{"cmd", "proxy", "codec", "cache", "config"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, path)
+			f := file{path: rel, pkg: filepath.Dir(rel)}
+			for _, i := range parsed.Imports {
+				name, _ := strconv.Unquote(i.Path.Value)
+				f.imports = append(f.imports, name)
+			}
+			files = append(files, f)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }
+
+// below says what each tree may import of the module, beside itself: arrows
+// point down.
+var below = map[string][]string{
+	"cmd":    {"proxy", "cache", "codec", "config"},
+	"proxy":  {"cache", "codec", "config"},
+	"codec":  {},
+	"cache":  {},
+	"config": {},
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	for _, f := range product(t) {
+		top, _, _ := strings.Cut(f.pkg, "/")
+		for _, name := range f.imports {
+			inner, ours := strings.CutPrefix(name, "sluice/")
+			if !ours {
+				continue
+			}
+			target, _, _ := strings.Cut(inner, "/")
+			if target != top && !slices.Contains(below[top], target) {
+				t.Errorf("%s imports %s: %s must not know %s", f.path, name, top, target)
+			}
+		}
+	}
+}
+
+// TestLeavesDoNotKnowTheirRoot keeps packages that others are put together from
+// free of what is put together.
+func TestLeavesDoNotKnowTheirRoot(t *testing.T) {
+	for _, f := range product(t) {
+		for _, root := range []string{"codec", "proxy"} {
+			if f.pkg != root && within(f.pkg, root) && slices.Contains(f.imports, "sluice/"+root) {
+				t.Errorf("%s imports sluice/%s", f.path, root)
+			}
+		}
+		if f.pkg == "cache" && slices.Contains(f.imports, "sluice/cache/feed") {
+			t.Errorf("%s imports sluice/cache/feed", f.path)
+		}
+	}
+}
+
+// TestLibrariesStayInTheirRooms keeps a library to the places that are there
+// for it.
+func TestLibrariesStayInTheirRooms(t *testing.T) {
+	rooms := []struct {
+		library string
+		allowed func(file) bool
+	}{
+		{"github.com/elazarl/goproxy", func(f file) bool { return f.pkg == "proxy/connect" }},
+		{"github.com/prometheus/client_golang", func(f file) bool {
+			return filepath.Base(f.path) == "metrics.go" || f.pkg == "proxy/admin"
+		}},
+		{"k8s.io", func(f file) bool {
+			// The Go types are codec/proto's schema, and their docs codec/table's.
+			return within(f.pkg, "proxy") || within(f.pkg, "cmd") || f.pkg == "codec/proto" || f.pkg == "codec/table" || f.pkg == "config"
+		}},
+		{"k8s.io/kubernetes", func(file) bool { return false }},
+		{"net/http", func(f file) bool { return within(f.pkg, "proxy") || within(f.pkg, "cmd") }},
+		{"go.uber.org/zap", func(f file) bool { return within(f.pkg, "proxy") || within(f.pkg, "cmd") }},
+		{"github.com/spf13", func(f file) bool { return within(f.pkg, "cmd") }},
+	}
+	for _, f := range product(t) {
+		for _, name := range f.imports {
+			for _, r := range rooms {
+				if within(name, r.library) && !r.allowed(f) {
+					t.Errorf("%s imports %s, which has no place there", f.path, name)
+				}
+			}
+		}
+	}
+}
