@@ -43,3 +43,6 @@ func Unquote(raw []byte, t Traits) []byte { return unquote(raw, t) }
 
 // AppendUnquoted appends the text of a string's raw bytes.
 func AppendUnquoted(dst, raw []byte) []byte { return appendUnquoted(dst, raw) }
+
+// ValidNumber tells whether b is a number as JSON's grammar has it.
+func ValidNumber(b []byte) bool { return len(b) > 0 && validNumber(b) }

@@ -1,0 +1,187 @@
+package yaml
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// style is how a string is printed.
+type style uint8
+
+const (
+	plain style = iota
+	single
+	double
+	literal
+)
+
+// traits is what of a string's text bears on its style.
+type traits struct {
+	newline bool // has a line feed
+	breaks  bool // has any line break: \n, \r, U+0085, U+2028, U+2029
+	odd     bool // has one that is not \n
+	special bool // has something that only escapes can show
+
+	spaced     bool // has a space
+	indicator  bool // would read as syntax if plain
+	leading    bool // begins with a space or break
+	trailing   bool // ends with a space or break
+	spaceLast  bool // ends with a space
+	spaceBreak bool // has a space before a break
+	breakSpace bool // has a space after a break
+}
+
+// The classes of bytes inside a plain scalar.
+const (
+	harmless = iota
+	space
+	colon
+	hash
+	other // line breaks, what is not ASCII or not printable
+)
+
+var inside = func() (t [256]uint8) {
+	for c := range t {
+		if c < ' ' || c > '~' {
+			t[c] = other
+		}
+	}
+	t[' '], t[':'], t['#'] = space, colon, hash
+	return t
+}()
+
+// first marks the bytes that a plain scalar must not begin with.
+var first = func() (t [256]bool) {
+	for _, c := range []byte("#,[]{}&*!|>'\"%@`") {
+		t[c] = true
+	}
+	return t
+}()
+
+// analyse looks a text over, which is not empty. It goes by bytes as long as
+// they are printable ASCII and leaves the rest to analyseAll.
+func analyse(s []byte) (t traits) {
+	t.indicator = begins(s)
+	last := len(s) - 1
+	for i, c := range s {
+		switch inside[c] {
+		case space:
+			t.spaced = true
+		case colon:
+			t.indicator = t.indicator || i == last || s[i+1] == ' ' || s[i+1] == '\t'
+		case hash:
+			t.indicator = t.indicator || i > 0 && s[i-1] == ' '
+		case other:
+			return analyseAll(s)
+		}
+	}
+	t.leading = s[0] == ' '
+	t.spaceLast = s[last] == ' '
+	t.trailing = t.spaceLast
+	return t
+}
+
+// begins tells whether the start of s would read as syntax.
+func begins(s []byte) bool {
+	if first[s[0]] || bytes.HasPrefix(s, dashes) || bytes.HasPrefix(s, dots) {
+		return true
+	}
+	if c := s[0]; c == '-' || c == '?' || c == ':' {
+		return len(s) == 1 || s[1] == ' ' || s[1] == '\t'
+	}
+	return false
+}
+
+var dashes, dots = []byte("---"), []byte("...")
+
+// analyseAll is analyse for any text.
+func analyseAll(s []byte) (t traits) {
+	t.indicator = begins(s)
+	afterSpace, afterBreak, afterBlank := false, false, true
+	for i := 0; i < len(s); {
+		c := s[i]
+		w := width(s[i:])
+		end := i+w >= len(s)
+		switch c {
+		case ':':
+			t.indicator = t.indicator || end || s[i+1] == ' ' || s[i+1] == '\t'
+		case '#':
+			t.indicator = t.indicator || afterBlank
+		}
+		t.special = t.special || !printable(s[i:])
+		isBreak := breakAt(s[i:])
+		switch {
+		case c == ' ':
+			t.spaced = true
+			t.leading = t.leading || i == 0
+			t.spaceLast = end
+			t.trailing = t.trailing || end
+			t.breakSpace = t.breakSpace || afterBreak
+		case isBreak:
+			t.breaks = true
+			t.newline = t.newline || c == '\n'
+			t.odd = t.odd || c != '\n'
+			t.leading = t.leading || i == 0
+			t.trailing = t.trailing || end
+			t.spaceBreak = t.spaceBreak || afterSpace
+		}
+		afterSpace, afterBreak = c == ' ', isBreak
+		afterBlank = c == ' ' || c == '\t' || c == 0 || isBreak
+		i += w
+	}
+	return t
+}
+
+// width returns the length of the rune at the start of b, which is UTF-8.
+func width(b []byte) int {
+	if b[0] < utf8.RuneSelf {
+		return 1
+	}
+	_, n := utf8.DecodeRune(b)
+	return n
+}
+
+// breakAt tells whether b begins with a line break.
+func breakAt(b []byte) bool {
+	switch b[0] {
+	case '\n', '\r':
+		return true
+	case 0xc2:
+		return b[1] == 0x85
+	case 0xe2:
+		return b[1] == 0x80 && b[2]&^1 == 0xa8
+	}
+	return false
+}
+
+// printable tells whether the rune at the start of b may stand unescaped.
+// Beyond U+FFFF the emitter thinks that nothing may; tabs may not either.
+func printable(b []byte) bool {
+	switch c := b[0]; {
+	case c < utf8.RuneSelf:
+		return c == '\n' || c >= ' ' && c <= '~'
+	case c == 0xc2:
+		return b[1] >= 0xa0
+	case c == 0xef:
+		return !(b[1] == 0xbb && b[2] == 0xbf) && !(b[1] == 0xbf && b[2] >= 0xbe)
+	default:
+		return c < 0xf0
+	}
+}
+
+// styleOf chooses the style for a text, given its traits.
+func styleOf(s []byte, t traits) style {
+	if t.newline {
+		if t.spaceLast || t.spaceBreak || t.special {
+			return double
+		}
+		return literal
+	}
+	if !isString(s) || t.breakSpace || t.spaceBreak || t.special {
+		return double
+	}
+	if t.indicator || t.leading || t.trailing || t.breaks {
+		return single
+	}
+	return plain
+}
