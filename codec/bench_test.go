@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -60,17 +59,10 @@ func benchResource(source Encoding) *Resource {
 	return podsProto
 }
 
-// benchWriter returns nil where there is no way yet.
 func benchWriter(t testing.TB, source Encoding, f Format) *Writer {
 	w, err := NewWriter(benchResource(source), f)
-	if errors.Is(err, ErrUnsupported) {
-		return nil
-	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if _, err := w.AppendItem(nil, stored(t, pod(0), source)); errors.Is(err, ErrUnsupported) {
-		return nil
 	}
 	return w.At(time.Now())
 }
@@ -79,9 +71,6 @@ func benchWriter(t testing.TB, source Encoding, f Format) *Writer {
 func BenchmarkItem(b *testing.B) {
 	for _, row := range benchFormats {
 		w := benchWriter(b, row.source, row.format)
-		if w == nil {
-			continue
-		}
 		src := stored(b, realPod(b), row.source)
 		b.Run(row.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -101,7 +90,7 @@ func BenchmarkItem(b *testing.B) {
 func BenchmarkEvent(b *testing.B) {
 	for _, row := range benchFormats {
 		w := benchWriter(b, row.source, row.format)
-		if w == nil || row.format.Encoding == YAML || row.format.Pretty {
+		if row.format.Encoding == YAML || row.format.Pretty {
 			continue
 		}
 		src := stored(b, realPod(b), row.source)
@@ -161,9 +150,6 @@ func TestWriterAllocatesNothing(t *testing.T) {
 	for _, row := range benchFormats {
 		t.Run(row.name, func(t *testing.T) {
 			w := benchWriter(t, row.source, row.format)
-			if w == nil {
-				t.Skip("no way yet")
-			}
 			src := stored(t, realPod(t), row.source)
 			dst := make([]byte, 0, 1<<16)
 			if n := testing.AllocsPerRun(200, func() {

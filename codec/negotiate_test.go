@@ -45,7 +45,7 @@ func checkRefusal(t *testing.T, x *exchange, d Decision) {
 	if ct := d.Errors.ContentType(false); ct != x.header(x.RespHeaders, "Content-Type") {
 		t.Errorf("content type %s", ct)
 	}
-	if got := d.Refusal.Append(nil, d.Errors); !bytes.Equal(got, x.body()) && d.Errors.Encoding != CBOR && d.Errors.Encoding != YAML {
+	if got := d.Refusal.Append(nil, d.Errors); !bytes.Equal(got, x.body()) && d.Errors.Encoding != CBOR {
 		t.Errorf("body\n%s\nwant\n%s", got, x.body())
 	}
 }

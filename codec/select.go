@@ -11,9 +11,6 @@ func newBody(r *Resource, f Format) (body, error) {
 	if r.Source == Protobuf && r.Style == Unstructured || r.Source != Protobuf && r.Source != JSON {
 		return nil, ErrUnsupported
 	}
-	if f.Encoding == YAML { // until there is a layout for it
-		return nil, ErrUnsupported
-	}
 	switch f.Shape {
 	case Object:
 		return objectBody(r, f.Encoding)

@@ -5,6 +5,7 @@ import (
 
 	"sluice/codec/json"
 	"sluice/codec/proto"
+	"sluice/codec/yaml"
 )
 
 // Status is an error as the apiserver tells it to a client: kind Status, apiVersion v1, status Failure. Its JSON is
@@ -61,7 +62,7 @@ func (s *Status) appendObject(dst []byte, e Encoding) []byte {
 	case Protobuf:
 		return proto.AppendEnvelope(dst, "v1", "Status", s.appendProto(nil))
 	case YAML:
-		return appendKnown(dst, s.appendJSON(nil), appendYAML)
+		return appendKnown(dst, s.appendJSON(nil), yaml.AppendFromJSON)
 	case CBOR:
 		return appendKnown(dst, s.appendJSON(nil), appendCBOR)
 	}

@@ -13,6 +13,7 @@ import (
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 )
 
 func mustInvalid(field, reason, text string) FieldError { return FieldError{field, reason, text} }
@@ -85,7 +86,7 @@ func parseStatus(t *testing.T, data []byte) *Status {
 		if err := errors.Join(u.Unmarshal(data[4:]), s.Unmarshal(u.Raw)); err != nil {
 			t.Fatal(err)
 		}
-	} else if err := json.Unmarshal(data, &s); err != nil {
+	} else if err := yaml.Unmarshal(data, &s); err != nil {
 		t.Fatal(err, string(data))
 	}
 	return fromMeta(&s)
@@ -103,7 +104,7 @@ func fromMeta(s *metav1.Status) *Status {
 	return out
 }
 
-// TestStatusRecorded reads every recorded error body that is not CBOR or YAML and writes it again.
+// TestStatusRecorded reads every recorded error body that is not CBOR and writes it again.
 func TestStatusRecorded(t *testing.T) {
 	for _, x := range readExchanges(t, "status.jsonl") {
 		body, ct := x.body(), x.header(x.RespHeaders, "Content-Type")
@@ -111,6 +112,8 @@ func TestStatusRecorded(t *testing.T) {
 		switch {
 		case ct == MediaProtobuf:
 			f.Encoding = Protobuf
+		case ct == MediaYAML:
+			f.Encoding = YAML
 		case ct == MediaJSON:
 			f.Pretty = bytes.HasPrefix(body, []byte("{\n"))
 		default:

@@ -5,6 +5,7 @@ import (
 
 	"sluice/codec/cbor"
 	"sluice/codec/json"
+	"sluice/codec/yaml"
 )
 
 // Limits bounds what Transcode reads.
@@ -19,7 +20,7 @@ type transcoder func(dst, src []byte, limits Limits) ([]byte, error)
 // the kind nothing can be made of it.
 var transcoders = [maxEncoding + 1][maxEncoding + 1]transcoder{
 	JSON: {JSON: copyJSON, YAML: jsonToYAML, CBOR: jsonToCBOR},
-	YAML: {JSON: yamlToJSON, YAML: copyBody, CBOR: chain(yamlToJSON, jsonToCBOR)},
+	YAML: {YAML: copyBody},
 	CBOR: {JSON: cborToJSON, YAML: chain(cborToJSON, jsonToYAML), CBOR: copyBody},
 }
 
@@ -71,11 +72,21 @@ func jsonToCBOR(dst, src []byte, limits Limits) ([]byte, error) {
 	return appendCBOR(dst, src)
 }
 
+// appendCBOR appends a JSON document as a whole item, with the self-described tag.
+func appendCBOR(dst, src []byte) ([]byte, error) {
+	base := len(dst)
+	dst, err := cbor.AppendFromJSON(append(dst, cbor.SelfDescribed...), src)
+	if err != nil {
+		return dst[:base], err
+	}
+	return dst, nil
+}
+
 func jsonToYAML(dst, src []byte, limits Limits) ([]byte, error) {
 	if err := validJSON(src, limits); err != nil {
 		return dst, err
 	}
-	return appendYAML(dst, src)
+	return yaml.AppendFromJSON(dst, src)
 }
 
 func cborToJSON(dst, src []byte, limits Limits) ([]byte, error) {

@@ -53,7 +53,7 @@ func newLayout(b body, r *Resource, f Format) layout {
 	case f.Encoding == CBOR:
 		return &cborLayout{b, plain.list}
 	case f.Encoding == YAML:
-		return &yamlLayout{plain}
+		return &yamlLayout{b, plain.list}
 	case f.Pretty:
 		return &prettyLayout{plain}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,9 +131,6 @@ func writeList(t testing.TB, w *Writer, m ListMeta, items [][]byte) []byte {
 
 func mustWriter(t testing.TB, r *Resource, f Format) *Writer {
 	w, err := NewWriter(r, f)
-	if errors.Is(err, ErrUnsupported) && (r.Source == Protobuf && f.Encoding != Protobuf || f.Encoding == YAML || f.Encoding == CBOR) {
-		t.Skip("not yet:", err)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,4 +377,27 @@ func TestResource(t *testing.T) {
 	if s := foos.GroupResource().String(); s != "foos.ex.io" {
 		t.Error(s)
 	}
+}
+
+// TestWriterIsConcurrent writes with the same writers from several goroutines; run it with -race.
+func TestWriterIsConcurrent(t *testing.T) {
+	src := stored(t, pod(1), Protobuf)
+	var group sync.WaitGroup
+	for _, w := range everyWriter(t, podsProto) {
+		w = w.At(time.Unix(1700000000, 0))
+		want, err := w.AppendItem(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			group.Go(func() {
+				for range 20 {
+					if got, err := w.AppendItem(nil, src); err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%+v: %v", w.format, err)
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
 }
