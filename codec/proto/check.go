@@ -25,12 +25,25 @@ func (m *Message) Check(raw []byte) error {
 }
 
 // check goes through the fields of a message in wire order.
+//
+// It is one loop with the common kinds of field in place, because it runs for
+// every field of every object that arrives.
 func (r *run) check(b []byte, p *plan) error {
 	if err := r.enter(p, b); err != nil {
 		return err
 	}
-	var present set
+	var parts set
 	for i := 0; i < len(b); {
+		// The rule: tag and length of a byte each, text.
+		if i+1 < len(b) {
+			tag, size := b[i], b[i+1]
+			if num := int(tag >> 3); tag&0x87 == wireBytes && size < 0x80 && num < len(p.wire) && p.wire[num].leaf {
+				if i += 2 + int(size); i > len(b) {
+					return r.failField(ErrTruncated, p, uint64(num), b, i-2-int(size))
+				}
+				continue
+			}
+		}
 		f, err := readField(b, i)
 		if err != nil {
 			return r.fail(err, p, b, i)
@@ -44,12 +57,14 @@ func (r *run) check(b []byte, p *plan) error {
 				return r.failField(err, p, uint64(f.num), b, i)
 			}
 		}
-		if !w.many && w.typ == wireBytes && present.has(w.field) {
-			r.parts = true
+		if !w.many && w.typ == wireBytes {
+			r.parts = r.parts || parts.has(w.field)
+			parts.add(w.field)
 		}
-		present.add(w.field)
-		if err := r.checkField(b, f, &p.fields[w.field], p); err != nil {
-			return err
+		if !w.leaf && w.typ != wireVarint {
+			if err := r.checkField(b[f.start:f.end], f.typ, f.value, &p.fields[w.field], p); err != nil {
+				return err
+			}
 		}
 		i = f.end
 	}
@@ -58,15 +73,12 @@ func (r *run) check(b []byte, p *plan) error {
 }
 
 // checkField checks the payload of one field.
-func (r *run) checkField(b []byte, w field, f *planField, p *plan) error {
-	payload := b[w.start:w.end]
+func (r *run) checkField(payload []byte, typ int, number uint64, f *planField, p *plan) error {
 	switch {
-	case f.op == opString, f.op == opBytes:
-		return nil
-	case f.op == opRepeated && f.elem == opFloat64 && w.typ == wireBytes:
+	case f.op == opRepeated && f.elem == opFloat64 && typ == wireBytes:
 		return r.checkPacked(payload, p)
 	case f.op == opRepeated:
-		return r.checkValue(f.elem, f.sub, payload, w.value, p)
+		return r.checkValue(f.elem, f.sub, payload, number, p)
 	case f.op == opMap:
 		m, err := r.readPair(payload, f, p)
 		if err != nil || !m.hasValue {
@@ -74,7 +86,7 @@ func (r *run) checkField(b []byte, w field, f *planField, p *plan) error {
 		}
 		return r.checkValue(f.elem, f.sub, m.value, m.number, p)
 	}
-	return r.checkValue(f.op, f.sub, payload, w.value, p)
+	return r.checkValue(f.op, f.sub, payload, number, p)
 }
 
 // checkPacked checks the numbers of a packed field of floats.

@@ -119,6 +119,11 @@ func (p *plan) addField(f planField, shown bool) error {
 	if f.op == opRepeated {
 		w.typ = f.elem.wireType()
 	}
+	leaf := f.op
+	if f.op == opRepeated {
+		leaf = f.elem
+	}
+	w.leaf = leaf == opString || leaf == opBytes
 	p.wire[f.num] = w
 	return nil
 }

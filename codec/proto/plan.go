@@ -68,6 +68,7 @@ const maxFields = 256
 type wireField struct {
 	known bool
 	many  bool  // repeated or a map
+	leaf  bool  // text or bytes, maybe repeated: whatever it holds is fine
 	typ   uint8 // the wire type it must have
 	field uint8 // index into plan.fields
 }
