@@ -27,6 +27,11 @@ controlplane: $(BIN)/controlplane $(BIN)/kubectl ## Build bin/controlplane (etcd
 
 include test/controlplane/build.mk
 
+.PHONY: demo
+demo: build controlplane ## Show Sluice before a control plane full of samples; FLAGS='--pods 5000' and the like
+	$(GO) build -o $(BIN)/demo ./test/demo
+	@$(BIN)/demo $(FLAGS)
+
 .PHONY: test
 test: lint build $(BIN)/sluice-race controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 30m ./...

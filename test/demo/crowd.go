@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/test/harness"
+)
+
+// crowded are the resources that the crowd watches: path, and name in Sluice's readiness report.
+var crowded = [][2]string{
+	{"/api/v1/pods", "pods.v1"},
+	{"/api/v1/nodes", "nodes.v1"},
+	{"/api/v1/configmaps", "configmaps.v1"},
+	{"/apis/apps/v1/deployments", "deployments.v1.apps"},
+	{"/apis/storage.example.com/v1/backups", "backups.v1.storage.example.com"},
+}
+
+// startCrowd makes Sluice cache what the crowd watches, and starts the watchers in g.
+func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
+	done := d.step("Waiting for Sluice's caches")
+	for _, c := range crowded {
+		if err := until(ctx, func() error { return d.sluice.Synced(ctx, c[0], c[1]) }); err != nil {
+			return fmt.Errorf("%s in Sluice's cache: %w", c[1], err)
+		}
+	}
+	done()
+	for i := range d.options.watchers {
+		path := crowded[i%len(crowded)][0]
+		g.Go(func() error { return d.keepWatching(ctx, path) })
+	}
+	return nil
+}
+
+// keepWatching reads the state and then what changes, again and again, as an informer would.
+func (d *demo) keepWatching(ctx context.Context, path string) error {
+	for {
+		d.watch(ctx, path+"?watch=1&resourceVersion=0&allowWatchBookmarks=true")
+		if !pause(ctx, time.Second) {
+			return nil
+		}
+	}
+}
+
+// watch reads one watch to its end. Why it ended does not matter: another follows.
+func (d *demo) watch(ctx context.Context, path string) {
+	resp, err := d.sluice.Raw("admin").Open(ctx, harness.Request{
+		Path: path, Header: http.Header{"Accept": {"application/json"}},
+	})
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"path/filepath"
+	"time"
+
+	"sluice/test/harness"
+)
+
+// options are the flags.
+type options struct {
+	dir           string
+	listen, admin string
+	pods          int
+	watchers      int
+	length        time.Duration // 0 means until a signal
+}
+
+// parseOptions reads the flags and checks what can be checked before anything is started.
+func parseOptions(args []string) (options, error) {
+	root, err := harness.Root()
+	if err != nil {
+		return options{}, err
+	}
+	var o options
+	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
+	fs.StringVar(&o.dir, "dir", filepath.Join(root, ".demo"), "directory for everything; removed at the end")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of Sluice; port 0 takes a free one")
+	fs.StringVar(&o.admin, "admin-listen", "127.0.0.1:0", "address of Sluice's metrics and health checks")
+	fs.IntVar(&o.pods, "pods", 1000, "how many pods to make")
+	fs.IntVar(&o.watchers, "watchers", 50, "how many clients watch through Sluice")
+	fs.DurationVar(&o.length, "for", 0, "end by itself this long after everything is ready; 0 goes on until Ctrl-C")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return o, o.check()
+}
+
+func (o options) check() error {
+	if o.pods < 1 || o.watchers < 0 || o.length < 0 {
+		return errors.New("--pods must be positive, --watchers and --for must not be negative")
+	}
+	for _, name := range []string{"controlplane", "sluice", "kubectl"} {
+		if _, err := harness.Binary(name); err != nil {
+			return err
+		}
+	}
+	return errors.Join(free("--listen", o.listen), free("--admin-listen", o.admin))
+}
+
+// free reports an address that Sluice could not listen on.
+func free(option, address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", option, address, err)
+	}
+	return l.Close()
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// writers keep the apiserver busy and stay below its limits.
+	writers = 32
+	// retryLimit is far above what anything here takes.
+	retryLimit    = time.Minute
+	retryInterval = 50 * time.Millisecond
+)
+
+// each calls f for every item, some at a time, until one fails.
+func each[T any](ctx context.Context, items []T, f func(context.Context, T) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(writers)
+	for _, item := range items {
+		g.Go(func() error { return f(ctx, item) })
+	}
+	return g.Wait()
+}
+
+// until calls f until it succeeds. If that takes too long, it returns f's last error.
+func until(ctx context.Context, f func() error) error {
+	limit := time.Now().Add(retryLimit)
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("not within %s: %w", retryLimit, err)
+		}
+		if !pause(ctx, retryInterval) {
+			return ctx.Err()
+		}
+	}
+}
+
+// every calls f at each interval until the context ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	for pause(ctx, interval) {
+		f()
+	}
+}
+
+// pause waits and reports whether the context still goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
