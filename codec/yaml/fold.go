@@ -1,6 +1,9 @@
 package yaml
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // maxWidth is the column beyond which a line is folded at the next space.
 const maxWidth = 80
@@ -48,14 +51,32 @@ func (f *folder) fold() {
 func (f *folder) spaceAt(i int) bool { return i < len(f.s) && f.s[i] == ' ' }
 
 func (f *folder) plain() {
-	for i, c := range f.s {
-		if c == ' ' && !f.spaced && f.column > maxWidth && !f.spaceAt(i+1) {
-			f.fold()
-		} else if f.dst = append(f.dst, c); utf8.RuneStart(c) {
-			f.column++
+	for i := 0; i < len(f.s); {
+		if f.s[i] != ' ' {
+			i = f.word(i)
+			continue
 		}
-		f.spaced = c == ' '
+		if !f.spaced && f.column > maxWidth && !f.spaceAt(i+1) {
+			f.fold()
+		} else {
+			f.put(1, ' ')
+		}
+		f.spaced = true
+		i++
 	}
+}
+
+// word appends s from i up to the next space and returns where that is.
+func (f *folder) word(i int) int {
+	n := bytes.IndexByte(f.s[i:], ' ')
+	if n < 0 {
+		n = len(f.s) - i
+	}
+	w := f.s[i : i+n]
+	f.dst = append(f.dst, w...)
+	f.column += utf8.RuneCount(w)
+	f.spaced = false
+	return i + n
 }
 
 func (f *folder) single() {
@@ -100,6 +121,12 @@ func (f *folder) double() {
 	f.put(1, '"')
 	bom := beginsWithBOM(f.s)
 	for i := 0; i < len(f.s); {
+		if n := safeRun(f.s[i:]); n > 0 && !bom {
+			f.put(n, f.s[i:i+n]...)
+			f.spaced = false
+			i += n
+			continue
+		}
 		c, w := f.s[i], width(f.s[i:])
 		switch {
 		case mustEscape(f.s[i:], bom):
@@ -125,4 +152,15 @@ func (f *folder) double() {
 		i += w
 	}
 	f.put(1, '"')
+}
+
+// safeRun counts the bytes at the start of s that double quotes show as they
+// are, one column each, and that are no spaces.
+func safeRun(s []byte) int {
+	for i, c := range s {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(s)
 }

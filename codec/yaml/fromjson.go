@@ -87,7 +87,7 @@ type member struct {
 const (
 	maxText    = 1 << 20 // bytes
 	maxNodes   = 1 << 16
-	maxMembers = 1 << 12
+	maxMembers = 1 << 10
 )
 
 func (p *printer) release() {
@@ -307,15 +307,18 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 		return
 	}
 	mark := len(p.dst)
-	switch st {
-	case plain:
+	folds := t.breaks && st == single || !simple && t.spaced && mark-p.bol+len(text) > maxWidth
+	switch {
+	case folds:
+	case st == plain:
 		p.dst = append(p.dst, text...)
-	case single:
+	case st == single:
 		p.dst = appendSingle(p.dst, text)
-	case double:
+	case st == double:
 		p.dst = appendDouble(p.dst, text)
 	}
-	if t.breaks && st == single || !simple && t.spaced && len(p.dst)-p.bol > maxWidth {
+	// Quotes and escapes may have made it wider than it seemed.
+	if folds || !simple && t.spaced && len(p.dst)-p.bol > maxWidth {
 		p.dst = p.dst[:mark]
 		column := utf8.RuneCount(p.dst[p.bol:])
 		p.dst = appendFolded(p.dst, text, st, column, indent)
@@ -346,8 +349,8 @@ func appendNumber(dst, raw []byte) []byte {
 		return strconv.AppendInt(dst, n, 10)
 	}
 	s := unsafe.String(&raw[0], len(raw)) // not kept
-	if n, err := strconv.ParseUint(s, 10, 64); err == nil {
-		return strconv.AppendUint(dst, n, 10)
+	if fits(raw, 10, false, true) {
+		return append(dst, raw...)
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {

@@ -37,16 +37,21 @@ const (
 	space
 	colon
 	hash
-	other // line breaks, what is not ASCII or not printable
+	feed    // \n
+	control // not printable, \r too
+	wide    // not ASCII
 )
 
 var inside = func() (t [256]uint8) {
 	for c := range t {
-		if c < ' ' || c > '~' {
-			t[c] = other
+		switch {
+		case c < ' ' || c == 0x7f:
+			t[c] = control
+		case c > 0x7f:
+			t[c] = wide
 		}
 	}
-	t[' '], t[':'], t['#'] = space, colon, hash
+	t[' '], t[':'], t['#'], t['\n'] = space, colon, hash, feed
 	return t
 }()
 
@@ -59,7 +64,7 @@ var first = func() (t [256]bool) {
 }()
 
 // analyse looks a text over, which is not empty. It goes by bytes as long as
-// they are printable ASCII and leaves the rest to analyseAll.
+// they are ASCII and leaves the rest to analyseAll.
 func analyse(s []byte) (t traits) {
 	t.indicator = begins(s)
 	last := len(s) - 1
@@ -67,27 +72,46 @@ func analyse(s []byte) (t traits) {
 		switch inside[c] {
 		case space:
 			t.spaced = true
+			t.breakSpace = t.breakSpace || i > 0 && isFeed(s[i-1])
 		case colon:
 			t.indicator = t.indicator || i == last || s[i+1] == ' ' || s[i+1] == '\t'
 		case hash:
-			t.indicator = t.indicator || i > 0 && s[i-1] == ' '
-		case other:
+			t.indicator = t.indicator || i > 0 && isBlank[s[i-1]]
+		case feed:
+			t.breaks, t.newline = true, true
+			t.spaceBreak = t.spaceBreak || i > 0 && s[i-1] == ' '
+		case control:
+			t.special = true
+			if c == '\r' {
+				t.breaks, t.odd = true, true
+			}
+		case wide:
 			return analyseAll(s)
 		}
 	}
-	t.leading = s[0] == ' '
+	t.leading = s[0] == ' ' || isFeed(s[0])
 	t.spaceLast = s[last] == ' '
-	t.trailing = t.spaceLast
+	t.trailing = t.spaceLast || isFeed(s[last])
 	return t
 }
 
+func isFeed(c byte) bool { return c == '\n' || c == '\r' }
+
+// isBlank marks the ASCII bytes after which a # begins a comment.
+var isBlank = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, 0: true}
+
 // begins tells whether the start of s would read as syntax.
 func begins(s []byte) bool {
-	if first[s[0]] || bytes.HasPrefix(s, dashes) || bytes.HasPrefix(s, dots) {
+	if first[s[0]] {
 		return true
 	}
-	if c := s[0]; c == '-' || c == '?' || c == ':' {
+	switch s[0] {
+	case '-':
+		return len(s) == 1 || s[1] == ' ' || s[1] == '\t' || bytes.HasPrefix(s, dashes)
+	case '?', ':':
 		return len(s) == 1 || s[1] == ' ' || s[1] == '\t'
+	case '.':
+		return bytes.HasPrefix(s, dots)
 	}
 	return false
 }

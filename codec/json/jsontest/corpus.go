@@ -20,7 +20,7 @@ type File struct {
 // each kind with each field set.
 func Corpus(t testing.TB) []File {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(apiDir(t), "testdata", "HEAD", "*.json"))
+	paths, err := filepath.Glob(filepath.Join(CorpusDir(t), "*.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
@@ -40,12 +40,13 @@ func Corpus(t testing.TB) []File {
 	return files
 }
 
-// apiDir asks the go command where the module k8s.io/api lies.
-func apiDir(t testing.TB) string {
+// CorpusDir returns the directory k8s.io/api/testdata/HEAD in the module
+// cache.
+func CorpusDir(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
 	if err != nil {
 		t.Fatalf("locate k8s.io/api: %v", err)
 	}
-	return strings.TrimSpace(string(out))
+	return filepath.Join(strings.TrimSpace(string(out)), "testdata", "HEAD")
 }
