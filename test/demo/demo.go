@@ -107,7 +107,7 @@ func (d *demo) guard(ctx context.Context) error {
 	case <-d.plane.Done():
 		return fmt.Errorf("the control plane ended by itself\n%s", d.plane.Logs())
 	case <-d.sluice.Done():
-		return fmt.Errorf("Sluice ended by itself\n%s", d.sluice.Log())
+		return fmt.Errorf("the gateway ended by itself\n%s", d.sluice.Log())
 	case <-ctx.Done():
 		return nil
 	}
