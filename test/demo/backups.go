@@ -34,7 +34,7 @@ func (s *samples) makeBackups(ctx context.Context) error {
 	if err := yaml.Unmarshal(backupDefinition, &definition.Object); err != nil {
 		return fmt.Errorf("definition of backups: %w", err)
 	}
-	if _, err := s.dynamic.Resource(definitions).Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+	if _, err := s.dynamic.Resource(definitions).Create(ctx, definition, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
 		return err
 	}
 	for i := range backupCount {
@@ -58,7 +58,7 @@ func (s *samples) makeBackup(ctx context.Context, i int) error {
 			"source":   map[string]any{"volumeClaim": fmt.Sprintf("data-postgres-%d", i)},
 		},
 	}}
-	_, err := s.backupsOf(i).Create(ctx, b, metav1.CreateOptions{})
+	_, err := s.backupsOf(i).Create(ctx, b, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	return err
 }
 
