@@ -73,7 +73,7 @@ func TestFieldsOfRandomObjects(t *testing.T) {
 			}
 		}
 	})
-	if n < 1000 {
+	if n < 100**fills {
 		t.Errorf("only %d objects", n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // fills is how many random objects of each kind the tests make.
-var fills = flag.Int("fills", 20, "random objects per kind")
+var fills = flag.Int("fills", 10, "random objects per kind")
 
 // eachFilled calls f with random objects of every kind, as messages.
 func eachFilled(t *testing.T, f func(t *testing.T, m *Message, raw []byte)) {

@@ -1,0 +1,77 @@
+package proto
+
+import (
+	"bytes"
+	"testing"
+)
+
+// fuzzKinds are the kinds that, together, have every op.
+var fuzzKinds = []typeName{
+	{"v1", "Pod"}, {"v1", "Secret"}, {"v1", "Event"}, {"v1", "PodList"},
+	{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
+	{"authorization.k8s.io/v1", "SubjectAccessReview"},
+	{"apps/v1", "ControllerRevision"}, {"networking.k8s.io/v1", "Ingress"},
+}
+
+// FuzzTranscode compares JSON, CBOR and Check with the typed decoders. The seeds
+// are k8s.io/api's examples and filled objects.
+func FuzzTranscode(f *testing.F) {
+	for i, k := range fuzzKinds {
+		for seed := range int64(3) {
+			obj := newObject(f, k.apiVersion, k.kind)
+			newFiller(seed).Fill(obj)
+			f.Add(uint8(i), raw(f, obj))
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, b []byte) {
+		k := fuzzKinds[int(kind)%len(fuzzKinds)]
+		m := mustLookup(t, k.apiVersion, k.kind)
+		checkBroken(t, m, b)
+		if m.Check(b) == nil {
+			checkCBOR(t, m, b)
+		}
+		_, _ = m.AppendFields(nil, b)
+	})
+}
+
+// FuzzOuter goes through everything that needs no plan.
+func FuzzOuter(f *testing.F) {
+	pod := raw(f, newObject(f, "v1", "Pod"))
+	f.Add(pod)
+	f.Add(AppendEnvelope(nil, "v1", "Pod", pod))
+	f.Add(AppendEvent(nil, "ADDED", "v1", "Pod", pod))
+	f.Add(AppendItem(AppendListMeta(nil, "1", "c", nil), pod))
+	f.Add([]byte("\x0a\x02\x38\x01\x0a\x02\x0a\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if u, err := Unwrap(b); err == nil && len(u.ContentEncoding) == 0 && len(u.ContentType) == 0 {
+			again, err := Unwrap(AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), u.Raw))
+			if err != nil || !bytes.Equal(again.Raw, u.Raw) {
+				t.Fatalf("%x: %v", b, err)
+			}
+		}
+		if body, _, err := NextFrame(b, 1<<20); err == nil {
+			_, _, _ = ParseFrame(body)
+		}
+		_, _ = ParseListMeta(b)
+		for range Items(b) {
+			continue
+		}
+		m, err := ObjectMeta(b)
+		if err != nil {
+			return
+		}
+		for range m.Labels {
+			continue
+		}
+		changed, err := SetResourceVersion(nil, b, "99")
+		if err != nil {
+			t.Fatalf("%x: %v", b, err)
+		}
+		if again, err := ObjectMeta(changed); err != nil || string(again.ResourceVersion) != "99" || !bytes.Equal(again.Name, m.Name) {
+			t.Fatalf("%x: %+v, %v", b, again, err)
+		}
+		if _, err := MetadataOnly(b); err != nil {
+			t.Fatalf("%x: %v", b, err)
+		}
+	})
+}

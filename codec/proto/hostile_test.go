@@ -1,0 +1,181 @@
+package proto
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// transcoders are the three walks over a raw object.
+func transcoders(m *Message) map[string]func([]byte) error {
+	return map[string]func([]byte) error{
+		"Check":      m.Check,
+		"AppendJSON": func(b []byte) error { _, err := m.AppendJSON(nil, b); return err },
+		"AppendCBOR": func(b []byte) error { _, err := m.AppendCBOR(nil, b); return err },
+	}
+}
+
+func TestBadBytes(t *testing.T) {
+	const pod = "v1 Pod"
+	for name, c := range map[string]struct {
+		kind, in string
+		want     error
+	}{
+		"cut tag":             {pod, "\x80", ErrTruncated},
+		"tag alone":           {pod, "\x0a", ErrTruncated},
+		"lying length":        {pod, "\x0a\x05\x0a\x00", ErrTruncated},
+		"huge length":         {pod, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrTruncated},
+		"length overflow":     {pod, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", ErrVarint},
+		"endless varint":      {pod, "\x0a" + strings.Repeat("\xff", 20), ErrVarint},
+		"field zero":          {pod, "\x02\x00", ErrTag},
+		"number out of range": {pod, "\x80\x80\x80\x80\x10\x00", ErrTag},
+		"group":               {pod, "\x0b", ErrTag},
+		"wrong type":          {pod, "\x08\x00", ErrWireType},
+		"fixed32":             {pod, "\x0d\x00\x00\x00\x00", ErrWireType},
+		"unknown top":         {pod, "\x7a\x00", ErrUnknownField},
+		"unknown deep":        {pod, "\x0a\x04\x82\x7d\x01a", ErrUnknownField},
+		"unknown in time":     {pod, "\x0a\x04\x42\x02\x18\x00", ErrUnknownField},
+		"unknown in entry":    {pod, "\x0a\x04\x5a\x02\x1a\x00", ErrUnknownField},
+		"number as key":       {pod, "\x0a\x04\x5a\x02\x08\x00", ErrWireType},
+		"cut text":            {pod, "\x0a\x03\x0a\x05a", ErrTruncated},
+		"quantity":            {"v1 PersistentVolume", "\x12\x09\x0a\x07\x12\x05\x0a\x03abc", ErrValue},
+		"fields not JSON":     {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01{", ErrValue},
+		"fields not in UTF-8": {pod, "\x0a\x08\x8a\x01\x05\x3a\x03\x0a\x01\xff", ErrValue},
+	} {
+		apiVersion, kind, _ := strings.Cut(c.kind, " ")
+		for walk, f := range transcoders(mustLookup(t, apiVersion, kind)) {
+			if err := f([]byte(c.in)); !errors.Is(err, c.want) {
+				if c.want == ErrValue && walk == "AppendCBOR" && err != nil {
+					continue // codec/cbor has its own errors
+				}
+				t.Errorf("%s, %s: %v, want %v", name, walk, err, c.want)
+			}
+		}
+	}
+}
+
+func TestErrorsNameFieldAndOffset(t *testing.T) {
+	b := raw(t, &corev1.Pod{ObjectMeta: sampleMeta()})
+	// spec.containers[0] with a field that no container has.
+	b = append(b, "\x12\x09\x12\x07\x0a\x01c\xfa\x7f\x01x"...)
+	err := mustLookup(t, "v1", "Pod").Check(b)
+	if err == nil || !strings.Contains(err.Error(), "v1.Container field 2047") {
+		t.Errorf("%v", err)
+	}
+	offset := bytes.Index(b, []byte("\xfa\x7f\x01x"))
+	if want := "at byte " + strconv.Itoa(offset); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// nested is a CRD whose schema nests n deep: the one kind that can.
+func nested(n int) []byte {
+	inner := []byte{}
+	for range n {
+		inner = append(appendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...) // not: 28
+	}
+	for _, tag := range []byte{0x0a, 0x22, 0x3a, 0x12} { // openAPIV3Schema, schema, versions, spec
+		inner = append(appendVarint([]byte{tag}, uint64(len(inner))), inner...)
+	}
+	return inner
+}
+
+func TestDeepNesting(t *testing.T) {
+	m := mustLookup(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	for walk, f := range transcoders(m) {
+		if err := f(nested(1000)); err != nil {
+			t.Errorf("%s: %v", walk, err)
+		}
+		if err := f(nested(maxDepth)); !errors.Is(err, ErrTooDeep) {
+			t.Errorf("%s: %v", walk, err)
+		}
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := crd.Unmarshal(nested(10)); err != nil || crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Not == nil {
+		t.Fatalf("the test nests nothing: %v", err)
+	}
+}
+
+// TestRepeatedParts makes messages to be merged at every level, which costs a
+// copy each: it must end in an error, not in hours.
+func TestRepeatedParts(t *testing.T) {
+	inner := []byte{}
+	for range 2000 {
+		part := append(appendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...)
+		inner = append(part, 0xe2, 0x01, 0x00)
+	}
+	inner = append(inner, "\x0a\xe0\xa7\x12"+strings.Repeat("x", 300_000)...)
+	for _, tag := range []byte{0x0a, 0x22, 0x3a, 0x12} {
+		inner = append(appendVarint([]byte{tag}, uint64(len(inner))), inner...)
+	}
+	m := mustLookup(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	start := time.Now()
+	for walk, f := range transcoders(m) {
+		if err := f(inner); err != nil && !errors.Is(err, ErrTooLarge) {
+			t.Errorf("%s: %v", walk, err)
+		}
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+// TestMemoryIsBounded: nothing that small bytes say may make us take much.
+func TestMemoryIsBounded(t *testing.T) {
+	m := mustLookup(t, "v1", "Pod")
+	in := bytes.Repeat([]byte("\x12\x00"), 100_000) // spec 100,000 times
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := m.AppendJSON(nil, in)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(out) > 200 {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 8<<20 {
+		t.Errorf("%d bytes allocated", n)
+	}
+}
+
+func TestTranscodingAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools")
+	}
+	pom := mustLookup(t, "meta.k8s.io/v1", "PartialObjectMetadata")
+	for name, s := range load(t) {
+		dst := make([]byte, 0, 2*s.json)
+		values := make([]string, 0, 32)
+		for what, f := range map[string]func(){
+			"AppendJSON": func() { _, _ = s.AppendJSON(dst, s.raw) },
+			"AppendCBOR": func() { _, _ = s.AppendCBOR(dst, s.raw) },
+			"Check":      func() { _ = s.Check(s.raw) },
+			"fields":     func() { _, _ = s.AppendFields(values, s.raw) },
+			"metadata": func() {
+				cut, _ := MetadataOnly(s.raw)
+				_, _ = pom.AppendJSON(dst, cut)
+			},
+			"bookmark": func() { s.AppendBookmark(dst, "12345", true) },
+		} {
+			if n := testing.AllocsPerRun(200, f); n >= 1 {
+				t.Errorf("%s of %s: %v allocations", what, name, n)
+			}
+		}
+	}
+}
+
+func TestDstIsKeptOnError(t *testing.T) {
+	m := mustLookup(t, "v1", "ConfigMap")
+	for _, f := range []func(dst, raw []byte) ([]byte, error){m.AppendJSON, m.AppendJSONItem, m.AppendCBOR, m.AppendCBORItem} {
+		good := raw(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
+		if dst, err := f([]byte("kept"), append(good, 0x7a, 0)); err == nil || string(dst) != "kept" {
+			t.Errorf("%q, %v", dst, err)
+		}
+	}
+}
