@@ -10,6 +10,9 @@ var (
 	// ErrClosed is returned by cursors once their store has ended.
 	ErrClosed = errors.New("store is closed")
 
+	// ErrAhead is returned when the store has not reached the asked version.
+	ErrAhead = errors.New("version is not reached")
+
 	// ErrBehind is returned when a cursor has events left to read.
 	ErrBehind = errors.New("cursor is behind")
 

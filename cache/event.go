@@ -41,6 +41,7 @@ type Event struct {
 	At time.Time
 
 	seq    uint64 // position in the history, from 1, without gaps
+	after  state  // what the event has made
 	frames frames
 }
 
@@ -54,19 +55,56 @@ func (e *Event) size() int64 {
 	return n
 }
 
-const eventOverhead = 128
+// eventOverhead is what an event costs beside objects, in bytes: itself, and
+// the copies of a segment and of the path to it that the state before it does
+// not share with the state after.
+const eventOverhead = 2048
 
 // Encoder turns events into the bytes that one kind of watcher receives. It
 // must be comparable: frames are shared by the watchers of equal encoders.
 type Encoder interface {
 	// AppendEvent appends the frame of an event to dst.
 	AppendEvent(dst []byte, t Type, o *Object) ([]byte, error)
+	// AppendDeparture appends the frame of a Deleted event for an object that
+	// a change at version rv has taken out of a selection: it has the content
+	// of o, the state before, and that version.
+	AppendDeparture(dst []byte, o *Object, rv uint64) ([]byte, error)
 }
 
-// Frame returns the event as enc encodes it under type t. Each frame is made
-// once and shared; it must not be changed.
+// Filter tells which objects a selection holds.
+type Filter interface{ Match(o *Object) bool }
+
+// For returns what the event means to a watch of a selection: an object that
+// enters it was added, one that leaves it was deleted. It returns false if the
+// event does not concern the selection. A nil filter selects everything.
+func (e *Event) For(f Filter) (Type, bool) {
+	if f == nil {
+		return e.Type, true
+	}
+	before := e.Previous != nil && f.Match(e.Previous)
+	after := e.Type != Deleted && f.Match(e.Object)
+	switch {
+	case before && after:
+		return Modified, true
+	case after:
+		return Added, true
+	case before:
+		return Deleted, true
+	}
+	return 0, false
+}
+
+// Frame returns the event as enc encodes it under the type that For returned.
+// Each frame is made once and shared; it must not be changed.
 func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
-	return e.frames.get(enc, t, e.Object)
+	return e.frames.get(enc, t, e)
+}
+
+func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
+	if t == Deleted && e.Type != Deleted {
+		return enc.AppendDeparture(nil, e.Previous, e.RV)
+	}
+	return enc.AppendEvent(nil, t, e.Object)
 }
 
 // frames memoizes the encodings of one event. Reading takes no lock.
@@ -83,19 +121,19 @@ type frame struct {
 	next *frame
 }
 
-func (f *frames) get(enc Encoder, t Type, o *Object) ([]byte, error) {
+func (f *frames) get(enc Encoder, t Type, e *Event) ([]byte, error) {
 	if data, ok := f.find(enc, t); ok {
 		return data, nil
 	}
 	if f.cold.Load() {
-		return enc.AppendEvent(nil, t, o)
+		return e.encode(enc, t)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if data, ok := f.find(enc, t); ok {
 		return data, nil
 	}
-	data, err := enc.AppendEvent(nil, t, o)
+	data, err := e.encode(enc, t)
 	if err != nil {
 		return nil, err
 	}

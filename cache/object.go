@@ -32,19 +32,38 @@ func (k Key) Name() string {
 // Object is one cached instance. It must not be changed after it was handed to
 // a store.
 type Object struct {
-	Key  Key
-	RV   uint64 // metadata.resourceVersion
-	Data []byte // the upstream's bytes, in the encoding of the feed; owns its memory
+	Key    Key
+	RV     uint64   // metadata.resourceVersion
+	Data   []byte   // the upstream's bytes, in the encoding of the feed; owns its memory
+	Labels []Label  // in ascending order of keys
+	Fields []string // values of the fields that selectors may name, in the resource's order
+
+	of *Object // in an index: the object that the entry stands for
 }
 
-// objectOverhead is what an object costs beside its key and data, in bytes:
-// the struct, the slice headers and its pointer in a segment.
-const objectOverhead = 64
+// Label is one label of an object. Its strings are shared by objects that have
+// the same; see Intern.
+type Label struct{ Key, Value string }
 
-// Size returns about how many bytes of memory the object keeps.
+// Label returns the value of a label.
+func (o *Object) Label(key string) (value string, ok bool) {
+	for _, l := range o.Labels { // few: a search would cost more
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	return "", false
+}
+
+// objectOverhead is what an object costs beside what its slices hold, in
+// bytes: the struct and its pointer in a segment.
+const objectOverhead = 120
+
+// Size returns about how many bytes of memory the object keeps. Shared strings
+// are not counted.
 func (o *Object) Size() int64 {
 	if o == nil {
 		return 0
 	}
-	return int64(len(o.Data)+len(o.Key)) + objectOverhead
+	return int64(len(o.Data)+len(o.Key)+32*len(o.Labels)+16*len(o.Fields)) + objectOverhead
 }

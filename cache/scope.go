@@ -7,17 +7,25 @@ import "sync/atomic"
 type Scope struct {
 	Namespace string // only this namespace
 	Key       Key    // only this object
+	// Indexed narrows to objects whose indexed field has Value, now or
+	// before. It is not combined with the others.
+	Indexed bool
+	Value   string
 }
 
-// Contains reports whether the object with key k is in scope.
-func (s Scope) Contains(k Key) bool {
-	if s.Key != "" {
+// concerns reports whether an event is in scope; field is the indexed one.
+func (s Scope) concerns(e *Event, field int) bool {
+	switch k := e.Object.Key; {
+	case s.Key != "":
 		return k == s.Key
+	case s.Indexed:
+		return e.Object.indexed(field) == s.Value || e.Previous != nil && e.Previous.indexed(field) == s.Value
+	default:
+		return s.Namespace == "" || Namespace(s.Namespace).Contains(k)
 	}
-	return s.Namespace == "" || Namespace(s.Namespace).Contains(k)
 }
 
-// Range returns the range of keys in scope.
+// Range returns the range of keys in scope, as far as keys tell.
 func (s Scope) Range() Range {
 	if s.Key != "" {
 		return Single(s.Key)
@@ -25,9 +33,24 @@ func (s Scope) Range() Range {
 	return Namespace(s.Namespace)
 }
 
-// scopesOf returns the scopes that an event on k concerns.
-func scopesOf(k Key) [3]Scope {
-	return [3]Scope{{}, {Namespace: k.Namespace()}, {Key: k}}
+// scopesOf returns the narrower scopes that an event concerns, without
+// repetitions.
+func (s *Store) scopesOf(e *Event) []Scope {
+	scopes := s.scratch[:0]
+	k := e.Object.Key
+	scopes = append(scopes, Scope{Key: k})
+	if ns := k.Namespace(); ns != "" {
+		scopes = append(scopes, Scope{Namespace: ns})
+	}
+	if s.options.Index != nil {
+		field := *s.options.Index
+		now := e.Object.indexed(field)
+		scopes = append(scopes, Scope{Indexed: true, Value: now})
+		if e.Previous != nil && e.Previous.indexed(field) != now {
+			scopes = append(scopes, Scope{Indexed: true, Value: e.Previous.indexed(field)})
+		}
+	}
+	return scopes
 }
 
 // topic is the part of the history that concerns one scope, and the bell that

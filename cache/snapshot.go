@@ -2,14 +2,21 @@ package cache
 
 import "iter"
 
+// state is what an event makes: immutable, and shared with those before and
+// after it but for what the event has changed.
+type state struct {
+	root  *node
+	index *node // by one field; nil without an index or objects
+}
+
 // Snapshot is the state of a resource at one version. It never changes and may
 // be kept as long as it is needed; snapshots share what they have in common.
 type Snapshot struct {
 	// Version is the resource version up to which the state is complete:
-	// the version of the last event or of a later bookmark.
+	// that of the last event, of a later bookmark, or the one asked for.
 	Version uint64
 
-	root *node
+	state
 }
 
 // Len returns the number of objects.
@@ -55,5 +62,20 @@ func (s *Snapshot) Objects(r Range) iter.Seq[*Object] {
 				}
 			}
 		}
+	}
+}
+
+// Indexed yields the objects of r whose indexed field has the given value, in
+// key order. The store must have an index.
+func (s *Snapshot) Indexed(value string, r Range) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		s.index.runs(indexRange(value, r), func(run Run) bool {
+			for _, entry := range run.Objects() {
+				if !yield(entry.of) {
+					return false
+				}
+			}
+			return true
+		})
 	}
 }

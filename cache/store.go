@@ -14,6 +14,9 @@ type Options struct {
 	// HistoryBytes is about how much memory past states and events may keep;
 	// 0 means 64 MiB.
 	HistoryBytes int64
+	// Index is the position in Object.Fields of the field that is indexed;
+	// nil indexes none.
+	Index *int
 }
 
 const (
@@ -35,42 +38,51 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is one unbroken line of history of a resource. One goroutine writes
-// ([Store.Apply], [Store.Advance], [Store.Close]); any number read.
+// ([Store.Apply], [Store.Advance], [Store.Close]); any number read, and may
+// prove ([Store.Prove]) what they have learnt of the upstream.
 type Store struct {
 	options  Options
 	snapshot atomic.Pointer[Snapshot]
 	changed  topic // rings whenever the version rises
 	done     chan struct{}
 
-	mu      sync.RWMutex // guards all below
-	whole   *topic
-	topics  map[Scope]*topic // those with cursors, beside whole
-	seq     uint64           // position of the newest event
-	floor   uint64           // version behind which the history is complete
-	bytes   int64            // kept alive by the history
-	closed  bool
-	lastRV  uint64 // version of the newest event
-	lastKey Key
+	mu       sync.RWMutex // guards all below
+	whole    *topic
+	topics   map[Scope]*topic // those with cursors, beside whole
+	seq      uint64           // position of the newest event
+	floor    uint64           // version behind which the history is complete
+	base     state            // at floor
+	bytes    int64            // kept alive by the history
+	closed   bool
+	streamed uint64 // version of the stream: of the newest event or bookmark
+	lastRV   uint64 // version of the newest event
+	lastKey  Key
+	scratch  [4]Scope
 }
 
 // New returns a store that holds objects, which must be in strictly ascending
 // key order, and is complete up to version.
 func New(options Options, objects []*Object, version uint64) *Store {
 	s := &Store{
-		options: options.withDefaults(),
-		done:    make(chan struct{}),
-		whole:   &topic{},
-		topics:  map[Scope]*topic{},
-		floor:   version,
+		options:  options.withDefaults(),
+		done:     make(chan struct{}),
+		whole:    &topic{},
+		topics:   map[Scope]*topic{},
+		floor:    version,
+		streamed: version,
 	}
-	s.publish(build(objects), version)
+	s.base.root = build(objects)
+	if options.Index != nil {
+		s.base.index = buildIndex(objects, *options.Index)
+	}
+	s.publish(s.base, version)
 	return s
 }
 
 // publish makes a new state visible. The snapshot is in place before any
 // reader is woken, so who wakes finds it.
-func (s *Store) publish(root *node, version uint64) {
-	s.snapshot.Store(&Snapshot{Version: version, root: root})
+func (s *Store) publish(st state, version uint64) {
+	s.snapshot.Store(&Snapshot{Version: version, state: st})
 	s.changed.ring()
 }
 
@@ -88,53 +100,66 @@ func (s *Store) Done() <-chan struct{} { return s.done }
 // one under the version of the deletion. It returns an error wrapping
 // ErrDiverged if the event does not follow from the state.
 func (s *Store) Apply(t Type, o *Object, at time.Time) error {
-	state := s.snapshot.Load()
-	previous := state.Get(o.Key)
-	if err := s.check(t, o, previous, state.Version); err != nil {
+	now := s.snapshot.Load()
+	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
+	if err := s.check(e, now.Version); err != nil {
 		return err
 	}
-	root := state.root
-	if t == Deleted {
-		root = root.remove(o.Key)
-	} else {
-		root = root.put(o)
-	}
+	e.after = s.change(now.state, e)
 	if validating {
-		mustBeValid(root)
+		mustBeValid(e.after.root)
+		mustBeValid(e.after.index)
 	}
-	s.record(&Event{Type: t, RV: o.RV, Object: o, Previous: previous, At: at}, root)
+	s.record(e)
 	return nil
 }
 
-func (s *Store) check(t Type, o, previous *Object, version uint64) error {
-	if (previous == nil) != (t == Added) {
-		return fmt.Errorf("%s %s at version %d: %w", t, o.Key, o.RV, ErrDiverged)
+// change returns the state after an event.
+func (s *Store) change(st state, e *Event) state {
+	next := e.Object
+	if e.Type == Deleted {
+		next = nil
+		st.root = st.root.remove(e.Object.Key)
+	} else {
+		st.root = st.root.put(next)
+	}
+	if s.options.Index != nil {
+		st.index = reindex(st.index, *s.options.Index, e.Previous, next)
+	}
+	return st
+}
+
+func (s *Store) check(e *Event, version uint64) error {
+	if (e.Previous == nil) != (e.Type == Added) {
+		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
 	}
 	// Several keys may change in one transaction and so share a version.
-	together := o.RV == version && version == s.lastRV && o.Key != s.lastKey
-	if o.RV <= version && !together {
-		return fmt.Errorf("%s %s at version %d after %d: %w", t, o.Key, o.RV, version, ErrDiverged)
+	together := e.RV == version && version == s.lastRV && e.Object.Key != s.lastKey
+	if e.RV <= version && !together {
+		return fmt.Errorf("%s %s at version %d after %d: %w", e.Type, e.Object.Key, e.RV, version, ErrDiverged)
 	}
 	return nil
 }
 
 // record appends the event to the history and publishes the state after it.
 // Cursors are woken last: they find both.
-func (s *Store) record(e *Event, root *node) {
-	var wake [3]*topic
+func (s *Store) record(e *Event) {
+	var wake [len(s.scratch) + 1]*topic
 	s.mu.Lock()
 	s.seq++
 	e.seq = s.seq
-	s.lastRV, s.lastKey = e.RV, e.Object.Key
-	for i, scope := range scopesOf(e.Object.Key) {
-		if t := s.topicOf(scope); t != nil && (i == 0 || scope != Scope{}) {
+	s.lastRV, s.lastKey, s.streamed = e.RV, e.Object.Key, e.RV
+	s.whole.log.push(e)
+	wake[0] = s.whole
+	for i, scope := range s.scopesOf(e) {
+		if t := s.topics[scope]; t != nil {
 			t.log.push(e)
-			wake[i] = t
+			wake[i+1] = t
 		}
 	}
 	s.bytes += e.size()
 	s.trim(e.At)
-	s.publish(root, e.RV)
+	s.publish(e.after, e.RV)
 	s.mu.Unlock()
 	for _, t := range wake {
 		if t != nil {
@@ -159,9 +184,9 @@ func (s *Store) trim(now time.Time) {
 	}
 	for l.n > 1 && (s.bytes > s.options.HistoryBytes || now.Sub(l.at(0).At) > s.options.HistoryAge) {
 		e := l.pop()
-		s.floor = e.RV
+		s.floor, s.base = e.RV, e.after
 		s.bytes -= e.size()
-		for _, scope := range scopesOf(e.Object.Key) {
+		for _, scope := range s.scopesOf(e) {
 			if t := s.topics[scope]; t != nil && t.log.n > 0 && t.log.at(0) == e {
 				t.log.pop()
 			}
@@ -170,18 +195,35 @@ func (s *Store) trim(now time.Time) {
 }
 
 // Advance takes a bookmark: the state is complete up to version. It returns an
-// error wrapping ErrDiverged if the store has already gone beyond it.
+// error wrapping ErrDiverged if the stream had already gone beyond it.
 func (s *Store) Advance(version uint64) error {
-	state := s.snapshot.Load()
-	if version < state.Version {
-		return fmt.Errorf("bookmark %d after %d: %w", version, state.Version, ErrDiverged)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version < s.streamed {
+		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamed, ErrDiverged)
 	}
-	if version > state.Version {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.publish(state.root, version)
-	}
+	s.streamed = version
+	s.raise(version)
 	return nil
+}
+
+// Prove takes the knowledge that the upstream had no event in (last, version]:
+// if the store holds every event up to last, it is complete up to version. It
+// reports whether it is.
+func (s *Store) Prove(last, version uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.snapshot.Load().Version < last {
+		return false
+	}
+	s.raise(version)
+	return true
+}
+
+func (s *Store) raise(version uint64) {
+	if now := s.snapshot.Load(); version > now.Version {
+		s.publish(now.state, version)
+	}
 }
 
 // Close ends the store. Cursors deliver what they have not read yet.
@@ -205,6 +247,25 @@ func (s *Store) Oldest() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.floor
+}
+
+// At returns the state at a version that the store has reached. It returns
+// ErrGone if the history does not reach back that far, and ErrAhead if the
+// version is not reached.
+func (s *Store) At(version uint64) (*Snapshot, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch now := s.snapshot.Load(); {
+	case version < s.floor:
+		return nil, ErrGone
+	case version > now.Version:
+		return nil, ErrAhead
+	}
+	l := &s.whole.log
+	if i := l.newer(version); i > 0 {
+		return &Snapshot{Version: version, state: l.at(i - 1).after}, nil
+	}
+	return &Snapshot{Version: version, state: s.base}, nil
 }
 
 // Watch returns a cursor over the events of scope that are newer than version,
@@ -262,11 +323,18 @@ func (s *Store) extend(t *topic, scope Scope, start uint64) {
 	l.lost = t.log.lost
 	whole := &s.whole.log
 	for i := whole.after(start); i < whole.n; i++ {
-		if e := whole.at(i); scope.Contains(e.Object.Key) {
+		if e := whole.at(i); scope.concerns(e, s.indexField()) {
 			l.push(e)
 		}
 	}
 	t.log, t.since = l, start
+}
+
+func (s *Store) indexField() int {
+	if s.options.Index == nil {
+		return 0
+	}
+	return *s.options.Index
 }
 
 // Stats describes a store for metrics.

@@ -150,6 +150,75 @@ func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, er
 	return fmt.Appendf(dst, "%s %s", t, o.Key), nil
 }
 
+func (e *countingEncoder) AppendDeparture(dst []byte, o *Object, rv uint64) ([]byte, error) {
+	e.calls++
+	return fmt.Appendf(dst, "%s left at %d", o.Key, rv), nil
+}
+
+type filterFunc func(*Object) bool
+
+func (f filterFunc) Match(o *Object) bool { return f(o) }
+
+// What an event means under a selection (wire.md 7.5).
+func TestEventsEnterAndLeaveSelections(t *testing.T) {
+	red := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"red"}} }
+	blue := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"blue"}} }
+	reds := filterFunc(func(o *Object) bool { return o.Fields[0] == "red" })
+	tests := []struct {
+		name     string
+		event    *Event
+		want     Type
+		concerns bool
+		frame    string
+	}{
+		{"created in", &Event{Type: Added, Object: red(5)}, Added, true, "ADDED a/x"},
+		{"created out", &Event{Type: Added, Object: blue(5)}, 0, false, ""},
+		{"stays in", &Event{Type: Modified, Object: red(5), Previous: red(4)}, Modified, true, "MODIFIED a/x"},
+		{"enters", &Event{Type: Modified, Object: red(5), Previous: blue(4)}, Added, true, "ADDED a/x"},
+		{"leaves", &Event{Type: Modified, RV: 5, Object: blue(5), Previous: red(4)}, Deleted, true, "a/x left at 5"},
+		{"stays out", &Event{Type: Modified, Object: blue(5), Previous: blue(4)}, 0, false, ""},
+		{"deleted in", &Event{Type: Deleted, Object: red(5), Previous: red(4)}, Deleted, true, "DELETED a/x"},
+		{"deleted out", &Event{Type: Deleted, Object: blue(5), Previous: blue(4)}, 0, false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, concerns := tt.event.For(reds)
+			if got != tt.want || concerns != tt.concerns {
+				t.Fatalf("got %v %v", got, concerns)
+			}
+			if concerns {
+				if frame, err := tt.event.Frame(&countingEncoder{}, got); err != nil || string(frame) != tt.frame {
+					t.Fatalf("frame %q, %v", frame, err)
+				}
+			}
+		})
+	}
+}
+
+// A reader may prove that nothing has happened; the stream that lags behind
+// that proof is no contradiction, but an event that it excludes is.
+func TestProve(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	if s.Prove(12, 20) {
+		t.Fatal("proven although event 12 is missing")
+	}
+	if err := s.Apply(Modified, testObject("a/x", 12), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Prove(12, 20) || s.Snapshot().Version != 20 {
+		t.Fatalf("version %d", s.Snapshot().Version)
+	}
+	if err := s.Advance(15); err != nil || s.Snapshot().Version != 20 {
+		t.Fatalf("a late bookmark: %v, version %d", err, s.Snapshot().Version)
+	}
+	if err := s.Apply(Modified, testObject("a/x", 18), time.Now()); !errors.Is(err, ErrDiverged) {
+		t.Fatalf("an event that was excluded: %v", err)
+	}
+	if err := s.Apply(Modified, testObject("a/x", 21), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestFramesAreEncodedOnceWhileWarm(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	c, _ := s.Watch(Scope{}, 10)
@@ -185,7 +254,7 @@ func TestFramesAreEncodedOnceWhileWarm(t *testing.T) {
 }
 
 func TestHistoryKeepsItsByteBudget(t *testing.T) {
-	s := New(Options{HistoryBytes: 10_000}, nil, 10)
+	s := New(Options{HistoryBytes: 40_000}, nil, 10)
 	rv := uint64(10)
 	for i := range 500 {
 		rv++
@@ -197,7 +266,7 @@ func TestHistoryKeepsItsByteBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if st := s.Stats(); st.HistoryBytes > 10_000 || st.Events < 10 {
+	if st := s.Stats(); st.HistoryBytes > 40_000 || st.Events < 10 {
 		t.Fatalf("%+v", st)
 	}
 	if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrGone) {

@@ -1,0 +1,57 @@
+package cache
+
+import (
+	"cmp"
+	"slices"
+)
+
+// An index is a second tree over the objects of a store, ordered by the value
+// of one field and then by key, so that the objects with one value are a range
+// of it. Its entries stand for objects and hold no data of their own.
+
+// indexKey orders first by value. NUL sorts before everything that a value or a
+// key may hold.
+func indexKey(value string, k Key) Key { return Key(value + "\x00" + string(k)) }
+
+// indexRange is the range of the entries with one value whose objects lie in r.
+func indexRange(value string, r Range) Range {
+	out := Range{From: indexKey(value, r.From), To: Key(value + "\x01")}
+	if r.To != "" {
+		out.To = indexKey(value, r.To)
+	}
+	return out
+}
+
+// indexed returns the value of the indexed field.
+func (o *Object) indexed(field int) string {
+	if field >= len(o.Fields) {
+		return ""
+	}
+	return o.Fields[field]
+}
+
+// entryFor returns the index's entry for o.
+func entryFor(o *Object, field int) *Object {
+	return &Object{Key: indexKey(o.indexed(field), o.Key), of: o}
+}
+
+// buildIndex returns the index of objects.
+func buildIndex(objects []*Object, field int) *node {
+	entries := make([]*Object, len(objects))
+	for i, o := range objects {
+		entries[i] = entryFor(o, field)
+	}
+	slices.SortFunc(entries, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
+	return build(entries)
+}
+
+// reindex returns the index after previous has become next; either may be nil.
+func reindex(index *node, field int, previous, next *Object) *node {
+	if previous != nil && (next == nil || previous.indexed(field) != next.indexed(field)) {
+		index = index.remove(indexKey(previous.indexed(field), previous.Key))
+	}
+	if next != nil {
+		index = index.put(entryFor(next, field))
+	}
+	return index
+}
