@@ -70,7 +70,7 @@ func TestMetadataProtoRandom(t *testing.T) {
 		func(f *metav1.FieldsV1, c randfill.Continue) {
 			f.Raw = []byte(`{"f:metadata":{"k:{\"a\":\"é\"}":{}}}`)
 		},
-		func(p **metav1.FieldsV1, c randfill.Continue) { *p = &metav1.FieldsV1{Raw: []byte(`{".":{}}`)} },
+		func(p **metav1.FieldsV1, c randfill.Continue) { *p = metav1.NewFieldsV1(`{".":{}}`) },
 	)
 	for range 2000 {
 		var p metav1.PartialObjectMetadata

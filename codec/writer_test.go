@@ -40,7 +40,7 @@ func pod(i int) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "o", Controller: &yes}},
 			Finalizers:      []string{"f/1", "f/2"}, DeletionTimestamp: &metav1.Time{Time: time.Unix(1800000000, 0)}, DeletionGracePeriodSeconds: &grace,
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-				Time: &metav1.Time{Time: time.Unix(1700000001, 0)}, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{}}}}`)}, Subresource: "status"}},
+				Time: &metav1.Time{Time: time.Unix(1700000001, 0)}, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{".":{}}}}`), Subresource: "status"}},
 		},
 		Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{
 			Limits: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}}}}},
