@@ -20,9 +20,10 @@ In another terminal, in this directory, try:
   {{.Kubectl}} get service -n search -o yaml
   {{.Kubectl}} rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
 
-A list out of the cache, a streaming list with what changes after it, and Sluice about itself:
+A list out of the cache (-i shows Sluice-Source, which tells so), a streaming list with what changes
+after it, and Sluice about itself:
 
-  {{.Curl}} '{{.Sluice}}/api/v1/namespaces/shop/pods?resourceVersion=0'
+  {{.Curl}} -i '{{.Sluice}}/api/v1/namespaces/shop/pods?resourceVersion=0'
   {{.Curl}} -N '{{.Sluice}}/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0&allowWatchBookmarks=true'
   curl -s '{{.Admin}}/readyz?verbose'
   curl -s '{{.Admin}}/metrics'
