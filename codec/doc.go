@@ -16,5 +16,5 @@
 //
 // The package knows bytes, not HTTP: it imports neither net/http nor anything of cache or proxy, and the leaves under it
 // (json, cbor, yaml, proto, table, splice) never import it. The rules it follows are those measured at the real server;
-// where a comment says "wire.md 1.4" it means that section of docs/wire.md.
+// where a comment says "wire.md 1.4" it means that section of the record of them.
 package codec

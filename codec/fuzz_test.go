@@ -68,7 +68,7 @@ func TestMetadataProtoRandom(t *testing.T) {
 	fill := randfill.NewWithSeed(7).NilChance(0.3).NumElements(0, 3).Funcs(
 		func(tm *metav1.Time, c randfill.Continue) { *tm = metav1.Unix(c.Int63n(4e9), 0) },
 		func(f *metav1.FieldsV1, c randfill.Continue) {
-			f.Raw = []byte(`{"f:metadata":{"k:{\"a\":\"é\"}":{}}}`)
+			f.SetRawBytes([]byte(`{"f:metadata":{"k:{\"a\":\"é\"}":{}}}`))
 		},
 		func(p **metav1.FieldsV1, c randfill.Continue) { *p = metav1.NewFieldsV1(`{".":{}}`) },
 	)
