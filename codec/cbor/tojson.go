@@ -1,12 +1,13 @@
 package cbor
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	fxcbor "github.com/fxamacker/cbor/v2"
 
@@ -28,7 +29,7 @@ type Limits struct {
 //
 // The error wraps ErrSize, or ErrDecode with the apiserver's own text: bytes
 // that are not well-formed or are followed by others, duplicate names, names
-// that are no strings, text that is not UTF-8, NaN and infinities, integers
+// that are no strings or, unlike there, no UTF-8, text that is not UTF-8, NaN and infinities, integers
 // beyond int64, simple values other than false, true and null, nesting beyond
 // json.MaxDepth. dst is then returned unchanged.
 func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
@@ -39,7 +40,11 @@ func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
 	if err := decoding.Unmarshal(src, &v); err != nil {
 		return dst, &decodeError{err}
 	}
-	return appendJSON(dst, v), nil
+	out, err := appendJSON(dst, v)
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
 }
 
 // decodeError is the decoder's error, unwrapping to ErrDecode as well.
@@ -49,50 +54,56 @@ func (e *decodeError) Error() string   { return e.err.Error() }
 func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
 // appendJSON appends what the decoder builds.
-func appendJSON(dst []byte, v any) []byte {
+func appendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
-		return append(dst, "null"...)
+		return append(dst, "null"...), nil
 	case bool:
-		return strconv.AppendBool(dst, v)
+		return strconv.AppendBool(dst, v), nil
 	case int64:
-		return strconv.AppendInt(dst, v, 10)
+		return strconv.AppendInt(dst, v, 10), nil
 	case float64:
-		return appendFloatJSON(dst, v)
+		return appendFloatJSON(dst, v), nil
 	case string:
-		return json.AppendString(dst, v)
+		return json.AppendString(dst, v), nil
 	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSON(dst, e)
-		}
-		return append(dst, ']')
+		return appendList(dst, v)
 	case map[string]any:
 		return appendObject(dst, v)
 	}
-	panic(errUnexpected(v)) // the decoding mode yields nothing else
+	return dst, &decodeError{fmt.Errorf("cbor: unexpected %T", v)} // the mode yields nothing else
 }
 
-func errUnexpected(v any) error { return errors.New("cbor decoded to " + reflect.TypeOf(v).String()) }
-
-func appendObject(dst []byte, m map[string]any) []byte {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
+func appendList(dst []byte, list []any) (_ []byte, err error) {
+	dst = append(dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendJSON(dst, e); err != nil {
+			return dst, err
+		}
 	}
-	slices.Sort(names)
+	return append(dst, ']'), nil
+}
+
+// appendObject prints a map, its names sorted. One that is not UTF-8 has no
+// form in JSON, and two of them could come out the same.
+func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
 	dst = append(dst, '{')
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(m)) {
+		if !utf8.ValidString(name) {
+			return dst, &decodeError{fmt.Errorf("cbor: map key %q is not UTF-8", name)}
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(json.AppendString(dst, name), ':')
-		dst = appendJSON(dst, m[name])
+		if dst, err = appendJSON(dst, m[name]); err != nil {
+			return dst, err
+		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // appendFloatJSON prints a float as encoding/json does but never as an

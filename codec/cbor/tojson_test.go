@@ -8,9 +8,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -30,6 +32,12 @@ func checkToJSON(t *testing.T, src []byte) {
 	if wantErr != nil {
 		if err == nil || string(out) != "x" || err.Error() != wantErr.Error() || !errors.Is(err, ErrDecode) {
 			t.Errorf("%x: %s, %v, want error %v", src, out, err, wantErr)
+		}
+		return
+	}
+	if !nameable(want) {
+		if !errors.Is(err, ErrDecode) || string(out) != "x" {
+			t.Errorf("%x: %s, %v", src, out, err)
 		}
 		return
 	}
@@ -55,13 +63,26 @@ func text(v any) any {
 			v[i] = text(v[i])
 		}
 	case map[string]any:
-		m := map[string]any{}
 		for k, e := range v {
-			m[string([]rune(k))] = text(e)
+			v[k] = text(e)
 		}
-		return m
 	}
 	return v
+}
+
+// nameable tells whether all names are UTF-8.
+func nameable(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !nameable(e) })
+	case map[string]any:
+		for k, e := range v {
+			if !utf8.ValidString(k) || !nameable(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func TestToJSON(t *testing.T) {

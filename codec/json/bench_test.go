@@ -122,3 +122,25 @@ func BenchmarkIndent(b *testing.B) {
 		buf, _ = AppendIndent(buf[:0], f.JSON)
 	}
 }
+
+func TestHotPathsAllocateNothing(t *testing.T) {
+	buf := make([]byte, 0, 1<<17)
+	for _, f := range jsontest.Realistic() {
+		for name, run := range map[string]func() error{
+			"Valid":              func() error { return Valid(f.JSON, Limits{}) },
+			"AppendMetadataOnly": func() (err error) { buf, err = AppendMetadataOnly(buf[:0], f.JSON, "meta.k8s.io/v1"); return err },
+			"AppendIndent":       func() (err error) { buf, err = AppendIndent(buf[:0], f.JSON); return err },
+			"AppendCompact":      func() (err error) { buf, err = AppendCompact(buf[:0], f.JSON); return err },
+			"Next":               func() error { _, _, err := Next(f.JSON); return err },
+		} {
+			allocs := testing.AllocsPerRun(100, func() {
+				if err := run(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if allocs != 0 {
+				t.Errorf("%s of the %s: %v allocations per run", name, f.Name, allocs)
+			}
+		}
+	}
+}

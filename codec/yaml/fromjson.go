@@ -24,7 +24,7 @@ import (
 //
 // The error is ErrJSON or ErrDepth; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
-	return print(dst, src, (*printer).document)
+	return convert(dst, src, (*printer).document)
 }
 
 // AppendItem appends one JSON value as an element of a list that is a member
@@ -35,7 +35,7 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 //
 // Errors are those of AppendFromJSON.
 func AppendItem(dst, src []byte) ([]byte, error) {
-	return print(dst, src, func(p *printer) {
+	return convert(dst, src, func(p *printer) {
 		p.item(0, 0)
 		p.endLine()
 	})
@@ -47,7 +47,7 @@ func AppendItem(dst, src []byte) ([]byte, error) {
 //
 // Errors are those of AppendFromJSON.
 func AppendMember(dst []byte, name string, src []byte) ([]byte, error) {
-	return print(dst, src, func(p *printer) {
+	return convert(dst, src, func(p *printer) {
 		p.member(unsafe.Slice(unsafe.StringData(name), len(name)), 0, 0) // only read
 		p.endLine()
 	})
@@ -55,8 +55,8 @@ func AppendMember(dst []byte, name string, src []byte) ([]byte, error) {
 
 var printers = sync.Pool{New: func() any { return new(printer) }}
 
-// print runs one printer over src.
-func print(dst, src []byte, run func(*printer)) ([]byte, error) {
+// convert runs one printer over src.
+func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	p := printers.Get().(*printer)
 	defer p.release()
 	if err := p.build(src); err != nil {

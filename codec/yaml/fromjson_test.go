@@ -18,7 +18,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// print is the oracle: what the apiserver prints. Where that fails, it is
+// oracle is: what the apiserver prints. Where that fails, it is
 // what its emitter prints for the value.
 func oracle(t testing.TB, src []byte) string {
 	t.Helper()
