@@ -43,7 +43,13 @@ func New(u *upstream.Upstream, log *zap.Logger) *Forwarder {
 
 // ServeHTTP passes the request, whose Info must be in its context.
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request.From(r.Context()).Outcome.Source = request.FromUpstream
+	info := request.From(r.Context())
+	if who, _ := apirequest.UserFrom(r.Context()); info.Caller == request.Asserted && !fits(who) {
+		info.Outcome.Source = request.FromGateway
+		reply.Status(w, r, codec.NewForbiddenPath("the caller cannot be named to the upstream"))
+		return
+	}
+	info.Outcome.Source = request.FromUpstream
 	f.proxy.ServeHTTP(prompt{w}, r)
 }
 

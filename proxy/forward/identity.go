@@ -3,7 +3,9 @@ package forward
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 )
@@ -18,6 +20,25 @@ func stripPrefix(h http.Header, prefix string) {
 			delete(h, name)
 		}
 	}
+}
+
+// fits reports whether headers can tell who it is. They lose the white space
+// around their values: somebody called " " would arrive as nobody, which is
+// Sluice itself, and a member of "system:masters " as one of system:masters.
+func fits(who user.Info) bool {
+	if who == nil || who.GetName() == "" {
+		return false
+	}
+	values := append([]string{who.GetName(), who.GetUID()}, who.GetGroups()...)
+	for key, extra := range who.GetExtra() {
+		if key == "" {
+			return false
+		}
+		values = append(values, extra...)
+	}
+	return !slices.ContainsFunc(values, func(v string) bool {
+		return strings.Trim(v, " \t") != v || strings.ContainsFunc(v, unicode.IsControl)
+	})
 }
 
 // assert names who in the headers, in place of whatever the caller sent. What
@@ -53,10 +74,10 @@ func setIdentity(h http.Header, who user.Info, names identityHeaders) {
 	}
 }
 
-// escapeExtraKey percent-encodes what may not stand in a header name; the
-// apiserver decodes it.
+// escapeExtraKey percent-encodes what may not stand in a header name, or would
+// lose its case there; the apiserver decodes it.
 func escapeExtraKey(key string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
 	var b strings.Builder
 	for i := range len(key) {
 		if c := key[i]; strings.IndexByte(plain, c) >= 0 {
