@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
 	"sluice/codec/json/jsontest"
@@ -124,18 +127,18 @@ func randomMetadata(r *rand.Rand) []byte {
 			return f()
 		}
 	}
-	meta := map[string]func() string{
+	fields := map[string]func() string{
 		"name": str, "generateName": str, "namespace": str, "selfLink": str, "uid": str, "resourceVersion": str, "generation": number,
 		"creationTimestamp": times, "deletionTimestamp": times, "deletionGracePeriodSeconds": number, "labels": stringMap, "annotations": stringMap,
 		"ownerReferences": func() string { return orNull(list(owner)) }, "finalizers": func() string { return orNull(list(str)) },
 		"managedFields": func() string { return orNull(list(managed)) }, "clusterName": str, "Name": str,
 	}
-	for name, f := range meta {
-		meta[name] = wrong(f)
+	for name, f := range fields {
+		fields[name] = wrong(f)
 	}
 	return []byte(members(map[string]func() string{
 		"kind": func() string { return `"Foo"` }, "apiVersion": func() string { return `"ex.io/v1"` }, "spec": func() string { return string(jsontest.Random(r, 3)) },
-		"metadata": func() string { return members(meta) },
+		"metadata": func() string { return members(fields) },
 	}))
 }
 
@@ -146,6 +149,52 @@ func TestAppendMetadataOnlyErrors(t *testing.T) {
 	} {
 		if got, err := AppendMetadataOnly([]byte("x"), []byte(in), "v"); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%s: %s, %v, want %v", in, got, err, want)
+		}
+	}
+}
+
+func FuzzMetadataOnly(f *testing.F) {
+	r := rand.New(rand.NewPCG(13, 14))
+	for range 20 {
+		f.Add(randomMetadata(r))
+	}
+	f.Add([]byte(`{"metadata":{"name":"a","labels":{"b":"\u003c","a":null},"creationTimestamp":"2024-01-01T00:00:00+01:00","managedFields":[{"fieldsV1":{"f:a": {}}}]}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !jsontext.Value(b).IsValid() { // strictly: no duplicate names, all UTF-8
+			AppendMetadataOnly(nil, b, "meta.k8s.io/v1")
+			return
+		}
+		if Value(bytes.TrimSpace(b)).Kind() != Object {
+			return
+		}
+		checkPartial(t, b)
+		if m, err := ObjectMeta(b); err == nil {
+			var want metav1.PartialObjectMetadata
+			if kjson.UnmarshalCaseSensitivePreserveInts(b, &want) == nil && (want.Name != string(m.Name) || want.Namespace != string(m.Namespace) || want.ResourceVersion != string(m.ResourceVersion) || want.Kind != string(m.Kind)) {
+				t.Errorf("%+v, want %+v", m, want)
+			}
+		}
+	})
+}
+
+// The apiserver reads a custom resource's metadata through the getters of its
+// unstructured form.
+func TestAppendMetadataOnlyOfUnstructured(t *testing.T) {
+	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
+		src := sorted(t, f.JSON)
+		var u unstructured.Unstructured
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(src, &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		p := meta.AsPartialObjectMetadata(&u)
+		p.Kind, p.APIVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
+		want, err := stdjson.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := AppendMetadataOnly(nil, src, "meta.k8s.io/v1")
+		if diff := cmp.Diff(string(want), string(got)); err != nil || diff != "" {
+			t.Errorf("%s: %v, %s", f.Name, err, diff)
 		}
 	}
 }
