@@ -71,7 +71,7 @@ func wrongMetaType(f field) bool {
 
 // metadata returns the ObjectMeta message of a raw object; nil, if it has none.
 // Should it come in several fields, they are joined, which is how protobuf
-// merges messages; that alone allocates.
+// merges messages; that alone allocates. Each must be well-formed by itself.
 func metadata(raw []byte) (joined []byte, err error) {
 	found := false
 	for i := 0; i < len(raw); {
@@ -87,6 +87,11 @@ func metadata(raw []byte) (joined []byte, err error) {
 		case !found:
 			joined, found = raw[f.start:f.end:f.end], true
 		default:
+			for _, part := range [][]byte{joined, raw[f.start:f.end]} {
+				if offset, err := wellFormed(part); err != nil {
+					return nil, at(err, "metadata", offset)
+				}
+			}
 			joined = append(joined, raw[f.start:f.end]...)
 		}
 		i = f.end

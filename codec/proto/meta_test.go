@@ -70,6 +70,19 @@ func TestObjectMetaMerges(t *testing.T) {
 	}
 }
 
+// TestPartsOfMetadata: messages may come in parts, but each must be whole, even
+// where joining them would make it so.
+func TestPartsOfMetadata(t *testing.T) {
+	for _, in := range []string{"\x0a\x02\x32\x02\x0a\x02\x3a\x00", "\x0a\x00\x0a\x02\x32\x07"} {
+		if _, err := ObjectMeta([]byte(in)); !errors.Is(err, ErrTruncated) {
+			t.Errorf("%q: %v", in, err)
+		}
+		if _, err := mustLookup(t, "v1", "Pod").AppendJSON(nil, []byte(in)); !errors.Is(err, ErrTruncated) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
 func TestSetResourceVersion(t *testing.T) {
 	for _, meta := range []metav1.ObjectMeta{{}, sampleMeta()} {
 		for _, rv := range []string{"", "1", "1234567890123456789", string(make([]byte, 300))} {

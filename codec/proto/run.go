@@ -212,7 +212,11 @@ func (r *run) part(b []byte, s span, p *plan, num int) ([]byte, error) {
 			return nil, r.fail(err, p, b, i)
 		}
 		if f.num == num {
-			joined = append(joined, b[f.start:f.end]...)
+			part := b[f.start:f.end]
+			if offset, err := wellFormed(part); err != nil {
+				return nil, r.fail(err, p, part, offset)
+			}
+			joined = append(joined, part...)
 		}
 		i = f.end
 	}

@@ -105,6 +105,19 @@ func fixed(b []byte, f field, n int) (field, error) {
 	return f, nil
 }
 
+// wellFormed reports whether b is a sequence of whole fields; if not, where it
+// ceases to be and why.
+func wellFormed(b []byte) (int, error) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return i, err
+		}
+		i = f.end
+	}
+	return len(b), nil
+}
+
 // appendVarint appends v.
 func appendVarint(dst []byte, v uint64) []byte {
 	for v >= 0x80 {
