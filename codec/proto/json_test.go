@@ -2,6 +2,7 @@ package proto
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,4 +83,38 @@ func TestEveryKindCompiles(t *testing.T) {
 		n++
 	}
 	t.Logf("%d kinds", n)
+}
+
+// TestGoldenFilesOfOlderReleases: what the last releases wrote is either
+// printed as it should be, or refused because a field has since been removed.
+func TestGoldenFilesOfOlderReleases(t *testing.T) {
+	for _, version := range []string{"v1.33.0", "v1.34.0", "v1.35.0"} {
+		same := 0
+		for name, file := range goldenFiles(t, version) {
+			u, err := Unwrap(file)
+			if err != nil {
+				continue // WatchEvent is no kind
+			}
+			m, ok := Lookup(string(u.APIVersion), string(u.Kind))
+			if !ok {
+				continue // since removed
+			}
+			if err := m.Check(u.Raw); errors.Is(err, ErrUnknownField) {
+				t.Logf("%s %s: %v", version, name, err)
+				continue
+			}
+			checkJSON(t, m, u.Raw)
+			checkCBOR(t, m, u.Raw)
+			same++
+		}
+		t.Logf("%s: %d", version, same)
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	for b.Loop() {
+		if _, ok := Lookup("v1", "Pod"); !ok {
+			b.Fatal("no pods")
+		}
+	}
 }
