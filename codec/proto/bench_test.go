@@ -188,4 +188,11 @@ func BenchmarkSharedFields(b *testing.B) {
 			dst, _ = SetResourceVersion(dst[:0], s.raw, "7654321")
 		}
 	})
+	b.Run("fields", func(b *testing.B) {
+		b.ReportAllocs()
+		var values []string
+		for b.Loop() {
+			values, _ = s.AppendFields(values[:0], s.raw)
+		}
+	})
 }
