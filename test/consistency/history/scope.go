@@ -1,0 +1,60 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Scope is the part of a resource that a client asks for. The zero Scope is
+// the whole.
+type Scope struct {
+	Namespace string
+	Labels    string // a label selector
+	Fields    string // a field selector
+}
+
+// selected reports whether the scope is less than a namespace.
+func (s Scope) selected() bool { return s.Labels != "" || s.Fields != "" }
+
+func (s Scope) String() string {
+	var parts []string
+	for _, p := range []struct{ name, value string }{
+		{"namespace ", s.Namespace}, {"labels ", s.Labels}, {"fields ", s.Fields},
+	} {
+		if p.value != "" {
+			parts = append(parts, p.name+p.value)
+		}
+	}
+	if len(parts) == 0 {
+		return "the whole"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Match returns what tells whether an object, which may be missing, is in the
+// scope.
+func (s Scope) Match() (func(*Object) bool, error) {
+	byLabel, err := labels.Parse(s.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("scope: %w", err)
+	}
+	byField, err := fields.ParseSelector(s.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("scope: %w", err)
+	}
+	return func(o *Object) bool {
+		return o != nil && (s.Namespace == "" || o.Namespace() == s.Namespace) &&
+			byLabel.Matches(labels.Set(o.Labels)) && (byField.Empty() || byField.Matches(o.fieldSet()))
+	}, nil
+}
+
+func (o *Object) fieldSet() fields.Set {
+	set := fields.Set{"metadata.name": o.Name(), "metadata.namespace": o.Namespace()}
+	for k, v := range o.Fields {
+		set[k] = v
+	}
+	return set
+}
