@@ -12,32 +12,36 @@ import (
 var errDuplicate = errors.New("duplicate name")
 
 // seen is what is known of the names in one open object, to notice a
-// duplicate without comparing each with each: as long as names ascend, as in
-// unstructured objects, there is none; else a name whose bit in the filter is
-// clear is new; else it is compared with the others, and beyond manyNames
-// that too would take too long, so the object is taken for one with
+// duplicate without comparing each with each. A name whose bit in the filter
+// is clear is new. Else, among few names, it is compared with them. Many
+// names are mostly a map's, which are printed sorted: as long as they ascend
+// there is no duplicate. If they do not, and are more than manyNames,
+// comparing would take too long, and the object is taken for one with
 // duplicates, which costs time but no correctness.
 type seen struct {
-	first    int  // index in names of the object's first
-	unsorted bool // some name was not greater than the one before it
+	first    int // index in names of the object's first
 	filter   uint64
+	unsorted bool // known only beyond fewNames
 }
 
-const manyNames = 256
+const (
+	fewNames  = 24
+	manyNames = 256
+)
 
 // distinct adds a name, already in dst with its head, to those seen. It
 // reports false when the name was there before, or may have been.
 func (t *transcoder) distinct(s *seen, name span) bool {
 	names := t.names[s.first:]
 	t.names = append(t.names, name)
-	bits := t.bits(name)
-	clear := s.filter&bits == 0
-	s.filter |= bits
-	if len(names) == 0 || clear {
-		if len(names) > 0 && !s.unsorted {
-			s.unsorted = !t.ascends(names[len(names)-1], name)
-		}
-		return true
+	bit := t.bit(name)
+	isNew := s.filter&bit == 0
+	s.filter |= bit
+	switch n := len(names); {
+	case n < fewNames:
+		return isNew || !t.among(names, name)
+	case n == fewNames:
+		s.unsorted = !t.ascending(names)
 	}
 	if !s.unsorted {
 		if t.ascends(names[len(names)-1], name) {
@@ -45,12 +49,24 @@ func (t *transcoder) distinct(s *seen, name span) bool {
 		}
 		s.unsorted = true
 	}
-	if len(names) > manyNames {
-		return false
-	}
+	return isNew || len(names) <= manyNames && !t.among(names, name)
+}
+
+// among tells whether name is one of names.
+func (t *transcoder) among(names []span, name span) bool {
 	text := t.dst[name.start:name.end]
 	for _, n := range names {
 		if n.end-n.start == len(text) && bytes.Equal(t.dst[n.start:n.end], text) {
+			return true
+		}
+	}
+	return false
+}
+
+// ascending tells whether each of names is greater than the one before it.
+func (t *transcoder) ascending(names []span) bool {
+	for i := 1; i < len(names); i++ {
+		if !t.ascends(names[i-1], names[i]) {
 			return false
 		}
 	}
@@ -78,8 +94,8 @@ func (t *transcoder) nameText(s span) []byte {
 	return b[1:]
 }
 
-// bits returns a name's bit in the filter.
-func (t *transcoder) bits(s span) uint64 {
+// bit returns a name's bit in the filter.
+func (t *transcoder) bit(s span) uint64 {
 	b := t.dst[s.start:s.end]
 	h := uint(b[0])*7 + uint(b[len(b)-1])*31 + uint(b[len(b)/2])*17
 	if len(b) > 1 {

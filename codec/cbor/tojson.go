@@ -90,8 +90,10 @@ func appendList(dst []byte, list []any) (_ []byte, err error) {
 // appendObject prints a map, its names sorted. One that is not UTF-8 has no
 // form in JSON, and two of them could come out the same.
 func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
+	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(names)
 	dst = append(dst, '{')
-	for i, name := range slices.Sorted(maps.Keys(m)) {
+	for i, name := range names {
 		if !utf8.ValidString(name) {
 			return dst, &decodeError{fmt.Errorf("cbor: map key %q is not UTF-8", name)}
 		}

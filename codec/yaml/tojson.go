@@ -198,8 +198,10 @@ func (w *jsonWriter) object(m map[any]any) error {
 	if err != nil {
 		return err
 	}
+	names := slices.AppendSeq(make([]string, 0, len(members)), maps.Keys(members))
+	slices.Sort(names)
 	w.dst = append(w.dst, '{')
-	for i, name := range slices.Sorted(maps.Keys(members)) {
+	for i, name := range names {
 		if i > 0 {
 			w.dst = append(w.dst, ',')
 		}
