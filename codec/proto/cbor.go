@@ -70,50 +70,47 @@ func (r *run) cborFields(dst, b []byte, p *plan) (_ []byte, pairs int, err error
 	if err != nil {
 		return dst, 0, err
 	}
-	for w := range p.words {
-		for word := present[w]&p.shown[w] | p.always[w]; word != 0; {
-			var i int
-			i, word = first(word, w)
-			f := &p.fields[i]
-			if !present.has(uint8(i)) {
-				dst = append(dst, f.cbor.zero...)
-				pairs += f.cbor.pairs
+	for todo := present&p.shown | p.always; todo != 0; {
+		i := todo.pop()
+		f := &p.fields[i]
+		if !present.has(i) {
+			dst = append(dst, f.cbor.zero...)
+			pairs += f.cbor.pairs
+			continue
+		}
+		s := spans[i]
+		n := 1
+		switch f.op {
+		case opString:
+			v := b[s.start:s.end]
+			if len(v) == 0 && f.omitEmpty {
 				continue
 			}
-			s := spans[i]
-			n := 1
-			switch f.op {
-			case opString:
-				v := b[s.start:s.end]
-				if len(v) == 0 && f.omitEmpty {
-					continue
-				}
-				dst = cbor.AppendString(append(dst, f.cbor.key...), v)
-			case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
-				v := number(b, s, f.op)
-				if v == 0 && f.omitEmpty {
-					continue
-				}
-				dst, err = r.cborNumber(append(dst, f.cbor.key...), f.op, v, b, p)
-			case opBytes:
-				if s.start == s.end && f.omitEmpty {
-					continue
-				}
-				dst = cbor.AppendBase64(append(dst, f.cbor.key...), b[s.start:s.end])
-			case opTime, opMicroTime: // the last one counts, nothing is merged
-				dst, n, err = r.cborTimeField(dst, b[s.start:s.end], f, p)
-			case opRepeated:
-				dst, err = r.cborElements(append(dst, f.cbor.key...), b, s, f, p)
-			case opMap:
-				dst, err = r.cborMap(append(dst, f.cbor.key...), b, s, f, p)
-			default:
-				dst, n, err = r.cborPart(dst, b, s, f, p)
+			dst = cbor.AppendString(append(dst, f.cbor.key...), v)
+		case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
+			v := number(b, s, f.op)
+			if v == 0 && f.omitEmpty {
+				continue
 			}
-			if err != nil {
-				return dst, 0, err
+			dst, err = r.cborNumber(append(dst, f.cbor.key...), f.op, v, b, p)
+		case opBytes:
+			if s.start == s.end && f.omitEmpty {
+				continue
 			}
-			pairs += n
+			dst = cbor.AppendBase64(append(dst, f.cbor.key...), b[s.start:s.end])
+		case opTime, opMicroTime: // the last one counts, nothing is merged
+			dst, n, err = r.cborTimeField(dst, b[s.start:s.end], f, p)
+		case opRepeated:
+			dst, err = r.cborElements(append(dst, f.cbor.key...), b, s, f, p)
+		case opMap:
+			dst, err = r.cborMap(append(dst, f.cbor.key...), b, s, f, p)
+		default:
+			dst, n, err = r.cborPart(dst, b, s, f, p)
 		}
+		if err != nil {
+			return dst, 0, err
+		}
+		pairs += n
 	}
 	r.spans = r.spans[:low]
 	r.depth--

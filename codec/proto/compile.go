@@ -102,7 +102,6 @@ func (p *plan) addField(f planField, shown bool) error {
 	}
 	f.setTag()
 	p.fields = append(p.fields, f)
-	p.words = n>>6 + 1
 	if f.num == 0 {
 		return nil
 	}

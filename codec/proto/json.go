@@ -57,49 +57,46 @@ func (r *run) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	for w := range p.words {
-		for word := present[w]&p.shown[w] | p.always[w]; word != 0; {
-			var i int
-			i, word = first(word, w)
-			f := &p.fields[i]
-			if !present.has(uint8(i)) {
-				dst = append(dst, f.json.zero...)
+	for todo := present&p.shown | p.always; todo != 0; {
+		i := todo.pop()
+		f := &p.fields[i]
+		if !present.has(i) {
+			dst = append(dst, f.json.zero...)
+			continue
+		}
+		s := spans[i]
+		switch f.op {
+		case opString:
+			if v := b[s.start:s.end]; len(v) != 0 || !f.omitEmpty {
+				dst = appendText(append(dst, f.json.key...), v)
+			}
+			continue
+		case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
+			v := number(b, s, f.op)
+			if v == 0 && f.omitEmpty {
 				continue
 			}
-			s := spans[i]
-			switch f.op {
-			case opString:
-				if v := b[s.start:s.end]; len(v) != 0 || !f.omitEmpty {
-					dst = appendText(append(dst, f.json.key...), v)
-				}
+			dst, err = r.jsonNumber(append(dst, f.json.key...), f.op, v, b, p)
+		case opBytes:
+			if s.start == s.end && f.omitEmpty {
 				continue
-			case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
-				v := number(b, s, f.op)
-				if v == 0 && f.omitEmpty {
-					continue
-				}
-				dst, err = r.jsonNumber(append(dst, f.json.key...), f.op, v, b, p)
-			case opBytes:
-				if s.start == s.end && f.omitEmpty {
-					continue
-				}
-				dst = appendBase64(append(dst, f.json.key...), b[s.start:s.end])
-				continue
-			case opTime, opMicroTime: // the last one counts, nothing is merged
-				dst, err = r.jsonTimeField(dst, b[s.start:s.end], f, p)
-			case opRepeated:
-				dst, err = r.jsonElements(append(dst, f.json.key...), b, s, f, p)
-			case opMap:
-				dst, err = r.jsonMap(dst, b, s, f, p)
-			default:
-				var part []byte
-				if part, err = r.part(b, s, p, f.num); err == nil {
-					dst, err = r.jsonPart(dst, part, f, p)
-				}
 			}
-			if err != nil {
-				return dst, err
+			dst = appendBase64(append(dst, f.json.key...), b[s.start:s.end])
+			continue
+		case opTime, opMicroTime: // the last one counts, nothing is merged
+			dst, err = r.jsonTimeField(dst, b[s.start:s.end], f, p)
+		case opRepeated:
+			dst, err = r.jsonElements(append(dst, f.json.key...), b, s, f, p)
+		case opMap:
+			dst, err = r.jsonMap(dst, b, s, f, p)
+		default:
+			var part []byte
+			if part, err = r.part(b, s, p, f.num); err == nil {
+				dst, err = r.jsonPart(dst, part, f, p)
 			}
+		}
+		if err != nil {
+			return dst, err
 		}
 	}
 	r.spans = r.spans[:low]

@@ -56,13 +56,13 @@ type plan struct {
 	name   string      // of the Go type, for errors: v1.PodSpec
 	fields []planField // in struct order, which is that of the output
 	wire   []wireField // by field number
-	words  int         // how many words of a set the fields take
 	shown  set         // fields that are printed when they are on the wire
 	always set         // fields that are printed when they are not
 }
 
-// maxFields is the most fields that a message type may have.
-const maxFields = 256
+// maxFields is the most fields that a message type may have: a set has so many
+// bits. The largest has 44.
+const maxFields = 64
 
 // A wireField says what a field number stands for.
 type wireField struct {
@@ -98,16 +98,17 @@ type text struct {
 }
 
 // A set holds fields of a plan, by index.
-type set [maxFields / 64]uint64
+type set uint64
 
 // has reports whether i is in the set.
-func (s *set) has(i uint8) bool { return s[i>>6]>>(i&63)&1 != 0 }
+func (s set) has(i uint8) bool { return s>>(i&63)&1 != 0 }
 
 // add adds i.
-func (s *set) add(i uint8) { s[i>>6] |= 1 << (i & 63) }
+func (s *set) add(i uint8) { *s |= 1 << (i & 63) }
 
-// first is the lowest index of word number w of a set; rest is the word
-// without it.
-func first(word uint64, w int) (i int, rest uint64) {
-	return w<<6 | bits.TrailingZeros64(word), word & (word - 1)
+// pop takes the lowest index out of a set that is not empty.
+func (s *set) pop() uint8 {
+	i := bits.TrailingZeros64(uint64(*s))
+	*s &= *s - 1
+	return uint8(i)
 }
