@@ -15,8 +15,9 @@ import (
 
 // Options sets up a feed.
 type Options struct {
-	// Store is passed on to the stores that the feed makes.
-	Store cache.Options
+	// Store returns the options of a store that is about to be made; nil
+	// means the defaults.
+	Store func() cache.Options
 	// Publish is called with a store once it is in sync, and with nil before
 	// that store is closed. It is never called concurrently.
 	Publish func(*cache.Store)
@@ -42,6 +43,9 @@ type Feed struct {
 func New(source Source, options Options) *Feed {
 	if options.Report == nil {
 		options.Report = func(error) {}
+	}
+	if options.Store == nil {
+		options.Store = func() cache.Options { return cache.Options{} }
 	}
 	if options.Received == nil {
 		options.Received = func(Change) {}
@@ -81,7 +85,7 @@ func (f *Feed) publish(objects map[cache.Key]*cache.Object, version uint64) {
 		sorted = append(sorted, o)
 	}
 	slices.SortFunc(sorted, func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
-	f.store = cache.New(f.options.Store, sorted, version)
+	f.store = cache.New(f.options.Store(), sorted, version)
 	f.options.Publish(f.store)
 }
 

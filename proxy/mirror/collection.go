@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"strconv"
 	"sync"
 
 	"sluice/cache"
@@ -14,8 +15,12 @@ type Collection struct {
 	// Warnings are the values of the Warning headers that the upstream adds
 	// to reads of this resource.
 	Warnings []string
+	// Fence proves that the store has reached the upstream's present.
+	Fence *cache.Fence
 
-	encoders sync.Map // codec.Format to *Encoder
+	fields    *fields
+	printable bool
+	encoders  sync.Map // codec.Format to *Encoder
 }
 
 // Encoder returns the encoder for a format, always the same one, so that its
@@ -25,20 +30,45 @@ func (c *Collection) Encoder(f codec.Format) (*Encoder, error) {
 	if e, ok := c.encoders.Load(f); ok {
 		return e.(*Encoder), nil
 	}
+	if f.Shape == codec.Table && !c.printable {
+		return nil, codec.ErrUnsupported
+	}
 	w, err := codec.NewWriter(&c.Resource, f)
 	if err != nil {
 		return nil, err
 	}
-	e, _ := c.encoders.LoadOrStore(f, &Encoder{w})
+	e, _ := c.encoders.LoadOrStore(f, &Encoder{Writer: w, resource: &c.Resource})
 	return e.(*Encoder), nil
 }
 
+// Field returns where the values of a field stand in the objects' Fields, and
+// false if selectors cannot name it.
+func (c *Collection) Field(label string) (position int, ok bool) { return c.fields.position(label) }
+
+// Indexed reports whether the store is indexed by the field at that position.
+func (c *Collection) Indexed(position int) bool {
+	index := c.fields.index()
+	return index != nil && *index == position
+}
+
 // Encoder writes the objects of one collection in one format.
-type Encoder struct{ *codec.Writer }
+type Encoder struct {
+	*codec.Writer
+	resource *codec.Resource
+}
 
 // AppendEvent implements cache.Encoder.
 func (e *Encoder) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
 	return e.Writer.AppendEvent(dst, t.String(), o.Data, false)
+}
+
+// AppendDeparture implements cache.Encoder.
+func (e *Encoder) AppendDeparture(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
+	if err != nil {
+		return dst, err
+	}
+	return e.Writer.AppendEvent(dst, codec.EventDeleted, data, false)
 }
 
 var _ cache.Encoder = (*Encoder)(nil)

@@ -127,18 +127,24 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 		return TooMany
 	}
 	e := &entry{}
+	ctx := m.run
 	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
 	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches}
 	e.feed = feed.New(src, feed.Options{
-		Store:    m.options.Store,
-		Publish:  func(s *cache.Store) { e.publish(src, s, log) },
+		Store:    func() cache.Options { return m.storeOptions(src) },
+		Publish:  func(s *cache.Store) { m.publish(ctx, e, src, s, log) },
 		Report:   func(err error) { log.Warn("feed interrupted", zap.Error(err)) },
 		Received: func(feed.Change) { e.received.Add(1) },
 	})
 	m.entries[r] = e
-	ctx := m.run
 	m.feeds.Go(func() { m.feed(ctx, r, e, log) })
 	return Syncing
+}
+
+func (m *Mirror) storeOptions(src *source) cache.Options {
+	o := m.options.Store
+	o.Index = src.fields.index()
+	return o
 }
 
 // feed runs the feed of an entry. A resource that turns out to be absent is
@@ -161,17 +167,23 @@ func (m *Mirror) feed(ctx context.Context, r schema.GroupVersionResource, e *ent
 }
 
 // publish makes a collection of a store in sync, or withdraws it.
-func (e *entry) publish(src *source, s *cache.Store, log *zap.Logger) {
+func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.Store, log *zap.Logger) {
 	if s == nil {
 		e.collection.Store(nil)
 		log.Info("store is withdrawn")
 		return
 	}
-	c := &Collection{Store: s, Resource: src.resource, Warnings: src.warnings}
+	// What the source goes on to learn is not about this store.
+	known := *src
+	c := &Collection{
+		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known),
+		fields: known.fields, printable: known.printable,
+	}
+	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store
 	e.collection.Store(c)
 	state := s.Snapshot()
 	log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
-		zap.Stringer("encoding", src.resource.Source))
+		zap.Stringer("encoding", known.resource.Source))
 }
 
 // all returns the entries of the moment.

@@ -14,8 +14,8 @@ import (
 	"sluice/codec/proto"
 )
 
-// path returns the path of the whole collection of a resource.
-func path(r schema.GroupVersionResource) string {
+// collectionPath returns the path of the whole collection of a resource.
+func collectionPath(r schema.GroupVersionResource) string {
 	return versionPath(r.GroupVersion()) + "/" + r.Resource
 }
 
@@ -34,7 +34,7 @@ func (s *source) describe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("discovery: %w", err)
 	}
-	list, header, err := s.get(ctx, path(s.gvr), url.Values{"limit": {"1"}}, codec.MediaJSON)
+	list, header, err := s.get(ctx, collectionPath(s.gvr), url.Values{"limit": {"1"}}, codec.MediaJSON)
 	if err != nil {
 		return fmt.Errorf("first look: %w", err)
 	}
@@ -47,11 +47,36 @@ func (s *source) describe(ctx context.Context) error {
 		return fmt.Errorf("first look: list without kind: %w", feed.ErrAbsent)
 	}
 	r.ListKind = listKind
-	s.plan = nil
-	if plan, known := proto.Lookup(r.APIVersion(), kind); known && r.Style == codec.Typed && !s.jsonOnly {
-		s.plan, r.Source = plan, codec.Protobuf
+	s.resource, s.warnings, s.plan = r, header["Warning"], nil
+	if err := s.describeFields(ctx); err != nil {
+		return err
 	}
-	s.resource, s.warnings = r, header["Warning"]
+	s.printable, err = s.tables(ctx)
+	return err
+}
+
+// describeFields finds out where the objects' selectable fields lie, and with
+// that in which encoding they can be read.
+func (s *source) describeFields(ctx context.Context) error {
+	r := &s.resource
+	plan, known := proto.Lookup(r.APIVersion(), r.Kind)
+	s.definition = nil
+	switch {
+	case r.Style == codec.Unstructured:
+		d, err := s.define(ctx, r.Namespaced)
+		if err != nil {
+			return err
+		}
+		s.definition = d
+		s.fields, r.Columns = d.fields, d.columns
+	case known && !s.jsonOnly:
+		s.plan, r.Source = plan, codec.Protobuf
+		s.fields = builtinFields(r.APIVersion(), r.Kind, plan)
+	case known:
+		s.fields = builtinFields(r.APIVersion(), r.Kind, nil)
+	default:
+		s.fields = &fields{}
+	}
 	return nil
 }
 

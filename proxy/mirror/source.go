@@ -48,9 +48,12 @@ type source struct {
 	jsonOnly bool // Protobuf held something unknown
 
 	// Set by describe, used by the same goroutine.
-	resource codec.Resource
-	plan     *proto.Message // nil when the source is JSON
-	warnings []string
+	resource   codec.Resource
+	plan       *proto.Message // nil when the source is JSON
+	fields     *fields
+	definition *definition // of unstructured resources
+	printable  bool        // its Tables have the columns that are known here
+	warnings   []string
 }
 
 var _ feed.Source = (*source)(nil)
@@ -64,7 +67,7 @@ func (s *source) List(ctx context.Context, yield func(*cache.Object)) (uint64, e
 	}
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 	for {
-		body, _, err := s.get(ctx, path(s.gvr), query, s.mediaType())
+		body, _, err := s.get(ctx, collectionPath(s.gvr), query, s.mediaType())
 		if err != nil {
 			return 0, err
 		}
@@ -89,7 +92,7 @@ func (s *source) page(body []byte, yield func(*cache.Object)) (version uint64, n
 				return 0, "", err
 			}
 		}
-		o, err := jsonObject(object)
+		o, err := s.jsonObject(object)
 		if err != nil {
 			return 0, "", err
 		}
@@ -132,8 +135,13 @@ func (s *source) WatchState(ctx context.Context) (feed.Stream, error) {
 	return s.watch(ctx, url.Values{"sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}})
 }
 
-// Watch opens a stream of what follows version.
+// Watch opens a stream of what follows version. The upstream ends the watches
+// of a custom resource when its definition changes; what was learnt from that
+// must not outlive it.
 func (s *source) Watch(ctx context.Context, version uint64) (feed.Stream, error) {
+	if s.changed(ctx) {
+		return nil, fmt.Errorf("definition has changed: %w", feed.ErrRebuild)
+	}
 	return s.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})
 }
 
@@ -144,7 +152,7 @@ func (s *source) watch(ctx context.Context, query url.Values) (feed.Stream, erro
 	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
 	// A connection that hangs is noticed when the watch outlives its time.
 	ctx, cancel := context.WithTimeout(ctx, life+overtime)
-	resp, err := s.do(ctx, path(s.gvr), query, s.mediaType())
+	resp, err := s.do(ctx, collectionPath(s.gvr), query, s.mediaType())
 	if err != nil {
 		cancel()
 		if initial := query.Has("sendInitialEvents"); initial && refused(err) {

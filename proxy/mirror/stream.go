@@ -114,10 +114,16 @@ func (s *source) protoObject(raw []byte) (*cache.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	values, err := s.fields.ofProto(raw)
+	if err != nil {
+		return nil, err
+	}
 	return &cache.Object{
-		Key:  cache.KeyOf(string(meta.Namespace), string(meta.Name)),
-		RV:   version,
-		Data: bytes.Clone(raw),
+		Key:    cache.KeyOf(string(meta.Namespace), string(meta.Name)),
+		RV:     version,
+		Data:   bytes.Clone(raw),
+		Labels: protoLabels(meta),
+		Fields: values,
 	}, nil
 }
 
@@ -149,18 +155,23 @@ func newJSONStream(s *source, body io.ReadCloser) *jsonStream {
 
 func (j *jsonStream) Close() error { return j.body.Close() }
 
-func (j *jsonStream) Next() (feed.Change, error) {
+// read returns the next event. It is valid until the next call.
+func (j *jsonStream) read() (json.Value, error) {
 	j.limit.left = frameLimit
 	raw, err := j.in.ReadValue()
+	return json.Value(raw), err
+}
+
+func (j *jsonStream) Next() (feed.Change, error) {
+	event, err := j.read()
 	if err != nil {
 		return feed.Change{}, err
 	}
-	event := json.Value(raw)
 	text, _ := event.Get("type").Text()
 	object := event.Get("object")
 	switch t, changes := typeOf(text); {
 	case changes:
-		o, err := jsonObject(bytes.Clone(object))
+		o, err := j.source.jsonObject(bytes.Clone(object))
 		if err != nil {
 			return feed.Change{}, err
 		}
@@ -191,7 +202,7 @@ func (j *jsonStream) bookmark(object json.Value) (feed.Change, error) {
 }
 
 // jsonObject makes an object of data, which it takes over.
-func jsonObject(data []byte) (*cache.Object, error) {
+func (s *source) jsonObject(data []byte) (*cache.Object, error) {
 	meta, err := json.ObjectMeta(data)
 	if err != nil {
 		return nil, err
@@ -200,7 +211,13 @@ func jsonObject(data []byte) (*cache.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cache.Object{Key: cache.KeyOf(string(meta.Namespace), string(meta.Name)), RV: version, Data: data}, nil
+	return &cache.Object{
+		Key:    cache.KeyOf(string(meta.Namespace), string(meta.Name)),
+		RV:     version,
+		Data:   data,
+		Labels: jsonLabels(meta.Labels),
+		Fields: s.fields.ofJSON(data),
+	}, nil
 }
 
 // limitReader fails once it has read more than left bytes.

@@ -101,23 +101,23 @@ func impersonates(h http.Header) bool {
 	return false
 }
 
-// Collection reports whether the request reads a whole collection of a
-// resource, all of it or one namespace, by its plain path.
-func (i *Info) Collection() bool {
-	return i.IsResourceRequest && i.Subresource == "" && len(i.Parts) == 1 && i.Path == i.collectionPath()
+// Plain reports whether the request names a collection of a resource, all of it
+// or one namespace, or an object in it, by the plain path.
+func (i *Info) Plain() bool {
+	return i.IsResourceRequest && i.Subresource == "" && len(i.Parts) <= 2 && i.Path == i.plainPath()
 }
 
-func (i *Info) collectionPath() string {
+func (i *Info) plainPath() string {
 	var b strings.Builder
 	b.WriteString("/" + i.APIPrefix + "/")
 	if i.APIGroup != "" {
 		b.WriteString(i.APIGroup + "/")
 	}
 	b.WriteString(i.APIVersion + "/")
-	if i.Namespace != "" {
+	if i.Namespace != "" && i.Resource != "namespaces" {
 		b.WriteString("namespaces/" + i.Namespace + "/")
 	}
-	b.WriteString(i.Resource)
+	b.WriteString(strings.Join(i.Parts, "/"))
 	return b.String()
 }
 

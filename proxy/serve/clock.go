@@ -5,6 +5,16 @@ import (
 	"time"
 )
 
+const (
+	// bookmarkEvery and bookmarkBefore say when bookmarks are sent: every
+	// minute, and before the end (wire.md 7.6).
+	bookmarkEvery  = time.Minute
+	bookmarkBefore = 2 * time.Second
+	// doubtfulFor is how long a watch goes on though its caller's access
+	// cannot be checked, because the upstream does not answer.
+	doubtfulFor = 2 * time.Minute
+)
+
 // clock holds the timers of one watch.
 type clock struct {
 	end, bookmark, recheck *time.Timer

@@ -43,7 +43,7 @@ type Options struct {
 	Metrics  *Metrics
 }
 
-// Reads serves lists and watches out of the cache.
+// Reads serves gets, lists and watches out of the cache.
 type Reads struct{ options Options }
 
 // New returns Reads.
@@ -51,33 +51,39 @@ func New(o Options) *Reads { return &Reads{o} }
 
 // The reasons why a request is passed, beside those of the mirror.
 const (
-	reasonNotARead      = "not a read of a collection"
+	reasonNotARead      = "not a read of a resource"
 	reasonUnknownCaller = "unknown caller"
 	reasonImpersonation = "impersonation"
 	reasonOptions       = "options"
-	reasonMostRecent    = "most recent state"
+	reasonGetMostRecent = "get of the most recent state"
 	reasonNotAllowed    = "not allowed"
 	reasonScope         = "wrong scope"
 	reasonFormat        = "format"
 	reasonAhead         = "version not reached"
 	reasonHistory       = "version before history"
+	reasonDelegated     = "delegated"
+	reasonUnproven      = "not proven in time"
 )
 
-// plan is what is to be served.
-type plan struct {
-	collection *mirror.Collection
-	encoder    *mirror.Encoder
-	options    request.ReadOptions
-	version    uint64 // options.ResourceVersion as a number
-}
+// How a read came to be served.
+const (
+	servedAny    = "any"    // any version was good enough
+	servedPast   = "past"   // a version that was kept
+	servedFresh  = "fresh"  // the store was at the present already
+	servedWaited = "waited" // the store's own stream proved it
+	servedChased = "chased" // a chaser proved it
+)
 
 func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	p, reason := s.plan(r, info)
 	if reason == "" {
-		if info.Verb == "watch" {
+		switch p.verb {
+		case codec.Watch:
 			reason = s.watch(w, r, p)
-		} else {
+		case codec.Get:
+			reason = s.get(w, r, p)
+		default:
 			reason = s.list(w, r, p)
 		}
 	}
@@ -87,66 +93,12 @@ func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// plan decides whether the request can be served, cheap questions first. It
-// returns a reason if it cannot.
-func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
-	p := &plan{}
-	if reason := candidate(r, info); reason != "" {
-		return nil, reason
+// begin notes that the answer comes out of the cache and sets its headers.
+func (p *plan) begin(h http.Header, how string) {
+	p.info.Outcome = request.Outcome{
+		Source: request.FromCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
 	}
-	if reason := p.parse(info); reason != "" {
-		return nil, reason
-	}
-	if !s.options.Access.Allowed(r) {
-		return nil, reasonNotAllowed
-	}
-	var reason string
-	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	if p.collection, reason = s.options.Collections.Collection(gvr); p.collection == nil {
-		return nil, reason
-	}
-	if info.Namespace != "" && !p.collection.Resource.Namespaced {
-		return nil, reasonScope
-	}
-	return p, p.negotiate(r, info)
-}
-
-// candidate tells at a glance what cannot be served.
-func candidate(r *http.Request, info *request.Info) string {
-	read := info.Verb == "list" || info.Verb == "watch"
-	if r.Method != http.MethodGet || !read || info.Upgrade || !info.Collection() {
-		return reasonNotARead
-	}
-	if info.Caller == request.Unknown {
-		return reasonUnknownCaller
-	}
-	if info.Caller == request.Bearer && info.ActsFor {
-		return reasonImpersonation
-	}
-	return ""
-}
-
-// negotiate finds the encoder for what the client takes.
-func (p *plan) negotiate(r *http.Request, info *request.Info) string {
-	verb := codec.List
-	if info.Verb == "watch" {
-		verb = codec.Watch
-	}
-	resource := &p.collection.Resource
-	decision := codec.Negotiate(reply.Client(r, info), codec.Target{
-		Verb: verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind,
-	})
-	if decision.Refusal != nil || !served(decision.Format) {
-		return reasonFormat
-	}
-	var err error
-	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil {
-		return reasonFormat
-	}
-	return ""
-}
-
-// served reports whether the format is one that is written from the cache.
-func served(f codec.Format) bool {
-	return (f.Encoding == codec.JSON || f.Encoding == codec.Protobuf) && f.Shape == codec.Object
+	reply.Headers(h, p.info)
+	h["Warning"] = p.collection.Warnings
+	h.Set("Content-Type", p.encoder.ContentType(p.verb == codec.Watch))
 }

@@ -21,7 +21,8 @@ type Row struct {
 	Header map[string]string `json:"header"`
 	Body   string            `json:"body"`
 	HTTP1  bool              `json:"http1"`
-	// Source is where Sluice must have the answer from: cache or upstream.
+	// Source is where Sluice must have the answer from: cache, upstream, or
+	// gateway if it refuses by itself; either for reads that may be delegated.
 	Source string `json:"source"`
 	// Status is checked at both servers, against tables that test nothing.
 	Status int `json:"status"`

@@ -1,0 +1,165 @@
+package forward
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/proxy/request"
+)
+
+// The upstream must see the very path and query that the client sent: it, and
+// not Sluice, says what they mean.
+func TestPathAndQueryPassByteForByte(t *testing.T) {
+	targets := []string{
+		"/api/v1/pods",
+		"/",
+		"/api/v1/pods/",
+		"//api//v1/pods",
+		"/api/v1/../v1/./pods",
+		"/api/v1/namespaces/a%2Fb/pods",
+		"/api/v1/namespaces/a%2fb/pods",
+		"/api/v1/%70%6Fds",
+		"/api/v1/namespaces/ns/services/https:web:443/proxy/a%20b/%25/%3F?x=1",
+		"/api/v1/namespaces/ns/services/web/proxy/ü",
+		"/api/v1/namespaces/ns/services/web/proxy/%C3%BC;v=1,2/[x]",
+		"/api/v1/pods?",
+		"/api/v1/pods?labelSelector=a%3Db%2Cc+in+(d,e)&limit=5",
+		"/api/v1/pods?b=2&a=1&b=3&&c",
+		"/api/v1/pods?limit=1;watch=1",
+		"/api/v1/pods?labelSelector=%zz&watch",
+		"/api/v1/pods?fieldSelector=metadata.name%3da%%2&x=a?b#not",
+		"/api/v1/pods?continue=eyJ2Ijoi_-%3D%3D&" + strings.Repeat("x&", 11000),
+	}
+	for _, behind := range []bool{false, true} {
+		for _, prefix := range []string{"", "/", "/clusters/one", "/clusters/one/", "/clusters/a%2Fb", "/clusters/a%2Fb/"} {
+			b := newBed(t, setting{http1: true, http1Behind: behind, prefix: prefix, caller: request.Bearer})
+			for _, target := range targets {
+				t.Run(fmt.Sprintf("%.40s behind %q", target, prefix), func(t *testing.T) {
+					b.raw(t, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
+					want := strings.TrimSuffix(prefix, "/") + target
+					if got := b.next(t); got.URI != want {
+						t.Errorf("upstream was asked for %.200q, want %.200q", got.URI, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// raw writes a request as it stands and returns the answer's status line.
+func (b *bed) raw(t *testing.T, text string) string {
+	t.Helper()
+	conn := b.dial(t)
+	if _, err := conn.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// dial opens a connection to the front for HTTP/1.1.
+func (b *bed) dial(t *testing.T) *tls.Conn {
+	t.Helper()
+	config := b.client.Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	config.ServerName = "example.com" // as the certificate of httptest has it
+	dialer := tls.Dialer{Config: config}
+	conn, err := dialer.DialContext(t.Context(), "tcp", b.front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn.(*tls.Conn)
+}
+
+// No client chooses where its request goes.
+func TestClientCannotNameTheUpstream(t *testing.T) {
+	tests := []struct{ name, head, uri string }{
+		{"host header", "GET /api HTTP/1.1\r\nHost: evil.example", "/api"},
+		{"absolute form", "GET http://evil.example/api?x=1 HTTP/1.1\r\nHost: evil.example", "/api?x=1"},
+		{"absolute form without path", "GET https://evil.example HTTP/1.1\r\nHost: evil.example", "/"},
+		{"user in authority", "GET https://admin:secret@evil.example/api HTTP/1.1\r\nHost: evil.example", "/api"},
+		{"opaque", "GET http:/api HTTP/1.1\r\nHost: evil.example", "/api"},
+		{"two slashes", "GET //evil.example/api HTTP/1.1\r\nHost: evil.example", "//evil.example/api"},
+		{"forwarded host", "GET /api HTTP/1.1\r\nHost: x\r\nX-Forwarded-Host: evil.example\r\nForwarded: host=evil.example", "/api"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBed(t, setting{http1: true})
+			if status := b.raw(t, tt.head+"\r\nConnection: close\r\n\r\n"); !strings.Contains(status, "200") {
+				t.Fatal(status)
+			}
+			got := b.next(t)
+			if want := strings.TrimPrefix(b.upstream.URL, "https://"); got.URI != tt.uri || got.Host != want {
+				t.Errorf("upstream was asked for %q at %q, want %q at %q", got.URI, got.Host, tt.uri, want)
+			}
+			if leaked := withPrefix(got.Header, "Authorization", "X-Forwarded-Host", "Forwarded"); len(leaked) > 0 {
+				t.Errorf("came with %v", leaked)
+			}
+		})
+	}
+}
+
+// A tunnel to wherever the client likes is not on offer.
+func TestConnectIsNoTunnel(t *testing.T) {
+	b := newBed(t, setting{http1: true, http1Behind: true, handler: func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+	}})
+	if status := b.raw(t, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"); !strings.Contains(status, "404") {
+		t.Errorf("answer is %s", status)
+	}
+	if got, own := b.next(t), strings.TrimPrefix(b.upstream.URL, "https://"); got.Host != own {
+		t.Errorf("upstream was asked for %q at %q", got.URI, got.Host)
+	}
+}
+
+// Nothing is added to a request that its sender or the apiserver did not ask
+// for, and nothing is lost.
+func TestHeadersPass(t *testing.T) {
+	sent := http.Header{
+		"Accept":               {"application/json;as=Table;v=v1;g=meta.k8s.io", "application/json"},
+		"Accept-Encoding":      {"br, gzip"},
+		"Audit-Id":             {"the-one"},
+		"Kubectl-Command":      {"kubectl get"},
+		"User-Agent":           {"kubectl/v1"},
+		"X-Stream-Protocol":    {"a", "b"},
+		"X-Forwarded-For":      {"10.0.0.1, 10.0.0.2", "10.0.0.3"},
+		"X-Forwarded-Proto":    {"http"},
+		"Keep-Alive":           {"5"},
+		"Proxy-Authorization":  {"Basic c2VjcmV0"},
+		"Proxy-Connection":     {"x"},
+		"Te":                   {"trailers"},
+		"Traceparent":          {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+		"X-Empty":              {""},
+		"If-None-Match":        {`"etag"`},
+		"X-Kubernetes-Unknown": {"kept"},
+	}
+	want := sent.Clone()
+	for _, hop := range []string{"X-Forwarded-Proto", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection"} {
+		want.Del(hop)
+	}
+	want["X-Forwarded-For"] = append(want["X-Forwarded-For"], "127.0.0.1")
+	for _, side := range sides {
+		t.Run(side.name, func(t *testing.T) {
+			b := newBed(t, setting{http1: side.http1, http1Behind: side.http1Behind, caller: request.Bearer})
+			b.get(t, "/api/v1/pods", sent)
+			if diff := cmp.Diff(want, b.next(t).Header); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			bare := http.Header{"User-Agent": {""}} // sends none
+			b.get(t, "/api/v1/pods", bare)
+			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}}, b.next(t).Header); diff != "" {
+				t.Errorf("to a bare request (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"net/http"
+	"time"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/proxy/reply"
+)
+
+// get answers the get of an object in any state, or in one not older than a
+// version, or returns why it cannot (wire.md 6).
+func (s *Reads) get(w http.ResponseWriter, r *http.Request, p *plan) string {
+	how := servedAny
+	if store := p.collection.Store; p.version > store.Snapshot().Version {
+		p.selection.keys = cache.Single(cache.KeyOf(p.namespace, p.info.Name))
+		var reason string
+		if how, reason = p.freshen(r.Context(), p.version, true); reason != "" {
+			return reason
+		}
+	}
+	o := p.collection.Store.Snapshot().Get(cache.KeyOf(p.namespace, p.info.Name))
+	if o == nil {
+		p.begin(w.Header(), how)
+		reply.Status(w, r, codec.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
+		return ""
+	}
+	out := newBody(w, r)
+	defer out.release()
+	var err error
+	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); err != nil {
+		return reasonFormat
+	}
+	p.begin(w.Header(), how)
+	if err := out.finish(); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return ""
+}

@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/codec"
+	"sluice/proxy/mirror"
+	"sluice/proxy/reply"
+	"sluice/proxy/request"
+)
+
+// plan is what is to be served.
+type plan struct {
+	info       *request.Info
+	verb       codec.Verb
+	namespace  string // empty for all of them, and for cluster-scoped resources
+	options    request.ReadOptions
+	version    uint64 // options.ResourceVersion as a number; 0 if that is empty
+	page       *page  // where the list goes on; nil from the start
+	selection  selection
+	collection *mirror.Collection
+	encoder    *mirror.Encoder
+}
+
+// plan decides whether the request can be served, cheap questions first. It
+// returns a reason if it cannot. Whatever the apiserver would refuse is passed:
+// it knows best how to say so.
+func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
+	p := &plan{info: info, namespace: info.Namespace}
+	if info.Resource == "namespaces" {
+		p.namespace = "" // the parser takes a namespace for its own
+	}
+	if reason := p.candidate(r); reason != "" {
+		return nil, reason
+	}
+	if reason := p.parse(); reason != "" {
+		return nil, reason
+	}
+	if !s.options.Access.Allowed(r) {
+		return nil, reasonNotAllowed
+	}
+	var reason string
+	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	if p.collection, reason = s.options.Collections.Collection(gvr); p.collection == nil {
+		return nil, reason
+	}
+	if namespaced := p.collection.Resource.Namespaced; (p.namespace != "" && !namespaced) || (p.namespace == "" && namespaced && p.verb == codec.Get) {
+		return nil, reasonScope
+	}
+	if err := p.choose(); err != nil {
+		return nil, reasonOptions
+	}
+	return p, p.negotiate(r)
+}
+
+var verbs = map[string]codec.Verb{"get": codec.Get, "list": codec.List, "watch": codec.Watch}
+
+// candidate tells at a glance what cannot be served.
+func (p *plan) candidate(r *http.Request) string {
+	info := p.info
+	verb, read := verbs[info.Verb]
+	p.verb = verb
+	if r.Method != http.MethodGet || !read || info.Upgrade || !info.Plain() || (verb == codec.Get) != (len(info.Parts) == 2) {
+		return reasonNotARead
+	}
+	if info.Caller == request.Unknown {
+		return reasonUnknownCaller
+	}
+	if info.Caller == request.Bearer && info.ActsFor {
+		return reasonImpersonation
+	}
+	return ""
+}
+
+// parse reads the options.
+func (p *plan) parse() string {
+	var err error
+	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil {
+		return reasonOptions
+	}
+	o := &p.options
+	if o.ResourceVersion != "" {
+		if p.version, err = strconv.ParseUint(o.ResourceVersion, 10, 64); err != nil || !canonical(o.ResourceVersion) {
+			return reasonOptions
+		}
+	}
+	switch p.verb {
+	case codec.Get:
+		return p.gettable()
+	case codec.Watch:
+		return watchable(o)
+	default:
+		return p.listable()
+	}
+}
+
+// canonical refuses numbers such as 00, which the apiserver takes for zero in
+// some places and not in others.
+func canonical(version string) bool {
+	return version == "0" || !strings.HasPrefix(version, "0")
+}
+
+// gettable: a get of the most recent state costs the apiserver next to nothing.
+func (p *plan) gettable() string {
+	switch {
+	case p.info.Query.Has("export"):
+		return reasonOptions
+	case p.options.ResourceVersion == "":
+		return reasonGetMostRecent
+	}
+	return ""
+}
+
+// listable refuses what contradicts itself (wire.md 4.2, 4.4).
+func (p *plan) listable() string {
+	o := &p.options
+	switch {
+	case o.SendInitialEvents != nil:
+		return reasonOptions
+	case o.ResourceVersionMatch != "" && (o.ResourceVersion == "" || o.Continue != ""):
+		return reasonOptions
+	case o.ResourceVersionMatch == "Exact" && o.ResourceVersion == "0":
+		return reasonOptions
+	case o.ResourceVersionMatch != "" && o.ResourceVersionMatch != "Exact" && o.ResourceVersionMatch != "NotOlderThan":
+		return reasonOptions
+	case o.Continue != "" && p.version != 0:
+		return reasonOptions
+	}
+	if o.ResourceVersion == "0" || o.Limit < 0 {
+		o.Limit = 0 // any version ignores the limit (wire.md 4.3)
+	}
+	if o.Continue == "" {
+		return ""
+	}
+	var err error
+	if p.page, err = parsePage(o.Continue, p.namespace); err != nil {
+		return reasonOptions
+	}
+	return ""
+}
+
+// watchable refuses what contradicts itself (wire.md 7.3).
+func watchable(o *request.ReadOptions) string {
+	switch {
+	case o.Timeout < 0, o.Continue != "":
+		return reasonOptions
+	case o.SendInitialEvents == nil && o.ResourceVersionMatch != "":
+		return reasonOptions
+	case o.SendInitialEvents != nil && o.ResourceVersionMatch != "NotOlderThan":
+		return reasonOptions
+	}
+	return ""
+}
+
+// choose finds out which objects are wanted.
+func (p *plan) choose() error {
+	if p.verb == codec.Get {
+		return nil
+	}
+	var err error
+	if p.selection, err = newSelection(p.collection, p.namespace, &p.options); err != nil {
+		return err
+	}
+	paged := p.options.Limit > 0 || p.page != nil
+	if paged && p.selection.narrowed {
+		return errNarrowed
+	}
+	return nil
+}
+
+// errNarrowed is returned for pages of what a field selector narrows to a name
+// or namespace: their tokens are relative to something else.
+var errNarrowed = errors.New("pages of a narrowed list")
+
+// negotiate finds the encoder for what the client takes.
+func (p *plan) negotiate(r *http.Request) string {
+	resource := &p.collection.Resource
+	decision := codec.Negotiate(reply.Client(r, p.info), codec.Target{
+		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, Strict: true,
+	})
+	if decision.Refusal != nil || !p.served(decision.Format) {
+		return reasonFormat
+	}
+	var err error
+	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil || p.encoder.Sorted() {
+		return reasonFormat
+	}
+	return ""
+}
+
+// served reports whether the format is one that is written from the cache.
+func (p *plan) served(f codec.Format) bool {
+	switch f.Shape {
+	case codec.Object, codec.Metadata:
+		return true
+	case codec.Table:
+		return p.verb != codec.Watch
+	}
+	return false
+}

@@ -1,0 +1,257 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/mirror"
+)
+
+// batch is the most events that are written before a flush.
+const batch = 128
+
+// stream is one open watch.
+type stream struct {
+	reads   *Reads
+	r       *http.Request
+	w       http.ResponseWriter
+	control *http.ResponseController
+	metrics watcherMetrics
+
+	encoder   *mirror.Encoder
+	store     *cache.Store
+	fence     *cache.Fence
+	selection selection
+	state     *cache.Snapshot // what the watch begins with; nil for none
+	cursor    *cache.Cursor
+	bookmarks bool
+	unproven  bool // the state has still to be proven recent
+
+	sent uint64 // version up to which the client has been given everything
+	told uint64 // version that the client knows of: of an event or bookmark
+	owed uint64 // version from which the bookmark that ends the state is due; 0 for none
+	buf  []byte // small writes: bookmarks, the initial state
+}
+
+// run writes the watch until it has to end. Ending it needs no word to the
+// client: it comes back with the last version it was told.
+func (t *stream) run(timeout time.Duration) {
+	if timeout == 0 {
+		timeout = shortestLife + rand.N(shortestLife)
+	}
+	c := newClock(timeout, t.reads.options.Recheck)
+	defer c.stop()
+	proof, settle := t.prove()
+	defer settle()
+	if err := t.begin(); err != nil {
+		return
+	}
+	events := make([]*cache.Event, batch)
+	draining := t.reads.options.Draining
+	for {
+		bell := t.cursor.Wait()
+		more, err := t.advance(events)
+		if err != nil || t.settle() != nil {
+			return
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-bell:
+		case t.owed = <-proof:
+			proof = nil
+		case <-t.store.Done():
+			if _, err := t.advance(events); err != nil {
+				return
+			}
+		case <-t.r.Context().Done():
+			return
+		case <-draining:
+			draining = nil
+			c.endWithin(t.reads.options.Grace)
+		case now := <-c.bookmark.C:
+			if t.tell() != nil {
+				return
+			}
+			c.nextBookmark(now)
+		case <-c.recheck.C:
+			if !c.allowed(t.reads.options.Access.Holds(t.r)) {
+				return
+			}
+		case <-c.end.C:
+			if c.drained {
+				_ = t.tell() // so that the client resumes from here
+			}
+			return
+		}
+	}
+}
+
+// prove finds out, while the state goes out, from which version on it is
+// recent. The channel it returns delivers that version once the store has
+// reached it; the function ends the search and waits for that.
+func (t *stream) prove() (<-chan uint64, func()) {
+	if !t.unproven {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(t.r.Context())
+	proof, ended := make(chan uint64, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			version, err := t.fence.Present(ctx)
+			if err == nil && t.fence.Reach(ctx, version, true) == nil {
+				proof <- version
+				return
+			}
+			if errors.Is(err, cache.ErrClosed) {
+				return
+			}
+			pause(ctx, time.Second) // the upstream is away
+		}
+	}()
+	return proof, func() { cancel(); <-ended }
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// begin sends the headers, and the state if the watch starts with it.
+func (t *stream) begin() error {
+	if t.state == nil {
+		t.told = t.sent
+		return t.flush()
+	}
+	for o := range t.selection.objects(t.state) {
+		var err error
+		if t.buf, err = t.encoder.AppendEvent(t.buf, cache.Added, o); err != nil {
+			return err
+		}
+		if len(t.buf) >= pieceSize {
+			if err := t.write(t.buf); err != nil {
+				return err
+			}
+			t.buf = t.buf[:0]
+		}
+	}
+	if err := t.write(t.buf); err != nil {
+		return err
+	}
+	t.sent, t.buf = t.state.Version, nil
+	if !t.unproven {
+		t.owed = t.state.Version
+	}
+	t.state = nil // the snapshot may go
+	if err := t.settle(); err != nil {
+		return err
+	}
+	return t.flush()
+}
+
+// settle sends the bookmark that ends the state, once it is due: everything up
+// to a version that is proven to be recent has been sent.
+func (t *stream) settle() error {
+	if t.owed == 0 || t.sent < t.owed {
+		return nil
+	}
+	t.owed, t.unproven = 0, false
+	if err := t.mark(t.sent, true); err != nil {
+		return err
+	}
+	return t.flush()
+}
+
+// advance writes the events that have come, and reports whether there may be
+// more already. What it writes is flushed once.
+func (t *stream) advance(events []*cache.Event) (more bool, err error) {
+	n, version, err := t.cursor.Next(events)
+	if err != nil {
+		return false, err
+	}
+	written := 0
+	for i, e := range events[:n] {
+		events[i] = nil
+		typ, concerns := e.For(t.selection.filter)
+		if !concerns {
+			continue
+		}
+		frame, err := e.Frame(t.encoder, typ)
+		if err != nil {
+			return false, err
+		}
+		if err := t.write(frame); err != nil {
+			return false, err
+		}
+		t.told = e.RV
+		written++
+	}
+	t.sent = max(t.sent, version)
+	if written == 0 {
+		return n == len(events), nil
+	}
+	t.metrics.sent(written)
+	return n == len(events), t.flush()
+}
+
+// tell writes a bookmark of the version up to which the client has been sent
+// everything, unless it knows that version or has still to be told that the
+// state has ended.
+func (t *stream) tell() error {
+	if t.unproven || t.owed != 0 {
+		return nil
+	}
+	version, err := t.cursor.Caught()
+	if err != nil {
+		if errors.Is(err, cache.ErrBehind) {
+			return nil
+		}
+		return err
+	}
+	if version <= t.told {
+		return nil
+	}
+	if err := t.mark(version, false); err != nil {
+		return err
+	}
+	return t.flush()
+}
+
+func (t *stream) mark(version uint64, endOfState bool) error {
+	if !t.bookmarks {
+		return nil
+	}
+	var err error
+	t.buf, err = t.encoder.AppendBookmark(t.buf[:0], strconv.FormatUint(version, 10), endOfState, false)
+	if err != nil {
+		return err
+	}
+	t.told = version
+	return t.write(t.buf)
+}
+
+func (t *stream) write(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	// Writers without deadlines are those of tests.
+	_ = t.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := t.w.Write(p)
+	return err
+}
+
+func (t *stream) flush() error {
+	_ = t.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return t.control.Flush()
+}
