@@ -123,6 +123,7 @@ func (p *plan) addField(f planField, shown bool) error {
 		leaf = f.elem
 	}
 	w.leaf = leaf == opString || leaf == opBytes
+	w.sparse = f.omitEmpty && f.op <= opUint64
 	p.wire[f.num] = w
 	return nil
 }

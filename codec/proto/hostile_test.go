@@ -39,6 +39,7 @@ func TestBadBytes(t *testing.T) {
 		"number out of range": {pod, "\x80\x80\x80\x80\x10\x00", ErrTag},
 		"group":               {pod, "\x0b", ErrTag},
 		"wrong type":          {pod, "\x08\x00", ErrWireType},
+		"empty for a number":  {pod, "\x0a\x02\x3a\x00", ErrWireType},
 		"fixed32":             {pod, "\x0d\x00\x00\x00\x00", ErrWireType},
 		"unknown top":         {pod, "\x7a\x00", ErrUnknownField},
 		"unknown deep":        {pod, "\x0a\x04\x82\x7d\x01a", ErrUnknownField},

@@ -66,11 +66,12 @@ const maxFields = 64
 
 // A wireField says what a field number stands for.
 type wireField struct {
-	known bool
-	many  bool  // repeated or a map
-	leaf  bool  // text or bytes, maybe repeated: whatever it holds is fine
-	typ   uint8 // the wire type it must have
-	field uint8 // index into plan.fields
+	known  bool
+	many   bool  // repeated or a map
+	leaf   bool  // text or bytes, maybe repeated: whatever it holds is fine
+	sparse bool  // a scalar that is left out when zero, as most are that are on the wire
+	typ    uint8 // the wire type it must have
+	field  uint8 // index into plan.fields
 }
 
 // A planField says how one field is printed.

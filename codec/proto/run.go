@@ -139,13 +139,17 @@ func (r *run) index(b []byte, p *plan) (spans []span, present set, err error) {
 		}
 		i = end
 		n := uint32(1)
-		if uint8(tag&7) != w.typ {
+		switch {
+		case uint8(tag&7) != w.typ:
 			if n, err = packed(b[start:end], w, tag); err != nil {
 				return nil, present, r.failField(err, p, num, b, head)
 			}
 			if n == 0 {
 				continue // an empty packed field is none
 			}
+		case w.sparse && (start == end || end-start == 1 && b[start] == 0 && w.typ == wireVarint):
+			present &^= 1 << (w.field & 63) // as good as absent
+			continue
 		}
 		s := &spans[w.field]
 		switch {
