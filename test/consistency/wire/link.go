@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Link is a TCP proxy to one address. Its methods may be used concurrently.
+type Link struct {
+	target   string
+	listener net.Listener
+	gate     *gate
+	refuse   atomic.Bool
+	delay    atomic.Int64 // time.Duration
+	running  sync.WaitGroup
+
+	mu    sync.Mutex // guards conns
+	conns map[*conn]struct{}
+}
+
+// NewLink listens on a loopback port. Close must be called.
+func NewLink(target string) (*Link, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return &Link{target: target, listener: l, gate: newGate(), conns: map[*conn]struct{}{}}, nil
+}
+
+// Addr is where the link listens.
+func (l *Link) Addr() string { return l.listener.Addr().String() }
+
+// Run forwards connections until Close.
+func (l *Link) Run() {
+	defer l.running.Wait()
+	for {
+		client, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		if l.refuse.Load() {
+			reset(client)
+			continue
+		}
+		l.running.Go(func() { l.forward(client) })
+	}
+}
+
+// Close ends the link and its connections.
+func (l *Link) Close() {
+	l.listener.Close()
+	l.Refuse(true)
+	l.Cut(1)
+}
+
+// Cut resets this share of the connections, at least one if there is any.
+func (l *Link) Cut(share float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := max(1, int(share*float64(len(l.conns))))
+	for c := range l.conns { // in no particular order
+		if n--; n < 0 {
+			return
+		}
+		c.cut()
+	}
+}
+
+// Refuse makes new connections fail, or not.
+func (l *Link) Refuse(refuse bool) { l.refuse.Store(refuse) }
+
+// Stall holds all bytes in both directions, or lets them go on.
+func (l *Link) Stall(stall bool) { l.gate.set(stall) }
+
+// Delay makes each byte take so much longer.
+func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
+
+// Heal takes back all of the above.
+func (l *Link) Heal() {
+	l.Refuse(false)
+	l.Stall(false)
+	l.Delay(0)
+}
+
+// forward carries one connection until one side ends it.
+func (l *Link) forward(client net.Conn) {
+	ctx, cut := context.WithCancel(context.Background())
+	defer cut()
+	c := &conn{cut: cut}
+	if !l.enter(c) {
+		reset(client)
+		return
+	}
+	defer l.leave(c)
+	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.target)
+	if err != nil {
+		reset(client)
+		return
+	}
+	context.AfterFunc(ctx, func() { reset(client); reset(server) })
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		both.Go(func() { defer cut(); l.pump(ctx, way[0], way[1]) })
+	}
+	both.Wait()
+}
+
+// conn is a connection that can be cut.
+type conn struct{ cut context.CancelFunc }
+
+// enter takes the connection in, unless the link is being closed.
+func (l *Link) enter(c *conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = struct{}{}
+	return !l.refuse.Load()
+}
+
+func (l *Link) leave(c *conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
+}
+
+// pump carries bytes one way.
+func (l *Link) pump(ctx context.Context, src, dst net.Conn) {
+	q := newQueue()
+	var filled sync.WaitGroup
+	defer filled.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer src.SetReadDeadline(time.Unix(1, 0)) // ends the filling
+	filled.Go(func() { q.fill(ctx, src) })
+	for {
+		data, err := q.take(ctx, func() time.Duration { return time.Duration(l.delay.Load()) })
+		if err == nil {
+			err = l.gate.pass(ctx)
+		}
+		if err == nil {
+			_, err = dst.Write(data)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// reset ends a connection as a crash of the other side would.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	c.Close()
+}

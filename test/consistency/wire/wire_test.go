@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// echo is a server that says back what it is told.
+func echo(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer c.Close(); io.Copy(c, c) }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func link(t *testing.T) *Link {
+	t.Helper()
+	l, err := NewLink(echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); l.Run() }()
+	t.Cleanup(func() { l.Close(); <-ended })
+	return l
+}
+
+func dial(t *testing.T, l *Link) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// say sends a word and reads it back.
+func say(c net.Conn, word string) error {
+	if _, err := io.WriteString(c, word); err != nil {
+		return err
+	}
+	back := make([]byte, len(word))
+	if _, err := io.ReadFull(c, back); err != nil {
+		return err
+	}
+	if string(back) != word {
+		return fmt.Errorf("%q came back as %q", word, back)
+	}
+	return nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLinkForwards(t *testing.T) {
+	c := dial(t, link(t))
+	must(t, say(c, "hello"))
+	must(t, say(c, "world"))
+}
+
+func TestLinkCuts(t *testing.T) {
+	l := link(t)
+	one, two := dial(t, l), dial(t, l)
+	must(t, say(one, "hello"))
+	must(t, say(two, "hello"))
+	l.Cut(0)
+	if lost := failures(one, two); lost != 1 {
+		t.Errorf("%d connections are lost, not one", lost)
+	}
+	l.Cut(1)
+	if lost := failures(one, two); lost != 2 {
+		t.Errorf("%d connections are lost, not both", lost)
+	}
+	must(t, say(dial(t, l), "again"))
+}
+
+// failures counts the connections that do not work.
+func failures(conns ...net.Conn) int {
+	n := 0
+	for _, c := range conns {
+		if say(c, "x") != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestLinkRefuses(t *testing.T) {
+	l := link(t)
+	l.Refuse(true)
+	if say(dial(t, l), "hello") == nil {
+		t.Error("is not refused")
+	}
+	l.Heal()
+	must(t, say(dial(t, l), "hello"))
+}
+
+func TestLinkStalls(t *testing.T) {
+	l := link(t)
+	c := dial(t, l)
+	must(t, say(c, "hello"))
+	l.Stall(true)
+	done := make(chan error)
+	go func() { done <- say(c, "world") }()
+	select {
+	case err := <-done:
+		t.Fatalf("got through: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	l.Heal()
+	must(t, <-done)
+}
+
+func TestLinkDelays(t *testing.T) {
+	const delay = 50 * time.Millisecond
+	l := link(t)
+	c := dial(t, l)
+	l.Delay(delay)
+	start := time.Now()
+	must(t, say(c, "hello"))
+	if took := time.Since(start); took < 2*delay {
+		t.Errorf("there and back took only %s", took)
+	}
+}
+
+// A watch is late, and a list that was asked for later is not.
+func TestLagHoldsWatches(t *testing.T) {
+	hold := make(chan struct{})
+	origin := Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.URL.RequestURI())
+		if watches(r) {
+			http.NewResponseController(w).Flush()
+			<-hold
+		}
+	}))
+	defer origin.Close()
+	defer close(hold)
+	base, err := url.Parse(origin.URL)
+	must(t, err)
+	lag := NewLag(base, origin.Client().Transport)
+	defer lag.Close()
+	lag.Set(time.Hour)
+	watch, err := lag.Server().Client().Get(lag.Server().URL + "/things?watch=1")
+	must(t, err)
+	defer watch.Body.Close()
+	read := make(chan string)
+	go func() {
+		p := make([]byte, 100)
+		n, _ := watch.Body.Read(p)
+		read <- string(p[:n])
+	}()
+	list, err := lag.Server().Client().Get(lag.Server().URL + "/things?limit=1")
+	must(t, err)
+	defer list.Body.Close()
+	text, err := io.ReadAll(list.Body)
+	must(t, err)
+	if string(text) != "/things?limit=1" {
+		t.Errorf("list is %q", text)
+	}
+	select {
+	case text := <-read:
+		t.Errorf("the watch was not held: %q", text)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
