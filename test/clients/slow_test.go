@@ -33,7 +33,7 @@ func openWatch(t *testing.T, namespace string) *watcher {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { resp.Body.Close() })
-	if resp.StatusCode != http.StatusOK || resp.Header.Get("Sluice-Source") != "cache" {
+	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Sluice-Source"), "cache") {
 		t.Fatalf("watch: %s, from %q", resp.Status, resp.Header.Get("Sluice-Source"))
 	}
 	return &watcher{bufio.NewReader(resp.Body), cancel}
