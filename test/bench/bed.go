@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -34,34 +35,30 @@ type bed struct {
 	background float64  // share of a core that the idle control plane uses
 }
 
-// newBed starts everything, loads the pods and waits until Sluice caches them.
+// newBed starts everything, loads the pods and waits until Sluice caches them. What it returns must be
+// closed, even with an error.
 func newBed(ctx context.Context, o *options) (b *bed, err error) {
 	b = &bed{options: o}
-	defer func() {
-		if err != nil {
-			b.close()
-		}
-	}()
 	progress("starting the control plane")
 	if b.plane, err = harness.StartMain(harness.Options{Dir: o.dir, Flags: planeFlags(o)}); err != nil {
-		return nil, err
+		return b, err
 	}
 	if err = b.load(ctx); err != nil {
-		return nil, err
+		return b, err
 	}
 	if b.ownWatches, err = podWatches(ctx, b.plane); err != nil {
-		return nil, err
+		return b, err
 	}
 	if b.sluice, err = b.plane.StartSluiceMain(harness.SluiceOptions{
 		Binary: "sluice", Flags: []string{"--log-level=warn"},
 	}); err != nil {
-		return nil, err
+		return b, err
 	}
 	if b.floor, err = startFloor(); err != nil {
-		return nil, err
+		return b, err
 	}
 	if err = b.aim(); err != nil {
-		return nil, err
+		return b, err
 	}
 	return b, b.sync(ctx)
 }
@@ -123,7 +120,7 @@ func (b *bed) close() {
 		errs = append(errs, b.floor.stop())
 	}
 	if b.sluice != nil {
-		errs = append(errs, b.sluice.Stop())
+		errs = append(errs, b.sluice.Stop(), os.RemoveAll(b.sluice.Dir))
 	}
 	if b.plane != nil {
 		errs = append(errs, b.plane.Stop())

@@ -3,59 +3,87 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
 
 	"sluice/test/harness"
 )
 
-// namespaces is how many hold the pods.
-const namespaces = 4
+const (
+	// namespaces is how many hold the pods.
+	namespaces = 4
+	// loadAttempts is how often a load goes on after an error: etcd times out on a busy disk.
+	loadAttempts = 5
+)
 
-// load creates the pods, unless they are there from an earlier run on the same directory.
+// load creates the pods, but for those that are there from an earlier run on the same directory.
 func (b *bed) load(ctx context.Context) error {
+	client := b.plane.Client(user).CoreV1()
 	for i := range namespaces {
 		share := b.pods / namespaces
 		if i < b.pods%namespaces {
 			share++
 		}
-		if err := b.loadNamespace(ctx, fmt.Sprintf("bench-%d", i), share); err != nil {
+		ns := fmt.Sprintf("bench-%d", i)
+		_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		pods := harness.Pods(share, ns, uint64(b.pods))
+		for _, p := range pods {
+			b.names = append(b.names, "/api/v1/namespaces/"+ns+"/pods/"+p.Name)
+		}
+		if err := b.loadAll(ctx, client.Pods(ns), ns, pods); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bed) loadNamespace(ctx context.Context, ns string, n int) error {
-	client := b.plane.Client(user).CoreV1()
-	_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
+// loadAll makes the namespace hold exactly these pods.
+func (b *bed) loadAll(ctx context.Context, client v1.PodInterface, ns string, pods []*corev1.Pod) error {
+	var failed error
+	for range loadAttempts {
+		missing, err := missing(ctx, client, pods)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		progress("loading %d pods into %s", len(missing), ns)
+		if failed = b.plane.Load(ctx, missing); failed != nil {
+			progress("%v", failed)
+		}
 	}
-	pods := harness.Pods(n, ns, uint64(b.pods))
-	for _, p := range pods {
-		b.names = append(b.names, "/api/v1/namespaces/"+ns+"/pods/"+p.Name)
-	}
-	found, err := client.Pods(ns).List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return err
-	}
-	switch have := len(found.Items) + int(remaining(found)); have {
-	case n:
-		return nil
-	case 0:
-		progress("loading %d pods into %s", n, ns)
-		return b.plane.Load(ctx, pods)
-	default:
-		return fmt.Errorf("namespace %s of %s holds %d pods, not %d", ns, b.dir, have, n)
-	}
+	return failed
 }
 
-func remaining(l *corev1.PodList) int64 {
-	if l.RemainingItemCount == nil {
-		return 0
+// missing are the pods that are not there, or were until now without their status. A pod that does not
+// belong there is an error.
+func missing(ctx context.Context, client v1.PodInterface, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	found, err := client.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
 	}
-	return *l.RemainingItemCount
+	whole := make(map[string]bool, len(pods)) // those that are wanted, and whether they are there
+	for _, p := range pods {
+		whole[p.Name] = false
+	}
+	for _, p := range found.Items {
+		if _, wanted := whole[p.Name]; !wanted {
+			return nil, fmt.Errorf("%s/%s is not a pod of this load", p.Namespace, p.Name)
+		}
+		if whole[p.Name] = p.Status.Phase == corev1.PodRunning; !whole[p.Name] {
+			if err := client.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return whole[p.Name] }), nil
 }

@@ -39,10 +39,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 // bench measures everything that was asked for.
 func bench(ctx context.Context, o *options) (r *report, err error) {
 	b, err := newBed(ctx, o)
+	defer b.close()
 	if err != nil {
 		return nil, err
 	}
-	defer b.close()
 	r = newReport(o)
 	if r.Idle, err = b.rest(ctx); err != nil {
 		return nil, err
