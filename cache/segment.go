@@ -1,6 +1,10 @@
 package cache
 
-import "sort"
+import (
+	"sort"
+	"sync"
+	"sync/atomic"
+)
 
 const (
 	// segmentMax is the most objects a segment holds: enough to make encoding
@@ -14,6 +18,10 @@ const (
 type Segment struct {
 	objects []*Object
 	bytes   int64 // sum of len(Data)
+
+	memos    atomic.Pointer[memoCell]
+	building sync.Mutex  // serializes the making of memos, so that each is made once
+	retired  atomic.Bool // no longer part of the newest state
 }
 
 func newSegment(objects []*Object) *Segment {
@@ -55,6 +63,9 @@ type Run struct {
 	Segment  *Segment
 	From, To int
 }
+
+// Whole reports whether the run is all of its segment.
+func (r Run) Whole() bool { return r.From == 0 && r.To == len(r.Segment.objects) }
 
 // Objects returns the run's objects, which must not be changed.
 func (r Run) Objects() []*Object { return r.Segment.objects[r.From:r.To] }

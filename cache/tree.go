@@ -104,6 +104,7 @@ func (n *node) put(o *Object) *node {
 func (n *node) insert(o *Object) []*node {
 	if n.segment != nil {
 		i, found := n.segment.search(o.Key)
+		n.segment.retire()
 		return leaves(n.segment.with(i, o, found))
 	}
 	i := n.child(o.Key)
@@ -125,6 +126,7 @@ func (n *node) remove(k Key) *node {
 func (n *node) cut(k Key) *node {
 	if n.segment != nil {
 		i, _ := n.segment.search(k)
+		n.segment.retire()
 		if len(n.segment.objects) == 1 {
 			return nil
 		}
@@ -164,6 +166,8 @@ func mend(kids []*node, i int, kid *node) []*node {
 
 func join(a, b *node) []*node {
 	if a.segment != nil {
+		a.segment.retire()
+		b.segment.retire()
 		return leaves(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
 	}
 	return inners(append(append([]*node(nil), a.kids...), b.kids...))

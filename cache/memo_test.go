@@ -1,0 +1,137 @@
+package cache
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func segmentOf(n int) *Segment {
+	objects := make([]*Object, n)
+	for i := range objects {
+		objects[i] = testObject(Key(fmt.Sprintf("k%03d", i)), 1)
+	}
+	return newSegment(objects)
+}
+
+// builder counts how often it builds.
+type builder struct{ calls atomic.Int32 }
+
+func (b *builder) build(size int64) func([]*Object) (any, int64, error) {
+	return func(objects []*Object) (any, int64, error) {
+		return fmt.Sprintf("%d objects, build %d", len(objects), b.calls.Add(1)), size, nil
+	}
+}
+
+func TestMemoIsBuiltOnceForAll(t *testing.T) {
+	s, b, budget := segmentOf(20), &builder{}, NewBudget(1000)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if v, err := s.Memo(budget, "x", b.build(10)); v != "20 objects, build 1" || err != nil {
+				t.Error(v, err)
+			}
+		})
+	}
+	wg.Wait()
+	if budget.Used() != 10 {
+		t.Errorf("%d bytes are used", budget.Used())
+	}
+}
+
+func TestBudgetKeepsItsLimitAndWhatIsUsed(t *testing.T) {
+	budget, b := NewBudget(1000), &builder{}
+	var segments []*Segment
+	for range 50 {
+		segments = append(segments, segmentOf(3))
+	}
+	memo := func(s *Segment) {
+		if _, err := s.Memo(budget, "x", b.build(100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hot := segments[0]
+	for _, s := range segments {
+		memo(s)
+		memo(hot)
+		if budget.Used() > 1000 {
+			t.Fatalf("%d bytes are used", budget.Used())
+		}
+	}
+	if hot.find("x") == nil {
+		t.Error("what is used all the time was dropped")
+	}
+	kept := 0
+	for _, s := range segments {
+		if s.find("x") != nil {
+			kept++
+		}
+	}
+	if kept != 10 {
+		t.Errorf("%d memos are kept, there is room for 10", kept)
+	}
+	if _, err := segments[1].Memo(budget, "large", b.build(2000)); err != nil || segments[1].find("large") != nil {
+		t.Error("a memo larger than the budget is kept")
+	}
+	runtime.KeepAlive(segments)
+}
+
+func TestNoBudgetKeepsNothing(t *testing.T) {
+	s, b := segmentOf(3), &builder{}
+	for range 3 {
+		if _, err := s.Memo(nil, "x", b.build(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.calls.Load() != 3 {
+		t.Errorf("built %d times", b.calls.Load())
+	}
+}
+
+// An update makes one segment anew and leaves the others' memos.
+func TestUpdateDropsTheMemosOfOneSegment(t *testing.T) {
+	var objects []*Object
+	for i := range 300 {
+		objects = append(objects, testObject(Key(fmt.Sprintf("a/%03d", i)), 1))
+	}
+	s, budget, b := New(Options{}, objects, 10), NewBudget(1<<20), &builder{}
+	list := func() {
+		for run := range s.Snapshot().Runs(Range{}) {
+			if _, err := run.Segment.Memo(budget, "x", b.build(10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list()
+	first := b.calls.Load()
+	if err := s.Apply(Modified, testObject("a/123", 11), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if used := budget.Used(); used != int64(first-1)*10 {
+		t.Errorf("%d bytes are used after an update, of %d memos", used, first)
+	}
+	list()
+	if got := b.calls.Load() - first; got != 1 {
+		t.Errorf("%d segments were encoded anew", got)
+	}
+}
+
+func TestMemosGoWithTheirSegments(t *testing.T) {
+	budget, b := NewBudget(1000), &builder{}
+	func() {
+		if _, err := segmentOf(3).Memo(budget, "x", b.build(100)); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	for range 100 {
+		runtime.GC()
+		if budget.Used() == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond) // cleanups run in their own time
+	}
+	t.Errorf("%d bytes are used", budget.Used())
+}
