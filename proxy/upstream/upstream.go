@@ -59,7 +59,7 @@ func New(o Options) (*Upstream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("upstream address: %w", err)
 	}
-	base.Path = strings.TrimSuffix(base.Path, "/")
+	base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.RawPath, "/")
 	u := &Upstream{base: base, config: rest.CopyConfig(o.Config), FrontProxy: o.FrontProxy.CertFile != ""}
 	anonymous := rest.AnonymousClientConfig(o.Config)
 	asserting := o.Config
@@ -119,10 +119,8 @@ func (u *Upstream) Address() string { return u.base.String() }
 func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
 	out := *u.base
 	out.Path = u.base.Path + path.Path
-	if path.RawPath != "" {
-		out.RawPath = u.base.EscapedPath() + path.EscapedPath()
-	}
-	out.RawQuery = rawQuery
+	out.RawPath = u.base.EscapedPath() + path.EscapedPath()
+	out.RawQuery, out.ForceQuery = rawQuery, path.ForceQuery
 	return &out
 }
 
