@@ -131,7 +131,12 @@ func (b *bed) gate(s setting, next http.Handler) http.Handler {
 		if s.who != nil {
 			ctx = apirequest.WithUser(ctx, s.who)
 		}
-		defer func() { b.info <- info }()
+		defer func() {
+			select {
+			case b.info <- info:
+			default: // nobody wants to know
+			}
+		}()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

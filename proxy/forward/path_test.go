@@ -26,7 +26,6 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 		"/api/v1/namespaces/a%2fb/pods",
 		"/api/v1/%70%6Fds",
 		"/api/v1/namespaces/ns/services/https:web:443/proxy/a%20b/%25/%3F?x=1",
-		"/api/v1/namespaces/ns/services/web/proxy/ü",
 		"/api/v1/namespaces/ns/services/web/proxy/%C3%BC;v=1,2/[x]",
 		"/api/v1/pods?",
 		"/api/v1/pods?labelSelector=a%3Db%2Cc+in+(d,e)&limit=5",
@@ -44,7 +43,7 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 					b.raw(t, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
 					want := strings.TrimSuffix(prefix, "/") + target
 					if got := b.next(t); got.URI != want {
-						t.Errorf("upstream was asked for %.200q, want %.200q", got.URI, want)
+						t.Errorf("upstream was asked for %.120q, want %.120q", got.URI, want)
 					}
 				})
 			}
