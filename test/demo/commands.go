@@ -24,7 +24,7 @@ A list out of the cache (-i shows Sluice-Source, which tells so), a streaming li
 after it, and Sluice about itself:
 
   {{.Curl}} -i '{{.Sluice}}/api/v1/namespaces/shop/pods?resourceVersion=0'
-  {{.Curl}} -N '{{.Sluice}}/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0&allowWatchBookmarks=true'
+  {{.Curl}} -N '{{.Sluice}}/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
   curl -s '{{.Admin}}/readyz?verbose'
   curl -s '{{.Admin}}/metrics'
 
