@@ -96,7 +96,7 @@ func (l *Log) In(scope Scope) ([]Event, error) {
 		case is:
 			seen = append(seen, Event{Added, e.Version, now})
 		case was:
-			seen = append(seen, Event{Deleted, e.Version, before.under(e.Version)})
+			seen = append(seen, Event{Deleted, e.Version, before.Under(e.Version)})
 		}
 	}
 	return seen, nil

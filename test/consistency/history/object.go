@@ -36,9 +36,9 @@ func (o *Object) equal(p *Object) bool {
 	return o.Key == p.Key && o.Version == p.Version && o.Content == p.Content
 }
 
-// under is the object with another version, as the last event of its life
+// Under is the object with another version, as the last event of its life
 // shows it.
-func (o *Object) under(version uint64) *Object {
+func (o *Object) Under(version uint64) *Object {
 	last := *o
 	last.Version = version
 	return &last

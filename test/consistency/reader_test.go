@@ -1,0 +1,204 @@
+package consistency
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"time"
+
+	"sluice/test/consistency/history"
+)
+
+// reader asks for lists and objects in every way, one after the other.
+type reader struct {
+	resource
+	name       string
+	sluice     *server
+	apiserver  *server
+	rec        *recorder
+	rnd        *rand.Rand
+	namespaces []string
+	names      []string      // of objects that may exist
+	page       int           // about how many objects a page should hold
+	pause      time.Duration // between reads, at most
+}
+
+// run reads until the context ends.
+func (r *reader) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		k := r.choose()
+		if err := k.read(r, ctx, k.name); err != nil && ctx.Err() == nil {
+			r.rec.failed(k.name, err)
+			wait(ctx, 50*time.Millisecond)
+		}
+		r.rest(ctx)
+	}
+}
+
+func (r *reader) choose() kind {
+	for {
+		k := kinds[r.rnd.IntN(len(kinds))]
+		if r.custom() || !k.custom {
+			return k
+		}
+	}
+}
+
+// rest waits a while, or half the time for the next write: a read right after
+// it is the one that may miss it.
+func (r *reader) rest(ctx context.Context) {
+	limit := upTo(r.rnd, r.pause)
+	if r.rnd.IntN(2) == 0 {
+		wait(ctx, limit)
+		return
+	}
+	t := time.NewTimer(4 * limit)
+	defer t.Stop()
+	select {
+	case <-r.rec.acknowledged():
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// zip lets every third answer be compressed.
+func (r *reader) zip() bool { return r.rnd.IntN(3) == 0 }
+
+// query makes parameters of a scope, apart from its namespace.
+func query(s history.Scope) url.Values {
+	q := url.Values{}
+	if s.Labels != "" {
+		q.Set("labelSelector", s.Labels)
+	}
+	if s.Fields != "" {
+		q.Set("fieldSelector", s.Fields)
+	}
+	return q
+}
+
+// list reads in one piece.
+func (r *reader) list(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values) error {
+	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
+	page, next, err := r.sluice.list(ctx, r.path(s.Namespace, ""), q, r.zip())
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		return errors.New("a token without a limit")
+	}
+	read.Pages, read.Ended = []history.Page{page}, r.rec.clock.Now()
+	r.rec.listed(kind, read)
+	return nil
+}
+
+const (
+	// pageTries is how often a page is asked for before the list is given up.
+	pageTries = 5
+	// betweenPages is how long a client may take over a page.
+	betweenPages = 30 * time.Millisecond
+)
+
+// pages reads page by page, each from the server that is chosen for it.
+func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values, from func() *server) error {
+	limit := 1 + r.rnd.IntN(2*r.page)
+	q.Set("limit", strconv.Itoa(limit))
+	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
+	for {
+		page, next, err := r.onePage(ctx, kind, s, q, from)
+		if err != nil {
+			return err
+		}
+		page.Limit = limit
+		read.Pages = append(read.Pages, page)
+		if next == "" {
+			break
+		}
+		q = query(s)
+		q.Set("limit", strconv.Itoa(limit))
+		q.Set("continue", next)
+		wait(ctx, upTo(r.rnd, betweenPages))
+	}
+	read.Ended = r.rec.clock.Now()
+	r.rec.listed(kind, read)
+	return nil
+}
+
+func (r *reader) onePage(ctx context.Context, kind string, s history.Scope, q url.Values, from func() *server) (page history.Page, next string, err error) {
+	for range pageTries {
+		page, next, err = from().list(ctx, r.path(s.Namespace, ""), q, r.zip())
+		if err == nil || gone(err) || ctx.Err() != nil {
+			break
+		}
+		r.rec.failed(kind, err)
+		wait(ctx, 100*time.Millisecond)
+	}
+	return page, next, err
+}
+
+// stream reads a streaming list up to the bookmark that ends it.
+func (r *reader) stream(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values) error {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	defer cancel()
+	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
+	open, err := r.sluice.watch(ctx, r.path(s.Namespace, ""), streaming(q))
+	if err != nil {
+		return err
+	}
+	defer open.close()
+	if read.Stream, err = state(open, r.rec.clock); err != nil {
+		return err
+	}
+	read.Ended = r.rec.clock.Now()
+	r.rec.listed(kind, read)
+	return nil
+}
+
+// streaming makes parameters those of a streaming list.
+func streaming(q url.Values) url.Values {
+	q.Set("sendInitialEvents", "true")
+	q.Set("resourceVersionMatch", "NotOlderThan")
+	q.Set("allowWatchBookmarks", "true")
+	return q
+}
+
+// state reads a watch up to the end of the state.
+func state(open *events, clock *history.Clock) ([]history.Item, error) {
+	var items []history.Item
+	for {
+		item, end, err := open.next()
+		if err != nil {
+			return nil, err
+		}
+		item.At = clock.Now()
+		items = append(items, item)
+		if end {
+			return items, nil
+		}
+	}
+}
+
+// get reads one object, or learns that there is none.
+func (r *reader) get(ctx context.Context, kind string, p history.Promise, q url.Values) error {
+	namespace, name := r.namespace(), r.object()
+	get := history.Get{Client: r.name, Key: namespace + "/" + name, Promise: p, Began: r.rec.clock.Now()}
+	body, source, err := r.sluice.get(ctx, r.path(namespace, name), q, false)
+	get.Ended, get.Source = r.rec.clock.Now(), source
+	var refusal *refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Reason == "NotFound" && refusal.Details.Name == name:
+		// That there is none is an answer too.
+	case err != nil:
+		return err
+	default:
+		if get.Object, err = decoded.object(body); err != nil {
+			return err
+		}
+	}
+	r.rec.got(kind, get)
+	return nil
+}
+
+func (r *reader) namespace() string { return r.namespaces[r.rnd.IntN(len(r.namespaces))] }
+func (r *reader) object() string    { return r.names[r.rnd.IntN(len(r.names))] }

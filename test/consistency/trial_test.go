@@ -1,0 +1,234 @@
+package consistency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/test/consistency/history"
+	"sluice/test/harness"
+)
+
+// trial is one run: loads on resources, and what is done meanwhile.
+type trial struct {
+	name  string
+	seed  uint64
+	loads []load
+	// front is put before Sluice; nil for nothing.
+	front func(t *testing.T, g *gateway) *rest.Config
+	// during is what happens while all are at work.
+	during func(t *testing.T, p *play)
+}
+
+// play is a trial under way.
+type play struct {
+	trial
+	gateway *gateway
+	clock   history.Clock
+	casts   []*cast
+}
+
+// note records what happens to all resources.
+func (p *play) note(text string) {
+	for _, c := range p.casts {
+		c.recorder.note(text)
+	}
+}
+
+// result is what became of one resource.
+type result struct {
+	*cast
+	violations []history.Violation
+}
+
+// run plays the trial and judges it.
+func (tr trial) run(t *testing.T) []result {
+	t.Helper()
+	makeNamespaces(t, tr.name)
+	p := &play{trial: tr, gateway: startGateway(t)}
+	config := p.asked(t)
+	for _, l := range tr.loads {
+		if l.custom() {
+			l.define(t)
+		}
+		p.casts = append(p.casts, l.engage(t, tr.name, tr.seed, &p.clock, sluiceName, config))
+	}
+	p.perform(t)
+	var results []result
+	for _, c := range p.casts {
+		h := &c.recorder.history
+		h.Log = c.truth.taken()
+		results = append(results, result{c, history.Check(h)})
+	}
+	return results
+}
+
+// asked is who is asked.
+func (p *play) asked(t *testing.T) *rest.Config {
+	switch {
+	case p.front != nil:
+		return p.front(t, p.gateway)
+	case *direct:
+		return plane.RESTConfig("admin")
+	}
+	return p.gateway.RESTConfig("admin")
+}
+
+// perform lets all do their work, and ends it so that nothing is left undone.
+func (p *play) perform(t *testing.T) {
+	t.Helper()
+	truths := p.start(t, func(c *cast, start func(func(context.Context) error)) { start(c.truth.run) })
+	for _, c := range p.casts {
+		<-c.truth.started
+		c.populate(t, p.name)
+		p.gateway.Sync(t, c.path("", ""), c.report())
+	}
+	watchers := p.start(t, func(c *cast, start func(func(context.Context) error)) {
+		for _, w := range c.watchers {
+			start(func(ctx context.Context) error { w.run(ctx); return nil })
+		}
+	})
+	readers := p.start(t, func(c *cast, start func(func(context.Context) error)) {
+		for _, r := range c.readers {
+			start(func(ctx context.Context) error { r.run(ctx); return nil })
+		}
+	})
+	writers := p.start(t, func(c *cast, start func(func(context.Context) error)) {
+		for _, w := range c.writers {
+			start(func(ctx context.Context) error { w.run(ctx); return nil })
+		}
+	})
+	p.during(t, p)
+	writers.stop(t)
+	readers.stop(t)
+	for _, c := range p.casts {
+		c.last(t)
+		c.catchUp(t)
+	}
+	watchers.stop(t)
+	truths.stop(t)
+}
+
+// group are goroutines that end together.
+type group struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex // guards errs
+	errs []error
+}
+
+// start starts what each chooses to start for each cast.
+func (p *play) start(t *testing.T, choose func(c *cast, start func(func(context.Context) error))) *group {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &group{cancel: cancel}
+	t.Cleanup(func() { g.cancel(); g.wg.Wait() })
+	for _, c := range p.casts {
+		choose(c, func(run func(context.Context) error) {
+			g.wg.Go(func() { g.add(run(ctx)) })
+		})
+	}
+	return g
+}
+
+func (g *group) add(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.errs = append(g.errs, err)
+}
+
+// stop ends the goroutines, waits for them, and fails the test with their
+// errors.
+func (g *group) stop(t *testing.T) {
+	t.Helper()
+	g.cancel()
+	g.wg.Wait()
+	if err := errors.Join(g.errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// catchUpLimit is how long watchers may take for what was written last. A
+// watcher whose connection was lost unnoticed only comes back when its time is
+// over.
+const catchUpLimit = (longestLife+5)*time.Second + overtime
+
+// catchUp waits until the watchers have been told everything. Those who have
+// not within the limit are found by the check.
+func (c *cast) catchUp(t *testing.T) {
+	t.Helper()
+	log := c.truth.taken()
+	ctx, cancel := context.WithTimeout(t.Context(), catchUpLimit)
+	defer cancel()
+	for _, w := range c.watchers {
+		events, err := log.In(w.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			continue
+		}
+		until := events[len(events)-1].Version
+		w.until.Store(until)
+		for w.last.Load() < until && ctx.Err() == nil {
+			wait(ctx, 10*time.Millisecond)
+		}
+		if last := w.last.Load(); last < until {
+			t.Logf("%s of %s is at %d after %s, not at %d", w.name, c.plural, last, catchUpLimit, until)
+		}
+	}
+}
+
+// recovered waits until every resource is served out of the cache again, and
+// reads are answered.
+func (p *play) recovered(t *testing.T) {
+	t.Helper()
+	for _, c := range p.casts {
+		p.gateway.Sync(t, c.path("", ""), c.report())
+		goal := c.recorder.answers() + 2*len(c.readers)
+		harness.Eventually(t, "reads of "+c.plural+" are answered again", func() error {
+			if have := c.recorder.answers(); have < goal {
+				return fmt.Errorf("%d instead of %d", have, goal)
+			}
+			return nil
+		})
+	}
+}
+
+// summary is a table of what became of each kind of read.
+func (c *cast) summary() string {
+	var b strings.Builder
+	h := &c.recorder.history
+	items := 0
+	for _, w := range h.Watches {
+		items += len(w.Items)
+	}
+	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events\n",
+		c.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items)
+	for _, kind := range slices.Sorted(maps.Keys(c.recorder.tallies)) {
+		t := c.recorder.tallies[kind]
+		fmt.Fprintf(&b, "%-26s %5d answers by Sluice, %3.0f%% from its cache; all: %s; failed: %s\n",
+			kind, t.answers, 100*t.share(), counts(t.sources), counts(t.faults))
+	}
+	return b.String()
+}
+
+// share is that of Sluice's answers which came out of its cache.
+func (t *tally) share() float64 { return float64(t.cached) / float64(max(t.answers, 1)) }
+
+func counts(m map[string]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
+	}
+	return strings.Join(parts, ", ")
+}
