@@ -22,6 +22,10 @@ func (f *File) Default() {
 	if f.Cache.HistoryBytes == 0 {
 		f.Cache.HistoryBytes = 64 << 20
 	}
+	if f.Cache.EncodedBytes == nil {
+		encoded := int64(256 << 20)
+		f.Cache.EncodedBytes = &encoded
+	}
 	if f.Cache.Exclude == nil {
 		// Secrets for what they hold; events because the apiserver keeps no
 		// watch cache for them, and so gives no bookmarks.

@@ -93,6 +93,9 @@ type Cache struct {
 	// HistoryAge and HistoryBytes bound the past that is kept per resource.
 	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
+	// EncodedBytes bounds what is kept of encoded and compressed objects, for
+	// all resources together. With 0 everything is encoded when it is sent.
+	EncodedBytes *int64 `json:"encodedBytes,omitempty"`
 }
 
 // Admin is the listener for health checks and metrics.

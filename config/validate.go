@@ -24,6 +24,7 @@ func (f *File) Validate() error {
 	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)
 	p.positive("cache.historyAge", f.Cache.HistoryAge)
 	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
+	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}

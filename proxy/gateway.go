@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sluice/cache"
 	"sluice/proxy/auth"
 	"sluice/proxy/forward"
 	"sluice/proxy/mirror"
@@ -23,6 +24,8 @@ type Options struct {
 	Mirror   *mirror.Mirror
 	Log      *zap.Logger
 	Metrics  *Metrics
+	// Encoded bounds what is kept of encoded objects.
+	Encoded *cache.Budget
 	// WatchRecheck is how often the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
@@ -57,6 +60,7 @@ func New(o Options) *Gateway {
 		Recheck:     o.WatchRecheck,
 		Draining:    g.draining,
 		Grace:       o.Drain.Grace,
+		Encoded:     o.Encoded,
 		Metrics:     o.Metrics.reads,
 	})
 	g.handler = chain(reads,

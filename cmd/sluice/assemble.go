@@ -62,9 +62,11 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 	})
 	metrics.registry.MustRegister(m.Collector())
 	p.background = append(p.background, m.Run)
+	encoded := cache.NewBudget(*file.Cache.EncodedBytes)
+	metrics.encoded(encoded)
 	p.gateway = proxy.New(proxy.Options{
 		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics.gateway,
-		DebugHeaders: file.DebugHeaders, WatchRecheck: file.Authorization.WatchRecheck.Duration,
+		Encoded: encoded, DebugHeaders: file.DebugHeaders, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	if p.tls, err = p.serving(file, log); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"sluice/cache"
 	"sluice/proxy"
 	"sluice/proxy/upstream"
 )
@@ -26,4 +27,16 @@ func newInstruments() *instruments {
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &instruments{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r)}
+}
+
+// encoded registers the use of the budget for encoded objects.
+func (i *instruments) encoded(b *cache.Budget) {
+	i.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sluice_encoded_bytes", Help: "Encoded and compressed objects that are kept.",
+		}, func() float64 { return float64(b.Used()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "sluice_encoded_limit_bytes", Help: "Most encoded and compressed objects that are kept.",
+		}, func() float64 { return float64(b.Limit()) }),
+	)
 }

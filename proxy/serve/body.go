@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"sluice/codec/splice"
 )
 
 const (
@@ -16,9 +18,10 @@ const (
 	gzipThreshold = 128 << 10
 	// gzipLevel is the apiserver's.
 	gzipLevel = 1
-	// writeTimeout is how long a client may take for one piece of an answer:
-	// 64 KiB at dial-up speed.
+	// writeTimeout is how long a client may take for one piece of an answer,
+	// writePiece bytes: 9 KB/s.
 	writeTimeout = 30 * time.Second
+	writePiece   = 256 << 10
 )
 
 // body collects the pieces of an answer and writes them, compressed if that
@@ -79,28 +82,80 @@ func (b *body) spill() error {
 	if b.mayZip {
 		b.startZip()
 	}
-	return b.write()
+	return b.flush()
+}
+
+// add writes text, which is not copied if it is long.
+func (b *body) add(text []byte) error {
+	if len(b.buf)+len(text) <= pieceSize {
+		b.buf = append(b.buf, text...)
+		return nil
+	}
+	if b.mayZip {
+		b.startZip()
+	}
+	if err := b.flush(); err != nil {
+		return err
+	}
+	return b.write(text)
 }
 
 func (b *body) startZip() {
-	b.w.Header().Set("Content-Encoding", "gzip")
-	b.w.Header().Set("Vary", "Accept-Encoding")
+	b.zipHeaders()
 	b.zip = zips.Get().(*gzip.Writer)
 	b.zip.Reset(b.w)
+}
+
+func (b *body) zipHeaders() {
+	b.w.Header().Set("Content-Encoding", "gzip")
+	b.w.Header().Set("Vary", "Accept-Encoding")
 	b.mayZip = false
 }
 
-func (b *body) write() error {
-	// Writers without deadlines are those of tests.
-	_ = b.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+// send writes a compressed stream that is complete.
+func (b *body) send(g *splice.Gzip) error {
+	b.zipHeaders()
+	for _, part := range g.Parts() {
+		// The parts between blocks are a few bytes long: they go with the next.
+		if len(part) < smallPart {
+			b.buf = append(b.buf, part...)
+			continue
+		}
+		if err := b.flush(); err != nil {
+			return err
+		}
+		if err := b.write(part); err != nil {
+			return err
+		}
+	}
+	return b.flush()
+}
+
+const smallPart = 1 << 10
+
+func (b *body) flush() error {
+	text := b.buf
+	b.buf = b.buf[:0]
+	return b.write(text)
+}
+
+// write writes p in pieces, each of which has its time.
+func (b *body) write(p []byte) error {
 	b.mayZip = false
 	var out io.Writer = b.w
 	if b.zip != nil {
 		out = b.zip
 	}
-	_, err := out.Write(b.buf)
-	b.buf = b.buf[:0]
-	return err
+	for len(p) > 0 {
+		piece := p[:min(len(p), writePiece)]
+		p = p[len(piece):]
+		// Writers without deadlines are those of tests.
+		_ = b.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := out.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finish writes the rest.
@@ -108,7 +163,7 @@ func (b *body) finish() error {
 	if len(b.buf) > gzipThreshold && b.mayZip {
 		b.startZip()
 	}
-	if err := b.write(); err != nil {
+	if err := b.flush(); err != nil {
 		return err
 	}
 	if b.zip != nil {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/codec/splice"
 )
 
 // list answers a list, or returns why it cannot.
@@ -18,15 +19,24 @@ func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	if reason != "" {
 		return reason
 	}
-	l := newListing(p, state)
+	l := s.newListing(p, state)
 	size, err := l.itemsSize()
+	if err != nil {
+		return reasonFormat
+	}
+	spliced, err := l.splice(r, size)
 	if err != nil {
 		return reasonFormat
 	}
 	p.begin(w.Header(), how)
 	out := newBody(w, r)
 	defer out.release()
-	if err := l.write(out, size); err != nil {
+	if spliced != nil {
+		err = out.send(spliced)
+	} else {
+		err = l.write(out, size)
+	}
+	if err != nil {
 		panic(http.ErrAbortHandler) // the client must not take what it got for a list
 	}
 	return ""
@@ -64,103 +74,181 @@ func (p *plan) past(ctx context.Context, version uint64) (state *cache.Snapshot,
 	return state, servedPast, ""
 }
 
-// listing is one list on its way out.
+// listing is one list on its way out: of runs if it holds all keys of a range,
+// else of objects that were chosen.
 type listing struct {
-	encoder *codec.Writer
-	objects iter.Seq[*cache.Object]
-	n       int
+	items
 	meta    codec.ListMeta
+	runs    iter.Seq[cache.Run]
+	objects []*cache.Object
+	n       int
+	bytes   int64 // of the stored objects
 }
 
-func newListing(p *plan, state *cache.Snapshot) *listing {
+func (s *Reads) newListing(p *plan, state *cache.Snapshot) *listing {
 	l := &listing{
-		encoder: p.encoder.At(time.Now()),
-		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10)},
+		items: items{encoder: p.encoder.At(time.Now()), owner: p.encoder, budget: s.options.Encoded},
+		meta:  codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10)},
 	}
 	sel := p.selection
 	if p.page != nil {
 		sel.keys.From = max(sel.keys.From, p.page.start)
 	}
 	if p.options.Limit == 0 && sel.filter == nil {
-		l.objects, l.n = sel.objects(state), state.Count(sel.keys)
+		l.runs, l.n = state.Runs(sel.keys), state.Count(sel.keys)
+		l.bytes = state.Bytes() * int64(l.n) / int64(max(state.Len(), 1))
 		return l
 	}
-	chosen := l.choose(p, sel, state)
-	l.objects, l.n = func(yield func(*cache.Object) bool) {
-		for _, o := range chosen {
-			if !yield(o) {
-				return
-			}
-		}
-	}, len(chosen)
+	l.choose(p, sel, state)
 	return l
 }
 
 // choose gathers the objects of a page or selection. A page that is not the
 // last tells where the next begins: that depends on whether keys remain, not
 // on whether they match (wire.md 4.5).
-func (l *listing) choose(p *plan, sel selection, state *cache.Snapshot) []*cache.Object {
+func (l *listing) choose(p *plan, sel selection, state *cache.Snapshot) {
 	limit := int(p.options.Limit)
-	var chosen []*cache.Object
 	for o := range sel.objects(state) {
-		chosen = append(chosen, o)
-		if len(chosen) == limit {
+		l.objects = append(l.objects, o)
+		if len(l.objects) == limit {
 			break
 		}
 	}
-	if limit == 0 || len(chosen) < limit {
-		return chosen
+	l.n = len(l.objects)
+	if limit == 0 || l.n < limit {
+		return
 	}
-	last := chosen[len(chosen)-1].Key
-	rest := cache.Range{From: last + "\x00", To: sel.keys.To}
-	remaining := int64(state.Count(rest))
+	last := l.objects[l.n-1].Key
+	remaining := int64(state.Count(cache.Range{From: last + "\x00", To: sel.keys.To}))
 	if remaining == 0 {
-		return chosen
+		return
 	}
 	l.meta.Continue = next(state.Version, last, p.namespace)
 	if sel.filter == nil {
 		l.meta.Remaining = &remaining
 	}
-	return chosen
+}
+
+// each calls do with every object.
+func (l *listing) each(do func(*cache.Object) error) error {
+	if l.runs == nil {
+		return forAll(l.objects, do)
+	}
+	for run := range l.runs {
+		if err := forAll(run.Objects(), do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func forAll(objects []*cache.Object, do func(*cache.Object) error) error {
+	for _, o := range objects {
+		if err := do(o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // itemsSize returns the length of all items, if the encoding's head must tell
 // it.
-func (l *listing) itemsSize() (int, error) {
+func (l *listing) itemsSize() (size int, err error) {
 	if l.encoder.Format().Encoding != codec.Protobuf {
 		return 0, nil
 	}
-	size := 0
 	var scratch []byte
-	for o := range l.objects {
+	err = l.each(func(o *cache.Object) error {
 		n, ok := l.encoder.ItemSize(o.Data)
 		if !ok {
 			item, err := l.encoder.AppendItem(scratch[:0], o.Data)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			n, scratch = len(item), item
 		}
 		size += n
-	}
-	return size, nil
+		return nil
+	})
+	return size, err
 }
 
-// write writes the list item by item.
+// splicePays is how many stored bytes a list must have before its compressed
+// blocks are looked for; what is shorter is compressed as it is written, if it
+// turns out to be long enough.
+const splicePays = gzipThreshold / 4
+
+// splice puts the list together from compressed blocks, nil if it is not to be
+// compressed or too short for that.
+func (l *listing) splice(r *http.Request, size int) (*splice.Gzip, error) {
+	if l.runs == nil || l.bytes < splicePays || !takesGzip(r.Header) {
+		return nil, nil
+	}
+	g := &splice.Gzip{}
+	g.AddPlain(l.encoder.AppendListHead(nil, l.meta, l.n, size))
+	separator := []byte(nil)
+	for run := range l.runs {
+		block, err := l.block(run)
+		if err != nil {
+			return nil, err
+		}
+		g.AddPlain(separator)
+		g.Add(block)
+		separator = []byte(l.encoder.Separator())
+	}
+	g.AddPlain(l.encoder.AppendListTail(nil, l.meta, l.n))
+	g.Close()
+	if g.Plain() <= gzipThreshold {
+		return nil, nil
+	}
+	return g, nil
+}
+
+// write writes the list uncompressed, or compressed as it is written.
 func (l *listing) write(out *body, size int) error {
 	out.buf = l.encoder.AppendListHead(out.buf, l.meta, l.n, size)
+	var err error
+	if l.runs != nil {
+		err = l.writeRuns(out)
+	} else {
+		err = l.writeObjects(out)
+	}
+	if err != nil {
+		return err
+	}
+	out.buf = l.encoder.AppendListTail(out.buf, l.meta, l.n)
+	return out.finish()
+}
+
+func (l *listing) writeRuns(out *body) error {
 	separator := ""
-	for o := range l.objects {
+	var scratch []byte
+	for run := range l.runs {
+		text, err := l.plain(run, scratch)
+		if err != nil {
+			return err
+		}
+		if !run.Whole() || l.cheap() {
+			scratch = text
+		}
+		out.buf = append(out.buf, separator...)
+		if err := out.add(text); err != nil {
+			return err
+		}
+		separator = l.encoder.Separator()
+	}
+	return nil
+}
+
+func (l *listing) writeObjects(out *body) error {
+	separator := ""
+	return l.each(func(o *cache.Object) error {
 		out.buf = append(out.buf, separator...)
 		separator = l.encoder.Separator()
 		var err error
 		if out.buf, err = l.encoder.AppendItem(out.buf, o.Data); err != nil {
 			return err
 		}
-		if err := out.spill(); err != nil {
-			return err
-		}
-	}
-	out.buf = l.encoder.AppendListTail(out.buf, l.meta, l.n)
-	return out.finish()
+		return out.spill()
+	})
 }

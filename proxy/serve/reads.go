@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice/cache"
 	"sluice/codec"
 	"sluice/proxy/mirror"
 	"sluice/proxy/reply"
@@ -40,7 +41,10 @@ type Options struct {
 	// Draining is closed when watches have to end, spread over Grace.
 	Draining <-chan struct{}
 	Grace    time.Duration
-	Metrics  *Metrics
+	// Encoded bounds what is kept of encoded objects, for all collections; nil
+	// keeps nothing.
+	Encoded *cache.Budget
+	Metrics *Metrics
 }
 
 // Reads serves gets, lists and watches out of the cache.

@@ -1,0 +1,244 @@
+package forward
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/proxy/request"
+)
+
+// eachSide runs a test over every pair of protocols.
+func eachSide(t *testing.T, s setting, test func(t *testing.T, b *bed)) {
+	t.Helper()
+	for _, side := range sides {
+		t.Run(side.name, func(t *testing.T) {
+			s.http1, s.http1Behind = side.http1, side.http1Behind
+			test(t, newBed(t, s))
+		})
+	}
+}
+
+// A log that is followed, or a watch: each piece must arrive before the next
+// is written, and the headers before the first.
+func TestStreamsArriveAsTheyCome(t *testing.T) {
+	for _, contentType := range []string{"text/plain", "application/json", "application/vnd.kubernetes.protobuf;stream=watch", ""} {
+		t.Run(contentType, func(t *testing.T) {
+			goOn := make(chan bool)
+			handler := func(w http.ResponseWriter, r *http.Request) {
+				w.Header()["Content-Type"] = []string{contentType}
+				_ = http.NewResponseController(w).Flush()
+				for i := 0; <-goOn; i++ {
+					fmt.Fprintf(w, "piece %d\n", i)
+					_ = http.NewResponseController(w).Flush()
+				}
+			}
+			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+				resp := b.get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
+				for i := range 3 {
+					goOn <- true
+					want := fmt.Sprintf("piece %d\n", i)
+					got := make([]byte, len(want))
+					if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
+						t.Fatalf("read %q, %v, want %q", got, err, want)
+					}
+				}
+				goOn <- false
+				if rest := text(t, resp.Body); rest != "" {
+					t.Errorf("%q came after the end", rest)
+				}
+			})
+		})
+	}
+}
+
+// A body that goes up piece by piece must not be gathered either.
+func TestUploadsPassAsTheyCome(t *testing.T) {
+	pieces := make(chan string)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		buf := make([]byte, 100)
+		for {
+			n, err := r.Body.Read(buf)
+			if n > 0 {
+				pieces <- string(buf[:n])
+			}
+			if err != nil {
+				fmt.Fprint(w, err)
+				return
+			}
+		}
+	}
+	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		read, write := io.Pipe()
+		answer := make(chan string, 1)
+		req := b.request(t, http.MethodPost, "/api/v1/namespaces/ns/pods/p/proxy/upload", nil, read)
+		go func() {
+			defer close(answer)
+			if resp, err := b.client.Do(req); err == nil {
+				defer resp.Body.Close()
+				all, _ := io.ReadAll(resp.Body)
+				answer <- string(all)
+			}
+		}()
+		for _, piece := range []string{"one", "two", "three"} {
+			fmt.Fprint(write, piece)
+			if got := receive(t, pieces, "a piece"); got != piece {
+				t.Errorf("got %q, want %q", got, piece)
+			}
+		}
+		write.Close()
+		if got := receive(t, answer, "an answer"); got != "EOF" {
+			t.Errorf("upload ended with %q", got)
+		}
+	})
+}
+
+// An answer of the upstream is the client's answer, whatever it is.
+func TestAnswersPass(t *testing.T) {
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	fmt.Fprint(z, strings.Repeat("text ", 100))
+	z.Close()
+	large := strings.Repeat("0123456789abcdef", 1<<16)
+	status := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":409}`
+	tests := []struct {
+		name   string
+		method string
+		code   int
+		header http.Header // of the answer
+		body   string
+	}{
+		{"small", "GET", 200, http.Header{"Content-Type": {"application/json"}, "Content-Length": {"2"}}, "{}"},
+		{"large", "GET", 200, http.Header{"Content-Type": {"application/json"}}, large},
+		{"compressed", "GET", 200, http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Accept-Encoding"}}, zipped.String()},
+		{"warnings", "GET", 200, http.Header{"Warning": {`299 - "old"`, `299 - "older"`}, "Audit-Id": {"x"}, "Cache-Control": {"no-cache, private"}}, "{}"},
+		{"created", "POST", 201, http.Header{"X-Kubernetes-Pf-Flowschema-Uid": {"1"}}, "{}"},
+		{"no content", "DELETE", 204, nil, ""},
+		{"not modified", "GET", 304, http.Header{"Etag": {`"x"`}}, ""},
+		{"head", "HEAD", 200, http.Header{"Content-Length": {"12345"}}, ""},
+		{"options", "OPTIONS", 405, nil, status},
+		{"conflict", "PUT", 409, http.Header{"Content-Type": {"application/json"}}, status},
+		{"too many", "GET", 429, http.Header{"Retry-After": {"7"}, "Content-Type": {"text/plain; charset=utf-8"}}, "Too many requests, please try again later.\n"},
+		{"unauthorized", "GET", 401, nil, status},
+		{"forbidden", "PATCH", 403, http.Header{"X-Content-Type-Options": {"nosniff"}}, status},
+		{"unknown code", "GET", 599, nil, "what"},
+		{"upstream's own 503", "GET", 503, nil, "service unavailable\n"},
+		{"moved", "GET", 301, http.Header{"Location": {"/elsewhere"}}, ""},
+		{"redirected with method", "POST", 307, http.Header{"Location": {"https://evil.example/api"}}, ""},
+		{"redirected for ever", "GET", 308, http.Header{"Location": {"//evil.example/api"}}, "text"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			handler := func(w http.ResponseWriter, _ *http.Request) {
+				for name, values := range tt.header {
+					w.Header()[name] = values
+				}
+				w.WriteHeader(tt.code)
+				_, _ = io.WriteString(w, tt.body)
+			}
+			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+				resp := b.do(t, b.request(t, tt.method, "/api/v1/pods", nil, nil))
+				if body := text(t, resp.Body); resp.StatusCode != tt.code || body != tt.body {
+					t.Errorf("got %d with %d bytes, want %d with %d", resp.StatusCode, len(body), tt.code, len(tt.body))
+				}
+				for name, want := range tt.header {
+					if diff := cmp.Diff(want, resp.Header[name]); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", name, diff)
+					}
+				}
+				b.next(t)
+				b.nothing(t) // a redirection was not followed
+			})
+		})
+	}
+}
+
+func TestTrailersPass(t *testing.T) {
+	for _, announced := range []bool{true, false} {
+		t.Run(fmt.Sprint("announced ", announced), func(t *testing.T) {
+			handler := func(w http.ResponseWriter, _ *http.Request) {
+				name := http.TrailerPrefix + "X-Sum"
+				if announced {
+					w.Header().Set("Trailer", "X-Sum")
+					name = "X-Sum"
+				}
+				_, _ = io.WriteString(w, "body")
+				_ = http.NewResponseController(w).Flush()
+				w.Header().Set(name, "sum of it")
+			}
+			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+				resp := b.get(t, "/api/v1/namespaces/ns/services/web/proxy/", nil)
+				if body := text(t, resp.Body); body != "body" {
+					t.Errorf("body is %q", body)
+				}
+				if got := resp.Trailer.Get("X-Sum"); got != "sum of it" {
+					t.Errorf("trailers are %v", resp.Trailer)
+				}
+			})
+		})
+	}
+}
+
+func TestInformationalAnswersPass(t *testing.T) {
+	handler := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", "</a>")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Link", "</b>")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Del("Link")
+		fmt.Fprint(w, "{}")
+	}
+	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		var hints []string
+		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			hints = append(hints, fmt.Sprint(code, " ", h.Get("Link")))
+			return nil
+		}}
+		req := b.request(t, http.MethodGet, "/api/v1/namespaces/ns/services/web/proxy/", nil, nil)
+		resp := b.do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if body := text(t, resp.Body); resp.StatusCode != 200 || body != "{}" {
+			t.Errorf("got %s with %q", resp.Status, body)
+		}
+		if diff := cmp.Diff([]string{"103 </a>", "103 </b>"}, hints); diff != "" {
+			t.Errorf("hints (-want +got):\n%s", diff)
+		}
+		if link := resp.Header.Get("Link"); link != "" {
+			t.Errorf("a hint's header is in the answer: %s", link)
+		}
+	})
+}
+
+// A client that waits to be told to go on is told so, and learns of a refusal.
+func TestExpectContinue(t *testing.T) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Refuse") != "" {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return
+		}
+		_, _ = io.Copy(w, r.Body)
+	}
+	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		b.client.Transport.(*http.Transport).ExpectContinueTimeout = patience
+		expecting := http.Header{"Expect": {"100-continue"}}
+		told := false
+		trace := &httptrace.ClientTrace{Got100Continue: func() { told = true }}
+		req := b.request(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body"))
+		resp := b.do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if body := text(t, resp.Body); body != "the body" || !told {
+			t.Errorf("got %s with %q, told to go on: %v", resp.Status, body, told)
+		}
+		expecting.Set("X-Refuse", "yes")
+		resp = b.do(t, b.request(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body")))
+		if resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("refused with %s", resp.Status)
+		}
+	})
+}

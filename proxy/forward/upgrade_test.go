@@ -1,0 +1,246 @@
+package forward
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/proxy/request"
+)
+
+// echo takes any upgrade and sends back what it is sent, until it is sent no
+// more. It tells when the connection has ended.
+func echo(ended chan<- error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", r.Header.Get("Upgrade"))
+		w.Header().Set("X-Stream-Protocol-Version", "v5")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			defer conn.Close()
+			_, err = io.Copy(conn, rw)
+		}
+		ended <- err
+	}
+}
+
+// exec is how a client asks for another protocol.
+func exec(protocol string, more ...string) string {
+	return "POST /api/v1/namespaces/ns/pods/p/exec?command=sh HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " +
+		protocol + "\r\n" + strings.Join(more, "") + "\r\n"
+}
+
+// tunnel sends a request and returns the connection and the answer to it.
+func (b *bed) tunnel(t *testing.T, text string) (*tls.Conn, *bufio.Reader, *http.Response) {
+	t.Helper()
+	conn := b.dial(t)
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, in, resp
+}
+
+func TestUpgradesAreTunnels(t *testing.T) {
+	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
+		for caller, name := range map[request.Caller]string{
+			request.Unknown: "stranger", request.Bearer: "caller", request.Asserted: "asserted",
+		} {
+			t.Run(protocol+" "+name, func(t *testing.T) {
+				ended := make(chan error, 1)
+				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: echo(ended)})
+				conn, in, resp := b.tunnel(t, exec(protocol, "X-Stream-Protocol-Version: v5\r\n"))
+				if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != protocol ||
+					resp.Header.Get("X-Stream-Protocol-Version") != "v5" {
+					t.Fatalf("answer is %s with %v", resp.Status, resp.Header)
+				}
+				if got := b.next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Upgrade") != protocol ||
+					got.Header.Get("X-Stream-Protocol-Version") != "v5" {
+					t.Errorf("upstream got %s with %v", got.Proto, got.Header)
+				}
+				for i := range 3 {
+					sent := fmt.Sprintf("\x80\x03\x00%d any bytes\r\n\r\n", i)
+					if _, err := io.WriteString(conn, sent); err != nil {
+						t.Fatal(err)
+					}
+					got := make([]byte, len(sent))
+					if _, err := io.ReadFull(in, got); err != nil || string(got) != sent {
+						t.Fatalf("echo of %q is %q, %v", sent, got, err)
+					}
+				}
+				// The end of one direction is not that of the other.
+				if err := conn.CloseWrite(); err != nil {
+					t.Fatal(err)
+				}
+				if rest := text(t, in); rest != "" {
+					t.Errorf("%q came last", rest)
+				}
+				if err := receive(t, ended, "the upstream's end"); err != nil {
+					t.Errorf("tunnel ended at the upstream with %v", err)
+				}
+			})
+		}
+	}
+}
+
+// What a client sends before it has the answer belongs to the tunnel.
+func TestEagerBytesReachTheTunnel(t *testing.T) {
+	b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(make(chan error, 1))})
+	_, in, resp := b.tunnel(t, exec("SPDY/3.1")+"eager")
+	got := make([]byte, len("eager"))
+	if _, err := io.ReadFull(in, got); err != nil || string(got) != "eager" {
+		t.Errorf("after %s came %q, %v", resp.Status, got, err)
+	}
+}
+
+// Whoever goes away first takes the other along.
+func TestTunnelEndsWithEitherSide(t *testing.T) {
+	t.Run("client", func(t *testing.T) {
+		ended := make(chan error, 1)
+		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(ended)})
+		conn, _, _ := b.tunnel(t, exec("SPDY/3.1"))
+		conn.NetConn().Close()
+		receive(t, ended, "the upstream's end")
+		receive(t, b.info, "the end of the request")
+	})
+	t.Run("upstream", func(t *testing.T) {
+		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "SPDY/3.1")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, "last words")
+				conn.Close()
+			}
+		}})
+		_, in, _ := b.tunnel(t, exec("SPDY/3.1"))
+		if got := text(t, in); got != "last words" {
+			t.Errorf("got %q", got)
+		}
+		receive(t, b.info, "the end of the request")
+	})
+	t.Run("gateway", func(t *testing.T) { // as when it has drained
+		ended := make(chan error, 1)
+		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(ended)})
+		ctx, cut := context.WithCancel(t.Context())
+		inner := b.front.Config.Handler
+		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
+		_, in, _ := b.tunnel(t, exec("SPDY/3.1"))
+		cut()
+		if got := text(t, in); got != "" {
+			t.Errorf("got %q", got)
+		}
+		receive(t, ended, "the upstream's end")
+	})
+}
+
+// CVE-2018-1002105: a connection on which the upstream has not changed the
+// protocol must not carry what the client sends next. The bytes after the
+// answer are another request, to be looked at like any other.
+func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
+	answers := map[string]func(w http.ResponseWriter, r *http.Request){
+		"403": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "{}")
+		},
+		"200": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
+		"200 that looks like it": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "SPDY/3.1")
+			_, _ = io.WriteString(w, "{}")
+		},
+		"302": func(w http.ResponseWriter, r *http.Request) { // CVE-2020-8559
+			w.Header().Set("Location", "https://evil.example/exec")
+			w.WriteHeader(http.StatusFound)
+		},
+		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+	}
+	for name, answer := range answers {
+		for caller, who := range map[request.Caller]string{request.Bearer: "caller", request.Asserted: "asserted"} {
+			t.Run(name+" "+who, func(t *testing.T) {
+				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: answer})
+				second := "GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\nImpersonate-User: admin\r\nX-Remote-User: admin\r\nConnection: close\r\n\r\n"
+				_, in, resp := b.tunnel(t, exec("SPDY/3.1")+second)
+				if want := name[:3]; fmt.Sprint(resp.StatusCode) != want {
+					t.Errorf("answer is %s, want %s", resp.Status, want)
+				}
+				if upgrade := resp.Header.Get("Upgrade"); upgrade != "" {
+					t.Errorf("answer is an upgrade to %q", upgrade)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				if got := b.next(t); got.URI != "/api/v1/namespaces/ns/pods/p/exec?command=sh" {
+					t.Errorf("upstream was asked for %s", got.URI)
+				}
+				// Either the connection ends here, or the second request is
+				// one of its own, with the caller's own identity.
+				if _, err := http.ReadResponse(in, nil); err != nil {
+					return
+				}
+				got := b.next(t)
+				if got.URI != "/api/v1/secrets" || got.Header.Get("X-Remote-User") != "" {
+					t.Errorf("then the upstream was asked for %s with %v", got.URI, got.Header)
+				}
+				if named := got.Header.Get("Impersonate-User"); caller == request.Asserted && named != "jane" {
+					t.Errorf("then the caller was %q", named)
+				}
+			})
+		}
+	}
+}
+
+// An upstream that changes to what was not asked for is not believed.
+func TestUnaskedUpgradeIsAnError(t *testing.T) {
+	handler := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "something/1")
+		w.WriteHeader(http.StatusSwitchingProtocols)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = io.WriteString(conn, "raw bytes")
+			conn.Close()
+		}
+	}
+	for name, ask := range map[string]string{
+		"another protocol": exec("SPDY/3.1"),
+		"none":             "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, setting{caller: request.Bearer, http1: true, http1Behind: true, handler: handler})
+			_, _, resp := b.tunnel(t, ask)
+			if body := text(t, resp.Body); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "raw bytes") {
+				t.Errorf("answer is %s with %q", resp.Status, body)
+			}
+		})
+	}
+}
+
+// HTTP/2 has no upgrades: who tries is told, and the upstream's connection
+// does not stay.
+func TestUpgradeOverHTTP2IsNoTunnel(t *testing.T) {
+	ended := make(chan error, 1)
+	b := newBed(t, setting{caller: request.Bearer, handler: echo(ended)})
+	inner := b.front.Config.Handler
+	b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A client cannot send these over HTTP/2; a careless filter could.
+		r.Header.Set("Connection", "Upgrade")
+		r.Header.Set("Upgrade", "websocket")
+		inner.ServeHTTP(w, r)
+	})
+	resp := b.get(t, "/api/v1/namespaces/ns/pods/p/exec", nil)
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("answer is %s", resp.Status)
+	}
+	receive(t, ended, "the upstream's end")
+}
