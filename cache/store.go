@@ -337,11 +337,16 @@ func (s *Store) indexField() int {
 	return *s.options.Index
 }
 
+// perObject is about what an object keeps beside its data, with a few labels
+// and fields, in bytes.
+const perObject = objectOverhead + 250
+
 // Stats describes a store for metrics.
 type Stats struct {
 	Objects      int
 	Version      uint64
 	DataBytes    int64 // sum of the objects' data
+	Bytes        int64 // about what the present objects keep in memory
 	Events       int   // in the history
 	HistoryBytes int64 // kept alive by the history
 	Cursors      int
@@ -353,7 +358,7 @@ func (s *Store) Stats() Stats {
 	defer s.mu.RUnlock()
 	state := s.snapshot.Load()
 	st := Stats{
-		Objects: state.Len(), Version: state.Version, DataBytes: state.Bytes(),
+		Objects: state.Len(), Version: state.Version, DataBytes: state.Bytes(), Bytes: state.Bytes() + int64(state.Len())*perObject,
 		Events: s.whole.log.n, HistoryBytes: s.bytes, Cursors: s.whole.cursors,
 	}
 	for _, t := range s.topics {

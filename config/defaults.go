@@ -22,6 +22,11 @@ func (f *File) Default() {
 	if f.Cache.HistoryBytes == 0 {
 		f.Cache.HistoryBytes = 64 << 20
 	}
+	duration(&f.Cache.Idle, time.Hour)
+	duration(&f.Cache.CheckEvery, 5*time.Minute)
+	if f.Cache.MaxResources == 0 {
+		f.Cache.MaxResources = 500
+	}
 	if f.Cache.EncodedBytes == nil {
 		encoded := int64(256 << 20)
 		f.Cache.EncodedBytes = &encoded

@@ -96,6 +96,16 @@ type Cache struct {
 	// EncodedBytes bounds what is kept of encoded and compressed objects, for
 	// all resources together. With 0 everything is encoded when it is sent.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty"`
+	// MaxResources is the most resources that are cached; reads of others pass.
+	MaxResources int `json:"maxResources,omitempty"`
+	// MaxBytes is about how much memory the stores together may take; 0 is no
+	// limit. Those not used for longest are given up first.
+	MaxBytes int64 `json:"maxBytes,omitempty"`
+	// Idle is how long a store is kept that nobody reads.
+	Idle metav1.Duration `json:"idle,omitempty"`
+	// CheckEvery is the least time between two comparisons of a store with the
+	// upstream.
+	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
 }
 
 // Admin is the listener for health checks and metrics.

@@ -24,6 +24,10 @@ func (f *File) Validate() error {
 	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)
 	p.positive("cache.historyAge", f.Cache.HistoryAge)
 	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
+	p.positive("cache.idle", f.Cache.Idle)
+	p.positive("cache.checkEvery", f.Cache.CheckEvery)
+	p.check(f.Cache.MaxResources > 0, "cache.maxResources", "must be positive")
+	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
 	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))

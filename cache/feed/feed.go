@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,9 @@ type Feed struct {
 
 	connected atomic.Bool
 	contact   atomic.Int64 // UnixNano of the last change
+
+	mu    sync.Mutex
+	abort context.CancelCauseFunc // ends the present line of history; guarded by mu
 }
 
 // New returns a feed that reads source.
@@ -58,15 +62,38 @@ func (f *Feed) Connected() (bool, time.Time) {
 	return f.connected.Load(), time.Unix(0, f.contact.Load())
 }
 
+// Rebuild gives up the present store, for the given reason, and makes another.
+func (f *Feed) Rebuild(reason error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.abort != nil {
+		f.abort(fmt.Errorf("%w: %w", reason, ErrRebuild))
+	}
+}
+
+// line returns the context of a new line of history.
+func (f *Feed) line(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	line, abort := context.WithCancelCause(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.abort = abort
+	return line, abort
+}
+
 // Run feeds until the context ends, and then returns nil, or until the
 // upstream turns out not to serve the resource: an error wrapping ErrAbsent.
 func (f *Feed) Run(ctx context.Context) error {
 	defer f.retract()
 	for {
-		stream, err := f.sync(ctx)
+		line, end := f.line(ctx)
+		stream, err := f.sync(line)
 		if err == nil {
-			err = f.follow(ctx, stream)
+			err = f.follow(line, stream)
 		}
+		if cause := context.Cause(line); cause != nil {
+			err = cause
+		}
+		end(nil)
 		f.retract()
 		if ctx.Err() != nil {
 			return nil

@@ -268,6 +268,34 @@ func checkStores(t *testing.T, stores []*cache.Store, current *cache.Store, obje
 	}
 }
 
+// A store that is found to be wrong is given up, and another made, while the
+// stream that fed it is still open.
+func TestRebuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var current *cache.Store
+		src := &script{t: t, steps: []step{
+			{call: "state", changes: []Change{change(added, "a/wrong", 3), synced(10)}},
+			{call: "state", changes: []Change{change(added, "a/right", 4), synced(12)}},
+		}}
+		f := New(src, Options{Publish: func(s *cache.Store) { current = s }})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.Run(ctx) }()
+		synctest.Wait()
+		first := current
+		f.Rebuild(errors.New("keys differ"))
+		time.Sleep(time.Minute) // virtual
+		synctest.Wait()
+		if current == nil || current == first || current.Snapshot().Get("a/right") == nil {
+			t.Error("no new store")
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestBackoffGrowsWithJitterAndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b backoff

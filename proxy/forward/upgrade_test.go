@@ -93,16 +93,6 @@ func TestUpgradesAreTunnels(t *testing.T) {
 	}
 }
 
-// What a client sends before it has the answer belongs to the tunnel.
-func TestEagerBytesReachTheTunnel(t *testing.T) {
-	b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(make(chan error, 1))})
-	_, in, resp := b.tunnel(t, exec("SPDY/3.1")+"eager")
-	got := make([]byte, len("eager"))
-	if _, err := io.ReadFull(in, got); err != nil || string(got) != "eager" {
-		t.Errorf("after %s came %q, %v", resp.Status, got, err)
-	}
-}
-
 // Whoever goes away first takes the other along.
 func TestTunnelEndsWithEitherSide(t *testing.T) {
 	t.Run("client", func(t *testing.T) {

@@ -28,12 +28,13 @@ var (
 	descData      = describeMetric("data_bytes", "Length of the stored objects.")
 	descEvents    = describeMetric("history_events", "Events in the history.")
 	descHistory   = describeMetric("history_bytes", "Memory that only the history keeps.")
+	descMismatch  = describeMetric("mismatches_total", "Stores that were given up because they differed from the upstream.")
 	descCursors   = describeMetric("cursors", "Watches that read the history.")
 )
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descCursors} {
+	for _, d := range []*prometheus.Desc{descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors} {
 		ch <- d
 	}
 }
@@ -54,6 +55,7 @@ func (e *entry) collect(r schema.GroupVersionResource, ch chan<- prometheus.Metr
 	connected, contact := e.feed.Connected()
 	gauge(descConnected, truth(connected))
 	ch <- prometheus.MustNewConstMetric(descReceived, prometheus.CounterValue, float64(e.received.Load()), r.Group, r.Version, r.Resource)
+	ch <- prometheus.MustNewConstMetric(descMismatch, prometheus.CounterValue, float64(e.mismatches.Load()), r.Group, r.Version, r.Resource)
 	c := e.collection.Load()
 	gauge(descSynced, truth(c != nil))
 	if c == nil {

@@ -22,9 +22,6 @@ const (
 	// absentFor is how long a resource that the upstream does not serve is
 	// not asked for again.
 	absentFor = 5 * time.Second
-	// maxResources bounds how many resources are mirrored or remembered as
-	// absent; what goes beyond passes.
-	maxResources = 1000
 )
 
 // Why there is no collection.
@@ -33,6 +30,7 @@ const (
 	Absent   = "not cacheable"
 	Syncing  = "not in sync"
 	TooMany  = "too many resources"
+	TooLarge = "stores too large"
 	Stopped  = "not running"
 )
 
@@ -43,7 +41,11 @@ type Options struct {
 	// "leases.coordination.k8s.io".
 	Exclude []string
 	Store   cache.Options
-	Log     *zap.Logger
+	Limits  Limits
+	// CheckEvery is the least time between two comparisons of a store with
+	// the upstream; 0 means five minutes.
+	CheckEvery time.Duration
+	Log        *zap.Logger
 	// Watches is told of each watch that is opened upstream, and calls what it
 	// returns when that is closed; nil counts none.
 	Watches func(group, version, resource string) (closed func())
@@ -62,15 +64,24 @@ type Mirror struct {
 
 // entry is one resource that was asked for.
 type entry struct {
+	resource   schema.GroupVersionResource
 	collection atomic.Pointer[Collection] // nil while not in sync
 	absent     atomic.Bool                // until it is forgotten
+	refused    atomic.Bool                // for its size, until it is forgotten
+	used       atomic.Int64               // UnixNano of the last read
 	feed       *feed.Feed
+	stop       context.CancelFunc // ends the feed
 	received   atomic.Uint64
+	mismatches atomic.Uint64
 }
 
 // New returns a Mirror. It feeds nothing before Run.
 func New(o Options) *Mirror {
 	m := &Mirror{options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{}}
+	m.options.Limits = o.Limits.withDefaults()
+	if o.CheckEvery == 0 {
+		m.options.CheckEvery = checkEvery
+	}
 	if o.Watches == nil {
 		m.options.Watches = func(_, _, _ string) func() { return func() {} }
 	}
@@ -85,7 +96,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
 	m.run = ctx
 	m.mu.Unlock()
-	<-ctx.Done()
+	m.keepLimits(ctx)
 	m.mu.Lock() // no feed starts behind this
 	m.run = nil
 	m.mu.Unlock()
@@ -105,11 +116,15 @@ func (m *Mirror) Collection(r schema.GroupVersionResource) (*Collection, string)
 	if e == nil {
 		return nil, m.start(r)
 	}
+	e.used.Store(time.Now().UnixNano())
 	if c := e.collection.Load(); c != nil {
 		return c, ""
 	}
-	if e.absent.Load() {
+	switch {
+	case e.absent.Load():
 		return nil, Absent
+	case e.refused.Load():
+		return nil, TooLarge
 	}
 	return nil, Syncing
 }
@@ -123,11 +138,13 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 		return Stopped
 	case m.entries[r] != nil:
 		return Syncing
-	case len(m.entries) >= maxResources:
+	case len(m.entries) >= m.options.Limits.Resources:
 		return TooMany
 	}
-	e := &entry{}
-	ctx := m.run
+	e := &entry{resource: r}
+	e.used.Store(time.Now().UnixNano())
+	ctx, stop := context.WithCancel(m.run)
+	e.stop = stop
 	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
 	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches}
 	e.feed = feed.New(src, feed.Options{
@@ -137,7 +154,7 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 		Received: func(feed.Change) { e.received.Add(1) },
 	})
 	m.entries[r] = e
-	m.feeds.Go(func() { m.feed(ctx, r, e, log) })
+	m.feeds.Go(func() { m.feed(ctx, e, log) })
 	return Syncing
 }
 
@@ -147,23 +164,36 @@ func (m *Mirror) storeOptions(src *source) cache.Options {
 	return o
 }
 
-// feed runs the feed of an entry. A resource that turns out to be absent is
-// forgotten after a while, so that it can be asked for again.
-func (m *Mirror) feed(ctx context.Context, r schema.GroupVersionResource, e *entry, log *zap.Logger) {
+// feed runs the feed of an entry. A resource that turns out to be absent, or is
+// refused for its size, is forgotten after a while, so that it can be asked for
+// again.
+func (m *Mirror) feed(ctx context.Context, e *entry, log *zap.Logger) {
+	defer e.stop()
 	err := e.feed.Run(ctx)
-	if errors.Is(err, feed.ErrAbsent) {
+	m.mu.RLock()
+	run := m.run
+	m.mu.RUnlock()
+	switch {
+	case run == nil:
+	case errors.Is(err, feed.ErrAbsent):
 		log.Info("resource is not served or not cacheable", zap.Error(err))
 		e.absent.Store(true)
-		t := time.NewTimer(absentFor)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
+		pause(run, absentFor)
+	case e.refused.Load():
+		pause(run, refusedFor)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.entries, r)
+	delete(m.entries, e.resource)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }
 
 // publish makes a collection of a store in sync, or withdraws it.
@@ -179,7 +209,8 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known),
 		fields: known.fields, printable: known.printable,
 	}
-	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store
+	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next
+	m.feeds.Go(func() { m.checkUntil(ctx, e, c, &known, log) })
 	e.collection.Store(c)
 	state := s.Snapshot()
 	log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
