@@ -68,8 +68,13 @@ func (b *bed) raw(t *testing.T, text string) string {
 // dial opens a connection to the front for HTTP/1.1.
 func (b *bed) dial(t *testing.T) *tls.Conn {
 	t.Helper()
+	return b.dialFor(t, "http/1.1")
+}
+
+func (b *bed) dialFor(t *testing.T, protocol string) *tls.Conn {
+	t.Helper()
 	config := b.client.Transport.(*http.Transport).TLSClientConfig.Clone()
-	config.NextProtos = []string{"http/1.1"}
+	config.NextProtos = []string{protocol}
 	config.ServerName = "example.com" // as the certificate of httptest has it
 	dialer := tls.Dialer{Config: config}
 	conn, err := dialer.DialContext(t.Context(), "tcp", b.front.Listener.Addr().String())

@@ -2,13 +2,18 @@ package forward
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"sluice/proxy/request"
 )
@@ -114,10 +119,11 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 				conn.Close()
 			}
 		}})
-		_, in, _ := b.tunnel(t, exec("SPDY/3.1"))
+		conn, in, _ := b.tunnel(t, exec("SPDY/3.1"))
 		if got := text(t, in); got != "last words" {
 			t.Errorf("got %q", got)
 		}
+		conn.Close() // a client that stays may still have something to say
 		receive(t, b.info, "the end of the request")
 	})
 	t.Run("gateway", func(t *testing.T) { // as when it has drained
@@ -216,21 +222,65 @@ func TestUnaskedUpgradeIsAnError(t *testing.T) {
 	}
 }
 
-// HTTP/2 has no upgrades: who tries is told, and the upstream's connection
-// does not stay.
-func TestUpgradeOverHTTP2IsNoTunnel(t *testing.T) {
-	ended := make(chan error, 1)
-	b := newBed(t, setting{caller: request.Bearer, handler: echo(ended)})
-	inner := b.front.Config.Handler
-	b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A client cannot send these over HTTP/2; a careless filter could.
-		r.Header.Set("Connection", "Upgrade")
-		r.Header.Set("Upgrade", "websocket")
-		inner.ServeHTTP(w, r)
-	})
-	resp := b.get(t, "/api/v1/namespaces/ns/pods/p/exec", nil)
-	if resp.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("answer is %s", resp.Status)
+// HTTP/2 has no upgrades and no connection headers: such requests are refused
+// before anything is made of them.
+func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
+	tests := [][2]string{
+		{"connection", "Upgrade"}, {"connection", "impersonate-user"}, {"upgrade", "SPDY/3.1"},
+		{"keep-alive", "5"}, {"transfer-encoding", "chunked"}, {"proxy-connection", "x"},
+		{"Impersonate-User", "admin"}, {"x-remote-user ", "admin"}, {"x-remote-user", "admin\r\nimpersonate-user: x"},
 	}
-	receive(t, ended, "the upstream's end")
+	for _, field := range tests {
+		t.Run(field[0], func(t *testing.T) {
+			b := newBed(t, setting{caller: request.Asserted, who: jane})
+			if code := b.rawHTTP2(t, field); code == "200" {
+				t.Errorf("answer is %s", code)
+			}
+			b.nothing(t)
+		})
+	}
+	b := newBed(t, setting{caller: request.Asserted, who: jane})
+	if code := b.rawHTTP2(t, [2]string{"accept", "*/*"}); code != "200" {
+		t.Errorf("answer to a good request is %s", code)
+	}
+}
+
+// rawHTTP2 sends a GET with a header field that no good client sends, and
+// returns the status of the answer, or how the request was refused.
+func (b *bed) rawHTTP2(t *testing.T, field [2]string) string {
+	t.Helper()
+	conn := b.dialFor(t, "h2")
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, conn)
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	var block bytes.Buffer
+	enc := hpack.NewEncoder(&block)
+	for _, f := range [][2]string{
+		{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/api/v1/pods"}, field,
+	} {
+		if err := enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(framer.WriteSettings(), framer.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true,
+	})); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		frame, err := framer.ReadFrame()
+		switch f := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			return f.PseudoValue("status")
+		case *http2.RSTStreamFrame:
+			return f.ErrCode.String()
+		case *http2.GoAwayFrame:
+			return f.ErrCode.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

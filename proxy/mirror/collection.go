@@ -62,13 +62,30 @@ func (e *Encoder) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte
 	return e.Writer.AppendEvent(dst, t.String(), o.Data, false)
 }
 
+// AppendFirst appends the first event of a stream, which for Tables differs
+// from others: it has the definitions of the columns.
+func (e *Encoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+	return e.Writer.AppendEvent(dst, t.String(), o.Data, true)
+}
+
+// Shareable reports whether the frames of events are the same for all watchers
+// at all times.
+func (e *Encoder) Shareable() bool { return !e.Format().AgesWithTime() }
+
 // AppendDeparture implements cache.Encoder.
 func (e *Encoder) AppendDeparture(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
-	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
+	departed, err := e.Departed(o, rv)
 	if err != nil {
 		return dst, err
 	}
-	return e.Writer.AppendEvent(dst, codec.EventDeleted, data, false)
+	return e.AppendEvent(dst, cache.Deleted, departed)
+}
+
+// Departed returns the object o as an event shows it that took it out of a
+// selection at version rv: the content before, with that version.
+func (e *Encoder) Departed(o *cache.Object, rv uint64) (*cache.Object, error) {
+	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
+	return &cache.Object{Key: o.Key, RV: rv, Data: data}, err
 }
 
 var _ cache.Encoder = (*Encoder)(nil)

@@ -187,7 +187,7 @@ func (p *plan) negotiate(r *http.Request) string {
 		return reasonFormat
 	}
 	var err error
-	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil || p.encoder.Sorted() {
+	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
 		return reasonFormat
 	}
 	return ""
@@ -195,11 +195,5 @@ func (p *plan) negotiate(r *http.Request) string {
 
 // served reports whether the format is one that is written from the cache.
 func (p *plan) served(f codec.Format) bool {
-	switch f.Shape {
-	case codec.Object, codec.Metadata:
-		return true
-	case codec.Table:
-		return p.verb != codec.Watch
-	}
-	return false
+	return f.Shape == codec.Object || f.Shape == codec.Metadata || f.Shape == codec.Table
 }

@@ -32,10 +32,11 @@ type stream struct {
 	bookmarks bool
 	unproven  bool // the state has still to be proven recent
 
-	sent uint64 // version up to which the client has been given everything
-	told uint64 // version that the client knows of: of an event or bookmark
-	owed uint64 // version from which the bookmark that ends the state is due; 0 for none
-	buf  []byte // small writes: bookmarks, the initial state
+	begun bool   // something has been written
+	sent  uint64 // version up to which the client has been given everything
+	told  uint64 // version that the client knows of: of an event or bookmark
+	owed  uint64 // version from which the bookmark that ends the state is due; 0 for none
+	buf   []byte // small writes: bookmarks, the initial state
 }
 
 // run writes the watch until it has to end. Ending it needs no word to the
@@ -136,7 +137,7 @@ func (t *stream) begin() error {
 	}
 	for o := range t.selection.objects(t.state) {
 		var err error
-		if t.buf, err = t.encoder.AppendEvent(t.buf, cache.Added, o); err != nil {
+		if t.buf, err = t.append(t.buf, cache.Added, o); err != nil {
 			return err
 		}
 		if len(t.buf) >= pieceSize {
@@ -187,7 +188,7 @@ func (t *stream) advance(events []*cache.Event) (more bool, err error) {
 		if !concerns {
 			continue
 		}
-		frame, err := e.Frame(t.encoder, typ)
+		frame, err := t.frame(e, typ)
 		if err != nil {
 			return false, err
 		}
@@ -203,6 +204,31 @@ func (t *stream) advance(events []*cache.Event) (more bool, err error) {
 	}
 	t.metrics.sent(written)
 	return n == len(events), t.flush()
+}
+
+// append appends an event of the stream's own.
+func (t *stream) append(dst []byte, typ cache.Type, o *cache.Object) ([]byte, error) {
+	if t.begun || t.encoder.Shareable() {
+		return t.encoder.AppendEvent(dst, typ, o)
+	}
+	t.begun = true
+	return t.encoder.AppendFirst(dst, typ, o)
+}
+
+// frame returns an event's bytes: those that all watchers share or, in formats
+// that tell ages, its own.
+func (t *stream) frame(e *cache.Event, typ cache.Type) (frame []byte, err error) {
+	if t.encoder.Shareable() {
+		return e.Frame(t.encoder, typ)
+	}
+	o := e.Object
+	if typ == cache.Deleted && e.Type != cache.Deleted {
+		if o, err = t.encoder.Departed(e.Previous, e.RV); err != nil {
+			return nil, err
+		}
+	}
+	t.buf, err = t.append(t.buf[:0], typ, o)
+	return t.buf, err
 }
 
 // tell writes a bookmark of the version up to which the client has been sent
@@ -233,10 +259,11 @@ func (t *stream) mark(version uint64, endOfState bool) error {
 		return nil
 	}
 	var err error
-	t.buf, err = t.encoder.AppendBookmark(t.buf[:0], strconv.FormatUint(version, 10), endOfState, false)
+	t.buf, err = t.encoder.AppendBookmark(t.buf[:0], strconv.FormatUint(version, 10), endOfState, !t.begun)
 	if err != nil {
 		return err
 	}
+	t.begun = true
 	t.told = version
 	return t.write(t.buf)
 }

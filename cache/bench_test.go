@@ -1,0 +1,142 @@
+package cache
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// filled returns a store of n pods of about 4 KB in namespaces of a hundred.
+func filled(n int) *Store {
+	field := 0
+	data := make([]byte, 4000)
+	objects := make([]*Object, n)
+	for i := range objects {
+		objects[i] = &Object{
+			Key: Key(fmt.Sprintf("ns%06d/pod%02d", i/100, i%100)), RV: 1, Data: data,
+			Labels: []Label{{Intern("app"), Intern(fmt.Sprintf("app%d", i%50))}},
+			Fields: []string{Intern(fmt.Sprintf("node%d", i%500))},
+		}
+	}
+	return New(Options{Index: &field, HistoryBytes: 16 << 20}, objects, 10)
+}
+
+var sizes = []int{10_000, 100_000, 1_000_000}
+
+// The cost of an event must grow as the logarithm of the number of objects.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			validating = false
+			s := filled(n)
+			now := time.Now()
+			rv := uint64(10)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				rv++
+				old := s.Snapshot().Get(Key(fmt.Sprintf("ns%06d/pod%02d", (i*7919)%n/100, i%100)))
+				o := *old
+				o.RV = rv
+				if err := s.Apply(Modified, &o, now); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	for _, n := range sizes {
+		s := filled(n).Snapshot()
+		scan := func(b *testing.B, objects func(yield func(*Object) bool)) {
+			b.ReportAllocs()
+			count := 0
+			for b.Loop() {
+				for range objects {
+					count++
+				}
+			}
+			b.ReportMetric(float64(count)/float64(b.N), "objects/op")
+		}
+		b.Run(fmt.Sprintf("whole/%d", n), func(b *testing.B) { scan(b, s.Objects(Range{})) })
+		b.Run(fmt.Sprintf("namespace/%d", n), func(b *testing.B) { scan(b, s.Objects(Namespace("ns000042"))) })
+		b.Run(fmt.Sprintf("node/%d", n), func(b *testing.B) { scan(b, s.Indexed("node42", Range{})) })
+		b.Run(fmt.Sprintf("label/%d", n), func(b *testing.B) {
+			scan(b, func(yield func(*Object) bool) {
+				for o := range s.Objects(Range{}) {
+					if v, _ := o.Label("app"); v == "app42" && !yield(o) {
+						return
+					}
+				}
+			})
+		})
+		b.Run(fmt.Sprintf("count/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				s.Count(Namespace("ns000042"))
+			}
+		})
+	}
+}
+
+// The memory of an object beside its data, and of an open watch.
+func BenchmarkMemory(b *testing.B) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	b.Run("object", func(b *testing.B) {
+		const n = 100_000
+		for b.Loop() {
+			before := heap()
+			s := filled(n)
+			b.ReportMetric(float64(heap()-before)/n, "B/object")
+			runtime.KeepAlive(s)
+		}
+	})
+	b.Run("cursor", func(b *testing.B) {
+		const n = 100_000
+		s := filled(1000)
+		for b.Loop() {
+			before := heap()
+			cursors := make([]*Cursor, n)
+			for i := range cursors {
+				cursors[i], _ = s.Watch(Scope{Key: Key(fmt.Sprint("a/", i))}, 10)
+				cursors[i].Wait()
+			}
+			b.ReportMetric(float64(heap()-before)/n, "B/cursor")
+			for _, c := range cursors {
+				c.Close()
+			}
+		}
+	})
+}
+
+// An event among ten thousand watches of one object each, and among a thousand
+// of everything.
+func BenchmarkFanOut(b *testing.B) {
+	for _, watches := range []int{0, 1000, 10_000} {
+		b.Run(fmt.Sprintf("scoped/%d", watches), func(b *testing.B) {
+			validating = false
+			s := filled(10_000)
+			for i := range watches {
+				c, _ := s.Watch(Scope{Key: KeyOf(fmt.Sprintf("ns%06d", i/100), fmt.Sprintf("pod%02d", i%100))}, 10)
+				c.Wait()
+				defer c.Close()
+			}
+			rv := uint64(10)
+			o := *s.Snapshot().Get("ns000001/pod01")
+			b.ReportAllocs()
+			for b.Loop() {
+				rv++
+				next := o
+				next.RV = rv
+				if err := s.Apply(Modified, &next, time.Now()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
