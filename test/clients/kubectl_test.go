@@ -152,4 +152,3 @@ func TestKubectlShowsOnlyWhatIsAllowed(t *testing.T) {
 		}
 	}
 }
-
