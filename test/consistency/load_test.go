@@ -89,6 +89,10 @@ func (l load) watched(n int, namespace, name string) history.Scope {
 	return scopes[n%len(scopes)]
 }
 
+// stillPadding makes the objects that never change so large that reading them
+// from the apiserver is a burden.
+const stillPadding = 1500
+
 // loaders is how many objects are made at once.
 const loaders = 16
 
@@ -99,7 +103,7 @@ func (c *cast) populate(t *testing.T, trial string) {
 	g.SetLimit(loaders)
 	for n := range c.still {
 		g.Go(func() error {
-			body := c.body(fmt.Sprintf("still-%04d", n), colors[n%len(colors)], 0)
+			body := c.padded(fmt.Sprintf("still-%04d", n), colors[n%len(colors)], stillPadding)
 			return expect(ctx, plane.Raw("admin"), jsonRequest(http.MethodPost, c.path(stillNamespace(trial), ""), body), http.StatusCreated)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,7 +61,12 @@ func (r resource) body(name, color string, number int) []byte {
 	if color != "" {
 		colored["color"] = color
 	}
-	return r.encode(name, colored, number)
+	return r.encode(name, colored, number, 0)
+}
+
+// padded is body with so many bytes more, for custom resources.
+func (r resource) padded(name, color string, padding int) []byte {
+	return r.encode(name, map[string]any{"color": color}, 0, padding)
 }
 
 // patch is a merge patch that leads to the same as body.
@@ -69,19 +75,23 @@ func (r resource) patch(name, color string, number int) []byte {
 	if color == "" {
 		colored["color"] = nil
 	}
-	return r.encode(name, colored, number)
+	return r.encode(name, colored, number, 0)
 }
 
-func (r resource) encode(name string, colored map[string]any, number int) []byte {
+func (r resource) encode(name string, colored map[string]any, number, padding int) []byte {
 	o := map[string]any{
 		"apiVersion": r.apiVersion(), "kind": r.kind,
 		"metadata": map[string]any{
 			"name": name, "labels": colored, "annotations": map[string]any{"number": fmt.Sprint(number)},
 		},
 	}
+	spec := maps.Clone(colored)
+	if padding > 0 {
+		spec["padding"] = strings.Repeat("x", padding)
+	}
 	switch {
 	case r.custom():
-		o["spec"] = colored
+		o["spec"] = spec
 	case r == configMaps:
 		o["data"] = map[string]any{"number": fmt.Sprint(number)}
 	}
@@ -98,7 +108,7 @@ func (r resource) definition() []byte {
 		"names":{"plural":"%[1]s","kind":"%[3]s"},"versions":[{"name":"v1","served":true,"storage":true,
 		"selectableFields":[{"jsonPath":".spec.color"}],
 		"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
-			"color":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
+			"color":{"type":"string"},"padding":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
 }
 
 // define makes the apiserver serve a custom resource.
