@@ -98,7 +98,11 @@ func object(r *rand.Rand, depth int) map[string]any {
 func number(r *rand.Rand) json.Number {
 	switch r.IntN(4) {
 	case 0:
-		return json.Number(strconv.FormatInt(r.Int64()>>r.IntN(63)-r.Int64()>>r.IntN(63), 10))
+		n := r.Int64() >> r.IntN(63)
+		if r.IntN(2) == 0 {
+			n = -n
+		}
+		return json.Number(strconv.FormatInt(n, 10))
 	case 1:
 		f := math.Float64frombits(r.Uint64())
 		if math.IsNaN(f) || math.IsInf(f, 0) {
