@@ -20,6 +20,7 @@ type Info struct {
 	AuditID string     // the request's own, or a new one
 	Upgrade bool       // asks for another protocol
 	ActsFor bool       // asks to impersonate somebody
+	ByPath  bool       // a watch asked for by the deprecated path: /api/v1/watch/pods
 
 	Caller  Caller
 	User    string // the verified caller's name
@@ -64,12 +65,27 @@ func Parse(r *http.Request) (*Info, error) {
 	parsed, err := factory.NewRequestInfo(r)
 	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
 	return &Info{
+		ByPath:      parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
 		RequestInfo: parsed,
 		Query:       query,
 		AuditID:     auditID(r),
 		Upgrade:     headerHasToken(r.Header["Connection"], "upgrade"),
 		ActsFor:     impersonates(r.Header),
 	}, err
+}
+
+// afterVersion returns what follows the API version in the path.
+func afterVersion(i *apirequest.RequestInfo) string {
+	return strings.TrimPrefix(i.Path, versionPath(i))
+}
+
+// versionPath returns the path of the API version, with a slash at its end.
+func versionPath(i *apirequest.RequestInfo) string {
+	path := "/" + i.APIPrefix + "/"
+	if i.APIGroup != "" {
+		path += i.APIGroup + "/"
+	}
+	return path + i.APIVersion + "/"
 }
 
 func auditID(r *http.Request) string {
@@ -109,11 +125,10 @@ func (i *Info) Plain() bool {
 
 func (i *Info) plainPath() string {
 	var b strings.Builder
-	b.WriteString("/" + i.APIPrefix + "/")
-	if i.APIGroup != "" {
-		b.WriteString(i.APIGroup + "/")
+	b.WriteString(versionPath(i.RequestInfo))
+	if i.ByPath {
+		b.WriteString("watch/")
 	}
-	b.WriteString(i.APIVersion + "/")
 	if i.Namespace != "" && i.Resource != "namespaces" {
 		b.WriteString("namespaces/" + i.Namespace + "/")
 	}

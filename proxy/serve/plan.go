@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
@@ -65,7 +66,7 @@ func (p *plan) candidate(r *http.Request) string {
 	info := p.info
 	verb, read := verbs[info.Verb]
 	p.verb = verb
-	if r.Method != http.MethodGet || !read || info.Upgrade || !info.Plain() || (verb == codec.Get) != (len(info.Parts) == 2) {
+	if r.Method != http.MethodGet || !read || info.Upgrade || !info.Plain() || (len(info.Parts) == 2) != (verb == codec.Get || info.ByPath && info.Name != "") {
 		return reasonNotARead
 	}
 	if info.Caller == request.Unknown {
@@ -93,6 +94,9 @@ func (p *plan) parse() string {
 	case codec.Get:
 		return p.gettable()
 	case codec.Watch:
+		if p.info.ByPath {
+			return p.watchableByPath()
+		}
 		return watchable(o)
 	default:
 		return p.listable()
@@ -153,6 +157,24 @@ func watchable(o *request.ReadOptions) string {
 		return reasonOptions
 	case o.SendInitialEvents != nil && o.ResourceVersionMatch != "NotOlderThan":
 		return reasonOptions
+	}
+	return ""
+}
+
+// watchableByPath: the deprecated paths take the options of a list, and a name
+// in the path selects it (wire.md 7.8). What goes beyond plain use is passed.
+func (p *plan) watchableByPath() string {
+	o := &p.options
+	switch {
+	case o.Timeout < 0, o.Continue != "", o.SendInitialEvents != nil, o.ResourceVersionMatch != "":
+		return reasonOptions
+	case p.info.Query.Has("watch"):
+		return reasonOptions
+	case p.info.Name != "" && o.FieldSelector != "":
+		return reasonOptions
+	}
+	if p.info.Name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector(mirror.FieldName, p.info.Name).String()
 	}
 	return ""
 }

@@ -30,6 +30,7 @@ type stream struct {
 	state     *cache.Snapshot // what the watch begins with; nil for none
 	cursor    *cache.Cursor
 	bookmarks bool
+	unmarked  bool // the end of the state is not marked by a bookmark
 	unproven  bool // the state has still to be proven recent
 
 	begun bool   // something has been written
@@ -168,6 +169,10 @@ func (t *stream) settle() error {
 		return nil
 	}
 	t.owed, t.unproven = 0, false
+	if t.unmarked {
+		t.told = t.sent
+		return nil
+	}
 	if err := t.mark(t.sent, true); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
 		reads: s, r: r, w: w, control: http.NewResponseController(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
-		selection: p.selection, bookmarks: p.options.Bookmarks,
+		selection: p.selection, bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
 		metrics: s.options.Metrics.watcher(p.info),
 	}
 	how, reason := t.open(r, p)
@@ -56,7 +56,7 @@ func (p *plan) initial() bool {
 func (t *stream) open(r *http.Request, p *plan) (how, reason string) {
 	var err error
 	switch recent := p.options.ResourceVersion == ""; {
-	case p.initial() && recent && t.bookmarks:
+	case p.initial() && recent && t.bookmarks && !t.unmarked:
 		// The state goes out at once; the bookmark that ends it waits.
 		t.unproven = true
 		how = servedFresh
