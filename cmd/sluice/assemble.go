@@ -54,11 +54,13 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 		return nil, err
 	}
 	m := mirror.New(mirror.Options{
-		Upstream: p.upstream,
-		Exclude:  file.Cache.Exclude,
-		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
-		Log:      log.Named("mirror"),
-		Watches:  metrics.upstream.Watch,
+		Upstream:   p.upstream,
+		Exclude:    file.Cache.Exclude,
+		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
+		Limits:     mirror.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
+		CheckEvery: file.Cache.CheckEvery.Duration,
+		Log:        log.Named("mirror"),
+		Watches:    metrics.upstream.Watch,
 	})
 	metrics.registry.MustRegister(m.Collector())
 	p.background = append(p.background, m.Run)

@@ -33,8 +33,8 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// serve runs until the context ends, and then drains: the API first, the feeds
-// behind it, the admin listener last, so that the end can be watched.
+// serve runs until the context ends, and then drains the API; feeds and the
+// admin listener go on until that is done, so that the end can be watched.
 func serve(ctx context.Context, file *config.File) error {
 	log, err := newLogger(file.Log)
 	if err != nil {

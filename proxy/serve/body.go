@@ -27,11 +27,11 @@ const (
 // body collects the pieces of an answer and writes them, compressed if that
 // pays and the client takes it.
 type body struct {
-	buf     []byte // not written yet
-	w       http.ResponseWriter
-	control *http.ResponseController
-	zip     *gzip.Writer // nil while plain
-	mayZip  bool         // the client takes gzip, and nothing is written yet
+	buf    []byte // not written yet
+	w      http.ResponseWriter
+	client *patience
+	zip    *gzip.Writer // nil while plain
+	mayZip bool         // the client takes gzip, and nothing is written yet
 }
 
 // pieceSize is how much is gathered before it is written; an answer that may
@@ -48,8 +48,7 @@ const largestPiece = 4 * pieceSize
 
 func newBody(w http.ResponseWriter, r *http.Request) *body {
 	return &body{
-		buf: (*pieces.Get().(*[]byte))[:0], w: w,
-		control: http.NewResponseController(w), mayZip: takesGzip(r.Header),
+		buf: (*pieces.Get().(*[]byte))[:0], w: w, client: patient(w), mayZip: takesGzip(r.Header),
 	}
 }
 
@@ -139,23 +138,12 @@ func (b *body) flush() error {
 	return b.write(text)
 }
 
-// write writes p in pieces, each of which has its time.
 func (b *body) write(p []byte) error {
 	b.mayZip = false
-	var out io.Writer = b.w
 	if b.zip != nil {
-		out = b.zip
+		return b.client.write(b.zip, p)
 	}
-	for len(p) > 0 {
-		piece := p[:min(len(p), writePiece)]
-		p = p[len(piece):]
-		// Writers without deadlines are those of tests.
-		_ = b.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		if _, err := out.Write(piece); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.client.write(b.w, p)
 }
 
 // finish writes the rest.
@@ -167,7 +155,7 @@ func (b *body) finish() error {
 		return err
 	}
 	if b.zip != nil {
-		return b.zip.Close()
+		return b.client.close(b.zip)
 	}
 	return nil
 }

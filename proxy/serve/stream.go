@@ -20,7 +20,7 @@ type stream struct {
 	reads   *Reads
 	r       *http.Request
 	w       http.ResponseWriter
-	control *http.ResponseController
+	client  *patience
 	metrics watcherMetrics
 
 	encoder   *mirror.Encoder
@@ -273,17 +273,6 @@ func (t *stream) mark(version uint64, endOfState bool) error {
 	return t.write(t.buf)
 }
 
-func (t *stream) write(p []byte) error {
-	if len(p) == 0 {
-		return nil
-	}
-	// Writers without deadlines are those of tests.
-	_ = t.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, err := t.w.Write(p)
-	return err
-}
+func (t *stream) write(p []byte) error { return t.client.write(t.w, p) }
 
-func (t *stream) flush() error {
-	_ = t.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return t.control.Flush()
-}
+func (t *stream) flush() error { return t.client.flush() }

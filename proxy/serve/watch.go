@@ -24,7 +24,7 @@ const (
 // watch serves a watch until it ends, or returns why it cannot.
 func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
-		reads: s, r: r, w: w, control: http.NewResponseController(w),
+		reads: s, r: r, w: w, client: patient(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
 		selection: p.selection, bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
 		metrics: s.options.Metrics.watcher(p.info),
