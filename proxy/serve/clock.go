@@ -8,7 +8,10 @@ import (
 const (
 	// bookmarkEvery and bookmarkBefore say when bookmarks are sent: every
 	// minute, and before the end (wire.md 7.6).
-	bookmarkEvery  = time.Minute
+	bookmarkEvery = time.Minute
+	// bookmarkRetry is when it is tried again if there was nothing to tell:
+	// on a quiet resource the upstream's own bookmark may be about to come.
+	bookmarkRetry  = 10 * time.Second
 	bookmarkBefore = 2 * time.Second
 	// doubtfulFor is how long a watch goes on though its caller's access
 	// cannot be checked, because the upstream does not answer.
@@ -30,7 +33,7 @@ func newClock(timeout, recheck time.Duration) *clock {
 	c := &clock{deadline: now.Add(timeout), every: recheck, sure: now}
 	c.end = time.NewTimer(timeout)
 	c.bookmark = time.NewTimer(0)
-	c.nextBookmark(now)
+	c.nextBookmark(now, true)
 	c.recheck = time.NewTimer(c.untilRecheck())
 	return c
 }
@@ -41,10 +44,15 @@ func (c *clock) stop() {
 	c.recheck.Stop()
 }
 
-// nextBookmark sets the timer of the next bookmark: in a minute, or shortly
-// before the end, whichever is sooner. There is none if that is past.
-func (c *clock) nextBookmark(now time.Time) {
-	wait := min(bookmarkEvery, c.deadline.Add(-bookmarkBefore).Sub(now))
+// nextBookmark sets the timer of the next bookmark: in a minute, or soon if
+// the last could not be told, or shortly before the end, whichever is sooner.
+// There is none if that is past.
+func (c *clock) nextBookmark(now time.Time, told bool) {
+	every := bookmarkEvery
+	if !told {
+		every = bookmarkRetry
+	}
+	wait := min(every, c.deadline.Add(-bookmarkBefore).Sub(now))
 	if wait <= 0 {
 		c.bookmark.Stop()
 		return

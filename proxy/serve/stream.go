@@ -78,10 +78,11 @@ func (t *stream) run(timeout time.Duration) {
 			draining = nil
 			c.endWithin(t.reads.options.Grace)
 		case now := <-c.bookmark.C:
+			before := t.told
 			if t.tell() != nil {
 				return
 			}
-			c.nextBookmark(now)
+			c.nextBookmark(now, t.told > before || !t.bookmarks)
 		case <-c.recheck.C:
 			if !c.allowed(t.reads.options.Access.Holds(t.r)) {
 				return
