@@ -8,9 +8,9 @@ import (
 
 // loads are those of the test, in the order of leastCached.
 var loads = []load{
-	busyBuiltin: {resource: configMaps, writers: 3, objects: 12, writing: 40 * time.Millisecond, readers: 4, reading: 40 * time.Millisecond, page: 12, watchers: 6},
+	busyBuiltin: {resource: configMaps, writers: 3, objects: 12, writing: 40 * time.Millisecond, readers: 5, reading: 30 * time.Millisecond, page: 12, watchers: 8},
 	busyCustom:  {resource: beats, writers: 2, objects: 8, writing: 150 * time.Millisecond, readers: 2, reading: 60 * time.Millisecond, page: 6, watchers: 7},
-	largeQuiet:  {resource: stills, still: 1000, writers: 1, objects: 5, writing: 2 * time.Second, readers: 3, reading: 400 * time.Millisecond, page: 200, watchers: 7},
+	largeQuiet:  {resource: stills, still: 1000, writers: 1, objects: 5, writing: 1500 * time.Millisecond, readers: 6, reading: 300 * time.Millisecond, page: 200, watchers: 7},
 	smallQuiet:  {resource: serviceAccounts, writers: 1, objects: 5, writing: 2 * time.Second, readers: 2, reading: 200 * time.Millisecond, page: 4, watchers: 6},
 }
 

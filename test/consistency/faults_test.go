@@ -22,7 +22,7 @@ type weather struct {
 	stops int
 }
 
-// fault is something that goes wrong for a while.
+// fault is something that goes wrong for a while, or until all is calm again.
 type fault struct {
 	name string
 	do   func(w *weather, ctx context.Context)
@@ -42,14 +42,23 @@ var faults = []fault{
 	{"the apiserver is killed", (*weather).kill},
 }
 
-// calmLag is how late watches are at most while nothing is wrong. Without any
-// lag a gateway that does not prove its answers recent is right most of the
-// time.
-const calmLag = 40 * time.Millisecond
+// While nothing is wrong, watches are late and connections slow by so much. On
+// a perfect connection, a gateway that does not prove its answers recent is
+// right most of the time.
+const (
+	calmLag   = 40 * time.Millisecond
+	calmDelay = 4 * time.Millisecond
+)
+
+func (w *weather) calm() {
+	w.lag.Set(calmLag)
+	w.link.Heal()
+	w.link.Delay(calmDelay)
+}
 
 // run makes faults until the context ends, but ends none too early.
 func (w *weather) run(ctx context.Context) {
-	w.lag.Set(calmLag)
+	w.calm()
 	for ctx.Err() == nil {
 		for _, n := range w.rnd.Perm(len(faults)) {
 			wait(ctx, between(w.rnd, 500*time.Millisecond, 2500*time.Millisecond))
@@ -58,6 +67,7 @@ func (w *weather) run(ctx context.Context) {
 			}
 			w.note(faults[n].name)
 			faults[n].do(w, context.WithoutCancel(ctx))
+			w.calm()
 			w.note("over: " + faults[n].name)
 		}
 	}
@@ -65,26 +75,22 @@ func (w *weather) run(ctx context.Context) {
 
 func (w *weather) refuse(ctx context.Context) {
 	w.link.Refuse(true)
-	defer w.link.Refuse(false)
 	w.link.Cut(1)
 	wait(ctx, between(w.rnd, 300*time.Millisecond, 2*time.Second))
 }
 
 func (w *weather) stall(ctx context.Context) {
 	w.link.Stall(true)
-	defer w.link.Stall(false)
 	wait(ctx, between(w.rnd, 300*time.Millisecond, 2500*time.Millisecond))
 }
 
 func (w *weather) slow(ctx context.Context) {
 	w.link.Delay(between(w.rnd, 20*time.Millisecond, 150*time.Millisecond))
-	defer w.link.Delay(0)
 	wait(ctx, between(w.rnd, time.Second, 3*time.Second))
 }
 
 func (w *weather) lags(ctx context.Context) {
 	w.lag.Set(between(w.rnd, 100*time.Millisecond, 1500*time.Millisecond))
-	defer w.lag.Set(calmLag)
 	wait(ctx, between(w.rnd, 2*time.Second, 5*time.Second))
 }
 

@@ -208,12 +208,17 @@ func (p *play) recovered(t *testing.T) {
 func (c *cast) summary() string {
 	var b strings.Builder
 	h := &c.recorder.history
-	items := 0
+	items, bookmarks := 0, 0
 	for _, w := range h.Watches {
 		items += len(w.Items)
+		for _, i := range w.Items {
+			if i.Type == history.Bookmark {
+				bookmarks++
+			}
+		}
 	}
-	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events\n",
-		c.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items)
+	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events, %d of them bookmarks\n",
+		c.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items, bookmarks)
 	for _, kind := range slices.Sorted(maps.Keys(c.recorder.tallies)) {
 		t := c.recorder.tallies[kind]
 		fmt.Fprintf(&b, "%-26s %5d answers by Sluice, %3.0f%% from its cache; all: %s; failed: %s\n",

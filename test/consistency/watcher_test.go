@@ -33,7 +33,7 @@ type watcher struct {
 // of them get a bookmark before that. One that goes on overtime is given up.
 const (
 	shortestLife = 3
-	longestLife  = 40
+	longestLife  = 15
 	overtime     = 20 * time.Second
 )
 
@@ -114,7 +114,7 @@ func (w *watcher) start(version uint64) {
 
 // open opens a watch that ends after a random while.
 func (w *watcher) open(ctx context.Context, q url.Values) (*events, error) {
-	life := shortestLife + w.rnd.IntN(longestLife-shortestLife)
+	life := shortestLife + w.rnd.IntN(longestLife-shortestLife+1)
 	q.Set("timeoutSeconds", strconv.Itoa(life))
 	q.Set("allowWatchBookmarks", "true")
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(life)*time.Second+overtime)
