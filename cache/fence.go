@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -39,6 +40,7 @@ const (
 type Fence struct {
 	store    *Store
 	upstream Upstream
+	broken   func(error)
 	probes   chan struct{} // holds one token when next waits to be run
 	chases   chan struct{} // holds one token when the first waiter has come
 
@@ -56,9 +58,11 @@ type round struct {
 	err     error
 }
 
-// NewFence returns a fence for a store. It answers while Run runs.
-func NewFence(s *Store, u Upstream) *Fence {
-	return &Fence{store: s, upstream: u, probes: make(chan struct{}, 1), chases: make(chan struct{}, 1)}
+// NewFence returns a fence for a store. It answers while Run runs. Broken is
+// called if the upstream turns out to be at an older version than the store,
+// as after a restore from a backup: the store must then be given up.
+func NewFence(s *Store, u Upstream, broken func(error)) *Fence {
+	return &Fence{store: s, upstream: u, broken: broken, probes: make(chan struct{}, 1), chases: make(chan struct{}, 1)}
 }
 
 // Run works for those who ask until the context or the store ends.
@@ -119,7 +123,12 @@ func (f *Fence) probe(ctx context.Context) {
 	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
+	before := f.store.Snapshot().Version
 	r.version, r.err = f.upstream.Probe(ctx)
+	if r.err == nil && r.version < before {
+		r.err = fmt.Errorf("upstream is at version %d after %d: %w", r.version, before, ErrDiverged)
+		f.broken(r.err)
+	}
 	close(r.done)
 }
 

@@ -21,6 +21,7 @@ type apiserver struct {
 
 	probes, chasers atomic.Int32
 	probing         time.Duration
+	broken          error // what the fence said
 }
 
 // write makes an event of the resource, or if foreign one of another.
@@ -82,7 +83,7 @@ func fenced(t *testing.T, test func(t *testing.T, a *apiserver, s *Store, f *Fen
 	synctest.Test(t, func(t *testing.T) {
 		a := &apiserver{present: 10, probing: 5 * time.Millisecond}
 		s := New(Options{}, nil, 10)
-		f := NewFence(s, a)
+		f := NewFence(s, a, func(err error) { a.broken = err })
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })
@@ -204,5 +205,16 @@ func TestFenceEndsWithItsStore(t *testing.T) {
 		synctest.Wait()
 		s.Close()
 		wg.Wait()
+	})
+}
+
+// An upstream that was restored from a backup has versions that the store has
+// long passed: nothing of the store can be trusted.
+func TestFenceNoticesAnUpstreamThatWentBack(t *testing.T) {
+	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
+		a.present = 7
+		if _, err := f.Present(t.Context()); !errors.Is(err, ErrDiverged) || !errors.Is(a.broken, ErrDiverged) {
+			t.Fatalf("told %v, said %v", err, a.broken)
+		}
 	})
 }

@@ -141,6 +141,31 @@ func TestNoAnswerIsAStatus(t *testing.T) {
 	})
 }
 
+// A request that is cut by the gateway itself, as at the end of a drain, must
+// not end in an answer that nobody gave.
+func TestCutRequestIsAborted(t *testing.T) {
+	handler := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		ctx, cut := context.WithCancel(t.Context())
+		inner := b.front.Config.Handler
+		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
+		answered := make(chan string, 1)
+		req := b.request(t, http.MethodPost, "/api/v1/pods", nil, nil)
+		go func() {
+			defer close(answered)
+			if resp, err := b.client.Do(req); err == nil {
+				resp.Body.Close()
+				answered <- resp.Status
+			}
+		}()
+		b.next(t)
+		cut()
+		if status := receive(t, answered, "an end"); status != "" {
+			t.Errorf("answer is %s", status)
+		}
+	})
+}
+
 // A client that goes away leaves no work behind at the upstream, at whatever
 // moment.
 func TestClientGoesAway(t *testing.T) {

@@ -137,7 +137,7 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 		} {
 			t.Run(side.name+"/"+name, func(t *testing.T) {
 				b := newBed(t, setting{caller: caller, who: jane, http1: side.http1, http1Behind: side.http1Behind})
-				b.get(t, "/api/v1/pods", forged)
+				b.get(t, "/api/v1/pods", merge(forged, bearer("the-sender's")))
 				got := b.next(t)
 				if remote := withPrefix(got.Header, "X-Remote-"); len(remote) > 0 {
 					t.Errorf("came with %v", remote)
@@ -148,11 +148,14 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 					"Impersonate-User": {"admin"}, "Impersonate-Group": {"system:masters", "dev"}, "Impersonate-Uid": {"0"},
 					"Impersonate-Extra-Scopes": {"all"}, "Impersonate-Extra-Example.com%": {"all"},
 				}
+				want.Set("Authorization", "Bearer the-sender's")
 				if caller == request.Asserted {
-					want = http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"}}
+					want = http.Header{
+						"Authorization": {"Bearer " + ownToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
+					}
 				}
-				if diff := cmp.Diff(want, withPrefix(got.Header, "Impersonate-")); diff != "" {
-					t.Errorf("impersonation (-want +got):\n%s", diff)
+				if diff := cmp.Diff(want, withPrefix(got.Header, "Impersonate-", "Authorization")); diff != "" {
+					t.Errorf("identity (-want +got):\n%s", diff)
 				}
 			})
 		}

@@ -60,6 +60,19 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 	}
 }
 
+// A stream that ends before anything came keeps the form of a stream.
+func TestEmptyStreamsAreStreams(t *testing.T) {
+	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
+	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		for range 20 {
+			resp := b.get(t, "/api/v1/pods?watch=1", nil)
+			if body := text(t, resp.Body); body != "" || resp.ContentLength != -1 || resp.Header.Get("Content-Length") != "" {
+				t.Errorf("got %q of length %d", body, resp.ContentLength)
+			}
+		}
+	})
+}
+
 // A body that goes up piece by piece must not be gathered either.
 func TestUploadsPassAsTheyCome(t *testing.T) {
 	pieces := make(chan string)

@@ -206,7 +206,7 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 	// What the source goes on to learn is not about this store.
 	known := *src
 	c := &Collection{
-		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known),
+		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
 		fields: known.fields, printable: known.printable,
 	}
 	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next

@@ -66,10 +66,10 @@ func truth(q url.Values, name string) bool {
 }
 
 func integer(q url.Values, name string) (int64, error) {
-	v := q.Get(name)
-	if v == "" {
+	if !q.Has(name) {
 		return 0, nil
 	}
+	v := q.Get(name)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%s %q: %w", name, v, ErrOptions)
