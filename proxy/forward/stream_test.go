@@ -66,6 +66,7 @@ func TestEmptyStreamsAreStreams(t *testing.T) {
 	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
 		for range 20 {
 			resp := b.get(t, "/api/v1/pods?watch=1", nil)
+			b.next(t)
 			if body := text(t, resp.Body); body != "" || resp.ContentLength != -1 || resp.Header.Get("Content-Length") != "" {
 				t.Errorf("got %q of length %d", body, resp.ContentLength)
 			}
