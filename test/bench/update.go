@@ -12,6 +12,10 @@ import (
 	"sluice/test/harness"
 )
 
+// start tells the updates of this run from those of earlier ones on the same directory, which would be no
+// change.
+var start = time.Now().Unix()
+
 // update changes the next pod at the apiserver.
 func (b *bed) update(ctx context.Context) error {
 	b.sequence++
@@ -19,7 +23,7 @@ func (b *bed) update(ctx context.Context) error {
 		Method: http.MethodPatch,
 		Path:   b.names[b.sequence%len(b.names)] + "?fieldManager=bench",
 		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {"application/vnd.kubernetes.protobuf"}},
-		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%09d"}}}`, b.sequence),
+		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, b.sequence),
 	})
 	if err == nil && got.Status != http.StatusOK {
 		err = fmt.Errorf("update: %d: %.200s", got.Status, got.Body)
@@ -70,6 +74,7 @@ func (b *bed) sample(ctx context.Context, c fanOut) ([]byte, error) {
 		return nil, err
 	}
 	defer w.body.Close()
+	defer time.AfterFunc(deliverLimit, func() { w.body.Close() }).Stop()
 	if err := b.update(ctx); err != nil {
 		return nil, err
 	}
