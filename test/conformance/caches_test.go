@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"sluice/test/harness"
+)
+
+// cached are the resources that the rows expect in the cache.
+var cached = []string{
+	"/api/v1/configmaps",
+	"/api/v1/endpoints",
+	"/api/v1/namespaces",
+	"/api/v1/nodes",
+	"/api/v1/persistentvolumes",
+	"/api/v1/pods",
+	"/api/v1/replicationcontrollers",
+	"/api/v1/secrets",
+	"/api/v1/services",
+	"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+	"/apis/apiregistration.k8s.io/v1/apiservices",
+	"/apis/apps/v1/deployments",
+	"/apis/batch/v1/cronjobs",
+	"/apis/batch/v1/jobs",
+	"/apis/certificates.k8s.io/v1/certificatesigningrequests",
+	"/apis/coordination.k8s.io/v1/leases",
+	"/apis/ex.io/v1/bars",
+	"/apis/ex.io/v1/foos",
+	"/apis/ex.io/v1/gems",
+	"/apis/ex.io/v1alpha1/gems",
+	"/apis/ex.io/v1beta1/gems",
+	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+	"/apis/rbac.authorization.k8s.io/v1/clusterroles",
+	"/apis/resource.k8s.io/v1/resourceslices",
+}
+
+// resourceName returns the name of a resource in Sluice's report of readiness.
+func resourceName(collection string) string {
+	parts := strings.Split(strings.Trim(collection, "/"), "/")
+	if parts[0] == "api" {
+		return parts[2] + "." + parts[1]
+	}
+	return parts[3] + "." + parts[2] + "." + parts[1]
+}
+
+// synchronize makes Sluice cache the resources. It returns a version that is in
+// the history of each cache: once all are filled, an object of each resource is
+// changed, and the version of the first change returned when all have seen
+// theirs.
+func synchronize(ctx context.Context) (string, error) {
+	for _, c := range cached {
+		if err := eventually(ctx, func() error { return sluice.Synced(ctx, c, resourceName(c)) }); err != nil {
+			return "", fmt.Errorf("%s: %w", c, err)
+		}
+	}
+	var first uint64
+	touched := map[string]uint64{}
+	for _, c := range cached {
+		v, err := touch(ctx, c)
+		if err != nil {
+			return "", err
+		}
+		touched[c] = v
+		if first == 0 {
+			first = v
+		}
+	}
+	for _, c := range cached {
+		if err := eventually(ctx, func() error { return caughtUp(ctx, c, touched[c]) }); err != nil {
+			return "", fmt.Errorf("%s: %w", c, err)
+		}
+	}
+	return strconv.FormatUint(first, 10), nil
+}
+
+type list struct {
+	Metadata struct{ ResourceVersion, Continue string }
+	Items    []object
+}
+
+// touch changes the first object of a collection and returns its version.
+func touch(ctx context.Context, collection string) (uint64, error) {
+	var l list
+	if err := fetch(ctx, plane, collection+"?limit=1", &l); err != nil {
+		return 0, err
+	}
+	if len(l.Items) == 0 {
+		return 0, fmt.Errorf("%s is empty", collection)
+	}
+	meta := l.Items[0].Metadata
+	one := collection + "/" + meta.Name
+	if meta.Namespace != "" {
+		dir, resource := path.Split(collection)
+		one = dir + "namespaces/" + meta.Namespace + "/" + resource + "/" + meta.Name
+	}
+	patch := json.RawMessage(`{"metadata":{"annotations":{"touched":"yes"}}}`)
+	if err := (Write{Method: "PATCH", Path: one, Object: patch}).send(ctx); err != nil {
+		return 0, err
+	}
+	o, err := look(ctx, one)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
+}
+
+// caughtUp returns an error until both servers' caches have reached the version
+// and hold the same.
+func caughtUp(ctx context.Context, collection string, version uint64) error {
+	var bodies [2][]byte
+	for i, s := range []server{plane, sluice} {
+		a, err := s.Raw("admin").Get(ctx, collection+"?resourceVersion=0", "application/json")
+		if err != nil {
+			return err
+		}
+		var l list
+		if err := json.Unmarshal(a.Body, &l); err != nil {
+			return err
+		}
+		if v, err := strconv.ParseUint(l.Metadata.ResourceVersion, 10, 64); err != nil || v < version {
+			return fmt.Errorf("%T has version %s, not %d", s, l.Metadata.ResourceVersion, version)
+		}
+		bodies[i] = steady(a.Body, a.Header, false)
+	}
+	if !bytes.Equal(bodies[0], bodies[1]) {
+		return fmt.Errorf("apiserver has\n%s\nSluice has\n%s", bodies[0], bodies[1])
+	}
+	return nil
+}
+
+var _, _ server = (*harness.ControlPlane)(nil), (*harness.Sluice)(nil)

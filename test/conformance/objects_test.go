@@ -1,0 +1,129 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"sluice/test/harness"
+)
+
+// Write is one change at the apiserver.
+type Write struct {
+	Method string          `json:"method"` // default: POST
+	Path   string          `json:"path"`
+	Object json.RawMessage `json:"object"` // for PATCH a merge patch
+}
+
+func (w Write) send(ctx context.Context) error {
+	method, contentType, want := w.Method, "application/json", http.StatusOK
+	switch method {
+	case "":
+		method, want = http.MethodPost, http.StatusCreated
+	case http.MethodPatch:
+		contentType = "application/merge-patch+json"
+	}
+	a, err := plane.Raw("admin").Do(ctx, harness.Request{
+		Method: method, Path: w.Path, Body: w.Object, Header: http.Header{"Content-Type": {contentType}},
+	})
+	if err == nil && a.Status != want {
+		err = fmt.Errorf("%s %s: %d: %s", method, w.Path, a.Status, a.Body)
+		if a.Status == http.StatusNotFound {
+			err = fmt.Errorf("%w: %w", errNotFound, err)
+		}
+	}
+	return err
+}
+
+// sendWhenServed waits for what is not served yet: a CRD takes a moment.
+func (w Write) sendWhenServed(ctx context.Context) (err error) {
+	late := eventually(ctx, func() error {
+		if err = w.send(ctx); errors.Is(err, errNotFound) {
+			return err
+		}
+		return nil
+	})
+	return cmp.Or(late, err)
+}
+
+var errNotFound = errors.New("not found")
+
+// object is what has to be known of one.
+type object struct {
+	Metadata struct{ Name, Namespace, ResourceVersion, UID string }
+}
+
+func look(ctx context.Context, path string) (o object, err error) {
+	err = fetch(ctx, plane, path, &o)
+	return o, err
+}
+
+// server is the apiserver or Sluice.
+type server interface {
+	Raw(user string) *harness.Raw
+}
+
+func fetch(ctx context.Context, s server, path string, into any) error {
+	a, err := s.Raw("admin").Get(ctx, path, "application/json")
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("GET %s: %d: %s", path, a.Status, a.Body)
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(a.Body, into)
+}
+
+// populate makes the objects: those of the file, a collection that is large
+// enough to be compressed, and objects of telling sizes.
+func populate(ctx context.Context) error {
+	var writes []Write
+	if err := read("testdata/objects.yaml", &writes); err != nil {
+		return err
+	}
+	for i := range 20 {
+		writes = append(writes, configMap("big", fmt.Sprintf("cm%d", i), strings.Repeat("text ", 2000)))
+	}
+	for _, w := range writes {
+		if err := w.sendWhenServed(ctx); err != nil {
+			return err
+		}
+	}
+	for _, size := range []int{2048, 2049, 4096, 4097, 131072, 131073} {
+		if err := sized(ctx, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func configMap(namespace, name, text string) Write {
+	return Write{
+		Path:   "/api/v1/namespaces/" + namespace + "/configmaps",
+		Object: fmt.Appendf(nil, `{"metadata":{"name":%q},"data":{"k":%q}}`, name, text),
+	}
+}
+
+// sized makes a ConfigMap of which the JSON is that long.
+func sized(ctx context.Context, size int) error {
+	name := fmt.Sprintf("s%d", size)
+	w := configMap("size", name, "")
+	path := w.Path + "/" + name
+	pad := 0
+	return eventually(ctx, func() error {
+		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // not there at first
+		if err := configMap("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
+			return err
+		}
+		a, err := plane.Raw("admin").Get(ctx, path, "application/json")
+		if err != nil || len(a.Body) == size {
+			return err
+		}
+		pad += size - len(a.Body)
+		return fmt.Errorf("%s has %d bytes", name, len(a.Body))
+	})
+}

@@ -1,0 +1,68 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"sluice/codec/proto"
+)
+
+// stream reads a watch event by event.
+type stream struct {
+	body     io.ReadCloser
+	in       *bufio.Reader
+	protobuf bool
+}
+
+func newStream(resp *http.Response) *stream {
+	return &stream{resp.Body, bufio.NewReader(resp.Body), isFrames(resp.Header)}
+}
+
+// isFrames reports whether an answer is a watch in Protobuf.
+func isFrames(h http.Header) bool {
+	contentType := h.Get("Content-Type")
+	return strings.Contains(contentType, "protobuf") && strings.Contains(contentType, "stream=watch")
+}
+
+// next returns the next event as it came, and its type.
+func (s *stream) next() (event []byte, typ string, err error) {
+	if !s.protobuf {
+		if event, err = s.in.ReadBytes('\n'); err != nil {
+			return event, "", err
+		}
+		var head struct{ Type string }
+		err = stdjson.Unmarshal(event, &head)
+		return event, head.Type, err
+	}
+	event = make([]byte, 4)
+	if _, err := io.ReadFull(s.in, event); err != nil {
+		return nil, "", err
+	}
+	event = append(event, make([]byte, binary.BigEndian.Uint32(event))...)
+	if _, err := io.ReadFull(s.in, event[4:]); err != nil {
+		return nil, "", fmt.Errorf("frame: %w", err)
+	}
+	text, _, err := proto.ParseFrame(event[4:])
+	return event, string(text), err
+}
+
+// until reads up to and including the first event that holds the text.
+func (s *stream) until(text string) ([]byte, error) {
+	var all []byte
+	for {
+		event, _, err := s.next()
+		all = append(all, event...)
+		if err != nil {
+			return all, fmt.Errorf("without %q: %w", text, err)
+		}
+		if bytes.Contains(event, []byte(text)) {
+			return all, nil
+		}
+	}
+}
