@@ -38,6 +38,7 @@ type Feed struct {
 
 	connected atomic.Bool
 	contact   atomic.Int64 // UnixNano of the last change
+	lost      atomic.Int64 // UnixNano of when the last stream ended; 0 while one is open
 
 	mu    sync.Mutex
 	abort context.CancelCauseFunc // ends the present line of history; guarded by mu
@@ -60,6 +61,15 @@ func New(source Source, options Options) *Feed {
 // Connected reports whether a stream is open, and when the last change came.
 func (f *Feed) Connected() (bool, time.Time) {
 	return f.connected.Load(), time.Unix(0, f.contact.Load())
+}
+
+// Adrift returns for how long no stream has been open: about as old may the
+// store be.
+func (f *Feed) Adrift() time.Duration {
+	if lost := f.lost.Load(); lost != 0 {
+		return time.Since(time.Unix(0, lost))
+	}
+	return 0
 }
 
 // Rebuild gives up the present store, for the given reason, and makes another.
@@ -227,8 +237,12 @@ func broken(err error) bool {
 // drain applies the stream to the store until it ends.
 func (f *Feed) drain(stream Stream) error {
 	f.connected.Store(true)
-	defer f.connected.Store(false)
+	f.lost.Store(0)
 	f.contact.Store(time.Now().UnixNano())
+	defer func() {
+		f.connected.Store(false)
+		f.lost.Store(time.Now().UnixNano())
+	}()
 	for {
 		change, err := stream.Next()
 		if err != nil {

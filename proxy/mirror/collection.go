@@ -3,6 +3,7 @@ package mirror
 import (
 	"strconv"
 	"sync"
+	"time"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -18,6 +19,7 @@ type Collection struct {
 	// Fence proves that the store has reached the upstream's present.
 	Fence *cache.Fence
 
+	adrift    func() time.Duration
 	fields    *fields
 	printable bool
 	encoders  sync.Map // codec.Format to *Encoder
@@ -39,6 +41,15 @@ func (c *Collection) Encoder(f codec.Format) (*Encoder, error) {
 	}
 	e, _ := c.encoders.LoadOrStore(f, &Encoder{Writer: w, resource: &c.Resource})
 	return e.(*Encoder), nil
+}
+
+// Adrift returns for how long the feed has been without a stream: about as old
+// may the state be.
+func (c *Collection) Adrift() time.Duration {
+	if c.adrift == nil {
+		return 0
+	}
+	return c.adrift()
 }
 
 // Field returns where the values of a field stand in the objects' Fields, and

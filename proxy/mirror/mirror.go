@@ -207,7 +207,7 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 	known := *src
 	c := &Collection{
 		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
-		fields: known.fields, printable: known.printable,
+		adrift: e.feed.Adrift, fields: known.fields, printable: known.printable,
 	}
 	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next
 	m.feeds.Go(func() { m.checkUntil(ctx, e, c, &known, log) })

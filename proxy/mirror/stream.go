@@ -17,6 +17,17 @@ import (
 	"sluice/codec/proto"
 )
 
+// unreadable makes an error in an event one that ends the line of history: if
+// the stream were resumed, the event would come again. Should the new state
+// hold it too, requests pass.
+func unreadable(err error) error {
+	var told *statusError
+	if err == nil || errors.As(err, &told) {
+		return err
+	}
+	return fmt.Errorf("event: %w: %w", err, feed.ErrRebuild)
+}
+
 // endOfState is the annotation of the bookmark that ends the initial state of
 // a streaming list (KEP-3157).
 const endOfState = "k8s.io/initial-events-end"
@@ -53,6 +64,12 @@ func (p *protoStream) Next() (feed.Change, error) {
 	if err != nil {
 		return feed.Change{}, err
 	}
+	change, err := p.change(frame)
+	return change, unreadable(err)
+}
+
+// change decodes one event.
+func (p *protoStream) change(frame []byte) (feed.Change, error) {
 	text, object, err := proto.ParseFrame(frame)
 	if err != nil {
 		return feed.Change{}, err
@@ -87,7 +104,7 @@ func (p *protoStream) read() ([]byte, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > frameLimit {
-		return nil, fmt.Errorf("event of %d bytes, more than %d", size, frameLimit)
+		return nil, fmt.Errorf("event of %d bytes, more than %d: %w", size, frameLimit, feed.ErrRebuild)
 	}
 	if cap(p.frame) < int(size) {
 		p.frame = make([]byte, size)
@@ -159,6 +176,10 @@ func (j *jsonStream) Close() error { return j.body.Close() }
 func (j *jsonStream) read() (json.Value, error) {
 	j.limit.left = frameLimit
 	raw, err := j.in.ReadValue()
+	var syntax *jsontext.SyntacticError
+	if errors.Is(err, errTooLong) || (errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF)) {
+		err = unreadable(err)
+	}
 	return json.Value(raw), err
 }
 
@@ -167,6 +188,12 @@ func (j *jsonStream) Next() (feed.Change, error) {
 	if err != nil {
 		return feed.Change{}, err
 	}
+	change, err := j.change(event)
+	return change, unreadable(err)
+}
+
+// change decodes one event.
+func (j *jsonStream) change(event json.Value) (feed.Change, error) {
 	text, _ := event.Get("type").Text()
 	object := event.Get("object")
 	switch t, changes := typeOf(text); {

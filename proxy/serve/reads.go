@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,6 +105,21 @@ func (p *plan) begin(h http.Header, how string) {
 		Source: request.FromCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
 	}
 	reply.Headers(h, p.info)
-	h["Warning"] = p.collection.Warnings
+	h["Warning"] = p.warnings()
 	h.Set("Content-Type", p.encoder.ContentType(p.verb == codec.Watch))
+}
+
+// staleAfter is from when on an answer warns that the upstream is away.
+const staleAfter = 30 * time.Second
+
+// warnings are the upstream's own, and one of Sluice's while the upstream cannot
+// be reached: what allows any age is served then, but not in silence.
+func (p *plan) warnings() []string {
+	own := p.collection.Warnings
+	away := p.collection.Adrift()
+	if away < staleAfter {
+		return own
+	}
+	text := fmt.Sprintf("299 - %q", fmt.Sprintf("the apiserver has not been reachable for %v; this state may be as old", away.Truncate(time.Second)))
+	return append(slices.Clone(own), text)
 }
