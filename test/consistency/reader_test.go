@@ -111,8 +111,9 @@ func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p hist
 			return err
 		}
 		page.Limit = limit
+		circles := repeats(read.Pages, page)
 		read.Pages = append(read.Pages, page)
-		if next == "" {
+		if next == "" || circles {
 			break
 		}
 		q = query(s)
@@ -123,6 +124,17 @@ func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p hist
 	read.Ended = r.rec.clock.Now()
 	r.rec.listed(kind, read)
 	return nil
+}
+
+// repeats reports whether a page begins where pages before it have been: such a
+// list may never end.
+func repeats(pages []history.Page, next history.Page) bool {
+	for _, p := range pages {
+		if len(p.Items) > 0 && len(next.Items) > 0 && next.Items[0].Key <= p.Items[len(p.Items)-1].Key {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) onePage(ctx context.Context, kind string, s history.Scope, q url.Values, from func() *server) (page history.Page, next string, err error) {

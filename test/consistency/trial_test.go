@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/test/consistency/history"
-	"sluice/test/harness"
 )
 
 // trial is one run: loads on resources, and what is done meanwhile.
@@ -188,19 +187,42 @@ func (c *cast) catchUp(t *testing.T) {
 	}
 }
 
+// recoveryLimit is how long it may take after the last fault until all is well.
+const recoveryLimit = time.Minute
+
 // recovered waits until every resource is served out of the cache again, and
-// reads are answered.
+// reads are answered. It does not end the test if that fails: why that is may
+// show in what was told.
 func (p *play) recovered(t *testing.T) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), recoveryLimit)
+	defer cancel()
 	for _, c := range p.casts {
-		p.gateway.Sync(t, c.path("", ""), c.report())
+		synced := func() error { return p.gateway.Synced(ctx, c.path("", ""), c.report()) }
 		goal := c.recorder.answers() + 2*len(c.readers)
-		harness.Eventually(t, "reads of "+c.plural+" are answered again", func() error {
+		answered := func() error {
 			if have := c.recorder.answers(); have < goal {
-				return fmt.Errorf("%d instead of %d", have, goal)
+				return fmt.Errorf("%d reads are answered instead of %d", have, goal)
 			}
 			return nil
-		})
+		}
+		for _, condition := range []func() error{synced, answered} {
+			if err := until(ctx, condition); err != nil {
+				t.Errorf("%s has not recovered within %s: %v", c.plural, recoveryLimit, err)
+			}
+		}
+	}
+}
+
+// until asks again and again until there is no error. It returns the last one
+// if the context ends before.
+func until(ctx context.Context, condition func() error) error {
+	for {
+		err := condition()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait(ctx, 20*time.Millisecond)
 	}
 }
 
