@@ -29,10 +29,11 @@ type bed struct {
 	apiserver, gateway, ground *target
 	targets                    []*target // all three, in this order
 
-	names      []string // paths of the pods that are updated
-	sequence   int      // of the next update
-	ownWatches int      // of pods that the apiserver itself has open
-	background float64  // share of a core that the idle control plane uses
+	names      []string      // paths of the pods that are updated
+	sequence   int           // of the next update
+	ownWatches int           // of pods that the apiserver itself has open
+	updateCost time.Duration // CPU of the control plane, once it is known
+	background float64       // share of a core that the idle control plane uses
 }
 
 // newBed starts everything, loads the pods and waits until Sluice caches them. What it returns must be

@@ -30,7 +30,7 @@ func TestBench(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	var out bytes.Buffer
 	err := run(t.Context(), []string{
-		"--quick", "--pods=50", "--clients=1,3", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--rounds=1",
+		"--quick", "--pods=50", "--clients=3", "--churn=0,50", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--rounds=1",
 		"--window=1ms", "--rest=100ms", "--json=" + file,
 	}, &out)
 	if err != nil {

@@ -5,7 +5,7 @@
 // What is compared is CPU time of the server processes, as the kernel counts it: unlike wall time it
 // means something on a machine that does other work too. Rounds of the servers alternate, and figures
 // are medians over rounds. The control plane is one process, so its etcd counts as the apiserver, which
-// matters for updates only; what updates cost without watchers is measured and taken off.
+// matters for updates only; what updates cost without readers is measured and taken off.
 //
 // A request that Sluice passes upstream is charged with the CPU of both processes and marked passed:
 // nobody shall take a pass for a hit.

@@ -59,8 +59,10 @@ func (b *bed) prepare(ctx context.Context, c listCase) error {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	_, _, err = c.get(ctx, b.gateway, 0)
-	return err
+	if _, _, err := c.get(ctx, b.gateway, 0); err != nil || c.churn == 0 {
+		return err
+	}
+	return b.priceUpdates(ctx)
 }
 
 // connect makes each client's connection, with a request that costs nothing.
@@ -87,7 +89,7 @@ func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.run(ctx, t, b.window)
+	r, err := b.runWithChurn(ctx, c, t)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +102,24 @@ func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) 
 		return nil, err
 	}
 	r.how = after.since(before)
+	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*b.updateCost)
 	r.cpu, r.peak = used.cpu[t.name], used.peak[t.name]
-	if t == b.gateway && r.how.passed() {
-		r.cpu += used.cpu[apiserverName]
+	switch {
+	case t == b.apiserver:
+		r.cpu = plane
+	case t == b.gateway && r.how.passed():
+		r.cpu += plane
 	}
 	return r, nil
+}
+
+// runWithChurn runs the case for a window while the updates go on that belong to it.
+func (b *bed) runWithChurn(ctx context.Context, c listCase, t *target) (*batch, error) {
+	updates := b.churn(ctx, c.churn)
+	r, err := c.run(ctx, t, b.window)
+	n, failed := updates.stop()
+	r.updates = n
+	return r, errors.Join(err, failed)
 }
 
 // run lets all clients list again and again until the window is over; each does once at least.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // format is what a client asks for.
@@ -23,9 +24,6 @@ var formats = []format{
 	{"metadata", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", nil},
 	{"metadata-protobuf", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", nil},
 }
-
-// encodings that are asked for.
-var encodings = []string{"identity", "gzip"}
 
 func formatNames() []string {
 	var names []string
@@ -50,26 +48,30 @@ type listCase struct {
 	format
 	encoding string
 	clients  int // at a time, each on a connection of its own
+	churn    int // updates per second meanwhile
 }
 
 // listCases are all that were asked for.
 func listCases(o *options) []listCase {
 	var all []listCase
 	for _, name := range o.formats {
-		for _, encoding := range encodings {
+		for _, encoding := range o.encodes {
 			for _, n := range o.clients {
-				c := listCase{formatOf(name), encoding, n}
-				if o.only.matches(c.name()) {
-					all = append(all, c)
+				for _, churn := range o.churns {
+					all = append(all, listCase{formatOf(name), encoding, n, churn})
 				}
 			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(c listCase) bool { return !o.only.matches(c.name()) })
 }
 
 func (c listCase) name() string {
-	return fmt.Sprintf("list %s %s x%d", c.format.name, c.encoding, c.clients)
+	name := fmt.Sprintf("list %s %s x%d", c.format.name, c.encoding, c.clients)
+	if c.churn > 0 {
+		name += fmt.Sprintf(" +%d/s", c.churn)
+	}
+	return name
 }
 
 func (c listCase) header() http.Header {

@@ -26,11 +26,12 @@ type listFigures struct {
 
 // batch is what one target did in one round.
 type batch struct {
-	walls []time.Duration
-	cpu   time.Duration
-	bytes int64
-	peak  int64
-	how   answers
+	walls   []time.Duration
+	cpu     time.Duration // without what updates cost
+	bytes   int64
+	peak    int64
+	how     answers
+	updates int
 }
 
 func newListLine(c listCase, b *bed) *listLine {

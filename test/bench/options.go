@@ -15,7 +15,9 @@ import (
 type options struct {
 	pods     int
 	formats  words
+	encodes  words  // content encodings of lists
 	clients  counts // of a list case, at a time
+	churns   counts // updates per second while lists are read
 	watchers counts
 	updates  int // per fan-out and round
 	rate     int // updates per second
@@ -31,11 +33,11 @@ type options struct {
 // full and quick are the defaults, without and with --quick.
 var (
 	full = options{
-		pods: 10_000, clients: counts{1, 20}, watchers: counts{500}, updates: 300, rate: 20,
+		pods: 10_000, clients: counts{1, 20}, churns: counts{0}, watchers: counts{500}, updates: 300, rate: 20,
 		rounds: 5, window: time.Second, rest: 10 * time.Second,
 	}
 	quick = options{
-		pods: 1_000, clients: counts{1}, watchers: counts{100}, updates: 60, rate: 40,
+		pods: 1_000, clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
 		rounds: 2, window: 300 * time.Millisecond, rest: 2 * time.Second,
 	}
 )
@@ -45,12 +47,14 @@ func parseOptions(args []string) (*options, error) {
 	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
 		o = quick
 	}
-	o.formats = words{"json", "protobuf"}
+	o.formats, o.encodes = words{"json", "protobuf"}, words{"identity", "gzip"}
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(os.Stderr)
 	set.Bool("quick", false, "small numbers as the defaults of all other flags: about a minute")
 	set.IntVar(&o.pods, "pods", o.pods, "pods to load")
 	set.Var(&o.formats, "formats", "`formats` of lists, of "+strings.Join(formatNames(), ","))
+	set.Var(&o.encodes, "encodings", "content `encodings` of lists, such as zstd")
+	set.Var(&o.churns, "churn", "`numbers` of updates per second that go on while lists are read")
 	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
 	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
 	set.IntVar(&o.updates, "updates", o.updates, "updates per fan-out and round")
@@ -73,6 +77,9 @@ func (o *options) validate() error {
 		if !slices.Contains(formatNames(), f) {
 			return fmt.Errorf("--formats: %q is not one of %s", f, strings.Join(formatNames(), ", "))
 		}
+	}
+	if slices.Min(o.clients) < 1 || slices.Min(o.watchers) < 1 {
+		return errors.New("--clients and --watchers must be positive")
 	}
 	if o.pods < 1 || o.updates < 1 || o.rate < 1 || o.rounds < 1 {
 		return errors.New("--pods, --updates, --rate and --rounds must be positive")
@@ -103,8 +110,8 @@ func (c *counts) Set(text string) error {
 	*c = nil
 	for part := range strings.SplitSeq(text, ",") {
 		var n int
-		if _, err := fmt.Sscanf(part, "%d", &n); err != nil || n < 1 {
-			return fmt.Errorf("%q is not a positive number", part)
+		if _, err := fmt.Sscanf(part, "%d", &n); err != nil || n < 0 {
+			return fmt.Errorf("%q is not a number", part)
 		}
 		*c = append(*c, n)
 	}

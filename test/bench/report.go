@@ -43,12 +43,12 @@ func (r *report) printLists(out io.Writer) {
 		return
 	}
 	t := newTable(out, "",
-		"CPU s/request", "", "", "", "wall p50/p99 s", "", "", "MB", "", "peak RSS MB", "", "")
+		"CPU ms/request", "", "", "", "wall p50/p99 s", "", "", "MB", "", "peak RSS MB", "", "")
 	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
 		"apiserver", "sluice", "apiserver", "sluice", "answered from")
 	for _, l := range r.Lists {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
-		t.row(l.Case, seconds(a.CPU), seconds(s.CPU), seconds(f.CPU), ratio(a.CPU, s.CPU),
+		t.row(l.Case, millis(a.CPU), millis(s.CPU), millis(f.CPU), ratio(a.CPU, s.CPU),
 			walls(a), walls(s), walls(f), megabytes(a.Bytes), megabytes(s.Bytes),
 			megabytes(a.Peak), megabytes(s.Peak), l.Answered)
 	}
