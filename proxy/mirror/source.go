@@ -31,8 +31,10 @@ const (
 	// frameLimit bounds one watch event, in bytes. etcd takes 1.5 MiB; JSON
 	// can be several times as long as what is stored.
 	frameLimit = 32 << 20
-	// headerTimeout is how long the upstream may take to begin an answer.
+	// headerTimeout is how long the upstream may take to begin an answer, and
+	// wholeTimeout to give all of one that ends.
 	headerTimeout = time.Minute
+	wholeTimeout  = 5 * time.Minute
 	// A watch is asked to end after between one and two times watchLife, and
 	// is given up if it goes on overtime longer.
 	watchLife = 5 * time.Minute
@@ -67,9 +69,13 @@ func (s *source) List(ctx context.Context, yield func(*cache.Object)) (uint64, e
 	}
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 	for {
-		body, _, err := s.get(ctx, collectionPath(s.gvr), query, s.mediaType())
+		body, header, err := s.get(ctx, collectionPath(s.gvr), query, s.mediaType())
 		if err != nil {
 			return 0, err
+		}
+		if s.plan != nil && !isProtobuf(header) {
+			s.jsonOnly = true
+			return 0, fmt.Errorf("list is in %q: %w", header.Get("Content-Type"), feed.ErrRebuild)
 		}
 		version, next, err := s.page(body, yield)
 		if err != nil || next == "" {
@@ -192,7 +198,7 @@ func (b *body) Close() error {
 
 // get reads a whole response.
 func (s *source) get(ctx context.Context, path string, query url.Values, accept string) ([]byte, http.Header, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, wholeTimeout)
 	defer cancel()
 	resp, err := s.do(ctx, path, query, accept)
 	if err != nil {
