@@ -247,7 +247,7 @@ func (s *source) jsonObject(data []byte) (*cache.Object, error) {
 	}, nil
 }
 
-// limitReader fails once it has read more than left bytes.
+// limitReader fails once it has read left bytes.
 type limitReader struct {
 	in   io.Reader
 	left int
@@ -259,7 +259,7 @@ func (l *limitReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errTooLong
 	}
-	n, err := l.in.Read(p)
+	n, err := l.in.Read(p[:min(len(p), l.left)])
 	l.left -= n
 	return n, err
 }
