@@ -344,24 +344,31 @@ func inWorld(t *testing.T, as dialect, o Options, steps []step, test func(t *tes
 		ran := make(chan error, 1)
 		go func() { ran <- w.mirror.Run(ctx) }()
 		synctest.Wait() // it runs
-		test(t, w)
-		end()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
-		w.mu.Lock()
-		for resource, n := range w.open {
-			if n != 0 {
-				t.Errorf("%d watches of %s are still open", n, resource)
+		defer func() {
+			end()
+			if err := <-ran; err != nil {
+				t.Error(err)
 			}
-		}
-		w.mu.Unlock()
-		u.Close()
-		_ = server.Close()
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
+			w.checkClosed()
+			u.Close()
+			_ = server.Close()
+			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
+		}()
+		test(t, w)
 	})
+}
+
+// checkClosed fails if a watch is open behind the end of Run.
+func (w *world) checkClosed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for resource, n := range w.open {
+		if n != 0 {
+			w.t.Errorf("%d watches of %s are still open", n, resource)
+		}
+	}
 }
 
 func (w *world) watches(_, _, resource string) func() {
