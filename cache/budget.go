@@ -68,7 +68,25 @@ func (b *Budget) admit(m *memo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ring = append(b.ring, weak.Make(m))
+	b.tidy()
 	b.sweep()
+}
+
+// tidy looks at two entries for each that comes, so that those of memos that
+// are gone leave though there is room.
+func (b *Budget) tidy() {
+	for range 2 {
+		if b.hand >= len(b.ring) {
+			b.hand = 0
+		}
+		if m := b.ring[b.hand].Value(); m == nil || m.charge.back.Load() {
+			if b.drop(); len(b.ring) == 0 {
+				return
+			}
+		} else {
+			b.hand++
+		}
+	}
 }
 
 // sweep moves the hand until the budget is kept: twice round at most, after

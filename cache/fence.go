@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -127,6 +128,8 @@ func (f *Fence) probe(ctx context.Context) {
 	r.version, r.err = f.upstream.Probe(ctx)
 	if r.err == nil && r.version < before {
 		r.err = fmt.Errorf("upstream is at version %d after %d: %w", r.version, before, ErrDiverged)
+	}
+	if errors.Is(r.err, ErrDiverged) {
 		f.broken(r.err)
 	}
 	close(r.done)

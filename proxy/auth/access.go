@@ -22,7 +22,9 @@ type Access struct {
 // Allowed reports whether the verified caller of r may read what r asks for.
 // Errors mean no.
 func (a *Access) Allowed(r *http.Request) bool {
-	allowed, err := a.Authorizer.decideOn(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	allowed, err := a.Authorizer.decideOn(ctx)
 	return err == nil && allowed
 }
 
@@ -38,10 +40,12 @@ func (a *Access) Holds(r *http.Request) (bool, error) {
 	if err != nil || now == nil {
 		return false, nil
 	}
-	if now.GetName() != who.GetName() && !request.From(r.Context()).ActsFor {
+	if request.From(r.Context()).ActsFor || now.GetName() != who.GetName() {
+		// Whether the caller may still act for the other is found out when the
+		// watch is opened again.
 		return false, nil
 	}
-	return a.Authorizer.decideOn(r.Context())
+	return a.Authorizer.decideOn(apirequest.WithUser(r.Context(), now)) // groups may have changed
 }
 
 // unanswered tells reviews that could not be made from those that came out

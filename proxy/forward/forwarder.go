@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"sync"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -36,7 +35,6 @@ func New(u *upstream.Upstream, log *zap.Logger) *Forwarder {
 		Transport:    roundTripper(f.roundTrip),
 		ErrorHandler: f.fail,
 		ErrorLog:     zap.NewStdLog(log),
-		BufferPool:   buffers{},
 	}
 	return f
 }
@@ -112,14 +110,3 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status.Details = &codec.Details{RetryAfterSeconds: retrySeconds}
 	reply.Status(w, r, status)
 }
-
-// copyBuffer is the size of the pieces in which bodies are passed on: the
-// largest that a TLS record and an HTTP/2 frame carry twice.
-const copyBuffer = 32 << 10
-
-var pool = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
-
-type buffers struct{}
-
-func (buffers) Get() []byte  { return pool.Get().(*[copyBuffer]byte)[:] }
-func (buffers) Put(b []byte) { pool.Put((*[copyBuffer]byte)(b)) }

@@ -19,7 +19,9 @@ import (
 type definition struct {
 	fields  *fields
 	columns codec.Columns // nil if they cannot be printed here
-	raw     []byte        // for comparison: a change of it makes another resource
+	// edition tells one state of the definition from another: its UID and
+	// generation. Empty if it cannot be read.
+	edition string
 }
 
 // definitionPath is where the CRD of a resource lies.
@@ -39,14 +41,16 @@ func (s *source) define(ctx context.Context, namespaced bool) (*definition, erro
 	}
 	for _, v := range json.Value(crd).Get("spec", "versions").Elements {
 		if name, _ := v.Get("name").Text(); name == s.gvr.Version {
-			return newDefinition(v, namespaced), nil
+			d := newDefinition(v, namespaced)
+			d.edition = editionOf(crd)
+			return d, nil
 		}
 	}
 	return nil, fmt.Errorf("definition lacks version %s: %w", s.gvr.Version, feed.ErrAbsent)
 }
 
 func newDefinition(version json.Value, namespaced bool) *definition {
-	d := &definition{raw: bytes.Join([][]byte{version.Get("selectableFields"), version.Get("additionalPrinterColumns")}, []byte{0})}
+	d := &definition{}
 	var err error
 	if d.fields, err = customFields(version, namespaced); err != nil {
 		d.fields = &fields{}
@@ -63,14 +67,45 @@ func newDefinition(version json.Value, namespaced bool) *definition {
 	return d
 }
 
-// changed reports whether the CRD says something else now than when the store
-// was built. What cannot be found out has not changed.
-func (s *source) changed(ctx context.Context) bool {
-	if s.definition == nil || s.definition.raw == nil {
-		return false
+func editionOf(crd json.Value) string {
+	uid, _ := crd.Get("metadata", "uid").Bytes()
+	return string(uid) + "/" + string(crd.Get("metadata", "generation"))
+}
+
+// changed reports whether the resource's definition is another than when the
+// store was built. A change is more than columns: it says which fields objects
+// have. For a moment after it the upstream goes on to send, by the watches that
+// are open, objects without fields that the new definition brought.
+func (s *source) changed(ctx context.Context) (bool, error) {
+	if s.definition == nil || s.definition.edition == "" {
+		return false, nil
 	}
-	now, err := s.define(ctx, s.resource.Namespaced)
-	return err == nil && !bytes.Equal(now.raw, s.definition.raw)
+	crd, _, err := s.get(ctx, s.definitionPath(), nil, codec.MediaJSON)
+	if errors.Is(err, feed.ErrAbsent) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("definition: %w", err)
+	}
+	return editionOf(crd) != s.definition.edition, nil
+}
+
+// aggregated reports whether another server than the upstream itself serves the
+// resource. What such a server shows may depend on who asks, beyond what a
+// SubjectAccessReview can tell, so it must not be shared.
+func (s *source) aggregated(ctx context.Context) (bool, error) {
+	if s.gvr.Group == "" {
+		return false, nil
+	}
+	service, _, err := s.get(ctx, "/apis/apiregistration.k8s.io/v1/apiservices/"+s.gvr.Version+"."+s.gvr.Group, nil, codec.MediaJSON)
+	if errors.Is(err, feed.ErrAbsent) {
+		return false, nil // no aggregator serves it
+	}
+	if err != nil {
+		return false, fmt.Errorf("API service: %w", err)
+	}
+	kind := json.Value(service).Get("spec", "service").Kind()
+	return kind == json.Object, nil
 }
 
 // tables reports whether the upstream's Tables of the resource have the columns

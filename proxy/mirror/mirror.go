@@ -138,7 +138,7 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 		return Stopped
 	case m.entries[r] != nil:
 		return Syncing
-	case len(m.entries) >= m.options.Limits.Resources:
+	case m.present() >= m.options.Limits.Resources:
 		return TooMany
 	}
 	e := &entry{resource: r}
@@ -156,6 +156,18 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 	m.entries[r] = e
 	m.feeds.Go(func() { m.feed(ctx, e, log) })
 	return Syncing
+}
+
+// present counts the entries of resources that exist, as far as is known. The
+// lock must be held.
+func (m *Mirror) present() int {
+	n := 0
+	for _, e := range m.entries {
+		if !e.absent.Load() {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *Mirror) storeOptions(src *source) cache.Options {

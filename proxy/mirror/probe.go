@@ -35,6 +35,14 @@ func (s *source) Probe(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("probe: %w", err)
 	}
+	// A write that a changed definition allowed must not be looked for in a
+	// store that was built by the old one.
+	switch changed, err := s.changed(ctx); {
+	case err != nil:
+		return 0, fmt.Errorf("probe: %w", err)
+	case changed:
+		return 0, fmt.Errorf("definition has changed: %w", cache.ErrDiverged)
+	}
 	if !isProtobuf(header) {
 		rv, _ := json.Value(body).Get("metadata", "resourceVersion").Bytes()
 		return parseVersion(rv)

@@ -34,6 +34,13 @@ func (s *source) describe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("discovery: %w", err)
 	}
+	elsewhere, err := s.aggregated(ctx)
+	if err != nil {
+		return err
+	}
+	if elsewhere {
+		return fmt.Errorf("%s is served by an extension server: %w", s.gvr, feed.ErrAbsent)
+	}
 	list, header, err := s.get(ctx, collectionPath(s.gvr), url.Values{"limit": {"1"}}, codec.MediaJSON)
 	if err != nil {
 		return fmt.Errorf("first look: %w", err)

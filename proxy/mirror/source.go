@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s *source) page(body []byte, yield func(*cache.Object)) (version uint64, n
 	}
 	list := json.Value(body)
 	for _, item := range list.Get("items").Elements {
-		object := []byte(item)
+		object := bytes.Clone(item) // the page must not live on through it
 		if s.resource.Style == codec.Typed {
 			if object, err = json.InsertTypeMeta(nil, item, s.resource.APIVersion(), s.resource.Kind); err != nil {
 				return 0, "", err
@@ -145,7 +146,11 @@ func (s *source) WatchState(ctx context.Context) (feed.Stream, error) {
 // of a custom resource when its definition changes; what was learnt from that
 // must not outlive it.
 func (s *source) Watch(ctx context.Context, version uint64) (feed.Stream, error) {
-	if s.changed(ctx) {
+	changed, err := s.changed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
 		return nil, fmt.Errorf("definition has changed: %w", feed.ErrRebuild)
 	}
 	return s.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})
@@ -166,7 +171,26 @@ func (s *source) watch(ctx context.Context, query url.Values) (feed.Stream, erro
 		}
 		return nil, err
 	}
-	return s.stream(resp, cancel)
+	stream, err := s.stream(resp, cancel)
+	if err == nil && s.resource.Style == codec.Unstructured {
+		stream = &timely{Stream: stream, due: time.Now().Add(life - time.Second)}
+	}
+	return stream, err
+}
+
+// timely is a stream of a custom resource. The upstream ends it before its time
+// when the definition changes; what it sent last may have been by the old one.
+type timely struct {
+	feed.Stream
+	due time.Time
+}
+
+func (t *timely) Next() (feed.Change, error) {
+	change, err := t.Stream.Next()
+	if errors.Is(err, io.EOF) && time.Now().Before(t.due) {
+		err = fmt.Errorf("watch of a custom resource ended early: %w", feed.ErrRebuild)
+	}
+	return change, err
 }
 
 // stream reads a watch in the encoding that the upstream chose.

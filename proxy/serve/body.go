@@ -31,6 +31,7 @@ type body struct {
 	w      http.ResponseWriter
 	client *patience
 	zip    *gzip.Writer // nil while plain
+	failed bool         // a write has
 	mayZip bool         // the client takes gzip, and nothing is written yet
 }
 
@@ -52,7 +53,12 @@ func newBody(w http.ResponseWriter, r *http.Request) *body {
 	}
 }
 
+// release gives the buffers back, unless a write has failed: over HTTP/2 one
+// may be read for a while after that.
 func (b *body) release() {
+	if b.failed {
+		return
+	}
 	if cap(b.buf) <= largestPiece {
 		pieces.Put(&b.buf)
 	}
@@ -140,10 +146,13 @@ func (b *body) flush() error {
 
 func (b *body) write(p []byte) error {
 	b.mayZip = false
+	var out io.Writer = b.w
 	if b.zip != nil {
-		return b.client.write(b.zip, p)
+		out = b.zip
 	}
-	return b.client.write(b.w, p)
+	err := b.client.write(out, p)
+	b.failed = b.failed || err != nil
+	return err
 }
 
 // finish writes the rest.
@@ -155,7 +164,9 @@ func (b *body) finish() error {
 		return err
 	}
 	if b.zip != nil {
-		return b.client.close(b.zip)
+		err := b.client.close(b.zip)
+		b.failed = b.failed || err != nil
+		return err
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -81,7 +82,7 @@ func (p *plan) candidate(r *http.Request) string {
 // parse reads the options.
 func (p *plan) parse() string {
 	var err error
-	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil {
+	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil || p.info.Query.Has("shardSelector") {
 		return reasonOptions
 	}
 	o := &p.options
@@ -112,7 +113,7 @@ func canonical(version string) bool {
 // gettable: a get of the most recent state costs the apiserver next to nothing.
 func (p *plan) gettable() string {
 	switch {
-	case p.info.Query.Has("export"):
+	case p.info.Query.Has("export"), len(content.IsPathSegmentName(p.info.Name)) > 0:
 		return reasonOptions
 	case p.options.ResourceVersion == "":
 		return reasonGetMostRecent
@@ -211,6 +212,12 @@ func (p *plan) negotiate(r *http.Request) string {
 	var err error
 	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
 		return reasonFormat
+	}
+	if p.verb == codec.Watch && p.options.Bookmarks {
+		// Only the upstream knows how bookmarks of some kinds are printed.
+		if _, err := p.encoder.AppendBookmark(nil, "1", false, false); err != nil {
+			return reasonFormat
+		}
 	}
 	return ""
 }

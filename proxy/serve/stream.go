@@ -53,6 +53,8 @@ func (t *stream) run(timeout time.Duration) {
 	if err := t.begin(); err != nil {
 		return
 	}
+	checks := &checks{access: t.reads.options.Access, r: t.r, verdicts: make(chan verdict, 1)}
+	defer checks.end()
 	events := make([]*cache.Event, batch)
 	draining := t.reads.options.Draining
 	for {
@@ -62,7 +64,7 @@ func (t *stream) run(timeout time.Duration) {
 			return
 		}
 		if more {
-			continue
+			bell = ready // one that lags must see the other events too
 		}
 		select {
 		case <-bell:
@@ -84,7 +86,9 @@ func (t *stream) run(timeout time.Duration) {
 			}
 			c.nextBookmark(now, t.told > before || !t.bookmarks)
 		case <-c.recheck.C:
-			if !c.allowed(t.reads.options.Access.Holds(t.r)) {
+			checks.begin()
+		case v := <-checks.verdicts:
+			if !c.allowed(v.holds, v.err) {
 				return
 			}
 		case <-c.end.C:
@@ -95,6 +99,13 @@ func (t *stream) run(timeout time.Duration) {
 		}
 	}
 }
+
+// ready is a bell that rings all the time.
+var ready = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // prove finds out, while the state goes out, from which version on it is
 // recent. The channel it returns delivers that version once the store has

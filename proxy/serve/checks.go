@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// checkLimit bounds one check of an open watch's access.
+const checkLimit = 10 * time.Second
+
+// checks find out beside a watch whether its caller may still see it: events
+// must not wait for the upstream's answer.
+type checks struct {
+	access   Access
+	r        *http.Request
+	verdicts chan verdict // holds one; the next check begins when it is taken
+
+	running sync.WaitGroup
+	cancel  context.CancelFunc // of the check under way
+}
+
+// verdict is the outcome of a check.
+type verdict struct {
+	holds bool
+	err   error
+}
+
+// begin starts a check. There must be none under way.
+func (c *checks) begin() {
+	ctx, cancel := context.WithTimeout(c.r.Context(), checkLimit)
+	c.cancel = cancel
+	c.running.Go(func() {
+		defer cancel()
+		holds, err := c.access.Holds(c.r.WithContext(ctx))
+		c.verdicts <- verdict{holds, err}
+	})
+}
+
+// end gives up a check that is under way and waits for that.
+func (c *checks) end() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.running.Wait()
+}
