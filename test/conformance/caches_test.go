@@ -22,6 +22,7 @@ var cached = []string{
 	"/api/v1/pods",
 	"/api/v1/replicationcontrollers",
 	"/api/v1/secrets",
+	"/api/v1/serviceaccounts",
 	"/api/v1/services",
 	"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 	"/apis/apiregistration.k8s.io/v1/apiservices",

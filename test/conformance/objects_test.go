@@ -86,7 +86,7 @@ func populate(ctx context.Context) error {
 		return err
 	}
 	for i := range 20 {
-		writes = append(writes, configMap("big", fmt.Sprintf("cm%d", i), strings.Repeat("text ", 2000)))
+		writes = append(writes, padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000)))
 	}
 	for _, w := range writes {
 		if err := w.sendWhenServed(ctx); err != nil {
@@ -101,22 +101,22 @@ func populate(ctx context.Context) error {
 	return nil
 }
 
-func configMap(namespace, name, text string) Write {
+// padded is an object that is as long as the text.
+func padded(namespace, name, text string) Write {
 	return Write{
-		Path:   "/api/v1/namespaces/" + namespace + "/configmaps",
-		Object: fmt.Appendf(nil, `{"metadata":{"name":%q},"data":{"k":%q}}`, name, text),
+		Path:   "/api/v1/namespaces/" + namespace + "/serviceaccounts",
+		Object: fmt.Appendf(nil, `{"metadata":{"name":%q,"annotations":{"k":%q}}}`, name, text),
 	}
 }
 
-// sized makes a ConfigMap of which the JSON is that long.
+// sized makes an object of which the JSON is that long.
 func sized(ctx context.Context, size int) error {
 	name := fmt.Sprintf("s%d", size)
-	w := configMap("size", name, "")
-	path := w.Path + "/" + name
+	path := padded("size", name, "").Path + "/" + name
 	pad := 0
 	return eventually(ctx, func() error {
 		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // not there at first
-		if err := configMap("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
+		if err := padded("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
 			return err
 		}
 		a, err := plane.Raw("admin").Get(ctx, path, "application/json")

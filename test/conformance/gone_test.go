@@ -1,0 +1,63 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// TestGone reads what neither etcd nor the apiserver keeps any more
+// (wire.md 4.3, 4.4). The apiserver takes some 15 seconds to notice.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	plane := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s"}})
+	write := func(method, path, object string) {
+		t.Helper()
+		a, err := plane.Raw("admin").Do(t.Context(), harness.Request{
+			Method: method, Path: path, Body: []byte(object), Header: http.Header{"Content-Type": {"application/json"}},
+		})
+		if err != nil || a.Status >= http.StatusBadRequest {
+			t.Fatalf("%s %s: %v %s", method, path, err, a.Body)
+		}
+	}
+	const in = "/api/v1/namespaces/default/configmaps"
+	for _, name := range []string{"a", "b", "c"} {
+		write(http.MethodPost, in, fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
+	}
+	var early list
+	if err := fetch(t.Context(), plane, in+"?limit=1", &early); err != nil {
+		t.Fatal(err)
+	}
+	sluice := plane.StartSluice(t)
+	sluice.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	write(http.MethodPut, in+"/a", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
+	var late list
+	if err := fetch(t.Context(), plane, in+"?limit=1", &late); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the state is gone", func() error {
+		write(http.MethodDelete, in+"/c", "")
+		write(http.MethodPost, in, `{"metadata":{"name":"c"}}`)
+		a, err := plane.Raw("admin").Get(t.Context(), in+"?limit=1&continue="+late.Metadata.Continue, "application/json")
+		if err == nil && a.Status != http.StatusGone {
+			err = fmt.Errorf("answer is %d", a.Status)
+		}
+		return err
+	})
+	var rows []Row
+	if err := read("testdata/gone.yaml", &rows); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.NewReplacer(
+		"{early}", early.Metadata.ResourceVersion, "{early token}", early.Metadata.Continue,
+		"{late}", late.Metadata.ResourceVersion, "{late token}", late.Metadata.Continue,
+	)
+	for _, row := range rows {
+		for _, one := range row.expand() {
+			t.Run(one.Name, func(t *testing.T) { one.replace(words).check(t, plane, sluice) })
+		}
+	}
+}
