@@ -176,8 +176,7 @@ func (j *jsonStream) Close() error { return j.body.Close() }
 func (j *jsonStream) read() (json.Value, error) {
 	j.limit.left = frameLimit
 	raw, err := j.in.ReadValue()
-	var syntax *jsontext.SyntacticError
-	if errors.Is(err, errTooLong) || (errors.As(err, &syntax) && !errors.Is(err, io.ErrUnexpectedEOF)) {
+	if err != nil && !j.limit.ended {
 		err = unreadable(err)
 	}
 	return json.Value(raw), err
@@ -249,8 +248,9 @@ func (s *source) jsonObject(data []byte) (*cache.Object, error) {
 
 // limitReader fails once it has read left bytes.
 type limitReader struct {
-	in   io.Reader
-	left int
+	in    io.Reader
+	left  int
+	ended bool // there is no more, for whatever reason
 }
 
 var errTooLong = errors.New("event is too long")
@@ -261,5 +261,6 @@ func (l *limitReader) Read(p []byte) (int, error) {
 	}
 	n, err := l.in.Read(p[:min(len(p), l.left)])
 	l.left -= n
+	l.ended = n == 0 && err != nil
 	return n, err
 }
