@@ -21,11 +21,10 @@ import (
 )
 
 const (
-	// mistakenLag is how late a gateway's cache is at most while it makes its
-	// mistake.
-	mistakenLag = 800 * time.Millisecond
+	// mistakenLag is how late a gateway's cache is while it makes its mistake.
+	mistakenLag = 500 * time.Millisecond
 	// mistakenReads is how many reads it has to be found out.
-	mistakenReads = 200
+	mistakenReads = 120
 )
 
 // Gateways that answer too early are found out, in each of the ways in which
@@ -54,14 +53,13 @@ func TestEarlyAnswersAreCaught(t *testing.T) {
 
 var mistakenLoad = load{
 	resource: configMaps, writers: 2, objects: 8, writing: 30 * time.Millisecond,
-	readers: 3, reading: 30 * time.Millisecond, page: 6, watchers: 3,
+	readers: 3, reading: 30 * time.Millisecond, page: 6, watchers: 6,
 }
 
 // lagBehind lets a gateway's cache be late until enough was asked.
 func lagBehind(t *testing.T, p *play) {
-	p.gateway.lag.Set(mistakenLag)
-	defer p.gateway.lag.Set(0)
-	p.gateway.link.Cut(1) // the next watch may be later than this one was
+	p.gateway.lag.Set(mistakenLag, mistakenLag)
+	defer p.gateway.lag.Set(0, 0)
 	harness.Eventually(t, "reads are answered", func() error {
 		if have := p.casts[0].recorder.answers(); have < mistakenReads {
 			return fmt.Errorf("%d of %d", have, mistakenReads)

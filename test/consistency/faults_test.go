@@ -51,7 +51,7 @@ const (
 )
 
 func (w *weather) calm() {
-	w.lag.Set(calmLag)
+	w.lag.Set(0, calmLag)
 	w.link.Heal()
 	w.link.Delay(calmDelay)
 }
@@ -90,7 +90,7 @@ func (w *weather) slow(ctx context.Context) {
 }
 
 func (w *weather) lags(ctx context.Context) {
-	w.lag.Set(between(w.rnd, 100*time.Millisecond, 1500*time.Millisecond))
+	w.lag.Set(0, between(w.rnd, 100*time.Millisecond, 1500*time.Millisecond))
 	wait(ctx, between(w.rnd, 2*time.Second, 5*time.Second))
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	duration = flag.Duration("consistency.duration", 50*time.Second, "how long faults go on")
+	duration = flag.Duration("consistency.duration", 45*time.Second, "how long faults go on")
 	seed     = flag.Uint64("consistency.seed", 1, "what decides on requests and faults")
 	binary   = flag.String("consistency.binary", "", "program to test, in bin; empty for Sluice with the race detector")
 	direct   = flag.Bool("consistency.direct", false, "ask the apiserver instead of Sluice, to test the test")

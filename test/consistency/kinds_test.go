@@ -160,14 +160,3 @@ func gotten(w wish) func(*reader, context.Context, string) error {
 		return r.get(ctx, name, p, q)
 	}
 }
-
-// kindNames are the kinds in their order, each once.
-func kindNames() []string {
-	var names []string
-	for _, k := range kinds {
-		if len(names) == 0 || names[len(names)-1] != k.name {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}

@@ -1,12 +1,7 @@
 package consistency
 
 import (
-	"context"
-	"errors"
-	"io"
 	"math/rand/v2"
-	"net"
-	"strings"
 	"sync"
 
 	"sluice/test/consistency/history"
@@ -28,14 +23,6 @@ func newRecorder(clock *history.Clock) *recorder {
 	return &recorder{clock: clock, bell: make(chan struct{}), tallies: map[string]*tally{}}
 }
 
-// tally counts what became of one kind of read.
-type tally struct {
-	answers int // by Sluice
-	cached  int // of these, out of its cache
-	sources map[string]int
-	faults  map[string]int // requests that failed, by how
-}
-
 func (r *recorder) tally(kind string) *tally {
 	t := r.tallies[kind]
 	if t == nil {
@@ -45,39 +32,11 @@ func (r *recorder) tally(kind string) *tally {
 	return t
 }
 
-// answered counts an answer.
-func (t *tally) answered(source string) {
-	t.sources[source]++
-	if from, ours := strings.CutPrefix(source, sluiceName+": "); ours {
-		t.answers++
-		if from == "cache" || strings.HasPrefix(from, "cache;") {
-			t.cached++
-		}
-	}
-}
-
 // failed counts a request without an answer.
 func (r *recorder) failed(kind string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tally(kind).faults[cause(err)]++
-}
-
-// cause is an error without what is different each time.
-func cause(err error) string {
-	var refusal *refusal
-	var operation *net.OpError
-	switch {
-	case errors.As(err, &refusal):
-		return refusal.Error()
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "answer cut off"
-	case errors.As(err, &operation), strings.Contains(err.Error(), "stream error"):
-		return "connection lost"
-	}
-	return err.Error()
 }
 
 // mostTold bounds the versions that are kept to be asked for again.

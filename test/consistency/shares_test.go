@@ -1,5 +1,7 @@
 package consistency
 
+import "testing"
+
 // Resources as they are used here.
 const (
 	busyBuiltin = iota // ConfigMaps: few, changed all the time
@@ -45,3 +47,11 @@ var leastCached = map[string][4]float64{
 // leastAnswers is how many reads of each resource a run must answer to have
 // shown anything, per second.
 const leastAnswers = 1
+
+func TestEveryKindHasAShare(t *testing.T) {
+	for _, k := range kinds {
+		if _, ok := leastCached[k.name]; !ok {
+			t.Errorf("%s has none", k.name)
+		}
+	}
+}

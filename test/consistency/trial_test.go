@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -224,38 +221,4 @@ func until(ctx context.Context, condition func() error) error {
 		}
 		wait(ctx, 20*time.Millisecond)
 	}
-}
-
-// summary is a table of what became of each kind of read.
-func (c *cast) summary() string {
-	var b strings.Builder
-	h := &c.recorder.history
-	items, bookmarks := 0, 0
-	for _, w := range h.Watches {
-		items += len(w.Items)
-		for _, i := range w.Items {
-			if i.Type == history.Bookmark {
-				bookmarks++
-			}
-		}
-	}
-	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events, %d of them bookmarks\n",
-		c.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items, bookmarks)
-	for _, kind := range slices.Sorted(maps.Keys(c.recorder.tallies)) {
-		t := c.recorder.tallies[kind]
-		fmt.Fprintf(&b, "%-26s %5d answers by Sluice, %3.0f%% from its cache; all: %s; failed: %s\n",
-			kind, t.answers, 100*t.share(), counts(t.sources), counts(t.faults))
-	}
-	return b.String()
-}
-
-// share is that of Sluice's answers which came out of its cache.
-func (t *tally) share() float64 { return float64(t.cached) / float64(max(t.answers, 1)) }
-
-func counts(m map[string]int) string {
-	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
-	}
-	return strings.Join(parts, ", ")
 }

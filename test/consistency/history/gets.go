@@ -44,16 +44,36 @@ func (c *checker) gets() {
 }
 
 func (c *checker) get(g *Get, lives map[string][]life) {
-	lowest, highest := told{version: g.Promise.AtLeast}, uint64(math.MaxUint64)
+	oldest := told{version: g.Promise.AtLeast}
 	if g.Promise.Fresh {
-		lowest = c.order.floor(g.Began)
+		oldest = c.order.floor(g.Began)
 	}
-	newest, write := c.order.ceiling(g.Ended)
-	highest = newest - 1
+	unborn, write := c.order.ceiling(g.Ended)
 	line := lives[g.Key]
 	if len(line) == 0 {
 		line = []life{{0, nil}}
 	}
+	kind := g.among(line, oldest.version, unborn)
+	if kind == "" {
+		return
+	}
+	excerpt := []string{g.String(), g.Object.full()}
+	if oldest.by != nil {
+		excerpt = append(excerpt, oldest.by.String())
+	}
+	if kind == Future {
+		excerpt = append(excerpt, write.String())
+	}
+	for _, l := range line[max(0, len(line)-nearEvents):] {
+		excerpt = append(excerpt, fmt.Sprintf("%s from %d: %s", g.Key, l.since, l.object))
+	}
+	c.report(kind, g.Ended, fmt.Sprintf("%s is told to be %s", g.Key, g.Object), append(excerpt, c.around(g.Began, g.Ended, oldest.version)...))
+}
+
+// among looks for the answer in the life of its key. It returns what is wrong
+// with it, or nothing if it was right at some version from oldest on and before
+// unborn.
+func (g *Get) among(line []life, oldest, unborn uint64) Kind {
 	kind := Content
 	for i, l := range line {
 		end := uint64(math.MaxUint64)
@@ -62,23 +82,13 @@ func (c *checker) get(g *Get, lives map[string][]life) {
 		}
 		switch {
 		case !l.object.equal(g.Object):
-		case end <= lowest.version:
+		case end <= oldest:
 			kind = Stale
-		case l.since > highest:
+		case l.since >= unborn:
 			kind = Future
 		default:
-			return
+			return ""
 		}
 	}
-	excerpt := []string{g.String(), g.Object.full()}
-	if lowest.by != nil {
-		excerpt = append(excerpt, lowest.by.String())
-	}
-	if write != nil && kind == Future {
-		excerpt = append(excerpt, write.String())
-	}
-	for _, l := range line[max(0, len(line)-nearEvents):] {
-		excerpt = append(excerpt, fmt.Sprintf("%s from %d: %s", g.Key, l.since, l.object))
-	}
-	c.report(kind, g.Ended, fmt.Sprintf("%s is told to be %s", g.Key, g.Object), append(excerpt, c.around(g.Began, g.Ended, lowest.version)...))
+	return kind
 }

@@ -17,8 +17,8 @@ import (
 // Lag is an HTTP proxy that holds back watches. Its methods may be used
 // concurrently.
 type Lag struct {
-	server *httptest.Server
-	most   atomic.Int64 // time.Duration
+	server      *httptest.Server
+	least, most atomic.Int64 // time.Duration
 }
 
 // NewLag serves over TLS on a loopback port what is found at base. Close must
@@ -46,8 +46,11 @@ func watches(r *http.Request) bool {
 // Server is where the proxy is to be found.
 func (g *Lag) Server() *httptest.Server { return g.server }
 
-// Set makes each watch late by a time of its own, up to the given one.
-func (g *Lag) Set(most time.Duration) { g.most.Store(int64(most)) }
+// Set makes each watch late by a time of its own between the given ones.
+func (g *Lag) Set(least, most time.Duration) {
+	g.least.Store(int64(least))
+	g.most.Store(int64(most))
+}
 
 // Close ends the proxy and its connections.
 func (g *Lag) Close() {
@@ -82,7 +85,7 @@ var silent = log.New(io.Discard, "", 0)
 // held is a body that is late.
 type held struct {
 	lag    *Lag
-	part   float64 // of the lag that this one has
+	part   float64 // of the way from the least to the most lag
 	body   io.ReadCloser
 	queue  *queue
 	ctx    context.Context
@@ -99,7 +102,8 @@ func (g *Lag) hold(body io.ReadCloser) io.ReadCloser {
 }
 
 func (h *held) delay() time.Duration {
-	return time.Duration(h.part * float64(h.lag.most.Load()))
+	least, most := h.lag.least.Load(), h.lag.most.Load()
+	return time.Duration(least) + time.Duration(h.part*float64(most-least))
 }
 
 func (h *held) Read(p []byte) (int, error) {
