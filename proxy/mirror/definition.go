@@ -68,7 +68,10 @@ func newDefinition(version json.Value, namespaced bool) *definition {
 }
 
 func editionOf(crd json.Value) string {
-	uid, _ := crd.Get("metadata", "uid").Bytes()
+	uid, ok := crd.Get("metadata", "uid").Bytes()
+	if !ok {
+		return ""
+	}
 	return string(uid) + "/" + string(crd.Get("metadata", "generation"))
 }
 

@@ -261,6 +261,6 @@ func (l *limitReader) Read(p []byte) (int, error) {
 	}
 	n, err := l.in.Read(p[:min(len(p), l.left)])
 	l.left -= n
-	l.ended = n == 0 && err != nil
+	l.ended = err != nil
 	return n, err
 }
