@@ -13,12 +13,14 @@ import (
 	"sluice/test/harness"
 )
 
-// TestReads sends the rows first: the scripts' writes would come between the
-// two answers.
+// TestReads sends the rows first: writes would come between the two answers.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	t.Run("answers", testAnswers)
-	t.Run("events", testEvents)
+	t.Run("writes", func(t *testing.T) {
+		t.Run("events", testEvents)
+		t.Run("definitions", testDefinitions)
+	})
 }
 
 func testAnswers(t *testing.T) {
@@ -69,13 +71,8 @@ func (r Row) check(t *testing.T, plane, sluice server) {
 	if err != nil {
 		t.Fatalf("Sluice: %v", err)
 	}
-	if want.Status != r.Status {
-		t.Errorf("the apiserver answers %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
-	}
-	for _, text := range r.Shows {
-		if !strings.Contains(string(want.Body), text) {
-			t.Errorf("the apiserver's body lacks %q: %.2000s", text, want.Body)
-		}
+	if text := r.unexpected(want); text != "" {
+		t.Error(text)
 	}
 	switch difference := r.difference(want, got); {
 	case r.Known == "" && difference != "":
@@ -83,6 +80,19 @@ func (r Row) check(t *testing.T, plane, sluice server) {
 	case r.Known != "" && difference == "":
 		t.Errorf("there is no difference any more, though: %s", r.Known)
 	}
+}
+
+// unexpected says what the row does not expect of the apiserver's answer.
+func (r Row) unexpected(want *harness.Answer) string {
+	if want.Status != r.Status {
+		return fmt.Sprintf("the apiserver answers %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
+	}
+	for _, text := range r.Shows {
+		if !strings.Contains(string(want.Body), text) {
+			return fmt.Sprintf("the apiserver's body lacks %q: %.2000s", text, want.Body)
+		}
+	}
+	return ""
 }
 
 func (r Row) difference(want, got *harness.Answer) string {

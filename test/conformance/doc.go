@@ -2,6 +2,9 @@
 // and compares the answers: status, headers that matter, and every byte of the
 // body.
 //
-// The requests are data: testdata/*.yaml. Each says whether Sluice must answer
-// it out of its cache, so that a request which quietly passes is noticed.
+// The requests are data. testdata/rows holds requests whose answers stand
+// still, testdata/scripts watches that are open while objects change. Each says
+// whether Sluice must answer it out of its cache, so that a request which
+// quietly passes is noticed, and what the apiserver is expected to say, so that
+// none tests nothing. The objects are in testdata/objects.yaml.
 package conformance

@@ -36,6 +36,7 @@ type Watch struct {
 // from the version before, so that it sees the same events once as they come
 // and once out of the history.
 func testEvents(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/scripts/*.yaml")
 	if err != nil {
 		t.Fatal(err)
