@@ -141,6 +141,7 @@ func probe(next http.Handler, r *http.Request) string {
 	small.URL.RawQuery = url.Values{"limit": {"1"}, "fieldSelector": {"metadata.name=none"}}.Encode()
 	small.Header.Del("Accept-Encoding")
 	answer := httptest.NewRecorder()
+	defer func() { _ = recover() }() // the client has gone
 	next.ServeHTTP(answer, small)
 	page, _, err := decodeList(answer.Body.Bytes())
 	if err != nil {
