@@ -35,6 +35,7 @@ demo: build controlplane ## Show Sluice before a control plane full of samples; 
 .PHONY: test
 test: lint build $(BIN)/sluice-race controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 30m ./...
+	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
 
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)

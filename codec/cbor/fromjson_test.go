@@ -237,21 +237,6 @@ func checkItem(t *testing.T, item []byte, want string) {
 	}
 }
 
-func TestFromJSONAllocatesNothing(t *testing.T) {
-	buf := make([]byte, 0, 1<<16)
-	for _, f := range jsontest.Realistic() {
-		allocs := testing.AllocsPerRun(200, func() {
-			var err error
-			if buf, err = AppendFromJSON(buf[:0], f.JSON); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocs != 0 {
-			t.Errorf("%s: %v allocations per run", f.Name, allocs)
-		}
-	}
-}
-
 func FuzzFromJSON(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-2.5,"x\n",null,true,{}],"b":1e3}`, `{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `[[[]]]`, `18446744073709551615`} {
 		f.Add([]byte(s))
