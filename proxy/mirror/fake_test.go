@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +40,8 @@ type fake struct {
 	// Calls that describe the resource are answered by themselves, unless
 	// their turn has come in the script.
 	steps []step
-	calls []string // what was asked, but for what describes the resource
+	calls []string    // what was asked, but for what describes the resource
+	at    []time.Time // when
 	as    dialect
 }
 
@@ -61,18 +63,23 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(f.steps) > 0 && f.steps[0].call == call:
 		answer = f.steps[0].answer
 		f.steps = f.steps[1:]
-		f.calls = append(f.calls, call)
+		f.note(call)
 	case describes:
 		answer = f.describes(call)
 	case len(f.steps) > 0:
 		f.t.Errorf("call after %q is %q, want %q", f.calls, call, f.steps[0].call)
 		answer = status(http.StatusTeapot)
 	default:
-		f.calls = append(f.calls, call)
+		f.note(call)
 		answer = f.as.stream()
 	}
 	f.mu.Unlock()
 	answer(w, r)
+}
+
+func (f *fake) note(call string) {
+	f.calls = append(f.calls, call)
+	f.at = append(f.at, time.Now())
 }
 
 // callOf names a request.
@@ -94,6 +101,8 @@ func callOf(r *http.Request) string {
 		return "watch " + q.Get("resourceVersion")
 	case q.Get("limit") == "1":
 		return "look"
+	case q.Get("limit") != strconv.Itoa(pageSize):
+		return "a page without limit"
 	}
 	return strings.TrimSpace("page " + q.Get("continue"))
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"encoding/binary"
+	"math"
 	"net/http"
 	"testing"
 	"time"
@@ -204,11 +205,10 @@ func TestFeedSurvives(t *testing.T) {
 
 // A frame is not made room for because it says that it is large.
 func TestHugeFrames(t *testing.T) {
-	const GB = 1 << 30
-	head := binary.BigEndian.AppendUint32(nil, 4*GB-1)
 	d := configMaps
 	steps := []step{
-		{"state", d.ended(d.added("a/x", "3"), d.synced("10"), head)},
+		{"state", d.ended(d.added("a/x", "3"), d.synced("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
+		{"state", d.ended(d.added("a/x", "3"), d.synced("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
 		{"state", d.stream(d.added("a/x", "3"), d.synced("20"))},
 	}
 	inWorld(t, d, Options{}, steps, func(t *testing.T, w *world) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -159,6 +160,18 @@ func TestProtobufIsNotInsistedOn(t *testing.T) {
 	}
 }
 
+// The text of a refusal is for a log line.
+func TestEndlessRefusal(t *testing.T) {
+	in := &endless{head: "because "}
+	err := answer(&http.Response{StatusCode: http.StatusGone, Body: in})
+	if !errors.Is(err, feed.ErrExpired) || !strings.Contains(err.Error(), "because xxx") {
+		t.Errorf("got %.100v", err)
+	}
+	if len(err.Error()) > 4<<10 || in.n > 4<<10 {
+		t.Errorf("error has %d bytes of %d", len(err.Error()), in.n)
+	}
+}
+
 // endless is a body that never comes to an end.
 type endless struct {
 	head string
@@ -171,7 +184,9 @@ func (e *endless) Read(p []byte) (int, error) {
 	for i := n; i < len(p); i++ {
 		p[i] = 'x'
 	}
-	e.n += len(p)
+	if e.n += len(p); e.n > 4*frameLimit {
+		return 0, io.EOF
+	}
 	return len(p), nil
 }
 
@@ -226,6 +241,19 @@ func TestNothingIsWaitedForWithoutEnd(t *testing.T) {
 				w.mirror.Collection(d.gvr)
 				pass(time.Hour)
 				w.played(t)
+				for i := range steps[1:] {
+					wait := w.at[i+1].Sub(w.at[i])
+					bound := wholeTimeout + time.Minute
+					switch i {
+					case 0, 2, 7, 9: // nothing came at all
+						bound = headerTimeout + time.Minute
+					case 4, 10: // the stream was open
+						bound = 2*watchLife + overtime + time.Minute
+					}
+					if wait > bound {
+						t.Errorf("waited %v after call %d, %q", wait, i, w.calls[i])
+					}
+				}
 				if c, reason := w.mirror.Collection(d.gvr); c == nil {
 					t.Fatal(reason)
 				}
@@ -434,6 +462,9 @@ func TestFirstRequestsShareOneFeed(t *testing.T) {
 			})
 		}
 		callers.Wait()
+		if reason := w.mirror.start(d.gvr); reason != Syncing { // by one who came late
+			t.Error(reason)
+		}
 		pass(time.Second)
 		w.played(t)
 		w.check(t, 10, "a/x")
@@ -552,7 +583,7 @@ func TestIdleStoresStop(t *testing.T) {
 		{"state", d.stream(d.added("a/x", "3"), d.synced("10"))},
 		{"state", d.stream(d.synced("20"))},
 	}
-	inWorld(t, d, Options{CheckEvery: 1000 * time.Hour, Limits: Limits{Idle: 2 * time.Minute}}, steps, func(t *testing.T, w *world) {
+	inWorld(t, d, Options{CheckEvery: 1000 * time.Hour, Limits: Limits{Idle: 90 * time.Second}}, steps, func(t *testing.T, w *world) {
 		w.mirror.Collection(d.gvr)
 		for range 2 {
 			pass(time.Minute)
