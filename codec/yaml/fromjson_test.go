@@ -217,24 +217,6 @@ func TestItemsMakeTheList(t *testing.T) {
 	}
 }
 
-func TestFromJSONAllocatesNothing(t *testing.T) {
-	buf := make([]byte, 0, 1<<17)
-	for _, f := range jsontest.Realistic() {
-		allocs := testing.AllocsPerRun(200, func() {
-			var err error
-			if buf, err = AppendFromJSON(buf[:0], f.JSON); err != nil {
-				t.Fatal(err)
-			}
-			if buf, err = AppendItem(buf[:0], f.JSON); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocs != 0 {
-			t.Errorf("%s: %v allocations per run", f.Name, allocs)
-		}
-	}
-}
-
 func TestDeepDocumentsTakeLinearTime(t *testing.T) {
 	const depth = 2000 // the output is quadratic
 	src := strings.Repeat(`{"a":[`, depth) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]}", depth)

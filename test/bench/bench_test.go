@@ -61,7 +61,7 @@ func checkList(t *testing.T, l *listLine) {
 	if l.Answered != fromCache {
 		t.Errorf("%s: answered from %s", l.Case, l.Answered)
 	}
-	identity := strings.Contains(l.Case, "identity")
+	identity := strings.Contains(l.Case, "identity") && !strings.Contains(l.Case, "+") // updates change lengths
 	if a, s := l.By[apiserverName], l.By[sluiceName]; identity && a.Bytes != s.Bytes {
 		t.Errorf("%s: %d bytes of the apiserver, %d of sluice", l.Case, a.Bytes, s.Bytes)
 	}

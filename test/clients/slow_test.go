@@ -77,8 +77,8 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 	if first := fast.next(t); first != "0" {
 		t.Fatalf("the state begins with %q", first)
 	}
-	// Far more than sockets and buffers on the way hold: 60 MB.
-	const updates = 300
+	// Far more than sockets and buffers on the way hold: 12 MB.
+	const updates = 60
 	padding := strings.Repeat("x", 200_000)
 	for n := 1; n <= updates; n++ {
 		object.Data = map[string]string{"n": fmt.Sprint(n), "padding": padding}

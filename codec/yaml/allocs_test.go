@@ -1,0 +1,30 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget things on purpose, so nothing can be
+// said of allocations under it.
+
+package yaml
+
+import (
+	"testing"
+
+	"sluice/codec/json/jsontest"
+)
+
+func TestFromJSONAllocatesNothing(t *testing.T) {
+	buf := make([]byte, 0, 1<<17)
+	for _, f := range jsontest.Realistic() {
+		allocs := testing.AllocsPerRun(200, func() {
+			var err error
+			if buf, err = AppendFromJSON(buf[:0], f.JSON); err != nil {
+				t.Fatal(err)
+			}
+			if buf, err = AppendItem(buf[:0], f.JSON); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations per run", f.Name, allocs)
+		}
+	}
+}
