@@ -27,7 +27,7 @@ const (
 	churn = 600
 	// watchListServed says that streaming lists are served out of the cache,
 	// so that all informers together cost the apiserver one watch.
-	watchListServed = false
+	watchListServed = true
 	// ownWatches is how many watches Sluice has of a resource that it caches.
 	ownWatches = 1
 )
