@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
@@ -21,6 +24,7 @@ type Info struct {
 	Upgrade bool       // asks for another protocol
 	ActsFor bool       // asks to impersonate somebody
 	ByPath  bool       // a watch asked for by the deprecated path: /api/v1/watch/pods
+	crowded bool       // has more parameters than anybody means
 
 	Caller  Caller
 	User    string // the verified caller's name
@@ -62,16 +66,43 @@ var factory = apirequest.RequestInfoFactory{
 // Parse returns the Info of r. It fails for paths that cannot be understood,
 // which the upstream refuses as well.
 func Parse(r *http.Request) (*Info, error) {
-	parsed, err := factory.NewRequestInfo(r)
 	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
+	parsed, err := parse(r, query)
 	return &Info{
 		ByPath:      parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
 		RequestInfo: parsed,
 		Query:       query,
+		crowded:     strings.Count(r.URL.RawQuery, "&") >= maxParameters,
 		AuditID:     auditID(r),
 		Upgrade:     headerHasToken(r.Header["Connection"], "upgrade"),
 		ActsFor:     impersonates(r.Header),
 	}, err
+}
+
+// maxParameters bounds the parameters of a query that is answered here: how
+// many are read at all depends on the release of Go.
+const maxParameters = 1000
+
+// parse does what the apiserver does, but for one line in the log: of a query
+// that cannot be decoded it would print everything, tokens if there are any.
+// All that is made of such a query is written out here.
+func parse(r *http.Request, query url.Values) (*apirequest.RequestInfo, error) {
+	if len(query) == 0 || scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &internalversion.ListOptions{}) == nil {
+		return factory.NewRequestInfo(r)
+	}
+	bare := *r
+	bare.URL = &url.URL{Path: r.URL.Path}
+	info, err := factory.NewRequestInfo(&bare)
+	switch info.Verb {
+	case "list":
+		if truth(query, "watch") {
+			info.Verb = "watch"
+		}
+		fallthrough
+	case "deletecollection":
+		info.FieldSelector, info.LabelSelector = query.Get("fieldSelector"), query.Get("labelSelector")
+	}
+	return info, err
 }
 
 // afterVersion returns what follows the API version in the path.
@@ -120,7 +151,8 @@ func impersonates(h http.Header) bool {
 // Plain reports whether the request names a collection of a resource, all of it
 // or one namespace, or an object in it, by the plain path.
 func (i *Info) Plain() bool {
-	return i.IsResourceRequest && i.Subresource == "" && len(i.Parts) <= 2 && i.Path == i.plainPath()
+	return i.IsResourceRequest && i.Resource != "" && i.Subresource == "" && !i.crowded &&
+		len(i.Parts) <= 2 && i.Path == i.plainPath()
 }
 
 func (i *Info) plainPath() string {
