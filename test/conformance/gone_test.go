@@ -31,6 +31,8 @@ func TestGone(t *testing.T) {
 	if err := fetch(t.Context(), plane, in+"?limit=1", &early); err != nil {
 		t.Fatal(err)
 	}
+	// So that Sluice's history begins later than that.
+	write(http.MethodPut, in+"/b", `{"metadata":{"name":"b"},"data":{"k":"v"}}`)
 	sluice := plane.StartSluice(t)
 	sluice.Sync(t, "/api/v1/configmaps", "configmaps.v1")
 	write(http.MethodPut, in+"/a", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
