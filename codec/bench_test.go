@@ -40,7 +40,7 @@ var benchFormats = []struct {
 	{"pretty JSON", Protobuf, Format{Pretty: true}},
 	{"Protobuf", Protobuf, Format{Encoding: Protobuf}},
 	{"CBOR", Protobuf, Format{Encoding: CBOR}},
-	{"CBOR from JSON", JSON, Format{Encoding: CBOR}},
+	{"metadata CBOR from JSON", JSON, Format{Shape: Metadata, Encoding: CBOR}},
 	{"YAML", Protobuf, Format{Encoding: YAML}},
 	{"metadata JSON", Protobuf, Format{Shape: Metadata}},
 	{"metadata JSON from JSON", JSON, Format{Shape: Metadata}},

@@ -25,6 +25,9 @@ func TestWriterCBOR(t *testing.T) {
 	}
 	for _, r := range []*Resource{podsProto, podsJSON, foos} {
 		for _, shape := range []Shape{Object, Metadata} {
+			if r == podsJSON && shape == Object {
+				continue // refused: JSON does not tell bytes from text
+			}
 			for _, n := range []int{0, 1, 30} {
 				t.Run(fmt.Sprintf("%d %s from %v as %v", n, r.Resource, r.Source, shape), func(t *testing.T) {
 					w := mustWriter(t, r, Format{Encoding: CBOR, Shape: shape})

@@ -33,10 +33,14 @@ func objectBody(r *Resource, e Encoding) (body, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := b.(planJSON); ok && e == CBOR {
-		return planCBOR(p), nil
+	if e != CBOR || r.Style == Unstructured {
+		return encoded(b, e), nil
 	}
-	return encoded(b, e), nil
+	p, ok := b.(planJSON)
+	if !ok {
+		return nil, ErrUnsupported // JSON does not tell bytes, which CBOR tags, from text
+	}
+	return planCBOR(p), nil
 }
 
 // objectJSON is the way to JSON.

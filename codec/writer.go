@@ -29,8 +29,8 @@ type Writer struct {
 }
 
 // NewWriter returns the Writer for r in f. ErrUnsupported means that the conversion cannot be exact, and the request must
-// be passed upstream: Protobuf of what is stored as JSON (but for metadata), Tables in Protobuf or CBOR, kinds without a
-// plan.
+// be passed upstream: Protobuf of what is stored as JSON and CBOR of what is compiled in but stored as JSON (but for
+// metadata), Tables in Protobuf or CBOR, kinds without a plan.
 func NewWriter(r *Resource, f Format) (*Writer, error) {
 	b, err := newBody(r, f)
 	if err != nil {

@@ -280,6 +280,7 @@ func TestWriterUnsupported(t *testing.T) {
 		f    Format
 	}{
 		{"protobuf of typed JSON", podsJSON, Format{Encoding: Protobuf}},
+		{"CBOR of typed JSON", podsJSON, Format{Encoding: CBOR}},
 		{"protobuf of custom", foos, Format{Encoding: Protobuf}},
 		{"protobuf Table", podsProto, Format{Encoding: Protobuf, Shape: Table}},
 		{"CBOR Table", podsJSON, Format{Encoding: CBOR, Shape: Table}},

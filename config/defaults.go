@@ -12,6 +12,7 @@ func (f *File) Default() {
 	text(&f.Listen, "127.0.0.1:8443")
 	text(&f.Admin.Listen, "127.0.0.1:9443")
 	text(&f.TLS.CertDir, "sluice-certs")
+	text(&f.Compatibility, Extended)
 	text(&f.Log.Level, "info")
 	text(&f.Log.Format, "json")
 	duration(&f.Authentication.TokenTTL, 10*time.Second)

@@ -33,10 +33,19 @@ type File struct {
 	Log Log `json:"log,omitempty"`
 	// Shutdown is how the process ends.
 	Shutdown Shutdown `json:"shutdown,omitempty"`
+	// Compatibility is "extended" or "strict". Strict refuses what this apiserver
+	// refuses, though its documentation promises it or Sluice could do it.
+	Compatibility string `json:"compatibility,omitempty"`
 	// DebugHeaders makes responses tell, in Sluice-Source, whether they come
 	// out of the cache, and if not, why.
 	DebugHeaders bool `json:"debugHeaders,omitempty"`
 }
+
+// The values of Compatibility.
+const (
+	Extended = "extended"
+	Strict   = "strict"
+)
 
 // TLS secures a listener. Without CertFile a CA and a certificate are made and
 // kept in CertDir.

@@ -29,6 +29,8 @@ type Options struct {
 	// WatchRecheck is how often the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
+	// Strict leaves it at the formats that the upstream itself has.
+	Strict bool
 	// DebugHeaders makes responses tell where they come from.
 	DebugHeaders bool
 }
@@ -61,6 +63,7 @@ func New(o Options) *Gateway {
 		Draining:    g.draining,
 		Grace:       o.Drain.Grace,
 		Encoded:     o.Encoded,
+		Strict:      o.Strict,
 		Metrics:     o.Metrics.reads,
 	})
 	g.handler = chain(reads,

@@ -33,7 +33,8 @@ func Client(r *http.Request, info *request.Info) codec.Client {
 // Status answers with an error. Nothing may have been written before.
 func Status(w http.ResponseWriter, r *http.Request, s *codec.Status) {
 	info := request.From(r.Context())
-	format := codec.ErrorFormat(Client(r, info), true)
+	front := s.Code == http.StatusUnauthorized || s.Code == http.StatusForbidden
+	format := codec.ErrorFormat(Client(r, info), !front)
 	h := w.Header()
 	Headers(h, info)
 	h.Set("Content-Type", format.ContentType(false))

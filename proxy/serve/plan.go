@@ -57,7 +57,7 @@ func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
 	if err := p.choose(); err != nil {
 		return nil, reasonOptions
 	}
-	return p, p.negotiate(r)
+	return p, p.negotiate(r, s.options.Strict)
 }
 
 var verbs = map[string]codec.Verb{"get": codec.Get, "list": codec.List, "watch": codec.Watch}
@@ -200,11 +200,15 @@ func (p *plan) choose() error {
 // or namespace: their tokens are relative to something else.
 var errNarrowed = errors.New("pages of a narrowed list")
 
-// negotiate finds the encoder for what the client takes.
-func (p *plan) negotiate(r *http.Request) string {
-	resource := &p.collection.Resource
-	decision := codec.Negotiate(reply.Client(r, p.info), codec.Target{
-		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, Strict: true,
+// negotiate finds the encoder for what the client takes. Only the upstream
+// knows whether it has CBOR, so strictly that is its answer to give.
+func (p *plan) negotiate(r *http.Request, strict bool) string {
+	resource, client := &p.collection.Resource, reply.Client(r, p.info)
+	if strict && strings.Contains(client.Accept, codec.MediaCBOR) {
+		return reasonFormat
+	}
+	decision := codec.Negotiate(client, codec.Target{
+		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, CBOR: !strict, Strict: strict,
 	})
 	if decision.Refusal != nil || !p.served(decision.Format) {
 		return reasonFormat
