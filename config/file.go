@@ -33,6 +33,8 @@ type File struct {
 	Log Log `json:"log,omitempty"`
 	// Shutdown is how the process ends.
 	Shutdown Shutdown `json:"shutdown,omitempty"`
+	// Compression says what is compressed beyond what the apiserver compresses.
+	Compression Compression `json:"compression,omitempty"`
 	// Compatibility is "extended" or "strict". Strict refuses what this apiserver
 	// refuses, though its documentation promises it or Sluice could do it.
 	Compatibility string `json:"compatibility,omitempty"`
@@ -115,6 +117,14 @@ type Cache struct {
 	// CheckEvery is the least time between two comparisons of a store with the
 	// upstream.
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
+}
+
+// Compression says what is compressed beyond what the apiserver compresses: long
+// lists and gets, which are compressed anyway.
+type Compression struct {
+	// Watches compresses all watches of clients that take it, not only those
+	// that begin with a long state because sendInitialEvents asks for it.
+	Watches bool `json:"watches,omitempty"`
 }
 
 // Admin is the listener for health checks and metrics.

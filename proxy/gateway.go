@@ -29,6 +29,9 @@ type Options struct {
 	// WatchRecheck is how often the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
+	// CompressWatches compresses all watches for those who take it, not only
+	// streaming lists.
+	CompressWatches bool
 	// Strict leaves it at the formats that the upstream itself has.
 	Strict bool
 	// DebugHeaders makes responses tell where they come from.
@@ -65,6 +68,8 @@ func New(o Options) *Gateway {
 		Encoded:     o.Encoded,
 		Strict:      o.Strict,
 		Metrics:     o.Metrics.reads,
+
+		CompressWatches: o.CompressWatches,
 	})
 	g.handler = chain(reads,
 		withInfo, // parse the request, once

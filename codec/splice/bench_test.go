@@ -43,7 +43,7 @@ func BenchmarkSplice(b *testing.B) {
 	b.SetBytes(300 * segment)
 	b.ReportAllocs()
 	for b.Loop() {
-		var g Gzip
+		g := NewJoint(Gzip)
 		g.AddPlain([]byte(`{"items":[`))
 		for range 300 {
 			g.Add(&block)

@@ -19,9 +19,9 @@ const (
 
 // Block is a run of bytes compressed by itself. The zero Block is an empty run.
 type Block struct {
-	Data  []byte // deflate blocks, none of them final, ending at a byte boundary
+	Data  []byte // of gzip: deflate blocks, none of them final, ending at a byte boundary; of zstd: whole frames
 	Plain int    // length before compression, in bytes
-	CRC   uint32 // CRC-32 (IEEE) before compression
+	CRC   uint32 // of gzip: CRC-32 (IEEE) before compression
 
 	shift uint32 // moves the CRC of what precedes the run past it; zero if not known
 }
@@ -103,5 +103,25 @@ func newBlock(data, plain []byte) Block {
 		Plain: len(plain),
 		CRC:   crc32.ChecksumIEEE(plain),
 		shift: shift(uint64(len(plain))),
+	}
+}
+
+// packed is the length of what Pack appends to a block's data.
+const packed = 8
+
+// Pack appends the block as one run of bytes, for those who keep bytes.
+func (b *Block) Pack(dst []byte) []byte {
+	dst = append(dst, b.Data...)
+	dst = binary.LittleEndian.AppendUint32(dst, b.CRC)
+	return binary.LittleEndian.AppendUint32(dst, uint32(b.Plain))
+}
+
+// Unpack returns the block that Pack made p of. It aliases p.
+func Unpack(p []byte) Block {
+	n := len(p) - packed
+	return Block{
+		Data:  p[:n:n],
+		CRC:   binary.LittleEndian.Uint32(p[n:]),
+		Plain: int(binary.LittleEndian.Uint32(p[n+4:])),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	reference "github.com/valyala/gozstd"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -31,11 +32,39 @@ func noise(n int) []byte {
 	return b
 }
 
-// unpackers are readers written by different people.
-var unpackers = []struct {
+// unpacker is a reader of compressed streams.
+type unpacker struct {
 	name   string
 	unpack func(t testing.TB, b []byte) ([]byte, error)
-}{
+}
+
+func readersOf(c Coding) []unpacker {
+	if c == Gzip {
+		return unpackers
+	}
+	return zstdReaders
+}
+
+// zstdReaders are the library's own, within the window that RFC 9659 grants, and the reference implementation.
+var zstdReaders = []unpacker{
+	{"klauspost", func(_ testing.TB, b []byte) ([]byte, error) {
+		r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(r)
+	}},
+	{"reference", func(_ testing.TB, b []byte) ([]byte, error) {
+		r := reference.NewReader(bytes.NewReader(b))
+		defer r.Release()
+		return io.ReadAll(r)
+	}},
+	{"zstd", func(t testing.TB, b []byte) ([]byte, error) { return command(t, b, "zstd", "-dc") }},
+}
+
+// unpackers are readers of gzip written by different people.
+var unpackers = []unpacker{
 	{"compress/gzip", func(_ testing.TB, b []byte) ([]byte, error) {
 		r, err := stdgzip.NewReader(bytes.NewReader(b))
 		if err != nil {
@@ -77,8 +106,8 @@ type piece struct {
 	level int
 }
 
-func splice(pieces []piece) (*Gzip, []byte) {
-	g, plain := new(Gzip), []byte(nil)
+func splice(pieces []piece) (*Joint, []byte) {
+	g, plain := NewJoint(Gzip), []byte(nil)
 	for _, p := range pieces {
 		plain = append(plain, p.data...)
 		if p.level == 0 {
@@ -92,7 +121,7 @@ func splice(pieces []piece) (*Gzip, []byte) {
 	return g, plain
 }
 
-func bytesOf(t testing.TB, g *Gzip) []byte {
+func bytesOf(t testing.TB, g *Joint) []byte {
 	var b bytes.Buffer
 	n, err := g.WriteTo(&b)
 	if err != nil || n != g.Len() || int64(b.Len()) != n {
@@ -152,7 +181,7 @@ func TestBlockIsShared(t *testing.T) {
 	data := text(50000)
 	b := Compress(nil, data, 3)
 	comma := Store(nil, []byte(","))
-	g := new(Gzip)
+	g := NewJoint(Gzip)
 	for range 5 {
 		g.Add(&b)
 		g.Add(&comma)
@@ -176,60 +205,92 @@ func TestCompressAppends(t *testing.T) {
 	}
 }
 
-func TestMembers(t *testing.T) {
-	var stream, plain []byte
-	for i := range 20 {
-		event := text(i * 500)
-		stream = AppendMember(stream, event, 3)
-		plain = append(plain, event...)
+// stream writes the pieces as they come.
+func stream(c Coding, pieces [][]byte) (out, plain []byte) {
+	s := NewStream(c)
+	out = s.Begin(nil)
+	for _, p := range pieces {
+		b := c.Compress(nil, p)
+		packed := b.Pack(nil)
+		b = Unpack(packed)
+		s.Add(&b)
+		out = append(out, b.Data...)
+		plain = append(plain, p...)
 	}
-	for _, u := range unpackers {
-		t.Run(u.name, func(t *testing.T) {
-			got, err := u.unpack(t, stream)
-			if err != nil || !bytes.Equal(got, plain) {
-				t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+	return s.End(out), plain
+}
+
+func TestStream(t *testing.T) {
+	var events [][]byte
+	for i := range 20 {
+		events = append(events, text(i*500))
+	}
+	for _, c := range []Coding{Gzip, Zstd} {
+		out, plain := stream(c, events)
+		for _, u := range readersOf(c) {
+			t.Run(c.String()+" "+u.name, func(t *testing.T) {
+				got, err := u.unpack(t, out)
+				if err != nil || !bytes.Equal(got, plain) {
+					t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+				}
+			})
+		}
+	}
+}
+
+// TestStreamIsReadAtOnce reads an event from a stream on which nothing follows.
+func TestStreamIsReadAtOnce(t *testing.T) {
+	for _, c := range []Coding{Gzip, Zstd} {
+		t.Run(c.String(), func(t *testing.T) {
+			in, out := io.Pipe()
+			defer in.Close()
+			event := text(7700)
+			go func() {
+				b := c.Compress(nil, event)
+				_, _ = out.Write(append(NewStream(c).Begin(nil), b.Data...))
+			}()
+			r, err := reader(c, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(event))
+			if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, event) {
+				t.Error("not the event:", err)
 			}
 		})
 	}
 }
 
-// TestMemberIsReadAtOnce reads an event from a stream on which nothing follows.
-func TestMemberIsReadAtOnce(t *testing.T) {
-	in, out := io.Pipe()
-	defer in.Close()
-	event := text(7700)
-	go func() { _, _ = out.Write(AppendMember(nil, event, 3)) }()
-	r, err := stdgzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
+func reader(c Coding, in io.Reader) (io.Reader, error) {
+	if c == Gzip {
+		return stdgzip.NewReader(in)
 	}
-	got := make([]byte, len(event))
-	if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, event) {
-		t.Error("not the event:", err)
-	}
+	return zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
 }
 
 func TestZstd(t *testing.T) {
-	var stream, plain []byte
-	for _, part := range [][]byte{[]byte(`{"items":[`), text(300000), []byte(","), nil, text(200000), noise(100000), []byte("]}\n")} {
-		stream = AppendFrame(stream, part)
+	j, plain := NewJoint(Zstd), []byte(nil)
+	for i, part := range [][]byte{[]byte(`{"items":[`), text(300000), []byte(","), nil, text(200000), noise(100000), []byte("]}\n")} {
 		plain = append(plain, part...)
+		if i%2 == 0 {
+			j.AddPlain(part)
+			continue
+		}
+		b := Zstd.Compress(nil, part)
+		j.Add(&b)
 	}
-	t.Run("klauspost", func(t *testing.T) {
-		r, err := zstd.NewReader(bytes.NewReader(stream), zstd.WithDecoderMaxWindow(8<<20))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, plain) {
-			t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
-		}
-	})
-	t.Run("zstd", func(t *testing.T) {
-		if got, err := command(t, stream, "zstd", "-dc"); err != nil || !bytes.Equal(got, plain) {
-			t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
-		}
-	})
+	j.Close()
+	out := bytesOf(t, j)
+	if j.Plain() != uint64(len(plain)) {
+		t.Errorf("plain length %d, want %d", j.Plain(), len(plain))
+	}
+	for _, u := range readersOf(Zstd) {
+		t.Run(u.name, func(t *testing.T) {
+			if got, err := u.unpack(t, out); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%d bytes instead of %d: %v", len(got), len(plain), err)
+			}
+		})
+	}
 }
 
 func TestCombine(t *testing.T) {
@@ -263,6 +324,29 @@ func FuzzGzip(f *testing.F) {
 		for _, u := range unpackers[:2] {
 			if got, err := u.unpack(t, b); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: %d bytes instead of %d: %v", u.name, len(got), len(want), err)
+			}
+		}
+	})
+}
+
+// FuzzStream compares what readers make of a stream with what went in.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte("hello world"), []byte{3, 1, 0, 2, 9, 9})
+	f.Add([]byte(strings.Repeat("a", 70000)), []byte{255, 0, 10, 3, 200, 1})
+	f.Fuzz(func(t *testing.T, data, cuts []byte) {
+		var events [][]byte
+		rest := data
+		for _, cut := range cuts {
+			n := min(int(cut)*len(data)/64, len(rest))
+			events = append(events, rest[:n])
+			rest = rest[n:]
+		}
+		for _, c := range []Coding{Gzip, Zstd} {
+			out, want := stream(c, events)
+			for _, u := range readersOf(c)[:2] {
+				if got, err := u.unpack(t, out); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s %s: %d bytes instead of %d: %v", c, u.name, len(got), len(want), err)
+				}
 			}
 		}
 	})

@@ -83,6 +83,12 @@ func (e *Encoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) ([]byte
 // at all times.
 func (e *Encoder) Shareable() bool { return !e.Format().AgesWithTime() }
 
+// Copies reports whether objects are written as they are stored.
+func (e *Encoder) Copies() bool {
+	f := e.Format()
+	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty
+}
+
 // AppendDeparture implements cache.Encoder.
 func (e *Encoder) AppendDeparture(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
 	departed, err := e.Departed(o, rv)

@@ -4,20 +4,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"sluice/codec/splice"
 )
-
-// Coding is a content coding (RFC 9110, section 8.4.1).
-type Coding uint8
-
-// The content codings that answers come in.
-const (
-	Identity Coding = iota
-	Gzip
-	Zstd
-)
-
-// String returns the name in Content-Encoding, or identity.
-func (c Coding) String() string { return [...]string{"identity", "gzip", "zstd"}[c] }
 
 // CompressFrom is the length in bytes beyond which bodies are compressed for
 // those who take it: the apiserver's (wire.md 8).
@@ -27,7 +16,7 @@ const CompressFrom = 128 << 10
 // reads it: a token of that name and nothing else. zstd, which the apiserver
 // does not have, is read as RFC 9110, section 12.5.3 says, and preferred unless
 // its weight is below that of gzip, which is 1.
-func Accepted(h http.Header) Coding {
+func Accepted(h http.Header) splice.Coding {
 	gzip, zstd := false, 0.0
 	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
 		token = strings.Trim(token, " ")
@@ -39,11 +28,11 @@ func Accepted(h http.Header) Coding {
 	}
 	switch {
 	case zstd >= 1, zstd > 0 && !gzip:
-		return Zstd
+		return splice.Zstd
 	case gzip:
-		return Gzip
+		return splice.Gzip
 	}
-	return Identity
+	return splice.Identity
 }
 
 // quality reads a weight such as q=0.5; one that cannot be read is 0.
@@ -59,9 +48,9 @@ func quality(weight string, given bool) float64 {
 	return q
 }
 
-// SetHeaders sets the headers of an answer in that coding.
-func (c Coding) SetHeaders(h http.Header) {
-	if c == Identity {
+// SetCoding sets the headers of an answer in that coding.
+func SetCoding(h http.Header, c splice.Coding) {
+	if c == splice.Identity {
 		return
 	}
 	h.Set("Content-Encoding", c.String())

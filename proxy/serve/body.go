@@ -3,21 +3,14 @@ package serve
 import (
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"sluice/codec/splice"
+	"sluice/proxy/reply"
 )
 
 const (
-	// gzipThreshold is the length from which the apiserver compresses, in
-	// bytes (wire.md 8).
-	gzipThreshold = 128 << 10
-	// gzipLevel is the apiserver's.
-	gzipLevel = 1
 	// writeTimeout is how long a client may take for one piece of an answer,
 	// writePiece bytes: 9 KB/s.
 	writeTimeout = 30 * time.Second
@@ -30,26 +23,24 @@ type body struct {
 	buf    []byte // not written yet
 	w      http.ResponseWriter
 	client *patience
-	zip    *gzip.Writer // nil while plain
-	failed bool         // a write has
-	mayZip bool         // the client takes gzip, and nothing is written yet
+	coding splice.Coding // that the client takes
+	zip    compressor    // nil while plain
+	begun  bool          // something has been written
+	failed bool          // a write has
 }
 
 // pieceSize is how much is gathered before it is written; an answer that may
-// have to be compressed is gathered up to the threshold.
-const pieceSize = gzipThreshold
+// have to be compressed is gathered up to the length where that begins.
+const pieceSize = reply.CompressFrom
 
-var (
-	pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
-	zips   = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel); return z }}
-)
+var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
 
 // largestPiece bounds the buffers that are kept for reuse.
 const largestPiece = 4 * pieceSize
 
 func newBody(w http.ResponseWriter, r *http.Request) *body {
 	return &body{
-		buf: (*pieces.Get().(*[]byte))[:0], w: w, client: patient(w), mayZip: takesGzip(r.Header),
+		buf: (*pieces.Get().(*[]byte))[:0], w: w, client: patient(w), coding: reply.Accepted(r.Header),
 	}
 }
 
@@ -63,20 +54,8 @@ func (b *body) release() {
 		pieces.Put(&b.buf)
 	}
 	if b.zip != nil {
-		b.zip.Reset(io.Discard)
-		zips.Put(b.zip)
+		giveBack(b.coding, b.zip)
 	}
-}
-
-// takesGzip reads Accept-Encoding as the apiserver does: a token gzip and
-// nothing else, without parameters.
-func takesGzip(h http.Header) bool {
-	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
-		if strings.Trim(token, " ") == "gzip" {
-			return true
-		}
-	}
-	return false
 }
 
 // spill writes what has been gathered, if it is enough.
@@ -84,9 +63,7 @@ func (b *body) spill() error {
 	if len(b.buf) <= pieceSize {
 		return nil
 	}
-	if b.mayZip {
-		b.startZip()
-	}
+	b.mayCompress()
 	return b.flush()
 }
 
@@ -96,31 +73,27 @@ func (b *body) add(text []byte) error {
 		b.buf = append(b.buf, text...)
 		return nil
 	}
-	if b.mayZip {
-		b.startZip()
-	}
+	b.mayCompress()
 	if err := b.flush(); err != nil {
 		return err
 	}
 	return b.write(text)
 }
 
-func (b *body) startZip() {
-	b.zipHeaders()
-	b.zip = zips.Get().(*gzip.Writer)
-	b.zip.Reset(b.w)
+// mayCompress compresses an answer that turns out to be long before any of it
+// has been written.
+func (b *body) mayCompress() {
+	if b.begun || b.coding == splice.Identity {
+		return
+	}
+	reply.SetCoding(b.w.Header(), b.coding)
+	b.zip = compressorFor(b.coding, b.w)
 }
 
-func (b *body) zipHeaders() {
-	b.w.Header().Set("Content-Encoding", "gzip")
-	b.w.Header().Set("Vary", "Accept-Encoding")
-	b.mayZip = false
-}
-
-// send writes a compressed stream that is complete.
-func (b *body) send(g *splice.Gzip) error {
-	b.zipHeaders()
-	for _, part := range g.Parts() {
+// send writes a stream that is complete, in the coding that the client takes.
+func (b *body) send(j *splice.Joint) error {
+	reply.SetCoding(b.w.Header(), b.coding)
+	for _, part := range j.Parts() {
 		// The parts between blocks are a few bytes long: they go with the next.
 		if len(part) < smallPart {
 			b.buf = append(b.buf, part...)
@@ -145,7 +118,7 @@ func (b *body) flush() error {
 }
 
 func (b *body) write(p []byte) error {
-	b.mayZip = false
+	b.begun = true
 	var out io.Writer = b.w
 	if b.zip != nil {
 		out = b.zip
@@ -157,16 +130,16 @@ func (b *body) write(p []byte) error {
 
 // finish writes the rest.
 func (b *body) finish() error {
-	if len(b.buf) > gzipThreshold && b.mayZip {
-		b.startZip()
+	if len(b.buf) > reply.CompressFrom {
+		b.mayCompress()
 	}
 	if err := b.flush(); err != nil {
 		return err
 	}
-	if b.zip != nil {
-		err := b.client.close(b.zip)
-		b.failed = b.failed || err != nil
-		return err
+	if b.zip == nil {
+		return nil
 	}
-	return nil
+	err := b.client.close(b.zip)
+	b.failed = b.failed || err != nil
+	return err
 }

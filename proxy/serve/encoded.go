@@ -9,27 +9,39 @@ import (
 	"sluice/proxy/mirror"
 )
 
-// items encodes the objects of runs, once for all lists that hold them whole.
-type items struct {
-	encoder *codec.Writer
-	owner   *mirror.Encoder // the same for all who want this format: the memos' key
-	budget  *cache.Budget
+// form is what is made of the objects of runs: the items of lists, or the
+// events with which a watch begins.
+type form struct {
+	encoder *mirror.Encoder // the same for all who want this format
+	events  bool
+}
+
+// encoded is the objects of runs in one form, encoded once for all who want
+// them whole.
+type encoded struct {
+	form
+	budget *cache.Budget
+	// encode appends the objects of a run.
+	encode func(dst []byte, objects []*cache.Object) ([]byte, error)
 }
 
 // The keys of memos on a segment.
 type (
-	plainKey struct{ of *mirror.Encoder }
-	blockKey struct{ of *mirror.Encoder }
+	plainKey struct{ of form }
+	blockKey struct {
+		of     form
+		coding splice.Coding
+	}
 )
 
-// plain returns the encoded objects of a run with their separators. It aliases
-// what is memoized, or scratch.
-func (i *items) plain(r cache.Run, scratch []byte) ([]byte, error) {
-	if !r.Whole() || i.cheap() {
-		return i.encode(scratch[:0], r.Objects())
+// plain returns the encoded objects of a run. It aliases what is memoized, or
+// scratch.
+func (e *encoded) plain(r cache.Run, scratch []byte) ([]byte, error) {
+	if !r.Whole() || e.cheap() {
+		return e.encode(scratch[:0], r.Objects())
 	}
-	v, err := r.Segment.Memo(i.budget, plainKey{i.owner}, func(objects []*cache.Object) (any, int64, error) {
-		text, err := i.encode(nil, objects)
+	v, err := r.Segment.Memo(e.budget, plainKey{e.form}, func(objects []*cache.Object) (any, int64, error) {
+		text, err := e.encode(nil, objects)
 		return text, int64(cap(text)), err
 	})
 	if err != nil {
@@ -40,19 +52,19 @@ func (i *items) plain(r cache.Run, scratch []byte) ([]byte, error) {
 
 // cheap reports whether encoding costs no more than keeping the result would,
 // or whether the result does not last.
-func (i *items) cheap() bool {
-	f := i.encoder.Format()
-	return f.AgesWithTime() || f.Encoding == codec.Protobuf
+func (e *encoded) cheap() bool {
+	f := e.encoder.Format()
+	return f.AgesWithTime() || f.Encoding == codec.Protobuf || e.encoder.Copies()
 }
 
 // block returns the run's objects compressed. Objects only: what is put into a
 // block is either seen by a caller as a whole or not at all.
-func (i *items) block(r cache.Run) (*splice.Block, error) {
-	if !r.Whole() || i.encoder.Format().AgesWithTime() {
-		return i.compress(r.Objects())
+func (e *encoded) block(coding splice.Coding, r cache.Run) (*splice.Block, error) {
+	if !r.Whole() || e.encoder.Format().AgesWithTime() {
+		return e.compress(coding, r.Objects())
 	}
-	v, err := r.Segment.Memo(i.budget, blockKey{i.owner}, func(objects []*cache.Object) (any, int64, error) {
-		b, err := i.compress(objects)
+	v, err := r.Segment.Memo(e.budget, blockKey{e.form, coding}, func(objects []*cache.Object) (any, int64, error) {
+		b, err := e.compress(coding, objects)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -66,27 +78,43 @@ func (i *items) block(r cache.Run) (*splice.Block, error) {
 
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-func (i *items) compress(objects []*cache.Object) (*splice.Block, error) {
+func (e *encoded) compress(coding splice.Coding, objects []*cache.Object) (*splice.Block, error) {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
-	text, err := i.encode((*scratch)[:0], objects)
+	text, err := e.encode((*scratch)[:0], objects)
 	if err != nil {
 		return nil, err
 	}
 	*scratch = text
-	b := splice.Compress(nil, text, splice.DefaultLevel)
+	b := coding.Compress(nil, text)
 	return &b, nil
 }
 
-func (i *items) encode(dst []byte, objects []*cache.Object) ([]byte, error) {
-	for n, o := range objects {
-		if n > 0 {
-			dst = append(dst, i.encoder.Separator()...)
+// items encodes the items of a list, with separators between them.
+func (s *Reads) items(owner *mirror.Encoder, w *codec.Writer) encoded {
+	return encoded{form{encoder: owner}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
+		for n, o := range objects {
+			if n > 0 {
+				dst = append(dst, w.Separator()...)
+			}
+			var err error
+			if dst, err = w.AppendItem(dst, o.Data); err != nil {
+				return dst, err
+			}
 		}
-		var err error
-		if dst, err = i.encoder.AppendItem(dst, o.Data); err != nil {
-			return dst, err
+		return dst, nil
+	}}
+}
+
+// events encodes the events that tell a watch what there is.
+func (s *Reads) events(owner *mirror.Encoder) encoded {
+	return encoded{form{owner, true}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
+		for _, o := range objects {
+			var err error
+			if dst, err = owner.AppendEvent(dst, cache.Added, o); err != nil {
+				return dst, err
+			}
 		}
-	}
-	return dst, nil
+		return dst, nil
+	}}
 }

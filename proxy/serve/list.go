@@ -11,6 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/reply"
 )
 
 // list answers a list, or returns why it cannot.
@@ -24,13 +25,13 @@ func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	if err != nil {
 		return reasonFormat
 	}
-	spliced, err := l.splice(r, size)
+	out := newBody(w, r)
+	defer out.release()
+	spliced, err := l.splice(out.coding, size)
 	if err != nil {
 		return reasonFormat
 	}
 	p.begin(w.Header(), how)
-	out := newBody(w, r)
-	defer out.release()
 	if spliced != nil {
 		err = out.send(spliced)
 	} else {
@@ -77,7 +78,8 @@ func (p *plan) past(ctx context.Context, version uint64) (state *cache.Snapshot,
 // listing is one list on its way out: of runs if it holds all keys of a range,
 // else of objects that were chosen.
 type listing struct {
-	items
+	encoded
+	encoder *codec.Writer // as of now
 	meta    codec.ListMeta
 	runs    iter.Seq[cache.Run]
 	objects []*cache.Object
@@ -87,20 +89,25 @@ type listing struct {
 
 func (s *Reads) newListing(p *plan, state *cache.Snapshot) *listing {
 	l := &listing{
-		items: items{encoder: p.encoder.At(time.Now()), owner: p.encoder, budget: s.options.Encoded},
-		meta:  codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10)},
+		encoder: p.encoder.At(time.Now()),
+		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10)},
 	}
+	l.encoded = s.items(p.encoder, l.encoder)
 	sel := p.selection
 	if p.page != nil {
 		sel.keys.From = max(sel.keys.From, p.page.start)
 	}
 	if p.options.Limit == 0 && sel.filter == nil {
-		l.runs, l.n = state.Runs(sel.keys), state.Count(sel.keys)
-		l.bytes = state.Bytes() * int64(l.n) / int64(max(state.Len(), 1))
+		l.runs, l.n, l.bytes = state.Runs(sel.keys), state.Count(sel.keys), stored(state, sel.keys)
 		return l
 	}
 	l.choose(p, sel, state)
 	return l
+}
+
+// stored is about how many bytes are stored of the objects in a range.
+func stored(state *cache.Snapshot, keys cache.Range) int64 {
+	return state.Bytes() * int64(state.Count(keys)) / int64(max(state.Len(), 1))
 }
 
 // choose gathers the objects of a page or selection. A page that is not the
@@ -176,32 +183,34 @@ func (l *listing) itemsSize() (size int, err error) {
 // splicePays is how many stored bytes a list must have before its compressed
 // blocks are looked for; what is shorter is compressed as it is written, if it
 // turns out to be long enough.
-const splicePays = gzipThreshold / 4
+const splicePays = reply.CompressFrom / 4
 
 // splice puts the list together from compressed blocks, nil if it is not to be
 // compressed or too short for that.
-func (l *listing) splice(r *http.Request, size int) (*splice.Gzip, error) {
-	if l.runs == nil || l.bytes < splicePays || !takesGzip(r.Header) {
+func (l *listing) splice(coding splice.Coding, size int) (*splice.Joint, error) {
+	if l.runs == nil || l.bytes < splicePays || coding == splice.Identity {
 		return nil, nil
 	}
-	g := &splice.Gzip{}
-	g.AddPlain(l.encoder.AppendListHead(nil, l.meta, l.n, size))
-	separator := []byte(nil)
+	j := splice.NewJoint(coding)
+	j.AddPlain(l.encoder.AppendListHead(nil, l.meta, l.n, size))
+	comma, first := coding.Store(nil, []byte(l.encoder.Separator())), true
 	for run := range l.runs {
-		block, err := l.block(run)
+		block, err := l.block(coding, run)
 		if err != nil {
 			return nil, err
 		}
-		g.AddPlain(separator)
-		g.Add(block)
-		separator = []byte(l.encoder.Separator())
+		if !first {
+			j.Add(&comma)
+		}
+		first = false
+		j.Add(block)
 	}
-	g.AddPlain(l.encoder.AppendListTail(nil, l.meta, l.n))
-	g.Close()
-	if g.Plain() <= gzipThreshold {
+	j.AddPlain(l.encoder.AppendListTail(nil, l.meta, l.n))
+	j.Close()
+	if j.Plain() <= reply.CompressFrom {
 		return nil, nil
 	}
-	return g, nil
+	return j, nil
 }
 
 // write writes the list uncompressed, or compressed as it is written.

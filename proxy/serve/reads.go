@@ -46,6 +46,8 @@ type Options struct {
 	// Encoded bounds what is kept of encoded objects, for all collections; nil
 	// keeps nothing.
 	Encoded *cache.Budget
+	// CompressWatches compresses all watches, not only streaming lists.
+	CompressWatches bool
 	// Strict refuses formats that the upstream itself may not have.
 	Strict  bool
 	Metrics *Metrics

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/codec/splice"
 	"sluice/proxy/mirror"
 )
 
@@ -19,14 +20,14 @@ const batch = 128
 type stream struct {
 	reads   *Reads
 	r       *http.Request
-	w       http.ResponseWriter
-	client  *patience
+	out     *outlet
 	metrics watcherMetrics
 
 	encoder   *mirror.Encoder
 	store     *cache.Store
 	fence     *cache.Fence
 	selection selection
+	coding    splice.Coding
 	state     *cache.Snapshot // what the watch begins with; nil for none
 	cursor    *cache.Cursor
 	bookmarks bool
@@ -37,7 +38,7 @@ type stream struct {
 	sent  uint64 // version up to which the client has been given everything
 	told  uint64 // version that the client knows of: of an event or bookmark
 	owed  uint64 // version from which the bookmark that ends the state is due; 0 for none
-	buf   []byte // small writes: bookmarks, the initial state
+	buf   []byte // what is the stream's own: bookmarks, selected states
 }
 
 // run writes the watch until it has to end. Ending it needs no word to the
@@ -50,6 +51,7 @@ func (t *stream) run(timeout time.Duration) {
 	defer c.stop()
 	proof, settle := t.prove()
 	defer settle()
+	defer t.out.end()
 	if err := t.begin(); err != nil {
 		return
 	}
@@ -144,23 +146,14 @@ func pause(ctx context.Context, d time.Duration) {
 
 // begin sends the headers, and the state if the watch starts with it.
 func (t *stream) begin() error {
+	if err := t.out.begin(t.coding); err != nil {
+		return err
+	}
 	if t.state == nil {
 		t.told = t.sent
-		return t.flush()
+		return nil
 	}
-	for o := range t.selection.objects(t.state) {
-		var err error
-		if t.buf, err = t.append(t.buf, cache.Added, o); err != nil {
-			return err
-		}
-		if len(t.buf) >= pieceSize {
-			if err := t.write(t.buf); err != nil {
-				return err
-			}
-			t.buf = t.buf[:0]
-		}
-	}
-	if err := t.write(t.buf); err != nil {
+	if err := t.writeState(); err != nil {
 		return err
 	}
 	t.sent, t.buf = t.state.Version, nil
@@ -171,7 +164,58 @@ func (t *stream) begin() error {
 	if err := t.settle(); err != nil {
 		return err
 	}
-	return t.flush()
+	return t.out.flush()
+}
+
+// writeState tells what there is: by runs, encoded once for all, if the watch is
+// of all objects in a range.
+func (t *stream) writeState() error {
+	if t.selection.filter == nil && t.encoder.Shareable() {
+		return t.writeRuns()
+	}
+	for o := range t.selection.objects(t.state) {
+		var err error
+		if t.buf, err = t.append(t.buf, cache.Added, o); err != nil {
+			return err
+		}
+		if len(t.buf) >= pieceSize {
+			if err := t.out.write(t.buf); err != nil {
+				return err
+			}
+			t.buf = t.buf[:0]
+		}
+	}
+	if len(t.buf) == 0 {
+		return nil
+	}
+	return t.out.write(t.buf)
+}
+
+func (t *stream) writeRuns() error {
+	events := t.reads.events(t.encoder)
+	for run := range t.state.Runs(t.selection.keys) {
+		if t.out.coding != splice.Identity {
+			b, err := events.block(t.out.coding, run)
+			if err != nil {
+				return err
+			}
+			if err := t.out.block(b); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := events.plain(run, t.buf)
+		if err != nil {
+			return err
+		}
+		if !run.Whole() || events.cheap() {
+			t.buf = text
+		}
+		if err := t.out.write(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle sends the bookmark that ends the state, once it is due: everything up
@@ -188,7 +232,7 @@ func (t *stream) settle() error {
 	if err := t.mark(t.sent, true); err != nil {
 		return err
 	}
-	return t.flush()
+	return t.out.flush()
 }
 
 // advance writes the events that have come, and reports whether there may be
@@ -205,11 +249,7 @@ func (t *stream) advance(events []*cache.Event) (more bool, err error) {
 		if !concerns {
 			continue
 		}
-		frame, err := t.frame(e, typ)
-		if err != nil {
-			return false, err
-		}
-		if err := t.write(frame); err != nil {
+		if err := t.event(e, typ); err != nil {
 			return false, err
 		}
 		t.told = e.RV
@@ -220,7 +260,7 @@ func (t *stream) advance(events []*cache.Event) (more bool, err error) {
 		return n == len(events), nil
 	}
 	t.metrics.sent(written)
-	return n == len(events), t.flush()
+	return n == len(events), t.out.flush()
 }
 
 // append appends an event of the stream's own.
@@ -232,20 +272,23 @@ func (t *stream) append(dst []byte, typ cache.Type, o *cache.Object) ([]byte, er
 	return t.encoder.AppendFirst(dst, typ, o)
 }
 
-// frame returns an event's bytes: those that all watchers share or, in formats
-// that tell ages, its own.
-func (t *stream) frame(e *cache.Event, typ cache.Type) (frame []byte, err error) {
+// event writes an event as all watchers share it or, in formats that tell
+// ages, as its own.
+func (t *stream) event(e *cache.Event, typ cache.Type) error {
 	if t.encoder.Shareable() {
-		return e.Frame(t.encoder, typ)
+		return t.out.frame(e, typ, t.encoder)
 	}
 	o := e.Object
+	var err error
 	if typ == cache.Deleted && e.Type != cache.Deleted {
 		if o, err = t.encoder.Departed(e.Previous, e.RV); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	t.buf, err = t.append(t.buf[:0], typ, o)
-	return t.buf, err
+	if t.buf, err = t.append(t.buf[:0], typ, o); err != nil {
+		return err
+	}
+	return t.out.write(t.buf)
 }
 
 // tell writes a bookmark of the version up to which the client has been sent
@@ -268,7 +311,7 @@ func (t *stream) tell() error {
 	if err := t.mark(version, false); err != nil {
 		return err
 	}
-	return t.flush()
+	return t.out.flush()
 }
 
 func (t *stream) mark(version uint64, endOfState bool) error {
@@ -282,9 +325,5 @@ func (t *stream) mark(version uint64, endOfState bool) error {
 	}
 	t.begun = true
 	t.told = version
-	return t.write(t.buf)
+	return t.out.write(t.buf)
 }
-
-func (t *stream) write(p []byte) error { return t.client.write(t.w, p) }
-
-func (t *stream) flush() error { return t.client.flush() }

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/codec/splice"
 	"sluice/proxy/mirror"
+	"sluice/proxy/reply"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // watch serves a watch until it ends, or returns why it cannot.
 func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
-		reads: s, r: r, w: w, client: patient(w),
+		reads: s, r: r, out: newOutlet(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
 		selection: p.selection, bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
 		metrics: s.options.Metrics.watcher(p.info),
@@ -34,7 +36,9 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 		return reason
 	}
 	defer t.cursor.Close()
+	t.coding = s.coding(r, p, t.state)
 	p.begin(w.Header(), how)
+	reply.SetCoding(w.Header(), t.coding)
 	w.WriteHeader(http.StatusOK)
 	t.metrics.open()
 	defer t.metrics.close()
@@ -49,6 +53,17 @@ func (p *plan) initial() bool {
 		return *wish
 	}
 	return p.version == 0
+}
+
+// coding returns how the watch is compressed. The apiserver compresses none.
+// Here streaming lists are as lists are, for clients that take it; other watches
+// only where that is configured.
+func (s *Reads) coding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
+	streamed := p.options.SendInitialEvents != nil && state != nil && stored(state, p.selection.keys) >= splicePays
+	if streamed || s.options.CompressWatches {
+		return reply.Accepted(r.Header)
+	}
+	return splice.Identity
 }
 
 // open takes the state or the place in history from which the watch starts
