@@ -32,6 +32,9 @@ func newSegment(objects []*Object) *Segment {
 	return s
 }
 
+// Bytes returns the sum of the lengths of the objects' data.
+func (s *Segment) Bytes() int64 { return s.bytes }
+
 // search returns the index of k, or where it would be inserted.
 func (s *Segment) search(k Key) (int, bool) {
 	i := sort.Search(len(s.objects), func(i int) bool { return s.objects[i].Key >= k })

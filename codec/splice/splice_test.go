@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	reference "github.com/valyala/gozstd"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	reference "github.com/valyala/gozstd"
 )
 
 func text(n int) []byte {

@@ -34,12 +34,21 @@ type (
 	}
 )
 
-// plain returns the encoded objects of a run. It aliases what is memoized, or
-// scratch.
-func (e *encoded) plain(r cache.Run, scratch []byte) ([]byte, error) {
-	if !r.Whole() || e.cheap() {
-		return e.encode(scratch[:0], r.Objects())
-	}
+// largestRun is the most stored bytes of a run that is encoded in one piece;
+// the objects of others are written one by one. It bounds what one slow reader
+// can hold.
+const largestRun = 2 << 20
+
+// shared reports whether the run is encoded once for all: not if that costs no
+// more than keeping the result would, or if the result does not last.
+func (e *encoded) shared(r cache.Run) bool {
+	f := e.encoder.Format()
+	cheap := f.Encoding == codec.Protobuf || e.encoder.Copies()
+	return r.Whole() && !cheap && !f.AgesWithTime() && r.Segment.Bytes() <= largestRun
+}
+
+// plain returns the encoded objects of a run that is shared.
+func (e *encoded) plain(r cache.Run) ([]byte, error) {
 	v, err := r.Segment.Memo(e.budget, plainKey{e.form}, func(objects []*cache.Object) (any, int64, error) {
 		text, err := e.encode(nil, objects)
 		return text, int64(cap(text)), err
@@ -48,13 +57,6 @@ func (e *encoded) plain(r cache.Run, scratch []byte) ([]byte, error) {
 		return nil, err
 	}
 	return v.([]byte), nil
-}
-
-// cheap reports whether encoding costs no more than keeping the result would,
-// or whether the result does not last.
-func (e *encoded) cheap() bool {
-	f := e.encoder.Format()
-	return f.AgesWithTime() || f.Encoding == codec.Protobuf || e.encoder.Copies()
 }
 
 // block returns the run's objects compressed. Objects only: what is put into a
@@ -76,17 +78,27 @@ func (e *encoded) block(coding splice.Coding, r cache.Run) (*splice.Block, error
 	return v.(*splice.Block), nil
 }
 
+func (e *encoded) compress(coding splice.Coding, objects []*cache.Object) (*splice.Block, error) {
+	return compress(coding, func(dst []byte) ([]byte, error) { return e.encode(dst, objects) })
+}
+
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-func (e *encoded) compress(coding splice.Coding, objects []*cache.Object) (*splice.Block, error) {
+// largestScratch bounds the buffers that are kept for reuse.
+const largestScratch = 2 * largestRun
+
+// compress makes a block of what encode appends.
+func compress(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*splice.Block, error) {
 	scratch := scratches.Get().(*[]byte)
-	defer scratches.Put(scratch)
-	text, err := e.encode((*scratch)[:0], objects)
+	text, err := encode((*scratch)[:0])
 	if err != nil {
 		return nil, err
 	}
-	*scratch = text
 	b := coding.Compress(nil, text)
+	if cap(text) <= largestScratch {
+		*scratch = text
+		scratches.Put(scratch)
+	}
 	return &b, nil
 }
 

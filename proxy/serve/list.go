@@ -216,48 +216,55 @@ func (l *listing) splice(coding splice.Coding, size int) (*splice.Joint, error) 
 // write writes the list uncompressed, or compressed as it is written.
 func (l *listing) write(out *body, size int) error {
 	out.buf = l.encoder.AppendListHead(out.buf, l.meta, l.n, size)
-	var err error
-	if l.runs != nil {
-		err = l.writeRuns(out)
-	} else {
-		err = l.writeObjects(out)
-	}
-	if err != nil {
+	w := itemWriter{listing: l, out: out}
+	if err := w.all(); err != nil {
 		return err
 	}
 	out.buf = l.encoder.AppendListTail(out.buf, l.meta, l.n)
 	return out.finish()
 }
 
-func (l *listing) writeRuns(out *body) error {
-	separator := ""
-	var scratch []byte
-	for run := range l.runs {
-		text, err := l.plain(run, scratch)
-		if err != nil {
+// itemWriter writes the items of a list with what separates them.
+type itemWriter struct {
+	*listing
+	out       *body
+	separator string // before the next item; none before the first
+}
+
+func (w *itemWriter) all() error {
+	if w.runs == nil {
+		return forAll(w.objects, w.object)
+	}
+	for run := range w.runs {
+		if err := w.run(run); err != nil {
 			return err
 		}
-		if !run.Whole() || l.cheap() {
-			scratch = text
-		}
-		out.buf = append(out.buf, separator...)
-		if err := out.add(text); err != nil {
-			return err
-		}
-		separator = l.encoder.Separator()
 	}
 	return nil
 }
 
-func (l *listing) writeObjects(out *body) error {
-	separator := ""
-	return l.each(func(o *cache.Object) error {
-		out.buf = append(out.buf, separator...)
-		separator = l.encoder.Separator()
-		var err error
-		if out.buf, err = l.encoder.AppendItem(out.buf, o.Data); err != nil {
-			return err
-		}
-		return out.spill()
-	})
+func (w *itemWriter) run(r cache.Run) error {
+	if !w.shared(r) {
+		return forAll(r.Objects(), w.object)
+	}
+	text, err := w.plain(r)
+	if err != nil {
+		return err
+	}
+	w.separate()
+	return w.out.add(text)
+}
+
+func (w *itemWriter) object(o *cache.Object) error {
+	w.separate()
+	var err error
+	if w.out.buf, err = w.encoder.AppendItem(w.out.buf, o.Data); err != nil {
+		return err
+	}
+	return w.out.spill()
+}
+
+func (w *itemWriter) separate() {
+	w.out.buf = append(w.out.buf, w.separator...)
+	w.separator = w.encoder.Separator()
 }

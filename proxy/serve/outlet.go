@@ -102,14 +102,10 @@ func (p packer) AppendDeparture(dst []byte, o *cache.Object, rv uint64) ([]byte,
 }
 
 func (p packer) pack(dst []byte, encode func([]byte) ([]byte, error)) ([]byte, error) {
-	scratch := scratches.Get().(*[]byte)
-	defer scratches.Put(scratch)
-	text, err := encode((*scratch)[:0])
+	b, err := compress(p.coding, encode)
 	if err != nil {
 		return dst, err
 	}
-	*scratch = text
-	b := p.coding.Compress(nil, text)
 	return b.Pack(dst), nil
 }
 

@@ -174,48 +174,60 @@ func (t *stream) writeState() error {
 		return t.writeRuns()
 	}
 	for o := range t.selection.objects(t.state) {
-		var err error
-		if t.buf, err = t.append(t.buf, cache.Added, o); err != nil {
+		if err := t.gather(o); err != nil {
 			return err
 		}
-		if len(t.buf) >= pieceSize {
-			if err := t.out.write(t.buf); err != nil {
-				return err
-			}
-			t.buf = t.buf[:0]
-		}
 	}
-	if len(t.buf) == 0 {
-		return nil
-	}
-	return t.out.write(t.buf)
+	return t.spill()
 }
 
 func (t *stream) writeRuns() error {
 	events := t.reads.events(t.encoder)
 	for run := range t.state.Runs(t.selection.keys) {
-		if t.out.coding != splice.Identity {
-			b, err := events.block(t.out.coding, run)
-			if err != nil {
-				return err
-			}
-			if err := t.out.block(b); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := events.plain(run, t.buf)
-		if err != nil {
-			return err
-		}
-		if !run.Whole() || events.cheap() {
-			t.buf = text
-		}
-		if err := t.out.write(text); err != nil {
+		if err := t.writeRun(&events, run); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.spill()
+}
+
+func (t *stream) writeRun(events *encoded, run cache.Run) error {
+	switch {
+	case t.out.coding != splice.Identity:
+		b, err := events.block(t.out.coding, run)
+		if err != nil {
+			return err
+		}
+		return t.out.block(b)
+	case events.shared(run):
+		text, err := events.plain(run)
+		if err == nil {
+			err = t.spill()
+		}
+		if err != nil {
+			return err
+		}
+		return t.out.write(text)
+	}
+	return forAll(run.Objects(), t.gather)
+}
+
+// gather puts off the writing of an object's event until there is enough.
+func (t *stream) gather(o *cache.Object) error {
+	var err error
+	if t.buf, err = t.append(t.buf, cache.Added, o); err != nil || len(t.buf) < pieceSize {
+		return err
+	}
+	return t.spill()
+}
+
+func (t *stream) spill() error {
+	text := t.buf
+	t.buf = t.buf[:0]
+	if len(text) == 0 {
+		return nil
+	}
+	return t.out.write(text)
 }
 
 // settle sends the bookmark that ends the state, once it is due: everything up

@@ -1,0 +1,117 @@
+package serve
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/codec/splice"
+	"sluice/proxy/mirror"
+)
+
+// foos are a collection of so many custom resources.
+func foos(n int) *mirror.Collection {
+	var objects []*cache.Object
+	for i := range n {
+		objects = append(objects, foo(i, uint64(i+1)))
+	}
+	return &mirror.Collection{
+		Store: cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
+		Resource: codec.Resource{
+			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
+			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
+		},
+	}
+}
+
+func foo(i int, version uint64) *cache.Object {
+	name := fmt.Sprintf("f%06d", i)
+	return &cache.Object{
+		Key: cache.KeyOf("ns", name), RV: version,
+		Data: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"}}`, name, version),
+	}
+}
+
+// blocks returns the blocks of all runs, in order.
+func blocks(t *testing.T, e *encoded, state *cache.Snapshot) (all []*splice.Block) {
+	t.Helper()
+	for run := range state.Runs(cache.Namespace("")) {
+		b, err := e.block(splice.Gzip, run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// A list of what has not changed compresses nothing, and one after k updates
+// compresses k segments.
+func TestUpdatesCostABlockEach(t *testing.T) {
+	const objects, updates = 2000, 5
+	c := foos(objects)
+	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}, {Shape: codec.Metadata}} {
+		encoder, err := c.Encoder(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads := New(Options{Encoded: cache.NewBudget(1 << 30)})
+		items, events := reads.items(encoder, encoder.Writer), encoded{}
+		forms := []*encoded{&items}
+		if f.Encoding != codec.YAML {
+			events = reads.events(encoder)
+			forms = append(forms, &events)
+		}
+		for _, e := range forms {
+			before := blocks(t, e, c.Store.Snapshot())
+			if made := news(before, blocks(t, e, c.Store.Snapshot())); made != 0 {
+				t.Errorf("%+v: %d blocks of %d made again", f, made, len(before))
+			}
+			for i := range updates {
+				version := c.Store.Snapshot().Version + 1
+				if err := c.Store.Apply(cache.Modified, foo(i*objects/updates, version), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if made := news(before, blocks(t, e, c.Store.Snapshot())); made != updates {
+				t.Errorf("%+v: %d blocks of %d made after %d updates", f, made, len(before), updates)
+			}
+		}
+	}
+}
+
+// news counts the blocks that were not there before.
+func news(before, after []*splice.Block) (n int) {
+	old := map[*splice.Block]bool{}
+	for _, b := range before {
+		old[b] = true
+	}
+	for _, b := range after {
+		if !old[b] {
+			n++
+		}
+	}
+	return n
+}
+
+// What does not fill a segment is not put into a block that others get: they
+// would learn its length.
+func TestPartsOfSegmentsAreNotShared(t *testing.T) {
+	c := foos(100)
+	encoder, err := c.Encoder(codec.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := cache.NewBudget(1 << 30)
+	items := New(Options{Encoded: budget}).items(encoder, encoder.Writer)
+	for run := range c.Store.Snapshot().Runs(cache.Single(cache.KeyOf("ns", "f000050"))) {
+		if _, err := items.block(splice.Gzip, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := budget.Used(); used != 0 {
+		t.Errorf("%d bytes are kept", used)
+	}
+}

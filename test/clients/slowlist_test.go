@@ -1,0 +1,109 @@
+package clients
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const (
+	slowReaders = 50
+	// grown is the most by which they may make the process grow, all together:
+	// an eighth of what one copy of the list for each would take.
+	grown = 200 << 20
+)
+
+// Clients that stop reading a long list hold up little memory: none of the list
+// but what lies in sockets, and a piece on its way there.
+func TestSlowReadersOfAListAreCheap(t *testing.T) {
+	namespace := plane.Namespace(t)
+	s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector takes memory of its own
+	size := fill(t, namespace)
+	s.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	path := "/api/v1/namespaces/" + namespace + "/configmaps?resourceVersion=0"
+	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"} {
+		t.Run(accept, func(t *testing.T) {
+			readSlowly(t, s, path, accept, size)
+		})
+	}
+}
+
+// fill makes objects that are long together, and returns how long.
+func fill(t *testing.T, namespace string) (size int) {
+	t.Helper()
+	const objects, each = 64, 500_000
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i := range objects {
+		g.Go(func() error {
+			_, err := plane.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)},
+				Data:       map[string]string{"text": strings.Repeat(fmt.Sprintf("line %d of a text\n", i), each/17)},
+			}, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return objects * each
+}
+
+func readSlowly(t *testing.T, s *harness.Sluice, path, accept string, size int) {
+	before, err := s.PeakMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []io.Reader
+	for range slowReaders {
+		resp, err := s.Raw("admin").Open(t.Context(), harness.Request{
+			Path: path, Header: http.Header{"Accept": {accept}}, HTTP1: true, // a connection of its own
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if source := resp.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+			t.Fatalf("from %q", source)
+		}
+		bodies = append(bodies, resp.Body)
+	}
+	sums := make([]string, slowReaders)
+	var g errgroup.Group
+	for i, body := range bodies {
+		g.Go(func() error {
+			hash := sha256.New()
+			n, err := io.Copy(hash, body)
+			if err == nil && n < int64(size)*9/10 {
+				err = fmt.Errorf("only %d bytes", n)
+			}
+			sums[i] = string(hash.Sum(nil))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range sums {
+		if sum != sums[0] {
+			t.Fatal("the lists differ")
+		}
+	}
+	after, err := s.PeakMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d readers of %d MB: from %d to %d MB", slowReaders, size>>20, before>>20, after>>20)
+	if after-before > grown {
+		t.Errorf("the process grew by %d MB", (after-before)>>20)
+	}
+}

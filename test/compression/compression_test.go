@@ -1,0 +1,168 @@
+package compression
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"sluice/test/harness"
+)
+
+// codings are what clients ask for, and what they get of a long answer.
+var codings = map[string]string{"": "", "gzip": "gzip", "zstd": "zstd", "gzip, deflate, br, zstd": "zstd", "br": ""}
+
+var formats = map[string]string{
+	"json":     "application/json",
+	"indented": "application/json;pretty=1",
+	"yaml":     "application/yaml",
+	"protobuf": "application/vnd.kubernetes.protobuf",
+	"cbor":     "application/cbor",
+	"metadata": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+}
+
+func TestLists(t *testing.T) {
+	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	for _, query := range []string{"?resourceVersion=0", "?resourceVersion=0&labelSelector=!none", "?resourceVersion=0&fieldSelector=spec.nodeName!%3Dx"} {
+		for format, accept := range formats {
+			t.Run(format+query, func(t *testing.T) {
+				body, _ := open(t, sluice, pods+query, accept, "")
+				plain := readAll(t, body)
+				for accepted, want := range codings {
+					body, coding := open(t, sluice, pods+query, accept, accepted)
+					if got := readAll(t, body); coding != want || !bytes.Equal(got, plain) {
+						t.Errorf("%q: %d bytes in %q, want %d in %q", accepted, len(got), coding, len(plain), want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A list is spliced anew after each update, out of blocks of which one is new.
+func TestListsUnderUpdates(t *testing.T) {
+	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	for i := range 20 {
+		rv := touch(t, i*loaded/20)
+		path := pods + "?resourceVersionMatch=Exact&resourceVersion=" + rv
+		body, _ := open(t, sluice, path, "application/json", "")
+		plain := readAll(t, body)
+		if !bytes.Contains(plain, []byte(`"resourceVersion":"`+rv+`"`)) {
+			t.Fatalf("the list at %s does not show it", rv)
+		}
+		for _, accepted := range []string{"gzip", "zstd"} {
+			body, _ := open(t, sluice, path, "application/json", accepted)
+			if got := readAll(t, body); !bytes.Equal(got, plain) {
+				t.Errorf("%s at %s: %d bytes, want %d", accepted, rv, len(got), len(plain))
+			}
+		}
+	}
+}
+
+// touch changes a pod and returns the version of the change.
+func touch(t *testing.T, i int) string {
+	t.Helper()
+	name := harness.Pods(i+1, namespace, 1)[i].Name
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())
+	p, err := plane.Client("admin").CoreV1().Pods(namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ResourceVersion
+}
+
+const streaming = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=20"
+
+var endOfState = []byte("k8s.io/initial-events-end")
+
+// readTo reads until text has come. Nothing may have to follow for that.
+func readTo(t *testing.T, in io.Reader, text []byte) []byte {
+	t.Helper()
+	var got []byte
+	piece := make([]byte, 32<<10)
+	for {
+		n, err := in.Read(piece)
+		got = append(got, piece[:n]...)
+		if bytes.Contains(got, text) {
+			return got
+		}
+		if err != nil {
+			t.Fatalf("%d bytes without %q: %v", len(got), text, err)
+		}
+	}
+}
+
+// The state comes compressed, what follows comes at once, and the end is one.
+func TestStreamingLists(t *testing.T) {
+	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	for _, format := range []string{"json", "protobuf", "cbor"} {
+		for _, accepted := range []string{"", "gzip", "zstd"} {
+			t.Run(format+" "+accepted, func(t *testing.T) {
+				t.Parallel()
+				checkWatch(t, sluice, pods+streaming, format, accepted, accepted)
+			})
+		}
+	}
+}
+
+func checkWatch(t *testing.T, s *harness.Sluice, path, format, accepted, want string) {
+	t.Helper()
+	accept := formats[format]
+	body, coding := open(t, s, path, accept, accepted)
+	if coding != want {
+		t.Errorf("in %q, want %q", coding, want)
+	}
+	if bytes.Contains([]byte(path), []byte("sendInitialEvents=true")) {
+		state := readTo(t, body, endOfState)
+		if n := bytes.Count(state, []byte("ADDED")); n != loaded {
+			t.Errorf("the state has %d objects", n)
+		}
+	}
+	rv := touch(t, 7)
+	readTo(t, body, []byte(rv))
+	if rest, err := io.ReadAll(body); err != nil {
+		t.Errorf("the end, after %d bytes: %v", len(rest), err)
+	}
+}
+
+func TestWatches(t *testing.T) {
+	now := sluicesInSync(t)
+	short := "?watch=1&timeoutSeconds=10&resourceVersion=" + now
+	for accepted, want := range map[string]string{"": "", "gzip": "gzip", "zstd": "zstd"} {
+		t.Run("where configured "+accepted, func(t *testing.T) {
+			t.Parallel()
+			checkWatch(t, eager, pods+short, "json", accepted, want)
+		})
+		t.Run("not by default "+accepted, func(t *testing.T) {
+			t.Parallel()
+			checkWatch(t, sluice, pods+short, "json", accepted, "")
+		})
+	}
+}
+
+// sluicesInSync returns a version that both have in their history.
+func sluicesInSync(t *testing.T) string {
+	t.Helper()
+	for _, s := range []*harness.Sluice{sluice, eager} {
+		s.Sync(t, "/api/v1/pods", "pods.v1")
+	}
+	rv := touch(t, 0)
+	for _, s := range []*harness.Sluice{sluice, eager} {
+		body, _ := open(t, s, pods+"?limit=1&resourceVersion="+rv, "application/json", "")
+		readAll(t, body)
+	}
+	return rv
+}
+
+// A short state is not worth a compressed stream.
+func TestShortStreamingListsStayPlain(t *testing.T) {
+	sluice.Sync(t, "/api/v1/namespaces", "namespaces.v1")
+	_, coding := open(t, sluice, "/api/v1/namespaces"+streaming, "application/json", "gzip")
+	if coding != "" {
+		t.Errorf("in %q", coding)
+	}
+}

@@ -1,0 +1,120 @@
+package compression
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"sluice/test/harness"
+)
+
+const (
+	namespace = "default"
+	pods      = "/api/v1/namespaces/" + namespace + "/pods"
+	// loaded is how many pods there are: 1.6 MB of JSON, some segments.
+	loaded = 200
+)
+
+var (
+	plane *harness.ControlPlane
+	// sluice is as it comes; eager compresses all watches.
+	sluice, eager *harness.Sluice
+)
+
+const eagerConfig = `
+apiVersion: sluice/v1alpha1
+kind: Configuration
+compression: {watches: true}
+`
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Watches wait and compute little. What the caller says wins.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := flag.Set("test.parallel", "50"); err != nil {
+			panic(err) // for a flag that is there
+		}
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if plane, err = harness.StartMain(); err != nil {
+		return 0, err
+	}
+	defer plane.Stop()
+	if err := plane.Load(context.Background(), harness.Pods(loaded, namespace, 1)); err != nil {
+		return 0, err
+	}
+	if sluice, err = plane.StartSluiceMain(); err != nil {
+		return 0, err
+	}
+	if eager, err = plane.StartSluiceMain(harness.SluiceOptions{Config: eagerConfig}); err != nil {
+		return 0, err
+	}
+	code = m.Run()
+	for _, s := range []*harness.Sluice{sluice, eager} {
+		if err = s.Stop(); err != nil || code != 0 {
+			fmt.Fprintln(os.Stderr, s.Log())
+		}
+	}
+	return code, err
+}
+
+// open sends a read that takes a media type and, unless empty, a coding. The
+// answer's body is unpacked as it is read; coding is what it was packed in.
+func open(t *testing.T, s *harness.Sluice, path, accept, accepted string) (body io.Reader, coding string) {
+	t.Helper()
+	h := http.Header{"Accept": {accept}}
+	if accepted != "" {
+		h["Accept-Encoding"] = []string{accepted}
+	}
+	resp, err := s.Raw("admin").Open(t.Context(), harness.Request{Path: path, Header: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if source := resp.Header.Get("Sluice-Source"); resp.StatusCode != http.StatusOK || source[:5] != "cache" {
+		t.Fatalf("%s: %s, from %q", path, resp.Status, source)
+	}
+	switch coding = resp.Header.Get("Content-Encoding"); coding {
+	case "gzip":
+		body, err = gzip.NewReader(resp.Body)
+	case "zstd":
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(resp.Body, zstd.WithDecoderConcurrency(1)); err == nil {
+			t.Cleanup(z.Close)
+		}
+		body = z
+	default:
+		body = resp.Body
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vary := resp.Header.Get("Vary"); (vary == "Accept-Encoding") != (coding != "") {
+		t.Errorf("%s in %q varies by %q", path, coding, vary)
+	}
+	return body, coding
+}
+
+func readAll(t *testing.T, in io.Reader) []byte {
+	t.Helper()
+	all, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
