@@ -63,7 +63,7 @@ func (r Row) continued(t *testing.T) []Row {
 // answers.
 func (r Row) check(t *testing.T, plane, sluice server) {
 	t.Helper()
-	want, err := r.ask(t.Context(), plane)
+	want, err := r.upstream().ask(t.Context(), plane)
 	if err != nil {
 		t.Fatalf("apiserver: %v", err)
 	}

@@ -82,7 +82,7 @@ func testDefinitions(t *testing.T) {
 
 // compare is check for what is asked again and again: it returns an error unless the answers are those expected, and equal.
 func (r Row) compare(t *testing.T) error {
-	want, err := r.ask(t.Context(), plane)
+	want, err := r.upstream().ask(t.Context(), plane)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ kind: Configuration
 cache: {exclude: [events, events.events.k8s.io]}
 `
 
+// cborGate gives the apiserver every format that Sluice has.
+const cborGate = "--feature-gates=CBORServingAndStorage=true"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Rows wait for servers and compute little. What the caller says wins.
@@ -42,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if plane, err = harness.StartMain(); err != nil {
+	if plane, err = harness.StartMain(harness.Options{Flags: []string{cborGate}}); err != nil {
 		return 0, err
 	}
 	defer plane.Stop()

@@ -13,7 +13,7 @@ import (
 // (wire.md 4.3, 4.4). The apiserver takes some 15 seconds to notice.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	plane := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s"}})
+	plane := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s", cborGate}})
 	write := func(method, path, object string) {
 		t.Helper()
 		a, err := plane.Raw("admin").Do(t.Context(), harness.Request{

@@ -24,9 +24,12 @@ type Row struct {
 	Method string            `json:"method"` // default: GET
 	Path   string            `json:"path"`   // with its query; {now} and others are replaced
 	Accept string            `json:"accept"` // short for that header
-	Header map[string]Lines  `json:"header"`
-	Body   string            `json:"body"`
-	HTTP1  bool              `json:"http1"`
+	// Instead is what the apiserver is asked to accept where it refuses what
+	// Sluice has: its answer to that is the one to give.
+	Instead string           `json:"instead"`
+	Header  map[string]Lines `json:"header"`
+	Body    string           `json:"body"`
+	HTTP1   bool             `json:"http1"`
 	// After is the path of a list that is read before, once at each server:
 	// its continue token is {continue}, and goes to both servers.
 	After string `json:"after"`
@@ -128,7 +131,7 @@ func (r Row) expand() []Row {
 
 // replace returns the row with words replaced.
 func (r Row) replace(words *strings.Replacer) Row {
-	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Body, &r.After, &r.Until} {
+	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Body, &r.After, &r.Until} {
 		*text = words.Replace(*text)
 	}
 	header := map[string]Lines{}
@@ -156,6 +159,14 @@ func (r Row) request() harness.Request {
 		h[http.CanonicalHeaderKey(name)] = lines
 	}
 	return harness.Request{Method: r.Method, Path: r.Path, Header: h, Body: []byte(r.Body), HTTP1: r.HTTP1}
+}
+
+// upstream returns the row as it is sent to the apiserver.
+func (r Row) upstream() Row {
+	if r.Instead != "" {
+		r.Accept = r.Instead
+	}
+	return r
 }
 
 // user returns the name by which the harness knows the row's user.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -21,6 +22,12 @@ func steady(body []byte, h http.Header, exact bool) []byte {
 	switch contentType := h.Get("Content-Type"); {
 	case isFrames(h):
 		return steadyFrames(body)
+	case isCBOR(h):
+		text, err := steadyCBOR(body, exact)
+		if err != nil {
+			return fmt.Appendf(nil, "%v: %x", err, body)
+		}
+		body = text
 	case strings.Contains(contentType, "protobuf"):
 		return steadyProto(body, exact)
 	case bytes.HasPrefix(body, []byte(`{"type":"`)):
@@ -41,8 +48,8 @@ var (
 	listMeta = regexp.MustCompile(`"kind":\s*"(\w*List|Table)",(\s*"apiVersion":\s*"[^"]+",)?\s*"metadata":\s*\{[^{}]*\}`)
 	// yamlMeta is the same in YAML, where it is not far from the list's end.
 	yamlMeta   = regexp.MustCompile(`(?m)^kind: (\w*List|Table)\nmetadata:\n(  \w+: \S+\n)+`)
-	version    = regexp.MustCompile(`("?resourceVersion"?:\s*)"\d+"`)
-	continues  = regexp.MustCompile(`("?continue"?:\s*"?)([\w-]+)`)
+	version    = regexp.MustCompile(`(["']?resourceVersion["']?:\s*)["']\d+["']`)
+	continues  = regexp.MustCompile(`(["']?continue["']?:\s*["']?)([\w-]+)`)
 	tokenRV    = regexp.MustCompile(`"rv":\d+`)
 	bookmark   = regexp.MustCompile(`(?m)^\{"type":"BOOKMARK".*\n`)
 	endOfState = []byte("k8s.io/initial-events-end")

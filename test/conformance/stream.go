@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"sluice/codec/proto"
 )
 
@@ -18,10 +20,17 @@ type stream struct {
 	body     io.ReadCloser
 	in       *bufio.Reader
 	protobuf bool
+	items    *cbor.Decoder // of a watch in CBOR
+	read     bytes.Buffer  // what items has read, from the next event on
+	events   int           // how many bytes of events came before that
 }
 
 func newStream(resp *http.Response) *stream {
-	return &stream{resp.Body, bufio.NewReader(resp.Body), isFrames(resp.Header)}
+	s := &stream{body: resp.Body, in: bufio.NewReader(resp.Body), protobuf: isFrames(resp.Header)}
+	if isCBOR(resp.Header) {
+		s.items = cborItems.NewDecoder(io.TeeReader(s.in, &s.read))
+	}
+	return s
 }
 
 // isFrames reports whether an answer is a watch in Protobuf.
@@ -32,14 +41,34 @@ func isFrames(h http.Header) bool {
 
 // next returns the next event as it came, and its type.
 func (s *stream) next() (event []byte, typ string, err error) {
-	if !s.protobuf {
-		if event, err = s.in.ReadBytes('\n'); err != nil {
-			return event, "", err
-		}
-		var head struct{ Type string }
-		err = stdjson.Unmarshal(event, &head)
-		return event, head.Type, err
+	switch {
+	case s.items != nil:
+		return s.nextItem()
+	case s.protobuf:
+		return s.nextFrame()
 	}
+	if event, err = s.in.ReadBytes('\n'); err != nil {
+		return event, "", err
+	}
+	var head struct{ Type string }
+	err = stdjson.Unmarshal(event, &head)
+	return event, head.Type, err
+}
+
+func (s *stream) nextItem() (event []byte, typ string, err error) {
+	if err := s.items.Decode(&anything{}); err != nil {
+		return nil, "", err
+	}
+	event = bytes.Clone(s.read.Next(s.items.NumBytesRead() - s.events))
+	s.events = s.items.NumBytesRead()
+	var head struct {
+		Type cbor.ByteString `cbor:"type"`
+	}
+	err = cborItems.Unmarshal(event, &head)
+	return event, string(head.Type), err
+}
+
+func (s *stream) nextFrame() (event []byte, typ string, err error) {
 	event = make([]byte, 4)
 	if _, err := io.ReadFull(s.in, event); err != nil {
 		return nil, "", err
