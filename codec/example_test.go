@@ -1,7 +1,10 @@
 package codec_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 
 	"sluice/codec"
@@ -67,15 +70,19 @@ func ExampleWriter() {
 
 // A list compressed in two parts, of which the next list can use again what has not changed.
 func ExampleWriter_compressed() {
-	first := splice.Compress(nil, []byte(`{"metadata":{"name":"a"}}`), splice.DefaultLevel)
-	second := splice.Compress(nil, []byte(`{"metadata":{"name":"b"}}`), splice.DefaultLevel)
-	var g splice.Gzip
-	g.AddPlain([]byte(`{"items":[`))
-	g.Add(&first)
-	g.AddPlain([]byte(","))
-	g.Add(&second)
-	g.AddPlain([]byte("]}\n"))
-	g.Close()
-	fmt.Println(g.Plain(), "bytes unpacked")
-	// Output: 64 bytes unpacked
+	const coding = splice.Gzip
+	first := coding.Compress(nil, []byte(`{"metadata":{"name":"a"}}`))
+	second := coding.Compress(nil, []byte(`{"metadata":{"name":"b"}}`))
+	head, comma, tail := coding.Store(nil, []byte(`{"items":[`)), coding.Store(nil, []byte(",")), coding.Store(nil, []byte("]}\n"))
+	stream := splice.NewStream(coding)
+	out := stream.Begin(nil)
+	for _, b := range []*splice.Block{&head, &first, &comma, &second, &tail} {
+		stream.Add(b)
+		out = append(out, b.Data...)
+	}
+	out = stream.End(out)
+	r, _ := gzip.NewReader(bytes.NewReader(out))
+	plain, _ := io.ReadAll(r)
+	fmt.Print(string(plain))
+	// Output: {"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}
 }

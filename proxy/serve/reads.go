@@ -99,8 +99,21 @@ func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if reason != "" {
 		info.Outcome.Reason = reason
-		s.options.Next.ServeHTTP(w, r)
+		s.options.Next.ServeHTTP(w, s.passed(r, info))
 	}
+}
+
+// passed is the request as the upstream is to get it: unless Sluice is strict,
+// lists as metadata are to be had, wherever from.
+func (s *Reads) passed(r *http.Request, info *request.Info) *http.Request {
+	accept := r.Header.Get("Accept")
+	asked := codec.ListAccept(accept)
+	if s.options.Strict || info.Verb != "list" || asked == accept {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header["Accept"][0] = asked
+	return r
 }
 
 // begin notes that the answer comes out of the cache and sets its headers.

@@ -84,11 +84,14 @@ func steadyBookmark(event []byte) []byte {
 	return version.ReplaceAll(event, []byte(`$1"N"`))
 }
 
+// current stands before the version at which a server is.
+var current = regexp.MustCompile(`(current: )\d+`)
+
 var moments = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`(current: )\d+`), `${1}N`},
+	{current, `${1}N`},
 	{regexp.MustCompile(`(too old resource version: \d+ \()\d+`), `${1}N`},
 	{regexp.MustCompile(`([",\[ ]")(?:\d+[ydhms])+"`), `${1}AGE"`}, // a cell of a Table
 	{regexp.MustCompile(`(?m)^(\s*- )(?:\d+[ydhms])+$`), `${1}AGE`},
@@ -120,6 +123,8 @@ func steadyProto(body []byte, exact bool) []byte {
 	switch {
 	case string(u.APIVersion) == "meta.k8s.io/v1beta1":
 		return steadyBeta(body, u)
+	case string(u.Kind) == "Status":
+		return current.ReplaceAll(body, []byte(`${1}N`))
 	case !bytes.HasSuffix(u.Kind, []byte("List")):
 		return body
 	}
