@@ -36,9 +36,8 @@ func BenchmarkApply(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				rv++
 				old := s.Snapshot().Get(Key(fmt.Sprintf("ns%06d/pod%02d", (i*7919)%n/100, i%100)))
-				o := *old
-				o.RV = rv
-				if err := s.Apply(Modified, &o, now); err != nil {
+				o := &Object{Key: old.Key, RV: rv, Data: old.Data, Labels: old.Labels, Fields: old.Fields}
+				if err := s.Apply(Modified, o, now); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -127,13 +126,12 @@ func BenchmarkFanOut(b *testing.B) {
 				defer c.Close()
 			}
 			rv := uint64(10)
-			o := *s.Snapshot().Get("ns000001/pod01")
+			o := s.Snapshot().Get("ns000001/pod01")
 			b.ReportAllocs()
 			for b.Loop() {
 				rv++
-				next := o
-				next.RV = rv
-				if err := s.Apply(Modified, &next, time.Now()); err != nil {
+				next := &Object{Key: o.Key, RV: rv, Data: o.Data, Labels: o.Labels, Fields: o.Fields}
+				if err := s.Apply(Modified, next, time.Now()); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,9 @@
 package cache
 
-import "strings"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // Key names one object within its resource: "namespace/name", or "name" when
 // the resource is cluster-scoped. Keys are ordered as the bytes of the whole
@@ -38,7 +41,8 @@ type Object struct {
 	Labels []Label  // in ascending order of keys
 	Fields []string // values of the fields that selectors may name, in the resource's order
 
-	of *Object // in an index: the object that the entry stands for
+	of   *Object       // in an index: the object that the entry stands for
+	hash atomic.Uint64 // see Hash; 0 before it is known
 }
 
 // Label is one label of an object. Its strings are shared by objects that have
@@ -53,6 +57,17 @@ func (o *Object) Label(key string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// Hash returns what compute makes of the object, which must always be the same.
+// It is kept, so that many watches of shards compute it once.
+func (o *Object) Hash(compute func(*Object) uint64) uint64 {
+	if h := o.hash.Load(); h != 0 {
+		return h
+	}
+	h := compute(o)
+	o.hash.Store(h)
+	return h
 }
 
 // objectOverhead is what an object costs beside what its slices hold, in

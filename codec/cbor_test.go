@@ -73,7 +73,7 @@ func cborList(r *Resource, shape Shape, m ListMeta, objs []metav1.Object) runtim
 		}
 		return list
 	}
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metaOf(m), Items: []corev1.Pod{}}
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: typedMetaOf(m), Items: []corev1.Pod{}}
 	for _, o := range objs {
 		list.Items = append(list.Items, *o.(*corev1.Pod))
 	}

@@ -52,7 +52,7 @@ func (l *protoLayout) separator() string { return "" }
 
 // appendHead needs size, the bytes of all items as appendItem wrote them: the envelope tells it ahead of them.
 func (l *protoLayout) appendHead(dst []byte, meta *ListMeta, _, size int) []byte {
-	size += proto.ListMetaSize(meta.ResourceVersion, meta.Continue, meta.Remaining)
+	size += proto.ListMetaSize(meta.ResourceVersion, meta.Continue, meta.Remaining, meta.ShardSelector)
 	dst = proto.AppendEnvelopeHead(dst, l.list.apiVersion, l.list.kind, size)
 	if l.beta {
 		return dst

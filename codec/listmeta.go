@@ -14,6 +14,9 @@ type ListMeta struct {
 	ResourceVersion string
 	Continue        string // empty for the last page
 	Remaining       *int64 // remainingItemCount; nil leaves it out (wire.md 4.5)
+	// ShardSelector is shardInfo.selector; empty leaves shardInfo out. Only typed lists tell it, and neither Tables nor
+	// metadata do, as at the apiserver (KEP-5866).
+	ShardSelector string
 }
 
 // appendJSON appends the metadata object. Typed lists have it in struct order with empty members left out; unstructured
@@ -31,7 +34,16 @@ func (m *ListMeta) appendJSON(dst []byte, style Style) []byte {
 	dst = appendMember(dst, "resourceVersion", m.ResourceVersion)
 	dst = appendMember(dst, "continue", m.Continue)
 	dst = m.appendRemaining(dst)
+	dst = m.appendShardInfo(dst)
 	return closeObject(dst, open)
+}
+
+func (m *ListMeta) appendShardInfo(dst []byte) []byte {
+	if m.ShardSelector == "" {
+		return dst
+	}
+	dst = append(dst, `,"shardInfo":{"selector":`...)
+	return append(json.AppendString(dst, m.ShardSelector), '}')
 }
 
 func (m *ListMeta) appendRemaining(dst []byte) []byte {
@@ -45,7 +57,7 @@ func (m *ListMeta) appendRemaining(dst []byte) []byte {
 // appendProto appends the metadata as field num; all lists but one have it as field 1.
 func (m *ListMeta) appendProto(dst []byte, num protowire.Number) []byte {
 	base := len(dst)
-	dst = proto.AppendListMeta(dst, m.ResourceVersion, m.Continue, m.Remaining)
+	dst = proto.AppendListMeta(dst, m.ResourceVersion, m.Continue, m.Remaining, m.ShardSelector)
 	if num != 1 {
 		protowire.AppendTag(dst[:base], num, protowire.BytesType)
 	}

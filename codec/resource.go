@@ -51,6 +51,16 @@ func (r *Resource) APIVersion() string {
 // GroupResource names the resource in messages.
 func (r *Resource) GroupResource() GroupResource { return GroupResource{r.Group, r.Resource} }
 
+// UID returns metadata.uid of src, stored bytes of the resource, which it may alias; nil if there is none.
+func (r *Resource) UID(src []byte) []byte {
+	if r.Source == Protobuf {
+		meta, _ := proto.ObjectMeta(src) // it could be read before it was stored
+		return meta.UID
+	}
+	uid, _ := json.Value(src).Get("metadata", "uid").Bytes()
+	return uid
+}
+
 // SetResourceVersion appends src, stored bytes of the resource, with another metadata.resourceVersion.
 func (r *Resource) SetResourceVersion(dst, src []byte, rv string) ([]byte, error) {
 	if r.Source == Protobuf {

@@ -114,12 +114,20 @@ func (w *Writer) Separator() string { return w.layout.separator() }
 // AppendListHead appends what precedes the first of n items. size is the length of all items as AppendItem wrote them,
 // in bytes; it counts only in Protobuf, whose head must tell it.
 func (w *Writer) AppendListHead(dst []byte, meta ListMeta, n, size int) []byte {
-	return w.layout.appendHead(dst, &meta, n, size)
+	return w.layout.appendHead(dst, w.metaOf(&meta), n, size)
 }
 
 // AppendListTail appends what follows the last of n items.
 func (w *Writer) AppendListTail(dst []byte, meta ListMeta, n int) []byte {
-	return w.layout.appendTail(dst, &meta, n)
+	return w.layout.appendTail(dst, w.metaOf(&meta), n)
+}
+
+// metaOf leaves out of a list's metadata what its shape does not tell.
+func (w *Writer) metaOf(meta *ListMeta) *ListMeta {
+	if w.format.Shape != Object {
+		meta.ShardSelector = ""
+	}
+	return meta
 }
 
 // AppendEvent appends a watch event of type typ. first says that it is the first event of its stream: only that one

@@ -141,9 +141,18 @@ func metaOf(m ListMeta) metav1.ListMeta {
 	return metav1.ListMeta{ResourceVersion: m.ResourceVersion, Continue: m.Continue, RemainingItemCount: m.Remaining}
 }
 
+// typedMetaOf is the metadata of a typed list, which alone tells of shards.
+func typedMetaOf(m ListMeta) metav1.ListMeta {
+	out := metaOf(m)
+	if m.ShardSelector != "" {
+		out.ShardInfo = &metav1.ShardInfo{Selector: m.ShardSelector}
+	}
+	return out
+}
+
 var seven = int64(7)
 
-var listMetas = []ListMeta{{ResourceVersion: "12"}, {ResourceVersion: "12", Continue: "eyJ", Remaining: &seven}, {}}
+var listMetas = []ListMeta{{ResourceVersion: "12"}, {ResourceVersion: "12", Continue: "eyJ", Remaining: &seven}, {}, {ShardSelector: "shardRange(a, '<', '\u00e4')"}}
 
 // partial returns an object's PartialObjectMetadata as the apiserver makes it.
 func partial(obj metav1.Object, v MetaVersion) *metav1.PartialObjectMetadata {
@@ -177,7 +186,7 @@ func TestWriterTypedLists(t *testing.T) {
 				w := mustWriter(t, r, f)
 				for _, m := range listMetas {
 					for _, n := range []int{0, 1, 3} {
-						list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metaOf(m), Items: []corev1.Pod{}}
+						list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: typedMetaOf(m), Items: []corev1.Pod{}}
 						var items [][]byte
 						for _, p := range pods(n) {
 							list.Items = append(list.Items, *p)

@@ -38,6 +38,8 @@ type File struct {
 	// Compatibility is "extended" or "strict". Strict refuses what this apiserver
 	// refuses, though its documentation promises it or Sluice could do it.
 	Compatibility string `json:"compatibility,omitempty"`
+	// Features are switched on one by one.
+	Features Features `json:"features,omitempty"`
 	// DebugHeaders makes responses tell, in Sluice-Source, whether they come
 	// out of the cache, and if not, why.
 	DebugHeaders bool `json:"debugHeaders,omitempty"`
@@ -48,6 +50,13 @@ const (
 	Extended = "extended"
 	Strict   = "strict"
 )
+
+// Features are what no released apiserver does unless told to. All are off by
+// default.
+type Features struct {
+	// ShardSelector serves lists and watches with shardSelector (KEP-5866).
+	ShardSelector bool `json:"shardSelector,omitempty"`
+}
 
 // TLS secures a listener. Without CertFile a CA and a certificate are made and
 // kept in CertDir.

@@ -17,6 +17,9 @@ import (
 	"sluice/proxy/upstream"
 )
 
+// Features are what is served though the upstream may not have it.
+type Features = serve.Features
+
 // Options sets up a Gateway.
 type Options struct {
 	Upstream *upstream.Upstream
@@ -34,6 +37,8 @@ type Options struct {
 	CompressWatches bool
 	// Strict leaves it at the formats that the upstream itself has.
 	Strict bool
+	// Features are what is served beyond those.
+	Features Features
 	// DebugHeaders makes responses tell where they come from.
 	DebugHeaders bool
 }
@@ -67,6 +72,7 @@ func New(o Options) *Gateway {
 		Grace:       o.Drain.Grace,
 		Encoded:     o.Encoded,
 		Strict:      o.Strict,
+		Features:    o.Features,
 		Metrics:     o.Metrics.reads,
 
 		CompressWatches: o.CompressWatches,

@@ -70,7 +70,8 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
+		Features: proxy.Features{ShardSelector: file.Features.ShardSelector},
+		Drain:    proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	if p.tls, err = p.serving(file, log); err != nil {
 		return nil, err

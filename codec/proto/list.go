@@ -14,6 +14,9 @@ const (
 	listMetaResourceVersion = 2
 	listMetaContinue        = 3
 	listMetaRemaining       = 4
+	listMetaShardInfo       = 5
+
+	shardInfoSelector = 1
 )
 
 // ListMeta is the metadata of a list. The byte slices alias the list.
@@ -21,6 +24,7 @@ type ListMeta struct {
 	ResourceVersion, Continue []byte
 	Remaining                 int64 // remainingItemCount, if HasRemaining
 	HasRemaining              bool
+	ShardSelector             []byte // shardInfo.selector
 }
 
 // ParseListMeta reads the metadata of a raw list. It does not look behind the
@@ -59,7 +63,7 @@ func (m *ListMeta) set(f field, payload []byte) error {
 	if f.num == listMetaRemaining {
 		want = wireVarint
 	}
-	if f.num <= listMetaRemaining && f.typ != want {
+	if f.num <= listMetaShardInfo && f.typ != want {
 		return ErrWireType
 	}
 	switch f.num {
@@ -70,6 +74,10 @@ func (m *ListMeta) set(f field, payload []byte) error {
 		m.Continue = payload
 	case listMetaRemaining:
 		m.Remaining, m.HasRemaining = int64(f.value), true
+	case listMetaShardInfo:
+		p, err := lastField(payload, shardInfoSelector)
+		m.ShardSelector = payload[p.start:p.end]
+		return err
 	default:
 		return fmt.Errorf("ListMeta field %d: %w", f.num, ErrUnknownField)
 	}
@@ -103,27 +111,35 @@ func Items(list []byte) iter.Seq2[[]byte, error] {
 }
 
 // AppendListMeta appends the metadata field of a raw list, which must come
-// first in it. Remaining is left out if nil.
-func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64) []byte {
-	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining))
+// first in it. Remaining is left out if nil, shardInfo if shards, its selector,
+// is empty.
+func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64, shards string) []byte {
+	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining, shards))
 	dst = appendBytes(dst, listMetaSelfLink, "")
 	dst = appendBytes(dst, listMetaResourceVersion, resourceVersion)
 	dst = appendBytes(dst, listMetaContinue, cont)
 	if remaining != nil {
 		dst = appendVarint(append(dst, listMetaRemaining<<3|wireVarint), uint64(*remaining))
 	}
+	if shards != "" {
+		dst = appendHead(dst, listMetaShardInfo, bytesSize(len(shards)))
+		dst = appendBytes(dst, shardInfoSelector, shards)
+	}
 	return dst
 }
 
 // ListMetaSize is the number of bytes that AppendListMeta appends.
-func ListMetaSize(resourceVersion, cont string, remaining *int64) int {
-	return bytesSize(listMetaSize(resourceVersion, cont, remaining))
+func ListMetaSize(resourceVersion, cont string, remaining *int64, shards string) int {
+	return bytesSize(listMetaSize(resourceVersion, cont, remaining, shards))
 }
 
-func listMetaSize(resourceVersion, cont string, remaining *int64) int {
+func listMetaSize(resourceVersion, cont string, remaining *int64, shards string) int {
 	n := bytesSize(0) + bytesSize(len(resourceVersion)) + bytesSize(len(cont))
 	if remaining != nil {
 		n += 1 + varintSize(uint64(*remaining))
+	}
+	if shards != "" {
+		n += bytesSize(bytesSize(len(shards)))
 	}
 	return n
 }

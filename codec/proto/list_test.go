@@ -18,11 +18,17 @@ func TestListEqualsApimachinery(t *testing.T) {
 		{ResourceVersion: "12345"},
 		{ResourceVersion: "1", Continue: string(make([]byte, 300)), RemainingItemCount: &remaining},
 		{RemainingItemCount: &negative},
+		{ResourceVersion: "1", ShardInfo: &metav1.ShardInfo{Selector: "s"}},
+		{RemainingItemCount: &remaining, ShardInfo: &metav1.ShardInfo{Selector: string(make([]byte, 300))}},
 	} {
 		list := &corev1.ConfigMapList{ListMeta: m, Items: []corev1.ConfigMap{item, {}, item}}
 		want := raw(t, list)
-		got := AppendListMeta(nil, m.ResourceVersion, m.Continue, m.RemainingItemCount)
-		if n := ListMetaSize(m.ResourceVersion, m.Continue, m.RemainingItemCount); n != len(got) {
+		shards := ""
+		if m.ShardInfo != nil {
+			shards = m.ShardInfo.Selector
+		}
+		got := AppendListMeta(nil, m.ResourceVersion, m.Continue, m.RemainingItemCount, shards)
+		if n := ListMetaSize(m.ResourceVersion, m.Continue, m.RemainingItemCount, shards); n != len(got) {
 			t.Errorf("size %d, want %d", n, len(got))
 		}
 		for i := range list.Items {
@@ -46,6 +52,9 @@ func checkParsed(t *testing.T, list *corev1.ConfigMapList, b []byte) {
 	}
 	if want := list.RemainingItemCount; m.HasRemaining != (want != nil) || want != nil && m.Remaining != *want {
 		t.Errorf("remaining %d, %v", m.Remaining, m.HasRemaining)
+	}
+	if want := list.ShardInfo; (m.ShardSelector != nil) != (want != nil) || want != nil && string(m.ShardSelector) != want.Selector {
+		t.Errorf("shard selector %q", m.ShardSelector)
 	}
 	n := 0
 	for item, err := range Items(b) {
@@ -76,7 +85,7 @@ func TestListRefuses(t *testing.T) {
 	}
 	for s, want := range map[string]error{
 		"\x0a\x09":         ErrTruncated,
-		"\x0a\x02\x2a\x00": ErrUnknownField,
+		"\x0a\x02\x32\x00": ErrUnknownField,
 		"\x0a\x02\x20":     ErrTruncated,
 		"\x0a\x02\x22\x00": ErrWireType,
 	} {

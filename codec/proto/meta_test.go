@@ -163,7 +163,7 @@ func TestMetaAllocatesNothing(t *testing.T) {
 	guard("SetResourceVersion", func() { _, _ = SetResourceVersion(dst, b, "12") })
 	guard("MetadataOnly", func() { _, _ = MetadataOnly(b) })
 	guard("AppendEvent", func() { AppendEvent(dst, "ADDED", "v1", "Pod", b) })
-	list := AppendItem(AppendListMeta(nil, "1", "", nil), b)
+	list := AppendItem(AppendListMeta(nil, "1", "", nil, ""), b)
 	guard("Items", func() {
 		for item := range Items(list) {
 			_ = item

@@ -17,6 +17,7 @@ type ReadOptions struct {
 	Continue             string
 	LabelSelector        string
 	FieldSelector        string
+	ShardSelector        string
 	Limit                int64
 	Timeout              time.Duration // timeoutSeconds; 0 when absent
 	Bookmarks            bool          // allowWatchBookmarks
@@ -36,6 +37,7 @@ func ParseReadOptions(q url.Values) (ReadOptions, error) {
 		Continue:             q.Get("continue"),
 		LabelSelector:        q.Get("labelSelector"),
 		FieldSelector:        q.Get("fieldSelector"),
+		ShardSelector:        q.Get("shardSelector"),
 		IncludeObject:        q.Get("includeObject"),
 		Pretty:               q.Get("pretty"),
 		Bookmarks:            truth(q, "allowWatchBookmarks"),

@@ -20,7 +20,8 @@ func TestParseReadOptions(t *testing.T) {
 		bad   bool
 	}{
 		{query: ""},
-		{query: "unknown=1&shardSelector=x&export=true"},
+		{query: "unknown=1&export=true"},
+		{query: "shardSelector=x&shardSelector=y", want: ReadOptions{ShardSelector: "x"}},
 		{
 			query: "resourceVersion=7&resourceVersionMatch=Exact&continue=abc&labelSelector=a%3Db&fieldSelector=c%3Dd&includeObject=None&pretty=1",
 			want: ReadOptions{
@@ -119,7 +120,7 @@ func FuzzParseReadOptions(f *testing.F) {
 		}
 		if got.Limit != want.Limit || got.Timeout != seconds*time.Second || got.Timeout/time.Second != seconds ||
 			got.ResourceVersion != want.ResourceVersion || got.ResourceVersionMatch != string(want.ResourceVersionMatch) ||
-			got.Continue != want.Continue || got.Bookmarks != want.AllowWatchBookmarks ||
+			got.Continue != want.Continue || got.ShardSelector != want.ShardSelector || got.Bookmarks != want.AllowWatchBookmarks ||
 			!cmp.Equal(got.SendInitialEvents, want.SendInitialEvents) {
 			t.Errorf("%q is %+v, want %+v", raw, got, want)
 		}

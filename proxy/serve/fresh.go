@@ -45,7 +45,7 @@ func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how,
 	if p.reach(ctx, version, naturalWait, false) {
 		return servedWaited, ""
 	}
-	if delegate && p.small(store.Snapshot()) {
+	if delegate && p.selection.shards == "" && p.small(store.Snapshot()) {
 		return "", reasonDelegated
 	}
 	if !p.reach(ctx, version, proofLimit, true) {

@@ -90,7 +90,7 @@ type listing struct {
 func (s *Reads) newListing(p *plan, state *cache.Snapshot) *listing {
 	l := &listing{
 		encoder: p.encoder.At(time.Now()),
-		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10)},
+		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardSelector: p.selection.shards},
 	}
 	l.encoded = s.items(p.encoder, l.encoder)
 	sel := p.selection

@@ -27,6 +27,7 @@ type plan struct {
 	selection  selection
 	collection *mirror.Collection
 	encoder    *mirror.Encoder
+	refusal    *codec.Status // the answer, when nobody but Sluice would refuse
 }
 
 // plan decides whether the request can be served, cheap questions first. It
@@ -40,7 +41,7 @@ func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
 	if reason := p.candidate(r); reason != "" {
 		return nil, reason
 	}
-	if reason := p.parse(); reason != "" {
+	if reason := p.parse(s.options.Features); reason != "" {
 		return nil, reason
 	}
 	if !s.options.Access.Allowed(r) {
@@ -80,9 +81,12 @@ func (p *plan) candidate(r *http.Request) string {
 }
 
 // parse reads the options.
-func (p *plan) parse() string {
+func (p *plan) parse(f Features) string {
 	var err error
-	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil || p.info.Query.Has("shardSelector") {
+	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil {
+		return reasonOptions
+	}
+	if p.info.Query.Has("shardSelector") && !f.ShardSelector {
 		return reasonOptions
 	}
 	o := &p.options
@@ -187,6 +191,11 @@ func (p *plan) choose() error {
 	}
 	var err error
 	if p.selection, err = newSelection(p.collection, p.namespace, &p.options); err != nil {
+		var bad badShards
+		if errors.As(err, &bad) {
+			p.refusal = codec.NewServerError(bad.Error())
+			return nil
+		}
 		return err
 	}
 	paged := p.options.Limit > 0 || p.page != nil

@@ -49,8 +49,16 @@ type Options struct {
 	// CompressWatches compresses all watches, not only streaming lists.
 	CompressWatches bool
 	// Strict refuses formats that the upstream itself may not have.
-	Strict  bool
-	Metrics *Metrics
+	Strict   bool
+	Features Features
+	Metrics  *Metrics
+}
+
+// Features are what is served though the upstream may not have it. The zero
+// value has none of them.
+type Features struct {
+	// ShardSelector serves lists and watches with shardSelector (KEP-5866).
+	ShardSelector bool
 }
 
 // Reads serves gets, lists and watches out of the cache.
@@ -87,17 +95,19 @@ const (
 func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	p, reason := s.plan(r, info)
-	if reason == "" {
-		switch p.verb {
-		case codec.Watch:
-			reason = s.watch(w, r, p)
-		case codec.Get:
-			reason = s.get(w, r, p)
-		default:
-			reason = s.list(w, r, p)
-		}
+	switch {
+	case reason != "":
+	case p.refusal != nil:
+		info.Outcome.Source = request.FromGateway
+		reply.Status(w, r, p.refusal)
+	case p.verb == codec.Watch:
+		reason = s.watch(w, r, p)
+	case p.verb == codec.Get:
+		reason = s.get(w, r, p)
+	default:
+		reason = s.list(w, r, p)
 	}
-	if reason != "" {
+	if reason != "" && !s.withheld(w, r, p, reason) {
 		info.Outcome.Reason = reason
 		s.options.Next.ServeHTTP(w, s.passed(r, info))
 	}

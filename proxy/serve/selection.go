@@ -21,6 +21,7 @@ type selection struct {
 	indexed  *string      // value of the indexed field; nil for any
 	filter   cache.Filter // what keys and index do not tell; nil for nothing
 	narrowed bool         // by a field selector, to a name or a namespace
+	shards   string       // the shard selector; empty for none
 }
 
 var errUnknownField = errors.New("unknown field")
@@ -29,7 +30,7 @@ var errUnknownField = errors.New("unknown field")
 // refuse them.
 func newSelection(c *mirror.Collection, namespace string, o *request.ReadOptions) (selection, error) {
 	s := selection{keys: cache.Namespace(namespace), scope: cache.Scope{Namespace: namespace}}
-	if o.LabelSelector == "" && o.FieldSelector == "" {
+	if o.LabelSelector == "" && o.FieldSelector == "" && o.ShardSelector == "" {
 		return s, nil
 	}
 	m := &matcher{}
@@ -48,6 +49,12 @@ func newSelection(c *mirror.Collection, namespace string, o *request.ReadOptions
 		if err := m.require(c, r); err != nil {
 			return s, err
 		}
+	}
+	if o.ShardSelector != "" {
+		if m.shards, err = newShards(o.ShardSelector, &c.Resource); err != nil {
+			return s, err
+		}
+		s.shards = m.shards.selector
 	}
 	s.filter = m
 	s.narrow(c, namespace, byFields)
@@ -102,10 +109,11 @@ func (s *selection) objects(state *cache.Snapshot) iter.Seq[*cache.Object] {
 	}
 }
 
-// matcher is a cache.Filter by labels and fields.
+// matcher is a cache.Filter by labels, fields and shards.
 type matcher struct {
 	labels labels.Selector // nil for any
 	fields []requirement
+	shards *shards     // nil for any
 	keys   cache.Range // what a watch's scope does not tell
 }
 
@@ -146,7 +154,10 @@ func (m *matcher) Match(o *cache.Object) bool {
 			return false
 		}
 	}
-	return m.labels == nil || m.labels.Matches(labelView{o})
+	if m.labels != nil && !m.labels.Matches(labelView{o}) {
+		return false
+	}
+	return m.shards == nil || m.shards.match(o)
 }
 
 func (r requirement) of(o *cache.Object) string {

@@ -72,7 +72,7 @@ func testDefinitions(t *testing.T) {
 	}
 	for _, s := range steps {
 		for _, w := range s.writes {
-			if err := w.sendWhenServed(t.Context()); err != nil {
+			if err := w.sendWhenServed(t.Context(), plane); err != nil {
 				t.Fatalf("%s: %v", s.name, err)
 			}
 		}

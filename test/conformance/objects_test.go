@@ -19,7 +19,9 @@ type Write struct {
 	Object json.RawMessage `json:"object"` // for PATCH a merge patch
 }
 
-func (w Write) send(ctx context.Context) error {
+func (w Write) send(ctx context.Context) error { return w.sendTo(ctx, plane) }
+
+func (w Write) sendTo(ctx context.Context, to server) error {
 	method, contentType, want := w.Method, "application/json", http.StatusOK
 	switch method {
 	case "":
@@ -27,7 +29,7 @@ func (w Write) send(ctx context.Context) error {
 	case http.MethodPatch:
 		contentType = "application/merge-patch+json"
 	}
-	a, err := plane.Raw("admin").Do(ctx, harness.Request{
+	a, err := to.Raw("admin").Do(ctx, harness.Request{
 		Method: method, Path: w.Path, Body: w.Object, Header: http.Header{"Content-Type": {contentType}},
 	})
 	if err == nil && a.Status != want {
@@ -40,9 +42,9 @@ func (w Write) send(ctx context.Context) error {
 }
 
 // sendWhenServed waits for what is not served yet: a CRD takes a moment.
-func (w Write) sendWhenServed(ctx context.Context) (err error) {
+func (w Write) sendWhenServed(ctx context.Context, to server) (err error) {
 	late := eventually(ctx, func() error {
-		if err = w.send(ctx); errors.Is(err, errNotFound) {
+		if err = w.sendTo(ctx, to); errors.Is(err, errNotFound) {
 			return err
 		}
 		return nil
@@ -89,7 +91,7 @@ func populate(ctx context.Context) error {
 		writes = append(writes, padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000)))
 	}
 	for _, w := range writes {
-		if err := w.sendWhenServed(ctx); err != nil {
+		if err := w.sendWhenServed(ctx, plane); err != nil {
 			return err
 		}
 	}

@@ -45,9 +45,9 @@ func steady(body []byte, h http.Header, exact bool) []byte {
 var (
 	// listMeta is the metadata of a list or Table in JSON, with what stands
 	// before it.
-	listMeta = regexp.MustCompile(`"kind":\s*"(\w*List|Table)",(\s*"apiVersion":\s*"[^"]+",)?\s*"metadata":\s*\{[^{}]*\}`)
+	listMeta = regexp.MustCompile(`"kind":\s*"(\w*List|Table)",(\s*"apiVersion":\s*"[^"]+",)?\s*"metadata":\s*\{(?:[^{}]|\{[^{}]*\})*\}`)
 	// yamlMeta is the same in YAML, where it is not far from the list's end.
-	yamlMeta   = regexp.MustCompile(`(?m)^kind: (\w*List|Table)\nmetadata:\n(  \w+: \S+\n)+`)
+	yamlMeta   = regexp.MustCompile(`(?m)^kind: (\w*List|Table)\nmetadata:\n(  \w+:( \S+)?\n|    selector: .*\n)+`)
 	version    = regexp.MustCompile(`(["']?resourceVersion["']?:\s*)["']\d+["']`)
 	continues  = regexp.MustCompile(`(["']?continue["']?:\s*["']?)([\w-]+)`)
 	tokenRV    = regexp.MustCompile(`"rv":\d+`)
@@ -143,7 +143,7 @@ func steadyProto(body []byte, exact bool) []byte {
 		}
 		raw = proto.AppendItem(raw, item)
 	}
-	head := proto.AppendListMeta(nil, "N", string(steadyToken(meta.Continue)), remaining)
+	head := proto.AppendListMeta(nil, "N", string(steadyToken(meta.Continue)), remaining, string(meta.ShardSelector))
 	return proto.AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), append(head, raw...))
 }
 
