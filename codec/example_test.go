@@ -26,7 +26,7 @@ func ExampleNegotiate() {
 	d = codec.Negotiate(codec.Client{Accept: "text/html"}, codec.Target{Kind: "Pod"})
 	fmt.Printf("%s\n", d.Refusal.Append(nil, d.Errors))
 	// Output:
-	// {Encoding:json Shape:table MetaVersion:meta.k8s.io/v1 Include:0 Pretty:false}
+	// {Encoding:json Shape:table MetaVersion:meta.k8s.io/v1 Include:0 Pretty:false Unmanaged:false}
 	// {
 	//   "kind": "Status",
 	//   "apiVersion": "v1",

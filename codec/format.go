@@ -61,6 +61,7 @@ type Format struct {
 	MetaVersion MetaVersion // for shapes other than Object
 	Include     Include     // for Table
 	Pretty      bool        // indented; for JSON that is not a watch
+	Unmanaged   bool        // metadata.managedFields are left out of every object (KEP-5958)
 }
 
 // ContentType returns the Content-Type of a response in this format, of a watch stream or of a single body.

@@ -13,6 +13,7 @@ type rules struct {
 	convert  bool // conversions are allowed
 	noProto  bool // unconverted objects cannot be Protobuf: there is no schema
 	metaV1   bool // sv=v1 is allowed
+	drop     bool // fields can be left out
 	maxMedia Encoding
 }
 
@@ -21,10 +22,11 @@ type match struct {
 	encoding Encoding
 	convert  conversion
 	pretty   bool
+	drop     bool // of metadata.managedFields
 }
 
 func rulesFor(t Target) rules {
-	return rules{convert: true, noProto: t.Style == Unstructured, metaV1: true, maxMedia: lastMedia(t.CBOR)}
+	return rules{convert: true, noProto: t.Style == Unstructured, metaV1: true, drop: t.Drop, maxMedia: lastMedia(t.CBOR)}
 }
 
 func errorRules(cbor bool) rules { return rules{maxMedia: lastMedia(cbor)} }
@@ -87,6 +89,11 @@ func (r rules) accept(params map[string]string, e Encoding) (match, bool) {
 			}
 		case "pretty":
 			m.pretty = v == "1"
+		case "drop":
+			if r.drop && v != "" && v != dropManagedFields {
+				return match{}, false
+			}
+			m.drop = r.drop && v != ""
 		}
 	}
 	return m, r.allows(m)

@@ -31,6 +31,9 @@ type Target struct {
 	// Strict refuses a list as=PartialObjectMetadata, as the apiserver does. Otherwise it is answered with a
 	// PartialObjectMetadataList, as the API concepts page promises.
 	Strict bool
+	// Drop honours the parameter drop=metadata.managedFields of a media type, as an apiserver with the gate
+	// ManagedFieldsOptOut does. Otherwise the parameter is unknown, and so ignored.
+	Drop bool
 }
 
 // Client is what a request says about the format it wants.
@@ -102,6 +105,7 @@ func shape(c Client, t Target, m match) (f Format, refusal *Status) {
 			f.Shape, refusal = asMetadataList(t)
 		}
 	}
+	f.Unmanaged = m.drop && (f.Shape != Table || f.Include != IncludeNone)
 	if refusal == nil && t.Verb == Watch && encodings[m.encoding].stream == "" {
 		refusal = notAcceptable(streamTypes(t.CBOR))
 	}

@@ -11,13 +11,22 @@ func newBody(r *Resource, f Format) (body, error) {
 	if r.Source == Protobuf && r.Style == Unstructured || r.Source != Protobuf && r.Source != JSON {
 		return nil, ErrUnsupported
 	}
+	if f.Shape == Table {
+		return newTableBody(r, f)
+	}
+	b, err := plainBody(r, f)
+	if err == nil && f.Unmanaged {
+		b = dropping(b, r)
+	}
+	return b, err
+}
+
+func plainBody(r *Resource, f Format) (body, error) {
 	switch f.Shape {
 	case Object:
 		return objectBody(r, f.Encoding)
 	case Metadata:
 		return metadataBody(r, f)
-	case Table:
-		return newTableBody(r, f)
 	}
 	return nil, ErrUnsupported
 }
@@ -94,6 +103,9 @@ func newTableBody(r *Resource, f Format) (body, error) {
 	b, err := objectJSON(r)
 	if err != nil {
 		return nil, err
+	}
+	if f.Unmanaged {
+		b = dropping(b, r)
 	}
 	return tableBody{of: b, columns: columns, version: f.MetaVersion.String(), include: f.Include}, nil
 }

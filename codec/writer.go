@@ -105,7 +105,13 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 			return 0, false
 		}
 	}
-	return proto.ItemSize(len(src)), true
+	if n = len(src); w.format.Unmanaged {
+		var err error
+		if n, err = proto.UnmanagedSize(src); err != nil {
+			return 0, false
+		}
+	}
+	return proto.ItemSize(n), true
 }
 
 // Separator returns what stands between two items; it may be empty.

@@ -56,6 +56,9 @@ const (
 type Features struct {
 	// ShardSelector serves lists and watches with shardSelector (KEP-5866).
 	ShardSelector bool `json:"shardSelector,omitempty"`
+	// DropManagedFields honours drop=metadata.managedFields in Accept
+	// (KEP-5958).
+	DropManagedFields bool `json:"dropManagedFields,omitempty"`
 }
 
 // TLS secures a listener. Without CertFile a CA and a certificate are made and

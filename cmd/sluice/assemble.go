@@ -70,7 +70,7 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Features: proxy.Features{ShardSelector: file.Features.ShardSelector},
+		Features: proxy.Features(file.Features),
 		Drain:    proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	if p.tls, err = p.serving(file, log); err != nil {

@@ -58,7 +58,7 @@ func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
 	if err := p.choose(); err != nil {
 		return nil, reasonOptions
 	}
-	return p, p.negotiate(r, s.options.Strict)
+	return p, p.negotiate(r, &s.options)
 }
 
 var verbs = map[string]codec.Verb{"get": codec.Get, "list": codec.List, "watch": codec.Watch}
@@ -211,13 +211,14 @@ var errNarrowed = errors.New("pages of a narrowed list")
 
 // negotiate finds the encoder for what the client takes. Only the upstream
 // knows whether it has CBOR, so strictly that is its answer to give.
-func (p *plan) negotiate(r *http.Request, strict bool) string {
+func (p *plan) negotiate(r *http.Request, o *Options) string {
 	resource, client := &p.collection.Resource, reply.Client(r, p.info)
-	if strict && strings.Contains(client.Accept, codec.MediaCBOR) {
+	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
 		return reasonFormat
 	}
 	decision := codec.Negotiate(client, codec.Target{
-		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, CBOR: !strict, Strict: strict,
+		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, CBOR: !o.Strict, Strict: o.Strict,
+		Drop: o.Features.DropManagedFields,
 	})
 	if decision.Refusal != nil || !p.served(decision.Format) {
 		return reasonFormat

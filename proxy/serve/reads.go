@@ -59,6 +59,9 @@ type Options struct {
 type Features struct {
 	// ShardSelector serves lists and watches with shardSelector (KEP-5866).
 	ShardSelector bool
+	// DropManagedFields honours drop=metadata.managedFields in Accept
+	// (KEP-5958).
+	DropManagedFields bool
 }
 
 // Reads serves gets, lists and watches out of the cache.

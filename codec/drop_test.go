@@ -1,0 +1,183 @@
+package codec
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+)
+
+// managedPods are pods and custom objects with and without managedFields, as a resource has them stored.
+func managedPods(t testing.TB, r *Resource, n int) (with, without [][]byte) {
+	for i := range n {
+		p := pod(i)
+		switch i {
+		case 1: // nothing to leave out
+			p.ManagedFields = nil
+		case 2: // nothing else
+			p.ObjectMeta = metav1.ObjectMeta{ManagedFields: p.ManagedFields}
+		}
+		q := p.DeepCopy()
+		q.ManagedFields = nil
+		with, without = append(with, keptAs(t, r, p)), append(without, keptAs(t, r, q))
+	}
+	return with, without
+}
+
+func keptAs(t testing.TB, r *Resource, p *corev1.Pod) []byte {
+	if r.Style == Typed {
+		return stored(t, p, r.Source)
+	}
+	obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj["apiVersion"], obj["kind"] = "ex.io/v1", "Foo"
+	return bytes.TrimSuffix(encode(t, Format{}, &unstructured.Unstructured{Object: obj}), []byte("\n"))
+}
+
+// TestDropIsAsIfThereWereNone writes objects with managedFields, in every format there is, and the same objects that never
+// had any.
+func TestDropIsAsIfThereWereNone(t *testing.T) {
+	written := 0
+	for _, r := range []*Resource{podsProto, podsJSON, foos} {
+		for _, e := range []Encoding{JSON, YAML, Protobuf, CBOR} {
+			for _, plain := range []Format{{}, {Shape: Metadata}, {Shape: Metadata, MetaVersion: MetaV1beta1}, {Shape: Table}, {Shape: Table, Include: IncludeObject}} {
+				plain.Encoding = e
+				dropped := plain
+				dropped.Unmanaged = true
+				got, err := NewWriter(r, dropped)
+				want, wantErr := NewWriter(r, plain)
+				if (err == nil) != (wantErr == nil) {
+					t.Errorf("%s %+v: %v, want %v", r.Resource, plain, err, wantErr)
+				}
+				if err != nil || wantErr != nil {
+					continue
+				}
+				written++
+				t.Run(fmt.Sprintf("%s of %v to %+v", r.Resource, r.Source, plain), func(t *testing.T) {
+					compareDropped(t, r, got, want)
+				})
+			}
+		}
+	}
+	if written < 30 {
+		t.Errorf("only %d formats", written)
+	}
+}
+
+func compareDropped(t *testing.T, r *Resource, got, want *Writer) {
+	now := metav1.Now().Time
+	got, want = got.At(now), want.At(now)
+	with, without := managedPods(t, r, 4)
+	equal(t, writeList(t, got, listMetas[1], with), writeList(t, want, listMetas[1], without))
+	for i := range with {
+		one, err := got.AppendObject(nil, with[i])
+		other, wantErr := want.AppendObject(nil, without[i])
+		if err != nil || wantErr != nil {
+			t.Fatal(err, wantErr)
+		}
+		equal(t, one, other)
+		n, ok := got.ItemSize(with[i])
+		m, wantOK := want.ItemSize(without[i])
+		if n != m || ok != wantOK {
+			t.Errorf("item of %d, %v, want %d, %v", n, ok, m, wantOK)
+		}
+		if got.Format().Encoding == YAML {
+			continue
+		}
+		for _, first := range []bool{true, false} {
+			one, err := got.AppendEvent(nil, EventModified, with[i], first)
+			other, wantErr := want.AppendEvent(nil, EventModified, without[i], first)
+			if err != nil || wantErr != nil {
+				t.Fatal(err, wantErr)
+			}
+			equal(t, one, other)
+		}
+	}
+}
+
+// TestDropEqualsApimachinery compares with apimachinery's encoding of an object without managedFields, as the apiserver's
+// own tests do.
+func TestDropEqualsApimachinery(t *testing.T) {
+	p := pod(1)
+	p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+	src := stored(t, p, Protobuf)
+	p.ManagedFields = nil
+	for _, f := range plainFormats {
+		f.Unmanaged = true
+		got, err := mustWriter(t, podsProto, f).AppendObject(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, got, encode(t, f, p))
+	}
+	got, err := mustWriter(t, podsProto, Format{Encoding: CBOR, Unmanaged: true}).AppendObject(nil, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := new(corev1.Pod)
+	if err := runtime.DecodeInto(cbor.NewSerializer(scheme(t), scheme(t)), got, back); err != nil || back.ManagedFields != nil || back.Name != p.Name {
+		t.Errorf("%v: %+v", err, back.ObjectMeta)
+	}
+}
+
+func scheme(t *testing.T) *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestNegotiateDrop has the rows of the apiserver's own test, and more.
+func TestNegotiateDrop(t *testing.T) {
+	const drop = ";drop=metadata.managedFields"
+	dropped := Format{Unmanaged: true}
+	for _, row := range []struct {
+		accept string
+		verb   Verb
+		want   Format
+		code   int
+	}{
+		{MediaJSON + drop, Get, dropped, 0},
+		{MediaJSON + drop, Watch, dropped, 0},
+		{MediaJSON + `;drop="metadata.managedFields"`, List, Format{}, 406}, // its parser leaves the quotes
+		{"*/*" + drop, List, dropped, 0},
+		{MediaJSON + ";drop=", List, Format{}, 0},
+		{MediaJSON + ";drop=spec, application/json", List, Format{}, 0},
+		{MediaJSON + ";drop=spec, application/yaml", List, Format{Encoding: YAML}, 0},
+		{MediaJSON + ";drop=metadata.managedFields+spec, application/json", List, Format{}, 0},
+		{MediaJSON + ";drop=metadata.managedfields", List, Format{}, 406},
+		{MediaJSON + ";drop=spec", List, Format{}, 406},
+		{MediaJSON + drop + ";pretty=1", List, Format{Unmanaged: true, Pretty: true}, 0},
+		{MediaProtobuf + drop + ",application/json" + drop, List, Format{Encoding: Protobuf, Unmanaged: true}, 0},
+		{MediaProtobuf + ";stream=watch" + drop, Watch, Format{Encoding: Protobuf, Unmanaged: true}, 0},
+		{MediaYAML + drop, List, Format{Encoding: YAML, Unmanaged: true}, 0},
+		{MediaCBOR + drop, List, Format{Encoding: CBOR, Unmanaged: true}, 0},
+		{MediaJSON + asTable + drop, List, Format{Shape: Table, Unmanaged: true}, 0},
+		{MediaJSON + asPOML + drop, List, Format{Shape: Metadata, Unmanaged: true}, 0},
+	} {
+		d := Negotiate(Client{Accept: row.accept}, Target{Verb: row.verb, CBOR: true, Drop: true})
+		code := 0
+		if d.Refusal != nil {
+			code = d.Refusal.Code
+		}
+		if d.Format != row.want || code != row.code {
+			t.Errorf("%s: %+v, %d, want %+v, %d", row.accept, d.Format, code, row.want, row.code)
+		}
+		off := Negotiate(Client{Accept: row.accept}, Target{Verb: row.verb, CBOR: true})
+		if off.Refusal != nil || off.Format.Unmanaged {
+			t.Errorf("%s is not ignored: %+v, %v", row.accept, off.Format, off.Refusal)
+		}
+	}
+	none := Negotiate(Client{Accept: MediaJSON + asTable + drop, IncludeObject: "None"}, Target{Verb: List, Drop: true})
+	if want := (Format{Shape: Table, Include: IncludeNone}); none.Format != want {
+		t.Errorf("a Table without objects: %+v", none.Format)
+	}
+}

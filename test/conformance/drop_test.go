@@ -1,0 +1,179 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"sluice/codec/cbor"
+	"sluice/codec/proto"
+	"sluice/test/harness"
+)
+
+const dropManagedFields = `
+apiVersion: sluice/v1alpha1
+kind: Configuration
+features: {dropManagedFields: true}
+`
+
+// TestDropManagedFields compares what Sluice leaves out with what the apiserver,
+// which does not know the parameter, has there.
+func TestDropManagedFields(t *testing.T) {
+	t.Parallel()
+	own := plane.StartSluice(t, harness.SluiceOptions{Config: dropManagedFields})
+	for _, c := range []string{"/api/v1/configmaps", "/apis/ex.io/v1/foos"} {
+		own.Sync(t, c, resourceName(c))
+	}
+	const table = ";as=Table;g=meta.k8s.io;v=v1"
+	const partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	const partials = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	for name, tt := range map[string]struct{ path, accept string }{
+		"list":            {"/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json"},
+		"list in YAML":    {"/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/yaml"},
+		"list in CBOR":    {"/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/cbor"},
+		"selection":       {"/api/v1/namespaces/o/configmaps?resourceVersion=0&labelSelector=%21nope", "application/json"},
+		"custom list":     {"/apis/ex.io/v1/namespaces/o/foos?resourceVersion=0", "application/json"},
+		"custom in CBOR":  {"/apis/ex.io/v1/namespaces/o/foos?resourceVersion=0", "application/cbor"},
+		"Table":           {"/api/v1/namespaces/o/configmaps?resourceVersion=0&includeObject=Object", "application/json" + table},
+		"Table, metadata": {"/apis/ex.io/v1/namespaces/o/foos?resourceVersion=0", "application/json" + table},
+		"metadata":        {"/apis/ex.io/v1/namespaces/o/foos?resourceVersion=0", "application/json" + partials},
+		"get":             {"/api/v1/namespaces/o/configmaps/a?resourceVersion=0", "application/json"},
+		"get metadata":    {"/api/v1/namespaces/o/configmaps/a?resourceVersion=0", "application/json" + partial},
+		"watch":           {"/api/v1/namespaces/o/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "application/json"},
+		"watch metadata":  {"/apis/ex.io/v1/namespaces/o/foos?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "application/json" + partial},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			row := Row{Path: tt.path, Accept: tt.accept}
+			if strings.Contains(tt.path, "watch=1") {
+				row.Until = "k8s.io/initial-events-end"
+			}
+			row.Header = map[string]Lines{"Accept": {strings.ReplaceAll(tt.accept, "cbor", "json")}}
+			whole, err := row.ask(t.Context(), plane)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.Header["Accept"] = Lines{tt.accept + ";drop=metadata.managedFields"}
+			less, err := row.ask(t.Context(), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if source := less.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+				t.Errorf("answered from %q", source)
+			}
+			want, had := values(t, whole)
+			got, has := values(t, less)
+			if had == 0 || has != 0 {
+				t.Errorf("%d managedFields at the apiserver, %d here", had, has)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-without managedFields +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("Protobuf", func(t *testing.T) {
+		const path, typ = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/vnd.kubernetes.protobuf"
+		var lists [2]corev1.ConfigMapList
+		for i, ask := range []struct {
+			server server
+			accept string
+		}{{plane, typ}, {own, typ + ";drop=metadata.managedFields"}} {
+			a, err := ask.server.Raw("admin").Get(t.Context(), path, ask.accept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := proto.Unwrap(a.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lists[i].Unmarshal(u.Raw); err != nil {
+				t.Fatal(err)
+			}
+			lists[i].ResourceVersion = ""
+			managed := 0
+			for n := range lists[i].Items {
+				managed += len(lists[i].Items[n].ManagedFields)
+				lists[i].Items[n].ManagedFields = nil
+			}
+			if (managed > 0) != (i == 0) {
+				t.Errorf("%d managedFields of %T", managed, ask.server)
+			}
+		}
+		if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
+			t.Errorf("(-without managedFields +got):\n%s", diff)
+		}
+	})
+	t.Run("unknown field", func(t *testing.T) {
+		const path, accept = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json;drop=spec,application/yaml;q=0.5"
+		a, err := own.Raw("admin").Get(t.Context(), path, accept)
+		if err != nil || a.Header.Get("Content-Type") != "application/yaml" {
+			t.Errorf("answered in %q, %v", a.Header.Get("Content-Type"), err)
+		}
+	})
+	t.Run("switched off", func(t *testing.T) {
+		row := Row{
+			Path: "/api/v1/namespaces/o/configmaps?resourceVersion=0", Accept: "application/json;drop=metadata.managedFields",
+			Source: "cache", Status: 200, Shows: []string{"managedFields"},
+		}
+		row.check(t, plane, sluice)
+	})
+}
+
+// values decodes an answer, leaves out managedFields and what is of the moment,
+// and returns how many objects had them.
+func values(t *testing.T, a *harness.Answer) (all []any, managed int) {
+	t.Helper()
+	body := a.Body
+	var err error
+	switch a.Header.Get("Content-Type") {
+	case "application/yaml":
+		body, err = yaml.YAMLToJSON(body)
+	case "application/cbor":
+		body, err = cbor.AppendJSON(nil, body, cbor.Limits{})
+	default:
+		body = steady(body, a.Header, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in := json.NewDecoder(bytes.NewReader(body)); in.More(); {
+		var v any
+		if err := in.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		managed += prune(v)
+		all = append(all, v)
+	}
+	return all, managed
+}
+
+func prune(v any) (managed int) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			managed += prune(e)
+		}
+	case map[string]any:
+		if strings.HasSuffix(text(v["kind"]), "List") {
+			delete(v, "metadata")
+		}
+		if metadata, ok := v["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
+			delete(metadata, "managedFields")
+			managed++
+		}
+		for _, e := range v {
+			managed += prune(e)
+		}
+	}
+	return managed
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
