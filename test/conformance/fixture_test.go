@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if plane, err = harness.StartMain(harness.Options{Flags: []string{cborGate}}); err != nil {
+	if plane, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate}}); err != nil {
 		return 0, err
 	}
 	defer plane.Stop()

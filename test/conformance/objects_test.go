@@ -12,7 +12,7 @@ import (
 	"sluice/test/harness"
 )
 
-// Write is one change at the apiserver.
+// Write is one change at an apiserver.
 type Write struct {
 	Method string          `json:"method"` // default: POST
 	Path   string          `json:"path"`
@@ -80,23 +80,37 @@ func fetch(ctx context.Context, s server, path string, into any) error {
 	return json.Unmarshal(a.Body, into)
 }
 
-// populate makes the objects: those of the file, a collection that is large
+// populate makes the objects: those of the files, a collection that is large
 // enough to be compressed, and objects of telling sizes.
 func populate(ctx context.Context) error {
-	var writes []Write
-	if err := read("testdata/objects.yaml", &writes); err != nil {
-		return err
+	for _, file := range []string{objects, "testdata/aggregated.yaml"} {
+		if err := makeAll(ctx, plane, file); err != nil {
+			return err
+		}
 	}
 	for i := range 20 {
-		writes = append(writes, padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000)))
-	}
-	for _, w := range writes {
-		if err := w.sendWhenServed(ctx, plane); err != nil {
+		if err := padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000)).send(ctx); err != nil {
 			return err
 		}
 	}
 	for _, size := range []int{2048, 2049, 4096, 4097, 131072, 131073} {
 		if err := sized(ctx, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const objects = "testdata/objects.yaml"
+
+// makeAll makes the objects of a file.
+func makeAll(ctx context.Context, at server, file string) error {
+	var writes []Write
+	if err := read(file, &writes); err != nil {
+		return err
+	}
+	for _, w := range writes {
+		if err := w.sendWhenServed(ctx, at); err != nil {
 			return err
 		}
 	}

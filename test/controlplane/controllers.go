@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"runtime"
-	"syscall"
 
 	"k8s.io/component-base/cli"
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -25,28 +21,9 @@ func controllerManager(args []string) int {
 	return cli.Run(cmd)
 }
 
-// runControllers runs the child until ctx ends. It starts it when ready is closed, since the
-// controllers give up on an apiserver that takes its time. Should this process die by kill -9,
-// the kernel ends the child too. The kernel watches the thread that forked, not the process, hence
-// the lock.
+// runControllers runs the child until ctx ends, once ready is closed.
 func runControllers(ctx context.Context, d directory, ready <-chan struct{}) error {
-	select {
-	case <-ready:
-	case <-ctx.Done():
-		return nil
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	log, err := os.OpenFile(d.file("controllers.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", controllerFlags(d)...)
-	cmd.Args[0] = os.Args[0] // what ps shows
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd.Run()
+	return runChild(ctx, d, ready, child{log: "controllers.log", args: controllerFlags(d)})
 }
 
 func controllerFlags(d directory) []string {

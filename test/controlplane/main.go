@@ -8,9 +8,15 @@ import (
 	"syscall"
 )
 
+// commands are the hidden ones of children.
+var commands = map[string]func(args []string) int{
+	controllerCommand: controllerManager,
+	sampleCommand:     sampleServer,
+}
+
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == controllerCommand {
-		os.Exit(controllerManager(os.Args[2:]))
+	if len(os.Args) > 1 && commands[os.Args[1]] != nil {
+		os.Exit(commands[os.Args[1]](os.Args[2:]))
 	}
 	opts, err := parseOptions(os.Args[1:])
 	if err != nil {

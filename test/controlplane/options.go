@@ -12,6 +12,7 @@ type options struct {
 	dir         directory
 	port        int
 	controllers bool
+	sample      bool
 	extra       []string // flags handed on to kube-apiserver
 }
 
@@ -24,8 +25,9 @@ func parseOptions(args []string) (options, error) {
 	fs.StringVar(&dir, "dir", "", "directory for data, credentials and logs; made if missing (required)")
 	fs.IntVar(&o.port, "port", 0, "loopback port of the apiserver; 0 takes a free one")
 	fs.BoolVar(&o.controllers, "controllers", false, "run the kube-controller-manager too")
+	fs.BoolVar(&o.sample, "sample", false, "run the sample-apiserver too, behind the aggregator")
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: controlplane --dir DIR [--port N] [--controllers] [-- kube-apiserver flags]")
+		fmt.Fprintln(fs.Output(), "usage: controlplane --dir DIR [--port N] [--controllers] [--sample] [-- kube-apiserver flags]")
 		fs.PrintDefaults()
 	}
 	if err := fs.Parse(args); err != nil {

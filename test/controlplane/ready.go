@@ -21,10 +21,10 @@ const (
 
 // makeReady waits until the apiserver says it is ready, which includes the RBAC bootstrap, closes
 // ready, grants the rights that users start with, and waits until objects can be created.
-func makeReady(ctx context.Context, o options, ready chan<- struct{}) error {
+func (p plane) makeReady(ctx context.Context, ready chan<- struct{}) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("not ready in time"))
 	defer cancel()
-	c, err := adminClient(o.dir)
+	c, err := adminClient(p.dir)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,13 @@ func makeReady(ctx context.Context, o options, ready chan<- struct{}) error {
 	if err := grantRights(ctx, c); err != nil {
 		return err
 	}
-	return poll(ctx, func() bool { return namespaceReady(ctx, c, o.controllers) })
+	if err := poll(ctx, func() bool { return namespaceReady(ctx, c, p.controllers) }); err != nil {
+		return err
+	}
+	if p.extension != nil {
+		return p.extension.makeReady(ctx, c)
+	}
+	return nil
 }
 
 func adminClient(d directory) (kubernetes.Interface, error) {

@@ -35,25 +35,41 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err := writeKubeconfigs(o.dir, server.url(), tokens); err != nil {
 		return err
 	}
-	return serve(ctx, o, server, out)
+	p := plane{options: o, server: server}
+	if o.sample {
+		if p.extension, err = newSample(o.dir, address); err != nil {
+			return err
+		}
+	}
+	return p.serve(ctx, out)
 }
 
-// serve runs the parts that need etcd and waits for them.
-func serve(ctx context.Context, o options, server *apiserver, out io.Writer) error {
+// plane is all that needs etcd.
+type plane struct {
+	options
+	server    *apiserver
+	extension *sample // nil unless asked for
+}
+
+// serve runs the parts and waits for them.
+func (p plane) serve(ctx context.Context, out io.Writer) error {
 	g, gctx := errgroup.WithContext(ctx)
 	ready := make(chan struct{}) // closed once the apiserver can be used
 	start := func(name string, run func(context.Context) error) {
 		g.Go(func() error { return part(gctx, name, run) })
 	}
-	start("kube-apiserver", server.run)
-	if o.controllers {
-		start(controllerCommand, func(ctx context.Context) error { return runControllers(ctx, o.dir, ready) })
+	start("kube-apiserver", p.server.run)
+	if p.controllers {
+		start(controllerCommand, func(ctx context.Context) error { return runControllers(ctx, p.dir, ready) })
+	}
+	if p.extension != nil {
+		start(sampleCommand, func(ctx context.Context) error { return p.extension.run(ctx, ready) })
 	}
 	start("start", func(ctx context.Context) error {
-		if err := makeReady(ctx, o, ready); err != nil {
+		if err := p.makeReady(ctx, ready); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "ready %s dir=%s\n", server.url(), o.dir)
+		fmt.Fprintf(out, "ready %s dir=%s\n", p.server.url(), p.dir)
 		<-ctx.Done()
 		return nil
 	})

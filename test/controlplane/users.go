@@ -25,6 +25,7 @@ var users = []user{
 	{name: "nobody", cert: true},
 	{name: "sluice"},
 	{name: controllerUser, groups: []string{"system:masters"}}, // one identity for all controllers starts faster
+	{name: sampleUser, groups: []string{"system:masters"}},
 }
 
 const tokenFile = "tokens.csv"

@@ -21,6 +21,9 @@ type Options struct {
 	// Controllers runs the kube-controller-manager too. Without it namespaces get no service
 	// accounts, nothing is collected as garbage, and pods may name nodes and owners that do not exist.
 	Controllers bool
+	// Sample runs the sample-apiserver too, behind the aggregator: wardle.example.com, with flunders
+	// in namespaces (v1alpha1, v1beta1) and fischers of the cluster (v1alpha1).
+	Sample bool
 	// Flags are handed on to kube-apiserver.
 	Flags []string
 	// Cancel, when closed, gives up a start that is under way; nil never does.
@@ -97,6 +100,9 @@ func (c *ControlPlane) start() error {
 	args := []string{"--dir=" + c.Dir, "--port=" + c.port()}
 	if c.opts.Controllers {
 		args = append(args, "--controllers")
+	}
+	if c.opts.Sample {
+		args = append(args, "--sample")
 	}
 	p, line, err := startProcess(c.binary, append(append(args, "--"), c.opts.Flags...), nil, c.opts.Cancel)
 	if err != nil {
