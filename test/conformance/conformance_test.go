@@ -74,11 +74,11 @@ func (r Row) check(t *testing.T, plane, sluice server) {
 	if text := r.unexpected(want); text != "" {
 		t.Error(text)
 	}
-	if isCBOR(got.Header) && r.Instead != "" {
+	if r.Instead != "" && isCBOR(got.Header) && !isCBOR(want.Header) {
 		if err := recode(want); err != nil {
 			t.Fatal(err)
 		}
-		got.Header.Del("Content-Length")
+		got.Header.Del("Content-Length") // that of the other encoding says nothing
 	}
 	switch difference := r.difference(want, got); {
 	case r.Known == "" && difference != "":

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"testing"
 
@@ -103,6 +104,27 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	if c.RESTConfig("admin").BearerToken != token || c.URL != url {
 		t.Error("a restart changed the token or the address")
+	}
+}
+
+// TestSample: the extension server is behind the aggregator, and is found there again after a crash.
+func TestSample(t *testing.T) {
+	c := Start(t, Options{Sample: true})
+	const in = "/apis/wardle.example.com/v1alpha1/fischers"
+	made, err := c.Raw("admin").Do(t.Context(), Request{
+		Method: http.MethodPost, Path: in, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(`{"apiVersion":"wardle.example.com/v1alpha1","kind":"Fischer","metadata":{"name":"f"}}`),
+	})
+	if err != nil || made.Status != http.StatusCreated {
+		t.Fatalf("%v, %+v", err, made)
+	}
+	c.Kill()
+	c.Restart(t)
+	if got, err := c.Raw("admin").Get(t.Context(), in+"/f", "application/json"); err != nil || got.Status != http.StatusOK {
+		t.Errorf("%v, %+v", err, got)
+	}
+	if got, err := c.Raw("reader").Get(t.Context(), in+"/f", "application/json"); err != nil || got.Status != http.StatusForbidden {
+		t.Errorf("reader: %v, %+v", err, got)
 	}
 }
 
