@@ -22,7 +22,8 @@ type Collection struct {
 	adrift    func() time.Duration
 	fields    *fields
 	printable bool
-	encoders  sync.Map // codec.Format to *Encoder
+	outdated  chan struct{} // closed when Tables are printed otherwise
+	encoders  sync.Map      // codec.Format to *Encoder
 }
 
 // Encoder returns the encoder for a format, always the same one, so that its
@@ -41,6 +42,27 @@ func (c *Collection) Encoder(f codec.Format) (*Encoder, error) {
 	}
 	e, _ := c.encoders.LoadOrStore(f, &Encoder{Writer: w, resource: &c.Resource})
 	return e.(*Encoder), nil
+}
+
+// Outdated returns a channel that is closed when another collection prints the
+// Tables of the store: with other columns.
+func (c *Collection) Outdated() <-chan struct{} { return c.outdated }
+
+// reprint returns a collection of the same store that prints Tables with other
+// columns. All other encoders are the same, and so is what they share.
+func (c *Collection) reprint(columns codec.Columns, printable bool) *Collection {
+	next := &Collection{
+		Store: c.Store, Resource: c.Resource, Warnings: c.Warnings, Fence: c.Fence,
+		adrift: c.adrift, fields: c.fields, printable: printable, outdated: make(chan struct{}),
+	}
+	next.Resource.Columns = columns
+	c.encoders.Range(func(f, encoder any) bool {
+		if f.(codec.Format).Shape != codec.Table {
+			next.encoders.Store(f, encoder)
+		}
+		return true
+	})
+	return next
 }
 
 // Adrift returns for how long the feed has been without a stream: about as old

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
+	"time"
 
 	"sluice/cache/feed"
 	"sluice/codec"
@@ -19,9 +21,10 @@ import (
 type definition struct {
 	fields  *fields
 	columns codec.Columns // nil if they cannot be printed here
-	// edition tells one state of the definition from another: its UID and
-	// generation. Empty if it cannot be read.
-	edition string
+	// edition is the state of the CRD that is known; nil if it cannot be read.
+	// Those who serve from a store share it.
+	edition atomic.Pointer[edition]
+	read    time.Time // when it was read first
 }
 
 // definitionPath is where the CRD of a resource lies.
@@ -42,7 +45,7 @@ func (s *source) define(ctx context.Context, namespaced bool) (*definition, erro
 	for _, v := range json.Value(crd).Get("spec", "versions").Elements {
 		if name, _ := v.Get("name").Text(); name == s.gvr.Version {
 			d := newDefinition(v, namespaced)
-			d.edition = editionOf(crd)
+			d.edition.Store(editionOf(crd))
 			return d, nil
 		}
 	}
@@ -50,7 +53,7 @@ func (s *source) define(ctx context.Context, namespaced bool) (*definition, erro
 }
 
 func newDefinition(version json.Value, namespaced bool) *definition {
-	d := &definition{}
+	d := &definition{read: time.Now()}
 	var err error
 	if d.fields, err = customFields(version, namespaced); err != nil {
 		d.fields = &fields{}
@@ -67,30 +70,64 @@ func newDefinition(version json.Value, namespaced bool) *definition {
 	return d
 }
 
-func editionOf(crd json.Value) string {
-	uid, ok := crd.Get("metadata", "uid").Bytes()
-	if !ok {
-		return ""
-	}
-	return string(uid) + "/" + string(crd.Get("metadata", "generation"))
-}
+// verdict is what has become of a definition.
+type verdict uint8
 
-// changed reports whether the resource's definition is another than when the
-// store was built. A change is more than columns: it says which fields objects
+const (
+	unchanged verdict = iota
+	reprinted         // nothing but columns has changed
+	another
+)
+
+// review looks what has become of the resource's definition since the store was
+// built. A change is more than columns, as a rule: it says which fields objects
 // have. For a moment after it the upstream goes on to send, by the watches that
-// are open, objects without fields that the new definition brought.
-func (s *source) changed(ctx context.Context) (bool, error) {
-	if s.definition == nil || s.definition.edition == "" {
-		return false, nil
+// are open, objects without fields that the new definition brought. now is the
+// version's new definition if it was only reprinted.
+func (s *source) review(ctx context.Context) (v verdict, now *definition, err error) {
+	if s.definition == nil || s.definition.edition.Load() == nil {
+		return unchanged, nil, nil
 	}
 	crd, _, err := s.get(ctx, s.definitionPath(), nil, codec.MediaJSON)
 	if errors.Is(err, feed.ErrAbsent) {
-		return true, nil
+		return another, nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("definition: %w", err)
+		return another, nil, fmt.Errorf("definition: %w", err)
 	}
-	return editionOf(crd) != s.definition.edition, nil
+	then, next := s.definition.edition.Load(), editionOf(crd)
+	switch {
+	case then.same(next):
+		return unchanged, nil, nil
+	case !then.reprinted(next) || !s.settled():
+		return another, nil, nil
+	}
+	for _, v := range json.Value(crd).Get("spec", "versions").Elements {
+		if name, _ := v.Get("name").Text(); name == s.gvr.Version {
+			now = newDefinition(v, s.resource.Namespaced)
+			now.edition.Store(next)
+			return reprinted, now, nil
+		}
+	}
+	return another, nil, nil
+}
+
+// settled reports whether the upstream surely serves the resource by the
+// definition that is known.
+func (s *source) settled() bool {
+	return s.definition != nil && s.definition.edition.Load() != nil && time.Since(s.definition.read) >= settled
+}
+
+// reprint takes over the columns of a definition. The store goes on.
+func (s *source) reprint(ctx context.Context, now *definition) error {
+	s.resource.Columns = now.columns
+	var err error
+	if s.printable, err = s.tables(ctx); err != nil {
+		return err
+	}
+	s.definition.edition.Store(now.edition.Load())
+	s.reprinted(now.columns, s.printable)
+	return nil
 }
 
 // aggregated reports whether another server than the upstream itself serves the

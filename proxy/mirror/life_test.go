@@ -391,6 +391,83 @@ func TestDefinitionChanged(t *testing.T) {
 	})
 }
 
+// definedAs is a definition of widgets at a generation, with a property in its
+// schema and a column.
+func definedAs(generation int, property, column string) answerFunc {
+	return whole(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","schema":{%q:{}},
+		"additionalPrinterColumns":[{"name":%q,"type":"string","jsonPath":".spec.x"}]}]},"status":{"acceptedNames":{"kind":"Widget"}}}`, generation, property, column))
+}
+
+// What is only printed otherwise leaves the store and its watches as they are,
+// but for those of Tables. It must be all that has changed, and long enough
+// after the store was built for the upstream to have known it before.
+func TestDefinitionReprinted(t *testing.T) {
+	d := widgets
+	for _, row := range []struct {
+		name  string
+		after time.Duration // from when the store was built
+		then  answerFunc
+		kept  bool
+	}{
+		{"other columns", 2 * settled, definedAs(2, "p", "B"), true},
+		{"soon", settled / 2, definedAs(2, "p", "B"), false},
+		{"other schema", 2 * settled, definedAs(2, "q", "A"), false},
+		{"other schema and columns", 2 * settled, definedAs(2, "q", "B"), false},
+		{"changed twice", 2 * settled, definedAs(3, "p", "B"), false},
+		{"nothing", 2 * settled, definedAs(1, "p", "A"), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			steps := []step{
+				{"definition", definedAs(1, "p", "A")},
+				{"state", d.endedAfter(row.after, d.added("a/x", "3"), d.synced("10"))},
+				{"definition", row.then},
+			}
+			switch {
+			case row.kept:
+				steps = append(steps, step{"watch 10", d.stream(d.bookmark("20"))})
+			case row.after > settled: // it is read again for the new store
+				steps = append(steps, step{"definition", row.then})
+				fallthrough
+			default:
+				steps = append(steps, step{"state", d.stream(d.added("a/x", "3"), d.synced("20"))})
+			}
+			inWorld(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, w *world) {
+				w.mirror.Collection(d.gvr)
+				pass(row.after / 2)
+				before, reason := w.mirror.Collection(d.gvr)
+				if before == nil {
+					t.Fatal(reason)
+				}
+				pass(row.after)
+				w.played(t)
+				after := w.check(t, 20, "a/x")
+				if kept := after.Store == before.Store; kept != row.kept {
+					t.Errorf("the store is kept: %v", kept)
+				}
+				reprinted := strings.Contains(string(after.Resource.Columns.AppendDefinitions(nil)), `"B"`)
+				select {
+				case <-before.Outdated():
+				default:
+					if row.kept && reprinted {
+						t.Error("watches of Tables go on")
+					}
+				}
+				if want := row.name != "nothing" && row.name != "other schema"; reprinted != want {
+					t.Errorf("it has the new column: %v", reprinted)
+				}
+			})
+		})
+	}
+}
+
+// endedAfter is a stream that the upstream ends after a while.
+func (d dialect) endedAfter(life time.Duration, frames ...[]byte) answerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d.ended(frames...)(w, r)
+		time.Sleep(life)
+	}
+}
+
 // What discovery does not offer for reading is left alone for a while.
 func TestNotCacheable(t *testing.T) {
 	d := widgets

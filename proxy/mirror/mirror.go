@@ -15,6 +15,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/feed"
+	"sluice/codec"
 	"sluice/proxy/upstream"
 )
 
@@ -146,7 +147,7 @@ func (m *Mirror) start(r schema.GroupVersionResource) string {
 	ctx, stop := context.WithCancel(m.run)
 	e.stop = stop
 	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
-	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches}
+	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches, reprinted: e.reprint}
 	e.feed = feed.New(src, feed.Options{
 		Store:    func() cache.Options { return m.storeOptions(src) },
 		Publish:  func(s *cache.Store) { m.publish(ctx, e, src, s, log) },
@@ -219,7 +220,7 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 	known := *src
 	c := &Collection{
 		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
-		adrift: e.feed.Adrift, fields: known.fields, printable: known.printable,
+		adrift: e.feed.Adrift, fields: known.fields, printable: known.printable, outdated: make(chan struct{}),
 	}
 	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next
 	m.feeds.Go(func() { m.checkUntil(ctx, e, c, &known, log) })
@@ -227,6 +228,14 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 	state := s.Snapshot()
 	log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
 		zap.Stringer("encoding", known.resource.Source))
+}
+
+// reprint makes the collection print its Tables with other columns.
+func (e *entry) reprint(columns codec.Columns, printable bool) {
+	if c := e.collection.Load(); c != nil {
+		e.collection.Store(c.reprint(columns, printable))
+		close(c.outdated)
+	}
 }
 
 // all returns the entries of the moment.

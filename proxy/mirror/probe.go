@@ -37,10 +37,10 @@ func (s *source) Probe(ctx context.Context) (uint64, error) {
 	}
 	// A write that a changed definition allowed must not be looked for in a
 	// store that was built by the old one.
-	switch changed, err := s.changed(ctx); {
+	switch v, _, err := s.review(ctx); {
 	case err != nil:
 		return 0, fmt.Errorf("probe: %w", err)
-	case changed:
+	case v == another:
 		return 0, fmt.Errorf("definition has changed: %w", cache.ErrDiverged)
 	}
 	if !isProtobuf(header) {

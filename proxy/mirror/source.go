@@ -48,7 +48,9 @@ type source struct {
 	upstream *upstream.Upstream
 	gvr      schema.GroupVersionResource
 	watches  func(group, version, resource string) (closed func())
-	jsonOnly bool // Protobuf held something unknown
+	// reprinted is told of new columns.
+	reprinted func(columns codec.Columns, printable bool)
+	jsonOnly  bool // Protobuf held something unknown
 
 	// Set by describe, used by the same goroutine.
 	resource   codec.Resource
@@ -146,12 +148,19 @@ func (s *source) WatchState(ctx context.Context) (feed.Stream, error) {
 // of a custom resource when its definition changes; what was learnt from that
 // must not outlive it.
 func (s *source) Watch(ctx context.Context, version uint64) (feed.Stream, error) {
-	changed, err := s.changed(ctx)
+	v, now, err := s.review(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case v == another:
+		return nil, fmt.Errorf("definition has changed: %w", feed.ErrRebuild)
+	case v == reprinted:
+		err = s.reprint(ctx, now)
+	case s.definition != nil && s.resource.Columns != nil && !s.printable:
+		err = s.reprint(ctx, s.definition) // the upstream may have come to print them
+	}
 	if err != nil {
 		return nil, err
-	}
-	if changed {
-		return nil, fmt.Errorf("definition has changed: %w", feed.ErrRebuild)
 	}
 	return s.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})
 }
@@ -173,21 +182,23 @@ func (s *source) watch(ctx context.Context, query url.Values) (feed.Stream, erro
 	}
 	stream, err := s.stream(resp, cancel)
 	if err == nil && s.resource.Style == codec.Unstructured {
-		stream = &timely{Stream: stream, due: time.Now().Add(life - time.Second)}
+		stream = &timely{Stream: stream, source: s, due: time.Now().Add(life - time.Second)}
 	}
 	return stream, err
 }
 
 // timely is a stream of a custom resource. The upstream ends it before its time
-// when the definition changes; what it sent last may have been by the old one.
+// when the definition changes; what it sent last may have been by the old one,
+// and if that is not long ago, the state too.
 type timely struct {
 	feed.Stream
-	due time.Time
+	source *source
+	due    time.Time
 }
 
 func (t *timely) Next() (feed.Change, error) {
 	change, err := t.Stream.Next()
-	if errors.Is(err, io.EOF) && time.Now().Before(t.due) {
+	if errors.Is(err, io.EOF) && time.Now().Before(t.due) && !t.source.settled() {
 		err = fmt.Errorf("watch of a custom resource ended early: %w", feed.ErrRebuild)
 	}
 	return change, err

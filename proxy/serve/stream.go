@@ -30,6 +30,7 @@ type stream struct {
 	coding    splice.Coding
 	state     *cache.Snapshot // what the watch begins with; nil for none
 	cursor    *cache.Cursor
+	outdated  <-chan struct{} // closed when the client has been told columns that are no more
 	bookmarks bool
 	unmarked  bool // the end of the state is not marked by a bookmark
 	unproven  bool // the state has still to be proven recent
@@ -72,6 +73,8 @@ func (t *stream) run(timeout time.Duration) {
 		case <-bell:
 		case t.owed = <-proof:
 			proof = nil
+		case <-t.outdated:
+			return
 		case <-t.store.Done():
 			if _, err := t.advance(events); err != nil {
 				return

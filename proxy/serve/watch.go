@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/mirror"
 	"sluice/proxy/reply"
@@ -28,7 +29,7 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
 		reads: s, r: r, out: newOutlet(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
-		selection: p.selection, bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
+		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
 		metrics: s.options.Metrics.watcher(p.info),
 	}
 	how, reason := t.open(r, p)
@@ -44,6 +45,15 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	defer t.metrics.close()
 	t.run(p.options.Timeout)
 	return ""
+}
+
+// outdated returns the channel that ends the watch because of what it was told
+// first: the columns, if it is of Tables.
+func (p *plan) outdated() <-chan struct{} {
+	if p.encoder.Format().Shape != codec.Table {
+		return nil
+	}
+	return p.collection.Outdated()
 }
 
 // initial reports whether the watch begins with the state. Without a version,
