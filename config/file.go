@@ -59,6 +59,9 @@ type Features struct {
 	// DropManagedFields honours drop=metadata.managedFields in Accept
 	// (KEP-5958).
 	DropManagedFields bool `json:"dropManagedFields,omitempty"`
+	// ETags gives lists and gets out of the cache entity tags, and answers 304
+	// by them.
+	ETags bool `json:"etags,omitempty"`
 }
 
 // TLS secures a listener. Without CertFile a CA and a certificate are made and

@@ -11,6 +11,9 @@ import (
 
 // Collection is a store in sync and what has to be known to serve it.
 type Collection struct {
+	// ID is random: no collection of another store, here or elsewhere, ever
+	// had it.
+	ID       string
 	Store    *cache.Store
 	Resource codec.Resource
 	// Warnings are the values of the Warning headers that the upstream adds
@@ -52,7 +55,7 @@ func (c *Collection) Outdated() <-chan struct{} { return c.outdated }
 // columns. All other encoders are the same, and so is what they share.
 func (c *Collection) reprint(columns codec.Columns, printable bool) *Collection {
 	next := &Collection{
-		Store: c.Store, Resource: c.Resource, Warnings: c.Warnings, Fence: c.Fence,
+		ID: c.ID, Store: c.Store, Resource: c.Resource, Warnings: c.Warnings, Fence: c.Fence,
 		adrift: c.adrift, fields: c.fields, printable: printable, outdated: make(chan struct{}),
 	}
 	next.Resource.Columns = columns
@@ -108,7 +111,7 @@ func (e *Encoder) Shareable() bool { return !e.Format().AgesWithTime() }
 // Copies reports whether objects are written as they are stored.
 func (e *Encoder) Copies() bool {
 	f := e.Format()
-	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty
+	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged
 }
 
 // AppendDeparture implements cache.Encoder.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 	"slices"
@@ -219,7 +220,7 @@ func (m *Mirror) publish(ctx context.Context, e *entry, src *source, s *cache.St
 	// What the source goes on to learn is not about this store.
 	known := *src
 	c := &Collection{
-		Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
+		ID: rand.Text(), Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
 		adrift: e.feed.Adrift, fields: known.fields, printable: known.printable, outdated: make(chan struct{}),
 	}
 	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next

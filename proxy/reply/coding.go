@@ -54,5 +54,7 @@ func SetCoding(h http.Header, c splice.Coding) {
 		return
 	}
 	h.Set("Content-Encoding", c.String())
-	h.Set("Vary", "Accept-Encoding")
+	if h.Get("Vary") == "" { // else it is among what that names
+		h.Set("Vary", "Accept-Encoding")
+	}
 }

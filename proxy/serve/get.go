@@ -26,6 +26,9 @@ func (s *Reads) get(w http.ResponseWriter, r *http.Request, p *plan) string {
 		reply.Status(w, r, codec.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
 		return ""
 	}
+	if p.tag = s.tag(r, p, o.RV); p.unchanged(w, r, how) {
+		return ""
+	}
 	out := newBody(w, r)
 	defer out.release()
 	var err error

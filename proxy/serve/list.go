@@ -20,6 +20,9 @@ func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	if reason != "" {
 		return reason
 	}
+	if p.tag = s.tag(r, p, state.Version); p.unchanged(w, r, how) {
+		return ""
+	}
 	l := s.newListing(p, state)
 	size, err := l.itemsSize()
 	if err != nil {

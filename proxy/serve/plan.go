@@ -27,6 +27,7 @@ type plan struct {
 	selection  selection
 	collection *mirror.Collection
 	encoder    *mirror.Encoder
+	tag        string        // entity tag of the answer; empty for none
 	refusal    *codec.Status // the answer, when nobody but Sluice would refuse
 }
 

@@ -62,6 +62,8 @@ type Features struct {
 	// DropManagedFields honours drop=metadata.managedFields in Accept
 	// (KEP-5958).
 	DropManagedFields bool
+	// ETags gives lists and gets entity tags, and answers 304 by them.
+	ETags bool
 }
 
 // Reads serves gets, lists and watches out of the cache.
@@ -135,6 +137,7 @@ func (p *plan) begin(h http.Header, how string) {
 		Source: request.FromCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
 	}
 	reply.Headers(h, p.info)
+	setTag(h, p.tag)
 	h["Warning"] = p.warnings()
 	h.Set("Content-Type", p.encoder.ContentType(p.verb == codec.Watch))
 }
