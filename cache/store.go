@@ -22,9 +22,11 @@ type Options struct {
 const (
 	defaultHistoryAge   = 5 * time.Minute
 	defaultHistoryBytes = 64 << 20
-	// warmEvents is how many of the newest events keep their encoded frames:
+	// warmEvents is how many of the newest events keep their encoded frames,
+	// and warmBytes the most bytes of objects that these may have together:
 	// watchers that keep up read them there.
 	warmEvents = 512
+	warmBytes  = 8 << 20
 )
 
 func (o Options) withDefaults() Options {
@@ -46,13 +48,17 @@ type Store struct {
 	changed  topic // rings whenever the version rises
 	done     chan struct{}
 
-	mu       sync.RWMutex // guards all below
-	whole    *topic
-	topics   map[Scope]*topic // those with cursors, beside whole
-	seq      uint64           // position of the newest event
-	floor    uint64           // version behind which the history is complete
-	base     state            // at floor
-	bytes    int64            // kept alive by the history
+	mu     sync.RWMutex // guards all below
+	whole  *topic
+	topics map[Scope]*topic // those with cursors, beside whole
+	seq    uint64           // position of the newest event
+	floor  uint64           // version behind which the history is complete
+	base   state            // at floor
+	bytes  int64            // kept alive by the history
+	warm   struct {         // the newest events, which keep their frames
+		events int
+		bytes  int64
+	}
 	closed   bool
 	streamed uint64 // version of the stream: of the newest event or bookmark
 	lastRV   uint64 // version of the newest event
@@ -158,6 +164,9 @@ func (s *Store) record(e *Event) {
 		}
 	}
 	s.bytes += e.size()
+	s.warm.events++
+	s.warm.bytes += int64(len(e.Object.Data))
+	s.cool()
 	s.trim(e.At)
 	s.publish(e.after, e.RV)
 	s.mu.Unlock()
@@ -175,14 +184,25 @@ func (s *Store) topicOf(scope Scope) *topic {
 	return s.topics[scope]
 }
 
-// trim drops the events that are over age or over budget, except the newest,
-// and the frames of those that are no longer warm.
+// cool drops the frames of events that are no longer warm.
+func (s *Store) cool() {
+	l := &s.whole.log
+	for s.warm.events > warmEvents || (s.warm.bytes > warmBytes && s.warm.events > 1) {
+		e := l.at(l.n - s.warm.events)
+		e.frames.drop()
+		s.warm.events--
+		s.warm.bytes -= int64(len(e.Object.Data))
+	}
+}
+
+// trim drops the events that are over age or over budget, except the newest.
 func (s *Store) trim(now time.Time) {
 	l := &s.whole.log
-	if l.n > warmEvents {
-		l.at(l.n - 1 - warmEvents).frames.drop()
-	}
 	for l.n > 1 && (s.bytes > s.options.HistoryBytes || now.Sub(l.at(0).At) > s.options.HistoryAge) {
+		if s.warm.events == l.n {
+			s.warm.events--
+			s.warm.bytes -= int64(len(l.at(0).Object.Data))
+		}
 		e := l.pop()
 		s.floor, s.base = e.RV, e.after
 		s.bytes -= e.size()

@@ -273,3 +273,28 @@ func TestHistoryKeepsItsByteBudget(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// The frames of long objects are not kept for as many events as those of short
+// ones, and what leaves the history leaves the count.
+func TestFramesAreBoundedInBytes(t *testing.T) {
+	s := New(Options{HistoryBytes: 2 * warmBytes}, nil, 1)
+	long := make([]byte, warmBytes/8)
+	for rv := uint64(2); rv < 100; rv++ {
+		typ := Modified
+		if rv == 2 {
+			typ = Added
+		}
+		if err := s.Apply(typ, &Object{Key: "a/x", RV: rv, Data: long}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		l, warm := &s.whole.log, 0
+		for i := range l.n {
+			if !l.at(i).frames.cold.Load() {
+				warm++
+			}
+		}
+		if s.warm.events != warm || s.warm.bytes != int64(warm*len(long)) || warm > 8 {
+			t.Fatalf("%d of %d events are warm; counted %+v", warm, l.n, s.warm)
+		}
+	}
+}
