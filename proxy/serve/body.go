@@ -39,8 +39,14 @@ var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSiz
 const largestPiece = 4 * pieceSize
 
 func newBody(w http.ResponseWriter, r *http.Request) *body {
-	return &body{
-		buf: (*pieces.Get().(*[]byte))[:0], w: w, client: patient(w), coding: reply.Accepted(r.Header),
+	return &body{w: w, client: patient(w), coding: reply.Accepted(r.Header)}
+}
+
+// room makes room to gather a piece. An answer that is written out of what is
+// memoized gathers none, and holds nothing while its client is slow.
+func (b *body) room() {
+	if cap(b.buf) < pieceSize {
+		b.buf = append((*pieces.Get().(*[]byte))[:0], b.buf...)
 	}
 }
 
@@ -50,7 +56,7 @@ func (b *body) release() {
 	if b.failed {
 		return
 	}
-	if cap(b.buf) <= largestPiece {
+	if pieceSize <= cap(b.buf) && cap(b.buf) <= largestPiece {
 		pieces.Put(&b.buf)
 	}
 	if b.zip != nil {
@@ -70,6 +76,7 @@ func (b *body) spill() error {
 // add writes text, which is not copied if it is long.
 func (b *body) add(text []byte) error {
 	if len(b.buf)+len(text) <= pieceSize {
+		b.room()
 		b.buf = append(b.buf, text...)
 		return nil
 	}

@@ -31,6 +31,7 @@ func (s *Reads) get(w http.ResponseWriter, r *http.Request, p *plan) string {
 	}
 	out := newBody(w, r)
 	defer out.release()
+	out.room()
 	var err error
 	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); err != nil {
 		return reasonFormat

@@ -259,6 +259,7 @@ func (w *itemWriter) run(r cache.Run) error {
 }
 
 func (w *itemWriter) object(o *cache.Object) error {
+	w.out.room()
 	w.separate()
 	var err error
 	if w.out.buf, err = w.encoder.AppendItem(w.out.buf, o.Data); err != nil {
