@@ -1,0 +1,182 @@
+package clients
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"sluice/test/harness"
+)
+
+// sample is a resource and an object of it, with values that formats write in
+// ways of their own: quantities, times, bytes, integers or strings.
+type sample struct {
+	gvr    schema.GroupVersionResource
+	kind   string
+	object string // YAML, without kind; its name is NAME
+}
+
+var (
+	pods = sample{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod", `
+metadata: {name: NAME, labels: {app: x}, annotations: {text: "line\nbreak, \u00fc"}}
+spec:
+  containers:
+  - {name: c, image: i, resources: {requests: {cpu: 1500m, memory: 0.5Gi}}, readinessProbe: {httpGet: {path: /, port: http}}}
+  - {name: d, image: j, readinessProbe: {tcpSocket: {port: 80}}}
+`}
+	configMaps = sample{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", `
+metadata: {name: NAME, labels: {app: x}}
+data: {a: "1", empty: ""}
+binaryData: {b: AAEC/w==}
+`}
+	deployments = sample{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", `
+metadata: {name: NAME, labels: {app: x}}
+spec:
+  selector: {matchLabels: {a: b}}
+  strategy: {rollingUpdate: {maxSurge: 25%, maxUnavailable: 0}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
+`}
+	leases = sample{schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, "Lease", `
+metadata: {name: NAME, labels: {app: x}}
+spec: {holderIdentity: me, leaseDurationSeconds: 40, renewTime: "2026-01-02T03:04:05.000006Z"}
+`}
+	gadgets = sample{schema.GroupVersionResource{Group: "clients.example.com", Version: "v1", Resource: "gadgets"}, "Gadget", `
+metadata: {name: NAME, labels: {app: x}}
+spec: {size: 3, weight: 1.5, large: 9007199254740993, round: 2.0, color: red, free: {list: [1, a, null, {}], text: "\u00fc", none: null}}
+`}
+)
+
+const gadgetDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.clients.example.com}
+spec:
+  group: clients.example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    selectableFields: [{jsonPath: .spec.color}]
+    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}, {name: Color, type: string, priority: 1, jsonPath: .spec.color}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            description: what the gadget is
+            properties:
+              size: {type: integer}
+              weight: {type: number}
+              round: {type: number}
+              large: {type: integer, format: int64}
+              color: {type: string}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+// path is that of the resource's whole collection.
+func (s sample) path() string {
+	if s.gvr.Group == "" {
+		return "/api/" + s.gvr.Version + "/" + s.gvr.Resource
+	}
+	return "/apis/" + s.gvr.Group + "/" + s.gvr.Version + "/" + s.gvr.Resource
+}
+
+// sync makes a gateway cache the resource.
+func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
+	t.Helper()
+	name := s.gvr.Resource + "." + s.gvr.Version
+	if s.gvr.Group != "" {
+		name += "." + s.gvr.Group
+	}
+	gateway.Sync(t, s.path(), name)
+}
+
+// at is where objects of the resource are written.
+func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) writes {
+	prefix, collection := s.path()[:len(s.path())-len(s.gvr.Resource)], s.gvr.Resource
+	return writes{t, s, c.Raw("admin"), prefix + "namespaces/" + namespace + "/" + collection}
+}
+
+// writes makes changes directly at an apiserver, in JSON whatever gates
+// client-go has on.
+type writes struct {
+	t      *testing.T
+	sample sample
+	server *harness.Raw
+	path   string
+}
+
+// create makes an object; while a definition is new, that may take a moment.
+func (w writes) create(name string) {
+	w.t.Helper()
+	group, kind := w.sample.gvr.GroupVersion(), w.sample.kind
+	object := toJSON(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\n", group, kind)+strings.Replace(w.sample.object, "NAME", name, 1))
+	harness.Eventually(w.t, "create "+kind, func() error {
+		return w.send(http.MethodPost, w.path, "application/json", object)
+	})
+}
+
+func (w writes) label(name, key, value string) {
+	w.t.Helper()
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
+	if err := w.send(http.MethodPatch, w.path+"/"+name, "application/merge-patch+json", patch); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w writes) delete(name string) {
+	w.t.Helper()
+	if err := w.send(http.MethodDelete, w.path+"/"+name+"?gracePeriodSeconds=0", "", nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// send makes one change. Not to be found is an error that may pass, all else
+// that is no success ends the test.
+func (w writes) send(method, path, contentType string, body []byte) error {
+	w.t.Helper()
+	a, err := w.server.Do(w.t.Context(), harness.Request{
+		Method: method, Path: path, Body: body, Header: http.Header{"Content-Type": {contentType}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if a.Status == http.StatusNotFound {
+		return fmt.Errorf("%s %s: %s", method, path, a.Body)
+	}
+	if a.Status > http.StatusCreated {
+		w.t.Fatalf("%s %s: %d: %s", method, path, a.Status, a.Body)
+	}
+	return nil
+}
+
+func toJSON(t *testing.T, text string) []byte {
+	t.Helper()
+	data, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// defineGadgets makes an apiserver serve them.
+func defineGadgets(t *testing.T, c *harness.ControlPlane) {
+	t.Helper()
+	a, err := c.Raw("admin").Do(t.Context(), harness.Request{
+		Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+		Body: toJSON(t, gadgetDefinition), Header: http.Header{"Content-Type": {"application/json"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Status != http.StatusCreated && a.Status != http.StatusConflict {
+		t.Fatalf("%d: %s", a.Status, a.Body)
+	}
+}
