@@ -90,12 +90,9 @@ func (p *parts) access(file *config.File) (*auth.Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	authenticator, err := auth.NewAuthenticator(auth.AuthenticatorOptions{
+	authenticator := auth.NewAuthenticator(auth.AuthenticatorOptions{
 		Reviews: clients.AuthenticationV1(), TokenTTL: file.Authentication.TokenTTL.Duration, ClientCA: ca,
 	})
-	if err != nil {
-		return nil, err
-	}
 	authorizer, err := auth.NewAuthorizer(auth.AuthorizerOptions{
 		Reviews:  clients.AuthorizationV1(),
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,

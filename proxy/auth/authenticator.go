@@ -1,13 +1,16 @@
 package auth
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/union"
+	"k8s.io/apiserver/pkg/authentication/request/websocket"
+	"k8s.io/apiserver/pkg/authentication/request/x509"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -41,34 +44,19 @@ type Authenticator struct {
 }
 
 // NewAuthenticator returns an Authenticator.
-func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
+func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 	ttl := o.TokenTTL
 	if ttl == 0 {
 		ttl = DefaultTokenTTL
 	}
-	a := &Authenticator{}
-	var err error
-	a.tokens, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
-		TokenAccessReviewClient:  o.Reviews,
-		TokenAccessReviewTimeout: reviewTimeout,
-		WebhookRetryBackoff:      once(),
-		CacheTTL:                 ttl,
-	}.New()
-	if err == nil && o.ClientCA != nil {
-		a.certificates, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
-			ClientCertificateCAContentProvider: o.ClientCA,
-		}.New()
+	tokens := cache.New(reviewer{o.Reviews.TokenReviews()}, false, ttl, ttl)
+	a := &Authenticator{
+		tokens: group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))),
 	}
-	if err != nil {
-		return nil, fmt.Errorf("authenticator: %w", err)
+	if o.ClientCA != nil {
+		a.certificates = group.NewAuthenticatedGroupAdder(x509.NewDynamic(o.ClientCA.VerifyOptions, x509.CommonNameUserConversion))
 	}
-	return a, nil
-}
-
-// once is the back-off of a single attempt: the caller waits for it, and may
-// try again.
-func once() *wait.Backoff {
-	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 1}
+	return a
 }
 
 // WithCaller makes a handler that knows who calls: it sets Info.Caller and, if

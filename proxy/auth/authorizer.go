@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/endpoints/filters"
@@ -57,6 +58,12 @@ func NewAuthorizer(o AuthorizerOptions) (*Authorizer, error) {
 		return nil, fmt.Errorf("authorizer: %w", err)
 	}
 	return &Authorizer{decide: decide}, nil
+}
+
+// once is the back-off of a single attempt: the caller waits for it, and may
+// try again.
+func once() *wait.Backoff {
+	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 1}
 }
 
 // decideOn decides whether the caller in ctx may do what the request in ctx
