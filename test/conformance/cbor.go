@@ -51,17 +51,24 @@ func steadyCBOR(body []byte, exact bool) ([]byte, error) {
 		}
 		text = append(append(text, line...), '\n')
 	}
-	if cborList.Match(text) {
-		text = cborListMeta.ReplaceAllFunc(text, func(meta []byte) []byte { return steadyMeta(meta, exact) })
+	switch {
+	case cborList.Match(text):
+		// The last of them is the list's own.
+		i := max(bytes.LastIndex(text, []byte("'metadata': {")), 0)
+		return append(text[:i:i], cborListMeta.ReplaceAllFunc(text[i:], func(meta []byte) []byte { return steadyMeta(meta, exact) })...), nil
+	case bytes.Contains(text, []byte("'BOOKMARK'")):
+		return cborBookmark.ReplaceAllFunc(text, steadyBookmark), nil
+	case bytes.Contains(text, []byte("'Status'")):
+		return steadyMoment(text), nil
 	}
-	return cborBookmark.ReplaceAllFunc(text, steadyBookmark), nil
+	return text, nil
 }
 
 // In the order of their bytes, short names come first: a list begins with its
 // kind and ends with its metadata and version.
 var (
 	cborList     = regexp.MustCompile(`^\[55799\(\{'kind': '\w*List', `)
-	cborListMeta = regexp.MustCompile(`'metadata': \{[^{}]*\}, 'apiVersion': '[^']*'\}\)\]\n$`)
+	cborListMeta = regexp.MustCompile(`^'metadata': \{[^{}]*\}, 'apiVersion': '[^']*'\}\)\]\n$`)
 	cborBookmark = regexp.MustCompile(`(?m)^\[55799\(\{'type': 'BOOKMARK', .*\n`)
 )
 

@@ -80,8 +80,8 @@ func fetch(ctx context.Context, s server, path string, into any) error {
 	return json.Unmarshal(a.Body, into)
 }
 
-// populate makes the objects: those of the files, a collection that is large
-// enough to be compressed, and objects of telling sizes.
+// populate makes the objects: those of the files, collections that are
+// large enough to be compressed, and objects of telling sizes.
 func populate(ctx context.Context) error {
 	for _, file := range []string{objects, "testdata/aggregated.yaml"} {
 		if err := makeAll(ctx, plane, file); err != nil {
@@ -89,8 +89,15 @@ func populate(ctx context.Context) error {
 		}
 	}
 	for i := range 20 {
-		if err := padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000)).send(ctx); err != nil {
-			return err
+		account := padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000))
+		custom := Write{
+			Path:   "/apis/ex.io/v1/namespaces/big/foos",
+			Object: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f%d"},"spec":{"text":%q}}`, i, strings.Repeat("text ", 2000)),
+		}
+		for _, w := range []Write{account, custom} {
+			if err := w.send(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	for _, size := range []int{2048, 2049, 4096, 4097, 131072, 131073} {

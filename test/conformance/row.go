@@ -42,6 +42,8 @@ type Row struct {
 	// is that the apiserver's body holds all texts of Shows.
 	Status int      `json:"status"`
 	Shows  []string `json:"shows"`
+	// Coding is how Sluice must compress the answer; the apiserver does not.
+	Coding string `json:"coding"`
 	// Loose compares only status and headers: the body differs by nature.
 	Loose bool `json:"loose"`
 	// Exact compares the versions of lists too.
@@ -131,7 +133,7 @@ func (r Row) expand() []Row {
 
 // replace returns the row with words replaced.
 func (r Row) replace(words *strings.Replacer) Row {
-	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Body, &r.After, &r.Until} {
+	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Coding, &r.Body, &r.After, &r.Until} {
 		*text = words.Replace(*text)
 	}
 	header := map[string]Lines{}

@@ -27,19 +27,26 @@ func steady(body []byte, h http.Header, exact bool) []byte {
 		if err != nil {
 			return fmt.Appendf(nil, "%v: %x", err, body)
 		}
-		body = text
+		return text
 	case strings.Contains(contentType, "protobuf"):
 		return steadyProto(body, exact)
 	case bytes.HasPrefix(body, []byte(`{"type":"`)):
 		body = bookmark.ReplaceAllFunc(body, steadyBookmark)
+	case strings.Contains(contentType, "yaml"):
+		body = yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return steadyMeta(meta, exact) })
 	default:
 		body = listMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return steadyMeta(meta, exact) })
-		body = yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return steadyMeta(meta, exact) })
 	}
+	return steadyMoment(body)
+}
+
+func steadyMoment(text []byte) []byte {
 	for _, r := range moments {
-		body = r.pattern.ReplaceAll(body, []byte(r.with))
+		if bytes.Contains(text, []byte(r.where)) {
+			text = r.pattern.ReplaceAll(text, []byte(r.with))
+		}
 	}
-	return body
+	return text
 }
 
 var (
@@ -87,14 +94,16 @@ func steadyBookmark(event []byte) []byte {
 // current stands before the version at which a server is.
 var current = regexp.MustCompile(`(current: )\d+`)
 
+// moments are searched for only where there is some text: long bodies take long.
 var moments = []struct {
+	where   string
 	pattern *regexp.Regexp
 	with    string
 }{
-	{current, `${1}N`},
-	{regexp.MustCompile(`(too old resource version: \d+ \()\d+`), `${1}N`},
-	{regexp.MustCompile(`([",\[ ]")(?:\d+[ydhms])+"`), `${1}AGE"`}, // a cell of a Table
-	{regexp.MustCompile(`(?m)^(\s*- )(?:\d+[ydhms])+$`), `${1}AGE`},
+	{"current: ", current, `${1}N`},
+	{"too old", regexp.MustCompile(`(too old resource version: \d+ \()\d+`), `${1}N`},
+	{`"Table"`, regexp.MustCompile(`([",\[ ]")(?:\d+[ydhms])+"`), `${1}AGE"`}, // a cell of a Table
+	{"kind: Table", regexp.MustCompile(`(?m)^(\s*- )(?:\d+[ydhms])+$`), `${1}AGE`},
 }
 
 // fresh are the marks of objects that were made just for the answer.

@@ -17,7 +17,6 @@ import (
 
 // stream reads a watch event by event.
 type stream struct {
-	body     io.ReadCloser
 	in       *bufio.Reader
 	protobuf bool
 	items    *cbor.Decoder // of a watch in CBOR
@@ -25,12 +24,16 @@ type stream struct {
 	events   int           // how many bytes of events came before that
 }
 
-func newStream(resp *http.Response) *stream {
-	s := &stream{body: resp.Body, in: bufio.NewReader(resp.Body), protobuf: isFrames(resp.Header)}
+func newStream(resp *http.Response) (*stream, error) {
+	body, err := unpacked(resp.Header.Get("Content-Encoding"), resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{in: bufio.NewReader(body), protobuf: isFrames(resp.Header)}
 	if isCBOR(resp.Header) {
 		s.items = cborItems.NewDecoder(io.TeeReader(s.in, &s.read))
 	}
-	return s
+	return s, nil
 }
 
 // isFrames reports whether an answer is a watch in Protobuf.
