@@ -20,7 +20,6 @@ func TestReads(t *testing.T) {
 	t.Run("writes", func(t *testing.T) {
 		t.Run("events", testEvents)
 		t.Run("definitions", testDefinitions)
-		t.Run("tags", testETags)
 	})
 }
 

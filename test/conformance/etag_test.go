@@ -35,8 +35,8 @@ func tagged(t *testing.T, s server, user, path, accept, coding, tag string) *har
 
 var strong = regexp.MustCompile(`^"[\w-]{22}"$`)
 
-// testETags asks again for what it has, and for what is nearly the same.
-func testETags(t *testing.T) {
+// TestETags asks again for what it has, and for what is nearly the same.
+func TestETags(t *testing.T) {
 	t.Parallel()
 	plane := harness.Start(t) // of its own: rows elsewhere compare what is written here
 	ns := plane.Namespace(t)
