@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,17 +28,18 @@ type bed struct {
 	apiserver, gateway, ground *target
 	targets                    []*target // all three, in this order
 
-	names      []string      // paths of the pods that are updated
-	sequence   int           // of the next update
-	ownWatches int           // of pods that the apiserver itself has open
-	updateCost time.Duration // CPU of the control plane, once it is known
-	background float64       // share of a core that the idle control plane uses
+	names      []string                // paths of the pods that are updated
+	sequence   int                     // of the next update
+	ownWatches int                     // of pods that the apiserver itself has open
+	updateCost time.Duration           // CPU of the control plane, once it is known
+	once       map[string]*listFigures // of the apiserver, by costly format
+	background float64                 // share of a core that the idle control plane uses
 }
 
 // newBed starts everything, loads the pods and waits until Sluice caches them. What it returns must be
 // closed, even with an error.
 func newBed(ctx context.Context, o *options) (b *bed, err error) {
-	b = &bed{options: o}
+	b = &bed{options: o, once: map[string]*listFigures{}}
 	progress("starting the control plane")
 	if b.plane, err = harness.StartMain(harness.Options{Dir: o.dir, Flags: planeFlags(o)}); err != nil {
 		return b, err
@@ -66,7 +66,7 @@ func newBed(ctx context.Context, o *options) (b *bed, err error) {
 
 // planeFlags are those that the apiserver needs for the formats.
 func planeFlags(o *options) []string {
-	if slices.Contains(o.formats, "cbor") {
+	if o.uses("cbor") {
 		return []string{"--feature-gates=CBORServingAndStorage=true"}
 	}
 	return nil

@@ -30,8 +30,8 @@ func TestBench(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	var out bytes.Buffer
 	err := run(t.Context(), []string{
-		"--quick", "--pods=50", "--clients=3", "--churn=0,50", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--rounds=1",
-		"--window=1ms", "--rest=100ms", "--json=" + file,
+		"--quick", "--pods=50", "--clients=3", "--churn=0,50", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--fences=2", "--gets=2",
+		"--encodings=identity,gzip,zstd", "--window=1ms", "--rest=100ms", "--json=" + file,
 	}, &out)
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +45,17 @@ func TestBench(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Lists) != 8 || len(r.FanOuts) != 2 {
-		t.Errorf("%d lists and %d fan-outs in the report", len(r.Lists), len(r.FanOuts))
+	if len(r.Lists) != 4*3*2+3 || len(r.FanOuts) != 2 || len(r.Latencies) != 4 || len(r.Goals) != len(goals) {
+		t.Errorf("%d lists, %d fan-outs, %d latencies and %d goals in the report", len(r.Lists), len(r.FanOuts), len(r.Latencies), len(r.Goals))
 	}
 	for _, l := range r.Lists {
 		checkList(t, l)
 	}
 	for _, f := range r.FanOuts {
 		checkFanOut(t, f)
+	}
+	for _, l := range r.Latencies {
+		checkLatency(t, l)
 	}
 }
 
@@ -61,12 +64,34 @@ func checkList(t *testing.T, l *listLine) {
 	if l.Answered != fromCache {
 		t.Errorf("%s: answered from %s", l.Case, l.Answered)
 	}
-	identity := strings.Contains(l.Case, "identity") && !strings.Contains(l.Case, "+") // updates change lengths
-	if a, s := l.By[apiserverName], l.By[sluiceName]; identity && a.Bytes != s.Bytes {
+	a, s := l.By[apiserverName], l.By[sluiceName]
+	// Updates change lengths, and the bookmark that ends a streaming list names the version of its time.
+	if identity := strings.Contains(l.Case, "list") && strings.Contains(l.Case, "identity"); identity && !strings.Contains(l.Case, "+") && a.Bytes != s.Bytes {
 		t.Errorf("%s: %d bytes of the apiserver, %d of sluice", l.Case, a.Bytes, s.Bytes)
 	}
+	for _, coding := range []string{identity, "gzip", "zstd"} {
+		if strings.Contains(l.Case, " "+coding+" ") && s.Coding != coding {
+			t.Errorf("%s: sluice answers in %s", l.Case, s.Coding)
+		}
+	}
 	for name, f := range l.By {
-		if f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 {
+		if f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 || f.Coding == "" {
+			t.Errorf("%s: %s: %+v", l.Case, name, f)
+		}
+	}
+	if strings.Contains(l.Case, "yaml") && (a.Requests != 1 || l.Note == "") {
+		t.Errorf("%s: the apiserver was asked for %d, noted %q", l.Case, a.Requests, l.Note)
+	}
+}
+
+func checkLatency(t *testing.T, l *latencyLine) {
+	t.Helper()
+	passed := strings.Contains(l.Answered, "passed: get of the most recent state (2)")
+	if strings.HasPrefix(l.Case, "get") && !passed || l.Answered == "" {
+		t.Errorf("%s: answered from %s", l.Case, l.Answered)
+	}
+	for name, f := range l.By {
+		if f.Requests != 2 || f.P50 <= 0 || f.P99 < f.P50 {
 			t.Errorf("%s: %s: %+v", l.Case, name, f)
 		}
 	}
@@ -93,7 +118,8 @@ func TestCaseThatMatchesNothing(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	for _, arg := range []string{"--formats=xml", "--clients=0", "--watchers=many", "--pods=0", "--only=("} {
+	for _, arg := range []string{"--formats=xml", "--clients=0", "--watchers=many", "--pods=0", "--watches=yaml", "--streams=xml",
+		"--encodings=br", "--fences=0", "--only=("} {
 		if _, err := parseOptions([]string{arg}); err == nil {
 			t.Errorf("%s is accepted", arg)
 		}

@@ -45,3 +45,84 @@ func (f *frames) count(p []byte) (n int) {
 	}
 	return n
 }
+
+// items counts the items of a CBOR sequence (RFC 8742), by their heads alone (RFC 8949, section 3).
+type items struct {
+	head []byte   // of a data item that is not complete
+	skip uint64   // bytes of a string that are still to come
+	open []uint64 // how many data items are missing from each array, map and tag that is open, inner last
+}
+
+func newItems() counter { return &items{} }
+
+func (c *items) count(p []byte) (n int) {
+	for len(p) > 0 {
+		var complete bool
+		if c.skip > 0 {
+			take := min(c.skip, uint64(len(p)))
+			c.skip, p = c.skip-take, p[take:]
+			complete = c.skip == 0
+		} else {
+			c.head, p = append(c.head, p[0]), p[1:]
+			complete = len(c.head) == headSize(c.head[0]) && c.begin()
+		}
+		if complete && c.end() {
+			n++
+		}
+	}
+	return n
+}
+
+// begin takes a complete head, and reports whether its data item is complete with it.
+func (c *items) begin() bool {
+	major, value := c.head[0]>>5, uint64(c.head[0]&0x1f)
+	if len(c.head) > 1 {
+		value = 0
+	}
+	for _, b := range c.head[1:] {
+		value = value<<8 | uint64(b)
+	}
+	c.head = c.head[:0]
+	switch major {
+	case 2, 3: // strings
+		c.skip = value
+		return value == 0
+	case 4: // arrays
+	case 5: // maps
+		value *= 2
+	case 6: // tags
+		value = 1
+	default:
+		return true
+	}
+	if value > 0 {
+		c.open = append(c.open, value)
+	}
+	return value == 0
+}
+
+// end counts a data item that is complete, and reports whether an item of the sequence is complete with it.
+func (c *items) end() bool {
+	for i := len(c.open) - 1; i >= 0; i-- {
+		if c.open[i]--; c.open[i] > 0 {
+			return false
+		}
+		c.open = c.open[:i]
+	}
+	return true
+}
+
+// headSize is the length of a head by its first byte. The apiserver writes definite lengths only.
+func headSize(first byte) int {
+	switch first & 0x1f {
+	case 24:
+		return 2
+	case 25:
+		return 3
+	case 26:
+		return 5
+	case 27:
+		return 9
+	}
+	return 1
+}

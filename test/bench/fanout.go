@@ -15,10 +15,10 @@ type fanOut struct {
 // fanOuts are all that were asked for.
 func fanOuts(o *options) []fanOut {
 	var all []fanOut
-	for _, name := range o.formats {
+	for _, name := range o.watches {
 		for _, n := range o.watchers {
 			c := fanOut{formatOf(name), n}
-			if c.watch != nil && o.only.matches(c.name()) {
+			if o.only.matches(c.name()) {
 				all = append(all, c)
 			}
 		}

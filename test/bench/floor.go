@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	floorCommand = "floor" // the argument that makes this program the floor's child process
-	floorWatch   = "/watch"
+	floorCommand  = "floor" // the argument that makes this program the floor's child process
+	floorWatch    = "/watch"
+	floorBodyPath = "/body" // what all cases without watches ask for, one after the other
 )
 
 // floor is the child process that serves ready bytes.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,14 @@ func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 	if err := b.prepare(ctx, c); err != nil {
 		return nil, err
 	}
-	line := newListLine(c, b)
-	for round := range b.rounds {
-		for i := range b.targets {
-			t := b.targets[(i+round)%len(b.targets)]
+	line := newListLine(c)
+	targets, err := b.asked(ctx, c, line)
+	if err != nil {
+		return nil, err
+	}
+	for round := 0; round < b.rounds && !line.enough(); round++ {
+		for i := range targets {
+			t := targets[(i+round)%len(targets)]
 			got, err := b.batch(ctx, c, t)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
@@ -33,33 +38,24 @@ func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 	}
 	line.sum()
 	return line, b.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := c.run(ctx, b.gateway, profileTime)
+		_, err := b.run(ctx, c, b.gateway, profileTime)
 		return err
 	})
 }
 
-// prepare connects all clients, warms up, and gives the floor the body that the apiserver answers with.
+// prepare connects all clients, warms Sluice up, and gives the floor what it answers.
 func (b *bed) prepare(ctx context.Context, c listCase) error {
-	raw, err := b.apiserver.connection(0)
-	if err != nil {
-		return err
-	}
-	got, err := raw.Do(ctx, harness.Request{Path: c.path(b.apiserver), Header: c.header()})
-	if err != nil {
-		return err
-	}
-	if got.Status != http.StatusOK {
-		return fmt.Errorf("apiserver answers %d: %.200s", got.Status, got.Body)
-	}
-	if err := b.floor.put(ctx, c.path(b.ground), got); err != nil {
-		return err
-	}
 	for _, t := range b.targets {
 		if err := c.connect(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	if _, _, err := c.get(ctx, b.gateway, 0); err != nil || c.churn == 0 {
+	var text bytes.Buffer
+	got, err := b.get(ctx, c, b.gateway, 0, &text)
+	if err != nil {
+		return err
+	}
+	if err := b.floor.put(ctx, c.path(b.ground), &harness.Answer{Header: got.header, Body: text.Bytes()}); err != nil || c.churn == 0 {
 		return err
 	}
 	return b.priceUpdates(ctx)
@@ -81,7 +77,7 @@ func (c listCase) connect(ctx context.Context, t *target) error {
 
 // batch runs the case against one target for a window.
 func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) {
-	before, err := b.answers("list")
+	before, err := b.answers(c.verb())
 	if err != nil {
 		return nil, err
 	}
@@ -97,33 +93,31 @@ func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) 
 	if err != nil {
 		return nil, err
 	}
-	after, err := b.answers("list")
-	if err != nil {
-		return nil, err
-	}
-	r.how = after.since(before)
 	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*b.updateCost)
-	r.cpu, r.peak = used.cpu[t.name], used.peak[t.name]
-	switch {
-	case t == b.apiserver:
+	r.cpu, r.peak, r.more = used.cpu[t.name], used.peak[t.name], used.more[t.name]
+	switch t {
+	case b.apiserver:
 		r.cpu = plane
-	case t == b.gateway && r.how.passed():
-		r.cpu += plane
+	case b.gateway:
+		r.how, err = b.answered(ctx, c.verb(), before, len(r.walls))
+		if r.how.passed() {
+			r.cpu += plane
+		}
 	}
-	return r, nil
+	return r, err
 }
 
 // runWithChurn runs the case for a window while the updates go on that belong to it.
 func (b *bed) runWithChurn(ctx context.Context, c listCase, t *target) (*batch, error) {
 	updates := b.churn(ctx, c.churn)
-	r, err := c.run(ctx, t, b.window)
+	r, err := b.run(ctx, c, t, b.window)
 	n, failed := updates.stop()
 	r.updates = n
 	return r, errors.Join(err, failed)
 }
 
 // run lets all clients list again and again until the window is over; each does once at least.
-func (c listCase) run(ctx context.Context, t *target, window time.Duration) (*batch, error) {
+func (b *bed) run(ctx context.Context, c listCase, t *target, window time.Duration) (*batch, error) {
 	var (
 		r     batch
 		mu    sync.Mutex // guards r
@@ -133,13 +127,13 @@ func (c listCase) run(ctx context.Context, t *target, window time.Duration) (*ba
 	for i := range c.clients {
 		g.Go(func() error {
 			for {
-				wall, n, err := c.get(gc, t, i)
+				got, err := b.get(gc, c, t, i, io.Discard)
 				if err != nil {
 					return err
 				}
 				mu.Lock()
-				r.walls = append(r.walls, wall)
-				r.bytes = n
+				r.walls = append(r.walls, got.wall)
+				r.bytes, r.coding = got.bytes, codingOf(got.header)
 				mu.Unlock()
 				if !time.Now().Before(end) {
 					return nil
@@ -150,37 +144,73 @@ func (c listCase) run(ctx context.Context, t *target, window time.Duration) (*ba
 	return &r, g.Wait()
 }
 
-// get lists once and returns how long that took and how long the body was.
-func (c listCase) get(ctx context.Context, t *target, client int) (time.Duration, int64, error) {
+// listed is what one request was answered with.
+type listed struct {
+	wall   time.Duration
+	bytes  int64 // as they came, compressed or not
+	header http.Header
+}
+
+// get lists once, and copies the body as it comes.
+func (b *bed) get(ctx context.Context, c listCase, t *target, client int, to io.Writer) (*listed, error) {
 	raw, err := t.connection(client)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, stateLimit)
+	defer cancel()
 	start := time.Now()
 	resp, err := raw.Open(ctx, harness.Request{Path: c.path(t), Header: c.header()})
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return 0, 0, errors.New(resp.Status)
+		return nil, errors.New(resp.Status)
 	}
-	n, err := drain(resp.Body)
-	return time.Since(start), n, err
+	body := &tally{in: resp.Body, to: to}
+	if c.streaming {
+		err = c.readState(body, codingOf(resp.Header), b.pods)
+	} else {
+		err = drain(body)
+	}
+	return &listed{time.Since(start), body.n, resp.Header}, err
+}
+
+// readState reads a streaming list as an informer has to: what is compressed is decompressed.
+func (c listCase) readState(body io.Reader, coding string, objects int) error {
+	in, release, err := decoded(body, coding)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return readState(in, c.frames(), objects)
 }
 
 // drain reads to the end in larger pieces than io.Discard does.
-func drain(r io.Reader) (int64, error) {
+func drain(r io.Reader) error {
 	buf := make([]byte, 64<<10)
-	var n int64
 	for {
-		k, err := r.Read(buf)
-		n += int64(k)
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
+		if _, err := r.Read(buf); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
+}
+
+// tally counts and copies what is read.
+type tally struct {
+	in io.Reader
+	to io.Writer
+	n  int64
+}
+
+func (t *tally) Read(p []byte) (int, error) {
+	n, err := t.in.Read(p)
+	t.n += int64(n)
+	if _, failed := t.to.Write(p[:n]); failed != nil {
+		return n, failed
+	}
+	return n, err
 }

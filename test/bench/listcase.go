@@ -6,86 +6,93 @@ import (
 	"slices"
 )
 
-// format is what a client asks for.
-type format struct {
-	name   string
-	accept string
-	// watch counts the frames of a watch stream; nil where there are no watches.
-	watch func() counter
-}
-
-// formats that can be asked for, with --formats.
-var formats = []format{
-	{"json", "application/json", newLines},
-	{"protobuf", "application/vnd.kubernetes.protobuf", newFrames},
-	{"cbor", "application/cbor", nil},
-	{"yaml", "application/yaml", nil},
-	{"table", "application/json;as=Table;g=meta.k8s.io;v=v1", newLines},
-	{"metadata", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", nil},
-	{"metadata-protobuf", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", nil},
-}
-
-func formatNames() []string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// format finds a format by its name, which has been validated.
-func formatOf(name string) format {
-	for _, f := range formats {
-		if f.name == name {
-			return f
-		}
-	}
-	panic("bench: no format " + name)
-}
-
-// listCase is one kind of list: pods of all namespaces, of any version.
+// listCase is one kind of list of the pods of all namespaces: a list of any version, or a streaming
+// list, which is a watch that begins with all there is, as informers do.
 type listCase struct {
 	format
-	encoding string
-	clients  int // at a time, each on a connection of its own
-	churn    int // updates per second meanwhile
+	encoding  string
+	clients   int // at a time, each on a connection of its own
+	churn     int // updates per second meanwhile
+	streaming bool
 }
 
-// listCases are all that were asked for.
+// listCases are all that were asked for, costly ones last: they leave the apiserver with much memory.
 func listCases(o *options) []listCase {
 	var all []listCase
 	for _, name := range o.formats {
 		for _, encoding := range o.encodes {
 			for _, n := range o.clients {
 				for _, churn := range o.churns {
-					all = append(all, listCase{formatOf(name), encoding, n, churn})
+					all = append(all, listCase{formatOf(name), encoding, n, churn, false})
 				}
 			}
 		}
 	}
+	for _, name := range o.streams {
+		for _, encoding := range o.encodes {
+			for _, n := range o.clients {
+				all = append(all, listCase{formatOf(name), encoding, n, 0, true})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(x, y listCase) int { return rank(x) - rank(y) })
 	return slices.DeleteFunc(all, func(c listCase) bool { return !o.only.matches(c.name()) })
 }
 
-func (c listCase) name() string {
-	name := fmt.Sprintf("list %s %s x%d", c.format.name, c.encoding, c.clients)
-	if c.churn > 0 {
-		name += fmt.Sprintf(" +%d/s", c.churn)
+func rank(c listCase) int {
+	if c.costly {
+		return 1
 	}
-	return name
+	return 0
+}
+
+func (c listCase) name() string {
+	kind := "list"
+	if c.streaming {
+		kind = "stream"
+	}
+	return withChurn(fmt.Sprintf("%s %s %s x%d", kind, c.format.name, c.encoding, c.clients), c.churn)
+}
+
+// withChurn is the name of a case during which updates go on.
+func withChurn(name string, churn int) string {
+	if churn == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s +%d/s", name, churn)
+}
+
+// verb is what Sluice's metrics call the request.
+func (c listCase) verb() string {
+	if c.streaming {
+		return "watch"
+	}
+	return "list"
 }
 
 func (c listCase) header() http.Header {
 	h := http.Header{"Accept": {c.accept}}
-	if c.encoding != "identity" {
+	if c.streaming {
+		h.Set("Accept", c.watch)
+	}
+	switch c.encoding {
+	case identity:
+	case "zstd":
+		h.Set("Accept-Encoding", "zstd, gzip") // as clients do that have it, for servers that have not
+	default:
 		h.Set("Accept-Encoding", c.encoding)
 	}
 	return h
 }
 
-// path of the request to a target; the floor keeps one body for each format and encoding.
+// path of the request to a target.
 func (c listCase) path(t *target) string {
-	if t.name == floorName {
-		return "/" + c.format.name + "/" + c.encoding
+	switch {
+	case t.name == floorName:
+		return floorBodyPath
+	case c.streaming:
+		return "/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true" +
+			"&timeoutSeconds=3600"
 	}
 	return "/api/v1/pods?resourceVersion=0"
 }

@@ -6,7 +6,8 @@ import "time"
 type listLine struct {
 	Case     string                  `json:"case"`
 	Answered string                  `json:"answered"` // how Sluice did
-	By       map[string]*listFigures `json:"by"`
+	By       map[string]*listFigures `json:"by"`       // without the apiserver if it cannot be asked
+	Note     string                  `json:"note,omitempty"`
 
 	seen answers
 }
@@ -17,7 +18,9 @@ type listFigures struct {
 	P50      float64 `json:"p50Seconds"`
 	P99      float64 `json:"p99Seconds"`
 	Bytes    int64   `json:"bytes"`
-	Peak     int64   `json:"peakRSSBytes"` // the most of any round
+	Coding   string  `json:"contentEncoding"`
+	Peak     int64   `json:"peakRSSBytes"`  // the most of any round
+	More     int64   `json:"extraRSSBytes"` // the peak above what was resident before, the most of any round
 	Requests int     `json:"requests"`
 
 	rounds []float64       // CPU seconds per request
@@ -26,28 +29,46 @@ type listFigures struct {
 
 // batch is what one target did in one round.
 type batch struct {
-	walls   []time.Duration
-	cpu     time.Duration // without what updates cost
-	bytes   int64
-	peak    int64
-	how     answers
-	updates int
+	walls      []time.Duration
+	cpu        time.Duration // without what updates cost
+	bytes      int64
+	coding     string
+	peak, more int64
+	how        answers
+	updates    int
 }
 
-func newListLine(c listCase, b *bed) *listLine {
-	l := &listLine{Case: c.name(), By: map[string]*listFigures{}, seen: answers{}}
-	for _, t := range b.targets {
-		l.By[t.name] = &listFigures{}
+// enough requests of each target are a measurement: further rounds would tell no more.
+const enough = 20
+
+func newListLine(c listCase) *listLine {
+	return &listLine{Case: c.name(), By: map[string]*listFigures{}, seen: answers{}}
+}
+
+// enough reports whether no more rounds are needed.
+func (l *listLine) enough() bool {
+	measured := 0
+	for _, f := range l.By {
+		if f.rounds == nil {
+			continue // asked in another case
+		}
+		if measured++; len(f.walls) < enough {
+			return false
+		}
 	}
-	return l
+	return measured > 0
 }
 
 func (l *listLine) add(target string, r *batch) {
 	f := l.By[target]
+	if f == nil {
+		f = &listFigures{}
+		l.By[target] = f
+	}
 	f.rounds = append(f.rounds, r.cpu.Seconds()/float64(len(r.walls)))
 	f.walls = append(f.walls, r.walls...)
-	f.Bytes = r.bytes
-	f.Peak = max(f.Peak, r.peak)
+	f.Bytes, f.Coding = r.bytes, r.coding
+	f.Peak, f.More = max(f.Peak, r.peak), max(f.More, r.more)
 	for how, n := range r.how {
 		l.seen[how] += n
 	}
@@ -57,6 +78,9 @@ func (l *listLine) add(target string, r *batch) {
 func (l *listLine) sum() {
 	l.Answered = l.seen.String()
 	for _, f := range l.By {
+		if f.rounds == nil {
+			continue // asked in another case
+		}
 		f.Requests = len(f.walls)
 		f.CPU = median(f.rounds)
 		f.P50 = percentile(f.walls, 50).Seconds()

@@ -47,22 +47,30 @@ func bench(ctx context.Context, o *options) (r *report, err error) {
 	if r.Idle, err = b.rest(ctx); err != nil {
 		return nil, err
 	}
-	for _, c := range listCases(o) {
-		line, err := b.list(ctx, c)
+	for _, c := range latencyCases(o) {
+		line, err := b.latency(ctx, c)
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", c.name(), err)
+			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
-		r.Lists = append(r.Lists, line)
+		r.Latencies = append(r.Latencies, line)
 	}
 	for _, c := range fanOuts(o) {
 		line, err := b.fanOut(ctx, c)
 		if err != nil {
-			return nil, fmt.Errorf("watch %s: %w", c.name(), err)
+			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
 		r.FanOuts = append(r.FanOuts, line)
 	}
+	for _, c := range listCases(o) {
+		line, err := b.list(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name(), err)
+		}
+		r.Lists = append(r.Lists, line)
+	}
 	r.End, err = b.rest(ctx)
 	r.LoadAtEnd = loadAverage()
+	r.Goals = r.outcomes()
 	return r, err
 }
 

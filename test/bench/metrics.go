@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/test/harness"
 )
@@ -56,14 +57,38 @@ func (b *bed) answers(verb string) (answers, error) {
 		if m.labels["resource"] != "pods" || m.labels["verb"] != verb {
 			continue
 		}
-		how := m.labels["source"]
-		if how != fromCache {
-			how = "passed: " + m.labels["reason"]
+		kind := "passed"
+		if m.labels["source"] == fromCache {
+			kind = fromCache
 		}
-		all[how] += m.value
+		all[kind+": "+m.labels["reason"]] += m.value
 	}
 	return all, nil
 }
+
+// answered waits until Sluice has counted n requests more than before, and returns how it answered them.
+func (b *bed) answered(ctx context.Context, verb string, before answers, n int) (answers, error) {
+	limit := time.Now().Add(closeLimit)
+	for {
+		after, err := b.answers(verb)
+		if err != nil {
+			return nil, err
+		}
+		how := after.since(before)
+		if how.total() >= float64(n) {
+			return how, nil
+		}
+		if time.Now().After(limit) {
+			return nil, fmt.Errorf("%.0f of %d requests are over after %s", how.total(), n, closeLimit)
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// closeLimit is how long a server may take to notice that watches are closed.
+const closeLimit = 10 * time.Second
 
 // fromCache is what Sluice calls an answer out of its cache.
 const fromCache = "cache"
@@ -87,12 +112,25 @@ func (a answers) total() (n float64) {
 }
 
 // passed reports whether any of them was not answered out of the cache.
-func (a answers) passed() bool { return a.total() > a[fromCache] }
+func (a answers) passed() bool {
+	for how := range a {
+		if !strings.HasPrefix(how, fromCache) {
+			return true
+		}
+	}
+	return false
+}
 
+// String tells why requests were passed, if any were.
 func (a answers) String() string {
 	if !a.passed() {
 		return fromCache
 	}
+	return a.reasons()
+}
+
+// reasons tells how or why requests were answered as they were.
+func (a answers) reasons() string {
 	var parts []string
 	for _, how := range slices.Sorted(maps.Keys(a)) {
 		parts = append(parts, fmt.Sprintf("%s (%.0f)", how, a[how]))

@@ -16,11 +16,15 @@ type options struct {
 	pods     int
 	formats  words
 	encodes  words  // content encodings of lists
+	streams  words  // formats of streaming lists
+	watches  words  // formats of fan-outs
 	clients  counts // of a list case, at a time
 	churns   counts // updates per second while lists are read
 	watchers counts
 	updates  int // per fan-out and round
 	rate     int // updates per second
+	fences   int // consistent lists, one after the other
+	gets     int // gets that pass, one after the other
 	rounds   int
 	window   time.Duration // least time of a list case with one target in one round
 	rest     time.Duration // before memory at rest is read
@@ -33,12 +37,16 @@ type options struct {
 // full and quick are the defaults, without and with --quick.
 var (
 	full = options{
-		pods: 10_000, clients: counts{1, 20}, churns: counts{0}, watchers: counts{500}, updates: 300, rate: 20,
-		rounds: 5, window: time.Second, rest: 10 * time.Second,
+		pods: 10_000, formats: formatNames(), encodes: words{identity, "gzip", "zstd"},
+		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"},
+		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 200, rate: 20,
+		fences: 30, gets: 600, rounds: 3, window: time.Second, rest: 10 * time.Second,
 	}
 	quick = options{
-		pods: 1_000, clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
-		rounds: 2, window: 300 * time.Millisecond, rest: 2 * time.Second,
+		pods: 1_000, formats: words{"json", "protobuf", "cbor", "yaml"}, encodes: words{identity, "gzip"},
+		streams: words{"json"}, watches: words{"json", "cbor"},
+		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
+		fences: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, rest: 2 * time.Second,
 	}
 )
 
@@ -47,19 +55,22 @@ func parseOptions(args []string) (*options, error) {
 	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
 		o = quick
 	}
-	o.formats, o.encodes = words{"json", "protobuf"}, words{"identity", "gzip"}
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(os.Stderr)
 	set.Bool("quick", false, "small numbers as the defaults of all other flags: about a minute")
 	set.IntVar(&o.pods, "pods", o.pods, "pods to load")
 	set.Var(&o.formats, "formats", "`formats` of lists, of "+strings.Join(formatNames(), ","))
-	set.Var(&o.encodes, "encodings", "content `encodings` of lists, such as zstd")
+	set.Var(&o.encodes, "encodings", "content `encodings` of lists, of identity, gzip, zstd")
+	set.Var(&o.streams, "streams", "`formats` of streaming lists, of "+strings.Join(watchNames(), ","))
+	set.Var(&o.watches, "watches", "`formats` of fan-outs, of "+strings.Join(watchNames(), ","))
 	set.Var(&o.churns, "churn", "`numbers` of updates per second that go on while lists are read")
 	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
 	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
 	set.IntVar(&o.updates, "updates", o.updates, "updates per fan-out and round")
 	set.IntVar(&o.rate, "rate", o.rate, "updates per second")
-	set.IntVar(&o.rounds, "rounds", o.rounds, "rounds, of which medians are taken")
+	set.IntVar(&o.fences, "fences", o.fences, "consistent lists, one after the other")
+	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent state, one after the other")
+	set.IntVar(&o.rounds, "rounds", o.rounds, "rounds at most, of which medians are taken")
 	set.DurationVar(&o.window, "window", o.window, "least time per list case, server and round")
 	set.DurationVar(&o.rest, "rest", o.rest, "pause before memory at rest is read")
 	set.Var(&o.only, "only", "run only the cases that match this `expression`, such as \"json gzip x20\" or \"watch\"")
@@ -73,16 +84,17 @@ func parseOptions(args []string) (*options, error) {
 }
 
 func (o *options) validate() error {
-	for _, f := range o.formats {
-		if !slices.Contains(formatNames(), f) {
-			return fmt.Errorf("--formats: %q is not one of %s", f, strings.Join(formatNames(), ", "))
-		}
+	if err := errors.Join(
+		o.formats.validate("--formats", formatNames()), o.encodes.validate("--encodings", []string{identity, "gzip", "zstd"}),
+		o.streams.validate("--streams", watchNames()), o.watches.validate("--watches", watchNames()),
+	); err != nil {
+		return err
 	}
 	if slices.Min(o.clients) < 1 || slices.Min(o.watchers) < 1 {
 		return errors.New("--clients and --watchers must be positive")
 	}
-	if o.pods < 1 || o.updates < 1 || o.rate < 1 || o.rounds < 1 {
-		return errors.New("--pods, --updates, --rate and --rounds must be positive")
+	if min(o.pods, o.updates, o.rate, o.fences, o.gets, o.rounds) < 1 {
+		return errors.New("--pods, --updates, --rate, --fences, --gets and --rounds must be positive")
 	}
 	return nil
 }
@@ -96,6 +108,20 @@ func (w *words) String() string { return strings.Join(*w, ",") }
 func (w *words) Set(text string) error {
 	*w = strings.Split(text, ",")
 	return nil
+}
+
+func (w words) validate(flag string, of []string) error {
+	for _, word := range w {
+		if !slices.Contains(of, word) {
+			return fmt.Errorf("%s: %q is not one of %s", flag, word, strings.Join(of, ", "))
+		}
+	}
+	return nil
+}
+
+// uses reports whether a format is asked for in any case.
+func (o *options) uses(format string) bool {
+	return slices.Contains(slices.Concat(o.formats, o.streams, o.watches), format)
 }
 
 // counts is a flag such as "1,20".

@@ -9,17 +9,19 @@ import (
 
 // report is everything that was measured. Ratios are left to the reader of the JSON.
 type report struct {
-	Date      time.Time     `json:"date"`
-	CPUs      int           `json:"cpus"`
-	Load      float64       `json:"loadAverageAtStart"`
-	LoadAtEnd float64       `json:"loadAverageAtEnd"`
-	Pods      int           `json:"pods"`
-	Rounds    int           `json:"rounds"`
-	Rate      int           `json:"updatesPerSecond"`
-	Idle      idle          `json:"idle"` // after the load
-	End       idle          `json:"end"`
-	Lists     []*listLine   `json:"lists"`
-	FanOuts   []*fanOutLine `json:"fanOuts"`
+	Date      time.Time      `json:"date"`
+	CPUs      int            `json:"cpus"`
+	Load      float64        `json:"loadAverageAtStart"`
+	LoadAtEnd float64        `json:"loadAverageAtEnd"`
+	Pods      int            `json:"pods"`
+	Rounds    int            `json:"rounds"`
+	Rate      int            `json:"updatesPerSecond"` // of fan-outs
+	Idle      idle           `json:"idle"`             // after the load
+	End       idle           `json:"end"`
+	Lists     []*listLine    `json:"lists"`
+	FanOuts   []*fanOutLine  `json:"fanOuts"`
+	Latencies []*latencyLine `json:"latencies"`
+	Goals     []*outcome     `json:"goals"`
 }
 
 func newReport(o *options) *report {
@@ -31,11 +33,13 @@ func newReport(o *options) *report {
 
 // print writes the report as aligned text. Every ratio is apiserver over Sluice.
 func (r *report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d pods, %d rounds, %d CPUs; load average %.1f before and %.1f after\n",
+	fmt.Fprintf(out, "%d pods, up to %d rounds, %d CPUs; load average %.1f before and %.1f after\n",
 		r.Pods, r.Rounds, r.CPUs, r.Load, r.LoadAtEnd)
 	r.printLists(out)
 	r.printFanOuts(out)
+	r.printLatencies(out)
 	r.printRests(out)
+	r.printGoals(out)
 }
 
 func (r *report) printLists(out io.Writer) {
@@ -43,19 +47,42 @@ func (r *report) printLists(out io.Writer) {
 		return
 	}
 	t := newTable(out, "",
-		"CPU ms/request", "", "", "", "wall p50/p99 s", "", "", "MB", "", "peak RSS MB", "", "")
+		"CPU ms/request", "", "", "", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "")
 	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
-		"apiserver", "sluice", "apiserver", "sluice", "answered from")
+		"apiserver", "sluice", "apiserver", "sluice", "sluice", "answered from")
 	for _, l := range r.Lists {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
+		if a == nil {
+			a = &listFigures{}
+		}
 		t.row(l.Case, millis(a.CPU), millis(s.CPU), millis(f.CPU), ratio(a.CPU, s.CPU),
-			walls(a), walls(s), walls(f), megabytes(a.Bytes), megabytes(s.Bytes),
-			megabytes(a.Peak), megabytes(s.Peak), l.Answered)
+			walls(a), walls(s), walls(f), size(a), size(s),
+			megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(s.More)/1e6), l.remark())
 	}
 	t.flush()
 }
 
-func walls(f *listFigures) string { return seconds(f.P50) + "/" + seconds(f.P99) }
+// remark tells how Sluice answered, and what is special about the apiserver.
+func (l *listLine) remark() string {
+	if l.Note == "" {
+		return l.Answered
+	}
+	return l.Answered + "; " + l.Note
+}
+
+func walls(f *listFigures) string {
+	if f.Requests == 0 {
+		return none
+	}
+	return seconds(f.P50) + "/" + seconds(f.P99)
+}
+
+func size(f *listFigures) string {
+	if f.Requests == 0 {
+		return none
+	}
+	return megabytes(f.Bytes) + " " + f.Coding
+}
 
 func (r *report) printFanOuts(out io.Writer) {
 	if len(r.FanOuts) == 0 {
@@ -75,6 +102,30 @@ func (r *report) printFanOuts(out io.Writer) {
 }
 
 func delays(f *fanOutFigures) string { return millis(f.P50) + "/" + millis(f.P99) }
+
+func (r *report) printLatencies(out io.Writer) {
+	if len(r.Latencies) == 0 {
+		return
+	}
+	t := newTable(out, "one at a time", "p50/p99 ms", "", "", "")
+	t.row("", "apiserver", "sluice", "floor", "requests", "answered from")
+	for _, l := range r.Latencies {
+		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
+		t.row(l.Case, latency(a), latency(s), latency(f), fmt.Sprint(s.Requests), l.Answered)
+	}
+	t.flush()
+}
+
+func latency(f *latencyFigures) string { return fmt.Sprintf("%.2f/%.2f", f.P50*1e3, f.P99*1e3) }
+
+func (r *report) printGoals(out io.Writer) {
+	t := newTable(out, "goals, set for 10,000 pods", "", "worst of", "", "")
+	t.row("", "to reach", "quiet cases", "with updates", "met")
+	for _, g := range r.Goals {
+		t.row(g.Work, g.Want, g.Quiet, g.Busy, g.Met)
+	}
+	t.flush()
+}
 
 func (r *report) printRests(out io.Writer) {
 	t := newTable(out, "at rest", "RSS MB", "", "CPU %", "")

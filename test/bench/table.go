@@ -21,13 +21,27 @@ func (t *table) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, "\t
 
 func (t *table) flush() { _ = t.w.Flush() } // a terminal that is gone needs no table
 
-func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
-func millis(s float64) string  { return fmt.Sprintf("%.1f", s*1e3) }
-func micros(s float64) string  { return fmt.Sprintf("%.1f", s*1e6) }
-func megabytes(n int64) string { return fmt.Sprintf("%.1f", float64(n)/1e6) }
-func ratio(a, b float64) string {
-	if b <= 0 {
-		return "-"
+// none is the cell of what was not measured.
+const none = "-"
+
+func seconds(s float64) string { return figure("%.3f", s) }
+func millis(s float64) string  { return figure("%.1f", s*1e3) }
+func micros(s float64) string  { return figure("%.1f", s*1e6) }
+func megabytes(n int64) string { return figure("%.1f", float64(n)/1e6) }
+
+// figure shows a measurement; zero is none.
+func figure(format string, f float64) string {
+	if f == 0 {
+		return none
 	}
-	return fmt.Sprintf("%.1fx", a/b)
+	return fmt.Sprintf(format, f)
 }
+
+func ratio(a, b float64) string {
+	if a <= 0 || b <= 0 {
+		return none
+	}
+	return times(a / b)
+}
+
+func times(f float64) string { return fmt.Sprintf("%.1fx", f) }

@@ -83,7 +83,7 @@ func (b *bed) sample(ctx context.Context, c fanOut) ([]byte, error) {
 
 // frame reads one frame.
 func (c fanOut) frame(r io.Reader) ([]byte, error) {
-	frames, buf := c.watch(), []byte{}
+	frames, buf := c.frames(), []byte{}
 	for {
 		var one [1]byte
 		if _, err := io.ReadFull(r, one[:]); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -11,8 +10,6 @@ const (
 	settle = time.Second
 	// deliverLimit is how long events may take to arrive after the last update.
 	deliverLimit = 30 * time.Second
-	// closeLimit is how long a server may take to notice that watches are closed.
-	closeLimit = 10 * time.Second
 )
 
 // watched opens the watches of one round at a target, does the updates and waits until each watch was
@@ -35,7 +32,7 @@ func (b *bed) watched(ctx context.Context, c fanOut, t *target, frame []byte) (*
 		err = closed
 	}
 	if err == nil && t == b.gateway {
-		w.how, err = b.closed(ctx, before, c.watchers)
+		w.how, err = b.answered(ctx, "watch", before, c.watchers)
 	}
 	return w, err
 }
@@ -75,25 +72,4 @@ func (b *bed) deliver(ctx context.Context, t *target, crowd *crowd, frame []byte
 		cpu: used.cpu[t.name], plane: used.cpu[apiserverName], peak: used.peak[t.name],
 		delays: crowd.delays(acknowledged), watches: open - b.ownWatches,
 	}, err
-}
-
-// closed waits until Sluice has counted all watches of a round, and returns how it answered them.
-func (b *bed) closed(ctx context.Context, before answers, n int) (answers, error) {
-	limit := time.Now().Add(closeLimit)
-	for {
-		after, err := b.answers("watch")
-		if err != nil {
-			return nil, err
-		}
-		how := after.since(before)
-		if how.total() >= float64(n) {
-			return how, nil
-		}
-		if time.Now().After(limit) {
-			return nil, fmt.Errorf("%.0f of %d watches are over after %s", how.total(), n, closeLimit)
-		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
 }

@@ -67,13 +67,13 @@ func (c fanOut) open(ctx context.Context, t *target, version string, events int)
 		return nil, err
 	}
 	for _, one := range w.watchers {
-		w.readers.Go(func() { one.read(w, c.watch()) })
+		w.readers.Go(func() { one.read(w, c.frames()) })
 	}
 	return w, nil
 }
 
 func (c fanOut) openOne(ctx context.Context, raw *harness.Raw, path string, events int) (*watcher, error) {
-	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: http.Header{"Accept": {c.accept}}})
+	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: http.Header{"Accept": {c.watch}}})
 	if err != nil {
 		return nil, err
 	}
