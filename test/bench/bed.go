@@ -29,7 +29,8 @@ type bed struct {
 	targets                    []*target // all three, in this order
 
 	names      []string                // paths of the pods that are updated
-	sequence   int                     // of the next update
+	sequence   int                     // of the last update of a pod
+	others     int                     // updates of what is no pod
 	ownWatches int                     // of pods that the apiserver itself has open
 	updateCost time.Duration           // CPU of the control plane, once it is known
 	once       map[string]*listFigures // of the apiserver, by costly format

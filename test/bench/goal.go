@@ -122,7 +122,7 @@ func cpuRatios(r *report) iter.Seq2[string, float64] {
 func extras(r *report) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, l := range r.Lists {
-			if !yield(l.Case, float64(l.By[sluiceName].More)/1e6) {
+			if !yield(l.Case, float64(l.Extra)/1e6) {
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 func TestJudge(t *testing.T) {
 	line := func(name string, apiserver, sluice float64) *listLine {
-		return &listLine{Case: name, By: map[string]*listFigures{apiserverName: {CPU: apiserver}, sluiceName: {CPU: sluice, More: 70e6}}}
+		return &listLine{Case: name, By: map[string]*listFigures{apiserverName: {CPU: apiserver}, sluiceName: {CPU: sluice}}, Extra: 70e6}
 	}
 	unasked := line("list json gzip x20", 0, 1)
 	delete(unasked.By, apiserverName)

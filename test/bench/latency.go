@@ -60,6 +60,11 @@ func (b *bed) latencyRound(ctx context.Context, c latencyCase, t *target, line *
 	n := max(1, c.requests/b.rounds)
 	var walls []time.Duration
 	for range n {
+		if c.before != nil {
+			if err := c.before(b, ctx); err != nil {
+				return err
+			}
+		}
 		start := time.Now()
 		if _, err := c.ask(ctx, b, t); err != nil {
 			return err

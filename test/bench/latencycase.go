@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"slices"
 )
@@ -11,12 +12,14 @@ type latencyCase struct {
 	verb     string // of Sluice's metrics
 	header   http.Header
 	path     func(*bed) string
+	before   func(*bed, context.Context) error // done before each request, nil for nothing
 	requests int
 	churn    int // updates per second meanwhile
 }
 
 // latencyCases are all that were asked for: lists of the most recent state, which Sluice has to prove
-// that it has, and gets of it, which it passes. The lists are of a kind that costs little to write.
+// that it has, and gets of it, which it passes. The lists are of a kind that costs little to write. Before
+// each, something else is changed: as in a cluster that is used, the present moves on without the pods.
 func latencyCases(o *options) []latencyCase {
 	var all []latencyCase
 	for _, churn := range o.churns {
@@ -24,6 +27,7 @@ func latencyCases(o *options) []latencyCase {
 			kind: "fence", verb: "list", requests: o.fences, churn: churn,
 			header: http.Header{"Accept": {protobufType}, "Accept-Encoding": {"gzip"}},
 			path:   func(*bed) string { return "/api/v1/pods" },
+			before: (*bed).updateOther,
 		}, latencyCase{
 			kind: "get", verb: "get", requests: o.gets, churn: churn,
 			header: http.Header{"Accept": {jsonType}},

@@ -18,10 +18,10 @@ import (
 // list runs a case against all targets in alternating rounds.
 func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 	progress("%s", c.name())
-	if err := b.prepare(ctx, c); err != nil {
+	line := newListLine(c)
+	if err := b.prepare(ctx, c, line); err != nil {
 		return nil, err
 	}
-	line := newListLine(c)
 	targets, err := b.asked(ctx, c, line)
 	if err != nil {
 		return nil, err
@@ -44,21 +44,43 @@ func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 }
 
 // prepare connects all clients, warms Sluice up, and gives the floor what it answers.
-func (b *bed) prepare(ctx context.Context, c listCase) error {
+func (b *bed) prepare(ctx context.Context, c listCase, line *listLine) error {
 	for _, t := range b.targets {
 		if err := c.connect(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	var text bytes.Buffer
-	got, err := b.get(ctx, c, b.gateway, 0, &text)
+	got, err := b.first(ctx, c, line)
 	if err != nil {
 		return err
 	}
-	if err := b.floor.put(ctx, c.path(b.ground), &harness.Answer{Header: got.header, Body: text.Bytes()}); err != nil || c.churn == 0 {
+	if err := b.floor.put(ctx, floorBodyPath, got); err != nil || c.churn == 0 {
 		return err
 	}
 	return b.priceUpdates(ctx)
+}
+
+// first is Sluice's first answer in a case.
+func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.Answer, error) {
+	var err error
+	if line.before, err = b.gateway.proc.resident(); err != nil {
+		return nil, err
+	}
+	m, err := b.meter()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	got, err := b.get(ctx, c, b.gateway, 0, &text)
+	if err != nil {
+		return nil, err
+	}
+	used, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	line.First, line.firstPeak = used.cpu[sluiceName].Seconds(), used.peak[sluiceName]
+	return &harness.Answer{Header: got.header, Body: text.Bytes()}, nil
 }
 
 // connect makes each client's connection, with a request that costs nothing.
@@ -94,7 +116,7 @@ func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) 
 		return nil, err
 	}
 	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*b.updateCost)
-	r.cpu, r.peak, r.more = used.cpu[t.name], used.peak[t.name], used.more[t.name]
+	r.cpu, r.peak = used.cpu[t.name], used.peak[t.name]
 	switch t {
 	case b.apiserver:
 		r.cpu = plane

@@ -8,8 +8,14 @@ type listLine struct {
 	Answered string                  `json:"answered"` // how Sluice did
 	By       map[string]*listFigures `json:"by"`       // without the apiserver if it cannot be asked
 	Note     string                  `json:"note,omitempty"`
+	// First is the CPU of Sluice's first answer, in seconds: later ones may be made of what it kept.
+	First float64 `json:"firstCPUSeconds"`
+	// Extra is the peak of Sluice's memory, in the first answer too, above what was resident before.
+	Extra int64 `json:"extraRSSBytes"`
 
-	seen answers
+	before    int64 // resident in Sluice before the first answer
+	firstPeak int64 // and the most until it was given
+	seen      answers
 }
 
 // listFigures are those of one target.
@@ -19,8 +25,7 @@ type listFigures struct {
 	P99      float64 `json:"p99Seconds"`
 	Bytes    int64   `json:"bytes"`
 	Coding   string  `json:"contentEncoding"`
-	Peak     int64   `json:"peakRSSBytes"`  // the most of any round
-	More     int64   `json:"extraRSSBytes"` // the peak above what was resident before, the most of any round
+	Peak     int64   `json:"peakRSSBytes"` // the most of any round
 	Requests int     `json:"requests"`
 
 	rounds []float64       // CPU seconds per request
@@ -29,13 +34,13 @@ type listFigures struct {
 
 // batch is what one target did in one round.
 type batch struct {
-	walls      []time.Duration
-	cpu        time.Duration // without what updates cost
-	bytes      int64
-	coding     string
-	peak, more int64
-	how        answers
-	updates    int
+	walls   []time.Duration
+	cpu     time.Duration // without what updates cost
+	bytes   int64
+	coding  string
+	peak    int64
+	how     answers
+	updates int
 }
 
 // enough requests of each target are a measurement: further rounds would tell no more.
@@ -68,7 +73,7 @@ func (l *listLine) add(target string, r *batch) {
 	f.rounds = append(f.rounds, r.cpu.Seconds()/float64(len(r.walls)))
 	f.walls = append(f.walls, r.walls...)
 	f.Bytes, f.Coding = r.bytes, r.coding
-	f.Peak, f.More = max(f.Peak, r.peak), max(f.More, r.more)
+	f.Peak = max(f.Peak, r.peak)
 	for how, n := range r.how {
 		l.seen[how] += n
 	}
@@ -85,5 +90,9 @@ func (l *listLine) sum() {
 		f.CPU = median(f.rounds)
 		f.P50 = percentile(f.walls, 50).Seconds()
 		f.P99 = percentile(f.walls, 99).Seconds()
+	}
+	if s := l.By[sluiceName]; s != nil {
+		s.Peak = max(s.Peak, l.firstPeak)
+		l.Extra = max(0, s.Peak-l.before)
 	}
 }

@@ -29,7 +29,7 @@ func (b *bed) load(ctx context.Context) error {
 		if i < b.pods%namespaces {
 			share++
 		}
-		ns := fmt.Sprintf("bench-%d", i)
+		ns := namespaceName(i)
 		_, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
@@ -44,6 +44,8 @@ func (b *bed) load(ctx context.Context) error {
 	}
 	return nil
 }
+
+func namespaceName(i int) string { return fmt.Sprintf("bench-%d", i) }
 
 // loadAll makes the namespace hold exactly these pods.
 func (b *bed) loadAll(ctx context.Context, client v1.PodInterface, ns string, pods []*corev1.Pod) error {

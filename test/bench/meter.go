@@ -7,26 +7,21 @@ type meter struct {
 	bed   *bed
 	start time.Time
 	cpu   map[string]time.Duration
-	rss   map[string]int64
 }
 
 // usage is what a meter has measured.
 type usage struct {
 	cpu  map[string]time.Duration // without what the control plane uses at rest
 	peak map[string]int64         // resident memory, in bytes
-	more map[string]int64         // of that, what was not resident when the meter was made
 }
 
 func (b *bed) meter() (*meter, error) {
-	m := &meter{bed: b, start: time.Now(), cpu: map[string]time.Duration{}, rss: map[string]int64{}}
+	m := &meter{bed: b, start: time.Now(), cpu: map[string]time.Duration{}}
 	for _, t := range b.targets {
 		if err := t.proc.resetPeak(); err != nil {
 			return nil, err
 		}
 		var err error
-		if m.rss[t.name], err = t.proc.resident(); err != nil {
-			return nil, err
-		}
 		if m.cpu[t.name], err = t.proc.cpu(); err != nil {
 			return nil, err
 		}
@@ -36,7 +31,7 @@ func (b *bed) meter() (*meter, error) {
 
 // read returns what was used so far.
 func (m *meter) read() (*usage, error) {
-	u := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}, more: map[string]int64{}}
+	u := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
 	for _, t := range m.bed.targets {
 		now, err := t.proc.cpu()
 		if err != nil {
@@ -46,7 +41,6 @@ func (m *meter) read() (*usage, error) {
 		if u.peak[t.name], err = t.proc.peak(); err != nil {
 			return nil, err
 		}
-		u.more[t.name] = max(0, u.peak[t.name]-m.rss[t.name])
 	}
 	rest := time.Duration(m.bed.background * float64(time.Since(m.start)))
 	u.cpu[apiserverName] = max(0, u.cpu[apiserverName]-rest)

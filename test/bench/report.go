@@ -47,17 +47,17 @@ func (r *report) printLists(out io.Writer) {
 		return
 	}
 	t := newTable(out, "",
-		"CPU ms/request", "", "", "", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "")
-	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
+		"CPU ms/request", "", "", "", "first", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "")
+	t.row("", "apiserver", "sluice", "floor", "ratio", "sluice", "apiserver", "sluice", "floor",
 		"apiserver", "sluice", "apiserver", "sluice", "sluice", "answered from")
 	for _, l := range r.Lists {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
 		if a == nil {
 			a = &listFigures{}
 		}
-		t.row(l.Case, millis(a.CPU), millis(s.CPU), millis(f.CPU), ratio(a.CPU, s.CPU),
+		t.row(l.Case, millis(a.CPU), millis(s.CPU), millis(f.CPU), ratio(a.CPU, s.CPU), millis(l.First),
 			walls(a), walls(s), walls(f), size(a), size(s),
-			megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(s.More)/1e6), l.remark())
+			megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(l.Extra)/1e6), l.remark())
 	}
 	t.flush()
 }

@@ -19,11 +19,22 @@ var start = time.Now().Unix()
 // update changes the next pod at the apiserver.
 func (b *bed) update(ctx context.Context) error {
 	b.sequence++
+	return b.patch(ctx, b.names[b.sequence%len(b.names)], b.sequence)
+}
+
+// updateOther changes something that is not a pod.
+func (b *bed) updateOther(ctx context.Context) error {
+	b.others++
+	return b.patch(ctx, "/api/v1/namespaces/"+namespaceName(0), b.others)
+}
+
+// patch changes one object.
+func (b *bed) patch(ctx context.Context, path string, sequence int) error {
 	got, err := b.plane.Raw(user).Do(ctx, harness.Request{
 		Method: http.MethodPatch,
-		Path:   b.names[b.sequence%len(b.names)] + "?fieldManager=bench",
+		Path:   path + "?fieldManager=bench",
 		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {"application/vnd.kubernetes.protobuf"}},
-		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, b.sequence),
+		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, sequence),
 	})
 	if err == nil && got.Status != http.StatusOK {
 		err = fmt.Errorf("update: %d: %.200s", got.Status, got.Body)
