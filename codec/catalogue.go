@@ -127,6 +127,17 @@ func NewUnsupportedMedia(cbor bool) *Status {
 	}
 }
 
+// NewEntityTooLarge is the 413 of a request body of more than limit bytes.
+func NewEntityTooLarge(limit int) *Status {
+	return &Status{
+		Message: fmt.Sprintf("Request entity too large: limit is %d", limit),
+		Reason:  "RequestEntityTooLarge", Code: 413,
+	}
+}
+
+// NewNotAcceptable is a 406 with the given message.
+func NewNotAcceptable(message string) *Status { return refuse(message) }
+
 // NewTooManyRequests is a 429 to be tried again after the given seconds.
 func NewTooManyRequests(message string, seconds int) *Status {
 	return &Status{

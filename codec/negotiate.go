@@ -89,6 +89,22 @@ func ErrorFormat(c Client, cbor bool) Format {
 	return Format{Encoding: m.encoding, Pretty: m.encoding == JSON && (m.pretty || wantsPretty(c.Pretty, c.UserAgent))}
 }
 
+// Takes says whether the client accepts whole objects in an encoding, not only what is made of them.
+func (c Client) Takes(e Encoding) bool {
+	if c.Accept == "" {
+		return true
+	}
+	cs := clauses(c.Accept)
+	for i := range cs {
+		if covers(&cs[i], e) {
+			if m, ok := (rules{metaV1: true, maxMedia: CBOR}).accept(cs[i].Params, e); ok && !m.convert.wanted {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // shape makes the canonical Format of a match, or the refusal that the apiserver's transformation of the result meets.
 func shape(c Client, t Target, m match) (f Format, refusal *Status) {
 	f.Encoding = m.encoding

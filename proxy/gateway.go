@@ -66,7 +66,7 @@ func New(o Options) *Gateway {
 	reads := serve.New(serve.Options{
 		Collections: o.Mirror,
 		Access:      o.Access,
-		Next:        forward.New(o.Upstream, o.Log.Named("forward")),
+		Next:        forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Strict: o.Strict}),
 		Recheck:     o.WatchRecheck,
 		Draining:    g.draining,
 		Grace:       o.Drain.Grace,

@@ -18,6 +18,7 @@ type Metrics struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	inflight *prometheus.GaugeVec
+	made     *prometheus.CounterVec
 	reads    *serve.Metrics
 }
 
@@ -41,7 +42,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_current_inflight_requests", Help: "Requests being answered.",
 		}, []string{"request_kind"}),
 	}
-	r.MustRegister(m.total, m.duration, m.inflight)
+	m.made = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sluice_transcoded_requests_total",
+		Help: "Passed requests that were converted because the upstream lacks a format of theirs, by the format of the answer if Sluice made that.",
+	}, []string{"format"})
+	r.MustRegister(m.total, m.duration, m.inflight, m.made)
 	return m
 }
 
@@ -61,6 +66,9 @@ func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
 	verb, scope := verbOf(info), scopeOf(info)
 	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
 		info.Outcome.Source, info.Outcome.Reason).Inc()
+	if info.Outcome.Transcoded {
+		m.made.WithLabelValues(info.Outcome.Format).Inc()
+	}
 	if kindOf(info) != "longRunning" {
 		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(took.Seconds())
 	}

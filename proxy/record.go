@@ -21,7 +21,7 @@ func withRecord(log *zap.Logger, m *Metrics, debug bool) func(http.Handler) http
 			info := request.From(r.Context())
 			rec := &recorder{ResponseWriter: w, onStart: func(code int) {
 				if debug {
-					w.Header().Set(sourceHeader, strings.TrimSuffix(info.Outcome.Source+"; "+info.Outcome.Reason, "; "))
+					w.Header().Set(sourceHeader, sourceOf(&info.Outcome))
 				}
 				if info.Verb == "watch" && code == http.StatusOK {
 					log.Info("watch opened", fields(r, info)...)
@@ -41,8 +41,17 @@ func withRecord(log *zap.Logger, m *Metrics, debug bool) func(http.Handler) http
 }
 
 // sourceHeader tells, when debugging, where an answer comes from and why:
-// "cache", or "upstream; most recent state".
+// "cache; fresh", or "upstream; delegated", or "upstream; not a read of a
+// resource; transcoded".
 const sourceHeader = "Sluice-Source"
+
+func sourceOf(o *request.Outcome) string {
+	source := strings.TrimSuffix(o.Source+"; "+o.Reason, "; ")
+	if o.Transcoded {
+		source += "; transcoded"
+	}
+	return source
+}
 
 // fields are the keys that every line about a request has.
 func fields(r *http.Request, info *request.Info) []zap.Field {
@@ -62,6 +71,9 @@ func fields(r *http.Request, info *request.Info) []zap.Field {
 	}
 	if info.Outcome.Format != "" {
 		f = append(f, zap.String("format", info.Outcome.Format))
+	}
+	if info.Outcome.Transcoded {
+		f = append(f, zap.Bool("transcoded", true))
 	}
 	if !info.IsResourceRequest {
 		return append(f, zap.String("path", info.Path))

@@ -32,12 +32,13 @@ const patience = time.Minute
 // bed is a Forwarder between a client and an upstream that does what the test
 // tells it.
 type bed struct {
-	upstream *httptest.Server
-	got      chan *seen // what the upstream was asked, before it answers
-	front    *httptest.Server
-	client   *http.Client
-	log      *observer.ObservedLogs
-	info     chan *request.Info // of each request that is over
+	upstream  *httptest.Server
+	got       chan *seen // what the upstream was asked, before it answers
+	front     *httptest.Server
+	forwarder *Forwarder
+	client    *http.Client
+	log       *observer.ObservedLogs
+	info      chan *request.Info // of each request that is over
 }
 
 // seen is a request as the upstream got it.
@@ -58,6 +59,8 @@ type setting struct {
 	prefix      string
 	config      func(*rest.Config)
 	frontProxy  upstream.KeyPair
+	strict      bool
+	now         func() time.Time
 }
 
 func newBed(t *testing.T, s setting) *bed {
@@ -71,7 +74,8 @@ func newBed(t *testing.T, s setting) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(u.Close)
-	b.front = startServer(t, !s.http1, b.gate(s, New(u, zap.New(core))))
+	b.forwarder = New(Options{Upstream: u, Log: zap.New(core), Strict: s.strict, Now: s.now})
+	b.front = startServer(t, !s.http1, b.gate(s, b.forwarder))
 	b.client = &http.Client{
 		Transport:     clientTransport(t, b.front, s.http1),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"time"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -20,21 +21,40 @@ import (
 // retrySeconds is what callers are told while the upstream cannot be reached.
 const retrySeconds = 1
 
+// Options sets up a Forwarder.
+type Options struct {
+	Upstream *upstream.Upstream
+	Log      *zap.Logger
+	// Strict leaves it at the formats that the upstream itself has.
+	Strict bool
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
 // Forwarder passes requests upstream.
 type Forwarder struct {
 	upstream *upstream.Upstream
 	log      *zap.Logger
+	strict   bool
 	proxy    httputil.ReverseProxy
+	lacks    lacks
+	known    room // for bodies of callers who are known
+	unknown  room // and of those who are not, apart, so that they cannot take it all
 }
 
 // New returns a Forwarder.
-func New(u *upstream.Upstream, log *zap.Logger) *Forwarder {
-	f := &Forwarder{upstream: u, log: log}
+func New(o Options) *Forwarder {
+	f := &Forwarder{upstream: o.Upstream, log: o.Log, strict: o.Strict, lacks: lacks{now: o.Now}}
+	if o.Now == nil {
+		f.lacks.now = time.Now
+	}
+	f.known.left.Store(knownRoom)
+	f.unknown.left.Store(unknownRoom)
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:      f.rewrite,
-		Transport:    roundTripper(f.roundTrip),
+		Transport:    roundTripper(f.exchange),
 		ErrorHandler: f.fail,
-		ErrorLog:     zap.NewStdLog(log),
+		ErrorLog:     zap.NewStdLog(o.Log),
 	}
 	return f
 }
@@ -79,8 +99,18 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// roundTrip picks the transport for the request's caller.
-func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
+// exchange sends the request as it came, or more than once if the upstream
+// lacks a format that can be made up for.
+func (f *Forwarder) exchange(r *http.Request) (*http.Response, error) {
+	info := request.From(r.Context())
+	if f.strict || !translatable(r, info) {
+		return f.send(r)
+	}
+	return f.translate(r, info)
+}
+
+// send picks the transport for the request's caller.
+func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
 	info := request.From(r.Context())
 	u := f.upstream
 	switch {
@@ -100,9 +130,19 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 // fail answers a request that the upstream did not.
 func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+	var refusal *codec.Status
+	switch {
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, errUpload):
 		info.Outcome.Reason = "caller went away"
 		panic(http.ErrAbortHandler)
+	case errors.Is(err, errCut):
+		info.Outcome.Reason = "answer was cut"
+		f.log.Warn("upstream answer was cut", zap.String("path", info.Path), zap.Error(err))
+		panic(http.ErrAbortHandler) // as when it is passed byte for byte
+	case errors.As(err, &refusal):
+		info.Outcome.Source = request.FromGateway
+		reply.Status(w, r, refusal)
+		return
 	}
 	info.Outcome.Reason = "upstream unreachable"
 	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))

@@ -48,7 +48,9 @@ const (
 type Outcome struct {
 	Source string // FromCache, FromUpstream or FromGateway
 	Reason string // why it went upstream
-	Format string // of answers out of the cache
+	Format string // the encoding, where Sluice made it
+	// Transcoded says that a passed request or its answer was converted.
+	Transcoded bool
 }
 
 // The sources of answers.

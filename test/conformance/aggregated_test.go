@@ -1,0 +1,283 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	sequence "sluice/codec/cbor"
+	"sluice/test/harness"
+)
+
+// lab is an API server that has one resource and nothing but JSON: other
+// encodings it refuses, what is asked for beside it it does not understand.
+type lab struct {
+	mu     sync.Mutex
+	things []string      // guarded by mu
+	more   chan struct{} // closed when there is another; guarded by mu
+}
+
+const (
+	labGroup = "lab.example.com"
+	labPath  = "/apis/" + labGroup + "/v1"
+	labThing = `{"apiVersion":"` + labGroup + `/v1","kind":"Thing","metadata":{"name":%q,"resourceVersion":"%d","creationTimestamp":"2026-01-02T03:04:05Z"},"color":%q}`
+)
+
+// ServeHTTP implements http.Handler.
+func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	takesJSON := r.Header.Get("Accept") == ""
+	for clause := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		media, params, _ := mime.ParseMediaType(clause)
+		takesJSON = takesJSON || (media == "application/json" || media == "*/*") && params["as"] == ""
+	}
+	w.Header().Set("Content-Type", "application/json")
+	path := strings.TrimPrefix(r.URL.Path, labPath)
+	switch contentType := r.Header.Get("Content-Type"); {
+	case !takesJSON:
+		l.fail(w, 406, "NotAcceptable")
+	case r.ContentLength != 0 && contentType != "application/json":
+		l.fail(w, 415, "UnsupportedMediaType")
+	case path == "" || path == "/":
+		_, _ = io.WriteString(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"`+labGroup+
+			`/v1","resources":[{"name":"things","singularName":"thing","namespaced":false,"kind":"Thing","verbs":["get","list","watch","create"]}]}`)
+	case path == "/things" && r.Method == "POST":
+		l.create(w, r)
+	case path == "/things" && r.URL.Query().Get("watch") != "":
+		l.watch(w, r)
+	case path == "/things":
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		fmt.Fprintf(w, `{"apiVersion":"%s/v1","kind":"ThingList","metadata":{"resourceVersion":"%d"},"items":[%s]}`,
+			labGroup, len(l.things), strings.Join(l.things, ","))
+	default:
+		l.get(w, strings.TrimPrefix(path, "/things/"))
+	}
+}
+
+func (l *lab) fail(w http.ResponseWriter, code int, reason string) {
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"lab says no","reason":%q,"code":%d}`, reason, code)
+}
+
+func (l *lab) create(w http.ResponseWriter, r *http.Request) {
+	var sent struct {
+		Metadata struct{ Name string }
+		Color    string
+	}
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+		l.fail(w, 400, "BadRequest")
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	object := fmt.Sprintf(labThing, sent.Metadata.Name, len(l.things)+1, sent.Color)
+	l.things = append(l.things, object)
+	close(l.more)
+	l.more = make(chan struct{})
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, object)
+}
+
+func (l *lab) get(w http.ResponseWriter, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, object := range l.things {
+		if strings.Contains(object, `"name":"`+name+`"`) {
+			_, _ = io.WriteString(w, object)
+			return
+		}
+	}
+	l.fail(w, 404, "NotFound")
+}
+
+func (l *lab) watch(w http.ResponseWriter, r *http.Request) {
+	for sent := 0; ; {
+		l.mu.Lock()
+		events, more := l.things[sent:], l.more
+		l.mu.Unlock()
+		for _, object := range events {
+			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", object)
+		}
+		sent += len(events)
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// startLab puts a lab behind the aggregator.
+func startLab(t *testing.T) {
+	backend := httptest.NewTLSServer(&lab{more: make(chan struct{})})
+	t.Cleanup(func() {
+		backend.CloseClientConnections()
+		backend.Close()
+	})
+	u, err := url.Parse(backend.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := plane.Namespace(t)
+	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
+	for _, w := range []Write{
+		{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints may not be on loopback
+			`{"metadata":{"name":"lab"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)},
+		{Path: services, Object: fmt.Appendf(nil, `{"metadata":{"name":"v1.%s"},"spec":{"group":%q,"version":"v1","groupPriorityMinimum":100,
+			"versionPriority":100,"insecureSkipTLSVerify":true,"service":{"namespace":%q,"name":"lab","port":%s}}}`, labGroup, labGroup, ns, port)},
+	} {
+		if err := w.send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := (Write{Method: "DELETE", Path: services + "/v1." + labGroup}).send(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	harness.Eventually(t, "the lab behind the aggregator", func() error {
+		a, err := plane.Raw("admin").Get(t.Context(), labPath+"/things", "application/json")
+		if err == nil && a.Status != http.StatusOK {
+			err = fmt.Errorf("%d: %s", a.Status, a.Body)
+		}
+		return err
+	})
+}
+
+// TestAggregatedWithoutFormats asks an aggregated API for all that it does not
+// have: the apiserver passes its refusals, Sluice makes it.
+func TestAggregatedWithoutFormats(t *testing.T) {
+	startLab(t)
+	ask := func(s server, method, path, contentType, accept, body string) *harness.Answer {
+		t.Helper()
+		h := http.Header{"Accept": {accept}}
+		if contentType != "" {
+			h.Set("Content-Type", contentType)
+		}
+		a, err := s.Raw("admin").Do(t.Context(), harness.Request{Method: method, Path: labPath + path, Header: h, Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	const (
+		table    = "application/json;as=Table;g=meta.k8s.io;v=v1"
+		partial  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+		partials = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	)
+	thing := "kind: Thing\napiVersion: " + labGroup + "/v1\nmetadata: {name: a}\ncolor: red\ncolor: blue\n"
+	a := ask(sluice, "POST", "/things", "application/yaml", "application/yaml", thing)
+	if a.Status != 201 || !strings.Contains(string(a.Body), "\ncolor: blue\n") || a.Header.Get("Content-Type") != "application/yaml" ||
+		!strings.Contains(a.Header.Get("Warning"), `key \"color\" already set in map`) {
+		t.Fatalf("created %d %v: %s", a.Status, a.Header, a.Body)
+	}
+	if a := ask(sluice, "POST", "/things?fieldValidation=Strict", "application/yaml", "*/*", thing); a.Status != 400 || !strings.Contains(string(a.Body), "strict decoding error") {
+		t.Errorf("strictly %d: %s", a.Status, a.Body)
+	}
+	for _, accept := range []string{"application/yaml", mediaCBOR, table, partial, partials} {
+		if a := ask(plane, "GET", "/things", "", accept, ""); a.Status != 406 {
+			t.Errorf("the lab has %s: %d", accept, a.Status)
+		}
+	}
+	a = ask(sluice, "GET", "/things", "", table, "")
+	var rows metav1.Table
+	if err := json.Unmarshal(a.Body, &rows); err != nil || rows.Kind != "Table" || len(rows.ColumnDefinitions) != 2 || len(rows.Rows) != 1 || rows.Rows[0].Cells[0] != "a" {
+		t.Errorf("Table is %s", a.Body)
+	}
+	a = ask(sluice, "GET", "/things", "", partials, "")
+	var metas metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(a.Body, &metas); err != nil || len(metas.Items) != 1 || metas.Items[0].Name != "a" || strings.Contains(string(a.Body), "color") {
+		t.Errorf("metadata is %s", a.Body)
+	}
+	a = ask(sluice, "GET", "/things/a", "", partial, "")
+	var meta metav1.PartialObjectMetadata
+	if err := json.Unmarshal(a.Body, &meta); err != nil || meta.Name != "a" || meta.Kind != "PartialObjectMetadata" {
+		t.Errorf("metadata is %s", a.Body)
+	}
+	a = ask(sluice, "GET", "/things", "", "application/yaml", "")
+	var list struct{ Items []struct{ Color string } }
+	if err := yaml.Unmarshal(a.Body, &list); err != nil || len(list.Items) != 1 || list.Items[0].Color != "blue" {
+		t.Errorf("YAML is %s", a.Body)
+	}
+	if got := decodeCBOR(t, ask(sluice, "GET", "/things/a", "", mediaCBOR, "").Body); got["color"] != "blue" {
+		t.Errorf("CBOR is %v", got)
+	}
+	if a := ask(sluice, "GET", "/things/b", "", mediaCBOR, ""); a.Status != 404 || decodeCBOR(t, a.Body)["message"] != "lab says no" {
+		t.Errorf("404 is %d %q", a.Status, a.Body)
+	}
+	watchLab(t, table, partial)
+	kubectlInLab(t)
+}
+
+// watchLab watches in every shape while another thing is made.
+func watchLab(t *testing.T, table, partial string) {
+	readers := map[string]func(io.Reader) func() (string, error){
+		mediaCBOR: func(r io.Reader) func() (string, error) {
+			s := sequence.NewSequence(r, 1<<20)
+			return func() (string, error) { item, err := s.Next(); return string(item), err }
+		},
+	}
+	lines := func(r io.Reader) func() (string, error) {
+		d := json.NewDecoder(r)
+		return func() (string, error) {
+			var raw json.RawMessage
+			err := d.Decode(&raw)
+			return string(raw), err
+		}
+	}
+	readers[table], readers[partial] = lines, lines
+	marks := map[string]string{mediaCBOR: "Dkind", table: `"kind":"Table"`, partial: `"kind":"PartialObjectMetadata"`}
+	open := map[string]func() (string, error){}
+	for accept, reader := range readers {
+		resp, err := sluice.Raw("admin").Open(t.Context(), harness.Request{Path: labPath + "/things?watch=1", Header: http.Header{"Accept": {accept}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		open[accept] = reader(resp.Body)
+		if got, err := open[accept](); err != nil || !strings.Contains(got, marks[accept]) {
+			t.Errorf("%s: %s %q, %v", accept, resp.Status, got, err)
+		}
+	}
+	if err := (Write{Path: labPath + "/things", Object: json.RawMessage(`{"metadata":{"name":"second"},"color":"green"}`)}).send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for accept, next := range open {
+		if got, err := next(); err != nil || !strings.Contains(got, "second") || strings.Contains(got, "green") != (accept == mediaCBOR) {
+			t.Errorf("%s: %q, %v", accept, got, err)
+		}
+	}
+}
+
+// kubectlInLab sees that the usual client works as it does without Sluice.
+func kubectlInLab(t *testing.T) {
+	binary, err := harness.Binary("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := sluice.Kubeconfig(t, "admin")
+	for _, args := range [][]string{{"get", "--raw", labPath + "/things"}, {"get", "things.lab.example.com"}, {"get", "things.lab.example.com", "a", "-o", "yaml"}} {
+		out, err := exec.CommandContext(t.Context(), binary, append([]string{"--kubeconfig", config, "--cache-dir", t.TempDir()}, args...)...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "a") {
+			t.Errorf("kubectl %v: %v\n%s", args, err, out)
+		}
+	}
+}
