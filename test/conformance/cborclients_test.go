@@ -46,15 +46,15 @@ func (w *wireTap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestClientsThatPreferCBOR has client-go write and read CBOR, which the
-// apiserver does not have, through Sluice: it never learns that.
-func TestClientsThatPreferCBOR(t *testing.T) {
+// testClients has client-go write and read CBOR: it never learns that the
+// apiserver does not.
+func (n *noCBOR) testClients(t *testing.T) {
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsAllowCBOR, true)
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsPreferCBOR, true)
 	for name, accept := range map[string]string{"its own Accept": "", "only CBOR": mediaCBOR} {
 		t.Run(name, func(t *testing.T) {
 			tap := &wireTap{accept: accept, bodies: map[string]int{}, answers: map[string]int{}}
-			config := sluice.RESTConfig("admin")
+			config := n.sluice.RESTConfig("admin")
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 				tap.next = next
 				return tap
@@ -63,7 +63,7 @@ func TestClientsThatPreferCBOR(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			live(t, clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(plane.Namespace(t)))
+			live(t, clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(n.plane.Namespace(t)))
 			want := map[string]int{"application/cbor": 4, "application/apply-patch+cbor": 2, "application/merge-patch+json": 1}
 			if diff := cmp.Diff(want, tap.bodies); diff != "" {
 				t.Errorf("bodies (-want +got):\n%s", diff)

@@ -33,16 +33,33 @@ type call struct {
 	plain                                 bool // the answer is JSON, as the apiserver's front door has no CBOR
 }
 
-// TestTranscoded makes the same requests in CBOR through Sluice and in JSON at
-// the apiserver, which has no CBOR: the answers say the same.
-func TestTranscoded(t *testing.T) {
-	if a, err := plane.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
+// noCBOR is a control plane as it is by default, without CBOR, and a Sluice
+// before it.
+type noCBOR struct {
+	plane  *harness.ControlPlane
+	sluice *harness.Sluice
+}
+
+// TestWithoutCBOR has clients speak CBOR through Sluice with an apiserver that
+// does not.
+func TestWithoutCBOR(t *testing.T) {
+	n := &noCBOR{plane: harness.Start(t)}
+	n.sluice = n.plane.StartSluice(t)
+	if a, err := n.plane.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
 		t.Fatalf("the apiserver has CBOR: %v, %v", a, err)
 	}
+	t.Run("requests", n.testRequests)
+	t.Run("watches", n.testWatches)
+	t.Run("clients that prefer CBOR", n.testClients)
+}
+
+// testRequests makes the same requests in CBOR through Sluice and in JSON at
+// the apiserver: the answers say the same.
+func (n *noCBOR) testRequests(t *testing.T) {
 	const (
 		secrets = "/api/v1/namespaces/{ns}/secrets"
 		maps    = "/api/v1/namespaces/{ns}/configmaps"
-		foos    = "/apis/ex.io/v1/namespaces/{ns}/foos"
+		rings   = "/apis/ex.io/v1/namespaces/{ns}/rings"
 		apply   = "application/apply-patch+cbor"
 		secret  = `{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":{"k":"aGVsbG8=","l":""},"type":"Opaque"}`
 		config  = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c"},"data":{"a":"<b>"},"binaryData":{"b":"AP8="}}`
@@ -73,11 +90,11 @@ func TestTranscoded(t *testing.T) {
 		{name: "apply", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"b"}}`, status: 201},
 		{name: "apply again", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"c"}}`, status: 200},
 		{name: "apply against", method: "PATCH", path: maps + "/applied?fieldManager=other", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"d"}}`, status: 409},
-		{name: "custom", method: "POST", path: foos, contentType: mediaCBOR, body: `{"kind":"Foo","apiVersion":"ex.io/v1","metadata":{"name":"f"},"spec":{"n":1}}`, status: 201},
+		{name: "custom", method: "POST", path: rings, contentType: mediaCBOR, body: `{"kind":"Ring","apiVersion":"ex.io/v1","metadata":{"name":"f"},"spec":{"size":1}}`, status: 201},
 		{name: "get", path: secrets + "/s", status: 200},
 		{name: "get metadata", path: secrets + "/s", accept: partial, status: 200},
 		{name: "get event", path: "/api/v1/namespaces/{ns}/events/e", status: 200},
-		{name: "get custom", path: foos + "/f", status: 200},
+		{name: "get custom", path: rings + "/f", status: 200},
 		{name: "get nothing", path: secrets + "/nope", status: 404},
 		{name: "list", path: secrets, status: 200},
 		{name: "list of events", path: "/api/v1/namespaces/{ns}/events", status: 200},
@@ -98,7 +115,8 @@ func TestTranscoded(t *testing.T) {
 		{name: "delete all", method: "DELETE", path: secrets, contentType: mediaCBOR, body: gone, status: 200},
 		{name: "all are deleted", path: secrets, status: 200},
 	}
-	direct, passed := plane.Namespace(t), plane.Namespace(t)
+	direct, passed := n.plane.Namespace(t), n.plane.Namespace(t)
+	n.defineRings(t)
 	for _, c := range calls {
 		if c.method == "" {
 			c.method = "GET"
@@ -106,11 +124,11 @@ func TestTranscoded(t *testing.T) {
 		if c.user == "" && c.name != "anonymous" {
 			c.user = "admin"
 		}
-		want, err := c.asJSON(t, direct)
+		want, err := c.asJSON(t, n.plane, direct)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := c.asCBOR(t, passed)
+		got, err := c.asCBOR(t, n.sluice, passed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +136,21 @@ func TestTranscoded(t *testing.T) {
 	}
 }
 
+func (n *noCBOR) defineRings(t *testing.T) {
+	t.Helper()
+	const definitions, rings = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/ex.io/v1/rings"
+	definition := Write{Path: definitions, Object: ringDefinition("Namespaced", "RingList", `[]`, `[]`)}
+	if err := definition.sendTo(t.Context(), n.plane); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the custom resource", func() error {
+		var l list
+		return fetch(t.Context(), n.plane, rings, &l)
+	})
+}
+
 // asJSON makes the call in JSON at the apiserver.
-func (c call) asJSON(t *testing.T, ns string) (*harness.Answer, error) {
+func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Answer, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {strings.NewReplacer(mediaCBOR, "application/json").Replace(c.accept)}}
 	if c.accept == "" {
 		h.Set("Accept", "application/json")
@@ -136,11 +167,11 @@ func (c call) asJSON(t *testing.T, ns string) (*harness.Answer, error) {
 		h.Set("Content-Type", c.contentType)
 	}
 	in := strings.NewReplacer("{ns}", ns)
-	return plane.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: []byte(in.Replace(c.body))})
+	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: []byte(in.Replace(c.body))})
 }
 
 // asCBOR makes the call in CBOR through Sluice.
-func (c call) asCBOR(t *testing.T, ns string) (*harness.Answer, error) {
+func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Answer, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {c.accept}}
 	if c.accept == "" {
 		h.Set("Accept", mediaCBOR)
@@ -160,7 +191,7 @@ func (c call) asCBOR(t *testing.T, ns string) (*harness.Answer, error) {
 	if c.contentType != "" {
 		h.Set("Content-Type", c.contentType)
 	}
-	return sluice.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: body})
+	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: body})
 }
 
 // check compares what both say, but for what belongs to each: namespaces, uids,
@@ -249,17 +280,17 @@ func settled(v any, names *strings.Replacer) any {
 	return v
 }
 
-// TestTranscodedWatch follows an uncached resource in CBOR through Sluice, and
-// in JSON at the apiserver.
-func TestTranscodedWatch(t *testing.T) {
-	ns := plane.Namespace(t)
+// testWatches follows an uncached resource in CBOR through Sluice, and in JSON
+// at the apiserver.
+func (n *noCBOR) testWatches(t *testing.T) {
+	ns := n.plane.Namespace(t)
 	path := "/api/v1/namespaces/" + ns + "/events"
 	write := func(method, at, body string) {
 		t.Helper()
 		if method == "POST" {
 			method = ""
 		}
-		if err := (Write{Method: method, Path: at, Object: json.RawMessage(body)}).send(t.Context()); err != nil {
+		if err := (Write{Method: method, Path: at, Object: json.RawMessage(body)}).sendTo(t.Context(), n.plane); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,11 +310,15 @@ func TestTranscodedWatch(t *testing.T) {
 			}
 			return resp
 		}
-		want, got := open(plane, "application/json"+as), open(sluice, mediaCBOR+as)
+		want, got := open(n.plane, "application/json"+as), open(n.sluice, mediaCBOR+as)
 		if ct := got.Header.Get("Content-Type"); ct != "application/cbor-seq" {
 			t.Errorf("stream is %s", ct)
 		}
-		lines, items := newStream(want), sequence.NewSequence(got.Body, 1<<20)
+		lines, err := newStream(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items := sequence.NewSequence(got.Body, 1<<20)
 		next := func() {
 			t.Helper()
 			line, _, err := lines.next()
