@@ -129,11 +129,8 @@ func (r Row) ask(ctx context.Context, s server) (*harness.Answer, error) {
 	a := &harness.Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
 	if resp.StatusCode != http.StatusOK {
 		a.Body, err = io.ReadAll(resp.Body)
-		return a, err
-	}
-	events, err := newStream(resp)
-	if err == nil {
-		a.Body, err = events.until(r.Until)
+	} else {
+		a.Body, err = newStream(resp).until(r.Until)
 	}
 	return a, err
 }

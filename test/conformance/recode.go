@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -64,7 +64,10 @@ func recode(a *harness.Answer) error {
 func recodeObject(body []byte) ([]byte, error) {
 	object, _, err := serializer.NewCodecFactory(kinds).UniversalDeserializer().Decode(body, nil, nil)
 	if runtime.IsNotRegisteredError(err) {
-		object, _, err = unstructured.UnstructuredJSONScheme.Decode(body, nil, nil)
+		// A list too, since decoding it as such adds kinds to its items.
+		var content map[string]any
+		err = json.Unmarshal(body, &content)
+		object = &unstructured.Unstructured{Object: content}
 	}
 	if err != nil {
 		return nil, err

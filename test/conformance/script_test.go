@@ -148,11 +148,7 @@ func (v *view) check(t *testing.T) {
 	}
 	var bodies [2]string
 	for i, resp := range v.responses {
-		events, err := newStream(resp)
-		if err != nil {
-			t.Fatalf("server %d: %v", i, err)
-		}
-		body, types, err := take(events, len(v.events))
+		body, types, err := take(newStream(resp), len(v.events))
 		if err != nil {
 			t.Errorf("server %d: %v", i, err)
 		}

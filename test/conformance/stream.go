@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"testing/iotest"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -24,16 +25,16 @@ type stream struct {
 	events   int           // how many bytes of events came before that
 }
 
-func newStream(resp *http.Response) (*stream, error) {
+func newStream(resp *http.Response) *stream {
 	body, err := unpacked(resp.Header.Get("Content-Encoding"), resp.Body)
 	if err != nil {
-		return nil, err
+		body = iotest.ErrReader(err)
 	}
 	s := &stream{in: bufio.NewReader(body), protobuf: isFrames(resp.Header)}
 	if isCBOR(resp.Header) {
 		s.items = cborItems.NewDecoder(io.TeeReader(s.in, &s.read))
 	}
-	return s, nil
+	return s
 }
 
 // isFrames reports whether an answer is a watch in Protobuf.

@@ -1,6 +1,6 @@
 // Controlplane runs a real Kubernetes control plane on loopback ports for tests, demos and
-// benchmarks: etcd and kube-apiserver in one process and, with --controllers, the
-// kube-controller-manager in a child process.
+// benchmarks: etcd and kube-apiserver in one process and, in child processes, with --controllers
+// the kube-controller-manager and with --sample the sample-apiserver behind the aggregator.
 //
 // Everything it needs or makes lives in one directory: certificates, tokens, kubeconfigs, etcd's
 // data and the logs. Started again on the same directory and port, even after a kill -9, it
