@@ -144,7 +144,10 @@ func TestNoAnswerIsAStatus(t *testing.T) {
 // A request that is cut by the gateway itself, as at the end of a drain, must
 // not end in an answer that nobody gave.
 func TestCutRequestIsAborted(t *testing.T) {
-	handler := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	handler := func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler) // to return would be to answer, and that might still get through
+	}
 	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
 		ctx, cut := context.WithCancel(t.Context())
 		inner := b.front.Config.Handler
