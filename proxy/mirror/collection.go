@@ -111,7 +111,7 @@ func (e *Encoder) Shareable() bool { return !e.Format().AgesWithTime() }
 // Copies reports whether objects are written as they are stored.
 func (e *Encoder) Copies() bool {
 	f := e.Format()
-	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged && !f.Unmanaged
+	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged
 }
 
 // AppendDeparture implements cache.Encoder.
