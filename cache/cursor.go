@@ -12,8 +12,8 @@ type Cursor struct {
 }
 
 // Wait returns a channel that is closed once there may be something to read:
-// an event of the scope. It must be taken before [Cursor.Next] is
-// called, or an event may be missed. The store's end shows on [Store.Done].
+// an event of the scope, or the store's end. It must be taken before
+// [Cursor.Next] is called, or one may be missed.
 func (c *Cursor) Wait() <-chan struct{} { return c.topic.wait() }
 
 // Next fills dst with the following events and returns how many, zero when

@@ -13,9 +13,9 @@ const checkLimit = 10 * time.Second
 // checks find out beside a watch whether its caller may still see it: events
 // must not wait for the upstream's answer.
 type checks struct {
-	access   Access
-	r        *http.Request
-	verdicts chan verdict // holds one; the next check begins when it is taken
+	access  Access
+	r       *http.Request
+	verdict chan verdict // of the check under way; nil if there is none
 
 	running sync.WaitGroup
 	cancel  context.CancelFunc // of the check under way
@@ -30,11 +30,12 @@ type verdict struct {
 // begin starts a check. There must be none under way.
 func (c *checks) begin() {
 	ctx, cancel := context.WithTimeout(c.r.Context(), checkLimit)
-	c.cancel = cancel
+	outcome := make(chan verdict, 1)
+	c.cancel, c.verdict = cancel, outcome
 	c.running.Go(func() {
 		defer cancel()
 		holds, err := c.access.Holds(c.r.WithContext(ctx))
-		c.verdicts <- verdict{holds, err}
+		outcome <- verdict{holds, err}
 	})
 }
 

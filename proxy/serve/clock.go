@@ -18,46 +18,60 @@ const (
 	doubtfulFor = 2 * time.Minute
 )
 
-// clock holds the timers of one watch.
+// clock tells when a watch has something to do though nothing has happened. It
+// has one timer for all: each channel that a watch waits on costs every event.
 type clock struct {
-	end, bookmark, recheck *time.Timer
+	timer                  *time.Timer
+	end, bookmark, recheck time.Time // when each is due; zero for not at all
 
-	deadline time.Time
-	every    time.Duration // between checks of the caller's access
-	sure     time.Time     // when the access was last known to hold
-	drained  bool          // the end is due to the gateway's
+	every   time.Duration // between checks of the caller's access
+	sure    time.Time     // when the access was last known to hold
+	drained bool          // the end is due to the gateway's
 }
 
 func newClock(timeout, recheck time.Duration) *clock {
 	now := time.Now()
-	c := &clock{deadline: now.Add(timeout), every: recheck, sure: now}
-	c.end = time.NewTimer(timeout)
-	c.bookmark = time.NewTimer(0)
+	c := &clock{timer: time.NewTimer(timeout), end: now.Add(timeout), every: recheck, sure: now}
+	c.recheck = now.Add(c.untilRecheck())
 	c.nextBookmark(now, true)
-	c.recheck = time.NewTimer(c.untilRecheck())
 	return c
 }
 
-func (c *clock) stop() {
-	c.end.Stop()
-	c.bookmark.Stop()
-	c.recheck.Stop()
+// set sets the timer for what is due next.
+func (c *clock) set() {
+	next := c.end
+	for _, t := range []time.Time{c.bookmark, c.recheck} {
+		if !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	c.timer.Reset(time.Until(next))
 }
 
-// nextBookmark sets the timer of the next bookmark: in a minute, or soon if
-// the last could not be told, or shortly before the end, whichever is sooner.
-// There is none if that is past.
+// due takes what is due now. The timer has to be set again.
+func due(t *time.Time, now time.Time) bool {
+	if t.IsZero() || t.After(now) {
+		return false
+	}
+	*t = time.Time{}
+	return true
+}
+
+func (c *clock) stop() { c.timer.Stop() }
+
+// nextBookmark says when the next bookmark is due: in a minute, or soon if the
+// last could not be told, or shortly before the end, whichever is sooner. There
+// is none if that is past.
 func (c *clock) nextBookmark(now time.Time, told bool) {
 	every := bookmarkEvery
 	if !told {
 		every = bookmarkRetry
 	}
-	wait := min(every, c.deadline.Add(-bookmarkBefore).Sub(now))
-	if wait <= 0 {
-		c.bookmark.Stop()
-		return
+	c.bookmark = time.Time{}
+	if wait := min(every, c.end.Add(-bookmarkBefore).Sub(now)); wait > 0 {
+		c.bookmark = now.Add(wait)
 	}
-	c.bookmark.Reset(wait)
+	c.set()
 }
 
 // untilRecheck spreads the checks of watches that were opened together.
@@ -75,7 +89,8 @@ func (c *clock) allowed(holds bool, err error) bool {
 	if (err == nil && !holds) || now.Sub(c.sure) > doubtfulFor {
 		return false
 	}
-	c.recheck.Reset(c.untilRecheck())
+	c.recheck = now.Add(c.untilRecheck())
+	c.set()
 	return true
 }
 
@@ -83,5 +98,6 @@ func (c *clock) allowed(holds bool, err error) bool {
 // all clients come back at once.
 func (c *clock) endWithin(grace time.Duration) {
 	c.drained = true
-	c.end.Reset(rand.N(grace/2 + 1))
+	c.end = time.Now().Add(rand.N(grace/2 + 1))
+	c.set()
 }

@@ -56,7 +56,7 @@ func (t *stream) run(timeout time.Duration) {
 	if err := t.begin(); err != nil {
 		return
 	}
-	checks := &checks{access: t.reads.options.Access, r: t.r, verdicts: make(chan verdict, 1)}
+	checks := &checks{access: t.reads.options.Access, r: t.r}
 	defer checks.end()
 	events := make([]*cache.Event, batch)
 	draining := t.reads.options.Draining
@@ -75,34 +75,45 @@ func (t *stream) run(timeout time.Duration) {
 			proof = nil
 		case <-t.outdated:
 			return
-		case <-t.store.Done():
-			if _, err := t.advance(events); err != nil {
-				return
-			}
 		case <-t.r.Context().Done():
 			return
 		case <-draining:
 			draining = nil
 			c.endWithin(t.reads.options.Grace)
-		case now := <-c.bookmark.C:
-			before := t.told
-			if t.tell() != nil {
-				return
-			}
-			c.nextBookmark(now, t.told > before || !t.bookmarks)
-		case <-c.recheck.C:
-			checks.begin()
-		case v := <-checks.verdicts:
+		case v := <-checks.verdict:
+			checks.verdict = nil
 			if !c.allowed(v.holds, v.err) {
 				return
 			}
-		case <-c.end.C:
-			if c.drained {
-				_ = t.tell() // so that the client resumes from here
+		case <-c.timer.C:
+			if !t.onTime(c, checks) {
+				return
 			}
-			return
 		}
 	}
+}
+
+// onTime does what is due, and reports whether the watch goes on.
+func (t *stream) onTime(c *clock, checks *checks) bool {
+	now := time.Now()
+	if due(&c.end, now) {
+		if c.drained {
+			_ = t.tell() // so that the client resumes from here
+		}
+		return false
+	}
+	if due(&c.recheck, now) {
+		checks.begin()
+	}
+	if due(&c.bookmark, now) {
+		before := t.told
+		if t.tell() != nil {
+			return false
+		}
+		c.nextBookmark(now, t.told > before || !t.bookmarks)
+	}
+	c.set()
+	return true
 }
 
 // ready is a bell that rings all the time.
