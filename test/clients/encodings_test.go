@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
@@ -36,15 +37,16 @@ var acceptEncodings = []struct{ client, value string }{
 	{"one that wants none", "gzip;q=0, zstd;q=0"},
 }
 
-// longList is more than the length from which answers are compressed.
-func longList(t *testing.T) string {
+// longList is a path to more than the length from which answers are compressed,
+// and the query for a state of it: lists of any version differ in theirs.
+func longList(t *testing.T) (path, query string) {
 	t.Helper()
 	namespace := plane.Namespace(t)
 	pods := harness.Pods(40, namespace, 1)
 	if err := plane.Load(t.Context(), pods); err != nil {
 		t.Fatal(err)
 	}
-	path := "/api/v1/namespaces/" + namespace + "/pods"
+	path = "/api/v1/namespaces/" + namespace + "/pods"
 	sluice.Sync(t, "/api/v1/pods", "pods.v1")
 	harness.Eventually(t, "all pods are cached", func() error {
 		a, err := sluice.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
@@ -55,17 +57,19 @@ func longList(t *testing.T) string {
 		if err == nil && !bytes.Equal(a.Body[bytes.Index(a.Body, []byte("items")):], direct.Body[bytes.Index(direct.Body, []byte("items")):]) {
 			err = fmt.Errorf("the cache is behind")
 		}
+		version, _ := json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+		query = "?resourceVersionMatch=Exact&resourceVersion=" + version
 		return err
 	})
-	return path
+	return path, query
 }
 
 // Whatever coding an answer comes in is one of those that were asked for, and
 // what is in it is what comes without.
 func TestCodingsThatClientsAskFor(t *testing.T) {
-	path := longList(t)
+	path, query := longList(t)
 	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"} {
-		q := harness.Request{Path: path + "?resourceVersion=0"}
+		q := harness.Request{Path: path + query}
 		plain := readAs(t, q, accept, "")
 		for _, e := range acceptEncodings {
 			for _, http1 := range []bool{false, true} {
@@ -82,7 +86,8 @@ func TestCodingsThatClientsAskFor(t *testing.T) {
 
 // A streaming list is compressed too; each event is to be read as it comes.
 func TestCodingsOfStreamingLists(t *testing.T) {
-	path := longList(t) + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	path, _ := longList(t)
+	path += "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 	plain := readState(t, path, "")
 	if len(plain) != 40 {
 		t.Errorf("%d objects", len(plain))
@@ -200,8 +205,9 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("curl is not installed")
 	}
-	url := sluice.URL + longList(t)
-	for _, query := range []string{"?resourceVersion=0", "?resourceVersion=0&limit=3", ""} {
+	path, state := longList(t)
+	url := sluice.URL + path
+	for _, query := range []string{state, state + "&limit=3"} {
 		for _, protocol := range [][]string{{"--http1.1"}, nil} { // by default HTTP/2, if curl has it
 			t.Run(fmt.Sprint(query, protocol), func(t *testing.T) {
 				args := append(protocol, url+query)

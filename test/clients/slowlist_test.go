@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
@@ -29,7 +30,13 @@ func TestSlowReadersOfAListAreCheap(t *testing.T) {
 	s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector takes memory of its own
 	size := fill(t, namespace)
 	s.Sync(t, "/api/v1/configmaps", "configmaps.v1")
-	path := "/api/v1/namespaces/" + namespace + "/configmaps?resourceVersion=0"
+	path := "/api/v1/namespaces/" + namespace + "/configmaps"
+	a, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, _ := json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+	path += "?resourceVersionMatch=Exact&resourceVersion=" + version
 	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"} {
 		t.Run(accept, func(t *testing.T) {
 			readSlowly(t, s, path, accept, size)

@@ -26,8 +26,8 @@ var formats = map[string]string{
 }
 
 func TestLists(t *testing.T) {
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
-	for _, query := range []string{"?resourceVersion=0", "?resourceVersion=0&labelSelector=!none", "?resourceVersion=0&fieldSelector=spec.nodeName!%3Dx"} {
+	state := "?resourceVersionMatch=Exact&resourceVersion=" + sluicesInSync(t)
+	for _, query := range []string{state, state + "&labelSelector=!none", state + "&fieldSelector=spec.nodeName!%3Dx"} {
 		for format, accept := range formats {
 			t.Run(format+query, func(t *testing.T) {
 				body, _ := open(t, sluice, pods+query, accept, "")
