@@ -11,7 +11,7 @@ const heldLimit = 12 << 30
 
 // asked returns the targets of a case's rounds. The apiserver is not among them if that would take too
 // much memory, or too long; what the line then says of it is noted there.
-func (b *bed) asked(ctx context.Context, c listCase, line *listLine) ([]*target, error) {
+func (b *bed) asked(ctx context.Context, c listCase, line *listLine) []*target {
 	needs := c.held * int64(b.pods) * int64(c.clients)
 	if c.costly {
 		needs /= int64(c.clients)
@@ -20,31 +20,37 @@ func (b *bed) asked(ctx context.Context, c listCase, line *listLine) ([]*target,
 	switch {
 	case needs > heldLimit:
 		line.Note = fmt.Sprintf("apiserver not asked: %d GB", needs>>30)
-		return others, nil
+		return others
 	case c.costly:
-		line.Note = "apiserver asked for one, uncompressed, quiet"
-		figures, err := b.askOnce(ctx, c)
-		line.By[apiserverName] = figures
-		return others, err
+		if figures := b.askOnce(ctx, c); figures != nil {
+			line.By[apiserverName] = figures
+			line.Note = "apiserver asked for one, uncompressed, quiet"
+		} else {
+			line.Note = "apiserver failed"
+		}
+		return others
 	}
-	return b.targets, nil
+	return b.targets
 }
 
-// askOnce asks the apiserver for one list in the format, if it has not been asked yet in this run.
-func (b *bed) askOnce(ctx context.Context, c listCase) (*listFigures, error) {
-	if f := b.once[c.format.name]; f != nil {
-		return f, nil
+// askOnce asks the apiserver for one list in the format, if it has not been asked yet in this run. It
+// returns nil if the apiserver could not do it.
+func (b *bed) askOnce(ctx context.Context, c listCase) *listFigures {
+	if f, asked := b.once[c.format.name]; asked {
+		return f
 	}
+	b.once[c.format.name] = nil
 	one := listCase{format: c.format, encoding: identity, clients: 1}
-	line := newListLine(one)
 	got, err := b.batch(ctx, one, b.apiserver)
 	if err != nil {
-		return nil, fmt.Errorf("apiserver, once: %w", err)
+		progress("%s: apiserver: %v", one.name(), err)
+		return nil
 	}
+	line := newListLine(one)
 	line.add(apiserverName, got)
 	line.sum()
 	f := line.By[apiserverName]
 	f.rounds = nil // no rounds of the lines that show it
 	b.once[c.format.name] = f
-	return f, nil
+	return f
 }

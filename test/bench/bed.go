@@ -65,12 +65,14 @@ func newBed(ctx context.Context, o *options) (b *bed, err error) {
 	return b, b.sync(ctx)
 }
 
-// planeFlags are those that the apiserver needs for the formats.
+// planeFlags are those that the apiserver needs: for the formats, and to have the time for twenty large
+// lists at once, which it would cut off after a minute.
 func planeFlags(o *options) []string {
+	flags := []string{"--request-timeout=" + stateLimit.String()}
 	if o.uses("cbor") {
-		return []string{"--feature-gates=CBORServingAndStorage=true"}
+		flags = append(flags, "--feature-gates=CBORServingAndStorage=true")
 	}
-	return nil
+	return flags
 }
 
 // aim makes the targets.

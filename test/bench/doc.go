@@ -10,6 +10,12 @@
 // A request that Sluice passes upstream is charged with the CPU of both processes and marked passed:
 // nobody shall take a pass for a hit.
 //
+// Sluice makes what it serves once, so a case also tells the CPU of its first answer, and its peak of
+// memory includes that. What would take the apiserver more memory than the machine has is not asked of
+// it, what would take it minutes is asked once; the line says so. Some of the rest it gets more time for
+// than it has by default.
+//
 // The nouns: a bed is everything that runs, a target is one server under load, a proc is its process; a
-// list case or a fan-out is run against each target in rounds and becomes a line of the report.
+// list case (streaming lists too), a fan-out or a latency case is run against each target in rounds and
+// becomes a line of the report. Goals are judged by the worst of the lines that they are about.
 package main

@@ -40,7 +40,7 @@ func (b *bed) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 		return nil, err
 	}
 	line := newFanOutLine(c, b, len(frame))
-	for round := range b.rounds {
+	for round := 0; round < b.rounds && !line.enough(); round++ {
 		used, err := b.alone(ctx)
 		if err != nil {
 			return nil, err

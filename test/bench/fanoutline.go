@@ -63,6 +63,12 @@ func (l *fanOutLine) add(target string, w *watched) {
 	}
 }
 
+// enoughEvents delivered by each target are a measurement, as enough requests are.
+const enoughEvents = 200_000
+
+// enough reports whether no more rounds are needed.
+func (l *fanOutLine) enough() bool { return len(l.alone)*l.Updates*l.Watchers >= enoughEvents }
+
 // sum makes figures of what the rounds gave. What the updates cost the control plane by themselves is
 // no cost of watching.
 func (l *fanOutLine) sum() {

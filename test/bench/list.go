@@ -22,18 +22,10 @@ func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 	if err := b.prepare(ctx, c, line); err != nil {
 		return nil, err
 	}
-	targets, err := b.asked(ctx, c, line)
-	if err != nil {
-		return nil, err
-	}
+	targets := b.asked(ctx, c, line)
 	for round := 0; round < b.rounds && !line.enough(); round++ {
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
-			got, err := b.batch(ctx, c, t)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.name, err)
-			}
-			line.add(t.name, got)
+		if err := b.listRound(ctx, c, line, targets, round); err != nil {
+			return nil, err
 		}
 	}
 	line.sum()
@@ -41,6 +33,27 @@ func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
 		_, err := b.run(ctx, c, b.gateway, profileTime)
 		return err
 	})
+}
+
+// listRound runs the case against each target once. An apiserver that could not do it is left out of
+// the line, with a note, and not asked again.
+func (b *bed) listRound(ctx context.Context, c listCase, line *listLine, targets []*target, round int) error {
+	for i := range targets {
+		t := targets[(i+round)%len(targets)]
+		if t == b.apiserver && line.failed {
+			continue
+		}
+		got, err := b.batch(ctx, c, t)
+		switch {
+		case err == nil:
+			line.add(t.name, got)
+		case t == b.apiserver && ctx.Err() == nil:
+			line.fail(t.name, err)
+		default:
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	return nil
 }
 
 // prepare connects all clients, warms Sluice up, and gives the floor what it answers.

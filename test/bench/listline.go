@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // listLine is a line of the report.
 type listLine struct {
@@ -15,6 +18,7 @@ type listLine struct {
 
 	before    int64 // resident in Sluice before the first answer
 	firstPeak int64 // and the most until it was given
+	failed    bool  // the apiserver has
 	seen      answers
 }
 
@@ -41,6 +45,13 @@ type batch struct {
 	peak    int64
 	how     answers
 	updates int
+}
+
+// fail notes that the apiserver, the target of that name, cannot do the case.
+func (l *listLine) fail(target string, err error) {
+	delete(l.By, target)
+	l.failed = true
+	l.Note = fmt.Sprintf("%s failed: %v", target, err)
 }
 
 // enough requests of each target are a measurement: further rounds would tell no more.

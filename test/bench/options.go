@@ -39,8 +39,8 @@ var (
 	full = options{
 		pods: 10_000, formats: formatNames(), encodes: words{identity, "gzip", "zstd"},
 		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"},
-		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 200, rate: 20,
-		fences: 30, gets: 600, rounds: 3, window: time.Second, rest: 10 * time.Second,
+		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
+		fences: 30, gets: 600, rounds: 3, window: 500 * time.Millisecond, rest: 10 * time.Second,
 	}
 	quick = options{
 		pods: 1_000, formats: words{"json", "protobuf", "cbor", "yaml"}, encodes: words{identity, "gzip"},
