@@ -1,9 +1,9 @@
 package clients
 
 import (
-	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,15 +51,15 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// allCached checks that every answer came out of the cache, in one of these
-// media types, and that there were some.
-func (a *answers) allCached(t *testing.T, mediaTypes ...string) {
+// allFrom checks that every answer came from there - "cache" or "upstream" - and
+// in one of these media types, and that there were some.
+func (a *answers) allFrom(t *testing.T, source string, mediaTypes ...string) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, one := range a.all {
-		if !strings.HasPrefix(one.source, "cache") || !strings.Contains(fmt.Sprint(mediaTypes), one.mediaType) {
-			t.Errorf("%s: %d %s from %q, want %v from the cache", one.url, one.code, one.mediaType, one.source, mediaTypes)
+		if !strings.HasPrefix(one.source, source) || !slices.Contains(mediaTypes, one.mediaType) {
+			t.Errorf("%s: %d %s from %q, want %q from %s", one.url, one.code, one.mediaType, one.source, mediaTypes, source)
 		}
 	}
 	if len(a.all) == 0 {

@@ -62,7 +62,7 @@ func TestClientGo(t *testing.T) {
 }
 
 // client-go speaks CBOR when its gates are on. An apiserver whose own gate is
-// off does not; what comes out of the cache may be CBOR all the same.
+// off does not; through Sluice it is spoken all the same.
 func TestClientGoInCBOR(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
@@ -73,12 +73,15 @@ func TestClientGoInCBOR(t *testing.T) {
 	t.Run("before an apiserver without", func(t *testing.T) {
 		defineGadgets(t, plane)
 		runClientCases(t, plane, sluice, cases)
+		testCBORPasses(t, plane, sluice)
+		testCBORWrites(t, plane, sluice)
 	})
 	t.Run("before an apiserver with", func(t *testing.T) {
 		plane := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=CBORServingAndStorage=true"}})
 		defineGadgets(t, plane)
 		sluice := plane.StartSluice(t)
 		runClientCases(t, plane, sluice, cases)
+		testCBORPasses(t, plane, sluice)
 		testCBORWrites(t, plane, sluice)
 	})
 }
@@ -139,7 +142,7 @@ func (p *pair) reads() {
 	if diff := cmp.Diff(direct, cached); diff != "" {
 		p.t.Errorf("get (-apiserver +Sluice):\n%s", diff)
 	}
-	p.answers.allCached(p.t, p.mediaTypes...)
+	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
 	// The present may be passed.
 	if err := p.sameLists(metav1.ListOptions{}, metav1.ListOptions{}); err != nil {
 		p.t.Error(err)
@@ -206,7 +209,7 @@ func (p *pair) watch() {
 			deletions++
 		}
 	}
-	p.answers.allCached(p.t, p.mediaTypes...)
+	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
 }
 
 func open(t *testing.T, w way, o metav1.ListOptions) watch.Interface {
@@ -248,7 +251,7 @@ func (p *pair) streamingList() {
 	if diff := cmp.Diff(direct, cached); diff != "" {
 		p.t.Errorf("state (-apiserver +Sluice):\n%s", diff)
 	}
-	p.answers.allCached(p.t, p.mediaTypes...)
+	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
 }
 
 // initial are the events before the bookmark that ends the state.
@@ -282,7 +285,7 @@ func (p *pair) informer(streaming bool) {
 	p.converges("the informer saw a creation and an update")
 	p.writes.delete("second")
 	p.converges("the informer saw a deletion")
-	p.answers.allCached(p.t, p.mediaTypes...)
+	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
 	p.answers.streamed(p.t, streaming)
 }
 

@@ -111,7 +111,7 @@ func TestControllerRuntimeCache(t *testing.T) {
 		})
 	}
 	t.Run("index", func(t *testing.T) { testIndex(t, cached, namespace) })
-	answers.allCached(t, inJSON, inProtobuf)
+	answers.allFrom(t, "cache", inJSON, inProtobuf)
 }
 
 // startCache starts a cache whose reads are recorded, without the discovery
