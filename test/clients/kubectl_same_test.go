@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,11 +36,16 @@ var sameOutput = []string{
 	"get gadgets --field-selector=spec.color=red -o name",
 	"get gadgets --field-selector=spec.color=blue",
 	"get gadgets --server-print=false",
-	"get gadgets --field-selector=spec.size=3", // refused
-	"get pod missing",
-	"get nonsense",
 	"explain gadget.spec --recursive",
 	"wait --for=jsonpath={.spec.size}=3 gadget/first",
+}
+
+// sameFailure are commands that fail, and do so in the same words.
+var sameFailure = []string{
+	"get gadgets --field-selector=spec.size=3",
+	"get pods --selector=a=b=c",
+	"get pod missing",
+	"get nonsense",
 	"wait --for=condition=Ready pod/first --timeout=0",
 }
 
@@ -56,15 +62,18 @@ func TestKubectlPrintsTheSame(t *testing.T) {
 		s.sync(t, sluice)
 	}
 	through := sluice.Kubeconfig(t, "admin")
-	for _, command := range sameOutput {
+	for _, command := range slices.Concat(sameOutput, sameFailure) {
 		t.Run(command, func(t *testing.T) {
 			args := append([]string{"-n", namespace}, strings.Fields(command)...)
 			// Ages are printed: now and then one is another when asked again.
 			harness.Eventually(t, command, func() error {
-				direct := outcome(t, plane.Kubeconfig("admin"), args)
-				cached := outcome(t, through, args)
-				if direct != cached {
-					return fmt.Errorf("before the apiserver:\n%s\nthrough Sluice:\n%s", direct, cached)
+				direct, failure := outcome(t, plane.Kubeconfig("admin"), args)
+				if fails := slices.Contains(sameFailure, command); direct == "" || fails != (failure != nil) {
+					t.Fatalf("before the apiserver: %v\n%s", failure, direct)
+				}
+				cached, other := outcome(t, through, args)
+				if direct != cached || fmt.Sprint(failure) != fmt.Sprint(other) {
+					return fmt.Errorf("before the apiserver: %v\n%s\nthrough Sluice: %v\n%s", failure, direct, other, cached)
 				}
 				return nil
 			})
@@ -73,14 +82,14 @@ func TestKubectlPrintsTheSame(t *testing.T) {
 }
 
 // outcome is all that a command prints, and how it ends.
-func outcome(t *testing.T, kubeconfig string, args []string) string {
+func outcome(t *testing.T, kubeconfig string, args []string) (string, error) {
 	t.Helper()
 	out, err := kubectlFor(t.Context(), t, kubeconfig, "", args...).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s%v", out, err)
+	return string(out), err
 }
 
 // watchCommands print what happens to gadgets, which have Tables without ages.
