@@ -13,7 +13,8 @@ func TestReadState(t *testing.T) {
 	}{
 		{"whole", object + object + bookmark, ""},
 		{"object lost", object + bookmark, "after 2 events of 2"},
-		{"object too many", object + object + object + bookmark, "where 2 and a bookmark"},
+		{"bookmark beside", object + strings.Replace(bookmark, "initial", "", 1) + object + bookmark, ""},
+		{"objects too many", strings.Repeat(object, 2+otherBookmarks+2) + bookmark, "where 2 and a bookmark"},
 		{"no bookmark", object + object, "after 2 events of 2"},
 		{"half a bookmark", object + object + bookmark[:50], "after 2 events of 2"},
 	} {
