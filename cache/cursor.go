@@ -14,7 +14,15 @@ type Cursor struct {
 // Wait returns a channel that is closed once there may be something to read:
 // an event of the scope, or the store's end. It must be taken before
 // [Cursor.Next] is called, or one may be missed.
-func (c *Cursor) Wait() <-chan struct{} { return c.topic.wait() }
+func (c *Cursor) Wait() <-chan struct{} {
+	bell := c.topic.wait()
+	select {
+	case <-c.store.done:
+		return c.store.done // nobody rings any more
+	default:
+		return bell
+	}
+}
 
 // Next fills dst with the following events and returns how many, zero when
 // there are none yet. The version it returns is the one up to which the

@@ -298,3 +298,30 @@ func TestFramesAreBoundedInBytes(t *testing.T) {
 		}
 	}
 }
+
+// A reader that takes the bell only after the store has ended learns of the end
+// all the same, once it has read what came before.
+func TestEndBehindAnEventIsNotMissed(t *testing.T) {
+	s := New(Options{}, nil, 1)
+	c, err := s.Watch(Scope{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := s.Apply(Added, testObject("a/x", 2), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	bell := c.Wait()
+	if n, _, err := c.Next(make([]*Event, 2)); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	select {
+	case <-bell:
+	default:
+		t.Fatal("nobody rings")
+	}
+	if _, _, err := c.Next(make([]*Event, 2)); !errors.Is(err, ErrClosed) {
+		t.Fatal(err)
+	}
+}

@@ -60,8 +60,7 @@ func (w *writer) put(level int) {
 // Compress makes a Block of plain, at a level between MinLevel and MaxLevel; others count as the nearer of these. The
 // Block's data is appended to dst, and may alias it.
 func Compress(dst, plain []byte, level int) Block {
-	data := appendDeflate(dst, plain, level)[len(dst):]
-	return newBlock(data[:len(data):len(data)], plain)
+	return newBlock(appendDeflate(dst, plain, level)[len(dst):], plain)
 }
 
 // appendDeflate appends plain as deflate blocks that end at a byte boundary.

@@ -19,8 +19,7 @@ func (c Coding) Compress(dst, plain []byte) Block {
 	if c == Gzip {
 		return Compress(dst, plain, DefaultLevel)
 	}
-	data := AppendFrame(dst, plain)[len(dst):]
-	return Block{Data: data[:len(data):len(data)], Plain: len(plain)}
+	return Block{Data: AppendFrame(dst, plain)[len(dst):], Plain: len(plain)}
 }
 
 // Store makes a Block of plain at little cost, for what is too short to gain: separators, heads, tails. Its data is

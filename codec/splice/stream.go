@@ -40,6 +40,9 @@ func (s *Stream) Plain() uint64 { return s.plain }
 
 // End appends what follows the last block.
 func (s *Stream) End(dst []byte) []byte {
+	if s.coding == Zstd && s.plain == 0 {
+		return append(dst, emptyFrame...) // a stream is at least one frame (RFC 8878, section 3)
+	}
 	if s.coding != Gzip {
 		return dst
 	}

@@ -11,6 +11,9 @@ import (
 // (RFC 9659), and pieces are far smaller.
 const window = 1 << 20
 
+// emptyFrame unpacks to nothing: magic number, a single segment of size 0, an empty raw block that is the last.
+const emptyFrame = "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
+
 // encoder is made on first use; it may be used concurrently.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil,

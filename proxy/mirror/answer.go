@@ -34,6 +34,15 @@ func (e *statusError) Unwrap() error {
 	return nil
 }
 
+// passing reports whether the answer may be another one soon.
+func (e *statusError) passing() bool {
+	switch e.code {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
 // refused reports whether the upstream refused the parameters of a request.
 func refused(err error) bool {
 	var status *statusError

@@ -125,6 +125,7 @@ func (s *source) reprint(ctx context.Context, now *definition) error {
 	if s.printable, err = s.tables(ctx); err != nil {
 		return err
 	}
+	s.definition.columns = now.columns
 	s.definition.edition.Store(now.edition.Load())
 	s.reprinted(now.columns, s.printable)
 	return nil
@@ -163,7 +164,7 @@ func (s *source) tables(ctx context.Context) (bool, error) {
 	body, _, err := s.get(ctx, collectionPath(s.gvr), url.Values{"limit": {"1"}, "includeObject": {"None"}}, as)
 	if err != nil {
 		var status *statusError
-		if errors.As(err, &status) {
+		if errors.As(err, &status) && !status.passing() {
 			return false, nil
 		}
 		return false, fmt.Errorf("columns: %w", err)

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"strconv"
 	"time"
@@ -38,7 +39,9 @@ func editionOf(crd json.Value) *edition {
 // withoutColumns returns a CRD's spec without the columns of its versions.
 func withoutColumns(spec json.Value) (string, error) {
 	var s map[string]any
-	if err := stdjson.Unmarshal(spec, &s); err != nil {
+	in := stdjson.NewDecoder(bytes.NewReader(spec))
+	in.UseNumber() // defaults and bounds must not be rounded
+	if err := in.Decode(&s); err != nil {
 		return "", err
 	}
 	versions, _ := s["versions"].([]any)

@@ -460,6 +460,33 @@ func TestDefinitionReprinted(t *testing.T) {
 	}
 }
 
+// What the upstream was last seen to print is asked for again, not what it
+// printed when the store was built.
+func TestDefinitionPrintedLater(t *testing.T) {
+	d := widgets
+	steps := []step{
+		{"definition", definedAs(1, "p", "A")},
+		{"state", d.endedAfter(2*settled, d.added("a/x", "3"), d.synced("10"))},
+		{"definition", definedAs(2, "p", "B")},
+		{"table", status(http.StatusNotAcceptable)},
+		{"watch 10", d.endedAfter(settled, d.bookmark("20"))},
+		{"definition", definedAs(2, "p", "B")},
+		{"table", status(http.StatusServiceUnavailable)}, // says nothing
+		{"definition", definedAs(2, "p", "B")},
+		{"table", whole(codec.MediaJSON, []byte(`{"columnDefinitions":[{"name":"Name","type":"string","format":"name","description":"Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names","priority":0},{"name":"B","type":"string","format":"","description":"Custom resource definition column (in JSONPath format): .spec.x","priority":0}]}`))},
+		{"watch 20", d.stream(d.bookmark("30"))},
+	}
+	inWorld(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, w *world) {
+		w.mirror.Collection(d.gvr)
+		pass(5 * settled)
+		w.played(t)
+		c := w.check(t, 30, "a/x")
+		if _, err := c.Encoder(codec.Format{Shape: codec.Table}); err != nil || !strings.Contains(string(c.Resource.Columns.AppendDefinitions(nil)), `"B"`) {
+			t.Errorf("Tables cannot be printed, or not as they are now: %v", err)
+		}
+	})
+}
+
 // endedAfter is a stream that the upstream ends after a while.
 func (d dialect) endedAfter(life time.Duration, frames ...[]byte) answerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -97,23 +97,17 @@ func (b *body) mayCompress() {
 	b.zip = compressorFor(b.coding, b.w)
 }
 
-// send writes a stream that is complete, in the coding that the client takes.
-func (b *body) send(j *splice.Joint) error {
-	reply.SetCoding(b.w.Header(), b.coding)
-	for _, part := range j.Parts() {
-		// The parts between blocks are a few bytes long: they go with the next.
-		if len(part) < smallPart {
-			b.buf = append(b.buf, part...)
-			continue
-		}
-		if err := b.flush(); err != nil {
-			return err
-		}
-		if err := b.write(part); err != nil {
-			return err
-		}
+// part writes a part of a stream that is compressed already. Those between blocks
+// are a few bytes long: they go with the next.
+func (b *body) part(p []byte) error {
+	if len(p) < smallPart {
+		b.buf = append(b.buf, p...)
+		return nil
 	}
-	return b.flush()
+	if err := b.flush(); err != nil {
+		return err
+	}
+	return b.write(p)
 }
 
 const smallPart = 1 << 10

@@ -98,6 +98,8 @@ func (c *clock) allowed(holds bool, err error) bool {
 // all clients come back at once.
 func (c *clock) endWithin(grace time.Duration) {
 	c.drained = true
-	c.end = time.Now().Add(rand.N(grace/2 + 1))
+	if end := time.Now().Add(rand.N(grace/2 + 1)); end.Before(c.end) {
+		c.end = end
+	}
 	c.set()
 }

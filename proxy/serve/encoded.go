@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"sync"
 
 	"sluice/cache"
@@ -87,6 +88,13 @@ var scratches = sync.Pool{New: func() any { return new([]byte) }}
 // largestScratch bounds the buffers that are kept for reuse.
 const largestScratch = 2 * largestRun
 
+func recycle(scratch *[]byte, grown []byte) {
+	if cap(grown) <= largestScratch {
+		*scratch = grown
+		scratches.Put(scratch)
+	}
+}
+
 // compress makes a block of what encode appends.
 func compress(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*splice.Block, error) {
 	scratch := scratches.Get().(*[]byte)
@@ -94,11 +102,12 @@ func compress(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*s
 	if err != nil {
 		return nil, err
 	}
-	b := coding.Compress(nil, text)
-	if cap(text) <= largestScratch {
-		*scratch = text
-		scratches.Put(scratch)
-	}
+	packed := scratches.Get().(*[]byte)
+	b := coding.Compress((*packed)[:0], text)
+	whole := b.Data
+	b.Data = bytes.Clone(whole) // no longer than it has to be: it is kept
+	recycle(scratch, text)
+	recycle(packed, whole)
 	return &b, nil
 }
 

@@ -96,6 +96,32 @@ func news(before, after []*splice.Block) (n int) {
 	return n
 }
 
+// Blocks hold no more memory than the budget is charged.
+func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
+	c := foos(2000)
+	encoder, err := c.Encoder(codec.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, coding := range []splice.Coding{splice.Gzip, splice.Zstd} {
+		budget := cache.NewBudget(1 << 30)
+		items := New(Options{Encoded: budget}).items(encoder, encoder.Writer)
+		held := 0
+		for run := range c.Store.Snapshot().Runs(cache.Namespace("")) {
+			b, err := items.block(coding, run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held += cap(b.Data); cap(b.Data) > len(b.Data)*5/4 {
+				t.Errorf("%v: %d bytes hold %d", coding, len(b.Data), cap(b.Data))
+			}
+		}
+		if used := budget.Used(); used != int64(held) {
+			t.Errorf("%v: %d bytes are charged for %d", coding, used, held)
+		}
+	}
+}
+
 // What does not fill a segment is not put into a block that others get: they
 // would learn its length.
 func TestPartsOfSegmentsAreNotShared(t *testing.T) {

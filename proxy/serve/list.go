@@ -10,8 +10,6 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
-	"sluice/codec/splice"
-	"sluice/proxy/reply"
 )
 
 // list answers a list, or returns why it cannot.
@@ -30,14 +28,9 @@ func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	}
 	out := newBody(w, r)
 	defer out.release()
-	spliced, err := l.splice(out.coding, size)
-	if err != nil {
-		return reasonFormat
-	}
 	p.begin(w.Header(), how)
-	if spliced != nil {
-		err = out.send(spliced)
-	} else {
+	spliced, err := l.splice(out, size)
+	if !spliced && err == nil {
 		err = l.write(out, size)
 	}
 	if err != nil {
@@ -181,39 +174,6 @@ func (l *listing) itemsSize() (size int, err error) {
 		return nil
 	})
 	return size, err
-}
-
-// splicePays is how many stored bytes a list must have before its compressed
-// blocks are looked for; what is shorter is compressed as it is written, if it
-// turns out to be long enough.
-const splicePays = reply.CompressFrom / 4
-
-// splice puts the list together from compressed blocks, nil if it is not to be
-// compressed or too short for that.
-func (l *listing) splice(coding splice.Coding, size int) (*splice.Joint, error) {
-	if l.runs == nil || l.bytes < splicePays || coding == splice.Identity {
-		return nil, nil
-	}
-	j := splice.NewJoint(coding)
-	j.AddPlain(l.encoder.AppendListHead(nil, l.meta, l.n, size))
-	comma, first := coding.Store(nil, []byte(l.encoder.Separator())), true
-	for run := range l.runs {
-		block, err := l.block(coding, run)
-		if err != nil {
-			return nil, err
-		}
-		if !first {
-			j.Add(&comma)
-		}
-		first = false
-		j.Add(block)
-	}
-	j.AddPlain(l.encoder.AppendListTail(nil, l.meta, l.n))
-	j.Close()
-	if j.Plain() <= reply.CompressFrom {
-		return nil, nil
-	}
-	return j, nil
 }
 
 // write writes the list uncompressed, or compressed as it is written.

@@ -84,13 +84,15 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 	if !s.options.Features.ShardSelector || info.Query.Get("shardSelector") == "" {
 		return false
 	}
+	follows := info.Verb == "watch" || info.Query.Get("continue") != "" // a list from here
 	var status *codec.Status
 	switch {
 	case reason == reasonHistory && p.verb == codec.Watch:
-		status = codec.NewWatchExpired(p.version, p.collection.Store.Snapshot().Version)
+		p.expire(w)
+		return true
 	case reason == reasonHistory:
 		status = codec.NewListExpired()
-	case info.Verb == "watch" && (reason == mirror.Syncing || reason == reasonUnproven || reason == reasonAhead):
+	case follows && (reason == mirror.Syncing || reason == reasonUnproven || reason == reasonAhead):
 		status = codec.NewTooManyRequests("storage is (re)initializing", 1)
 	default:
 		return false
@@ -98,4 +100,14 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 	info.Outcome = request.Outcome{Source: request.FromGateway, Reason: reason}
 	reply.Status(w, r, status)
 	return true
+}
+
+// expire answers a watch from before the history as the apiserver does: with a
+// stream that holds nothing but the error (wire.md 7.7).
+func (p *plan) expire(w http.ResponseWriter) {
+	p.begin(w.Header(), "")
+	p.info.Outcome.Source, p.info.Outcome.Reason = request.FromGateway, reasonHistory
+	w.WriteHeader(http.StatusOK)
+	// An error here means that the client is gone.
+	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, codec.NewWatchExpired(p.version, p.collection.Store.Oldest())))
 }

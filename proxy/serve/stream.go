@@ -170,7 +170,7 @@ func (t *stream) begin() error {
 	if err := t.writeState(); err != nil {
 		return err
 	}
-	t.sent, t.buf = t.state.Version, nil
+	t.sent, t.buf, t.out.scratch = t.state.Version, nil, nil
 	if !t.unproven {
 		t.owed = t.state.Version
 	}

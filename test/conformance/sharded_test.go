@@ -284,11 +284,12 @@ func TestShardedWithoutGate(t *testing.T) {
 		query  string
 		status int
 		source string
+		shows  string
 	}{
-		"watch from before the history": {"watch=1&resourceVersion=" + words.Replace("{old}"), http.StatusGone, "gateway"},
-		"list from before the history":  {"resourceVersionMatch=Exact&resourceVersion=" + words.Replace("{old}"), http.StatusGone, "gateway"},
-		"watch from the future":         {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=" + words.Replace("{future}"), http.StatusTooManyRequests, "gateway"},
-		"format":                        {"watch=1&resourceVersion=0&timeoutSeconds=1", http.StatusNotAcceptable, "upstream"},
+		"watch from before the history": {"watch=1&resourceVersion=" + words.Replace("{old}"), http.StatusOK, "gateway", `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: `},
+		"list from before the history":  {"resourceVersionMatch=Exact&resourceVersion=" + words.Replace("{old}"), http.StatusGone, "gateway", "is too old."},
+		"watch from the future":         {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=" + words.Replace("{future}"), http.StatusTooManyRequests, "gateway", "storage is"},
+		"format":                        {"watch=1&resourceVersion=0&timeoutSeconds=1", http.StatusNotAcceptable, "upstream", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			accept := "application/json"
@@ -300,7 +301,7 @@ func TestShardedWithoutGate(t *testing.T) {
 				t.Fatal(err)
 			}
 			source, _, _ := strings.Cut(a.Header.Get("Sluice-Source"), ";")
-			if a.Status != tt.status || source != tt.source {
+			if a.Status != tt.status || source != tt.source || !strings.Contains(string(a.Body), tt.shows) {
 				t.Errorf("%d from %q: %s", a.Status, source, a.Body)
 			}
 		})
