@@ -4,7 +4,7 @@
 // Three layers, each usable alone:
 //
 //   - The outer forms: the envelope ([Unwrap], [AppendEnvelope]) that wraps
-//     every object, watch frames ([ParseFrame], [AppendFrame]), lists
+//     every object, watch frames ([ParseFrame], [AppendEvent]), lists
 //     ([Items], [AppendListMeta]).
 //   - What all objects share: their metadata ([ObjectMeta], [MetadataOnly],
 //     [SetResourceVersion]).
