@@ -133,7 +133,7 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 
 func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 	add := func(event string, raw []byte) {
-		if event == eventError {
+		if event == EventError {
 			s.add(event, metav1.ObjectMeta{}, raw)
 			return
 		}
@@ -277,7 +277,7 @@ func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]
 		return writeList(t, w, s.meta, items), true
 	case Watch:
 		for i, typ := range s.events {
-			if typ == eventError {
+			if typ == EventError {
 				raw := s.raw[i]
 				if w.Format().Encoding == Protobuf {
 					raw = proto.AppendEnvelope(nil, "v1", "Status", raw)
