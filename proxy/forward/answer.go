@@ -48,7 +48,7 @@ func (t *translation) convert(resp *http.Response) (*http.Response, error) {
 	}
 	format, render := t.wish.format, t.wish.render
 	if !good {
-		format, render = t.wish.errors(resp.StatusCode), t.wish.renderError
+		format, render = reply.ErrorFormat(t.wish.client, resp.StatusCode), t.wish.renderError
 	}
 	out, err := render(nil, body, format)
 	switch {
