@@ -7,7 +7,7 @@
 //     every object, watch frames ([ParseFrame], [AppendEvent]), lists
 //     ([Items], [AppendListMeta]).
 //   - What all objects share: their metadata ([ObjectMeta], [MetadataOnly],
-//     [SetResourceVersion]).
+//     [SetResourceVersion], [AppendUnmanaged]).
 //   - The kinds: a [Message] is the plan of one built-in kind, compiled once
 //     from the struct tags of its Go type. It turns wire bytes into JSON and
 //     CBOR exactly as the apiserver prints the decoded object, checks that
