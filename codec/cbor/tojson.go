@@ -16,7 +16,8 @@ import (
 
 // Limits bounds what AppendJSON accepts.
 type Limits struct {
-	Size int // bytes; 0 is unlimited, for callers that bounded their reading
+	Size   int // bytes; 0 is unlimited, for callers that bounded their reading
+	Output int // bytes of JSON, one text more at most; 0 is unlimited
 }
 
 // AppendJSON appends one CBOR item as JSON, as the apiserver understands a
@@ -40,7 +41,11 @@ func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
 	if err := decoding.Unmarshal(src, &v); err != nil {
 		return dst, &decodeError{err}
 	}
-	out, err := appendJSON(dst, v)
+	w := writer{max: math.MaxInt}
+	if limits.Output > 0 {
+		w.max = len(dst) + limits.Output
+	}
+	out, err := w.value(dst, v)
 	if err != nil {
 		return dst, err
 	}
@@ -53,8 +58,14 @@ type decodeError struct{ err error }
 func (e *decodeError) Error() string   { return e.err.Error() }
 func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
-// appendJSON appends what the decoder builds.
-func appendJSON(dst []byte, v any) ([]byte, error) {
+// writer makes JSON of what the decoder builds.
+type writer struct{ max int } // the length that it must not exceed
+
+// value appends one value.
+func (w writer) value(dst []byte, v any) ([]byte, error) {
+	if len(dst) > w.max {
+		return dst, fmt.Errorf("JSON of this CBOR: %w", ErrSize)
+	}
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...), nil
@@ -67,29 +78,29 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 	case string:
 		return json.AppendString(dst, v), nil
 	case []any:
-		return appendList(dst, v)
+		return w.list(dst, v)
 	case map[string]any:
-		return appendObject(dst, v)
+		return w.object(dst, v)
 	}
 	return dst, &decodeError{fmt.Errorf("cbor: unexpected %T", v)} // the mode yields nothing else
 }
 
-func appendList(dst []byte, list []any) (_ []byte, err error) {
+func (w writer) list(dst []byte, list []any) (_ []byte, err error) {
 	dst = append(dst, '[')
 	for i, e := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = appendJSON(dst, e); err != nil {
+		if dst, err = w.value(dst, e); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-// appendObject prints a map, its names sorted. One that is not UTF-8 has no
+// object appends a map, its names sorted. One that is not UTF-8 has no
 // form in JSON, and two of them could come out the same.
-func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
+func (w writer) object(dst []byte, m map[string]any) (_ []byte, err error) {
 	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(names)
 	dst = append(dst, '{')
@@ -101,7 +112,7 @@ func appendObject(dst []byte, m map[string]any) (_ []byte, err error) {
 			dst = append(dst, ',')
 		}
 		dst = append(json.AppendString(dst, name), ':')
-		if dst, err = appendJSON(dst, m[name]); err != nil {
+		if dst, err = w.value(dst, m[name]); err != nil {
 			return dst, err
 		}
 	}

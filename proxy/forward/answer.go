@@ -29,13 +29,20 @@ func isJSON(resp *http.Response) bool {
 	return err == nil && media == codec.MediaJSON && (coding == "" || coding == "gzip")
 }
 
+// bodiless reports whether an answer of that code has no body by its nature.
+func bodiless(code int) bool {
+	return code < http.StatusOK || code == http.StatusNoContent || code == http.StatusNotModified
+}
+
 // convert makes of an answer in JSON what the client wants. An answer to the
 // request as it came is left alone unless it is an object, in a form that the
 // client does not take though its sender knew.
 func (t *translation) convert(resp *http.Response) (*http.Response, error) {
 	good := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
 	switch {
-	case !t.asksJSON && !good:
+	case !good && t.asksJSON:
+		return t.convertError(resp), nil
+	case !good:
 		return resp, nil
 	case t.wish.watch && resp.StatusCode == http.StatusOK:
 		return t.stream(resp)
@@ -46,22 +53,121 @@ func (t *translation) convert(resp *http.Response) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	format, render := t.wish.format, t.wish.render
-	if !good {
-		format, render = reply.ErrorFormat(t.wish.client, resp.StatusCode), t.wish.renderError
-	}
-	out, err := render(nil, body, format)
+	format := t.wish.format
+	out, err := t.render(body, format)
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		format, out = codec.Format{}, body
 	case err != nil:
-		return nil, codec.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
+		return nil, err
 	}
+	return t.made(resp, out, format), nil
+}
+
+// render makes the answer out of JSON. The error is a Status, or
+// codec.ErrUnsupported.
+func (t *translation) render(body []byte, f codec.Format) ([]byte, error) {
+	switch err := json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}); {
+	case errors.Is(err, json.ErrDepth):
+		return nil, t.unacceptable(fmt.Sprintf("is nested too deep to be converted to %s: limit is %d levels", f.Encoding.MediaType(), maxNesting))
+	case err != nil:
+		return nil, unconvertible(err)
+	}
+	size := t.wish.estimate(body, f)
+	if size > maxMade {
+		return nil, t.unacceptable(fmt.Sprintf("would become too large as %s: limit is %d bytes", f.Encoding.MediaType(), maxMade))
+	}
+	if err := t.lease.hold(int64(cap(body)) + size); err != nil {
+		return nil, err
+	}
+	out, err := t.wish.render(make([]byte, 0, size), body, f)
+	switch {
+	case errors.Is(err, codec.ErrUnsupported):
+		return nil, err
+	case err != nil:
+		return nil, unconvertible(err)
+	case cap(out) > 2*len(out): // it was estimated by the worst case
+		out = slices.Clone(out)
+	}
+	return out, nil
+}
+
+func unconvertible(err error) error {
+	return codec.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
+}
+
+func (t *translation) unacceptable(why string) error {
+	return codec.NewNotAcceptable("the answer " + why)
+}
+
+// Limits of errors that are converted, in bytes: what they have at most, and
+// what is set aside for one.
+const (
+	maxError  = 1 << 20
+	errorRoom = 4 * maxError
+)
+
+// convertError makes of an error what the client reads. One that cannot be
+// converted passes as it is: what it says counts more than its form.
+func (t *translation) convertError(resp *http.Response) *http.Response {
+	if resp.Header.Get("Content-Encoding") != "" || t.lease.hold(errorRoom) != nil {
+		return resp
+	}
+	body, err := peek(resp, maxError+1)
+	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}) != nil {
+		return resp
+	}
+	format := t.wish.errors(resp.StatusCode)
+	if estimate(body, format, 0) > errorRoom-maxError {
+		return resp
+	}
+	out, err := t.wish.renderError(nil, body, format)
+	if err != nil {
+		return resp
+	}
+	resp.Body.Close()
+	return t.made(resp, out, format)
+}
+
+// peek returns up to n bytes of the answer's body, which still has them. Where
+// it is cut, so it is for who reads it.
+func peek(resp *http.Response, n int64) ([]byte, error) {
+	head, err := io.ReadAll(io.LimitReader(resp.Body, n))
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), resp.Body}
+	return head, err
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// made returns the answer with another body.
+func (t *translation) made(resp *http.Response, out []byte, f codec.Format) *http.Response {
 	t.info.Outcome.Transcoded = true
-	t.info.Outcome.Format = format.Encoding.String()
-	resp.Header.Set("Content-Type", format.ContentType(false))
+	t.info.Outcome.Format = f.Encoding.String()
+	resp = remade(resp, f.ContentType(false))
 	t.put(resp, out)
-	return resp, nil
+	return resp
+}
+
+// remade returns the answer without what its headers and trailers say of the
+// bytes of its body.
+func remade(resp *http.Response, contentType string) *http.Response {
+	again := *resp
+	again.Trailer = nil
+	for _, name := range []string{"Etag", "Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges", "Trailer"} {
+		again.Header.Del(name)
+	}
+	again.Header.Set("Content-Type", contentType)
+	return &again
 }
 
 // peekSize is how much of an answer is looked at to tell its kind.
@@ -116,20 +222,23 @@ func (t *translation) read(resp *http.Response) ([]byte, error) {
 		}
 		in = z
 	}
+	if err := t.lease.hold(firstRead); err != nil {
+		return nil, err
+	}
 	body := make([]byte, 0, firstRead)
 	for {
 		if len(body) == cap(body) {
-			body = slices.Grow(body, len(body))
-		}
-		// What is made of it takes about as much again.
-		if err := t.lease.hold(t.payload.size() + 2*int64(cap(body))); err != nil {
-			return nil, err
+			more := min(2*cap(body), maxAnswer+1)
+			if err := t.lease.hold(int64(cap(body) + more)); err != nil {
+				return nil, err
+			}
+			body = append(make([]byte, 0, more), body...)
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
 		case len(body) > maxAnswer:
-			return nil, codec.NewNotAcceptable(fmt.Sprintf("the answer is too large to be converted to %s: limit is %d bytes",
+			return nil, t.unacceptable(fmt.Sprintf("is too large to be converted to %s: limit is %d bytes",
 				t.wish.format.Encoding.MediaType(), maxAnswer))
 		case errors.Is(err, io.EOF):
 			return body, nil
@@ -139,7 +248,7 @@ func (t *translation) read(resp *http.Response) ([]byte, error) {
 	}
 }
 
-// firstRead is how much room is made for an answer at first, in bytes.
+// firstRead is how much room is made for a body at first, in bytes.
 const firstRead = 16 << 10
 
 // put makes out the body of the answer.
@@ -153,6 +262,7 @@ func (t *translation) put(resp *http.Response, out []byte) {
 	if coding != splice.Identity {
 		out = pack(coding, out)
 	}
+	t.lease.shrink(int64(cap(out)))
 	resp.Body = io.NopCloser(bytes.NewReader(out))
 	resp.ContentLength = int64(len(out))
 	resp.TransferEncoding = nil

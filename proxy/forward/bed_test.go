@@ -247,3 +247,14 @@ var sides = []struct {
 	{"h2 to h1", false, true},
 	{"h1 to h1", true, true},
 }
+
+// free is how much of a room is left.
+func free(r *room) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
+func requestInfo() *apirequest.RequestInfo {
+	return &apirequest.RequestInfo{APIGroup: "lab.example.com", APIVersion: "v1"}
+}

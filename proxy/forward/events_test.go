@@ -11,11 +11,11 @@ import (
 	"testing"
 	"testing/iotest"
 
-	fxcbor "github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/codec"
+	"sluice/codec/cbor"
 	"sluice/codec/json"
 	"sluice/proxy/request"
 )
@@ -123,10 +123,10 @@ func TestWatchIsMade(t *testing.T) {
 // eventsOf reads a watch event by event, as sorted JSON.
 func eventsOf(resp *http.Response, contentType string) func() (string, error) {
 	if contentType == "application/cbor-seq" {
-		d := fxcbor.NewDecoder(resp.Body)
+		s := cbor.NewSequence(resp.Body, maxEvent)
 		return func() (string, error) {
-			var item fxcbor.RawMessage
-			if err := d.Decode(&item); err != nil {
+			item, err := s.Next()
+			if err != nil {
 				return "", err
 			}
 			return decoded(string(item), codec.MediaCBOR), nil
@@ -208,7 +208,7 @@ func TestClientLeavesMadeWatch(t *testing.T) {
 		leave()
 		receive(t, gone, "the end at the upstream")
 		receive(t, b.info, "the end")
-		if left := b.forwarder.known.left.Load(); left != knownRoom {
+		if left := free(b.forwarder.known); left != knownRoom {
 			t.Errorf("%d of %d are left", left, knownRoom)
 		}
 	})
@@ -232,8 +232,7 @@ func TestFrames(t *testing.T) {
 		"err at data": iotest.DataErrReader(strings.NewReader(stream.String())),
 	} {
 		t.Run(name, func(t *testing.T) {
-			space := &room{}
-			space.left.Store(maxEvent)
+			space := newRoom(maxEvent, maxEvent)
 			f := newFrames(in, &lease{room: space})
 			for i, w := range want {
 				got, err := f.next()
@@ -244,7 +243,7 @@ func TestFrames(t *testing.T) {
 			if got, err := f.next(); !errors.Is(err, io.EOF) {
 				t.Errorf("at the end: %q, %v", got, err)
 			}
-			if left := space.left.Load(); left != maxEvent {
+			if left := free(space); left != maxEvent {
 				t.Errorf("%d of %d are left", left, maxEvent)
 			}
 		})
@@ -255,8 +254,7 @@ func TestFrames(t *testing.T) {
 func TestFramesAreBounded(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"a":"`), zeros{})
 	for _, size := range []int64{1 << 20, 1 << 30} {
-		space := &room{}
-		space.left.Store(size)
+		space := newRoom(size, size)
 		l := &lease{room: space}
 		f := newFrames(endless, l)
 		var busy *codec.Status
@@ -267,7 +265,7 @@ func TestFramesAreBounded(t *testing.T) {
 			t.Errorf("buffer has %d bytes", cap(f.buf))
 		}
 		l.end()
-		if left := space.left.Load(); left != size {
+		if left := free(space); left != size {
 			t.Errorf("%d of %d are left", left, size)
 		}
 	}
@@ -295,8 +293,7 @@ func FuzzEvents(f *testing.F) {
 		for _, format := range []codec.Format{
 			{Encoding: codec.CBOR}, {Encoding: codec.CBOR, Shape: codec.Metadata}, {Shape: codec.Table}, {Encoding: codec.Protobuf, Shape: codec.Metadata},
 		} {
-			space := &room{}
-			space.left.Store(knownRoom)
+			space := newRoom(knownRoom, knownRoom)
 			info := &request.Info{RequestInfo: &apirequest.RequestInfo{APIGroup: "lab.example.com", APIVersion: "v1"}}
 			e, err := newEvents(io.NopCloser(strings.NewReader(stream)), &wish{format: format, watch: true}, info, &lease{room: space})
 			if err != nil {
@@ -307,7 +304,7 @@ func FuzzEvents(f *testing.F) {
 				continue
 			}
 			for rest := out; len(rest) > 0; {
-				if rest, err = fxcbor.UnmarshalFirst(rest, &fxcbor.RawMessage{}); err != nil {
+				if _, rest, err = cbor.Next(rest); err != nil {
 					t.Fatalf("%q became %x: %v", stream, out, err)
 				}
 			}
@@ -323,8 +320,7 @@ func FuzzBodies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, encoding := range []codec.Encoding{codec.CBOR, codec.YAML} {
-			space := &room{}
-			space.left.Store(knownRoom)
+			space := newRoom(knownRoom, knownRoom)
 			l := &lease{room: space}
 			p := &payload{held: []byte(body), encoding: encoding, jsonType: codec.MediaJSON}
 			var refusal *codec.Status
@@ -336,8 +332,8 @@ func FuzzBodies(f *testing.F) {
 			case !errors.As(err, &refusal) || refusal.Code != 400 && refusal.Code != 413:
 				t.Errorf("%q: %v", body, err)
 			}
-			if l.end(); space.left.Load() != knownRoom {
-				t.Errorf("%d are left", space.left.Load())
+			if l.end(); free(space) != knownRoom {
+				t.Errorf("%d are left", free(space))
 			}
 		}
 	})

@@ -21,6 +21,10 @@ import (
 // retrySeconds is what callers are told while the upstream cannot be reached.
 const retrySeconds = 1
 
+// maxDecoding is how many request bodies are converted at a time: little may
+// become much in memory while it is.
+const maxDecoding = 2
+
 // Options sets up a Forwarder.
 type Options struct {
 	Upstream *upstream.Upstream
@@ -38,8 +42,9 @@ type Forwarder struct {
 	strict   bool
 	proxy    httputil.ReverseProxy
 	lacks    lacks
-	known    room // for bodies of callers who are known
-	unknown  room // and of those who are not, apart, so that they cannot take it all
+	known    *room         // for bodies of callers who are known
+	unknown  *room         // and of those who are not, apart, so that they cannot take it all
+	decoding chan struct{} // has a place for each body that is converted
 }
 
 // New returns a Forwarder.
@@ -48,8 +53,8 @@ func New(o Options) *Forwarder {
 	if o.Now == nil {
 		f.lacks.now = time.Now
 	}
-	f.known.left.Store(knownRoom)
-	f.unknown.left.Store(unknownRoom)
+	f.known, f.unknown = newRoom(knownRoom, knownRoom/shares), newRoom(unknownRoom, unknownRoom)
+	f.decoding = make(chan struct{}, maxDecoding)
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:      f.rewrite,
 		Transport:    roundTripper(f.exchange),
@@ -68,6 +73,10 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	info.Outcome.Source = request.FromUpstream
+	if t := f.translation(w, r, info); t != nil {
+		defer t.lease.end()
+		r = r.WithContext(context.WithValue(r.Context(), translationKey{}, t))
+	}
 	f.proxy.ServeHTTP(prompt{w}, r)
 }
 
@@ -95,6 +104,9 @@ func forwardedFor(out http.Header, in *http.Request) {
 	out["X-Forwarded-For"] = append(chain, host)
 }
 
+// translationKey is where the context has the request's translation.
+type translationKey struct{}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -102,11 +114,10 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // exchange sends the request as it came, or more than once if the upstream
 // lacks a format that can be made up for.
 func (f *Forwarder) exchange(r *http.Request) (*http.Response, error) {
-	info := request.From(r.Context())
-	if f.strict || !translatable(r, info) {
-		return f.send(r)
+	if t, ok := r.Context().Value(translationKey{}).(*translation); ok {
+		return t.translate(r)
 	}
-	return f.translate(r, info)
+	return f.send(r)
 }
 
 // send picks the transport for the request's caller.

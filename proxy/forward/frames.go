@@ -92,6 +92,14 @@ func (f *frames) fill() error {
 	return err
 }
 
+// held is how much of the lease the buffer takes.
+func (f *frames) held() int64 {
+	if cap(f.buf) > eventIdle {
+		return int64(cap(f.buf))
+	}
+	return 0
+}
+
 // makeRoom makes the buffer large enough for another read: by dropping what
 // was returned, or else by making it larger.
 func (f *frames) makeRoom() error {
@@ -116,12 +124,13 @@ func (f *frames) makeRoom() error {
 	case size == cap(f.buf):
 		f.buf = f.buf[:copy(f.buf, rest)]
 	default:
-		if size > eventIdle { // what is made of it takes about as much again
-			if err := f.lease.hold(2 * int64(size)); err != nil {
+		if size > eventIdle {
+			if err := f.lease.hold(int64(cap(f.buf) + size)); err != nil {
 				return err
 			}
 		}
 		f.buf = append(make([]byte, 0, size), rest...)
+		f.lease.shrink(int64(size))
 	}
 	f.seen, f.begun = len(f.buf), min(f.begun, 0)
 	return nil

@@ -7,7 +7,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -27,10 +29,11 @@ const (
 )
 
 // payload is a request body that is held, to be sent more than once or to be
-// converted. It is sent as it came if it is too long for that.
+// converted. It is sent as it came, once, if it cannot be held.
 type payload struct {
 	held     []byte
-	rest     io.ReadCloser // what was too long; nil when held is all
+	rest     io.ReadCloser // what is not held; nil when held is all
+	long     bool          // it is longer than what is converted
 	encoding codec.Encoding
 	jsonType string // the Content-Type it has as JSON; empty when it is not converted
 	json     []byte
@@ -38,30 +41,66 @@ type payload struct {
 	warnings []string // what the apiserver would have said about it as it came
 }
 
-// payloadOf reads the body into memory, as far as the limit allows.
-func payloadOf(r *http.Request, l *lease) (*payload, error) {
+// errSlow is returned when the caller takes too long to send what it sends.
+var errSlow = &codec.Status{Message: "the request body was not sent in time", Reason: "Timeout", Code: http.StatusRequestTimeout}
+
+// uploadTime is how long a body may take that is held: the apiserver's own
+// limit of whole requests.
+const uploadTime = time.Minute
+
+// payloadOf holds the body as far as the limit allows and there is room; what
+// cannot be held is sent as it came, once. Nothing of GETs is held, which mean
+// nothing by a body, nor of requests whose sender waits to be told to go on.
+func payloadOf(r *http.Request, l *lease, deadline func(time.Duration)) (*payload, error) {
 	p := &payload{}
 	p.encoding, p.jsonType = convertible(r)
-	if r.Body == nil || r.Body == http.NoBody {
-		return p, nil
-	}
-	expected := int64(maxRequest)
-	if r.ContentLength >= 0 && r.ContentLength < expected {
-		expected = r.ContentLength
-	}
-	if err := l.hold(expected); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.held, err = io.ReadAll(io.LimitReader(r.Body, maxRequest+1)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUpload, err)
-	}
-	if len(p.held) > maxRequest {
+	switch {
+	case r.Body == nil || r.Body == http.NoBody:
+	case r.Method == http.MethodGet || r.Header.Get("Expect") != "":
 		p.rest = r.Body
-		return p, nil
+	default:
+		deadline(uploadTime)
+		if err := p.hold(r.Body, l); errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, errSlow // and the deadline stays: nothing more is awaited
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %w", errUpload, err)
+		}
+		deadline(0)
 	}
-	return p, r.Body.Close()
+	if p.whole() && len(p.held) == 0 && r.Method == http.MethodDelete {
+		p.jsonType = ""
+	}
+	return p, nil
 }
+
+// hold reads the body in pieces, each of which takes its room.
+func (p *payload) hold(body io.ReadCloser, l *lease) error {
+	for {
+		if size := cap(p.held); len(p.held) == size {
+			more := min(max(2*size, firstRead), maxRequest+1)
+			if l.hold(int64(size+more)) != nil {
+				p.rest = body
+				return nil
+			}
+			p.held = append(make([]byte, 0, more), p.held...)
+			l.shrink(int64(more))
+		}
+		n, err := body.Read(p.held[len(p.held):cap(p.held)])
+		p.held = p.held[:len(p.held)+n]
+		switch {
+		case len(p.held) > maxRequest:
+			p.rest, p.long = body, true
+			return nil
+		case errors.Is(err, io.EOF):
+			return body.Close()
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// drop forgets the body.
+func (p *payload) drop() { p.held, p.json = nil, nil }
 
 // convertible returns the encoding of the body and what Content-Type it has as
 // JSON, if the API has a request of that kind in JSON at all.
@@ -69,6 +108,7 @@ func convertible(r *http.Request) (codec.Encoding, string) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	patch := r.Method == http.MethodPatch
 	switch {
+	case r.Method == http.MethodGet:
 	case err != nil || r.Header.Get("Content-Encoding") != "":
 	case media == mediaApplyCBOR && patch:
 		return codec.CBOR, mediaApplyYAML
@@ -101,7 +141,7 @@ func (p *payload) body() io.ReadCloser {
 func (p *payload) jsonBody() io.ReadCloser { return io.NopCloser(bytes.NewReader(p.json)) }
 
 // size is how many bytes are held.
-func (p *payload) size() int64 { return int64(len(p.held) + len(p.json)) }
+func (p *payload) size() int64 { return int64(cap(p.held) + cap(p.json)) }
 
 // convert makes JSON of the body, or returns the Status by which the apiserver
 // refuses it.
@@ -109,7 +149,15 @@ func (p *payload) convert(info *request.Info, l *lease) error {
 	if p.refusal != nil || p.json != nil {
 		return p.refusal
 	}
-	if err := l.hold(p.size() + maxEscape*int64(len(p.held)) + maxRequest); err != nil {
+	nodes := p.nodes()
+	if nodes > maxNodes {
+		p.refusal = &codec.Status{
+			Message: fmt.Sprintf("the object has too many parts to be converted: limit is %d", maxNodes),
+			Reason:  "RequestEntityTooLarge", Code: http.StatusRequestEntityTooLarge,
+		}
+		return p.refusal
+	}
+	if err := l.hold(p.size() + nodeRoom(p.encoding)*int64(nodes) + p.escaped()); err != nil {
 		return err
 	}
 	p.refusal = p.make(info)
@@ -121,10 +169,10 @@ func (p *payload) make(info *request.Info) (err error) {
 	if p.encoding == codec.YAML { // of which little may become much
 		p.json, err = yaml.ToJSON(nil, p.held, yaml.Limits{Output: maxRequest})
 	} else {
-		p.json, err = cbor.AppendJSON(nil, p.held, cbor.Limits{})
+		p.json, err = cbor.AppendJSON(nil, p.held, cbor.Limits{Output: maxRequest})
 	}
 	switch {
-	case errors.Is(err, yaml.ErrSize), len(p.json) > maxRequest:
+	case errors.Is(err, yaml.ErrSize), errors.Is(err, cbor.ErrSize), len(p.json) > maxRequest:
 		return codec.NewEntityTooLarge(maxRequest)
 	case err != nil:
 		return codec.NewBadRequest("the object provided is unrecognized: " + err.Error())
@@ -136,6 +184,48 @@ func (p *payload) make(info *request.Info) (err error) {
 
 // maxEscape is how many bytes of JSON one byte of CBOR can become.
 const maxEscape = 6
+
+const (
+	// maxNodes is how many parts a body may have that is converted, as nodes
+	// counts them: more than 3 MiB of any object of the API have.
+	maxNodes = 200_000
+)
+
+// nodeRoom is what decoding takes for each part, in bytes: measured at the
+// worst that a body can do.
+func nodeRoom(e codec.Encoding) int64 {
+	if e == codec.CBOR {
+		return 256
+	}
+	return 512
+}
+
+// escaped is what all texts take in JSON, which grows by copying.
+func (p *payload) escaped() int64 {
+	n := len(p.held)
+	for _, c := range p.held {
+		if c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			n += maxEscape - 1
+		}
+	}
+	return 2 * int64(n)
+}
+
+// nodes counts, before anything is decoded, what the decoder makes values of:
+// in CBOR the heads, in YAML the characters behind which a value can begin.
+func (p *payload) nodes() int {
+	if p.encoding == codec.CBOR {
+		return cbor.Heads(p.held, maxNodes)
+	}
+	n := 1
+	for _, c := range p.held {
+		switch c {
+		case ',', ':', '[', '{', '-', '?', '\n', '\r', '*', '&', '!':
+			n++
+		}
+	}
+	return n
+}
 
 // validate looks for names that are set twice, which the JSON does not show
 // any more: the apiserver warns of them or refuses them, by the query

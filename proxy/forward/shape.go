@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"slices"
 	"strings"
 
 	"sluice/codec"
@@ -8,17 +9,13 @@ import (
 	"sluice/codec/table"
 )
 
-// render appends an object or list, given in JSON, in the format that the
-// client wants.
+// render appends an object or list, given in valid JSON, in the format that
+// the client wants.
 func (w *wish) render(dst, src []byte, f codec.Format) ([]byte, error) {
-	if err := json.Valid(src, json.Limits{LooseText: true}); err != nil {
-		return dst, err
-	}
 	object := json.Value(src)
 	kind, _ := object.Get("kind").Text()
-	made := f.Shape == codec.Table && kind == "Table" || f.Encoding == codec.JSON && w.has(object)
 	switch {
-	case f.Shape == codec.Object, kind == "Status", made:
+	case w.keeps(object, f):
 		return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
 	case strings.HasSuffix(kind, "List") && listed(object):
 		return renderList(dst, object, kind, f)
@@ -28,6 +25,13 @@ func (w *wish) render(dst, src []byte, f codec.Format) ([]byte, error) {
 		return dst, err
 	}
 	return writer.AppendObject(dst, src)
+}
+
+// keeps reports whether the object keeps its shape.
+func (w *wish) keeps(object json.Value, f codec.Format) bool {
+	kind, _ := object.Get("kind").Text()
+	return f.Shape == codec.Object || kind == "Status" ||
+		f.Shape == codec.Table && kind == "Table" || f.Encoding == codec.JSON && w.has(object)
 }
 
 // renderError appends an error, given in JSON.
@@ -65,11 +69,11 @@ func renderList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 		return dst, err
 	}
 	apiVersion, _ := list.Get("apiVersion").Text()
-	var items, item []byte
-	n := 0
+	var item []byte
+	begin, n := len(dst), 0
 	for _, v := range list.Get("items").Elements {
 		if n > 0 {
-			items = append(items, w.Separator()...)
+			dst = append(dst, w.Separator()...)
 		}
 		if len(v.Get("kind")) == 0 { // items of typed lists do not say what they are
 			if item, err = json.InsertTypeMeta(item[:0], v, apiVersion, kind); err != nil {
@@ -77,14 +81,14 @@ func renderList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 			}
 			v = item
 		}
-		if items, err = w.AppendItem(items, v); err != nil {
+		if dst, err = w.AppendItem(dst, v); err != nil {
 			return dst, err
 		}
 		n++
 	}
 	meta := listMeta(list.Get("metadata"))
-	dst = w.AppendListHead(dst, meta, n, len(items))
-	return w.AppendListTail(append(dst, items...), meta, n), nil
+	head := w.AppendListHead(nil, meta, n, len(dst)-begin)
+	return w.AppendListTail(slices.Insert(dst, begin, head...), meta, n), nil
 }
 
 func listMeta(v json.Value) codec.ListMeta {

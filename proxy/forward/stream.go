@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/codec"
 	"sluice/codec/cbor"
 	"sluice/codec/json"
@@ -25,10 +23,10 @@ func (t *translation) stream(resp *http.Response) (*http.Response, error) {
 		return nil, codec.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
 	}
 	t.info.Outcome.Format = w.format.Encoding.String()
+	resp = remade(resp, w.format.ContentType(true))
 	resp.Body = events
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
-	resp.Header.Set("Content-Type", w.format.ContentType(true))
 	return resp, nil
 }
 
@@ -83,12 +81,13 @@ func (e *events) Read(p []byte) (int, error) {
 
 // more converts the next event.
 func (e *events) more() error {
+	if cap(e.buf) > eventIdle { // nothing large is kept while it waits
+		e.buf, e.out = nil, nil
+		e.frames.lease.shrink(e.frames.held())
+	}
 	frame, err := e.frames.next()
 	if err != nil {
 		return err
-	}
-	if cap(e.buf) > eventIdle {
-		e.buf = nil
 	}
 	e.buf, err = e.append(e.buf[:0], frame)
 	e.out = e.buf
@@ -97,8 +96,12 @@ func (e *events) more() error {
 
 // append appends one event.
 func (e *events) append(dst []byte, frame json.Value) ([]byte, error) {
-	if err := json.Valid(frame, json.Limits{LooseText: true}); err != nil {
+	if err := json.Valid(frame, json.Limits{LooseText: true, Depth: maxNesting}); err != nil {
 		return dst, fmt.Errorf("%w: %w", errEvent, err)
+	}
+	dst, err := e.reserve(dst, frame)
+	if err != nil {
+		return dst, err
 	}
 	typ, _ := frame.Get("type").Text()
 	object := frame.Get("object")
@@ -110,25 +113,48 @@ func (e *events) append(dst []byte, frame json.Value) ([]byte, error) {
 	switch {
 	case e.wish.format.Encoding == codec.JSON && e.wish.has(object):
 		return append(append(dst, frame...), '\n'), nil
-	case typ == codec.EventError:
+	case typ == eventError:
 		return e.appendError(dst, object)
 	}
 	e.info.Outcome.Transcoded = true
 	writer := e.writer
-	if typ == codec.EventBookmark && object.Get("metadata", "annotations", metav1.InitialEventsAnnotationKey) != nil {
+	if typ == codec.EventBookmark && object.Get("metadata", "annotations", initialEventsEnd) != nil {
 		writer = e.ends
 	}
-	dst, err := writer.AppendEvent(dst, typ, object, first)
+	dst, err = writer.AppendEvent(dst, typ, object, first)
 	if err != nil {
 		return dst, fmt.Errorf("%w: %w", errEvent, err)
 	}
 	return dst, nil
 }
 
+// reserve makes room for what an event becomes.
+func (e *events) reserve(dst []byte, frame json.Value) ([]byte, error) {
+	size := 2*estimate(frame, e.wish.format, 0) + rowBytes // a Table's cells repeat some
+	if e.wish.format.Shape == codec.Table {
+		size += tableBytes
+	}
+	if size <= eventIdle {
+		return dst, nil
+	}
+	if size > maxMade {
+		return dst, fmt.Errorf("%w: it would have more than %d bytes", errEvent, maxMade)
+	}
+	if err := e.frames.lease.hold(e.frames.held() + size); err != nil {
+		return dst, err
+	}
+	return make([]byte, 0, size), nil
+}
+
+const (
+	eventError       = "ERROR"
+	initialEventsEnd = "k8s.io/initial-events-end"
+)
+
 // appendError appends an ERROR event, which carries a Status in any shape.
 func (e *events) appendError(dst []byte, status json.Value) ([]byte, error) {
 	if e.wish.format.Encoding == codec.CBOR {
-		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, codec.EventError), status)
+		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, eventError), status)
 	}
 	s := &codec.Status{}
 	s.Message, _ = status.Get("message").Text()

@@ -1,10 +1,12 @@
 package forward
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"sluice/codec"
 	"sluice/proxy/request"
@@ -46,48 +48,59 @@ type translation struct {
 	wish    *wish    // nil if no answer has to be converted
 	payload *payload // nil if the body need not be held
 	lease   lease
+	// deadline bounds what reading the body may take; 0 is no bound.
+	deadline func(time.Duration)
 
-	asksJSON  bool // the answer is asked for in JSON
-	sendsJSON bool // the body is
-	learns    bool // the upstream was found to have no CBOR, if it takes JSON
+	reserved  int64 // of the lease, for the answer
+	asksJSON  bool  // the answer is asked for in JSON
+	sendsJSON bool  // the body is
+	learns    bool  // the upstream was found to have no CBOR, if it takes JSON
+}
+
+// translation returns what the request may need, nil if that is nothing. Its
+// lease has to be ended.
+func (f *Forwarder) translation(w http.ResponseWriter, r *http.Request, info *request.Info) *translation {
+	if f.strict || !translatable(r, info) || !concerned(r, info) {
+		return nil
+	}
+	t := &translation{f: f, info: info, lease: lease{room: f.known, user: info.User}}
+	if info.Caller == request.Unknown {
+		t.lease = lease{room: f.unknown}
+	}
+	client := http.NewResponseController(w)
+	t.deadline = func(after time.Duration) {
+		when := time.Time{}
+		if after > 0 {
+			when = time.Now().Add(after)
+		}
+		_ = client.SetReadDeadline(when) // who cannot is bounded by its share
+	}
+	return t
+}
+
+// concerned reports whether a format of the request or its answer may be
+// lacking.
+func concerned(r *http.Request, info *request.Info) bool {
+	_, jsonType := convertible(r)
+	return jsonType != "" || wishOf(r, info) != nil
 }
 
 // translate sends the request and, if the upstream refuses a format that
 // Sluice has, sends it again in JSON. A 406 or 415 is given before anything is
 // done (wire.md 0), so a write may be repeated after it.
-func (f *Forwarder) translate(r *http.Request, info *request.Info) (*http.Response, error) {
-	t := &translation{f: f, request: r, info: info, wish: wishOf(r, info), lease: lease{room: &f.known}}
-	if info.Caller == request.Unknown {
-		t.lease.room = &f.unknown
+func (t *translation) translate(r *http.Request) (*http.Response, error) {
+	if !concerned(r, t.info) { // any more, without its hop-by-hop headers
+		return t.f.send(r)
 	}
-	if _, jsonType := convertible(r); t.wish == nil && jsonType == "" {
-		return f.send(r)
-	}
+	t.request, t.wish = r, wishOf(r, t.info)
 	resp, err := t.run()
-	if err != nil {
-		t.lease.end()
-		return nil, err
-	}
-	info.Outcome.Transcoded = info.Outcome.Transcoded || t.sendsJSON
-	resp.Body = &leased{resp.Body, &t.lease}
-	return resp, nil
-}
-
-// leased is a body whose end ends a lease.
-type leased struct {
-	io.ReadCloser
-	lease *lease
-}
-
-// Close implements io.Closer.
-func (l *leased) Close() error {
-	defer l.lease.end()
-	return l.ReadCloser.Close()
+	t.info.Outcome.Transcoded = t.info.Outcome.Transcoded || t.sendsJSON && err == nil
+	return resp, err
 }
 
 func (t *translation) run() (*http.Response, error) {
 	var err error
-	if t.payload, err = payloadOf(t.request, &t.lease); err != nil {
+	if t.payload, err = payloadOf(t.request, &t.lease, t.deadline); err != nil {
 		return nil, err
 	}
 	if err := t.recall(); err != nil {
@@ -117,13 +130,20 @@ func (t *translation) run() (*http.Response, error) {
 
 // recall begins with JSON where CBOR is known to be refused. A body that cannot
 // be converted goes as it came: whether its sender may send it at all is the
-// upstream's to say, and it refuses the rest.
+// upstream's to say, and it refuses the rest. For who is not known nothing is
+// decoded before the upstream has let it in.
 func (t *translation) recall() error {
 	if !t.f.lacks.has(api(t.info)) {
 		return nil
 	}
 	if t.payload.isCBOR() {
-		if !t.payload.whole() || t.payload.convert(t.info, &t.lease) != nil {
+		if t.info.Caller == request.Unknown || !t.payload.whole() {
+			return nil
+		}
+		switch err := t.convertBody(); {
+		case t.request.Context().Err() != nil:
+			return err
+		case err != nil:
 			return nil
 		}
 		t.sendsJSON = true
@@ -132,15 +152,48 @@ func (t *translation) recall() error {
 	return t.prepare()
 }
 
+// convertBody converts the body, when it is its turn.
+func (t *translation) convertBody() error {
+	done := t.request.Context().Done()
+	select {
+	case t.f.decoding <- struct{}{}:
+	case <-done:
+		return t.request.Context().Err()
+	}
+	defer func() { <-t.f.decoding }()
+	return t.payload.convert(t.info, &t.lease)
+}
+
+// negotiations are the words by which an apiserver refuses a format.
+var negotiations = [][]byte{
+	[]byte("the body of the request was in an unknown format"), []byte("415: Unsupported Media Type"),
+	[]byte("only the following media types are accepted"), []byte("406: Not Acceptable"),
+}
+
+// negotiated reports whether it is the apiserver that refuses a format, not an
+// admission webhook that denies the request with the same code.
+func negotiated(resp *http.Response) bool {
+	if resp.StatusCode != http.StatusNotAcceptable && resp.StatusCode != http.StatusUnsupportedMediaType {
+		return false
+	}
+	body, _ := peek(resp, refusalBytes)
+	return !bytes.Contains(body, []byte("admission webhook")) &&
+		slices.ContainsFunc(negotiations, func(words []byte) bool { return bytes.Contains(body, words) })
+}
+
 // refused reports whether the request has to be sent again, and prepares that.
 // It returns a Status if it would have to, but cannot be.
 func (t *translation) refused(resp *http.Response) (again bool, err error) {
+	plain := negotiated(resp)
+	asked, sent := t.asksJSON, t.sendsJSON
 	switch {
+	case !plain && t.request.Method != http.MethodGet:
+		return false, nil
 	case resp.StatusCode == http.StatusNotAcceptable && t.wish != nil && !t.asksJSON && t.harmless():
 		t.asksJSON = true
 		// Who has no CBOR for answers has none for bodies.
 		t.sendsJSON = t.sendsJSON || t.wish.onlyCBOR && t.payload.isCBOR()
-		t.learns = t.wish.onlyCBOR && t.wish.format.Shape == codec.Object
+		t.learns = plain && t.wish.onlyCBOR && t.wish.format.Shape == codec.Object
 	case resp.StatusCode == http.StatusUnsupportedMediaType && t.payload.jsonType != "" && !t.sendsJSON:
 		t.sendsJSON = true
 		t.learns = t.payload.isCBOR()
@@ -148,11 +201,15 @@ func (t *translation) refused(resp *http.Response) (again bool, err error) {
 	default:
 		return false, nil
 	}
-	if !t.payload.whole() {
+	switch {
+	case t.payload.long:
 		return false, codec.NewEntityTooLarge(maxRequest)
+	case !t.payload.whole():
+		t.asksJSON, t.sendsJSON, t.learns = asked, sent, false
+		return false, nil
 	}
 	if t.sendsJSON {
-		if err := t.payload.convert(t.info, &t.lease); err != nil {
+		if err := t.convertBody(); err != nil {
 			return false, err
 		}
 	}
@@ -171,7 +228,8 @@ func (t *translation) prepare() error {
 	if !t.asksJSON || t.request.Method == http.MethodGet {
 		return nil
 	}
-	return t.lease.hold(t.payload.size() + writeRoom)
+	t.reserved = writeRoom + writeFactor*int64(len(t.payload.held))
+	return t.lease.hold(t.payload.size() + t.reserved)
 }
 
 // next returns the request as it is to be sent now.
@@ -198,6 +256,8 @@ func (t *translation) next() *http.Request {
 
 // answered returns the answer for the caller.
 func (t *translation) answered(resp *http.Response) (*http.Response, error) {
+	t.payload.drop()
+	t.lease.shrink(t.reserved)
 	refused := resp.StatusCode == http.StatusNotAcceptable || resp.StatusCode == http.StatusUnsupportedMediaType
 	if t.learns && !refused {
 		t.f.lacks.add(api(t.info))
@@ -205,7 +265,8 @@ func (t *translation) answered(resp *http.Response) (*http.Response, error) {
 	if len(t.payload.warnings) > 0 && !refused {
 		resp.Header["Warning"] = append(slices.Clone(t.payload.warnings), resp.Header["Warning"]...)
 	}
-	if t.wish == nil || !isJSON(resp) {
+	if t.wish == nil || bodiless(resp.StatusCode) || !isJSON(resp) {
+		t.lease.end()
 		return resp, nil
 	}
 	out, err := t.convert(resp)
@@ -217,6 +278,9 @@ func (t *translation) answered(resp *http.Response) (*http.Response, error) {
 			return nil, codec.NewServerError("the request was carried out, but: " + refusal.Message)
 		}
 		return nil, err
+	}
+	if out == resp {
+		t.lease.shrink(maxError) // which was looked at, at most
 	}
 	return out, nil
 }

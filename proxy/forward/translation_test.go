@@ -338,7 +338,7 @@ func TestDuplicatesInYAMLAreToldOf(t *testing.T) {
 // Errors come in what the client reads, as the apiserver chooses it.
 func TestErrorsOfMadeAnswers(t *testing.T) {
 	status := codec.NewNotFound(codec.GroupResource{Group: "lab.example.com", Resource: "things"}, "a")
-	forbidden := codec.NewForbiddenPath("why")
+	forbidden := codec.NewForbidden(codec.GroupResource{Resource: "things"}, "a", "why")
 	for _, tt := range []struct {
 		accept, contentType string
 		status              *codec.Status
@@ -389,7 +389,9 @@ func TestTextsInPlaceOfAnswersPass(t *testing.T) {
 func TestRefusalsEnd(t *testing.T) {
 	for _, code := range []int{406, 415} {
 		handler := func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, &codec.Status{Message: "no", Code: code})
+			refuse(w, &codec.Status{Message: map[int]string{
+				406: "406: Not Acceptable\n\nAvailable representations: application/json", 415: "415: Unsupported Media Type",
+			}[code], Code: code})
 		}
 		b := newBed(t, setting{caller: request.Bearer, handler: handler})
 		h := http.Header{"Content-Type": {"application/yaml"}, "Accept": {"application/yaml"}}
@@ -423,11 +425,11 @@ func TestBadBodies(t *testing.T) {
 			up := &jsonOnly{answer: stores}
 			refusing := func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "Bearer nobody" {
-					refuse(w, codec.NewForbiddenPath("why"))
+					refuse(w, codec.NewForbidden(codec.GroupResource{Resource: "things"}, "", "why"))
 					return
 				}
 				if tt.body == "" {
-					refuse(w, unsupported)
+					refuse(w, codec.NewUnsupportedMedia(false))
 					return
 				}
 				up.ServeHTTP(w, r)
@@ -504,7 +506,7 @@ func TestLongAnswers(t *testing.T) {
 		b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
 		resp := b.do(t, b.request(t, method, things, accepting("application/cbor"), nil))
 		body := decoded(text(t, resp.Body), resp.Header.Get("Content-Type"))
-		if resp.StatusCode != want || !strings.Contains(body, "too large to be converted to application/cbor: limit is 67108864 bytes") {
+		if resp.StatusCode != want || !strings.Contains(body, "too large to be converted to application/cbor: limit is 33554432 bytes") {
 			t.Errorf("%s: got %s: %s", method, resp.Status, body)
 		}
 		if err := receive(t, done, "the end at the upstream"); err == nil {
@@ -525,7 +527,9 @@ func TestRoomIsBoundedAndGivenBack(t *testing.T) {
 		return b.do(t, b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}},
 			strings.NewReader(encoded(thing, codec.CBOR))))
 	}
-	const many = unknownRoom/writeRoom + 1 // what is set aside for each is a little more than writeRoom
+	const size = 3 * writeRoom
+	b.forwarder.unknown = newRoom(size, size)
+	const many = size/writeRoom + 1 // what is set aside for each is a little more than writeRoom
 	codes := make(chan int, many)
 	var posts sync.WaitGroup
 	for range many {
@@ -548,10 +552,10 @@ func TestRoomIsBoundedAndGivenBack(t *testing.T) {
 	for range many + 1 {
 		receive(t, b.info, "the end")
 	}
-	if left := b.forwarder.unknown.left.Load(); left != unknownRoom {
-		t.Errorf("%d of %d are left", left, unknownRoom)
+	if left := free(b.forwarder.unknown); left != size {
+		t.Errorf("%d of %d are left", left, int64(size))
 	}
-	if left := b.forwarder.known.left.Load(); left != knownRoom {
+	if left := free(b.forwarder.known); left != knownRoom {
 		t.Errorf("%d of %d are left to those who are known", left, knownRoom)
 	}
 }
