@@ -36,6 +36,7 @@ func serveCommand() *cobra.Command {
 // serve runs until the context ends, and then drains the API; feeds and the
 // admin listener go on until that is done, so that the end can be watched.
 func serve(ctx context.Context, file *config.File) error {
+	collect()
 	log, err := newLogger(file.Log)
 	if err != nil {
 		return err
