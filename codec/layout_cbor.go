@@ -45,5 +45,5 @@ func (l *cborLayout) appendEvent(dst []byte, typ string, src []byte, b body, fir
 }
 
 func (l *cborLayout) appendStatus(dst []byte, s *Status) []byte {
-	return appendKnown(cbor.AppendEventHead(dst, eventError), s.appendJSON(nil), cbor.AppendFromJSON)
+	return appendKnown(cbor.AppendEventHead(dst, EventError), s.appendJSON(nil), cbor.AppendFromJSON)
 }

@@ -35,7 +35,7 @@ func (l *jsonLayout) appendEvent(dst []byte, typ string, src []byte, b body, fir
 }
 
 func (l *jsonLayout) appendStatus(dst []byte, s *Status) []byte {
-	return append(s.appendJSON(appendEventStart(dst, eventError)), "}\n"...)
+	return append(s.appendJSON(appendEventStart(dst, EventError)), "}\n"...)
 }
 
 func appendEventStart(dst []byte, typ string) []byte {

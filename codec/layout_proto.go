@@ -81,5 +81,5 @@ func (l *protoLayout) appendEvent(dst []byte, typ string, src []byte, b body, fi
 }
 
 func (l *protoLayout) appendStatus(dst []byte, s *Status) []byte {
-	return proto.AppendEvent(dst, eventError, "v1", "Status", s.appendProto(nil))
+	return proto.AppendEvent(dst, EventError, "v1", "Status", s.appendProto(nil))
 }

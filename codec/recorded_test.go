@@ -2,12 +2,14 @@ package codec
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	fxcbor "github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -73,10 +75,8 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 	if f.Encoding == CBOR {
 		var all []byte
 		for len(body) > 0 {
-			item, rest, err := cbor.Next(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			item, rest := firstItem(t, body)
+			var err error
 			if all, err = cbor.AppendJSON(all, item, cbor.Limits{}); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 
 func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 	add := func(event string, raw []byte) {
-		if event == eventError {
+		if event == EventError {
 			s.add(event, metav1.ObjectMeta{}, raw)
 			return
 		}
@@ -148,17 +148,17 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 		s.add(event, om, bytes.Clone(raw))
 	}
 	for v == Watch && len(body) > 0 {
-		frame, rest, err := proto.NextFrame(body, 1<<20)
+		end := 4 + binary.BigEndian.Uint32(body)
+		event, object, err := proto.ParseFrame(body[4:end])
 		if err != nil {
 			t.Fatal(err)
 		}
-		event, object, _ := proto.ParseFrame(frame)
 		u, err := proto.Unwrap(object)
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(string(event), u.Raw)
-		body = rest
+		body = body[end:]
 	}
 	if v == Watch {
 		return s
@@ -277,7 +277,7 @@ func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]
 		return writeList(t, w, s.meta, items), true
 	case Watch:
 		for i, typ := range s.events {
-			if typ == eventError {
+			if typ == EventError {
 				raw := s.raw[i]
 				if w.Format().Encoding == Protobuf {
 					raw = proto.AppendEnvelope(nil, "v1", "Status", raw)
@@ -307,16 +307,24 @@ func customColumns(t *testing.T) Columns {
 	return c
 }
 
+// firstItem takes the first item off a sequence.
+func firstItem(t *testing.T, b []byte) (item, rest []byte) {
+	t.Helper()
+	var raw fxcbor.RawMessage
+	rest, err := fxcbor.UnmarshalFirst(b, &raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw, rest
+}
+
 // sameCBOR compares two sequences of items by value. Integers and floats are told apart but for custom resources: a server
 // that stores those as CBOR knows 1.0 from 1, and its JSON, which is what is stored here, says 1 for both.
 func sameCBOR(t *testing.T, got, want []byte, loose bool) {
 	t.Helper()
 	decode := func(b []byte) (out []any) {
 		for len(b) > 0 {
-			item, rest, err := cbor.Next(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			item, rest := firstItem(t, b)
 			var v any
 			if err := direct.Unmarshal(item, &v); err != nil {
 				t.Fatal(err)

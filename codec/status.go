@@ -14,7 +14,7 @@ import (
 //
 // with empty members left out, except that Details, if set, is printed even when empty (wire.md 1.3, 10).
 type Status struct {
-	Metadata ListMeta // Continue is set in one case: NewContinueExpired
+	Metadata ListMeta
 	Message  string
 	Reason   string
 	Details  *Details

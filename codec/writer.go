@@ -13,7 +13,7 @@ const (
 	EventModified = "MODIFIED"
 	EventDeleted  = "DELETED"
 	EventBookmark = "BOOKMARK"
-	eventError    = "ERROR"
+	EventError    = "ERROR"
 )
 
 // Writer writes the objects of one resource in one format. It is immutable and safe for concurrent use. Methods append to

@@ -29,7 +29,7 @@ func (f *File) Default() {
 		f.Cache.MaxResources = 500
 	}
 	if f.Cache.EncodedBytes == nil {
-		encoded := int64(256 << 20)
+		encoded := int64(96 << 20)
 		f.Cache.EncodedBytes = &encoded
 	}
 	if f.Cache.Exclude == nil {

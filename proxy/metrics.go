@@ -15,11 +15,11 @@ import (
 // apiserver's own metrics, under Sluice's prefix, so that a dashboard is ported
 // by replacing the prefix.
 type Metrics struct {
-	total    *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	inflight *prometheus.GaugeVec
-	made     *prometheus.CounterVec
-	reads    *serve.Metrics
+	total      *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	inflight   *prometheus.GaugeVec
+	transcoded *prometheus.CounterVec
+	reads      *serve.Metrics
 }
 
 // NewMetrics registers the metrics.
@@ -41,12 +41,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_current_inflight_requests", Help: "Requests being answered.",
 		}, []string{"request_kind"}),
+		transcoded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_transcoded_requests_total",
+			Help: "Passed requests that were converted because the upstream lacks a format of theirs, by the format of the answer if Sluice made that.",
+		}, []string{"format"}),
 	}
-	m.made = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_transcoded_requests_total",
-		Help: "Passed requests that were converted because the upstream lacks a format of theirs, by the format of the answer if Sluice made that.",
-	}, []string{"format"})
-	r.MustRegister(m.total, m.duration, m.inflight, m.made)
+	r.MustRegister(m.total, m.duration, m.inflight, m.transcoded)
 	return m
 }
 
@@ -67,7 +67,7 @@ func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
 	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
 		info.Outcome.Source, info.Outcome.Reason).Inc()
 	if info.Outcome.Transcoded {
-		m.made.WithLabelValues(info.Outcome.Format).Inc()
+		m.transcoded.WithLabelValues(info.Outcome.Format).Inc()
 	}
 	if kindOf(info) != "longRunning" {
 		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(took.Seconds())

@@ -12,7 +12,7 @@ var (
 	ErrNumber = errors.New("number out of range")
 	// ErrDepth is returned when arrays and maps nest too deep.
 	ErrDepth = errors.New("nested too deep")
-	// ErrSize is returned when an item is larger than allowed.
+	// ErrSize is returned when there are more bytes than allowed.
 	ErrSize = errors.New("too large")
 	// ErrDecode is returned when bytes are not CBOR that the apiserver would
 	// accept. The error's text is the decoder's own, as clients of the

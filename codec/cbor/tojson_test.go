@@ -5,13 +5,11 @@ import (
 	"encoding/hex"
 	stdjson "encoding/json"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,67 +147,6 @@ func TestToJSONIsSorted(t *testing.T) {
 	}
 }
 
-func TestSequence(t *testing.T) {
-	var stream []byte
-	var want [][]byte
-	for _, f := range jsontest.Corpus(t)[:30] {
-		item, err := AppendFromJSON(AppendEventHead(nil, "ADDED"), f.JSON)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, item[len(SelfDescribed):])
-		stream = append(stream, item...)
-	}
-	for name, r := range map[string]io.Reader{"whole": bytes.NewReader(stream), "bytes": iotest.OneByteReader(bytes.NewReader(stream)), "halves": iotest.HalfReader(bytes.NewReader(stream))} {
-		s := NewSequence(r, 1<<20)
-		for i := range want {
-			if got, err := s.Next(); err != nil || !bytes.Equal(got, want[i]) {
-				t.Fatalf("%s: item %d is %x, %v, want %x", name, i, got, err, want[i])
-			}
-		}
-		if _, err := s.Next(); err != io.EOF {
-			t.Errorf("%s: at the end: %v", name, err)
-		}
-	}
-	rest := stream
-	for i := range want {
-		var got []byte
-		var err error
-		if got, rest, err = Next(rest); err != nil || !bytes.Equal(got, want[i]) {
-			t.Fatalf("Next: item %d is %x, %v, want %x", i, got, err, want[i])
-		}
-	}
-	if _, _, err := Next(rest); err != io.EOF {
-		t.Errorf("Next at the end: %v", err)
-	}
-}
-
-func TestSequenceErrors(t *testing.T) {
-	long := AppendString(nil, strings.Repeat("x", 1<<20))
-	if _, err := NewSequence(bytes.NewReader(long), 1<<16).Next(); !errors.Is(err, ErrSize) {
-		t.Errorf("too long: %v", err)
-	}
-	if _, err := NewSequence(bytes.NewReader([]byte("\x5b\x7f\xff\xff\xff\xff\xff\xff\xff")), 1<<16).Next(); err == nil {
-		t.Error("a length that lies")
-	}
-	if _, err := NewSequence(bytes.NewReader(long[:100]), 1<<20).Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("truncated: %v", err)
-	}
-	if _, err := NewSequence(bytes.NewReader([]byte{0xff}), 1<<20).Next(); !errors.Is(err, ErrDecode) {
-		t.Errorf("not CBOR: %v", err)
-	}
-	broken := errors.New("broken")
-	if _, err := NewSequence(iotest.ErrReader(broken), 1<<20).Next(); !errors.Is(err, broken) {
-		t.Errorf("broken reader: %v", err)
-	}
-	if _, _, err := Next(long[:100]); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("Next of what is truncated: %v", err)
-	}
-	if _, _, err := Next([]byte{0xff}); !errors.Is(err, ErrDecode) {
-		t.Errorf("Next of what is not CBOR: %v", err)
-	}
-}
-
 func FuzzToJSON(f *testing.F) {
 	for _, s := range []string{"\xd9\xd9\xf7\xa1\x41a\x01", "\xbf\x61a\x9f\x01\xff\xff", "\xd6\x42ab", "\xc1\x1a\x51\x4b\x67\xb0", "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff", "\xa2\x41a\x01\x41a\x02"} {
 		f.Add([]byte(s))
@@ -218,13 +155,6 @@ func FuzzToJSON(f *testing.F) {
 		checkToJSON(t, src)
 		if out, err := AppendJSON(nil, src, Limits{}); err == nil && !stdjson.Valid(out) {
 			t.Errorf("%x: %s", src, out)
-		}
-		Next(src)
-		s := NewSequence(bytes.NewReader(src), 1<<16)
-		for range 100 {
-			if _, err := s.Next(); err != nil {
-				break
-			}
 		}
 	})
 }

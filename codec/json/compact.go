@@ -1,40 +1,10 @@
 package json
 
-// AppendCompact appends src without the space between its tokens and with <,
-// > and & and U+2028 and U+2029 escaped inside strings, as encoding/json
-// prints what a json.Marshaler gave it. Escapes, number spellings and the
-// order of members stay as they are.
-//
-// The error is ErrTruncated if a string does not end; nothing more is
-// checked. dst is then returned unchanged.
-func AppendCompact(dst, src []byte) ([]byte, error) {
-	base, run := len(dst), 0
-	for i := 0; i < len(src); {
-		switch c := src[i]; {
-		case c == '"':
-			end, html := htmlString(src, i)
-			if end < 0 {
-				return dst[:base], at(ErrTruncated, "JSON string", i)
-			}
-			if html {
-				dst = append(dst, src[run:i]...)
-				dst = appendHTMLEscaped(dst, src[i:end])
-				run = end
-			}
-			i = end
-		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
-			dst = append(dst, src[run:i]...)
-			i++
-			run = i
-		default:
-			i++
-		}
-	}
-	return append(dst, src[run:]...), nil
-}
-
-// appendCompactValue is AppendCompact for the value that begins at b[i]; it
-// returns the index after it, or -1 if it does not end.
+// appendCompactValue appends the value that begins at b[i] without the space
+// between its tokens and with <, > and & and U+2028 and U+2029 escaped inside
+// strings, as encoding/json prints what a json.Marshaler gave it. Escapes,
+// number spellings and the order of members stay as they are. It returns the
+// index after the value, or -1 if it does not end; nothing more is checked.
 func appendCompactValue(dst, b []byte, i int) ([]byte, int) {
 	run, depth := i, 0
 	for i < len(b) {

@@ -4,8 +4,9 @@
 // A [Value] is the raw bytes of one JSON value. Its methods look inside it
 // lazily, alias it wherever they can, and cost what they look at. Around it
 // stand the few whole-object operations that a gateway needs: cutting out an
-// object's metadata, setting its resource version, taking its kind and
-// apiVersion off and putting them on, printing it indented.
+// object's metadata, leaving out its managedFields, setting its resource
+// version, taking its kind and apiVersion off and putting them on, printing it
+// indented.
 //
 // Invariants:
 //

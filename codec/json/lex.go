@@ -33,14 +33,6 @@ func SkipScalar(b []byte, i int) int {
 	return skipScalar(b, i)
 }
 
-// SkipValue returns the index after the value at b[i], which must not be
-// space, or -1 if there is none or it does not end.
-func SkipValue(b []byte, i int) int { return skipValue(b, i) }
-
-// Unquote returns the text of a string's raw bytes. It aliases them if they
-// are text already.
-func Unquote(raw []byte, t Traits) []byte { return unquote(raw, t) }
-
 // AppendUnquoted appends the text of a string's raw bytes.
 func AppendUnquoted(dst, raw []byte) []byte { return appendUnquoted(dst, raw) }
 

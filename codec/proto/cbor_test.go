@@ -92,7 +92,7 @@ func TestCBOROfRandomObjects(t *testing.T) {
 }
 
 func TestCBOROfMutatedMessages(t *testing.T) {
-	for apiVersion, kind := range Kinds() {
+	for apiVersion, kind := range kinds {
 		m := mustLookup(t, apiVersion, kind)
 		checkCBOR(t, m, nil)
 		h := fnv.New64()

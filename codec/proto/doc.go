@@ -4,10 +4,10 @@
 // Three layers, each usable alone:
 //
 //   - The outer forms: the envelope ([Unwrap], [AppendEnvelope]) that wraps
-//     every object, watch frames ([ParseFrame], [AppendFrame]), lists
+//     every object, watch frames ([ParseFrame], [AppendEvent]), lists
 //     ([Items], [AppendListMeta]).
 //   - What all objects share: their metadata ([ObjectMeta], [MetadataOnly],
-//     [SetResourceVersion]).
+//     [SetResourceVersion], [AppendUnmanaged]).
 //   - The kinds: a [Message] is the plan of one built-in kind, compiled once
 //     from the struct tags of its Go type. It turns wire bytes into JSON and
 //     CBOR exactly as the apiserver prints the decoded object, checks that

@@ -95,11 +95,6 @@ func (u *Unknown) setTypeMeta(b []byte) error {
 	return nil
 }
 
-// Is reports whether the envelope names this kind.
-func (u *Unknown) Is(apiVersion, kind string) bool {
-	return string(u.APIVersion) == apiVersion && string(u.Kind) == kind
-}
-
 // EnvelopeSize is the length of an envelope around a message of rawSize bytes.
 func EnvelopeSize(apiVersion, kind string, rawSize int) int {
 	typeMeta := bytesSize(len(apiVersion)) + bytesSize(len(kind))

@@ -17,24 +17,6 @@ const (
 	extensionRaw = 1
 )
 
-// NextFrame splits the first frame off a stream of frames: body is the frame
-// without its prefix, aliasing b. A frame larger than limit bytes gives
-// ErrTooLarge; one that is not yet complete gives ErrTruncated.
-func NextFrame(b []byte, limit int) (body, rest []byte, err error) {
-	if len(b) < framePrefix {
-		return nil, b, at(ErrTruncated, "frame", len(b))
-	}
-	size := binary.BigEndian.Uint32(b)
-	if uint64(size) > uint64(max(limit, 0)) {
-		return nil, b, fmt.Errorf("frame of %d bytes: %w", size, ErrTooLarge)
-	}
-	if uint64(size) > uint64(len(b)-framePrefix) {
-		return nil, b, at(ErrTruncated, "frame", len(b))
-	}
-	end := framePrefix + int(size)
-	return b[framePrefix:end:end], b[end:], nil
-}
-
 // ParseFrame reads the body of a frame, that is without the four bytes of
 // length: a metav1.WatchEvent. Type is ADDED and so on, object the enveloped
 // object; both alias b. Errors: as of Unwrap.
@@ -92,14 +74,8 @@ func appendFrameHead(dst []byte, typ string, size int) []byte {
 	return appendHead(dst, extensionRaw, size)
 }
 
-// AppendFrame appends a watch frame: four bytes of length and a WatchEvent
-// around object, which must be in its envelope.
-func AppendFrame(dst []byte, typ string, object []byte) []byte {
-	return append(appendFrameHead(dst, typ, len(object)), object...)
-}
-
-// AppendEvent appends a watch frame around a raw message, putting that into
-// its envelope on the way: AppendFrame of AppendEnvelope in one copy.
+// AppendEvent appends a watch frame, four bytes of length and a WatchEvent,
+// around a raw message, putting that into its envelope on the way.
 func AppendEvent(dst []byte, typ, apiVersion, kind string, raw []byte) []byte {
 	dst = appendFrameHead(dst, typ, EnvelopeSize(apiVersion, kind, len(raw)))
 	return AppendEnvelope(dst, apiVersion, kind, raw)

@@ -76,7 +76,7 @@ func TestJSONOfGoldenFiles(t *testing.T) {
 
 func TestEveryKindCompiles(t *testing.T) {
 	n := 0
-	for apiVersion, kind := range Kinds() {
+	for apiVersion, kind := range kinds {
 		m := mustLookup(t, apiVersion, kind)
 		checkJSON(t, m, m.zero)
 		checkJSON(t, m, nil)

@@ -138,16 +138,6 @@ func (m Meta) Labels(yield func(key, value []byte) bool) {
 	m.entries(metaLabels, yield)
 }
 
-// Annotations yields the annotations, as Labels does the labels.
-func (m Meta) Annotations(yield func(key, value []byte) bool) {
-	m.entries(metaAnnotations, yield)
-}
-
-// Label returns the value of one label, and whether the object has it.
-func (m Meta) Label(key string) (value []byte, ok bool) {
-	return m.find(metaLabels, key)
-}
-
 // Annotation returns the value of one annotation, and whether the object has
 // it.
 func (m Meta) Annotation(key string) (value []byte, ok bool) {

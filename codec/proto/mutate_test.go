@@ -43,7 +43,7 @@ func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
 }
 
 func TestJSONOfMutatedMessages(t *testing.T) {
-	for apiVersion, kind := range Kinds() {
+	for apiVersion, kind := range kinds {
 		m := mustLookup(t, apiVersion, kind)
 		h := fnv.New64()
 		h.Write([]byte(apiVersion + kind))

@@ -2,7 +2,6 @@ package proto
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"sync"
 
@@ -59,18 +58,6 @@ func Lookup(apiVersion, kind string) (*Message, bool) {
 	}
 	e.once.Do(func() { e.msg, e.err = compileMessage(apiVersion, kind, e.typ) })
 	return e.msg, e.err == nil
-}
-
-// Kinds yields apiVersion and kind of everything that Lookup knows, in no
-// particular order.
-func Kinds() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for n := range entries() {
-			if !yield(n.apiVersion, n.kind) {
-				return
-			}
-		}
-	}
 }
 
 // entries fills the registry on first use.

@@ -1,14 +1,12 @@
 package proto
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // AppendZero appends the zero object of the kind as a raw message: every field
 // that is neither a pointer nor a slice nor a map is there, empty.
 func (m *Message) AppendZero(dst []byte) []byte {
 	return append(dst, m.zero...)
 }
-
-// initialEventsEnd is the annotation of the bookmark that ends the initial
-// events of a streaming list. Source: metav1.InitialEventsAnnotationKey.
-const initialEventsEnd = "k8s.io/initial-events-end"
 
 // The fields of the zero ObjectMeta in front of the resource version (name,
 // generateName, namespace, selfLink, uid) and behind it (generation,
@@ -22,7 +20,7 @@ const (
 // zero object with this resource version, and marked, if so asked, as the end
 // of the initial events. The kind must be one that has metadata.
 func (m *Message) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
-	annotation := bytesSize(len(initialEventsEnd)) + bytesSize(len("true"))
+	annotation := bytesSize(len(metav1.InitialEventsAnnotationKey)) + bytesSize(len("true"))
 	size := len(metaBefore) + bytesSize(len(resourceVersion)) + len(metaAfter)
 	if initialEnd {
 		size += bytesSize(annotation)
@@ -31,7 +29,7 @@ func (m *Message) AppendBookmark(dst []byte, resourceVersion string, initialEnd 
 	dst = append(appendBytes(dst, metaResourceVersion, resourceVersion), metaAfter...)
 	if initialEnd {
 		dst = appendHead(dst, metaAnnotations, annotation)
-		dst = appendBytes(dst, entryKey, initialEventsEnd)
+		dst = appendBytes(dst, entryKey, metav1.InitialEventsAnnotationKey)
 		dst = appendBytes(dst, entryValue, "true")
 	}
 	return append(dst, m.zero[m.zeroMeta:]...)

@@ -11,7 +11,7 @@ import (
 // with nothing but resource version and annotation set.
 func TestBookmarks(t *testing.T) {
 	n := 0
-	for apiVersion, kind := range Kinds() {
+	for apiVersion, kind := range kinds {
 		obj, ok := newObject(t, apiVersion, kind).(interface {
 			message
 			metav1.Object

@@ -72,14 +72,14 @@ func num(path ...string) cell {
 	return func(dst []byte, r *row) []byte { return appendInt(dst, r.at(path)) }
 }
 
-// numOr is the integer of a field of parent, 0 if it is absent, or the text
-// instead if parent is.
-func numOr(instead string, parent []string, field string) cell {
+// numIn is the integer of a field of parent, 0 if it is absent, or <none> if
+// parent is.
+func numIn(parent []string, field string) cell {
 	return func(dst []byte, r *row) []byte {
 		if p := r.at(parent); present(p) {
 			return appendInt(dst, p.Get(field))
 		}
-		return json.AppendString(dst, instead)
+		return json.AppendString(dst, none)
 	}
 }
 

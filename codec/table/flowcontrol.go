@@ -49,9 +49,9 @@ var (
 var priorityLevel = newColumns(
 	nameColumn,
 	text("Type", prioritySpecDoc["type"], str("spec", "type")),
-	text("NominalConcurrencyShares", limitedPriorityDoc["nominalConcurrencyShares"], numOr(none, limited, "nominalConcurrencyShares")),
-	text("Queues", queuingDoc["queues"], numOr(none, queuing, "queues")),
-	text("HandSize", queuingDoc["handSize"], numOr(none, queuing, "handSize")),
-	text("QueueLengthLimit", queuingDoc["queueLengthLimit"], numOr(none, queuing, "queueLengthLimit")),
+	text("NominalConcurrencyShares", limitedPriorityDoc["nominalConcurrencyShares"], numIn(limited, "nominalConcurrencyShares")),
+	text("Queues", queuingDoc["queues"], numIn(queuing, "queues")),
+	text("HandSize", queuingDoc["handSize"], numIn(queuing, "handSize")),
+	text("QueueLengthLimit", queuingDoc["queueLengthLimit"], numIn(queuing, "queueLengthLimit")),
 	ageColumn,
 )

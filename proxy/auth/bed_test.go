@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,10 +9,8 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -22,7 +19,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -31,6 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/proxytest"
 	"sluice/proxy/request"
 )
 
@@ -100,11 +97,8 @@ func inBubble(t *testing.T, ca *authority, test func(t *testing.T, api *api, acc
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		fake := &api{tokens: map[string]*authenticationv1.TokenReviewStatus{}}
-		wires := &wires{conns: make(chan net.Conn)}
-		server := &http.Server{Handler: fake, ErrorLog: zap.NewStdLog(zap.NewNop())}
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(wires) }()
-		config := &rest.Config{Host: "http://api", Dial: wires.dial, QPS: -1}
+		server := proxytest.Serve(fake)
+		config := &rest.Config{Host: "http://api", Dial: server.Dial, QPS: -1}
 		rt, err := rest.TransportFor(config)
 		if err != nil {
 			t.Fatal(err)
@@ -123,44 +117,11 @@ func inBubble(t *testing.T, ca *authority, test func(t *testing.T, api *api, acc
 		}
 		defer func() {
 			utilnet.CloseIdleConnectionsFor(rt)
-			_ = server.Close()
-			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-				t.Error(err)
-			}
+			server.Close(t)
 		}()
 		test(t, fake, access)
 	})
 }
-
-// wires is a listener on connections in memory.
-type wires struct {
-	conns  chan net.Conn
-	closed sync.Once
-}
-
-func (w *wires) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case w.conns <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (w *wires) Accept() (net.Conn, error) {
-	if c, ok := <-w.conns; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (w *wires) Close() error {
-	w.closed.Do(func() { close(w.conns) })
-	return nil
-}
-
-func (w *wires) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
 // The ways in which an API may fail to answer.
 var faults = map[string]func(w http.ResponseWriter, r *http.Request){

@@ -59,9 +59,6 @@ func (r *Reloader) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error
 	return r.pair.Load(), nil
 }
 
-// Expires returns when the certificate in use does.
-func (r *Reloader) Expires() time.Time { return r.pair.Load().Leaf.NotAfter }
-
 func (r *Reloader) load() (changed bool, err error) {
 	cert, err := os.ReadFile(r.certFile)
 	if err != nil {

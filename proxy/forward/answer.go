@@ -117,7 +117,7 @@ func (t *translation) convertError(resp *http.Response) *http.Response {
 	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}) != nil {
 		return resp
 	}
-	format := t.wish.errors(resp.StatusCode)
+	format := reply.ErrorFormat(t.wish.client, resp.StatusCode)
 	if estimate(body, format, 0) > errorRoom-maxError {
 		return resp
 	}

@@ -223,3 +223,28 @@ func TestIdleWatchKeepsNothing(t *testing.T) {
 		t.Errorf("%v: keeps %d bytes, %d are left", err, cap(e.buf), free(space))
 	}
 }
+
+// Room is given back whatever the upstream answers.
+func TestRoomIsGivenBackAfterOddAnswers(t *testing.T) {
+	for _, line := range []string{"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "099 Odd", "200 OK\r\nContent-Length: 9"} {
+		b := newBed(t, setting{caller: request.Bearer, http1Behind: true, handler: func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+line+"\r\n\r\n")
+			conn.Close()
+		}})
+		h := http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}}
+		resp, err := b.client.Do(b.request(t, "POST", things, h, strings.NewReader(encoded(thing, codec.CBOR))))
+		if err == nil {
+			resp.Body.Close()
+		}
+		receive(t, b.info, "the end")
+		// The lease ends before the gate tells of the end.
+		if left := free(b.forwarder.known); left != knownRoom {
+			t.Errorf("%s: %d are left", line, left)
+		}
+	}
+}

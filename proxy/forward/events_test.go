@@ -11,11 +11,11 @@ import (
 	"testing"
 	"testing/iotest"
 
+	fxcbor "github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/codec"
-	"sluice/codec/cbor"
 	"sluice/codec/json"
 	"sluice/proxy/request"
 )
@@ -123,10 +123,10 @@ func TestWatchIsMade(t *testing.T) {
 // eventsOf reads a watch event by event, as sorted JSON.
 func eventsOf(resp *http.Response, contentType string) func() (string, error) {
 	if contentType == "application/cbor-seq" {
-		s := cbor.NewSequence(resp.Body, maxEvent)
+		d := fxcbor.NewDecoder(resp.Body)
 		return func() (string, error) {
-			item, err := s.Next()
-			if err != nil {
+			var item fxcbor.RawMessage
+			if err := d.Decode(&item); err != nil {
 				return "", err
 			}
 			return decoded(string(item), codec.MediaCBOR), nil
@@ -304,7 +304,7 @@ func FuzzEvents(f *testing.F) {
 				continue
 			}
 			for rest := out; len(rest) > 0; {
-				if _, rest, err = cbor.Next(rest); err != nil {
+				if rest, err = fxcbor.UnmarshalFirst(rest, &fxcbor.RawMessage{}); err != nil {
 					t.Fatalf("%q became %x: %v", stream, out, err)
 				}
 			}

@@ -120,6 +120,9 @@ func (f *Forwarder) exchange(r *http.Request) (*http.Response, error) {
 	return f.send(r)
 }
 
+// errSwitched is returned when the upstream leaves HTTP though nobody asked.
+var errSwitched = errors.New("upstream switched protocols unasked")
+
 // send picks the transport for the request's caller.
 func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
 	info := request.From(r.Context())

@@ -38,12 +38,15 @@ func (s *jsonOnly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !(codec.Client{Accept: r.Header.Get("Accept")}).Takes(codec.JSON):
 		refuse(w, codec.NewNotAcceptable("only the following media types are accepted: application/json"))
 	case len(body) > 0 && media != codec.MediaJSON && media != mediaApplyYAML:
-		refuse(w, codec.NewUnsupportedMedia(false))
+		refuse(w, unsupported)
 	default:
 		w.Header().Set("Content-Type", codec.MediaJSON)
 		s.answer(w, r, body)
 	}
 }
+
+// unsupported is how an apiserver refuses the encoding of a body.
+var unsupported = &codec.Status{Message: "the body of the request was in an unknown format", Reason: "UnsupportedMediaType", Code: 415}
 
 func refuse(w http.ResponseWriter, s *codec.Status) {
 	w.Header().Set("Content-Type", codec.MediaJSON)

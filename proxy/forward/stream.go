@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec"
 	"sluice/codec/cbor"
 	"sluice/codec/json"
@@ -113,12 +115,12 @@ func (e *events) append(dst []byte, frame json.Value) ([]byte, error) {
 	switch {
 	case e.wish.format.Encoding == codec.JSON && e.wish.has(object):
 		return append(append(dst, frame...), '\n'), nil
-	case typ == eventError:
+	case typ == codec.EventError:
 		return e.appendError(dst, object)
 	}
 	e.info.Outcome.Transcoded = true
 	writer := e.writer
-	if typ == codec.EventBookmark && object.Get("metadata", "annotations", initialEventsEnd) != nil {
+	if typ == codec.EventBookmark && object.Get("metadata", "annotations", metav1.InitialEventsAnnotationKey) != nil {
 		writer = e.ends
 	}
 	dst, err = writer.AppendEvent(dst, typ, object, first)
@@ -146,15 +148,10 @@ func (e *events) reserve(dst []byte, frame json.Value) ([]byte, error) {
 	return make([]byte, 0, size), nil
 }
 
-const (
-	eventError       = "ERROR"
-	initialEventsEnd = "k8s.io/initial-events-end"
-)
-
 // appendError appends an ERROR event, which carries a Status in any shape.
 func (e *events) appendError(dst []byte, status json.Value) ([]byte, error) {
 	if e.wish.format.Encoding == codec.CBOR {
-		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, eventError), status)
+		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, codec.EventError), status)
 	}
 	s := &codec.Status{}
 	s.Message, _ = status.Get("message").Text()

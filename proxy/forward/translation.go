@@ -256,6 +256,10 @@ func (t *translation) next() *http.Request {
 
 // answered returns the answer for the caller.
 func (t *translation) answered(resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close()
+		return nil, errSwitched
+	}
 	t.payload.drop()
 	t.lease.shrink(t.reserved)
 	refused := resp.StatusCode == http.StatusNotAcceptable || resp.StatusCode == http.StatusUnsupportedMediaType

@@ -338,7 +338,7 @@ func TestDuplicatesInYAMLAreToldOf(t *testing.T) {
 // Errors come in what the client reads, as the apiserver chooses it.
 func TestErrorsOfMadeAnswers(t *testing.T) {
 	status := codec.NewNotFound(codec.GroupResource{Group: "lab.example.com", Resource: "things"}, "a")
-	forbidden := codec.NewForbidden(codec.GroupResource{Resource: "things"}, "a", "why")
+	forbidden := codec.NewForbiddenPath("why")
 	for _, tt := range []struct {
 		accept, contentType string
 		status              *codec.Status
@@ -425,11 +425,11 @@ func TestBadBodies(t *testing.T) {
 			up := &jsonOnly{answer: stores}
 			refusing := func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "Bearer nobody" {
-					refuse(w, codec.NewForbidden(codec.GroupResource{Resource: "things"}, "", "why"))
+					refuse(w, codec.NewForbiddenPath("why"))
 					return
 				}
 				if tt.body == "" {
-					refuse(w, codec.NewUnsupportedMedia(false))
+					refuse(w, unsupported)
 					return
 				}
 				up.ServeHTTP(w, r)

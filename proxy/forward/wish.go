@@ -57,9 +57,3 @@ func (w *wish) accept(info *request.Info) string {
 	version := strings.TrimPrefix(w.format.MetaVersion.String(), "meta.k8s.io/")
 	return codec.MediaJSON + ";as=" + as + ";g=meta.k8s.io;v=" + version + "," + codec.MediaJSON
 }
-
-// errors is the format of a Status with that code.
-func (w *wish) errors(code int) codec.Format {
-	front := code == http.StatusUnauthorized || code == http.StatusForbidden
-	return codec.ErrorFormat(w.client, !front)
-}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/codec"
+	"sluice/proxy/proxytest"
 	"sluice/proxy/upstream"
 )
 
@@ -230,9 +229,9 @@ func (d dialect) bookmark(rv string) []byte      { return d.event("BOOKMARK", ob
 // synced is the bookmark that ends the state of a streaming list.
 func (d dialect) synced(rv string) []byte {
 	if d.protobuf {
-		return d.frame("BOOKMARK", enveloped(d.configMap(object{"", rv}, endOfState)))
+		return d.frame("BOOKMARK", enveloped(d.configMap(object{"", rv}, metav1.InitialEventsAnnotationKey)))
 	}
-	return d.frame("BOOKMARK", d.json(object{"", rv}, endOfState))
+	return d.frame("BOOKMARK", d.json(object{"", rv}, metav1.InitialEventsAnnotationKey))
 }
 
 // failure is an ERROR event.
@@ -330,18 +329,15 @@ type world struct {
 	mirror *Mirror
 	log    *observer.ObservedLogs
 	open   map[string]int // watches, by resource; guarded by fake.mu
-	net    *pipes
 }
 
 // inWorld runs a test in a bubble, and ends all that runs there.
 func inWorld(t *testing.T, as dialect, o Options, steps []step, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{fake: &fake{t: t, steps: steps, as: as}, open: map[string]int{}, net: &pipes{conns: make(chan net.Conn)}}
-		server := &http.Server{Handler: w.fake, ErrorLog: zap.NewStdLog(zap.NewNop())}
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(w.net) }()
-		u, err := upstream.New(upstream.Options{Config: &rest.Config{Host: "http://upstream", Dial: w.net.dial}})
+		w := &world{fake: &fake{t: t, steps: steps, as: as}, open: map[string]int{}}
+		server := proxytest.Serve(w.fake)
+		u, err := upstream.New(upstream.Options{Config: &rest.Config{Host: "http://upstream", Dial: server.Dial}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,10 +356,7 @@ func inWorld(t *testing.T, as dialect, o Options, steps []step, test func(t *tes
 			}
 			w.checkClosed()
 			u.Close()
-			_ = server.Close()
-			if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-				t.Error(err)
-			}
+			server.Close(t)
 		}()
 		test(t, w)
 	})
@@ -436,33 +429,3 @@ func (w *world) played(t *testing.T) {
 		t.Errorf("%q was not asked for; calls are %q", s.call, w.calls)
 	}
 }
-
-// pipes is a listener on connections in memory.
-type pipes struct {
-	conns  chan net.Conn
-	closed sync.Once
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	if c, ok := <-p.conns; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p *pipes) Close() error {
-	p.closed.Do(func() { close(p.conns) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }

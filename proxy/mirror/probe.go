@@ -128,11 +128,11 @@ func (j *jsonStream) version() (uint64, bool, error) {
 }
 
 func versionOf(eventType string, rv []byte) (version uint64, bookmark bool, err error) {
-	if _, changes := typeOf(eventType); !changes && eventType != "BOOKMARK" {
+	if _, changes := typeOf(eventType); !changes && eventType != codec.EventBookmark {
 		return 0, false, fmt.Errorf("chaser got %s", eventType)
 	}
 	version, err = parseVersion(rv)
-	return version, eventType == "BOOKMARK", err
+	return version, eventType == codec.EventBookmark, err
 }
 
 func isProtobuf(h http.Header) bool {

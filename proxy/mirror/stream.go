@@ -13,6 +13,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/feed"
+	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/proto"
 )
@@ -27,10 +28,6 @@ func unreadable(err error) error {
 	}
 	return fmt.Errorf("event: %w: %w", err, feed.ErrRebuild)
 }
-
-// endOfState is the annotation of the bookmark that ends the initial state of
-// a streaming list (KEP-3157).
-const endOfState = "k8s.io/initial-events-end"
 
 // readAhead is the size of a stream's buffer.
 const readAhead = 64 << 10
@@ -85,9 +82,9 @@ func (p *protoStream) change(frame []byte) (feed.Change, error) {
 			return feed.Change{}, err
 		}
 		return feed.Change{Type: t, Object: o, Version: o.RV}, nil
-	case string(text) == "BOOKMARK":
+	case string(text) == codec.EventBookmark:
 		return protoBookmark(u.Raw)
-	case string(text) == "ERROR":
+	case string(text) == codec.EventError:
 		var status metav1.Status
 		if err := status.Unmarshal(u.Raw); err != nil {
 			return feed.Change{}, err
@@ -150,7 +147,7 @@ func protoBookmark(raw []byte) (feed.Change, error) {
 		return feed.Change{}, err
 	}
 	version, err := parseVersion(meta.ResourceVersion)
-	end, _ := meta.Annotation(endOfState)
+	end, _ := meta.Annotation(metav1.InitialEventsAnnotationKey)
 	return feed.Change{Version: version, Synced: string(end) == "true"}, err
 }
 
@@ -202,9 +199,9 @@ func (j *jsonStream) change(event json.Value) (feed.Change, error) {
 			return feed.Change{}, err
 		}
 		return feed.Change{Type: t, Object: o, Version: o.RV}, nil
-	case text == "BOOKMARK":
+	case text == codec.EventBookmark:
 		return j.bookmark(object)
-	case text == "ERROR":
+	case text == codec.EventError:
 		code, _ := object.Get("code").Int()
 		message, _ := object.Get("message").Text()
 		return feed.Change{}, &statusError{code: int(code), message: message}
@@ -223,7 +220,7 @@ func (j *jsonStream) bookmark(object json.Value) (feed.Change, error) {
 		return feed.Change{}, err
 	}
 	version, err := parseVersion(meta.ResourceVersion)
-	end, _ := meta.Annotations.Get(endOfState).Text()
+	end, _ := meta.Annotations.Get(metav1.InitialEventsAnnotationKey).Text()
 	return feed.Change{Version: version, Synced: end == "true"}, err
 }
 

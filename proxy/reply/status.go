@@ -30,11 +30,16 @@ func Client(r *http.Request, info *request.Info) codec.Client {
 	}
 }
 
+// ErrorFormat returns the format of an error with that code: 401 and 403 are the
+// apiserver's front door's, which has no CBOR.
+func ErrorFormat(c codec.Client, code int) codec.Format {
+	return codec.ErrorFormat(c, code != http.StatusUnauthorized && code != http.StatusForbidden)
+}
+
 // Status answers with an error. Nothing may have been written before.
 func Status(w http.ResponseWriter, r *http.Request, s *codec.Status) {
 	info := request.From(r.Context())
-	front := s.Code == http.StatusUnauthorized || s.Code == http.StatusForbidden
-	format := codec.ErrorFormat(Client(r, info), !front)
+	format := ErrorFormat(Client(r, info), s.Code)
 	h := w.Header()
 	Headers(h, info)
 	h.Set("Content-Type", format.ContentType(false))

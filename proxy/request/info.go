@@ -40,14 +40,14 @@ const (
 	// Bearer callers sent a token that was verified.
 	Bearer
 	// Asserted callers were verified by this gateway alone, by a client
-	// certificate or by a front proxy: the upstream has to be told who they are.
+	// certificate: the upstream has to be told who they are.
 	Asserted
 )
 
 // Outcome is how a request was answered, for logs and metrics.
 type Outcome struct {
 	Source string // FromCache, FromUpstream or FromGateway
-	Reason string // why it went upstream
+	Reason string // how it came out of the cache, or why it went upstream
 	Format string // the encoding, where Sluice made it
 	// Transcoded says that a passed request or its answer was converted.
 	Transcoded bool

@@ -6,4 +6,10 @@
 //
 // A list is one snapshot, a watch one cursor into the history. Neither queues
 // anything for a client: what a slow one does not take stays where it is.
+//
+// The objects of a whole segment are encoded and compressed once for all who may
+// see all of it, what is selected for each caller alone.
+//
+// [Features] are off unless configured: shards of lists and watches, answers
+// without managedFields, entity tags.
 package serve

@@ -9,7 +9,7 @@ import (
 
 // endOfState is the annotation of the bookmark that ends the state with which a streaming list begins
 // (KEP-3157).
-var endOfState = []byte("k8s.io/initial-events-end")
+const endOfState = "k8s.io/initial-events-end"
 
 // stateLimit is how long all clients of a case may take to be sent the state.
 const stateLimit = 10 * time.Minute
@@ -20,7 +20,7 @@ const otherBookmarks = 10
 // readState reads a streaming list up to and with the bookmark that ends the state, and returns an error
 // if there were fewer objects before it, or clearly more. There must be no updates.
 func readState(in io.Reader, frames counter, objects int) error {
-	const overlap = len("k8s.io/initial-events-end") - 1
+	const overlap = len(endOfState) - 1
 	var (
 		buf    = make([]byte, 64<<10)
 		kept   int // of the piece before, at the start of buf
@@ -31,7 +31,7 @@ func readState(in io.Reader, frames counter, objects int) error {
 		k, err := in.Read(buf[kept:])
 		all := buf[:kept+k]
 		n += frames.count(all[kept:])
-		marked = marked || bytes.Contains(all, endOfState)
+		marked = marked || bytes.Contains(all, []byte(endOfState))
 		switch {
 		case n > objects+1+otherBookmarks:
 			return fmt.Errorf("%d events where %d and a bookmark should be", n, objects)

@@ -19,7 +19,7 @@ import (
 const (
 	slowReaders = 50
 	// grown is the most by which they may make the process grow, all together:
-	// an eighth of what one copy of the list for each would take.
+	// a quarter of what one copy of the list for each would take.
 	grown = 200 << 20
 )
 
@@ -47,7 +47,7 @@ func TestSlowReadersOfAListAreCheap(t *testing.T) {
 // fill makes objects that are long together, and returns how long.
 func fill(t *testing.T, namespace string) (size int) {
 	t.Helper()
-	const objects, each = 64, 500_000
+	const objects, each = 32, 500_000
 	var g errgroup.Group
 	g.SetLimit(8)
 	for i := range objects {

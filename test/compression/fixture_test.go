@@ -2,7 +2,6 @@ package compression
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,21 +33,7 @@ kind: Configuration
 compression: {watches: true}
 `
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	// Watches wait and compute little. What the caller says wins.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		if err := flag.Set("test.parallel", "50"); err != nil {
-			panic(err) // for a flag that is there
-		}
-	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 50, run) }
 
 func run(m *testing.M) (code int, err error) {
 	if plane, err = harness.StartMain(); err != nil {

@@ -15,10 +15,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	sequence "sluice/codec/cbor"
 	"sluice/test/harness"
 )
 
@@ -231,8 +231,12 @@ func TestAggregatedWithoutFormats(t *testing.T) {
 func watchLab(t *testing.T, table, partial string) {
 	readers := map[string]func(io.Reader) func() (string, error){
 		mediaCBOR: func(r io.Reader) func() (string, error) {
-			s := sequence.NewSequence(r, 1<<20)
-			return func() (string, error) { item, err := s.Next(); return string(item), err }
+			d := cborItems.NewDecoder(r)
+			return func() (string, error) {
+				var raw cbor.RawMessage
+				err := d.Decode(&raw)
+				return string(raw), err
+			}
 		},
 	}
 	lines := func(r io.Reader) func() (string, error) {

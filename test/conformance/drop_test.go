@@ -49,65 +49,10 @@ func TestDropManagedFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			row := Row{Path: tt.path, Accept: tt.accept}
-			if strings.Contains(tt.path, "watch=1") {
-				row.Until = "k8s.io/initial-events-end"
-			}
-			row.Header = map[string]Lines{"Accept": {strings.ReplaceAll(tt.accept, "cbor", "json")}}
-			whole, err := row.ask(t.Context(), plane)
-			if err != nil {
-				t.Fatal(err)
-			}
-			row.Header["Accept"] = Lines{tt.accept + ";drop=metadata.managedFields"}
-			less, err := row.ask(t.Context(), own)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if source := less.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
-				t.Errorf("answered from %q", source)
-			}
-			want, had := values(t, whole)
-			got, has := values(t, less)
-			if had == 0 || has != 0 {
-				t.Errorf("%d managedFields at the apiserver, %d here", had, has)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-without managedFields +got):\n%s", diff)
-			}
+			compareUnmanaged(t, own, tt.path, tt.accept)
 		})
 	}
-	t.Run("Protobuf", func(t *testing.T) {
-		const path, typ = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/vnd.kubernetes.protobuf"
-		var lists [2]corev1.ConfigMapList
-		for i, ask := range []struct {
-			server server
-			accept string
-		}{{plane, typ}, {own, typ + ";drop=metadata.managedFields"}} {
-			a, err := ask.server.Raw("admin").Get(t.Context(), path, ask.accept)
-			if err != nil {
-				t.Fatal(err)
-			}
-			u, err := proto.Unwrap(a.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := lists[i].Unmarshal(u.Raw); err != nil {
-				t.Fatal(err)
-			}
-			lists[i].ResourceVersion = ""
-			managed := 0
-			for n := range lists[i].Items {
-				managed += len(lists[i].Items[n].ManagedFields)
-				lists[i].Items[n].ManagedFields = nil
-			}
-			if (managed > 0) != (i == 0) {
-				t.Errorf("%d managedFields of %T", managed, ask.server)
-			}
-		}
-		if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
-			t.Errorf("(-without managedFields +got):\n%s", diff)
-		}
-	})
+	t.Run("Protobuf", func(t *testing.T) { compareUnmanagedProtobuf(t, own) })
 	t.Run("unknown field", func(t *testing.T) {
 		const path, accept = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json;drop=spec,application/yaml;q=0.5"
 		a, err := own.Raw("admin").Get(t.Context(), path, accept)
@@ -122,6 +67,72 @@ func TestDropManagedFields(t *testing.T) {
 		}
 		row.check(t, plane, sluice)
 	})
+}
+
+// compareUnmanaged compares an answer without managedFields with the
+// apiserver's, of which they are taken out here.
+func compareUnmanaged(t *testing.T, own server, path, accept string) {
+	t.Helper()
+	row := Row{Path: path, Accept: accept}
+	if strings.Contains(path, "watch=1") {
+		row.Until = "k8s.io/initial-events-end"
+	}
+	row.Header = map[string]Lines{"Accept": {strings.ReplaceAll(accept, "cbor", "json")}}
+	whole, err := row.ask(t.Context(), plane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.Header["Accept"] = Lines{accept + ";drop=metadata.managedFields"}
+	less, err := row.ask(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if source := less.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+		t.Errorf("answered from %q", source)
+	}
+	want, had := values(t, whole)
+	got, has := values(t, less)
+	if had == 0 || has != 0 {
+		t.Errorf("%d managedFields at the apiserver, %d here", had, has)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-without managedFields +got):\n%s", diff)
+	}
+}
+
+// compareUnmanagedProtobuf is compareUnmanaged for a list in Protobuf.
+func compareUnmanagedProtobuf(t *testing.T, own server) {
+	t.Helper()
+	const path, typ = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/vnd.kubernetes.protobuf"
+	var lists [2]corev1.ConfigMapList
+	for i, ask := range []struct {
+		server server
+		accept string
+	}{{plane, typ}, {own, typ + ";drop=metadata.managedFields"}} {
+		a, err := ask.server.Raw("admin").Get(t.Context(), path, ask.accept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := proto.Unwrap(a.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lists[i].Unmarshal(u.Raw); err != nil {
+			t.Fatal(err)
+		}
+		lists[i].ResourceVersion = ""
+		managed := 0
+		for n := range lists[i].Items {
+			managed += len(lists[i].Items[n].ManagedFields)
+			lists[i].Items[n].ManagedFields = nil
+		}
+		if (managed > 0) != (i == 0) {
+			t.Errorf("%d managedFields of %T", managed, ask.server)
+		}
+	}
+	if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
+		t.Errorf("(-without managedFields +got):\n%s", diff)
+	}
 }
 
 // values decodes an answer, leaves out managedFields and what is of the moment,

@@ -55,7 +55,6 @@ func TestETags(t *testing.T) {
 	}
 	// Exactly this version, since the store's moves on by bookmarks.
 	list := in + "?resourceVersionMatch=Exact&resourceVersion=" + l.Metadata.ResourceVersion
-	const table = "application/json;as=Table;g=meta.k8s.io;v=v1"
 	const half = "&shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
 	tags := map[string]string{}
 	for _, row := range []struct{ path, accept, coding string }{
@@ -83,35 +82,13 @@ func TestETags(t *testing.T) {
 		{in + "/a?resourceVersion=0", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ""},
 	} {
 		name := fmt.Sprint(row)
-		first := tagged(t, own, "admin", row.path, row.accept, row.coding, "")
-		tag := first.Header.Get("Etag")
-		if first.Status != http.StatusOK || !strong.MatchString(tag) || first.Header.Get("Vary") != "Accept, Accept-Encoding" {
-			t.Fatalf("%s: %d %v", name, first.Status, first.Header)
-		}
+		tag := checkTag(t, name, func(have string) *harness.Answer {
+			return tagged(t, own, "admin", row.path, row.accept, row.coding, have)
+		})
 		if other, ok := tags[tag]; ok {
 			t.Errorf("%s has the tag of %s", name, other)
 		}
 		tags[tag] = name
-		again := tagged(t, own, "admin", row.path, row.accept, row.coding, "")
-		if again.Header.Get("Etag") != tag || string(again.Body) != string(first.Body) {
-			t.Errorf("%s: another answer with tag %s, before %s", name, again.Header.Get("Etag"), tag)
-		}
-		for _, have := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
-			a := tagged(t, own, "admin", row.path, row.accept, row.coding, have)
-			if a.Status != http.StatusNotModified || len(a.Body) != 0 {
-				t.Errorf("%s, %s: %d with %d bytes", name, have, a.Status, len(a.Body))
-			}
-			for h, want := range map[string]string{
-				"Etag": tag, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-cache, private", "Content-Type": "", "Content-Encoding": "",
-			} {
-				if got := a.Header.Get(h); got != want {
-					t.Errorf("%s, %s: %s is %q, want %q", name, have, h, got, want)
-				}
-			}
-		}
-		if a := tagged(t, own, "admin", row.path, row.accept, row.coding, `"x"`); a.Status != http.StatusOK || string(a.Body) != string(first.Body) {
-			t.Errorf("%s: %d for another tag", name, a.Status)
-		}
 	}
 	t.Run("page", func(t *testing.T) {
 		var l struct{ Metadata struct{ Continue string } }
@@ -123,23 +100,7 @@ func TestETags(t *testing.T) {
 			t.Errorf("the second page has the tag %s, that of %q", tag, tags[tag])
 		}
 	})
-	t.Run("nothing", func(t *testing.T) {
-		for name, a := range map[string]*harness.Answer{
-			"Table":        tagged(t, own, "admin", list, table, "", "*"),
-			"no object":    tagged(t, own, "admin", in+"/none?resourceVersion=0", "application/json", "", "*"),
-			"no right":     tagged(t, own, "nobody", list, "application/json", "", "*"),
-			"no user":      tagged(t, own, harness.Anonymous, list, "application/json", "", "*"),
-			"switched off": tagged(t, sluice, "admin", "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json", "", "*"),
-			"bad shard":    tagged(t, own, "admin", list+"&shardSelector=x", "application/json", "", "*"),
-			"bad selector": tagged(t, own, "admin", list+"&labelSelector=,", "application/json", "", "*"),
-			"passed":       tagged(t, own, "admin", in+"/a", "application/json", "", "*"),
-		} {
-			want := map[string]int{"Table": 200, "no object": 404, "no right": 403, "no user": 403, "switched off": 200, "bad shard": 500, "bad selector": 400, "passed": 200}[name]
-			if a.Status != want || a.Header.Get("Etag") != "" {
-				t.Errorf("%s: %d, want %d, tag %q", name, a.Status, want, a.Header.Get("Etag"))
-			}
-		}
-	})
+	t.Run("nothing", func(t *testing.T) { givesNoTag(t, own, in, list) })
 	t.Run("rights of another", func(t *testing.T) {
 		a := tagged(t, own, "admin", list, "application/json", "", "")
 		if b := tagged(t, own, "nobody", list, "application/json", "", a.Header.Get("Etag")); b.Status != http.StatusForbidden {
@@ -157,6 +118,57 @@ func TestETags(t *testing.T) {
 			t.Errorf("%d with tag %s, before %s", after.Status, after.Header.Get("Etag"), before.Header.Get("Etag"))
 		}
 	})
+}
+
+// checkTag asks for something, then again with its tag and with others, and
+// returns the tag.
+func checkTag(t *testing.T, name string, ask func(have string) *harness.Answer) string {
+	t.Helper()
+	first := ask("")
+	tag := first.Header.Get("Etag")
+	if first.Status != http.StatusOK || !strong.MatchString(tag) || first.Header.Get("Vary") != "Accept, Accept-Encoding" {
+		t.Fatalf("%s: %d %v", name, first.Status, first.Header)
+	}
+	if again := ask(""); again.Header.Get("Etag") != tag || string(again.Body) != string(first.Body) {
+		t.Errorf("%s: another answer with tag %s, before %s", name, again.Header.Get("Etag"), tag)
+	}
+	for _, have := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+		a := ask(have)
+		if a.Status != http.StatusNotModified || len(a.Body) != 0 {
+			t.Errorf("%s, %s: %d with %d bytes", name, have, a.Status, len(a.Body))
+		}
+		for h, want := range map[string]string{
+			"Etag": tag, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-cache, private", "Content-Type": "", "Content-Encoding": "",
+		} {
+			if got := a.Header.Get(h); got != want {
+				t.Errorf("%s, %s: %s is %q, want %q", name, have, h, got, want)
+			}
+		}
+	}
+	if a := ask(`"x"`); a.Status != http.StatusOK || string(a.Body) != string(first.Body) {
+		t.Errorf("%s: %d for another tag", name, a.Status)
+	}
+	return tag
+}
+
+// givesNoTag asks for what has no entity tag.
+func givesNoTag(t *testing.T, own server, in, list string) {
+	const table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+	for name, a := range map[string]*harness.Answer{
+		"Table":        tagged(t, own, "admin", list, table, "", "*"),
+		"no object":    tagged(t, own, "admin", in+"/none?resourceVersion=0", "application/json", "", "*"),
+		"no right":     tagged(t, own, "nobody", list, "application/json", "", "*"),
+		"no user":      tagged(t, own, harness.Anonymous, list, "application/json", "", "*"),
+		"switched off": tagged(t, sluice, "admin", "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json", "", "*"),
+		"bad shard":    tagged(t, own, "admin", list+"&shardSelector=x", "application/json", "", "*"),
+		"bad selector": tagged(t, own, "admin", list+"&labelSelector=,", "application/json", "", "*"),
+		"passed":       tagged(t, own, "admin", in+"/a", "application/json", "", "*"),
+	} {
+		want := map[string]int{"Table": 200, "no object": 404, "no right": 403, "no user": 403, "switched off": 200, "bad shard": 500, "bad selector": 400, "passed": 200}[name]
+		if a.Status != want || a.Header.Get("Etag") != "" {
+			t.Errorf("%s: %d, want %d, tag %q", name, a.Status, want, a.Header.Get("Etag"))
+		}
+	}
 }
 
 // changesTags changes an object: its get and the list have other tags after

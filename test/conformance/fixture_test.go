@@ -2,12 +2,10 @@ package conformance
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"sluice/test/harness"
 )
@@ -28,21 +26,7 @@ cache: {exclude: [events, events.events.k8s.io]}
 // cborGate gives the apiserver every format that Sluice has.
 const cborGate = "--feature-gates=CBORServingAndStorage=true"
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	// Rows wait for servers and compute little. What the caller says wins.
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		if err := flag.Set("test.parallel", "100"); err != nil {
-			panic(err) // for a flag that is there
-		}
-	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 100, run) }
 
 func run(m *testing.M) (code int, err error) {
 	if plane, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate}}); err != nil {
@@ -84,25 +68,4 @@ func prepare(ctx context.Context) error {
 		"{uid}", a.Metadata.UID, // of the ConfigMap o/a
 	)
 	return nil
-}
-
-// eventually tries until there is no error, within a limit that only passes
-// when something is wrong.
-func eventually(ctx context.Context, try func() error) error {
-	const limit, pause = time.Minute, 10 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	ticker := time.NewTicker(pause)
-	defer ticker.Stop()
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not within %s: %w", limit, err)
-		case <-ticker.C:
-		}
-	}
 }

@@ -43,7 +43,7 @@ func (w Write) sendTo(ctx context.Context, to server) error {
 
 // sendWhenServed waits for what is not served yet: a CRD takes a moment.
 func (w Write) sendWhenServed(ctx context.Context, to server) (err error) {
-	late := eventually(ctx, func() error {
+	late := harness.Poll(ctx, func() error {
 		if err = w.sendTo(ctx, to); errors.Is(err, errNotFound) {
 			return err
 		}
@@ -137,7 +137,7 @@ func sized(ctx context.Context, size int) error {
 	name := fmt.Sprintf("s%d", size)
 	path := padded("size", name, "").Path + "/" + name
 	pad := 0
-	return eventually(ctx, func() error {
+	return harness.Poll(ctx, func() error {
 		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // not there at first
 		if err := padded("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
 			return err

@@ -7,5 +7,7 @@
 // admin, reader, nobody and sluice by token, admin-cert, reader-cert and nobody-cert by client
 // certificate. Nothing outlives the test binary, even if it panics.
 //
-// Nothing here knows Sluice; a Raw or Client made from another rest.Config talks to it.
+// A Sluice is a running gateway in front of one, by StartSluice or StartSluiceMain; it hands out
+// clients and raw requests as the ControlPlane does. Main is the TestMain of packages whose tests
+// wait for servers.
 package harness

@@ -40,14 +40,6 @@ type Log struct {
 // errLog is returned when a log is no line of history.
 var errLog = errors.New("not a line of history")
 
-// Last is the version of the last event.
-func (l *Log) Last() uint64 {
-	if len(l.Events) == 0 {
-		return l.Start
-	}
-	return l.Events[len(l.Events)-1].Version
-}
-
 // Valid returns an error if the log is not one line of history.
 func (l *Log) Valid() error {
 	s := l.begin()
