@@ -164,21 +164,15 @@ func (t *translation) convertBody() error {
 	return t.payload.convert(t.info, &t.lease)
 }
 
-// negotiations are the words by which an apiserver refuses a format.
-var negotiations = [][]byte{
-	[]byte("the body of the request was in an unknown format"), []byte("415: Unsupported Media Type"),
-	[]byte("only the following media types are accepted"), []byte("406: Not Acceptable"),
-}
-
-// negotiated reports whether it is the apiserver that refuses a format, not an
-// admission webhook that denies the request with the same code.
+// negotiated reports whether it is the server that refuses a format, in words
+// of its own, not an admission webhook that denies the request with the same
+// code: that the apiserver tells of in these words always.
 func negotiated(resp *http.Response) bool {
 	if resp.StatusCode != http.StatusNotAcceptable && resp.StatusCode != http.StatusUnsupportedMediaType {
 		return false
 	}
 	body, _ := peek(resp, refusalBytes)
-	return !bytes.Contains(body, []byte("admission webhook")) &&
-		slices.ContainsFunc(negotiations, func(words []byte) bool { return bytes.Contains(body, words) })
+	return !bytes.Contains(body, []byte("admission webhook"))
 }
 
 // refused reports whether the request has to be sent again, and prepares that.
