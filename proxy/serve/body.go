@@ -98,11 +98,13 @@ func (b *body) mayCompress() {
 }
 
 // part writes a part of a stream that is compressed already. Those between blocks
-// are a few bytes long: they go with the next.
+// are a few bytes long: they are gathered.
 func (b *body) part(p []byte) error {
 	if len(p) < smallPart {
-		b.buf = append(b.buf, p...)
-		return nil
+		if b.buf = append(b.buf, p...); len(b.buf) <= pieceSize {
+			return nil
+		}
+		return b.flush()
 	}
 	if err := b.flush(); err != nil {
 		return err

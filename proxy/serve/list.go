@@ -10,6 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/proxy/request"
 )
 
 // list answers a list, or returns why it cannot.
@@ -33,7 +34,12 @@ func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	if !spliced && err == nil {
 		err = l.write(out, size)
 	}
-	if err != nil {
+	switch {
+	case err != nil && !out.begun: // an object that cannot be written
+		clear(w.Header())
+		p.info.Outcome = request.Outcome{}
+		return reasonFormat
+	case err != nil:
 		panic(http.ErrAbortHandler) // the client must not take what it got for a list
 	}
 	return ""
