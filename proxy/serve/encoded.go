@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"iter"
 	"sync"
 
 	"sluice/cache"
@@ -46,6 +47,24 @@ func (e *encoded) shared(r cache.Run) bool {
 	f := e.encoder.Format()
 	cheap := f.Encoding == codec.Protobuf || e.encoder.Copies()
 	return r.Whole() && !cheap && !f.AgesWithTime() && r.Segment.Bytes() <= largestRun
+}
+
+// bounded are the runs, but for long ones that are not whole: these are for one
+// reader alone, who is to hold one object of them at a time.
+func bounded(runs iter.Seq[cache.Run]) iter.Seq[cache.Run] {
+	return func(yield func(cache.Run) bool) {
+		for r := range runs {
+			step := r.To - r.From
+			if !r.Whole() && r.Segment.Bytes() > largestRun {
+				step = 1
+			}
+			for from := r.From; from < r.To; from += step {
+				if !yield(cache.Run{Segment: r.Segment, From: from, To: from + step}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // plain returns the encoded objects of a run that is shared.

@@ -141,3 +141,37 @@ func TestPartsOfSegmentsAreNotShared(t *testing.T) {
 		t.Errorf("%d bytes are kept", used)
 	}
 }
+
+// One reader alone of a part of a long segment holds an object of it at a time;
+// whole segments, and short parts, stay in one piece.
+func TestLongRunsAreBounded(t *testing.T) {
+	long := foos(0)
+	long.Store = cache.New(cache.Options{}, func() (all []*cache.Object) {
+		for i := range 64 {
+			o := foo(i, uint64(i+1))
+			o.Data = append(o.Data, make([]byte, largestRun/32)...)
+			all = append(all, o)
+		}
+		return all
+	}(), 64)
+	part := cache.Range{From: cache.KeyOf("ns", "f000010"), To: cache.KeyOf("ns", "f000020")}
+	for _, row := range []struct {
+		name  string
+		state *cache.Snapshot
+		keys  cache.Range
+		most  int // objects in a piece
+		all   int
+	}{
+		{"part of a long one", long.Store.Snapshot(), part, 1, 10},
+		{"part of a short one", foos(64).Store.Snapshot(), part, 10, 10},
+		{"whole long ones", long.Store.Snapshot(), cache.Range{}, 64, 64},
+	} {
+		most, all := 0, 0
+		for r := range bounded(row.state.Runs(row.keys)) {
+			most, all = max(most, len(r.Objects())), all+len(r.Objects())
+		}
+		if most > row.most || all != row.all || (row.most > 1 && most == 1) {
+			t.Errorf("%s: %d objects, %d in a piece", row.name, all, most)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func (l *listing) splice(out *body, size int) (bool, error) {
 		return false, err
 	}
 	comma, first := out.coding.Store(nil, []byte(l.encoder.Separator())), true
-	for run := range l.runs {
+	for run := range bounded(l.runs) {
 		block, err := l.block(out.coding, run)
 		if err == nil && !first {
 			err = s.add(&comma)

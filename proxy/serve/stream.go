@@ -197,7 +197,7 @@ func (t *stream) writeState() error {
 
 func (t *stream) writeRuns() error {
 	events := t.reads.events(t.encoder)
-	for run := range t.state.Runs(t.selection.keys) {
+	for run := range bounded(t.state.Runs(t.selection.keys)) {
 		if err := t.writeRun(&events, run); err != nil {
 			return err
 		}
