@@ -57,14 +57,14 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	return n, s.snapshot.Load().Version, nil
 }
 
-// Caught returns the version up to which nothing is left to read for the
-// cursor, which is what a bookmark may tell. It returns ErrBehind if there are
+// CaughtUpVersion returns the version up to which nothing is left to read for the
+// cursor, which is what a bookmark may tell. It returns ErrPending if there are
 // events to read, and otherwise the errors of Next.
-func (c *Cursor) Caught() (version uint64, err error) {
+func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 	var one [1]*Event
 	n, version, err := c.peek(one[:])
 	if err == nil && n > 0 {
-		return 0, ErrBehind
+		return 0, ErrPending
 	}
 	return version, err
 }

@@ -13,8 +13,8 @@ var (
 	// ErrAhead is returned when the store has not reached the asked version.
 	ErrAhead = errors.New("version is not reached")
 
-	// ErrBehind is returned when a cursor has events left to read.
-	ErrBehind = errors.New("cursor is behind")
+	// ErrPending is returned when a cursor has events left to read.
+	ErrPending = errors.New("cursor is behind")
 
 	// ErrDiverged is returned to the writer when an event contradicts the
 	// state of the store. The store must then be closed and rebuilt.

@@ -65,19 +65,19 @@ const eventOverhead = 2048
 type Encoder interface {
 	// AppendEvent appends the frame of an event to dst.
 	AppendEvent(dst []byte, t Type, o *Object) ([]byte, error)
-	// AppendDeparture appends the frame of a Deleted event for an object that
+	// AppendDeletedFromSelection appends the frame of a Deleted event for an object that
 	// a change at version rv has taken out of a selection: it has the content
 	// of o, the state before, and that version.
-	AppendDeparture(dst []byte, o *Object, rv uint64) ([]byte, error)
+	AppendDeletedFromSelection(dst []byte, o *Object, rv uint64) ([]byte, error)
 }
 
 // Filter tells which objects a selection holds.
 type Filter interface{ Match(o *Object) bool }
 
-// For returns what the event means to a watch of a selection: an object that
+// TypeFor returns what the event means to a watch of a selection: an object that
 // enters it was added, one that leaves it was deleted. It returns false if the
 // event does not concern the selection. A nil filter selects everything.
-func (e *Event) For(f Filter) (Type, bool) {
+func (e *Event) TypeFor(f Filter) (Type, bool) {
 	if f == nil {
 		return e.Type, true
 	}
@@ -102,7 +102,7 @@ func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
 
 func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
 	if t == Deleted && e.Type != Deleted {
-		return enc.AppendDeparture(nil, e.Previous, e.RV)
+		return enc.AppendDeletedFromSelection(nil, e.Previous, e.RV)
 	}
 	return enc.AppendEvent(nil, t, e.Object)
 }

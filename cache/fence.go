@@ -14,11 +14,11 @@ type Upstream interface {
 	// read that begins after the call.
 	Probe(ctx context.Context) (version uint64, err error)
 
-	// Chase opens a second watch of the resource behind version and calls
+	// ProbeWatch opens a second watch of the resource behind version and calls
 	// event with the version of each event and bookmark with that of each
 	// bookmark, in the order of the stream, until the stream or the context
 	// ends.
-	Chase(ctx context.Context, version uint64, event, bookmark func(version uint64)) error
+	ProbeWatch(ctx context.Context, version uint64, event, bookmark func(version uint64)) error
 }
 
 const (
@@ -93,9 +93,9 @@ func (f *Fence) each(ctx context.Context, work <-chan struct{}, do func(context.
 	}
 }
 
-// Present returns the version of the upstream's present: of some moment after
+// CurrentVersion returns the version of the upstream's present: of some moment after
 // the call. It returns ErrClosed when the store has ended.
-func (f *Fence) Present(ctx context.Context) (uint64, error) {
+func (f *Fence) CurrentVersion(ctx context.Context) (uint64, error) {
 	f.mu.Lock()
 	if f.next == nil {
 		f.next = &round{done: make(chan struct{})}
@@ -146,10 +146,10 @@ func (f *Fence) abandon() {
 	}
 }
 
-// Reach returns nil once the store is complete up to version. With chase set it
+// WaitFor returns nil once the store is complete up to version. With chase set it
 // makes the upstream prove it. It returns ErrClosed when the store has ended,
 // or the context's error.
-func (f *Fence) Reach(ctx context.Context, version uint64, chase bool) error {
+func (f *Fence) WaitFor(ctx context.Context, version uint64, chase bool) error {
 	if chase && f.store.Snapshot().Version < version {
 		f.enter()
 		defer f.leave()
@@ -169,8 +169,8 @@ func (f *Fence) Reach(ctx context.Context, version uint64, chase bool) error {
 	}
 }
 
-// Chased reports whether it was a chaser that proved the version.
-func (f *Fence) Chased(version uint64) bool {
+// ByProbeWatch reports whether it was a chaser that proved the version.
+func (f *Fence) ByProbeWatch(version uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.proven >= version
@@ -228,10 +228,10 @@ func (f *Fence) chase(ctx context.Context) {
 // chaser runs one chaser. An error is as good as none: others follow.
 func (f *Fence) chaser(ctx context.Context) {
 	last := f.store.Snapshot().Version
-	_ = f.upstream.Chase(ctx, last,
+	_ = f.upstream.ProbeWatch(ctx, last,
 		func(version uint64) { last = version },
 		func(version uint64) {
-			if f.Reach(ctx, last, false) == nil && f.store.Prove(last, version) {
+			if f.WaitFor(ctx, last, false) == nil && f.store.ConfirmComplete(last, version) {
 				f.prove(version)
 			}
 		})

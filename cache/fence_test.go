@@ -48,7 +48,7 @@ func (a *apiserver) Probe(ctx context.Context) (uint64, error) {
 	return version, ctx.Err()
 }
 
-func (a *apiserver) Chase(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+func (a *apiserver) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
 	a.chasers.Add(1)
 	idle(ctx, time.Second)
 	present, events := a.now()
@@ -96,8 +96,8 @@ func fenced(t *testing.T, test func(t *testing.T, a *apiserver, s *Store, f *Fen
 func TestFenceIsFreshAtOnce(t *testing.T) {
 	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
 		start := time.Now()
-		x, err := f.Present(t.Context())
-		if err != nil || x != 10 || f.Reach(t.Context(), x, true) != nil {
+		x, err := f.CurrentVersion(t.Context())
+		if err != nil || x != 10 || f.WaitFor(t.Context(), x, true) != nil {
 			t.Fatal(x, err)
 		}
 		if took := time.Since(start); took != a.probing || a.chasers.Load() != 0 {
@@ -111,8 +111,8 @@ func TestFenceWaitsForTheStream(t *testing.T) {
 	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
 		v := a.write(false)
 		go a.stream(t, s, v, 50*time.Millisecond)
-		if err := f.Reach(t.Context(), v, false); err != nil || f.Chased(v) {
-			t.Fatal(err, f.Chased(v))
+		if err := f.WaitFor(t.Context(), v, false); err != nil || f.ByProbeWatch(v) {
+			t.Fatal(err, f.ByProbeWatch(v))
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestFenceChasesOnQuietResources(t *testing.T) {
 	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
 		v := a.write(true)
 		start := time.Now()
-		if err := f.Reach(t.Context(), v, true); err != nil || !f.Chased(v) {
+		if err := f.WaitFor(t.Context(), v, true); err != nil || !f.ByProbeWatch(v) {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took > 1100*time.Millisecond {
@@ -148,11 +148,11 @@ func TestFenceMatchesTheChasersEvents(t *testing.T) {
 		v := a.write(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := f.Reach(ctx, v, true); !errors.Is(err, context.DeadlineExceeded) {
+		if err := f.WaitFor(ctx, v, true); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("reached %d without event %d: %v", v, event, err)
 		}
 		go a.stream(t, s, event, 0)
-		if err := f.Reach(t.Context(), v, true); err != nil {
+		if err := f.WaitFor(t.Context(), v, true); err != nil {
 			t.Fatal(err)
 		}
 		if s.Snapshot().Len() != 1 {
@@ -168,7 +168,7 @@ func TestProbesAreSharedOnlyByThoseBefore(t *testing.T) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
-				if x, err := f.Present(t.Context()); err != nil || x < atLeast {
+				if x, err := f.CurrentVersion(t.Context()); err != nil || x < atLeast {
 					t.Errorf("asked at %d, told %d, %v", atLeast, x, err)
 				}
 			})
@@ -192,12 +192,12 @@ func TestFenceEndsWithItsStore(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if _, err := f.Present(t.Context()); !errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
+				if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
 			wg.Go(func() {
-				if err := f.Reach(t.Context(), 99, true); !errors.Is(err, ErrClosed) {
+				if err := f.WaitFor(t.Context(), 99, true); !errors.Is(err, ErrClosed) {
 					t.Error(err)
 				}
 			})
@@ -213,7 +213,7 @@ func TestFenceEndsWithItsStore(t *testing.T) {
 func TestFenceNoticesAnUpstreamThatWentBack(t *testing.T) {
 	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
 		a.present = 7
-		if _, err := f.Present(t.Context()); !errors.Is(err, ErrDiverged) || !errors.Is(a.broken, ErrDiverged) {
+		if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, ErrDiverged) || !errors.Is(a.broken, ErrDiverged) {
 			t.Fatalf("told %v, said %v", err, a.broken)
 		}
 	})

@@ -107,7 +107,7 @@ func (p *pair) step() {
 	p.version += 1 + p.rnd.Uint64N(3)
 	p.now = p.now.Add(time.Duration(p.rnd.IntN(1000)) * time.Millisecond)
 	if p.rnd.IntN(10) == 0 {
-		if err := p.store.Advance(p.version); err != nil {
+		if err := p.store.ApplyBookmark(p.version); err != nil {
 			p.t.Fatal(err)
 		}
 		p.model.states = append(p.model.states, modelState{p.version, p.model.last().objects})

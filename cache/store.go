@@ -40,7 +40,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is one unbroken line of history of a resource. One goroutine writes
-// ([Store.Apply], [Store.Advance], [Store.Close]); any number read, and may
+// ([Store.Apply], [Store.ApplyBookmark], [Store.Close]); any number read, and may
 // prove ([Store.Prove]) what they have learnt of the upstream.
 type Store struct {
 	options  Options
@@ -214,9 +214,9 @@ func (s *Store) trim(now time.Time) {
 	}
 }
 
-// Advance takes a bookmark: the state is complete up to version. It returns an
+// ApplyBookmark takes a bookmark: the state is complete up to version. It returns an
 // error wrapping ErrDiverged if the stream had already gone beyond it.
-func (s *Store) Advance(version uint64) error {
+func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if version < s.streamed {
@@ -227,10 +227,10 @@ func (s *Store) Advance(version uint64) error {
 	return nil
 }
 
-// Prove takes the knowledge that the upstream had no event in (last, version]:
+// ConfirmComplete takes the knowledge that the upstream had no event in (last, version]:
 // if the store holds every event up to last, it is complete up to version. It
 // reports whether it is.
-func (s *Store) Prove(last, version uint64) bool {
+func (s *Store) ConfirmComplete(last, version uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.snapshot.Load().Version < last {

@@ -47,10 +47,10 @@ func TestKeysOfOneTransactionShareAVersion(t *testing.T) {
 
 func TestAdvanceNeverGoesBack(t *testing.T) {
 	s := New(Options{}, nil, 10)
-	if err := s.Advance(9); !errors.Is(err, ErrDiverged) {
+	if err := s.ApplyBookmark(9); !errors.Is(err, ErrDiverged) {
 		t.Fatalf("got %v", err)
 	}
-	if err := s.Advance(12); err != nil || s.Snapshot().Version != 12 {
+	if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Version != 12 {
 		t.Fatalf("got %v, version %d", err, s.Snapshot().Version)
 	}
 }
@@ -150,7 +150,7 @@ func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, er
 	return fmt.Appendf(dst, "%s %s", t, o.Key), nil
 }
 
-func (e *countingEncoder) AppendDeparture(dst []byte, o *Object, rv uint64) ([]byte, error) {
+func (e *countingEncoder) AppendDeletedFromSelection(dst []byte, o *Object, rv uint64) ([]byte, error) {
 	e.calls++
 	return fmt.Appendf(dst, "%s left at %d", o.Key, rv), nil
 }
@@ -182,7 +182,7 @@ func TestEventsEnterAndLeaveSelections(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, concerns := tt.event.For(reds)
+			got, concerns := tt.event.TypeFor(reds)
 			if got != tt.want || concerns != tt.concerns {
 				t.Fatalf("got %v %v", got, concerns)
 			}
@@ -199,16 +199,16 @@ func TestEventsEnterAndLeaveSelections(t *testing.T) {
 // that proof is no contradiction, but an event that it excludes is.
 func TestProve(t *testing.T) {
 	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
-	if s.Prove(12, 20) {
+	if s.ConfirmComplete(12, 20) {
 		t.Fatal("proven although event 12 is missing")
 	}
 	if err := s.Apply(Modified, testObject("a/x", 12), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Prove(12, 20) || s.Snapshot().Version != 20 {
+	if !s.ConfirmComplete(12, 20) || s.Snapshot().Version != 20 {
 		t.Fatalf("version %d", s.Snapshot().Version)
 	}
-	if err := s.Advance(15); err != nil || s.Snapshot().Version != 20 {
+	if err := s.ApplyBookmark(15); err != nil || s.Snapshot().Version != 20 {
 		t.Fatalf("a late bookmark: %v, version %d", err, s.Snapshot().Version)
 	}
 	if err := s.Apply(Modified, testObject("a/x", 18), time.Now()); !errors.Is(err, ErrDiverged) {

@@ -11,8 +11,8 @@ import (
 	"sluice/cache"
 	"sluice/proxy/auth"
 	"sluice/proxy/forward"
-	"sluice/proxy/mirror"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/upstream"
 )
@@ -24,7 +24,7 @@ type Features = serve.Features
 type Options struct {
 	Upstream *upstream.Upstream
 	Access   *auth.Access
-	Mirror   *mirror.Mirror
+	Mirror   *resources.Registry
 	Log      *zap.Logger
 	Metrics  *Metrics
 	// Encoded bounds what is kept of encoded objects.
@@ -64,16 +64,16 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	reads := serve.New(serve.Options{
-		Collections: o.Mirror,
-		Access:      o.Access,
-		Next:        forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Strict: o.Strict}),
-		Recheck:     o.WatchRecheck,
-		Draining:    g.draining,
-		Grace:       o.Drain.Grace,
-		Encoded:     o.Encoded,
-		Strict:      o.Strict,
-		Features:    o.Features,
-		Metrics:     o.Metrics.reads,
+		Resources: o.Mirror,
+		Access:    o.Access,
+		Next:      forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Strict: o.Strict}),
+		Recheck:   o.WatchRecheck,
+		Draining:  g.draining,
+		Grace:     o.Drain.Grace,
+		Encoded:   o.Encoded,
+		Strict:    o.Strict,
+		Features:  o.Features,
+		Metrics:   o.Metrics.reads,
 
 		CompressWatches: o.CompressWatches,
 	})

@@ -20,7 +20,7 @@ import (
 	"sluice/proxy/admin"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
-	"sluice/proxy/mirror"
+	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 )
 
@@ -53,13 +53,13 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 	if err != nil {
 		return nil, err
 	}
-	m := mirror.New(mirror.Options{
+	m := resources.New(resources.Options{
 		Upstream:   p.upstream,
 		Exclude:    file.Cache.Exclude,
 		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
-		Limits:     mirror.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
+		Limits:     resources.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
 		CheckEvery: file.Cache.CheckEvery.Duration,
-		Log:        log.Named("mirror"),
+		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
 	})
 	metrics.registry.MustRegister(m.Collector())
@@ -158,7 +158,7 @@ func hosts(file *config.File) []string {
 	return names
 }
 
-func (p *parts) adminHandler(file *config.File, metrics *instruments, m *mirror.Mirror) http.Handler {
+func (p *parts) adminHandler(file *config.File, metrics *instruments, m *resources.Registry) http.Handler {
 	ping := func() error { return nil }
 	live := &admin.Checks{}
 	live.Add("ping", ping)
@@ -173,7 +173,7 @@ func (p *parts) adminHandler(file *config.File, metrics *instruments, m *mirror.
 
 // notes tells which stores are in sync. One that is not costs speed, not
 // readiness: its reads pass.
-func notes(m *mirror.Mirror) func() []string {
+func notes(m *resources.Registry) func() []string {
 	return func() []string {
 		var lines []string
 		for _, s := range m.Report() {

@@ -40,7 +40,7 @@ func (a *Access) Holds(r *http.Request) (bool, error) {
 	if err != nil || now == nil {
 		return false, nil
 	}
-	if request.From(r.Context()).ActsFor || now.GetName() != who.GetName() {
+	if request.From(r.Context()).Impersonates || now.GetName() != who.GetName() {
 		// Whether the caller may still act for the other is found out when the
 		// watch is opened again.
 		return false, nil

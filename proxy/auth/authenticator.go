@@ -80,7 +80,7 @@ func (a *Authenticator) WithCaller(next http.Handler) http.Handler {
 func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller, error) {
 	if a.certificates != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if resp, ok, err := a.certificates.AuthenticateRequest(r); ok && err == nil {
-			return resp.User, request.Asserted, nil
+			return resp.User, request.ClientCert, nil
 		}
 	}
 	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {

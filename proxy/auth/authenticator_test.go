@@ -180,7 +180,7 @@ func TestTokensWithoutAnswer(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	asserted := func(name string, groups ...string) caller {
-		return caller{request.Asserted, name, append(groups, user.AllAuthenticated)}
+		return caller{request.ClientCert, name, append(groups, user.AllAuthenticated)}
 	}
 	edit := func(edit func(*x509.Certificate)) *x509.Certificate {
 		c := client("jane", "dev")
@@ -214,7 +214,7 @@ func TestCertificates(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if n, _ := api.counts(); got.Kind == request.Asserted && n != 0 {
+				if n, _ := api.counts(); got.Kind == request.ClientCert && n != 0 {
 					t.Error("a token was reviewed in spite of the certificate")
 				}
 			})

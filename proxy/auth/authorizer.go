@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 const (
@@ -83,19 +83,19 @@ func (a *Authorizer) decideOn(ctx context.Context) (bool, error) {
 // to the upstream, which knows the caller by the token.
 func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reply.ClearHeaders(w.Header())
+		response.ClearHeaders(w.Header())
 		next.ServeHTTP(w, r)
 	})
 	impersonated := impersonation.WithConstrainedImpersonation(allowed, a.decide, statusSerializer())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		if info.Caller != request.Asserted || !info.ActsFor {
+		if info.Caller != request.ClientCert || !info.Impersonates {
 			next.ServeHTTP(w, r)
 			return
 		}
 		// For a refusal, which the library writes by itself.
 		info.Outcome.Source = request.FromGateway
-		reply.Headers(w.Header(), info)
+		response.Headers(w.Header(), info)
 		impersonated.ServeHTTP(w, r)
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/splice"
-	"sluice/proxy/reply"
+	"sluice/proxy/response"
 )
 
 // errCut is returned when the upstream does not finish its answer.
@@ -117,7 +117,7 @@ func (t *translation) convertError(resp *http.Response) *http.Response {
 	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}) != nil {
 		return resp
 	}
-	format := reply.ErrorFormat(t.wish.client, resp.StatusCode)
+	format := response.ErrorFormat(t.wish.client, resp.StatusCode)
 	if estimate(body, format, 0) > errorRoom-maxError {
 		return resp
 	}
@@ -254,11 +254,11 @@ const firstRead = 16 << 10
 // put makes out the body of the answer.
 func (t *translation) put(resp *http.Response, out []byte) {
 	resp.Header.Del("Content-Encoding")
-	coding := reply.Accepted(t.request.Header)
-	if len(out) <= reply.CompressFrom {
+	coding := response.Accepted(t.request.Header)
+	if len(out) <= response.CompressFrom {
 		coding = splice.Identity
 	}
-	reply.SetCoding(resp.Header, coding)
+	response.SetCoding(resp.Header, coding)
 	if coding != splice.Identity {
 		out = pack(coding, out)
 	}

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/codec"
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 	"sluice/proxy/upstream"
 )
 
@@ -67,9 +67,9 @@ func New(o Options) *Forwarder {
 // ServeHTTP passes the request, whose Info must be in its context.
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if who, _ := apirequest.UserFrom(r.Context()); info.Caller == request.Asserted && !fits(who) {
+	if who, _ := apirequest.UserFrom(r.Context()); info.Caller == request.ClientCert && !fits(who) {
 		info.Outcome.Source = request.FromGateway
-		reply.Status(w, r, codec.NewForbiddenPath("the caller cannot be named to the upstream"))
+		response.Status(w, r, codec.NewForbiddenPath("the caller cannot be named to the upstream"))
 		return
 	}
 	info.Outcome.Source = request.FromUpstream
@@ -88,7 +88,7 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	forwardedFor(p.Out.Header, p.In)
 	stripRemote(p.Out.Header)
 	info := request.From(p.In.Context())
-	if info.Caller == request.Asserted {
+	if info.Caller == request.ClientCert {
 		who, _ := apirequest.UserFrom(p.In.Context())
 		f.assert(p.Out.Header, who)
 	}
@@ -128,16 +128,16 @@ func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
 	info := request.From(r.Context())
 	u := f.upstream
 	switch {
-	case info.Caller == request.Asserted && info.Upgrade:
-		return u.AssertingUpgrades.RoundTrip(r)
-	case info.Caller == request.Asserted:
-		return u.Asserting.RoundTrip(r)
+	case info.Caller == request.ClientCert && info.Upgrade:
+		return u.OnBehalfUpgrades.RoundTrip(r)
+	case info.Caller == request.ClientCert:
+		return u.OnBehalf.RoundTrip(r)
 	case info.Upgrade:
 		return u.Upgrades.RoundTrip(r)
 	case info.Caller == request.Unknown:
-		return u.Strangers.RoundTrip(r)
+		return u.Anonymous.RoundTrip(r)
 	default:
-		return u.Callers.RoundTrip(r)
+		return u.Authenticated.RoundTrip(r)
 	}
 }
 
@@ -155,12 +155,12 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // as when it is passed byte for byte
 	case errors.As(err, &refusal):
 		info.Outcome.Source = request.FromGateway
-		reply.Status(w, r, refusal)
+		response.Status(w, r, refusal)
 		return
 	}
 	info.Outcome.Reason = "upstream unreachable"
 	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))
 	status := codec.NewServiceUnavailable("upstream apiserver cannot be reached")
 	status.Details = &codec.Details{RetryAfterSeconds: retrySeconds}
-	reply.Status(w, r, status)
+	response.Status(w, r, status)
 }

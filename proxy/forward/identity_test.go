@@ -102,7 +102,7 @@ func TestStrangersShareNoStreams(t *testing.T) {
 		proto  string
 	}{
 		{request.Bearer, "HTTP/2.0"},
-		{request.Asserted, "HTTP/2.0"},
+		{request.ClientCert, "HTTP/2.0"},
 		{request.Unknown, "HTTP/1.1"},
 	}
 	for _, tt := range tests {
@@ -133,7 +133,7 @@ var forged = http.Header{
 func TestForgedIdentityDoesNotPass(t *testing.T) {
 	for _, side := range sides {
 		for caller, name := range map[request.Caller]string{
-			request.Unknown: "stranger", request.Bearer: "caller", request.Asserted: "asserted",
+			request.Unknown: "stranger", request.Bearer: "caller", request.ClientCert: "asserted",
 		} {
 			t.Run(side.name+"/"+name, func(t *testing.T) {
 				b := newBed(t, setting{caller: caller, who: jane, http1: side.http1, http1Behind: side.http1Behind})
@@ -149,7 +149,7 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 					"Impersonate-Extra-Scopes": {"all"}, "Impersonate-Extra-Example.com%": {"all"},
 				}
 				want.Set("Authorization", "Bearer the-sender's")
-				if caller == request.Asserted {
+				if caller == request.ClientCert {
 					want = http.Header{
 						"Authorization": {"Bearer " + ownToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
 					}
@@ -172,7 +172,7 @@ func TestConnectionNamesNoIdentityAway(t *testing.T) {
 	for name, upgrade := range map[string]http.Header{"plain": nil, "upgrade": {"Upgrade": {"SPDY/3.1"}}} {
 		header := merge(upgrade, forged, bearer("a-caller's"), http.Header{"Connection": connection})
 		t.Run(name+"/impersonation", func(t *testing.T) {
-			b := newBed(t, setting{caller: request.Asserted, who: jane, http1: true})
+			b := newBed(t, setting{caller: request.ClientCert, who: jane, http1: true})
 			b.get(t, "/api/v1/pods", header)
 			want := http.Header{
 				"Authorization": {"Bearer " + ownToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
@@ -184,7 +184,7 @@ func TestConnectionNamesNoIdentityAway(t *testing.T) {
 		})
 		t.Run(name+"/front proxy", func(t *testing.T) {
 			b := newBed(t, setting{
-				caller: request.Asserted, who: jane, http1: true, frontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+				caller: request.ClientCert, who: jane, http1: true, frontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
 			})
 			b.get(t, "/api/v1/pods", header)
 			want := http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev"}}
@@ -225,7 +225,7 @@ func TestAssertedCallerArrivesWhole(t *testing.T) {
 			for _, who := range users {
 				t.Run(side.name+"/"+name+"/"+who.Name, func(t *testing.T) {
 					b := newBed(t, setting{
-						caller: request.Asserted, who: who, http1: side.http1, http1Behind: side.http1Behind, frontProxy: pair,
+						caller: request.ClientCert, who: who, http1: side.http1, http1Behind: side.http1Behind, frontProxy: pair,
 					})
 					b.get(t, "/api/v1/pods", nil)
 					got := b.next(t)
@@ -282,7 +282,7 @@ func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
 	for name, who := range users {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range ways {
-				way.caller, way.who = request.Asserted, who
+				way.caller, way.who = request.ClientCert, who
 				b := newBed(t, way)
 				resp := b.get(t, "/api/v1/pods", nil)
 				if resp.StatusCode != http.StatusForbidden {

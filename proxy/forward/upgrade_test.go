@@ -59,7 +59,7 @@ func (b *bed) tunnel(t *testing.T, text string) (*tls.Conn, *bufio.Reader, *http
 func TestUpgradesAreTunnels(t *testing.T) {
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		for caller, name := range map[request.Caller]string{
-			request.Unknown: "stranger", request.Bearer: "caller", request.Asserted: "asserted",
+			request.Unknown: "stranger", request.Bearer: "caller", request.ClientCert: "asserted",
 		} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				ended := make(chan error, 1)
@@ -164,7 +164,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	}
 	for name, answer := range answers {
-		for caller, who := range map[request.Caller]string{request.Bearer: "caller", request.Asserted: "asserted"} {
+		for caller, who := range map[request.Caller]string{request.Bearer: "caller", request.ClientCert: "asserted"} {
 			t.Run(name+" "+who, func(t *testing.T) {
 				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: answer})
 				second := "GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\nImpersonate-User: admin\r\nX-Remote-User: admin\r\nConnection: close\r\n\r\n"
@@ -188,7 +188,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 				if got.URI != "/api/v1/secrets" || got.Header.Get("X-Remote-User") != "" {
 					t.Errorf("then the upstream was asked for %s with %v", got.URI, got.Header)
 				}
-				if named := got.Header.Get("Impersonate-User"); caller == request.Asserted && named != "jane" {
+				if named := got.Header.Get("Impersonate-User"); caller == request.ClientCert && named != "jane" {
 					t.Errorf("then the caller was %q", named)
 				}
 			})
@@ -232,14 +232,14 @@ func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
 	}
 	for _, field := range tests {
 		t.Run(field[0], func(t *testing.T) {
-			b := newBed(t, setting{caller: request.Asserted, who: jane})
+			b := newBed(t, setting{caller: request.ClientCert, who: jane})
 			if code := b.rawHTTP2(t, field); code == "200" {
 				t.Errorf("answer is %s", code)
 			}
 			b.nothing(t)
 		})
 	}
-	b := newBed(t, setting{caller: request.Asserted, who: jane})
+	b := newBed(t, setting{caller: request.ClientCert, who: jane})
 	if code := b.rawHTTP2(t, [2]string{"accept", "*/*"}); code != "200" {
 		t.Errorf("answer to a good request is %s", code)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"sluice/codec"
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // wish is a format that a client wants and that can be made out of JSON, by a
@@ -23,7 +23,7 @@ var verbs = map[string]codec.Verb{"list": codec.List, "watch": codec.Watch}
 
 // wishOf returns what the client wants, nil if nothing can be done for it.
 func wishOf(r *http.Request, info *request.Info) *wish {
-	w := &wish{client: reply.Client(r, info), watch: info.Verb == "watch"}
+	w := &wish{client: response.Client(r, info), watch: info.Verb == "watch"}
 	if w.client.Takes(codec.JSON) {
 		return nil
 	}

@@ -19,12 +19,12 @@ import (
 // belong to the goroutine that serves it.
 type Info struct {
 	*apirequest.RequestInfo
-	Query   url.Values // first values count; malformed pairs are dropped
-	AuditID string     // the request's own, or a new one
-	Upgrade bool       // asks for another protocol
-	ActsFor bool       // asks to impersonate somebody
-	ByPath  bool       // a watch asked for by the deprecated path: /api/v1/watch/pods
-	crowded bool       // has more parameters than anybody means
+	Query           url.Values // first values count; malformed pairs are dropped
+	AuditID         string     // the request's own, or a new one
+	Upgrade         bool       // asks for another protocol
+	Impersonates    bool       // asks to impersonate somebody
+	LegacyWatchPath bool       // a watch asked for by the deprecated path: /api/v1/watch/pods
+	crowded         bool       // has more parameters than anybody means
 
 	Caller  Caller
 	User    string // the verified caller's name
@@ -39,9 +39,9 @@ const (
 	Unknown Caller = iota
 	// Bearer callers sent a token that was verified.
 	Bearer
-	// Asserted callers were verified by this gateway alone, by a client
+	// ClientCert callers were verified by this gateway alone, by a client
 	// certificate: the upstream has to be told who they are.
-	Asserted
+	ClientCert
 )
 
 // Outcome is how a request was answered, for logs and metrics.
@@ -71,13 +71,13 @@ func Parse(r *http.Request) (*Info, error) {
 	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
 	parsed, err := parse(r, query)
 	return &Info{
-		ByPath:      parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
-		RequestInfo: parsed,
-		Query:       query,
-		crowded:     strings.Count(r.URL.RawQuery, "&") >= maxParameters,
-		AuditID:     auditID(r),
-		Upgrade:     headerHasToken(r.Header["Connection"], "upgrade"),
-		ActsFor:     impersonates(r.Header),
+		LegacyWatchPath: parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
+		RequestInfo:     parsed,
+		Query:           query,
+		crowded:         strings.Count(r.URL.RawQuery, "&") >= maxParameters,
+		AuditID:         auditID(r),
+		Upgrade:         headerHasToken(r.Header["Connection"], "upgrade"),
+		Impersonates:    impersonates(r.Header),
 	}, err
 }
 
@@ -150,9 +150,9 @@ func impersonates(h http.Header) bool {
 	return false
 }
 
-// Plain reports whether the request names a collection of a resource, all of it
+// CanonicalPath reports whether the request names a collection of a resource, all of it
 // or one namespace, or an object in it, by the plain path.
-func (i *Info) Plain() bool {
+func (i *Info) CanonicalPath() bool {
 	return i.IsResourceRequest && i.Resource != "" && i.Subresource == "" && !i.crowded &&
 		len(i.Parts) <= 2 && i.Path == i.plainPath()
 }
@@ -160,7 +160,7 @@ func (i *Info) Plain() bool {
 func (i *Info) plainPath() string {
 	var b strings.Builder
 	b.WriteString(versionPath(i.RequestInfo))
-	if i.ByPath {
+	if i.LegacyWatchPath {
 		b.WriteString("watch/")
 	}
 	if i.Namespace != "" && i.Resource != "namespaces" {

@@ -41,7 +41,7 @@ func read(t *testing.T, line string) *http.Request {
 func TestParse(t *testing.T) {
 	type result struct {
 		Verb, Group, Version, Resource, Subresource, Namespace, Name string
-		Plain, ByPath                                                bool
+		CanonicalPath, LegacyWatchPath                               bool
 	}
 	tests := []struct {
 		line string
@@ -111,7 +111,7 @@ func TestParse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
 			i := parsed(t, tt.line, nil)
-			got := result{i.Verb, i.APIGroup, i.APIVersion, i.Resource, i.Subresource, i.Namespace, i.Name, i.Plain(), i.ByPath}
+			got := result{i.Verb, i.APIGroup, i.APIVersion, i.Resource, i.Subresource, i.Namespace, i.Name, i.CanonicalPath(), i.LegacyWatchPath}
 			if !i.IsResourceRequest {
 				got.Group, got.Version = "", ""
 			}
@@ -162,11 +162,11 @@ func TestParseIsTheApiserversAndSilent(t *testing.T) {
 // upstream may still see and Sluice not must be answered by the upstream.
 func TestTooManyParametersAreNotPlain(t *testing.T) {
 	few := "GET /api/v1/pods?resourceVersion=0&" + strings.Repeat("x&", 100)
-	if !parsed(t, few, nil).Plain() {
+	if !parsed(t, few, nil).CanonicalPath() {
 		t.Error("a hundred parameters are too many")
 	}
 	many := "GET /api/v1/pods?resourceVersion=0&labelSelector=a%3Db&" + strings.Repeat("x&", 10000)
-	if i := parsed(t, many, nil); i.Plain() {
+	if i := parsed(t, many, nil); i.CanonicalPath() {
 		t.Errorf("of 10,002 parameters %d were read", len(i.Query))
 	}
 }
@@ -204,7 +204,7 @@ func TestActsFor(t *testing.T) {
 		"Impersonate-User": true, "Impersonate-Group": true, "Impersonate-Uid": true, "Impersonate-Extra-Scopes": true,
 		"Impersonate-Anything": true, "Impersonate": false, "Impersonated-User": false, "X-Impersonate-User": false,
 	} {
-		if got := parsed(t, "GET /api/v1/pods", http.Header{name: {""}}).ActsFor; got != want {
+		if got := parsed(t, "GET /api/v1/pods", http.Header{name: {""}}).Impersonates; got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

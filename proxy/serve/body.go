@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice/codec/splice"
-	"sluice/proxy/reply"
+	"sluice/proxy/response"
 )
 
 const (
@@ -31,7 +31,7 @@ type body struct {
 
 // pieceSize is how much is gathered before it is written; an answer that may
 // have to be compressed is gathered up to the length where that begins.
-const pieceSize = reply.CompressFrom
+const pieceSize = response.CompressFrom
 
 var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
 
@@ -39,7 +39,7 @@ var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSiz
 const largestPiece = 4 * pieceSize
 
 func newBody(w http.ResponseWriter, r *http.Request) *body {
-	return &body{w: w, client: patient(w), coding: reply.Accepted(r.Header)}
+	return &body{w: w, client: patient(w), coding: response.Accepted(r.Header)}
 }
 
 // room makes room to gather a piece. An answer that is written out of what is
@@ -93,7 +93,7 @@ func (b *body) mayCompress() {
 	if b.begun || b.coding == splice.Identity {
 		return
 	}
-	reply.SetCoding(b.w.Header(), b.coding)
+	response.SetCoding(b.w.Header(), b.coding)
 	b.zip = compressorFor(b.coding, b.w)
 }
 
@@ -133,7 +133,7 @@ func (b *body) write(p []byte) error {
 
 // finish writes the rest.
 func (b *body) finish() error {
-	if len(b.buf) > reply.CompressFrom {
+	if len(b.buf) > response.CompressFrom {
 		b.mayCompress()
 	}
 	if err := b.flush(); err != nil {

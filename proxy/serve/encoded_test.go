@@ -8,16 +8,16 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/mirror"
+	"sluice/proxy/resources"
 )
 
 // foos are a collection of so many custom resources.
-func foos(n int) *mirror.Collection {
+func foos(n int) *resources.CachedResource {
 	var objects []*cache.Object
 	for i := range n {
 		objects = append(objects, foo(i, uint64(i+1)))
 	}
-	return &mirror.Collection{
+	return &resources.CachedResource{
 		Store: cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
 		Resource: codec.Resource{
 			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",

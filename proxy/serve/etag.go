@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/proxy/reply"
+	"sluice/proxy/response"
 )
 
 // tag returns the entity tag of what is to be answered: a strong one, for bytes
@@ -21,7 +21,7 @@ func (s *Reads) tag(r *http.Request, p *plan, version uint64) string {
 	}
 	o := &p.options
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %d %+v %v %q", p.collection.ID, version, p.verb, f, reply.Accepted(r.Header),
+	fmt.Fprintf(h, "%s %d %d %+v %v %q", p.collection.ID, version, p.verb, f, response.Accepted(r.Header),
 		[]string{p.namespace, p.info.Name, o.LabelSelector, o.FieldSelector, o.ShardSelector, o.Continue})
 	fmt.Fprint(h, " ", o.Limit)
 	return `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:tagBytes]) + `"`

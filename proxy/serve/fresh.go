@@ -30,7 +30,7 @@ func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how,
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
-	present, err := fence.Present(ctx)
+	present, err := fence.CurrentVersion(ctx)
 	switch {
 	case err != nil:
 		return "", reasonUnproven
@@ -51,7 +51,7 @@ func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how,
 	if !p.reach(ctx, version, proofLimit, true) {
 		return "", reasonUnproven
 	}
-	if fence.Chased(version) {
+	if fence.ByProbeWatch(version) {
 		return servedChased, ""
 	}
 	return servedWaited, ""
@@ -60,7 +60,7 @@ func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how,
 func (p *plan) reach(ctx context.Context, version uint64, limit time.Duration, chase bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return p.collection.Fence.Reach(ctx, version, chase) == nil
+	return p.collection.Fence.WaitFor(ctx, version, chase) == nil
 }
 
 // small reports whether the answer costs the upstream little.

@@ -6,7 +6,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
-	"sluice/proxy/reply"
+	"sluice/proxy/response"
 )
 
 // get answers the get of an object in any state, or in one not older than a
@@ -23,7 +23,7 @@ func (s *Reads) get(w http.ResponseWriter, r *http.Request, p *plan) string {
 	o := p.collection.Store.Snapshot().Get(cache.KeyOf(p.namespace, p.info.Name))
 	if o == nil {
 		p.begin(w.Header(), how)
-		reply.Status(w, r, codec.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
+		response.Status(w, r, codec.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
 		return ""
 	}
 	if p.tag = s.tag(r, p, o.RV); p.unchanged(w, r, how) {

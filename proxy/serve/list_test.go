@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
-	"sluice/proxy/mirror"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 )
 
 // open lets everybody read one collection.
-type open struct{ collection *mirror.Collection }
+type open struct{ collection *resources.CachedResource }
 
-func (o open) Collection(schema.GroupVersionResource) (*mirror.Collection, string) {
+func (o open) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {
 	return o.collection, ""
 }
 func (open) Allowed(*http.Request) bool        { return true }
@@ -53,7 +53,7 @@ func TestListThatCannotBeWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := open{c}
-			reads := New(Options{Collections: o, Access: o, Next: next, Encoded: cache.NewBudget(1 << 30)})
+			reads := New(Options{Resources: o, Access: o, Next: next, Encoded: cache.NewBudget(1 << 30)})
 			r := httptest.NewRequest(http.MethodGet, "/apis/ex.io/v1/foos?resourceVersion=0", nil)
 			r.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 			r.Header.Set("Accept-Encoding", row.coding)

@@ -5,7 +5,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/splice"
-	"sluice/proxy/mirror"
+	"sluice/proxy/resources"
 )
 
 // outlet is where the bytes of a watch go: to the client as they are, or
@@ -50,7 +50,7 @@ func (o *outlet) block(b *splice.Block) error {
 }
 
 // frame writes an event as an encoder makes it for all watches of this coding.
-func (o *outlet) frame(e *cache.Event, t cache.Type, encoder *mirror.Encoder) error {
+func (o *outlet) frame(e *cache.Event, t cache.Type, encoder *resources.Encoder) error {
 	if o.coding == splice.Identity {
 		text, err := e.Frame(encoder, t)
 		if err != nil {
@@ -87,7 +87,7 @@ func (o *outlet) end() {
 
 // packer is a cache.Encoder that compresses events and packs the blocks.
 type packer struct {
-	of     *mirror.Encoder
+	of     *resources.Encoder
 	coding splice.Coding
 }
 
@@ -96,9 +96,9 @@ func (p packer) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, 
 	return p.pack(dst, func(text []byte) ([]byte, error) { return p.of.AppendEvent(text, t, o) })
 }
 
-// AppendDeparture implements cache.Encoder.
-func (p packer) AppendDeparture(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
-	return p.pack(dst, func(text []byte) ([]byte, error) { return p.of.AppendDeparture(text, o, rv) })
+// AppendDeletedFromSelection implements cache.Encoder.
+func (p packer) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+	return p.pack(dst, func(text []byte) ([]byte, error) { return p.of.AppendDeletedFromSelection(text, o, rv) })
 }
 
 func (p packer) pack(dst []byte, encode func([]byte) ([]byte, error)) ([]byte, error) {

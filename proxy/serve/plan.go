@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
-	"sluice/proxy/mirror"
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
 // plan is what is to be served.
@@ -25,8 +25,8 @@ type plan struct {
 	version    uint64 // options.ResourceVersion as a number; 0 if that is empty
 	page       *page  // where the list goes on; nil from the start
 	selection  selection
-	collection *mirror.Collection
-	encoder    *mirror.Encoder
+	collection *resources.CachedResource
+	encoder    *resources.Encoder
 	tag        string        // entity tag of the answer; empty for none
 	refusal    *codec.Status // the answer, when nobody but Sluice would refuse
 }
@@ -50,7 +50,7 @@ func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
 	}
 	var reason string
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	if p.collection, reason = s.options.Collections.Collection(gvr); p.collection == nil {
+	if p.collection, reason = s.options.Resources.Lookup(gvr); p.collection == nil {
 		return nil, reason
 	}
 	if namespaced := p.collection.Resource.Namespaced; (p.namespace != "" && !namespaced) || (p.namespace == "" && namespaced && p.verb == codec.Get) {
@@ -69,13 +69,13 @@ func (p *plan) candidate(r *http.Request) string {
 	info := p.info
 	verb, read := verbs[info.Verb]
 	p.verb = verb
-	if r.Method != http.MethodGet || !read || info.Upgrade || !info.Plain() || (len(info.Parts) == 2) != (verb == codec.Get || info.ByPath && info.Name != "") {
+	if r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != (verb == codec.Get || info.LegacyWatchPath && info.Name != "") {
 		return reasonNotARead
 	}
 	if info.Caller == request.Unknown {
 		return reasonUnknownCaller
 	}
-	if info.Caller == request.Bearer && info.ActsFor {
+	if info.Caller == request.Bearer && info.Impersonates {
 		return reasonImpersonation
 	}
 	return ""
@@ -100,7 +100,7 @@ func (p *plan) parse(f Features) string {
 	case codec.Get:
 		return p.gettable()
 	case codec.Watch:
-		if p.info.ByPath {
+		if p.info.LegacyWatchPath {
 			return p.watchableByPath()
 		}
 		return watchable(o)
@@ -180,7 +180,7 @@ func (p *plan) watchableByPath() string {
 		return reasonOptions
 	}
 	if p.info.Name != "" {
-		o.FieldSelector = fields.OneTermEqualSelector(mirror.FieldName, p.info.Name).String()
+		o.FieldSelector = fields.OneTermEqualSelector(resources.FieldName, p.info.Name).String()
 	}
 	return ""
 }
@@ -213,7 +213,7 @@ var errNarrowed = errors.New("pages of a narrowed list")
 // negotiate finds the encoder for what the client takes. Only the upstream
 // knows whether it has CBOR, so strictly that is its answer to give.
 func (p *plan) negotiate(r *http.Request, o *Options) string {
-	resource, client := &p.collection.Resource, reply.Client(r, p.info)
+	resource, client := &p.collection.Resource, response.Client(r, p.info)
 	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
 		return reasonFormat
 	}

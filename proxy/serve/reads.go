@@ -10,16 +10,16 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
-	"sluice/proxy/mirror"
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
-// Collections is where the cached resources are.
-type Collections interface {
+// Resources is where the cached resources are.
+type Resources interface {
 	// Collection returns a resource's collection, or nil and why there is
 	// none.
-	Collection(r schema.GroupVersionResource) (*mirror.Collection, string)
+	Lookup(r schema.GroupVersionResource) (*resources.CachedResource, string)
 }
 
 // Access decides who may read.
@@ -34,8 +34,8 @@ type Access interface {
 
 // Options sets up Reads.
 type Options struct {
-	Collections Collections
-	Access      Access
+	Resources Resources
+	Access    Access
 	// Next takes what is not served here.
 	Next http.Handler
 	// Recheck is how often the access of an open watch is checked again.
@@ -104,7 +104,7 @@ func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case reason != "":
 	case p.refusal != nil:
 		info.Outcome.Source = request.FromGateway
-		reply.Status(w, r, p.refusal)
+		response.Status(w, r, p.refusal)
 	case p.verb == codec.Watch:
 		reason = s.watch(w, r, p)
 	case p.verb == codec.Get:
@@ -136,7 +136,7 @@ func (p *plan) begin(h http.Header, how string) {
 	p.info.Outcome = request.Outcome{
 		Source: request.FromCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
 	}
-	reply.Headers(h, p.info)
+	response.Headers(h, p.info)
 	setTag(h, p.tag)
 	h["Warning"] = p.warnings()
 	h.Set("Content-Type", p.encoder.ContentType(p.verb == codec.Watch))
@@ -149,7 +149,7 @@ const staleAfter = 30 * time.Second
 // be reached: what allows any age is served then, but not in silence.
 func (p *plan) warnings() []string {
 	own := p.collection.Warnings
-	away := p.collection.Adrift()
+	away := p.collection.DisconnectedFor()
 	if away < staleAfter {
 		return own
 	}

@@ -10,8 +10,8 @@ import (
 	operators "k8s.io/apimachinery/pkg/selection"
 
 	"sluice/cache"
-	"sluice/proxy/mirror"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 )
 
 // selection is which objects of a collection are wanted.
@@ -28,7 +28,7 @@ var errUnknownField = errors.New("unknown field")
 
 // newSelection reads the selectors. An error means that the apiserver would
 // refuse them.
-func newSelection(c *mirror.Collection, namespace string, o *request.ReadOptions) (selection, error) {
+func newSelection(c *resources.CachedResource, namespace string, o *request.ReadOptions) (selection, error) {
 	s := selection{keys: cache.Namespace(namespace), scope: cache.Scope{Namespace: namespace}}
 	if o.LabelSelector == "" && o.FieldSelector == "" && o.ShardSelector == "" {
 		return s, nil
@@ -63,12 +63,12 @@ func newSelection(c *mirror.Collection, namespace string, o *request.ReadOptions
 }
 
 // narrow uses the names that the fields require to find the objects by key.
-func (s *selection) narrow(c *mirror.Collection, namespace string, f apifields.Selector) {
-	if ns, ok := f.RequiresExactMatch(mirror.FieldNamespace); ok && namespace == "" && ns != "" && c.Resource.Namespaced {
+func (s *selection) narrow(c *resources.CachedResource, namespace string, f apifields.Selector) {
+	if ns, ok := f.RequiresExactMatch(resources.FieldNamespace); ok && namespace == "" && ns != "" && c.Resource.Namespaced {
 		namespace, s.narrowed = ns, true
 		s.keys, s.scope = cache.Namespace(ns), cache.Scope{Namespace: ns}
 	}
-	name, ok := f.RequiresExactMatch(mirror.FieldName)
+	name, ok := f.RequiresExactMatch(resources.FieldName)
 	if !ok || name == "" || (namespace == "") == c.Resource.Namespaced {
 		return
 	}
@@ -77,7 +77,7 @@ func (s *selection) narrow(c *mirror.Collection, namespace string, f apifields.S
 }
 
 // index uses the store's index, if a field that has one must have some value.
-func (s *selection) index(c *mirror.Collection, m *matcher) {
+func (s *selection) index(c *resources.CachedResource, m *matcher) {
 	if s.scope.Key != "" {
 		return
 	}
@@ -130,14 +130,14 @@ const (
 	positionNamespace = -2
 )
 
-func (m *matcher) require(c *mirror.Collection, r apifields.Requirement) error {
+func (m *matcher) require(c *resources.CachedResource, r apifields.Requirement) error {
 	position, ok := c.Field(r.Field)
 	switch {
 	case !ok:
 		return fmt.Errorf("%q: %w", r.Field, errUnknownField)
-	case r.Field == mirror.FieldName:
+	case r.Field == resources.FieldName:
 		position = positionName
-	case r.Field == mirror.FieldNamespace:
+	case r.Field == resources.FieldNamespace:
 		position = positionNamespace
 	}
 	m.fields = append(m.fields, requirement{position, r.Value, r.Operator != operators.NotEquals})

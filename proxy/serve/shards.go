@@ -10,9 +10,9 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
-	"sluice/proxy/mirror"
-	"sluice/proxy/reply"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
 // shards is a shard selector (KEP-5866): the objects whose uid or namespace has
@@ -92,13 +92,13 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 		return true
 	case reason == reasonHistory:
 		status = codec.NewListExpired()
-	case follows && (reason == mirror.Syncing || reason == reasonUnproven || reason == reasonAhead):
+	case follows && (reason == resources.Syncing || reason == reasonUnproven || reason == reasonAhead):
 		status = codec.NewTooManyRequests("storage is (re)initializing", 1)
 	default:
 		return false
 	}
 	info.Outcome = request.Outcome{Source: request.FromGateway, Reason: reason}
-	reply.Status(w, r, status)
+	response.Status(w, r, status)
 	return true
 }
 

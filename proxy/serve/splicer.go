@@ -2,13 +2,13 @@ package serve
 
 import (
 	"sluice/codec/splice"
-	"sluice/proxy/reply"
+	"sluice/proxy/response"
 )
 
 // splicePays is how many stored bytes a list must have before its compressed
 // blocks are looked for; what is shorter is compressed as it is written, if it
 // turns out to be long enough.
-const splicePays = reply.CompressFrom / 4
+const splicePays = response.CompressFrom / 4
 
 // splicer writes a list as a compressed stream of blocks, one after the other. It
 // writes nothing before the list is known to be long enough for that.
@@ -66,12 +66,12 @@ func (s *splicer) add(b *splice.Block) error {
 }
 
 // pays reports whether the list is long enough. Once it is, it remains so.
-func (s *splicer) pays() bool { return s.stream.Plain() > reply.CompressFrom }
+func (s *splicer) pays() bool { return s.stream.Plain() > response.CompressFrom }
 
 func (s *splicer) flush() error {
 	if !s.begun {
 		s.begun = true
-		reply.SetCoding(s.out.w.Header(), s.out.coding)
+		response.SetCoding(s.out.w.Header(), s.out.coding)
 		s.out.buf = s.stream.Begin(s.out.buf)
 	}
 	for _, b := range s.pending {

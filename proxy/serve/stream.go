@@ -10,7 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/splice"
-	"sluice/proxy/mirror"
+	"sluice/proxy/resources"
 )
 
 // batch is the most events that are written before a flush.
@@ -23,7 +23,7 @@ type stream struct {
 	out     *outlet
 	metrics watcherMetrics
 
-	encoder   *mirror.Encoder
+	encoder   *resources.Encoder
 	store     *cache.Store
 	fence     *cache.Fence
 	selection selection
@@ -135,8 +135,8 @@ func (t *stream) prove() (<-chan uint64, func()) {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			version, err := t.fence.Present(ctx)
-			if err == nil && t.fence.Reach(ctx, version, true) == nil {
+			version, err := t.fence.CurrentVersion(ctx)
+			if err == nil && t.fence.WaitFor(ctx, version, true) == nil {
 				proof <- version
 				return
 			}
@@ -271,7 +271,7 @@ func (t *stream) advance(events []*cache.Event) (more bool, err error) {
 	written := 0
 	for i, e := range events[:n] {
 		events[i] = nil
-		typ, concerns := e.For(t.selection.filter)
+		typ, concerns := e.TypeFor(t.selection.filter)
 		if !concerns {
 			continue
 		}
@@ -307,7 +307,7 @@ func (t *stream) event(e *cache.Event, typ cache.Type) error {
 	o := e.Object
 	var err error
 	if typ == cache.Deleted && e.Type != cache.Deleted {
-		if o, err = t.encoder.Departed(e.Previous, e.RV); err != nil {
+		if o, err = t.encoder.DeletedFromSelection(e.Previous, e.RV); err != nil {
 			return err
 		}
 	}
@@ -324,9 +324,9 @@ func (t *stream) tell() error {
 	if t.unproven || t.owed != 0 {
 		return nil
 	}
-	version, err := t.cursor.Caught()
+	version, err := t.cursor.CaughtUpVersion()
 	if err != nil {
-		if errors.Is(err, cache.ErrBehind) {
+		if errors.Is(err, cache.ErrPending) {
 			return nil
 		}
 		return err

@@ -10,8 +10,8 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/mirror"
-	"sluice/proxy/reply"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
 const (
@@ -29,7 +29,7 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
 		reads: s, r: r, out: newOutlet(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
-		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.Bookmarks, unmarked: p.info.ByPath,
+		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.Bookmarks, unmarked: p.info.LegacyWatchPath,
 		metrics: s.options.Metrics.watcher(p.info),
 	}
 	how, reason := t.open(r, p)
@@ -39,7 +39,7 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	defer t.cursor.Close()
 	t.coding = s.coding(r, p, t.state)
 	p.begin(w.Header(), how)
-	reply.SetCoding(w.Header(), t.coding)
+	response.SetCoding(w.Header(), t.coding)
 	w.WriteHeader(http.StatusOK)
 	t.metrics.open()
 	defer t.metrics.close()
@@ -53,7 +53,7 @@ func (p *plan) outdated() <-chan struct{} {
 	if p.encoder.Format().Shape != codec.Table {
 		return nil
 	}
-	return p.collection.Outdated()
+	return p.collection.ColumnsChanged()
 }
 
 // initial reports whether the watch begins with the state. Without a version,
@@ -71,7 +71,7 @@ func (p *plan) initial() bool {
 func (s *Reads) coding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
 	streamed := p.options.SendInitialEvents != nil && state != nil && stored(state, p.selection.keys) >= splicePays
 	if streamed || s.options.CompressWatches {
-		return reply.Accepted(r.Header)
+		return response.Accepted(r.Header)
 	}
 	return splice.Identity
 }
@@ -107,7 +107,7 @@ func (t *stream) openWithoutState(r *http.Request, p *plan) (how, reason string)
 	case "0":
 		version = t.store.Snapshot().Version
 	case "":
-		if version, err = t.fence.Present(r.Context()); err != nil {
+		if version, err = t.fence.CurrentVersion(r.Context()); err != nil {
 			return "", reasonUnproven
 		}
 	}
@@ -124,7 +124,7 @@ func (t *stream) refusal(err error) string {
 	case errors.Is(err, cache.ErrGone):
 		return reasonHistory
 	case err != nil:
-		return mirror.Syncing
+		return resources.Syncing
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func (h *Health) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	resp, err := h.upstream.Own.RoundTrip(req)
+	resp, err := h.upstream.Self.RoundTrip(req)
 	if err != nil {
 		return err
 	}

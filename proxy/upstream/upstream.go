@@ -31,22 +31,22 @@ type KeyPair struct{ CertFile, KeyFile string }
 
 // Upstream leads to one apiserver, or to several behind one address.
 type Upstream struct {
-	// Callers carries requests whose caller is known, over shared HTTP/2
+	// Authenticated carries requests whose caller is known, over shared HTTP/2
 	// connections.
-	Callers http.RoundTripper
-	// Strangers carries requests whose caller is not known. The apiserver
+	Authenticated http.RoundTripper
+	// Anonymous carries requests whose caller is not known. The apiserver
 	// closes connections on which it sees a 401, so they share none with
 	// others.
-	Strangers http.RoundTripper
+	Anonymous http.RoundTripper
 	// Upgrades carries requests for another protocol, which needs HTTP/1.1.
 	Upgrades http.RoundTripper
-	// Asserting carries requests that name their caller by headers, with the
-	// right to do so, and AssertingUpgrades the upgrades among them.
-	Asserting, AssertingUpgrades http.RoundTripper
-	// Own carries the requests of Sluice itself.
-	Own http.RoundTripper
+	// OnBehalf carries requests that name their caller by headers, with the
+	// right to do so, and OnBehalfUpgrades the upgrades among them.
+	OnBehalf, OnBehalfUpgrades http.RoundTripper
+	// Self carries the requests of Sluice itself.
+	Self http.RoundTripper
 
-	// FrontProxy says that Asserting speaks X-Remote-*, not Impersonate-*.
+	// FrontProxy says that OnBehalf speaks X-Remote-*, not Impersonate-*.
 	FrontProxy bool
 
 	base   *url.URL
@@ -74,12 +74,12 @@ func New(o Options) (*Upstream, error) {
 		http1   bool
 		agent   string
 	}{
-		{&u.Callers, "caller", anonymous, false, ""},
-		{&u.Strangers, "stranger", anonymous, true, ""},
+		{&u.Authenticated, "caller", anonymous, false, ""},
+		{&u.Anonymous, "stranger", anonymous, true, ""},
 		{&u.Upgrades, "upgrade", anonymous, true, ""},
-		{&u.Asserting, "asserting", asserting, false, ""},
-		{&u.AssertingUpgrades, "upgrade", asserting, true, ""},
-		{&u.Own, "own", o.Config, false, o.UserAgent},
+		{&u.OnBehalf, "asserting", asserting, false, ""},
+		{&u.OnBehalfUpgrades, "upgrade", asserting, true, ""},
+		{&u.Self, "own", o.Config, false, o.UserAgent},
 	} {
 		if *t.to, err = transport(t.config, t.http1, t.agent); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)
@@ -108,7 +108,7 @@ func transport(config *rest.Config, http1 bool, agent string) (http.RoundTripper
 func (u *Upstream) Client() (*kubernetes.Clientset, error) {
 	c := rest.CopyConfig(u.config)
 	c.QPS = -1
-	return kubernetes.NewForConfigAndClient(c, &http.Client{Transport: u.Own})
+	return kubernetes.NewForConfigAndClient(c, &http.Client{Transport: u.Self})
 }
 
 // Address returns the upstream's URL.
@@ -126,7 +126,7 @@ func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
 
 // Close closes the idle connections.
 func (u *Upstream) Close() {
-	for _, rt := range []http.RoundTripper{u.Callers, u.Strangers, u.Upgrades, u.Asserting, u.AssertingUpgrades, u.Own} {
+	for _, rt := range []http.RoundTripper{u.Authenticated, u.Anonymous, u.Upgrades, u.OnBehalf, u.OnBehalfUpgrades, u.Self} {
 		utilnet.CloseIdleConnectionsFor(rt)
 	}
 }

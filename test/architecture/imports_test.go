@@ -90,8 +90,8 @@ func TestLeavesDoNotKnowTheirRoot(t *testing.T) {
 				t.Errorf("%s imports sluice/%s", f.path, root)
 			}
 		}
-		if f.pkg == "cache" && slices.Contains(f.imports, "sluice/cache/feed") {
-			t.Errorf("%s imports sluice/cache/feed", f.path)
+		if f.pkg == "cache" && slices.Contains(f.imports, "sluice/cache/reflector") {
+			t.Errorf("%s imports sluice/cache/reflector", f.path)
 		}
 	}
 }

@@ -1,0 +1,318 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sluice/cache"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script is a ListerWatcher that plays scripted answers; what it cannot play it
+// reports.
+type script struct {
+	t     *testing.T
+	mu    sync.Mutex
+	steps []step
+	calls []string
+}
+
+// step answers one call: with an error, with objects (List), or with a stream.
+type step struct {
+	call    string // "state", "list", "watch N"
+	err     error
+	objects []*cache.Object
+	version uint64
+	changes []Change
+	end     error // how the stream ends; nil keeps it open until it is closed
+}
+
+func (s *script) play(call string) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, call)
+	if len(s.steps) == 0 {
+		return step{err: errors.New("script has ended")}
+	}
+	next := s.steps[0]
+	if next.call != call {
+		s.t.Errorf("call %d is %q, want %q", len(s.calls), call, next.call)
+	}
+	s.steps = s.steps[1:]
+	return next
+}
+
+func (s *script) List(_ context.Context, yield func(*cache.Object)) (uint64, error) {
+	st := s.play("list")
+	for _, o := range st.objects {
+		yield(o)
+	}
+	return st.version, st.err
+}
+
+func (s *script) Watch(ctx context.Context, version uint64) (Stream, error) {
+	return s.stream(ctx, fmt.Sprintf("watch %d", version))
+}
+
+func (s *script) WatchState(ctx context.Context) (Stream, error) { return s.stream(ctx, "state") }
+
+func (s *script) stream(ctx context.Context, call string) (Stream, error) {
+	st := s.play(call)
+	if st.err != nil {
+		return nil, st.err
+	}
+	return &scriptStream{ctx: ctx, changes: st.changes, end: st.end}, nil
+}
+
+type scriptStream struct {
+	ctx     context.Context
+	changes []Change
+	end     error
+}
+
+func (s *scriptStream) Next() (Change, error) {
+	if len(s.changes) > 0 {
+		c := s.changes[0]
+		s.changes = s.changes[1:]
+		return c, nil
+	}
+	if s.end != nil {
+		return Change{}, s.end
+	}
+	<-s.ctx.Done()
+	return Change{}, s.ctx.Err()
+}
+
+func (s *scriptStream) Close() error { return nil }
+
+func object(key cache.Key, rv uint64) *cache.Object {
+	return &cache.Object{Key: key, RV: rv, Data: []byte("x")}
+}
+
+func change(t cache.Type, key cache.Key, rv uint64) Change {
+	return Change{Type: t, Object: object(key, rv), Version: rv}
+}
+
+var (
+	added    = cache.Added
+	modified = cache.Modified
+	deleted  = cache.Deleted
+)
+
+func synced(version uint64) Change   { return Change{Version: version, Synced: true} }
+func bookmark(version uint64) Change { return Change{Version: version} }
+
+func TestFeed(t *testing.T) {
+	broken := errors.New("connection reset")
+	tests := []struct {
+		name    string
+		steps   []step
+		stores  int    // how many stores were published
+		objects int    // in the last
+		version uint64 // of the last; 0 means none is published at the end
+		ends    error  // what Run returns
+	}{
+		{
+			name:   "streaming list, then changes",
+			steps:  []step{{call: "state", changes: []Change{change(added, "a/x", 3), change(added, "a/y", 2), synced(10), change(modified, "a/x", 11), change(deleted, "a/y", 12), bookmark(20)}}},
+			stores: 1, objects: 1, version: 20,
+		},
+		{
+			name:   "changes before the closing bookmark",
+			steps:  []step{{call: "state", changes: []Change{change(added, "a/x", 3), change(added, "a/y", 2), change(deleted, "a/x", 8), change(modified, "a/y", 9), synced(9)}}},
+			stores: 1, objects: 1, version: 9,
+		},
+		{
+			name: "no streaming lists",
+			steps: []step{
+				{call: "state", err: ErrUnsupported},
+				{call: "list", objects: []*cache.Object{object("a/y", 4), object("a/x", 3)}, version: 10},
+				{call: "watch 10", changes: []Change{change(added, "b/z", 11)}},
+			},
+			stores: 1, objects: 3, version: 11,
+		},
+		{
+			name: "a list that fails is tried again, without asking for streaming lists again",
+			steps: []step{
+				{call: "state", err: ErrUnsupported},
+				{call: "list", objects: []*cache.Object{object("a/gone", 4)}, err: broken},
+				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 10},
+				{call: "watch 10"},
+			},
+			stores: 1, objects: 1, version: 10,
+		},
+		{
+			name: "a cut stream is resumed from the last version",
+			steps: []step{
+				{call: "state", changes: []Change{synced(10), change(added, "a/x", 11)}, end: broken},
+				{call: "watch 11", err: broken},
+				{call: "watch 11", changes: []Change{bookmark(15)}, end: io.EOF},
+				{call: "watch 15", err: &RetryAfterError{After: 7 * time.Second, Err: broken}},
+				{call: "watch 15", changes: []Change{change(modified, "a/x", 16)}},
+			},
+			stores: 1, objects: 1, version: 16,
+		},
+		{
+			name: "expired history makes a new store",
+			steps: []step{
+				{call: "state", changes: []Change{change(added, "a/x", 3), synced(10)}, end: broken},
+				{call: "watch 10", err: ErrExpired},
+				{call: "state", changes: []Change{synced(50)}},
+			},
+			stores: 2, objects: 0, version: 50,
+		},
+		{
+			name: "an event that contradicts the state makes a new store",
+			steps: []step{
+				{call: "state", changes: []Change{synced(10), change(modified, "a/x", 11)}},
+				{call: "state", changes: []Change{change(added, "a/x", 11), synced(12)}},
+			},
+			stores: 2, objects: 1, version: 12,
+		},
+		{
+			name: "a state cut short is not published",
+			steps: []step{
+				{call: "state", changes: []Change{change(added, "a/x", 3)}, end: io.EOF},
+				{call: "state", changes: []Change{change(added, "a/y", 3), synced(12)}},
+			},
+			stores: 1, objects: 1, version: 12,
+		},
+		{
+			name: "a withdrawn right retracts the store until it is granted again",
+			steps: []step{
+				{call: "state", changes: []Change{synced(10)}, end: broken},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "state", err: ErrForbidden},
+				{call: "state", changes: []Change{synced(30)}},
+			},
+			stores: 2, version: 30,
+		},
+		{
+			name: "an absent resource ends the feed",
+			steps: []step{
+				{call: "state", changes: []Change{synced(10)}, end: io.EOF},
+				{call: "watch 10", err: fmt.Errorf("404: %w", ErrAbsent)},
+			},
+			stores: 1, version: 0, ends: ErrAbsent,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var stores []*cache.Store
+				var current *cache.Store
+				src := &script{t: t, steps: tt.steps}
+				f := New(src, Options{Publish: func(s *cache.Store) {
+					if current = s; s != nil {
+						stores = append(stores, s)
+					}
+				}})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- f.Run(ctx) }()
+				time.Sleep(5 * time.Minute) // virtual: until nothing more happens
+				synctest.Wait()
+				if len(src.steps) != 0 {
+					t.Errorf("not played: %+v, calls %v", src.steps, src.calls)
+				}
+				if len(stores) != tt.stores {
+					t.Errorf("%d stores were published, want %d", len(stores), tt.stores)
+				}
+				checkStores(t, stores, current, tt.objects, tt.version)
+				cancel()
+				if err := <-ended; !errors.Is(err, tt.ends) {
+					t.Errorf("feed ended with %v, want %v", err, tt.ends)
+				}
+				if current != nil {
+					t.Error("the store is still published after the end")
+				}
+			})
+		})
+	}
+}
+
+func checkStores(t *testing.T, stores []*cache.Store, current *cache.Store, objects int, version uint64) {
+	t.Helper()
+	for _, s := range stores {
+		select {
+		case <-s.Done():
+			if s == current {
+				t.Error("a closed store is published")
+			}
+		default:
+			if s != current {
+				t.Error("a store that is no longer published is still open")
+			}
+		}
+	}
+	if version == 0 {
+		if current != nil {
+			t.Error("a store is published")
+		}
+		return
+	}
+	if current == nil {
+		t.Fatal("no store is published")
+	}
+	if s := current.Snapshot(); s.Version != version || s.Len() != objects {
+		t.Errorf("store at version %d holds %d objects, want %d and %d", s.Version, s.Len(), version, objects)
+	}
+}
+
+// A store that is found to be wrong is given up, and another made, while the
+// stream that fed it is still open.
+func TestRebuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var current *cache.Store
+		src := &script{t: t, steps: []step{
+			{call: "state", changes: []Change{change(added, "a/wrong", 3), synced(10)}},
+			{call: "state", changes: []Change{change(added, "a/right", 4), synced(12)}},
+		}}
+		f := New(src, Options{Publish: func(s *cache.Store) { current = s }})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.Run(ctx) }()
+		synctest.Wait()
+		first := current
+		f.Rebuild(errors.New("keys differ"))
+		time.Sleep(time.Minute) // virtual
+		synctest.Wait()
+		if current == nil || current == first || current.Snapshot().Get("a/right") == nil {
+			t.Error("no new store")
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBackoffGrowsWithJitterAndIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b backoff
+		want := firstPause
+		for range 12 {
+			start := time.Now()
+			b.wait(t.Context(), nil)
+			if took := time.Since(start); took < want || took > want*3/2 {
+				t.Fatalf("paused %v, want between %v and %v", took, want, want*3/2)
+			}
+			want = min(2*want, longestPause)
+		}
+		b.reset()
+		start := time.Now()
+		b.wait(t.Context(), &RetryAfterError{After: 5 * time.Second})
+		if took := time.Since(start); took < 5*time.Second || took > 8*time.Second {
+			t.Fatalf("paused %v after being told 5s", took)
+		}
+	})
+}
