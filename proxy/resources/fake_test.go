@@ -327,8 +327,8 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 type world struct {
 	*fake
 	registry *Registry
-	log    *observer.ObservedLogs
-	open   map[string]int // watches, by resource; guarded by fake.mu
+	log      *observer.ObservedLogs
+	open     map[string]int // watches, by resource; guarded by fake.mu
 }
 
 // inWorld runs a test in a bubble, and ends all that runs there.

@@ -188,7 +188,7 @@ func TestFeedSurvives(t *testing.T) {
 		for name, d := range dialects {
 			t.Run(tt.name+"/"+name, func(t *testing.T) {
 				inWorld(t, d, Options{}, tt.steps(d), func(t *testing.T, w *world) {
-					if _, reason := w.registry.Lookup(d.gvr); reason != Syncing {
+					if _, reason := w.registry.Lookup(d.gvr); reason != NotInSync {
 						t.Errorf("first call: %s", reason)
 					}
 					pass(2 * time.Minute)

@@ -47,7 +47,7 @@ func TestResetStreamsAreResumed(t *testing.T) {
 			go func() { ran <- m.Run(ctx) }()
 			defer func() { <-ran }()
 			defer end()
-			for reason := Stopped; reason == Stopped; { // until it runs
+			for reason := NotRunning; reason == NotRunning; { // until it runs
 				_, reason = m.Lookup(d.gvr)
 			}
 			select {

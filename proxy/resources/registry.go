@@ -26,14 +26,14 @@ const (
 	absentFor = 5 * time.Second
 )
 
-// Why there is no collection.
+// The reasons why Lookup returns no CachedResource, as they stand in metrics and the access log.
 const (
-	Excluded = "excluded"
-	Absent   = "not cacheable"
-	Syncing  = "not in sync"
-	TooMany  = "too many resources"
-	TooLarge = "stores too large"
-	Stopped  = "not running"
+	Excluded         = "excluded"           // by Options.Exclude
+	NotCacheable     = "not-cacheable"      // the apiserver itself does not serve it for list and watch
+	NotInSync        = "not-in-sync"        // its store is being filled, or cannot be
+	TooManyResources = "too-many-resources" // by Limits.Resources
+	StoresTooLarge   = "stores-too-large"   // by Limits.Bytes
+	NotRunning       = "not-running"        // Run has not begun or has ended
 )
 
 // Options sets up a Registry.
@@ -124,11 +124,11 @@ func (m *Registry) Lookup(r schema.GroupVersionResource) (*CachedResource, strin
 	}
 	switch {
 	case e.absent.Load():
-		return nil, Absent
+		return nil, NotCacheable
 	case e.refused.Load():
-		return nil, TooLarge
+		return nil, StoresTooLarge
 	}
-	return nil, Syncing
+	return nil, NotInSync
 }
 
 // start starts the feed of a resource, unless somebody else just did.
@@ -137,11 +137,11 @@ func (m *Registry) start(r schema.GroupVersionResource) string {
 	defer m.mu.Unlock()
 	switch {
 	case m.run == nil:
-		return Stopped
+		return NotRunning
 	case m.entries[r] != nil:
-		return Syncing
+		return NotInSync
 	case m.present() >= m.options.Limits.Resources:
-		return TooMany
+		return TooManyResources
 	}
 	e := &entry{resource: r}
 	e.used.Store(time.Now().UnixNano())
@@ -157,7 +157,7 @@ func (m *Registry) start(r schema.GroupVersionResource) string {
 	})
 	m.entries[r] = e
 	m.feeds.Go(func() { m.feed(ctx, e, log) })
-	return Syncing
+	return NotInSync
 }
 
 // present counts the entries of resources that exist, as far as is known. The
@@ -221,7 +221,7 @@ func (m *Registry) publish(ctx context.Context, e *entry, src *source, s *cache.
 	known := *src
 	c := &CachedResource{
 		ID: rand.Text(), Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
-		adrift: e.feed.DisconnectedFor, fields: known.fields, printable: known.printable, outdated: make(chan struct{}),
+		adrift: e.feed.DisconnectedFor, fields: known.fields, ColumnsMatch: known.printable, Encoders: new(sync.Map), outdated: make(chan struct{}),
 	}
 	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next
 	m.feeds.Go(func() { m.checkUntil(ctx, e, c, &known, log) })

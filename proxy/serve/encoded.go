@@ -8,13 +8,12 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/resources"
 )
 
 // form is what is made of the objects of runs: the items of lists, or the
 // events with which a watch begins.
 type form struct {
-	encoder *resources.Encoder // the same for all who want this format
+	encoder *Encoder // the same for all who want this format
 	events  bool
 }
 
@@ -131,7 +130,7 @@ func compress(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*s
 }
 
 // items encodes the items of a list, with separators between them.
-func (s *Reads) items(owner *resources.Encoder, w *codec.Writer) encoded {
+func (s *Reads) items(owner *Encoder, w *codec.Writer) encoded {
 	return encoded{form{encoder: owner}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
 		for n, o := range objects {
 			if n > 0 {
@@ -147,7 +146,7 @@ func (s *Reads) items(owner *resources.Encoder, w *codec.Writer) encoded {
 }
 
 // events encodes the events that tell a watch what there is.
-func (s *Reads) events(owner *resources.Encoder) encoded {
+func (s *Reads) events(owner *Encoder) encoded {
 	return encoded{form{owner, true}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
 		for _, o := range objects {
 			var err error

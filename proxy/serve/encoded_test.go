@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ func foos(n int) *resources.CachedResource {
 		objects = append(objects, foo(i, uint64(i+1)))
 	}
 	return &resources.CachedResource{
-		Store: cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
+		Encoders: new(sync.Map),
+		Store:    cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
 		Resource: codec.Resource{
 			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
 			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
@@ -53,7 +55,7 @@ func TestUpdatesCostABlockEach(t *testing.T) {
 	const objects, updates = 2000, 5
 	c := foos(objects)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}, {Shape: codec.Metadata}} {
-		encoder, err := c.Encoder(f)
+		encoder, err := encoderFor(c, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +101,7 @@ func news(before, after []*splice.Block) (n int) {
 // Blocks hold no more memory than the budget is charged.
 func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
 	c := foos(2000)
-	encoder, err := c.Encoder(codec.Format{})
+	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
 // would learn its length.
 func TestPartsOfSegmentsAreNotShared(t *testing.T) {
 	c := foos(100)
-	encoder, err := c.Encoder(codec.Format{})
+	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/splice"
-	"sluice/proxy/resources"
 )
 
 // outlet is where the bytes of a watch go: to the client as they are, or
@@ -50,7 +49,7 @@ func (o *outlet) block(b *splice.Block) error {
 }
 
 // frame writes an event as an encoder makes it for all watches of this coding.
-func (o *outlet) frame(e *cache.Event, t cache.Type, encoder *resources.Encoder) error {
+func (o *outlet) frame(e *cache.Event, t cache.Type, encoder *Encoder) error {
 	if o.coding == splice.Identity {
 		text, err := e.Frame(encoder, t)
 		if err != nil {
@@ -87,7 +86,7 @@ func (o *outlet) end() {
 
 // packer is a cache.Encoder that compresses events and packs the blocks.
 type packer struct {
-	of     *resources.Encoder
+	of     *Encoder
 	coding splice.Coding
 }
 

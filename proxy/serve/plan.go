@@ -26,7 +26,7 @@ type plan struct {
 	page       *page  // where the list goes on; nil from the start
 	selection  selection
 	collection *resources.CachedResource
-	encoder    *resources.Encoder
+	encoder    *Encoder
 	tag        string        // entity tag of the answer; empty for none
 	refusal    *codec.Status // the answer, when nobody but Sluice would refuse
 }
@@ -225,7 +225,7 @@ func (p *plan) negotiate(r *http.Request, o *Options) string {
 		return reasonFormat
 	}
 	var err error
-	if p.encoder, err = p.collection.Encoder(decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
+	if p.encoder, err = encoderFor(p.collection, decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
 		return reasonFormat
 	}
 	if p.verb == codec.Watch && p.options.Bookmarks {

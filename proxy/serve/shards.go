@@ -92,7 +92,7 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 		return true
 	case reason == reasonHistory:
 		status = codec.NewListExpired()
-	case follows && (reason == resources.Syncing || reason == reasonUnproven || reason == reasonAhead):
+	case follows && (reason == resources.NotInSync || reason == reasonUnproven || reason == reasonAhead):
 		status = codec.NewTooManyRequests("storage is (re)initializing", 1)
 	default:
 		return false

@@ -10,7 +10,6 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/splice"
-	"sluice/proxy/resources"
 )
 
 // batch is the most events that are written before a flush.
@@ -23,7 +22,7 @@ type stream struct {
 	out     *outlet
 	metrics watcherMetrics
 
-	encoder   *resources.Encoder
+	encoder   *Encoder
 	store     *cache.Store
 	fence     *cache.Fence
 	selection selection

@@ -124,7 +124,7 @@ func (t *stream) refusal(err error) string {
 	case errors.Is(err, cache.ErrGone):
 		return reasonHistory
 	case err != nil:
-		return resources.Syncing
+		return resources.NotInSync
 	}
 	return ""
 }

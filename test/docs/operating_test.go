@@ -61,9 +61,10 @@ func TestNothingIsLeftOut(t *testing.T) {
 	for _, tt := range []struct{ what, folder, form, as string }{
 		{"metrics", "cmd", `"(sluice_[a-z_]+)"`, "`%`"},
 		{"metrics", "proxy", `"(sluice_[a-z_]*[a-z])"`, "`%`"},
-		{"metrics of stores", "proxy/mirror", `describeMetric\("([a-z_]+)"`, "`sluice_store_%`"},
+		{"metrics of stores", "proxy/resources", `describeMetric\("([a-z_]+)"`, "`sluice_store_%`"},
 		{"flags", "cmd/sluice", `set\.\w+Var\(&[\w.]+, "([a-z-]+)"`, "`--%`"},
 		{"reasons", "proxy/serve", `\b(?:reason|served)[A-Z]\w* += "([^"]+)"`, "`%`"},
+		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {
 		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)
 		if len(found) == 0 {

@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"errors"
+	"testing"
+
+	"sluice/codec"
+	"sluice/codec/table"
+)
+
+func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {
+	c := foos(1)
+	first, err := encoderFor(c, codec.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := encoderFor(c, codec.Format{}); err != nil || again != first {
+		t.Errorf("second encoder is another: %v", err)
+	}
+	if other, err := encoderFor(c, codec.Format{Pretty: true}); err != nil || other == first {
+		t.Errorf("encoder of another format is the same: %v", err)
+	}
+}
+
+func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
+	before := foos(1)
+	before.ColumnsMatch = true
+	before.Resource.Columns = columns(t, "A")
+	after := *before
+	after.Resource.Columns = columns(t, "B")
+	for shape, same := range map[codec.Shape]bool{codec.Object: true, codec.Metadata: true, codec.Table: false} {
+		a, err := encoderFor(before, codec.Format{Shape: shape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := encoderFor(&after, codec.Format{Shape: shape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (a == b) != same {
+			t.Errorf("%s: same encoder: %v", shape, a == b)
+		}
+	}
+}
+
+func TestTablesNeedTheColumnsOfTheAPIServer(t *testing.T) {
+	c := foos(1)
+	c.Resource.Columns = columns(t, "A")
+	if _, err := encoderFor(c, codec.Format{Shape: codec.Table}); !errors.Is(err, codec.ErrUnsupported) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func columns(t *testing.T, name string) codec.Columns {
+	t.Helper()
+	c, err := table.Custom([]table.PrinterColumn{{Name: name, Type: "string", JSONPath: ".spec.x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
