@@ -55,7 +55,7 @@ func copyBody(dst, src []byte) ([]byte, error) { return append(dst, src...), nil
 // validJSON checks the body before it is read: those who read it take it to be well-formed.
 func validJSON(t transcoder) transcoder {
 	return func(dst, src []byte) ([]byte, error) {
-		if err := json.Valid(src, json.Limits{LooseText: true}); err != nil {
+		if err := json.Valid(src, json.Limits{AllowInvalidUTF8: true}); err != nil {
 			return dst, err
 		}
 		return t(dst, src)

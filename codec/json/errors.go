@@ -8,8 +8,8 @@ import (
 var (
 	// ErrSyntax is returned when bytes are not JSON.
 	ErrSyntax = errors.New("not well-formed JSON")
-	// ErrTruncated is returned when the bytes end inside a value.
-	ErrTruncated = errors.New("truncated JSON")
+	// ErrDepth is returned when arrays and objects nest too deep.
+	ErrDepth = errors.New("nested too deep")
 	// ErrNotObject is returned when an object was needed and something else
 	// was found.
 	ErrNotObject = errors.New("not a JSON object")

@@ -105,11 +105,15 @@ func isUTC(v Value) bool {
 
 // appendRaw prints a metav1.FieldsV1: what was stored, compacted.
 func appendRaw(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
-	dst, end := appendCompactValue(dst, b, i)
-	if end < 0 {
-		return dst, 0, false, at(ErrTruncated, name, i)
+	if end := canonicalFields(b, i); end >= 0 {
+		return append(dst, b[i:end]...), end, true, nil
 	}
-	return dst, end, true, nil
+	end := skipValue(b, i)
+	if end < 0 {
+		return dst, 0, false, at(ErrSyntax, name, i)
+	}
+	dst, err := AppendCompact(dst, b[i:end])
+	return dst, end, true, err
 }
 
 func appendTexts(dst, b []byte, i int, name string) ([]byte, int, bool, error) {

@@ -1,52 +1,44 @@
 package json
 
-// AppendIndent appends src as the apiserver prints JSON when asked for it
-// pretty: two spaces a level, empty objects and arrays on one line, no
-// newline at the end. It is encoding/json's indentation byte for byte.
+// AppendIndent appends src with the indentation that the apiserver gives pretty JSON: two spaces per
+// level, empty objects and arrays on one line, no newline at the end. For one whole value at depth 0
+// the bytes are those of encoding/json.Indent. depth is the level at which the value stands inside a
+// larger document: each line after the first is indented by that many more levels.
 //
-// The error is ErrSyntax or ErrTruncated if src's strings or brackets do not
-// match up; nothing more is checked. dst is then returned unchanged.
-func AppendIndent(dst, src []byte) ([]byte, error) {
-	return AppendIndentAt(dst, src, 0)
-}
-
-// AppendIndentAt is AppendIndent for a value that stands depth levels deep in
-// something that the caller prints: all lines but the first are indented by
-// that much more.
-func AppendIndentAt(dst, src []byte, depth int) ([]byte, error) {
-	base, outer := len(dst), depth
-	fresh := false // an open bracket was printed and nothing after it
+// src may also be the beginning of a document, up to and including an open bracket, or the rest of
+// one; depth is then the level of the first member or element in src. After an open bracket at the
+// end of src comes the line break and the indentation of the element that the caller appends next.
+func AppendIndent(dst, src []byte, depth int) []byte {
+	opened := false // the last token was an opening bracket
 	for i := 0; i < len(src); {
 		c := src[i]
-		if c == ' ' || c == '\n' || c == '\t' || c == '\r' {
+		if isSpace(c) {
 			i++
 			continue
 		}
 		if c == '}' || c == ']' {
-			if depth--; depth < outer {
-				return dst[:base], at(ErrSyntax, "JSON", i)
-			}
-			if !fresh {
+			depth--
+			if !opened {
 				dst = appendLine(dst, depth)
 			}
-			dst, fresh = append(dst, c), false
+			dst, opened = append(dst, c), false
 			i++
 			continue
 		}
-		if fresh {
-			dst, fresh = appendLine(dst, depth), false
+		if opened {
+			dst, opened = appendLine(dst, depth), false
 		}
 		switch c {
 		case '"':
 			end, _ := skipString(src, i)
 			if end < 0 {
-				return dst[:base], at(ErrTruncated, "JSON string", i)
+				end = len(src)
 			}
 			dst = append(dst, src[i:end]...)
 			i = end
 			continue
 		case '{', '[':
-			dst, fresh = append(dst, c), true
+			dst, opened = append(dst, c), true
 			depth++
 		case ',':
 			dst = appendLine(append(dst, c), depth)
@@ -57,10 +49,10 @@ func AppendIndentAt(dst, src []byte, depth int) ([]byte, error) {
 		}
 		i++
 	}
-	if depth != outer {
-		return dst[:base], at(ErrTruncated, "JSON", len(src))
+	if opened {
+		dst = appendLine(dst, depth)
 	}
-	return dst, nil
+	return dst
 }
 
 // appendLine begins a new line at the given level.

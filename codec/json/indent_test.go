@@ -18,8 +18,8 @@ func TestAppendIndent(t *testing.T) {
 			if err := stdjson.Indent(&want, b, prefix, "  "); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := AppendIndentAt([]byte("x"), b, depth); err != nil || string(got) != "x"+want.String() {
-				t.Errorf("AppendIndentAt(%s, %d) = %s, %v, want %s", b, depth, got, err, want.Bytes())
+			if got := AppendIndent([]byte("x"), b, depth); string(got) != "x"+want.String() {
+				t.Errorf("AppendIndent(%s, %d) = %s, want %s", b, depth, got, want.Bytes())
 			}
 		}
 	}
@@ -33,9 +33,19 @@ func TestAppendIndent(t *testing.T) {
 	for range 2000 {
 		check(jsontest.Random(r, 5))
 	}
-	for _, s := range []string{"]", "[", "{", `"a`, "[]]", `{"a":"b`} {
-		if got, err := AppendIndent([]byte("x"), []byte(s)); err == nil || string(got) != "x" {
-			t.Errorf("AppendIndent(%s) = %s, %v", s, got, err)
-		}
+}
+
+// A document may be indented in pieces: its beginning, its elements, its end.
+func TestAppendIndentJoinsPieces(t *testing.T) {
+	const head, item, tail = `{"kind":"List","metadata":{},"items":[`, `{"a":[1]}`, `],"z":"}"}`
+	got := AppendIndent(nil, []byte(head), 0)
+	got = AppendIndent(got, []byte(item), 2)
+	got = AppendIndent(got, []byte(tail), 2)
+	var want bytes.Buffer
+	if err := stdjson.Indent(&want, []byte(head+item+tail), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want.String() {
+		t.Errorf("got\n%s\nwant\n%s", got, want.Bytes())
 	}
 }

@@ -41,3 +41,44 @@ func (v Value) Float() (f float64, ok bool) {
 	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64)
 	return f, err == nil
 }
+
+// validNumber tells whether b is a number as JSON's grammar has it.
+func validNumber(b []byte) bool {
+	i := 0
+	if b[0] == '-' {
+		i++
+	}
+	whole := digits(b[i:])
+	if whole == 0 || whole > 1 && b[i] == '0' {
+		return false
+	}
+	i += whole
+	if i < len(b) && b[i] == '.' {
+		n := digits(b[i+1:])
+		if n == 0 {
+			return false
+		}
+		i += 1 + n
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		n := digits(b[i:])
+		if n == 0 {
+			return false
+		}
+		i += n
+	}
+	return i == len(b)
+}
+
+// digits counts the decimal digits at the start of b.
+func digits(b []byte) int {
+	n := 0
+	for n < len(b) && '0' <= b[n] && b[n] <= '9' {
+		n++
+	}
+	return n
+}

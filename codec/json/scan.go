@@ -17,11 +17,13 @@ const (
 // skipSpace returns the first index from i on that holds no JSON space,
 // which may be len(b).
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
 	return i
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // skipString skips the string whose opening quote is b[i]. Eight bytes are
 // looked at in one step, because strings are most of what an object is.

@@ -44,7 +44,7 @@ func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 			run = m.nameAt
 			if seen == 2 { // nothing more to drop: the rest goes in one run
 				if end = 1 + bytes.LastIndexByte(obj, '}'); end <= run {
-					return dst[:base], at(ErrTruncated, "object", len(obj))
+					return dst[:base], at(ErrSyntax, "object", len(obj))
 				}
 				return append(appendComma(dst, first), obj[run:end]...), nil
 			}

@@ -67,7 +67,7 @@ func (t *translation) convert(resp *http.Response) (*http.Response, error) {
 // render makes the answer out of JSON. The error is a Status, or
 // codec.ErrUnsupported.
 func (t *translation) render(body []byte, f codec.Format) ([]byte, error) {
-	switch err := json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}); {
+	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxNesting}); {
 	case errors.Is(err, json.ErrDepth):
 		return nil, t.unacceptable(fmt.Sprintf("is nested too deep to be converted to %s: limit is %d levels", f.Encoding.MediaType(), maxNesting))
 	case err != nil:
@@ -114,7 +114,7 @@ func (t *translation) convertError(resp *http.Response) *http.Response {
 		return resp
 	}
 	body, err := peek(resp, maxError+1)
-	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{LooseText: true, Depth: maxNesting}) != nil {
+	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxNesting}) != nil {
 		return resp
 	}
 	format := response.ErrorFormat(t.wish.client, resp.StatusCode)

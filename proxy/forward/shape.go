@@ -37,7 +37,7 @@ func (w *wish) keeps(object json.Value, f codec.Format) bool {
 // renderError appends an error, given in JSON.
 func (w *wish) renderError(dst, src []byte, f codec.Format) ([]byte, error) {
 	if f.Encoding == codec.JSON && f.Pretty {
-		return json.AppendIndent(dst, src)
+		return json.AppendIndent(dst, src, 0), nil
 	}
 	return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
 }

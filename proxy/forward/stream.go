@@ -98,7 +98,7 @@ func (e *events) more() error {
 
 // append appends one event.
 func (e *events) append(dst []byte, frame json.Value) ([]byte, error) {
-	if err := json.Valid(frame, json.Limits{LooseText: true, Depth: maxNesting}); err != nil {
+	if err := json.Valid(frame, json.Limits{AllowInvalidUTF8: true, Depth: maxNesting}); err != nil {
 		return dst, fmt.Errorf("%w: %w", errEvent, err)
 	}
 	dst, err := e.reserve(dst, frame)
