@@ -60,7 +60,7 @@ func BenchmarkList(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("whole/%d", n), func(b *testing.B) { scan(b, s.Objects(Range{})) })
 		b.Run(fmt.Sprintf("namespace/%d", n), func(b *testing.B) { scan(b, s.Objects(Namespace("ns000042"))) })
-		b.Run(fmt.Sprintf("node/%d", n), func(b *testing.B) { scan(b, s.Indexed("node42", Range{})) })
+		b.Run(fmt.Sprintf("node/%d", n), func(b *testing.B) { scan(b, s.ByIndex("node42", Range{})) })
 		b.Run(fmt.Sprintf("label/%d", n), func(b *testing.B) {
 			scan(b, func(yield func(*Object) bool) {
 				for o := range s.Objects(Range{}) {
@@ -103,7 +103,7 @@ func BenchmarkMemory(b *testing.B) {
 			cursors := make([]*Cursor, n)
 			for i := range cursors {
 				cursors[i], _ = s.Watch(Scope{Key: Key(fmt.Sprint("a/", i))}, 10)
-				cursors[i].Wait()
+				cursors[i].Ready()
 			}
 			b.ReportMetric(float64(heap()-before)/n, "B/cursor")
 			for _, c := range cursors {
@@ -122,7 +122,7 @@ func BenchmarkFanOut(b *testing.B) {
 			s := filled(10_000)
 			for i := range watches {
 				c, _ := s.Watch(Scope{Key: KeyOf(fmt.Sprintf("ns%06d", i/100), fmt.Sprintf("pod%02d", i%100))}, 10)
-				c.Wait()
+				c.Ready()
 				defer c.Close()
 			}
 			rv := uint64(10)

@@ -14,7 +14,7 @@ type Cursor struct {
 // Wait returns a channel that is closed once there may be something to read:
 // an event of the scope, or the store's end. It must be taken before
 // [Cursor.Next] is called, or one may be missed.
-func (c *Cursor) Wait() <-chan struct{} {
+func (c *Cursor) Ready() <-chan struct{} {
 	bell := c.topic.wait()
 	select {
 	case <-c.store.done:

@@ -11,79 +11,87 @@ import (
 	"time"
 )
 
-// apiserver is an upstream made of time: writes happen at once, the store's
-// stream lags behind them, and a bookmark is sent to a chaser a second after it
-// was opened.
-type apiserver struct {
+// fakeAPIServer is a Prober. Its writes happen at once, the store's stream lags behind them, and a
+// probe watch gets a bookmark one second after it was opened.
+type fakeAPIServer struct {
 	mu      sync.Mutex
-	present uint64
-	events  []uint64 // versions of this resource's own events
+	version uint64
+	events  []uint64 // resource versions of the events of this resource
 
-	probes, chasers atomic.Int32
-	probing         time.Duration
-	broken          error // what the fence said
+	probes, probeWatches atomic.Int32
+	probeTime            time.Duration
+	diverged             error // what the fence reported
 }
 
-// write makes an event of the resource, or if foreign one of another.
-func (a *apiserver) write(foreign bool) uint64 {
+// write commits an event of the resource.
+func (a *fakeAPIServer) write() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.present++
-	if !foreign {
-		a.events = append(a.events, a.present)
-	}
-	return a.present
+	a.version++
+	a.events = append(a.events, a.version)
+	return a.version
 }
 
-func (a *apiserver) now() (uint64, []uint64) {
+// writeElsewhere commits an event of another resource.
+func (a *fakeAPIServer) writeElsewhere() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.present, a.events
+	a.version++
+	return a.version
 }
 
-func (a *apiserver) Probe(ctx context.Context) (uint64, error) {
+func (a *fakeAPIServer) current() (uint64, []uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.version, a.events
+}
+
+func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
 	a.probes.Add(1)
-	version, _ := a.now()
-	idle(ctx, a.probing)
+	version, _ := a.current()
+	a.mu.Lock()
+	took := a.probeTime
+	a.mu.Unlock()
+	sleep(ctx, took)
 	return version, ctx.Err()
 }
 
-func (a *apiserver) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
-	a.chasers.Add(1)
-	idle(ctx, time.Second)
-	present, events := a.now()
+func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+	a.probeWatches.Add(1)
+	sleep(ctx, time.Second)
+	current, events := a.current()
 	for _, e := range events {
 		if e > version {
 			event(e)
 		}
 	}
 	if ctx.Err() == nil {
-		bookmark(present)
+		bookmark(current)
 	}
 	return ctx.Err()
 }
 
-func idle(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// stream applies the resource's events to the store with a delay.
-func (a *apiserver) stream(t *testing.T, s *Store, version uint64, delay time.Duration) {
+// deliver applies an event to the store after a delay.
+func deliver(t *testing.T, s *Store, version uint64, delay time.Duration) {
 	time.Sleep(delay)
 	if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(version)), version), time.Now()); err != nil {
 		t.Error(err)
 	}
 }
 
-// fenced runs a test with a store at version 10 and its fence.
-func fenced(t *testing.T, test func(t *testing.T, a *apiserver, s *Store, f *Fence)) {
+// withFence runs a test with a store at version 10 and its fence.
+func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence)) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &apiserver{present: 10, probing: 5 * time.Millisecond}
+		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := New(Options{}, nil, 10)
-		f := NewFence(s, a, func(err error) { a.broken = err })
+		f := NewFence(s, a, func(err error) { a.diverged = err })
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })
@@ -93,91 +101,97 @@ func fenced(t *testing.T, test func(t *testing.T, a *apiserver, s *Store, f *Fen
 	})
 }
 
-func TestFenceIsFreshAtOnce(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
+func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
 		start := time.Now()
-		x, err := f.CurrentVersion(t.Context())
-		if err != nil || x != 10 || f.WaitFor(t.Context(), x, true) != nil {
-			t.Fatal(x, err)
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || version != 10 {
+			t.Fatal(version, err)
 		}
-		if took := time.Since(start); took != a.probing || a.chasers.Load() != 0 {
-			t.Fatalf("took %v and %d chasers", took, a.chasers.Load())
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByStream {
+			t.Fatal(proof, err)
+		}
+		if took := time.Since(start); took != a.probeTime || a.probeWatches.Load() != 0 {
+			t.Fatalf("took %v and %d probe watches", took, a.probeWatches.Load())
 		}
 	})
 }
 
-// The stream's own event proves the version; nobody needs to chase.
-func TestFenceWaitsForTheStream(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
-		v := a.write(false)
-		go a.stream(t, s, v, 50*time.Millisecond)
-		if err := f.WaitFor(t.Context(), v, false); err != nil || f.ByProbeWatch(v) {
-			t.Fatal(err, f.ByProbeWatch(v))
-		}
-	})
-}
-
-// Nothing happens in the resource, but the cluster's version has moved on.
-func TestFenceChasesOnQuietResources(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
-		v := a.write(true)
-		start := time.Now()
-		if err := f.WaitFor(t.Context(), v, true); err != nil || !f.ByProbeWatch(v) {
+func TestEventOfTheStreamIsProof(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.write()
+		go deliver(t, s, version, 50*time.Millisecond)
+		if err := f.WaitFor(t.Context(), version); err != nil {
 			t.Fatal(err)
+		}
+		if n := a.probeWatches.Load(); n != 0 {
+			t.Fatalf("%d probe watches", n)
+		}
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByStream {
+			t.Fatal(proof, err)
+		}
+	})
+}
+
+// The resource has no event, but the resource version of the cluster has risen.
+func TestProbeWatchConfirmsAQuietResource(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.writeElsewhere()
+		start := time.Now()
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByProbeWatch {
+			t.Fatal(proof, err)
 		}
 		if took := time.Since(start); took > 1100*time.Millisecond {
 			t.Fatalf("took %v", took)
 		}
-		if got := s.Snapshot().Version; got < v {
+		if got := s.Snapshot().Version; got < version {
 			t.Fatalf("version %d", got)
 		}
 		synctest.Wait()
-		started := a.chasers.Load()
+		started := a.probeWatches.Load()
 		time.Sleep(time.Minute)
-		if a.chasers.Load() != started {
-			t.Fatal("chasers are started though nobody waits")
+		if a.probeWatches.Load() != started {
+			t.Fatal("probe watches are started while no caller waits")
 		}
 	})
 }
 
-// A chaser's bookmark proves nothing before the store holds the events that
-// came before it.
-func TestFenceMatchesTheChasersEvents(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
-		event := a.write(false)
-		v := a.write(true)
+func TestProbeWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		event := a.write()
+		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if err := f.WaitFor(ctx, v, true); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("reached %d without event %d: %v", v, event, err)
+		if _, err := f.Confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("version %d is confirmed without event %d: %v", version, event, err)
 		}
-		go a.stream(t, s, event, 0)
-		if err := f.WaitFor(t.Context(), v, true); err != nil {
+		go deliver(t, s, event, 0)
+		if _, err := f.Confirm(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 		if s.Snapshot().Len() != 1 {
-			t.Fatal("proven without the event")
+			t.Fatal("confirmed without the event")
 		}
 	})
 }
 
-// Who asks while a probe is under way must get another: its answer is older
-// than the question. But one is enough for all who wait.
-func TestProbesAreSharedOnlyByThoseBefore(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
+// A probe that is running when the question is asked may have read an older version. One later
+// probe is enough for all callers that wait.
+func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
-				if x, err := f.CurrentVersion(t.Context()); err != nil || x < atLeast {
-					t.Errorf("asked at %d, told %d, %v", atLeast, x, err)
+				if version, err := f.CurrentVersion(t.Context()); err != nil || version < atLeast {
+					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
 				}
 			})
 		}
 		ask(10)
-		synctest.Wait() // the first probe is under way, and has read version 10
-		v := a.write(true)
+		synctest.Wait() // the first probe is running and has read version 10
+		version := a.writeElsewhere()
 		for range 100 {
-			ask(v)
+			ask(version)
 		}
 		wg.Wait()
 		if n := a.probes.Load(); n != 2 {
@@ -186,9 +200,9 @@ func TestProbesAreSharedOnlyByThoseBefore(t *testing.T) {
 	})
 }
 
-func TestFenceEndsWithItsStore(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
-		a.probing = time.Hour
+func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.probeTime = time.Hour
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
@@ -197,7 +211,7 @@ func TestFenceEndsWithItsStore(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				if err := f.WaitFor(t.Context(), 99, true); !errors.Is(err, ErrClosed) {
+				if _, err := f.Confirm(t.Context(), 99); !errors.Is(err, ErrClosed) {
 					t.Error(err)
 				}
 			})
@@ -208,13 +222,40 @@ func TestFenceEndsWithItsStore(t *testing.T) {
 	})
 }
 
-// An upstream that was restored from a backup has versions that the store has
-// long passed: nothing of the store can be trusted.
-func TestFenceNoticesAnUpstreamThatWentBack(t *testing.T) {
-	fenced(t, func(t *testing.T, a *apiserver, s *Store, f *Fence) {
-		a.present = 7
-		if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, ErrDiverged) || !errors.Is(a.broken, ErrDiverged) {
-			t.Fatalf("told %v, said %v", err, a.broken)
+func TestWaitUntilCurrentOutlastsAnUnreachableAPIServer(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.probeTime = time.Hour // every probe times out
+		time.AfterFunc(time.Minute, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.probeTime = time.Millisecond
+		})
+		start := time.Now()
+		version, err := f.WaitUntilCurrent(t.Context())
+		if err != nil || version != 10 || time.Since(start) < time.Minute {
+			t.Fatalf("version %d after %v, %v", version, time.Since(start), err)
+		}
+	})
+}
+
+func TestWaitUntilCurrentEndsWithItsContext(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.probeTime = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := f.WaitUntilCurrent(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// An apiserver that was restored from a backup is behind the store, whose content is then unknown
+// to the apiserver.
+func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.version = 7
+		if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, ErrDiverged) || !errors.Is(a.diverged, ErrDiverged) {
+			t.Fatalf("got %v, reported %v", err, a.diverged)
 		}
 	})
 }

@@ -167,7 +167,7 @@ func (p *pair) checkIndex(s *Snapshot, want modelState) {
 	p.t.Helper()
 	for _, r := range []Range{{}, Namespace("a-b")} {
 		var keys, wantKeys []Key
-		for o := range s.Indexed("7", r) {
+		for o := range s.ByIndex("7", r) {
 			keys = append(keys, o.Key)
 			if o.RV != want.objects[o.Key] {
 				p.t.Fatalf("index holds %s at %d, want %d", o.Key, o.RV, want.objects[o.Key])
@@ -196,9 +196,9 @@ func TestPastFollowsModel(t *testing.T) {
 			version := 100 + p.rnd.Uint64N(p.version-90)
 			s, err := p.store.At(version)
 			switch {
-			case version > p.version && err == ErrAhead, version < p.store.Oldest() && err == ErrGone:
+			case version > p.version && err == ErrAhead, version < p.store.OldestVersion() && err == ErrGone:
 			case err != nil:
-				t.Fatalf("at %d of [%d, %d]: %v", version, p.store.Oldest(), p.version, err)
+				t.Fatalf("at %d of [%d, %d]: %v", version, p.store.OldestVersion(), p.version, err)
 			case s.Version != version:
 				t.Fatalf("asked for %d, got %d", version, s.Version)
 			default:
@@ -271,8 +271,8 @@ func TestCursorsMissNothing(t *testing.T) {
 				r := &reader{scope: scopes[p.rnd.IntN(len(scopes))]}
 				r.from = p.version - min(p.rnd.Uint64N(80), p.version)
 				c, err := p.store.Watch(r.scope, r.from)
-				if (err == ErrGone) != (r.from < p.store.Oldest()) {
-					t.Fatalf("watch from %d with oldest %d: %v", r.from, p.store.Oldest(), err)
+				if (err == ErrGone) != (r.from < p.store.OldestVersion()) {
+					t.Fatalf("watch from %d with oldest %d: %v", r.from, p.store.OldestVersion(), err)
 				}
 				if err == nil {
 					r.cursor = c

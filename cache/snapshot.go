@@ -67,7 +67,7 @@ func (s *Snapshot) Objects(r Range) iter.Seq[*Object] {
 
 // Indexed yields the objects of r whose indexed field has the given value, in
 // key order. The store must have an index.
-func (s *Snapshot) Indexed(value string, r Range) iter.Seq[*Object] {
+func (s *Snapshot) ByIndex(value string, r Range) iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
 		s.index.runs(indexRange(value, r), func(run Run) bool {
 			for _, entry := range run.Objects() {

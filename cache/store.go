@@ -262,8 +262,8 @@ func (s *Store) Close() {
 	s.changed.ring()
 }
 
-// Oldest returns the version behind which every event can still be read.
-func (s *Store) Oldest() uint64 {
+// OldestVersion returns the version behind which every event can still be read.
+func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.floor
@@ -309,9 +309,9 @@ func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
 	return &Cursor{store: s, topic: s.join(scope, start), scope: scope, pos: start, floor: version}, nil
 }
 
-// WatchState returns the present state and a cursor over the events of scope
+// ListAndWatch returns the present state and a cursor over the events of scope
 // that follow it.
-func (s *Store) WatchState(scope Scope) (*Snapshot, *Cursor, error) {
+func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

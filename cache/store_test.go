@@ -87,7 +87,7 @@ func TestCloseWakesAndEndsCursors(t *testing.T) {
 				defer c.Close()
 				buf := make([]*Event, 10)
 				for total := 0; ; {
-					bell := c.Wait()
+					bell := c.Ready()
 					n, _, err := c.Next(buf)
 					total += n
 					if err != nil {
@@ -124,7 +124,7 @@ func TestEventsWakeOnlyTheirScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		bells[i] = c.Wait()
+		bells[i] = c.Ready()
 	}
 	if err := s.Apply(Added, testObject("a/77", 11), time.Now()); err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestEndBehindAnEventIsNotMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	bell := c.Wait()
+	bell := c.Ready()
 	if n, _, err := c.Next(make([]*Event, 2)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}

@@ -25,7 +25,7 @@ type Options struct {
 	// Report is told what goes wrong and is tried again; nil ignores it.
 	Report func(error)
 	// Received is told of each change that was applied; nil ignores it.
-	Received func(Change)
+	Received func(Event)
 }
 
 // Reflector fills the stores of one resource, one after the other.
@@ -53,7 +53,7 @@ func New(source ListerWatcher, options Options) *Reflector {
 		options.Store = func() cache.Options { return cache.Options{} }
 	}
 	if options.Received == nil {
-		options.Received = func(Change) {}
+		options.Received = func(Event) {}
 	}
 	return &Reflector{source: source, options: options}
 }
@@ -159,7 +159,7 @@ func (f *Reflector) sync(ctx context.Context) (Stream, error) {
 // syncByWatch reads the state from a streaming list. Changes may already be
 // among it before the closing bookmark comes.
 func (f *Reflector) syncByWatch(ctx context.Context) (Stream, error) {
-	stream, err := f.source.WatchState(ctx)
+	stream, err := f.source.WatchList(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("streaming list: %w", err)
 	}
@@ -170,7 +170,7 @@ func (f *Reflector) syncByWatch(ctx context.Context) (Stream, error) {
 		case err != nil:
 			stream.Close()
 			return nil, fmt.Errorf("streaming list: %w", unexpected(err))
-		case change.Synced:
+		case change.InitialEventsEnd:
 			f.publish(objects, change.Version)
 			return stream, nil
 		case change.Type == cache.Deleted:
@@ -255,7 +255,7 @@ func (f *Reflector) drain(stream Stream) error {
 	}
 }
 
-func (f *Reflector) apply(change Change) error {
+func (f *Reflector) apply(change Event) error {
 	now := time.Now()
 	f.contact.Store(now.UnixNano())
 	var err error

@@ -32,7 +32,7 @@ type step struct {
 	err     error
 	objects []*cache.Object
 	version uint64
-	changes []Change
+	changes []Event
 	end     error // how the stream ends; nil keeps it open until it is closed
 }
 
@@ -63,7 +63,7 @@ func (s *script) Watch(ctx context.Context, version uint64) (Stream, error) {
 	return s.stream(ctx, fmt.Sprintf("watch %d", version))
 }
 
-func (s *script) WatchState(ctx context.Context) (Stream, error) { return s.stream(ctx, "state") }
+func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "state") }
 
 func (s *script) stream(ctx context.Context, call string) (Stream, error) {
 	st := s.play(call)
@@ -75,21 +75,21 @@ func (s *script) stream(ctx context.Context, call string) (Stream, error) {
 
 type scriptStream struct {
 	ctx     context.Context
-	changes []Change
+	changes []Event
 	end     error
 }
 
-func (s *scriptStream) Next() (Change, error) {
+func (s *scriptStream) Next() (Event, error) {
 	if len(s.changes) > 0 {
 		c := s.changes[0]
 		s.changes = s.changes[1:]
 		return c, nil
 	}
 	if s.end != nil {
-		return Change{}, s.end
+		return Event{}, s.end
 	}
 	<-s.ctx.Done()
-	return Change{}, s.ctx.Err()
+	return Event{}, s.ctx.Err()
 }
 
 func (s *scriptStream) Close() error { return nil }
@@ -98,8 +98,8 @@ func object(key cache.Key, rv uint64) *cache.Object {
 	return &cache.Object{Key: key, RV: rv, Data: []byte("x")}
 }
 
-func change(t cache.Type, key cache.Key, rv uint64) Change {
-	return Change{Type: t, Object: object(key, rv), Version: rv}
+func change(t cache.Type, key cache.Key, rv uint64) Event {
+	return Event{Type: t, Object: object(key, rv), Version: rv}
 }
 
 var (
@@ -108,8 +108,8 @@ var (
 	deleted  = cache.Deleted
 )
 
-func synced(version uint64) Change   { return Change{Version: version, Synced: true} }
-func bookmark(version uint64) Change { return Change{Version: version} }
+func synced(version uint64) Event   { return Event{Version: version, InitialEventsEnd: true} }
+func bookmark(version uint64) Event { return Event{Version: version} }
 
 func TestFeed(t *testing.T) {
 	broken := errors.New("connection reset")
@@ -123,12 +123,12 @@ func TestFeed(t *testing.T) {
 	}{
 		{
 			name:   "streaming list, then changes",
-			steps:  []step{{call: "state", changes: []Change{change(added, "a/x", 3), change(added, "a/y", 2), synced(10), change(modified, "a/x", 11), change(deleted, "a/y", 12), bookmark(20)}}},
+			steps:  []step{{call: "state", changes: []Event{change(added, "a/x", 3), change(added, "a/y", 2), synced(10), change(modified, "a/x", 11), change(deleted, "a/y", 12), bookmark(20)}}},
 			stores: 1, objects: 1, version: 20,
 		},
 		{
 			name:   "changes before the closing bookmark",
-			steps:  []step{{call: "state", changes: []Change{change(added, "a/x", 3), change(added, "a/y", 2), change(deleted, "a/x", 8), change(modified, "a/y", 9), synced(9)}}},
+			steps:  []step{{call: "state", changes: []Event{change(added, "a/x", 3), change(added, "a/y", 2), change(deleted, "a/x", 8), change(modified, "a/y", 9), synced(9)}}},
 			stores: 1, objects: 1, version: 9,
 		},
 		{
@@ -136,7 +136,7 @@ func TestFeed(t *testing.T) {
 			steps: []step{
 				{call: "state", err: ErrUnsupported},
 				{call: "list", objects: []*cache.Object{object("a/y", 4), object("a/x", 3)}, version: 10},
-				{call: "watch 10", changes: []Change{change(added, "b/z", 11)}},
+				{call: "watch 10", changes: []Event{change(added, "b/z", 11)}},
 			},
 			stores: 1, objects: 3, version: 11,
 		},
@@ -153,53 +153,53 @@ func TestFeed(t *testing.T) {
 		{
 			name: "a cut stream is resumed from the last version",
 			steps: []step{
-				{call: "state", changes: []Change{synced(10), change(added, "a/x", 11)}, end: broken},
+				{call: "state", changes: []Event{synced(10), change(added, "a/x", 11)}, end: broken},
 				{call: "watch 11", err: broken},
-				{call: "watch 11", changes: []Change{bookmark(15)}, end: io.EOF},
+				{call: "watch 11", changes: []Event{bookmark(15)}, end: io.EOF},
 				{call: "watch 15", err: &RetryAfterError{After: 7 * time.Second, Err: broken}},
-				{call: "watch 15", changes: []Change{change(modified, "a/x", 16)}},
+				{call: "watch 15", changes: []Event{change(modified, "a/x", 16)}},
 			},
 			stores: 1, objects: 1, version: 16,
 		},
 		{
 			name: "expired history makes a new store",
 			steps: []step{
-				{call: "state", changes: []Change{change(added, "a/x", 3), synced(10)}, end: broken},
+				{call: "state", changes: []Event{change(added, "a/x", 3), synced(10)}, end: broken},
 				{call: "watch 10", err: ErrExpired},
-				{call: "state", changes: []Change{synced(50)}},
+				{call: "state", changes: []Event{synced(50)}},
 			},
 			stores: 2, objects: 0, version: 50,
 		},
 		{
 			name: "an event that contradicts the state makes a new store",
 			steps: []step{
-				{call: "state", changes: []Change{synced(10), change(modified, "a/x", 11)}},
-				{call: "state", changes: []Change{change(added, "a/x", 11), synced(12)}},
+				{call: "state", changes: []Event{synced(10), change(modified, "a/x", 11)}},
+				{call: "state", changes: []Event{change(added, "a/x", 11), synced(12)}},
 			},
 			stores: 2, objects: 1, version: 12,
 		},
 		{
 			name: "a state cut short is not published",
 			steps: []step{
-				{call: "state", changes: []Change{change(added, "a/x", 3)}, end: io.EOF},
-				{call: "state", changes: []Change{change(added, "a/y", 3), synced(12)}},
+				{call: "state", changes: []Event{change(added, "a/x", 3)}, end: io.EOF},
+				{call: "state", changes: []Event{change(added, "a/y", 3), synced(12)}},
 			},
 			stores: 1, objects: 1, version: 12,
 		},
 		{
 			name: "a withdrawn right retracts the store until it is granted again",
 			steps: []step{
-				{call: "state", changes: []Change{synced(10)}, end: broken},
+				{call: "state", changes: []Event{synced(10)}, end: broken},
 				{call: "watch 10", err: ErrForbidden},
 				{call: "state", err: ErrForbidden},
-				{call: "state", changes: []Change{synced(30)}},
+				{call: "state", changes: []Event{synced(30)}},
 			},
 			stores: 2, version: 30,
 		},
 		{
 			name: "an absent resource ends the feed",
 			steps: []step{
-				{call: "state", changes: []Change{synced(10)}, end: io.EOF},
+				{call: "state", changes: []Event{synced(10)}, end: io.EOF},
 				{call: "watch 10", err: fmt.Errorf("404: %w", ErrAbsent)},
 			},
 			stores: 1, version: 0, ends: ErrAbsent,
@@ -274,8 +274,8 @@ func TestRebuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var current *cache.Store
 		src := &script{t: t, steps: []step{
-			{call: "state", changes: []Change{change(added, "a/wrong", 3), synced(10)}},
-			{call: "state", changes: []Change{change(added, "a/right", 4), synced(12)}},
+			{call: "state", changes: []Event{change(added, "a/wrong", 3), synced(10)}},
+			{call: "state", changes: []Event{change(added, "a/right", 4), synced(12)}},
 		}}
 		f := New(src, Options{Publish: func(s *cache.Store) { current = s }})
 		ctx, cancel := context.WithCancel(t.Context())

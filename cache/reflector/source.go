@@ -17,30 +17,30 @@ type ListerWatcher interface {
 	// Watch opens a stream of the changes after version.
 	Watch(ctx context.Context, version uint64) (Stream, error)
 
-	// WatchState opens a stream of the present state as Added changes, of a
-	// bookmark that ends it (Change.Synced), and of the changes after it. It
+	// WatchList opens a stream of the present state as Added changes, of a
+	// bookmark that ends it (Event.InitialEventsEnd), and of the changes after it. It
 	// returns ErrUnsupported if the upstream has no streaming lists.
-	WatchState(ctx context.Context) (Stream, error)
+	WatchList(ctx context.Context) (Stream, error)
 }
 
 // Stream delivers changes in the order of the upstream.
 type Stream interface {
 	// Next blocks until there is a change. It returns io.EOF when the
 	// upstream ended the stream in an orderly way.
-	Next() (Change, error)
+	Next() (Event, error)
 	Close() error
 }
 
-// Change is one element of a stream.
-type Change struct {
+// Event is one element of a stream.
+type Event struct {
 	// Type is that of an event, or zero for a bookmark.
 	Type cache.Type
 	// Object is the event's object, nil for a bookmark.
 	Object *cache.Object
 	// Version is the resource version of the event or bookmark.
 	Version uint64
-	// Synced marks the bookmark that ends the initial state.
-	Synced bool
+	// InitialEventsEnd marks the bookmark that ends the initial state.
+	InitialEventsEnd bool
 }
 
 var (
@@ -56,7 +56,7 @@ var (
 	// Sluice read the resource (401, 403).
 	ErrForbidden = errors.New("upstream forbids reading the resource")
 
-	// ErrUnsupported is returned by WatchState when the upstream has no
+	// ErrUnsupported is returned by WatchList when the upstream has no
 	// streaming lists.
 	ErrUnsupported = errors.New("upstream has no streaming lists")
 

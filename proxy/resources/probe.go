@@ -27,7 +27,7 @@ func metadataAs(kind string) string {
 	return codec.MediaProtobuf + as + "," + codec.MediaJSON + as
 }
 
-// Probe implements cache.Upstream by a consistent list of one item. It also
+// Probe implements cache.Prober by a consistent list of one item. It also
 // makes the apiserver's own cache advance, without which there would be no
 // bookmark to chase.
 func (s *source) Probe(ctx context.Context) (uint64, error) {
@@ -58,7 +58,7 @@ func (s *source) Probe(ctx context.Context) (uint64, error) {
 	return parseVersion(meta.ResourceVersion)
 }
 
-// ProbeWatch implements cache.Upstream.
+// ProbeWatch implements cache.Prober.
 func (s *source) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,4 +140,4 @@ func isProtobuf(h http.Header) bool {
 	return strings.HasPrefix(contentType, codec.MediaProtobuf)
 }
 
-var _ cache.Upstream = (*source)(nil)
+var _ cache.Prober = (*source)(nil)

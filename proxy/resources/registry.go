@@ -153,7 +153,7 @@ func (m *Registry) start(r schema.GroupVersionResource) string {
 		Store:    func() cache.Options { return m.storeOptions(src) },
 		Publish:  func(s *cache.Store) { m.publish(ctx, e, src, s, log) },
 		Report:   func(err error) { log.Warn("feed interrupted", zap.Error(err)) },
-		Received: func(reflector.Change) { e.received.Add(1) },
+		Received: func(reflector.Event) { e.received.Add(1) },
 	})
 	m.entries[r] = e
 	m.feeds.Go(func() { m.feed(ctx, e, log) })

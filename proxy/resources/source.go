@@ -136,8 +136,8 @@ func (s *source) protoPage(body []byte, yield func(*cache.Object)) (version uint
 	return version, string(meta.Continue), err
 }
 
-// WatchState opens a streaming list (KEP-3157).
-func (s *source) WatchState(ctx context.Context) (reflector.Stream, error) {
+// WatchList opens a streaming list (KEP-3157).
+func (s *source) WatchList(ctx context.Context) (reflector.Stream, error) {
 	if err := s.describe(ctx); err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ type timely struct {
 	due    time.Time
 }
 
-func (t *timely) Next() (reflector.Change, error) {
+func (t *timely) Next() (reflector.Event, error) {
 	change, err := t.Stream.Next()
 	if errors.Is(err, io.EOF) && time.Now().Before(t.due) && !t.source.settled() {
 		err = fmt.Errorf("watch of a custom resource ended early: %w", reflector.ErrRebuild)

@@ -56,42 +56,42 @@ func newProtoStream(s *source, body io.ReadCloser) *protoStream {
 
 func (p *protoStream) Close() error { return p.body.Close() }
 
-func (p *protoStream) Next() (reflector.Change, error) {
+func (p *protoStream) Next() (reflector.Event, error) {
 	frame, err := p.read()
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	change, err := p.change(frame)
 	return change, unreadable(err)
 }
 
 // change decodes one event.
-func (p *protoStream) change(frame []byte) (reflector.Change, error) {
+func (p *protoStream) change(frame []byte) (reflector.Event, error) {
 	text, object, err := proto.ParseFrame(frame)
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	u, err := proto.Unwrap(object)
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	switch t, changes := typeOf(string(text)); {
 	case changes:
 		o, err := p.source.protoObject(u.Raw)
 		if err != nil {
-			return reflector.Change{}, err
+			return reflector.Event{}, err
 		}
-		return reflector.Change{Type: t, Object: o, Version: o.RV}, nil
+		return reflector.Event{Type: t, Object: o, Version: o.RV}, nil
 	case string(text) == codec.EventBookmark:
 		return protoBookmark(u.Raw)
 	case string(text) == codec.EventError:
 		var status metav1.Status
 		if err := status.Unmarshal(u.Raw); err != nil {
-			return reflector.Change{}, err
+			return reflector.Event{}, err
 		}
-		return reflector.Change{}, &statusError{code: int(status.Code), message: status.Message}
+		return reflector.Event{}, &statusError{code: int(status.Code), message: status.Message}
 	}
-	return reflector.Change{}, fmt.Errorf("event of unknown type %q: %w", text, reflector.ErrRebuild)
+	return reflector.Event{}, fmt.Errorf("event of unknown type %q: %w", text, reflector.ErrRebuild)
 }
 
 func (p *protoStream) read() ([]byte, error) {
@@ -141,14 +141,14 @@ func (s *source) protoObject(raw []byte) (*cache.Object, error) {
 	}, nil
 }
 
-func protoBookmark(raw []byte) (reflector.Change, error) {
+func protoBookmark(raw []byte) (reflector.Event, error) {
 	meta, err := proto.ObjectMeta(raw)
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	version, err := parseVersion(meta.ResourceVersion)
 	end, _ := meta.Annotation(metav1.InitialEventsAnnotationKey)
-	return reflector.Change{Version: version, Synced: string(end) == "true"}, err
+	return reflector.Event{Version: version, InitialEventsEnd: string(end) == "true"}, err
 }
 
 // jsonStream reads a watch in JSON.
@@ -179,49 +179,49 @@ func (j *jsonStream) read() (json.Value, error) {
 	return json.Value(raw), err
 }
 
-func (j *jsonStream) Next() (reflector.Change, error) {
+func (j *jsonStream) Next() (reflector.Event, error) {
 	event, err := j.read()
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	change, err := j.change(event)
 	return change, unreadable(err)
 }
 
 // change decodes one event.
-func (j *jsonStream) change(event json.Value) (reflector.Change, error) {
+func (j *jsonStream) change(event json.Value) (reflector.Event, error) {
 	text, _ := event.Get("type").Text()
 	object := event.Get("object")
 	switch t, changes := typeOf(text); {
 	case changes:
 		o, err := j.source.jsonObject(bytes.Clone(object))
 		if err != nil {
-			return reflector.Change{}, err
+			return reflector.Event{}, err
 		}
-		return reflector.Change{Type: t, Object: o, Version: o.RV}, nil
+		return reflector.Event{Type: t, Object: o, Version: o.RV}, nil
 	case text == codec.EventBookmark:
 		return j.bookmark(object)
 	case text == codec.EventError:
 		code, _ := object.Get("code").Int()
 		message, _ := object.Get("message").Text()
-		return reflector.Change{}, &statusError{code: int(code), message: message}
+		return reflector.Event{}, &statusError{code: int(code), message: message}
 	}
-	return reflector.Change{}, fmt.Errorf("event of unknown type %q: %w", text, reflector.ErrRebuild)
+	return reflector.Event{}, fmt.Errorf("event of unknown type %q: %w", text, reflector.ErrRebuild)
 }
 
 // bookmark reads a bookmark, and keeps the first as the template of those that
 // Sluice sends: only the upstream knows how a kind's empty fields are printed.
-func (j *jsonStream) bookmark(object json.Value) (reflector.Change, error) {
+func (j *jsonStream) bookmark(object json.Value) (reflector.Event, error) {
 	if j.source.resource.Bookmark == nil {
 		j.source.resource.Bookmark = bytes.Clone(object)
 	}
 	meta, err := json.ObjectMeta(object)
 	if err != nil {
-		return reflector.Change{}, err
+		return reflector.Event{}, err
 	}
 	version, err := parseVersion(meta.ResourceVersion)
 	end, _ := meta.Annotations.Get(metav1.InitialEventsAnnotationKey).Text()
-	return reflector.Change{Version: version, Synced: end == "true"}, err
+	return reflector.Event{Version: version, InitialEventsEnd: end == "true"}, err
 }
 
 // jsonObject makes an object of data, which it takes over.

@@ -42,25 +42,26 @@ func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how,
 	if store.Snapshot().Version >= version {
 		return servedFresh, ""
 	}
-	if p.reach(ctx, version, naturalWait, false) {
+	if p.reach(ctx, version) {
 		return servedWaited, ""
 	}
 	if delegate && p.selection.shards == "" && p.small(store.Snapshot()) {
 		return "", reasonDelegated
 	}
-	if !p.reach(ctx, version, proofLimit, true) {
+	switch proof, err := fence.Confirm(ctx, version); {
+	case err != nil:
 		return "", reasonUnproven
-	}
-	if fence.ByProbeWatch(version) {
+	case proof == cache.ByProbeWatch:
 		return servedChased, ""
 	}
 	return servedWaited, ""
 }
 
-func (p *plan) reach(ctx context.Context, version uint64, limit time.Duration, chase bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// reach reports whether the store's own stream reaches version within naturalWait.
+func (p *plan) reach(ctx context.Context, version uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, naturalWait)
 	defer cancel()
-	return p.collection.Fence.WaitFor(ctx, version, chase) == nil
+	return p.collection.Fence.WaitFor(ctx, version) == nil
 }
 
 // small reports whether the answer costs the upstream little.

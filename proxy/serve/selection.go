@@ -95,7 +95,7 @@ func (s *selection) index(c *resources.CachedResource, m *matcher) {
 func (s *selection) objects(state *cache.Snapshot) iter.Seq[*cache.Object] {
 	all := state.Objects(s.keys)
 	if s.indexed != nil {
-		all = state.Indexed(*s.indexed, s.keys)
+		all = state.ByIndex(*s.indexed, s.keys)
 	}
 	if s.filter == nil {
 		return all

@@ -109,5 +109,5 @@ func (p *plan) expire(w http.ResponseWriter) {
 	p.info.Outcome.Source, p.info.Outcome.Reason = request.FromGateway, reasonHistory
 	w.WriteHeader(http.StatusOK)
 	// An error here means that the client is gone.
-	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, codec.NewWatchExpired(p.version, p.collection.Store.Oldest())))
+	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, codec.NewWatchExpired(p.version, p.collection.Store.OldestVersion())))
 }

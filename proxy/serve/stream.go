@@ -60,7 +60,7 @@ func (t *stream) run(timeout time.Duration) {
 	events := make([]*cache.Event, batch)
 	draining := t.reads.options.Draining
 	for {
-		bell := t.cursor.Wait()
+		bell := t.cursor.Ready()
 		more, err := t.advance(events)
 		if err != nil || t.settle() != nil {
 			return
@@ -133,28 +133,11 @@ func (t *stream) prove() (<-chan uint64, func()) {
 	proof, ended := make(chan uint64, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
-			version, err := t.fence.CurrentVersion(ctx)
-			if err == nil && t.fence.WaitFor(ctx, version, true) == nil {
-				proof <- version
-				return
-			}
-			if errors.Is(err, cache.ErrClosed) {
-				return
-			}
-			pause(ctx, time.Second) // the upstream is away
+		if version, err := t.fence.WaitUntilCurrent(ctx); err == nil {
+			proof <- version
 		}
 	}()
 	return proof, func() { cancel(); <-ended }
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // begin sends the headers, and the state if the watch starts with it.

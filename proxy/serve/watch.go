@@ -85,15 +85,15 @@ func (t *stream) open(r *http.Request, p *plan) (how, reason string) {
 		// The state goes out at once; the bookmark that ends it waits.
 		t.unproven = true
 		how = servedFresh
-		t.state, t.cursor, err = t.store.WatchState(t.selection.scope)
+		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
 	case p.initial() && (recent || p.version > t.store.Snapshot().Version):
 		if how, reason = p.freshen(r.Context(), p.version, false); reason != "" {
 			return "", reason
 		}
-		t.state, t.cursor, err = t.store.WatchState(t.selection.scope)
+		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
 	case p.initial():
 		how = servedAny
-		t.state, t.cursor, err = t.store.WatchState(t.selection.scope)
+		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
 	default:
 		return t.openWithoutState(r, p)
 	}
