@@ -22,11 +22,11 @@ type Features = serve.Features
 
 // Options sets up a Gateway.
 type Options struct {
-	Upstream *upstream.Upstream
-	Access   *auth.Access
-	Mirror   *resources.Registry
-	Log      *zap.Logger
-	Metrics  *Metrics
+	Upstream  *upstream.Upstream
+	Access    *auth.Access
+	Resources *resources.Registry
+	Log       *zap.Logger
+	Metrics   *Metrics
 	// Encoded bounds what is kept of encoded objects.
 	Encoded *cache.Budget
 	// WatchRecheck is how often the access of open watches is checked again.
@@ -64,7 +64,7 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	reads := serve.New(serve.Options{
-		Resources: o.Mirror,
+		Resources: o.Resources,
 		Access:    o.Access,
 		Next:      forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Strict: o.Strict}),
 		Recheck:   o.WatchRecheck,
@@ -80,7 +80,7 @@ func New(o Options) *Gateway {
 	g.handler = chain(reads,
 		withInfo, // parse the request, once
 		withRecord(o.Log, o.Metrics, o.DebugHeaders), // log and count it when it is over
-		o.Access.Authenticator.WithCaller,            // who is it
+		o.Access.Authenticator.WithAuthentication,    // who is it
 		o.Access.Authorizer.WithImpersonation,        // whom may they act for
 	)
 	return g

@@ -58,7 +58,7 @@ func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(
 func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
 	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
-	vouched := info.Outcome.Source == request.FromCache || code >= http.StatusOK && code < http.StatusBadRequest
+	vouched := info.Outcome.Source == request.SourceCache || code >= http.StatusOK && code < http.StatusBadRequest
 	if info.IsResourceRequest && !vouched {
 		// Nobody vouches that there is such a resource.
 		group, version, resource, subresource = other, other, other, other

@@ -67,7 +67,7 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 	encoded := cache.NewBudget(*file.Cache.EncodedBytes)
 	metrics.encoded(encoded)
 	p.gateway = proxy.New(proxy.Options{
-		Upstream: p.upstream, Access: access, Mirror: m, Log: log, Metrics: metrics.gateway,
+		Upstream: p.upstream, Access: access, Resources: m, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features),
@@ -124,7 +124,7 @@ func (p *parts) clientCA(path string) (dynamiccertificates.CAContentProvider, er
 func (p *parts) serving(file *config.File, log *zap.Logger) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
-		made, err := certs.Make(file.TLS.CertDir, hosts(file))
+		made, err := certs.Ensure(file.TLS.CertDir, hosts(file))
 		if err != nil {
 			return nil, err
 		}

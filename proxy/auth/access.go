@@ -28,10 +28,10 @@ func (a *Access) Allowed(r *http.Request) bool {
 	return err == nil && allowed
 }
 
-// Holds reports whether the caller of an open watch is still who they were,
+// StillAllowed reports whether the caller of an open watch is still who they were,
 // by credentials that are still good, and still allowed. It returns an error
 // if the upstream does not answer.
-func (a *Access) Holds(r *http.Request) (bool, error) {
+func (a *Access) StillAllowed(r *http.Request) (bool, error) {
 	who, _ := apirequest.UserFrom(r.Context())
 	now, _, err := a.Authenticator.identify(r)
 	if unanswered(err) {

@@ -12,10 +12,10 @@ import (
 	"sluice/proxy/request"
 )
 
-// arrived returns the request as the handlers behind WithCaller get it.
+// arrived returns the request as the handlers behind WithAuthentication get it.
 func arrived(t *testing.T, a *Access, r *http.Request) (got *http.Request) {
 	t.Helper()
-	a.Authenticator.WithCaller(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(httptest.NewRecorder(), r)
+	a.Authenticator.WithAuthentication(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(httptest.NewRecorder(), r)
 	return got
 }
 
@@ -116,7 +116,7 @@ func TestAccessWithoutAnswer(t *testing.T) {
 func TestUnknownCallersAreNotAskedFor(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
 		api.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-		if r := arrived(t, access, asking("/api/v1/pods", nil)); request.From(r.Context()).Caller != request.Unknown || access.Allowed(r) {
+		if r := arrived(t, access, asking("/api/v1/pods", nil)); request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r) {
 			t.Error("nobody is allowed to read")
 		}
 		if _, n := api.counts(); n != 0 {
@@ -151,7 +151,7 @@ func TestHolds(t *testing.T) {
 				api.mu.Lock()
 				row.change(api)
 				api.mu.Unlock()
-				holds, err := access.Holds(r)
+				holds, err := access.StillAllowed(r)
 				if holds != row.holds || (err != nil) != row.fails {
 					t.Errorf("holds: %v, %v", holds, err)
 				}

@@ -59,9 +59,9 @@ func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 	return a
 }
 
-// WithCaller makes a handler that knows who calls: it sets Info.Caller and, if
+// WithAuthentication makes a handler that knows who calls: it sets Info.Caller and, if
 // that is not Unknown, the user in the context. The request is left as it is.
-func (a *Authenticator) WithCaller(next http.Handler) http.Handler {
+func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		// An error means that nobody is known: the upstream gets the request
@@ -84,14 +84,14 @@ func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller, er
 		}
 	}
 	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {
-		return nil, request.Unknown, nil
+		return nil, request.Unauthenticated, nil
 	}
 	// The authenticators take what they verify out of the headers.
 	probe := *r
 	probe.Header = r.Header.Clone()
 	resp, ok, err := a.tokens.AuthenticateRequest(&probe)
 	if !ok || err != nil {
-		return nil, request.Unknown, err
+		return nil, request.Unauthenticated, err
 	}
-	return resp.User, request.Bearer, nil
+	return resp.User, request.BearerToken, nil
 }

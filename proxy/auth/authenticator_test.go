@@ -17,23 +17,23 @@ import (
 	"sluice/proxy/request"
 )
 
-// caller is what the handlers behind WithCaller learn.
+// caller is what the handlers behind WithAuthentication learn.
 type caller struct {
 	Kind   request.Caller
 	Name   string
 	Groups []string
 }
 
-// call sends a request through WithCaller, which must leave its headers alone.
+// call sends a request through WithAuthentication, which must leave its headers alone.
 func call(t *testing.T, a *Authenticator, r *http.Request) caller {
 	t.Helper()
 	before := r.Header.Clone()
 	var got caller
-	a.WithCaller(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	a.WithAuthentication(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		got.Kind = info.Caller
 		who, ok := apirequest.UserFrom(r.Context())
-		if ok != (info.Caller != request.Unknown) {
+		if ok != (info.Caller != request.Unauthenticated) {
 			t.Errorf("caller of kind %d has user %v", info.Caller, who)
 		}
 		if ok {
@@ -52,7 +52,7 @@ func call(t *testing.T, a *Authenticator, r *http.Request) caller {
 var nobody = caller{}
 
 func bearerOf(name string, groups ...string) caller {
-	return caller{request.Bearer, name, append(groups, user.AllAuthenticated)}
+	return caller{request.BearerToken, name, append(groups, user.AllAuthenticated)}
 }
 
 func TestTokens(t *testing.T) {
@@ -159,7 +159,7 @@ func TestTokensWithoutAnswer(t *testing.T) {
 				api.tokens["a"] = verified("jane")
 				api.breakWith(fault)
 				start := time.Now()
-				if got := call(t, access.Authenticator, asking("/api/v1/pods", token("a"))); got.Kind != request.Unknown {
+				if got := call(t, access.Authenticator, asking("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
 					t.Errorf("got %+v", got)
 				}
 				if took := time.Since(start); took > 2*reviewTimeout {
@@ -222,7 +222,7 @@ func TestCertificates(t *testing.T) {
 	}
 	t.Run("not taken", func(t *testing.T) {
 		inBubble(t, nil, func(t *testing.T, _ *api, access *Access) {
-			if got := call(t, access.Authenticator, shows(asking("/api/v1/pods", nil), ca.sign(t, client("jane")))); got.Kind != request.Unknown {
+			if got := call(t, access.Authenticator, shows(asking("/api/v1/pods", nil), ca.sign(t, client("jane")))); got.Kind != request.Unauthenticated {
 				t.Errorf("got %+v", got)
 			}
 		})

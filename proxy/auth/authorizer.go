@@ -94,7 +94,7 @@ func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 			return
 		}
 		// For a refusal, which the library writes by itself.
-		info.Outcome.Source = request.FromGateway
+		info.Outcome.Source = request.SourceGateway
 		response.Headers(w.Header(), info)
 		impersonated.ServeHTTP(w, r)
 	})

@@ -15,7 +15,7 @@ import (
 
 func TestMakeKeepsItsCA(t *testing.T) {
 	dir := t.TempDir()
-	first, err := Make(dir, []string{"127.0.0.1", "localhost"})
+	first, err := Ensure(dir, []string{"127.0.0.1", "localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,13 +28,13 @@ func TestMakeKeepsItsCA(t *testing.T) {
 		return b
 	}
 	ca, cert := read(first.CA), read(first.Cert)
-	if _, err := Make(dir, []string{"localhost"}); err != nil {
+	if _, err := Ensure(dir, []string{"localhost"}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(cert, read(first.Cert)) {
 		t.Error("a certificate that fits was replaced")
 	}
-	if _, err := Make(dir, []string{"other.example"}); err != nil {
+	if _, err := Ensure(dir, []string{"other.example"}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(ca, read(first.CA)) {
@@ -58,7 +58,7 @@ func TestReloaderFollowsSecretMounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mount := t.TempDir()
 		for _, version := range []string{"v1", "v2"} {
-			if _, err := Make(filepath.Join(mount, version), []string{version + ".example"}); err != nil {
+			if _, err := Ensure(filepath.Join(mount, version), []string{version + ".example"}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,13 +28,13 @@ const (
 	renewBefore = 30 * 24 * time.Hour
 )
 
-// Files are where Make keeps what it made.
+// Files are where Ensure keeps what it made.
 type Files struct{ CA, Cert, Key string }
 
-// Make returns a serving certificate for hosts in dir. It makes a CA the first
+// Ensure returns a serving certificate for hosts in dir. It makes a CA the first
 // time, so that clients have to trust dir/ca.crt only once, and a certificate
 // when there is none that fits.
-func Make(dir string, hosts []string) (Files, error) {
+func Ensure(dir string, hosts []string) (Files, error) {
 	files := Files{
 		CA:   filepath.Join(dir, "ca.crt"),
 		Cert: filepath.Join(dir, "tls.crt"),

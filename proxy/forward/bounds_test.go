@@ -32,7 +32,7 @@ func TestManyPartsAreRefused(t *testing.T) {
 // Nothing of a stranger's is decoded before the upstream has let it in.
 func TestStrangersAreAskedForFirst(t *testing.T) {
 	up := &jsonOnly{answer: stores}
-	b := newBed(t, setting{caller: request.Unknown, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.Unauthenticated, handler: up.ServeHTTP})
 	for range 2 {
 		b.do(t, b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}}, strings.NewReader(encoded(thing, codec.CBOR))))
 		if asked := up.seen(); len(asked) != 2 || asked[0].contentType != "application/cbor" {
@@ -102,7 +102,7 @@ func TestGrowingAnswersAreRefused(t *testing.T) {
 		"items": `{"kind":"ThingList","apiVersion":"v1","items":[` + strings.Repeat("{},", 1<<17) + `{}]}`,
 	} {
 		accept := map[bool]string{true: "application/yaml" + asTable, false: "application/yaml"}[name == "items"]
-		b := newBed(t, setting{caller: request.Bearer, handler: (&jsonOnly{answer: says(answer)}).ServeHTTP})
+		b := newBed(t, setting{caller: request.BearerToken, handler: (&jsonOnly{answer: says(answer)}).ServeHTTP})
 		if resp := b.get(t, things, accepting(accept)); resp.StatusCode != 406 {
 			t.Errorf("%s: %s", name, resp.Status)
 		}
@@ -112,7 +112,7 @@ func TestGrowingAnswersAreRefused(t *testing.T) {
 // Without room a body goes as it came; nothing of a GET is held.
 func TestBodiesWithoutRoomPass(t *testing.T) {
 	up := &jsonOnly{answer: stores}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	b.forwarder.known = newRoom(0, 0)
 	body := encoded(thing, codec.CBOR)
 	resp := b.do(t, b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}}, strings.NewReader(body)))
@@ -155,7 +155,7 @@ func TestShares(t *testing.T) {
 // A Content-Type without a body is nothing to convert.
 func TestEmptyBodiesAreNone(t *testing.T) {
 	for _, method := range []string{"GET", "DELETE"} {
-		b := newBed(t, setting{caller: request.Bearer, handler: (&jsonOnly{answer: says(thing)}).ServeHTTP})
+		b := newBed(t, setting{caller: request.BearerToken, handler: (&jsonOnly{answer: says(thing)}).ServeHTTP})
 		for range 2 {
 			h := http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}}
 			if resp := b.do(t, b.request(t, method, things+"/a", h, nil)); resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/cbor" {
@@ -176,7 +176,7 @@ func TestErrorsPass(t *testing.T) {
 			w.WriteHeader(tt.code)
 			_, _ = io.WriteString(w, tt.body)
 		}}
-		b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+		b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 		resp := b.get(t, things, accepting("application/cbor"))
 		if body := text(t, resp.Body); resp.StatusCode != tt.code || resp.Header.Get("Retry-After") != "7" || body != tt.body {
 			t.Errorf("%d: %s %.100q", tt.code, resp.Status, body)
@@ -191,7 +191,7 @@ func TestErrorsPass(t *testing.T) {
 // What an admission webhook denies is not sent again.
 func TestDenialsAreNotRepeated(t *testing.T) {
 	for _, code := range []int{406, 415} {
-		b := newBed(t, setting{caller: request.Bearer, handler: func(w http.ResponseWriter, _ *http.Request) {
+		b := newBed(t, setting{caller: request.BearerToken, handler: func(w http.ResponseWriter, _ *http.Request) {
 			refuse(w, &codec.Status{Message: `admission webhook "w" denied the request: 415: Unsupported Media Type`, Code: code})
 		}})
 		h := http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}}
@@ -227,7 +227,7 @@ func TestIdleWatchKeepsNothing(t *testing.T) {
 // Room is given back whatever the upstream answers.
 func TestRoomIsGivenBackAfterOddAnswers(t *testing.T) {
 	for _, line := range []string{"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "099 Odd", "200 OK\r\nContent-Length: 9"} {
-		b := newBed(t, setting{caller: request.Bearer, http1Behind: true, handler: func(w http.ResponseWriter, r *http.Request) {
+		b := newBed(t, setting{caller: request.BearerToken, http1Behind: true, handler: func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {

@@ -86,7 +86,7 @@ func TestWatchIsMade(t *testing.T) {
 		t.Run(tt.accept+tt.query, func(t *testing.T) {
 			next := make(chan string)
 			up := &jsonOnly{}
-			eachSide(t, setting{caller: request.Bearer, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
 				next = make(chan string)
 				up.answer = steps(next)
 				resp := b.get(t, things+"?watch=true"+tt.query, accepting(tt.accept)) // there before the first event
@@ -146,7 +146,7 @@ func eventsOf(resp *http.Response, contentType string) func() (string, error) {
 // not, is passed byte for byte, and any space with it but that between events.
 func TestWatchThatIsRightPasses(t *testing.T) {
 	stream := event("ADDED", `{"kind":"Table", "apiVersion":"meta.k8s.io/v1","rows":[ 1 ]}`) + event("ERROR", expired)
-	b := newBed(t, setting{caller: request.Bearer, handler: func(w http.ResponseWriter, _ *http.Request) {
+	b := newBed(t, setting{caller: request.BearerToken, handler: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, stream)
 	}})
@@ -167,7 +167,7 @@ func TestCutWatchIsCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			up := &jsonOnly{}
-			eachSide(t, setting{caller: request.Bearer, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
 				next := make(chan string)
 				up.answer = steps(next)
 				resp := b.get(t, things+"?watch=1", accepting("application/cbor"))
@@ -198,7 +198,7 @@ func TestClientLeavesMadeWatch(t *testing.T) {
 		<-r.Context().Done()
 		gone <- true
 	}}
-	eachSide(t, setting{caller: request.Bearer, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
 		req := b.request(t, "GET", things+"?watch=1", accepting("application/cbor"), nil)
 		ctx, leave := context.WithCancel(req.Context())
 		resp := b.do(t, req.WithContext(ctx))

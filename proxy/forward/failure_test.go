@@ -43,7 +43,7 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 	for contentType, decode := range decoders {
 		for way, header := range ways {
 			t.Run(contentType+" "+way, func(t *testing.T) {
-				b := newBed(t, setting{caller: request.Bearer, http1: true, config: func(c *rest.Config) { c.Host = nowhere(t) }})
+				b := newBed(t, setting{caller: request.BearerToken, http1: true, config: func(c *rest.Config) { c.Host = nowhere(t) }})
 				h := merge(header, http.Header{"Accept": {contentType}, "Audit-Id": {"the-one"}})
 				resp := b.get(t, "/api/v1/pods", h)
 				if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || resp.Header.Get("Content-Type") != contentType ||
@@ -111,7 +111,7 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 				answer(w)
 				abort(w)
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				resp, err := b.client.Do(b.request(t, http.MethodGet, "/api/v1/pods", nil, nil))
 				if err != nil {
 					return // not even headers
@@ -129,7 +129,7 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 
 // An upstream that hangs up without an answer.
 func TestNoAnswerIsAStatus(t *testing.T) {
-	eachSide(t, setting{caller: request.Bearer, handler: func(http.ResponseWriter, *http.Request) {
+	eachSide(t, setting{caller: request.BearerToken, handler: func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
 	}}, func(t *testing.T, b *bed) {
 		resp := b.do(t, b.request(t, http.MethodPost, "/api/v1/namespaces/ns/pods", nil, strings.NewReader("{}")))
@@ -148,7 +148,7 @@ func TestCutRequestIsAborted(t *testing.T) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler) // to return would be to answer, and that might still get through
 	}
-	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 		ctx, cut := context.WithCancel(t.Context())
 		inner := b.front.Config.Handler
 		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
@@ -192,7 +192,7 @@ func TestClientGoesAway(t *testing.T) {
 				<-r.Context().Done()
 				gone <- true
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				req := b.request(t, http.MethodGet, "/api/v1/pods?watch=1", nil, nil)
 				ctx, leave := context.WithCancel(req.Context())
 				answered := make(chan error, 1)
@@ -238,7 +238,7 @@ func TestCutUploadIsNoUpload(t *testing.T) {
 			"unknown length": "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
 		} {
 			t.Run(fmt.Sprint(name, " ", behind), func(t *testing.T) {
-				b := newBed(t, setting{caller: request.Bearer, http1: true, http1Behind: behind, handler: handler})
+				b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: behind, handler: handler})
 				conn := b.dial(t)
 				if _, err := io.WriteString(conn, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+framing); err != nil {
 					t.Fatal(err)
@@ -266,7 +266,7 @@ func TestAmbiguousLengthsAreRefused(t *testing.T) {
 	}
 	for name, rest := range tests {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, setting{caller: request.Bearer, http1: true})
+			b := newBed(t, setting{caller: request.BearerToken, http1: true})
 			status := b.raw(t, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
 			if !strings.Contains(status, " 400 ") && !strings.Contains(status, " 501 ") {
 				t.Errorf("answer is %s", status)
@@ -275,7 +275,7 @@ func TestAmbiguousLengthsAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("length and encoding", func(t *testing.T) { // the encoding wins, and alone goes on
-		b := newBed(t, setting{caller: request.Bearer, http1: true, http1Behind: true})
+		b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: true})
 		b.raw(t, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
 		if got := b.next(t); got.Header.Get("Content-Length") != "" {
 			t.Errorf("upstream got %v", got.Header)

@@ -68,11 +68,11 @@ func New(o Options) *Forwarder {
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	if who, _ := apirequest.UserFrom(r.Context()); info.Caller == request.ClientCert && !fits(who) {
-		info.Outcome.Source = request.FromGateway
+		info.Outcome.Source = request.SourceGateway
 		response.Status(w, r, codec.NewForbiddenPath("the caller cannot be named to the upstream"))
 		return
 	}
-	info.Outcome.Source = request.FromUpstream
+	info.Outcome.Source = request.SourceUpstream
 	if t := f.translation(w, r, info); t != nil {
 		defer t.lease.end()
 		r = r.WithContext(context.WithValue(r.Context(), translationKey{}, t))
@@ -134,7 +134,7 @@ func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
 		return u.OnBehalf.RoundTrip(r)
 	case info.Upgrade:
 		return u.Upgrades.RoundTrip(r)
-	case info.Caller == request.Unknown:
+	case info.Caller == request.Unauthenticated:
 		return u.Anonymous.RoundTrip(r)
 	default:
 		return u.Authenticated.RoundTrip(r)
@@ -154,7 +154,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		f.log.Warn("upstream answer was cut", zap.String("path", info.Path), zap.Error(err))
 		panic(http.ErrAbortHandler) // as when it is passed byte for byte
 	case errors.As(err, &refusal):
-		info.Outcome.Source = request.FromGateway
+		info.Outcome.Source = request.SourceGateway
 		response.Status(w, r, refusal)
 		return
 	}

@@ -63,11 +63,11 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 		caller request.Caller
 		header http.Header
 	}{
-		{"caller", request.Bearer, bearer("a-caller's")},
-		{"stranger with a token", request.Unknown, bearer("nobody-knows")},
-		{"stranger without", request.Unknown, nil},
-		{"caller who upgrades", request.Bearer, merge(bearer("a-caller's"), toWebSocket)},
-		{"stranger who upgrades", request.Unknown, toWebSocket},
+		{"caller", request.BearerToken, bearer("a-caller's")},
+		{"stranger with a token", request.Unauthenticated, bearer("nobody-knows")},
+		{"stranger without", request.Unauthenticated, nil},
+		{"caller who upgrades", request.BearerToken, merge(bearer("a-caller's"), toWebSocket)},
+		{"stranger who upgrades", request.Unauthenticated, toWebSocket},
 	}
 	for name, config := range credentials {
 		for _, tt := range callers {
@@ -101,9 +101,9 @@ func TestStrangersShareNoStreams(t *testing.T) {
 		caller request.Caller
 		proto  string
 	}{
-		{request.Bearer, "HTTP/2.0"},
+		{request.BearerToken, "HTTP/2.0"},
 		{request.ClientCert, "HTTP/2.0"},
-		{request.Unknown, "HTTP/1.1"},
+		{request.Unauthenticated, "HTTP/1.1"},
 	}
 	for _, tt := range tests {
 		b := newBed(t, setting{caller: tt.caller, who: jane})
@@ -133,7 +133,7 @@ var forged = http.Header{
 func TestForgedIdentityDoesNotPass(t *testing.T) {
 	for _, side := range sides {
 		for caller, name := range map[request.Caller]string{
-			request.Unknown: "stranger", request.Bearer: "caller", request.ClientCert: "asserted",
+			request.Unauthenticated: "stranger", request.BearerToken: "caller", request.ClientCert: "asserted",
 		} {
 			t.Run(side.name+"/"+name, func(t *testing.T) {
 				b := newBed(t, setting{caller: caller, who: jane, http1: side.http1, http1Behind: side.http1Behind})
@@ -288,7 +288,7 @@ func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
 				if resp.StatusCode != http.StatusForbidden {
 					t.Errorf("answer is %s", resp.Status)
 				}
-				if info := receive(t, b.info, "the end of the request"); info.Outcome.Source != request.FromGateway {
+				if info := receive(t, b.info, "the end of the request"); info.Outcome.Source != request.SourceGateway {
 					t.Errorf("answered by %q", info.Outcome.Source)
 				}
 				b.nothing(t)

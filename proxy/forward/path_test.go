@@ -37,7 +37,7 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 	}
 	for _, behind := range []bool{false, true} {
 		for _, prefix := range []string{"", "/", "/clusters/one", "/clusters/one/", "/clusters/a%2Fb", "/clusters/a%2Fb/"} {
-			b := newBed(t, setting{http1: true, http1Behind: behind, prefix: prefix, caller: request.Bearer})
+			b := newBed(t, setting{http1: true, http1Behind: behind, prefix: prefix, caller: request.BearerToken})
 			for _, target := range targets {
 				t.Run(fmt.Sprintf("%.40s behind %q", target, prefix), func(t *testing.T) {
 					b.raw(t, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
@@ -154,7 +154,7 @@ func TestHeadersPass(t *testing.T) {
 	want["X-Forwarded-For"] = append(want["X-Forwarded-For"], "127.0.0.1")
 	for _, side := range sides {
 		t.Run(side.name, func(t *testing.T) {
-			b := newBed(t, setting{http1: side.http1, http1Behind: side.http1Behind, caller: request.Bearer})
+			b := newBed(t, setting{http1: side.http1, http1Behind: side.http1Behind, caller: request.BearerToken})
 			b.get(t, "/api/v1/pods", sent)
 			if diff := cmp.Diff(want, b.next(t).Header); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -41,7 +41,7 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 					_ = http.NewResponseController(w).Flush()
 				}
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				resp := b.get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
 				for i := range 3 {
 					goOn <- true
@@ -63,7 +63,7 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 // A stream that ends before anything came keeps the form of a stream.
 func TestEmptyStreamsAreStreams(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
-	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 		for range 20 {
 			resp := b.get(t, "/api/v1/pods?watch=1", nil)
 			b.next(t)
@@ -90,7 +90,7 @@ func TestUploadsPassAsTheyCome(t *testing.T) {
 			}
 		}
 	}
-	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 		read, write := io.Pipe()
 		answer := make(chan string, 1)
 		req := b.request(t, http.MethodPost, "/api/v1/namespaces/ns/pods/p/proxy/upload", nil, read)
@@ -158,7 +158,7 @@ func TestAnswersPass(t *testing.T) {
 				w.WriteHeader(tt.code)
 				_, _ = io.WriteString(w, tt.body)
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				resp := b.do(t, b.request(t, tt.method, "/api/v1/pods", nil, nil))
 				if body := text(t, resp.Body); resp.StatusCode != tt.code || body != tt.body {
 					t.Errorf("got %d with %d bytes, want %d with %d", resp.StatusCode, len(body), tt.code, len(tt.body))
@@ -188,7 +188,7 @@ func TestTrailersPass(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				w.Header().Set(name, "sum of it")
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				resp := b.get(t, "/api/v1/namespaces/ns/services/web/proxy/", nil)
 				if body := text(t, resp.Body); body != "body" {
 					t.Errorf("body is %q", body)
@@ -210,7 +210,7 @@ func TestInformationalAnswersPass(t *testing.T) {
 		w.Header().Del("Link")
 		fmt.Fprint(w, "{}")
 	}
-	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 		var hints []string
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 			hints = append(hints, fmt.Sprint(code, " ", h.Get("Link")))
@@ -239,7 +239,7 @@ func TestExpectContinue(t *testing.T) {
 		}
 		_, _ = io.Copy(w, r.Body)
 	}
-	eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 		b.client.Transport.(*http.Transport).ExpectContinueTimeout = patience
 		expecting := http.Header{"Expect": {"100-continue"}}
 		told := false

@@ -64,7 +64,7 @@ func (f *Forwarder) translation(w http.ResponseWriter, r *http.Request, info *re
 		return nil
 	}
 	t := &translation{f: f, info: info, lease: lease{room: f.known, user: info.User}}
-	if info.Caller == request.Unknown {
+	if info.Caller == request.Unauthenticated {
 		t.lease = lease{room: f.unknown}
 	}
 	client := http.NewResponseController(w)
@@ -137,7 +137,7 @@ func (t *translation) recall() error {
 		return nil
 	}
 	if t.payload.isCBOR() {
-		if t.info.Caller == request.Unknown || !t.payload.whole() {
+		if t.info.Caller == request.Unauthenticated || !t.payload.whole() {
 			return nil
 		}
 		switch err := t.convertBody(); {

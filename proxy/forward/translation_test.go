@@ -76,7 +76,7 @@ func TestAnswersAreMade(t *testing.T) {
 						_, _ = io.WriteString(w, tt.from)
 					}
 				}
-				b := newBed(t, setting{caller: request.Bearer, handler: handler})
+				b := newBed(t, setting{caller: request.BearerToken, handler: handler})
 				resp := b.get(t, things+tt.query, accepting(tt.accept))
 				body := text(t, resp.Body)
 				if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != tt.contentType ||
@@ -116,7 +116,7 @@ func withoutColumns(table string) string {
 // Protobuf has metadata without a schema.
 func TestMetadataInProtobuf(t *testing.T) {
 	up := &jsonOnly{answer: says(thingsOf)}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	resp := b.get(t, things, accepting("application/vnd.kubernetes.protobuf"+asList))
 	u, err := proto.Unwrap([]byte(text(t, resp.Body)))
 	var got metav1.PartialObjectMetadataList
@@ -174,7 +174,7 @@ func TestAbleUpstreamIsLeftAlone(t *testing.T) {
 				w.WriteHeader(tt.code)
 				_, _ = io.WriteString(w, tt.answer)
 			}
-			eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 				h := http.Header{"Accept-Encoding": {"gzip, br"}}
 				if tt.accept != "" {
 					h.Set("Accept", tt.accept)
@@ -205,7 +205,7 @@ func TestAbleUpstreamIsLeftAlone(t *testing.T) {
 // Strictly, the upstream has the last word.
 func TestStrictTouchesNothing(t *testing.T) {
 	up := &jsonOnly{answer: says(thing)}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP, strict: true})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP, strict: true})
 	if resp := b.get(t, things+"/a", accepting("application/cbor")); resp.StatusCode != 406 {
 		t.Errorf("answer is %s", resp.Status)
 	}
@@ -242,7 +242,7 @@ func TestBodiesAreMadeJSON(t *testing.T) {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
 				up := &jsonOnly{answer: stores}
-				eachSide(t, setting{caller: request.Bearer, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
+				eachSide(t, setting{caller: request.BearerToken, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
 					body := io.Reader(strings.NewReader(tt.body))
 					if chunked {
 						body = io.MultiReader(body)
@@ -283,7 +283,7 @@ func TestHeadersOfMadeAnswersAreKept(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write(body)
 	}}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	resp := b.do(t, b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}},
 		strings.NewReader(encoded(thing, codec.CBOR))))
 	want := http.Header{
@@ -319,7 +319,7 @@ func TestDuplicatesInYAMLAreToldOf(t *testing.T) {
 				w.Header().Set("Warning", `299 - "own"`)
 				stores(w, r, body)
 			}}
-			b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+			b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 			resp := b.do(t, b.request(t, "POST", things+tt.query, http.Header{"Content-Type": {"application/yaml"}}, strings.NewReader(twice)))
 			body := text(t, resp.Body)
 			if resp.StatusCode != tt.code || !strings.Contains(body, string(codec.NewBadRequest(tt.message).Append(nil, codec.Format{}))) && tt.message != "" {
@@ -352,7 +352,7 @@ func TestErrorsOfMadeAnswers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.accept, tt.status.Code), func(t *testing.T) {
 			up := &jsonOnly{answer: func(w http.ResponseWriter, _ *http.Request, _ []byte) { refuse(w, tt.status) }}
-			b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+			b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 			resp := b.get(t, things+"/a", accepting(tt.accept))
 			body, contentType := text(t, resp.Body), resp.Header.Get("Content-Type")
 			if resp.StatusCode != tt.status.Code || contentType != tt.contentType {
@@ -377,7 +377,7 @@ func TestTextsInPlaceOfAnswersPass(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, "Too many requests, please try again later.\n")
 	}}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	resp := b.get(t, things, accepting("application/cbor"))
 	if body := text(t, resp.Body); resp.StatusCode != 429 || body != "Too many requests, please try again later.\n" ||
 		resp.Header.Get("Retry-After") != "1" || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
@@ -393,7 +393,7 @@ func TestRefusalsEnd(t *testing.T) {
 				406: "406: Not Acceptable\n\nAvailable representations: application/json", 415: "415: Unsupported Media Type",
 			}[code], Code: code})
 		}
-		b := newBed(t, setting{caller: request.Bearer, handler: handler})
+		b := newBed(t, setting{caller: request.BearerToken, handler: handler})
 		h := http.Header{"Content-Type": {"application/yaml"}, "Accept": {"application/yaml"}}
 		resp := b.do(t, b.request(t, "POST", things, h, strings.NewReader("kind: Thing")))
 		if resp.StatusCode != code {
@@ -434,7 +434,7 @@ func TestBadBodies(t *testing.T) {
 				}
 				up.ServeHTTP(w, r)
 			}
-			b := newBed(t, setting{caller: request.Bearer, handler: refusing})
+			b := newBed(t, setting{caller: request.BearerToken, handler: refusing})
 			post := func(token, body string) (int, string) {
 				h := http.Header{"Content-Type": {tt.contentType}, "Authorization": {"Bearer " + token}}
 				resp := b.do(t, b.request(t, "POST", things, h, strings.NewReader(body)))
@@ -471,13 +471,13 @@ func TestLongBodies(t *testing.T) {
 		return head + string([]byte{byte(text >> 24), byte(text >> 16), byte(text >> 8), byte(text)}) + strings.Repeat("x", text)
 	}
 	up := &jsonOnly{answer: stores}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	h := http.Header{"Content-Type": {"application/cbor"}}
 	resp := b.do(t, b.request(t, "POST", things, h, strings.NewReader(long(maxRequest))))
 	if body := text(t, resp.Body); resp.StatusCode != 201 || len(body) < maxRequest-10 {
 		t.Errorf("at the limit: %s with %d bytes", resp.Status, len(body))
 	}
-	able := newBed(t, setting{caller: request.Bearer, handler: func(w http.ResponseWriter, r *http.Request) {
+	able := newBed(t, setting{caller: request.BearerToken, handler: func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	}})
 	more := long(maxRequest + 100000)
@@ -503,7 +503,7 @@ func TestLongAnswers(t *testing.T) {
 			}
 			done <- err
 		}}
-		b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+		b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 		resp := b.do(t, b.request(t, method, things, accepting("application/cbor"), nil))
 		body := decoded(text(t, resp.Body), resp.Header.Get("Content-Type"))
 		if resp.StatusCode != want || !strings.Contains(body, "too large to be converted to application/cbor: limit is 33554432 bytes") {
@@ -522,7 +522,7 @@ func TestRoomIsBoundedAndGivenBack(t *testing.T) {
 		<-release
 		stores(w, r, body)
 	}}
-	b := newBed(t, setting{caller: request.Unknown, handler: up.ServeHTTP})
+	b := newBed(t, setting{caller: request.Unauthenticated, handler: up.ServeHTTP})
 	post := func() *http.Response {
 		return b.do(t, b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}},
 			strings.NewReader(encoded(thing, codec.CBOR))))
@@ -564,7 +564,7 @@ func TestRoomIsBoundedAndGivenBack(t *testing.T) {
 func TestLackIsRememberedAndForgotten(t *testing.T) {
 	var now atomic.Int64
 	up := &jsonOnly{answer: says(thing)}
-	b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP, now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP, now: func() time.Time { return time.Unix(now.Load(), 0) }})
 	asks := func(path, accept string) int {
 		resp := b.get(t, path, accepting(accept))
 		if _ = text(t, resp.Body); resp.StatusCode != 200 {
@@ -610,7 +610,7 @@ func TestLackIsNotGuessed(t *testing.T) {
 			_, _ = io.WriteString(w, thingsOf)
 		}
 	}
-	b := newBed(t, setting{caller: request.Bearer, handler: handler})
+	b := newBed(t, setting{caller: request.BearerToken, handler: handler})
 	_ = text(t, b.get(t, things, accepting("application/cbor"+asMetadata)).Body)
 	b.next(t)
 	b.next(t)
@@ -671,7 +671,7 @@ func TestMadeAnswersAreCompressed(t *testing.T) {
 						_, _ = io.WriteString(w, list.String())
 					}
 				}
-				b := newBed(t, setting{caller: request.Bearer, handler: handler})
+				b := newBed(t, setting{caller: request.BearerToken, handler: handler})
 				h := accepting("application/cbor")
 				if accepts != "" {
 					h.Set("Accept-Encoding", accepts)
@@ -706,7 +706,7 @@ func TestCutAnswersAreNotMade(t *testing.T) {
 				up.answer(w, r, nil)
 			}
 		}
-		eachSide(t, setting{caller: request.Bearer, handler: handler}, func(t *testing.T, b *bed) {
+		eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
 			resp, err := b.client.Do(b.request(t, "GET", things, accepting("application/cbor"), nil))
 			if err == nil {
 				defer resp.Body.Close()
@@ -727,7 +727,7 @@ func TestBadAnswers(t *testing.T) {
 	for _, body := range []string{"", "nonsense", `{"kind":"ThingList","items":[1,`, `{"kind":"ThingList","items":[1]}`, `[]`, `{"kind":7}`, "\x00"} {
 		for _, accept := range []string{"application/cbor", "application/json" + asTable, "application/cbor" + asMetadata} {
 			up := &jsonOnly{answer: says(body)}
-			b := newBed(t, setting{caller: request.Bearer, handler: up.ServeHTTP})
+			b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 			resp := b.get(t, things, accepting(accept))
 			got := text(t, resp.Body)
 			if resp.StatusCode != 500 && resp.StatusCode != 200 || resp.StatusCode == 500 && !strings.Contains(decoded(got, resp.Header.Get("Content-Type")), "cannot be converted") {
@@ -740,7 +740,7 @@ func TestBadAnswers(t *testing.T) {
 // A client that does not finish its body makes no request.
 func TestCutUploadIsNotTranslated(t *testing.T) {
 	up := &jsonOnly{answer: stores}
-	eachSide(t, setting{caller: request.Bearer, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
+	eachSide(t, setting{caller: request.BearerToken, handler: up.ServeHTTP}, func(t *testing.T, b *bed) {
 		in, out := io.Pipe()
 		req := b.request(t, "POST", things, http.Header{"Content-Type": {"application/cbor"}}, in)
 		go func() {
@@ -766,7 +766,7 @@ func TestTranslationsRunTogether(t *testing.T) {
 		}
 		_, _ = w.Write(body)
 	}}
-	b := newBed(t, setting{caller: request.Bearer, handler: func(w http.ResponseWriter, r *http.Request) { up.ServeHTTP(w, r) }})
+	b := newBed(t, setting{caller: request.BearerToken, handler: func(w http.ResponseWriter, r *http.Request) { up.ServeHTTP(w, r) }})
 	go func() {
 		for range b.got { // nobody looks
 		}

@@ -59,7 +59,7 @@ func (b *bed) tunnel(t *testing.T, text string) (*tls.Conn, *bufio.Reader, *http
 func TestUpgradesAreTunnels(t *testing.T) {
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		for caller, name := range map[request.Caller]string{
-			request.Unknown: "stranger", request.Bearer: "caller", request.ClientCert: "asserted",
+			request.Unauthenticated: "stranger", request.BearerToken: "caller", request.ClientCert: "asserted",
 		} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				ended := make(chan error, 1)
@@ -102,14 +102,14 @@ func TestUpgradesAreTunnels(t *testing.T) {
 func TestTunnelEndsWithEitherSide(t *testing.T) {
 	t.Run("client", func(t *testing.T) {
 		ended := make(chan error, 1)
-		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(ended)})
+		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: echo(ended)})
 		conn, _, _ := b.tunnel(t, exec("SPDY/3.1"))
 		conn.NetConn().Close()
 		receive(t, ended, "the upstream's end")
 		receive(t, b.info, "the end of the request")
 	})
 	t.Run("upstream", func(t *testing.T) {
-		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: func(w http.ResponseWriter, r *http.Request) {
+		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "Upgrade")
 			w.Header().Set("Upgrade", "SPDY/3.1")
 			w.WriteHeader(http.StatusSwitchingProtocols)
@@ -128,7 +128,7 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 	})
 	t.Run("gateway", func(t *testing.T) { // as when it has drained
 		ended := make(chan error, 1)
-		b := newBed(t, setting{caller: request.Bearer, http1: true, handler: echo(ended)})
+		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: echo(ended)})
 		ctx, cut := context.WithCancel(t.Context())
 		inner := b.front.Config.Handler
 		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
@@ -164,7 +164,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	}
 	for name, answer := range answers {
-		for caller, who := range map[request.Caller]string{request.Bearer: "caller", request.ClientCert: "asserted"} {
+		for caller, who := range map[request.Caller]string{request.BearerToken: "caller", request.ClientCert: "asserted"} {
 			t.Run(name+" "+who, func(t *testing.T) {
 				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: answer})
 				second := "GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\nImpersonate-User: admin\r\nX-Remote-User: admin\r\nConnection: close\r\n\r\n"
@@ -213,7 +213,7 @@ func TestUnaskedUpgradeIsAnError(t *testing.T) {
 		"none":             "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, setting{caller: request.Bearer, http1: true, http1Behind: true, handler: handler})
+			b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: true, handler: handler})
 			_, _, resp := b.tunnel(t, ask)
 			if body := text(t, resp.Body); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "raw bytes") {
 				t.Errorf("answer is %s with %q", resp.Status, body)

@@ -3,6 +3,6 @@
 //
 // Paths are parsed by the apiserver's own code, so that what is authorized and
 // served here is what the apiserver would have taken the request for.
-// [ReadOptions] are the query parameters of reads, by the apiserver's rules;
+// [ListOptions] are the query parameters of reads, by the apiserver's rules;
 // what they cannot express exactly is left to the upstream.
 package request

@@ -35,10 +35,10 @@ type Info struct {
 type Caller uint8
 
 const (
-	// Unknown callers sent no credentials, or none that could be verified.
-	Unknown Caller = iota
-	// Bearer callers sent a token that was verified.
-	Bearer
+	// Unauthenticated callers sent no credentials, or none that could be verified.
+	Unauthenticated Caller = iota
+	// BearerToken callers sent a token that was verified.
+	BearerToken
 	// ClientCert callers were verified by this gateway alone, by a client
 	// certificate: the upstream has to be told who they are.
 	ClientCert
@@ -46,7 +46,7 @@ const (
 
 // Outcome is how a request was answered, for logs and metrics.
 type Outcome struct {
-	Source string // FromCache, FromUpstream or FromGateway
+	Source string // SourceCache, SourceUpstream or SourceGateway
 	Reason string // how it came out of the cache, or why it went upstream
 	Format string // the encoding, where Sluice made it
 	// Transcoded says that a passed request or its answer was converted.
@@ -55,9 +55,9 @@ type Outcome struct {
 
 // The sources of answers.
 const (
-	FromCache    = "cache"
-	FromUpstream = "upstream"
-	FromGateway  = "gateway" // refused here
+	SourceCache    = "cache"
+	SourceUpstream = "upstream"
+	SourceGateway  = "gateway" // refused here
 )
 
 var factory = apirequest.RequestInfoFactory{

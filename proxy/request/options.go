@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ReadOptions are the query parameters of a list or watch (ListOptions of the
+// ListOptions are the query parameters of a list or watch (ListOptions of the
 // API), by the apiserver's rules: of repeated parameters the first counts.
-type ReadOptions struct {
+type ListOptions struct {
 	ResourceVersion      string
 	ResourceVersionMatch string
 	Continue             string
@@ -20,18 +20,18 @@ type ReadOptions struct {
 	ShardSelector        string
 	Limit                int64
 	Timeout              time.Duration // timeoutSeconds; 0 when absent
-	Bookmarks            bool          // allowWatchBookmarks
+	AllowBookmarks       bool          // allowWatchBookmarks
 	SendInitialEvents    *bool
 	IncludeObject        string
 	Pretty               string
 }
 
-// ErrOptions is returned for parameters that the apiserver would refuse.
-var ErrOptions = errors.New("invalid query parameter")
+// ErrInvalidOptions is returned for parameters that the apiserver would refuse.
+var ErrInvalidOptions = errors.New("invalid query parameter")
 
-// ParseReadOptions reads the options from a query. An error wraps ErrOptions.
-func ParseReadOptions(q url.Values) (ReadOptions, error) {
-	o := ReadOptions{
+// ParseListOptions reads the options from a query. An error wraps ErrInvalidOptions.
+func ParseListOptions(q url.Values) (ListOptions, error) {
+	o := ListOptions{
 		ResourceVersion:      q.Get("resourceVersion"),
 		ResourceVersionMatch: q.Get("resourceVersionMatch"),
 		Continue:             q.Get("continue"),
@@ -40,7 +40,7 @@ func ParseReadOptions(q url.Values) (ReadOptions, error) {
 		ShardSelector:        q.Get("shardSelector"),
 		IncludeObject:        q.Get("includeObject"),
 		Pretty:               q.Get("pretty"),
-		Bookmarks:            truth(q, "allowWatchBookmarks"),
+		AllowBookmarks:       truth(q, "allowWatchBookmarks"),
 	}
 	if q.Has("sendInitialEvents") {
 		v := truth(q, "sendInitialEvents")
@@ -56,7 +56,7 @@ func ParseReadOptions(q url.Values) (ReadOptions, error) {
 	}
 	o.Timeout = time.Duration(seconds) * time.Second
 	if o.Timeout/time.Second != time.Duration(seconds) {
-		return o, fmt.Errorf("timeoutSeconds %d: %w", seconds, ErrOptions)
+		return o, fmt.Errorf("timeoutSeconds %d: %w", seconds, ErrInvalidOptions)
 	}
 	return o, checkTimeout(q.Get("timeout"))
 }
@@ -74,7 +74,7 @@ func integer(q url.Values, name string) (int64, error) {
 	v := q.Get(name)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s %q: %w", name, v, ErrOptions)
+		return 0, fmt.Errorf("%s %q: %w", name, v, ErrInvalidOptions)
 	}
 	return n, nil
 }
@@ -86,7 +86,7 @@ func checkTimeout(v string) error {
 		return nil
 	}
 	if d, err := time.ParseDuration(v); err != nil || (d > 0 && d < time.Second) {
-		return fmt.Errorf("timeout %q: %w", v, ErrOptions)
+		return fmt.Errorf("timeout %q: %w", v, ErrInvalidOptions)
 	}
 	return nil
 }

@@ -12,55 +12,55 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestParseReadOptions(t *testing.T) {
+func TestParseListOptions(t *testing.T) {
 	yes, no := true, false
 	tests := []struct {
 		query string
-		want  ReadOptions
+		want  ListOptions
 		bad   bool
 	}{
 		{query: ""},
 		{query: "unknown=1&export=true"},
-		{query: "shardSelector=x&shardSelector=y", want: ReadOptions{ShardSelector: "x"}},
+		{query: "shardSelector=x&shardSelector=y", want: ListOptions{ShardSelector: "x"}},
 		{
 			query: "resourceVersion=7&resourceVersionMatch=Exact&continue=abc&labelSelector=a%3Db&fieldSelector=c%3Dd&includeObject=None&pretty=1",
-			want: ReadOptions{
+			want: ListOptions{
 				ResourceVersion: "7", ResourceVersionMatch: "Exact", Continue: "abc", LabelSelector: "a=b", FieldSelector: "c=d",
 				IncludeObject: "None", Pretty: "1",
 			},
 		},
 		// Of repeated parameters the first counts.
-		{query: "limit=1&limit=2&resourceVersion=1&resourceVersion=2", want: ReadOptions{Limit: 1, ResourceVersion: "1"}},
-		{query: "limit=1&limit=x", want: ReadOptions{Limit: 1}},
+		{query: "limit=1&limit=2&resourceVersion=1&resourceVersion=2", want: ListOptions{Limit: 1, ResourceVersion: "1"}},
+		{query: "limit=1&limit=x", want: ListOptions{Limit: 1}},
 		// Malformed pairs are dropped.
 		{query: "limit=1;watch=1"},
-		{query: "labelSelector=%zz&limit=2", want: ReadOptions{Limit: 2}},
+		{query: "labelSelector=%zz&limit=2", want: ListOptions{Limit: 2}},
 		// Booleans are true unless they are 0 or false.
-		{query: "allowWatchBookmarks", want: ReadOptions{Bookmarks: true}},
-		{query: "allowWatchBookmarks=", want: ReadOptions{Bookmarks: true}},
-		{query: "allowWatchBookmarks=no", want: ReadOptions{Bookmarks: true}},
-		{query: "allowWatchBookmarks=f", want: ReadOptions{Bookmarks: true}},
-		{query: "allowWatchBookmarks=00", want: ReadOptions{Bookmarks: true}},
+		{query: "allowWatchBookmarks", want: ListOptions{AllowBookmarks: true}},
+		{query: "allowWatchBookmarks=", want: ListOptions{AllowBookmarks: true}},
+		{query: "allowWatchBookmarks=no", want: ListOptions{AllowBookmarks: true}},
+		{query: "allowWatchBookmarks=f", want: ListOptions{AllowBookmarks: true}},
+		{query: "allowWatchBookmarks=00", want: ListOptions{AllowBookmarks: true}},
 		{query: "allowWatchBookmarks=0"},
 		{query: "allowWatchBookmarks=False"},
 		{query: "allowWatchBookmarks=false&allowWatchBookmarks=true"},
-		{query: "sendInitialEvents", want: ReadOptions{SendInitialEvents: &yes}},
-		{query: "sendInitialEvents=1", want: ReadOptions{SendInitialEvents: &yes}},
-		{query: "sendInitialEvents=false", want: ReadOptions{SendInitialEvents: &no}},
-		{query: "sendInitialEvents=0", want: ReadOptions{SendInitialEvents: &no}},
+		{query: "sendInitialEvents", want: ListOptions{SendInitialEvents: &yes}},
+		{query: "sendInitialEvents=1", want: ListOptions{SendInitialEvents: &yes}},
+		{query: "sendInitialEvents=false", want: ListOptions{SendInitialEvents: &no}},
+		{query: "sendInitialEvents=0", want: ListOptions{SendInitialEvents: &no}},
 		// Integers.
-		{query: "limit=500", want: ReadOptions{Limit: 500}},
-		{query: "limit=-1", want: ReadOptions{Limit: -1}},
-		{query: "limit=%2B5", want: ReadOptions{Limit: 5}},
+		{query: "limit=500", want: ListOptions{Limit: 500}},
+		{query: "limit=-1", want: ListOptions{Limit: -1}},
+		{query: "limit=%2B5", want: ListOptions{Limit: 5}},
 		{query: "limit=abc", bad: true},
 		{query: "limit=", bad: true},
 		{query: "limit=1.5", bad: true},
 		{query: "limit=0x10", bad: true},
 		{query: "limit=9223372036854775808", bad: true},
-		{query: "timeoutSeconds=30", want: ReadOptions{Timeout: 30 * time.Second}},
-		{query: "timeoutSeconds=-1", want: ReadOptions{Timeout: -time.Second}},
+		{query: "timeoutSeconds=30", want: ListOptions{Timeout: 30 * time.Second}},
+		{query: "timeoutSeconds=-1", want: ListOptions{Timeout: -time.Second}},
 		{query: "timeoutSeconds=x", bad: true},
-		{query: "timeoutSeconds=9223372036", want: ReadOptions{Timeout: 9223372036 * time.Second}},
+		{query: "timeoutSeconds=9223372036", want: ListOptions{Timeout: 9223372036 * time.Second}},
 		{query: "timeoutSeconds=9223372037", bad: true},
 		{query: "timeoutSeconds=36028797018963969", bad: true}, // wraps to a whole second
 		{query: "timeoutSeconds=-9223372037", bad: true},
@@ -78,9 +78,9 @@ func TestParseReadOptions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.query, func(t *testing.T) {
 			q, _ := url.ParseQuery(tt.query)
-			got, err := ParseReadOptions(q)
+			got, err := ParseListOptions(q)
 			if tt.bad {
-				if !errors.Is(err, ErrOptions) {
+				if !errors.Is(err, ErrInvalidOptions) {
 					t.Errorf("got %+v, %v", got, err)
 				}
 				return
@@ -92,9 +92,9 @@ func TestParseReadOptions(t *testing.T) {
 	}
 }
 
-// FuzzParseReadOptions holds what is read against the apiserver's own decoder.
+// FuzzParseListOptions holds what is read against the apiserver's own decoder.
 // Options that it refuses must not be taken; the other way round they pass.
-func FuzzParseReadOptions(f *testing.F) {
+func FuzzParseListOptions(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=1&limit=2", "watch&allowWatchBookmarks=F&sendInitialEvents=0&resourceVersionMatch=NotOlderThan",
 		"timeoutSeconds=1e3", "limit=%2B1&timeoutSeconds=+1", "limit=&a;b", "resourceVersion=01&continue=%zz", "limit=0_1",
@@ -104,7 +104,7 @@ func FuzzParseReadOptions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		q, _ := url.ParseQuery(raw)
-		got, err := ParseReadOptions(q)
+		got, err := ParseListOptions(q)
 		if err != nil {
 			return
 		}
@@ -120,7 +120,7 @@ func FuzzParseReadOptions(f *testing.F) {
 		}
 		if got.Limit != want.Limit || got.Timeout != seconds*time.Second || got.Timeout/time.Second != seconds ||
 			got.ResourceVersion != want.ResourceVersion || got.ResourceVersionMatch != string(want.ResourceVersionMatch) ||
-			got.Continue != want.Continue || got.ShardSelector != want.ShardSelector || got.Bookmarks != want.AllowWatchBookmarks ||
+			got.Continue != want.Continue || got.ShardSelector != want.ShardSelector || got.AllowBookmarks != want.AllowWatchBookmarks ||
 			!cmp.Equal(got.SendInitialEvents, want.SendInitialEvents) {
 			t.Errorf("%q is %+v, want %+v", raw, got, want)
 		}

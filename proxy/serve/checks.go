@@ -34,7 +34,7 @@ func (c *checks) begin() {
 	c.cancel, c.verdict = cancel, outcome
 	c.running.Go(func() {
 		defer cancel()
-		holds, err := c.access.Holds(c.r.WithContext(ctx))
+		holds, err := c.access.StillAllowed(c.r.WithContext(ctx))
 		outcome <- verdict{holds, err}
 	})
 }

@@ -20,8 +20,8 @@ type open struct{ collection *resources.CachedResource }
 func (o open) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {
 	return o.collection, ""
 }
-func (open) Allowed(*http.Request) bool        { return true }
-func (open) Holds(*http.Request) (bool, error) { return true, nil }
+func (open) Allowed(*http.Request) bool               { return true }
+func (open) StillAllowed(*http.Request) (bool, error) { return true, nil }
 
 // A list that holds what cannot be written is passed as long as nothing of it
 // has been sent, and nothing is left of the answer that was begun; later it is
@@ -61,7 +61,7 @@ func TestListThatCannotBeWritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			info.Caller = request.Bearer
+			info.Caller = request.BearerToken
 			w := httptest.NewRecorder()
 			defer func() {
 				if cut := recover() != nil; cut != row.cut || passed == row.cut {

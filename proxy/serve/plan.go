@@ -21,7 +21,7 @@ type plan struct {
 	info       *request.Info
 	verb       codec.Verb
 	namespace  string // empty for all of them, and for cluster-scoped resources
-	options    request.ReadOptions
+	options    request.ListOptions
 	version    uint64 // options.ResourceVersion as a number; 0 if that is empty
 	page       *page  // where the list goes on; nil from the start
 	selection  selection
@@ -72,10 +72,10 @@ func (p *plan) candidate(r *http.Request) string {
 	if r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != (verb == codec.Get || info.LegacyWatchPath && info.Name != "") {
 		return reasonNotARead
 	}
-	if info.Caller == request.Unknown {
+	if info.Caller == request.Unauthenticated {
 		return reasonUnknownCaller
 	}
-	if info.Caller == request.Bearer && info.Impersonates {
+	if info.Caller == request.BearerToken && info.Impersonates {
 		return reasonImpersonation
 	}
 	return ""
@@ -84,7 +84,7 @@ func (p *plan) candidate(r *http.Request) string {
 // parse reads the options.
 func (p *plan) parse(f Features) string {
 	var err error
-	if p.options, err = request.ParseReadOptions(p.info.Query); err != nil {
+	if p.options, err = request.ParseListOptions(p.info.Query); err != nil {
 		return reasonOptions
 	}
 	if p.info.Query.Has("shardSelector") && !f.ShardSelector {
@@ -155,7 +155,7 @@ func (p *plan) listable() string {
 }
 
 // watchable refuses what contradicts itself (wire.md 7.3).
-func watchable(o *request.ReadOptions) string {
+func watchable(o *request.ListOptions) string {
 	switch {
 	case o.Timeout < 0, o.Continue != "":
 		return reasonOptions
@@ -228,7 +228,7 @@ func (p *plan) negotiate(r *http.Request, o *Options) string {
 	if p.encoder, err = encoderFor(p.collection, decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
 		return reasonFormat
 	}
-	if p.verb == codec.Watch && p.options.Bookmarks {
+	if p.verb == codec.Watch && p.options.AllowBookmarks {
 		// Only the upstream knows how bookmarks of some kinds are printed.
 		if _, err := p.encoder.AppendBookmark(nil, "1", false, false); err != nil {
 			return reasonFormat

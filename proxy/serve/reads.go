@@ -27,9 +27,9 @@ type Access interface {
 	// Allowed reports whether the verified caller of r may read what it asks
 	// for.
 	Allowed(r *http.Request) bool
-	// Holds reports whether the caller of an open watch is still who they
+	// StillAllowed reports whether the caller of an open watch is still who they
 	// were and still allowed. An error means that this cannot be found out.
-	Holds(r *http.Request) (bool, error)
+	StillAllowed(r *http.Request) (bool, error)
 }
 
 // Options sets up Reads.
@@ -103,7 +103,7 @@ func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case reason != "":
 	case p.refusal != nil:
-		info.Outcome.Source = request.FromGateway
+		info.Outcome.Source = request.SourceGateway
 		response.Status(w, r, p.refusal)
 	case p.verb == codec.Watch:
 		reason = s.watch(w, r, p)
@@ -134,7 +134,7 @@ func (s *Reads) passed(r *http.Request, info *request.Info) *http.Request {
 // begin notes that the answer comes out of the cache and sets its headers.
 func (p *plan) begin(h http.Header, how string) {
 	p.info.Outcome = request.Outcome{
-		Source: request.FromCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
+		Source: request.SourceCache, Reason: how, Format: p.encoder.Format().Encoding.String(),
 	}
 	response.Headers(h, p.info)
 	setTag(h, p.tag)

@@ -28,7 +28,7 @@ var errUnknownField = errors.New("unknown field")
 
 // newSelection reads the selectors. An error means that the apiserver would
 // refuse them.
-func newSelection(c *resources.CachedResource, namespace string, o *request.ReadOptions) (selection, error) {
+func newSelection(c *resources.CachedResource, namespace string, o *request.ListOptions) (selection, error) {
 	s := selection{keys: cache.Namespace(namespace), scope: cache.Scope{Namespace: namespace}}
 	if o.LabelSelector == "" && o.FieldSelector == "" && o.ShardSelector == "" {
 		return s, nil

@@ -97,7 +97,7 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 	default:
 		return false
 	}
-	info.Outcome = request.Outcome{Source: request.FromGateway, Reason: reason}
+	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: reason}
 	response.Status(w, r, status)
 	return true
 }
@@ -106,7 +106,7 @@ func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason
 // stream that holds nothing but the error (wire.md 7.7).
 func (p *plan) expire(w http.ResponseWriter) {
 	p.begin(w.Header(), "")
-	p.info.Outcome.Source, p.info.Outcome.Reason = request.FromGateway, reasonHistory
+	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, reasonHistory
 	w.WriteHeader(http.StatusOK)
 	// An error here means that the client is gone.
 	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, codec.NewWatchExpired(p.version, p.collection.Store.OldestVersion())))

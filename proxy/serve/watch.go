@@ -29,7 +29,7 @@ func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
 		reads: s, r: r, out: newOutlet(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
-		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.Bookmarks, unmarked: p.info.LegacyWatchPath,
+		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.AllowBookmarks, unmarked: p.info.LegacyWatchPath,
 		metrics: s.options.Metrics.watcher(p.info),
 	}
 	how, reason := t.open(r, p)

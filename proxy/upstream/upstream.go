@@ -62,10 +62,10 @@ func New(o Options) (*Upstream, error) {
 	base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.RawPath, "/")
 	u := &Upstream{base: base, config: rest.CopyConfig(o.Config), FrontProxy: o.FrontProxy.CertFile != ""}
 	anonymous := rest.AnonymousClientConfig(o.Config)
-	asserting := o.Config
+	onBehalf := o.Config
 	if u.FrontProxy {
-		asserting = rest.CopyConfig(anonymous)
-		asserting.CertFile, asserting.KeyFile = o.FrontProxy.CertFile, o.FrontProxy.KeyFile
+		onBehalf = rest.CopyConfig(anonymous)
+		onBehalf.CertFile, onBehalf.KeyFile = o.FrontProxy.CertFile, o.FrontProxy.KeyFile
 	}
 	for _, t := range []struct {
 		to      *http.RoundTripper
@@ -74,12 +74,12 @@ func New(o Options) (*Upstream, error) {
 		http1   bool
 		agent   string
 	}{
-		{&u.Authenticated, "caller", anonymous, false, ""},
-		{&u.Anonymous, "stranger", anonymous, true, ""},
+		{&u.Authenticated, "authenticated", anonymous, false, ""},
+		{&u.Anonymous, "anonymous", anonymous, true, ""},
 		{&u.Upgrades, "upgrade", anonymous, true, ""},
-		{&u.OnBehalf, "asserting", asserting, false, ""},
-		{&u.OnBehalfUpgrades, "upgrade", asserting, true, ""},
-		{&u.Self, "own", o.Config, false, o.UserAgent},
+		{&u.OnBehalf, "on-behalf", onBehalf, false, ""},
+		{&u.OnBehalfUpgrades, "upgrade", onBehalf, true, ""},
+		{&u.Self, "self", o.Config, false, o.UserAgent},
 	} {
 		if *t.to, err = transport(t.config, t.http1, t.agent); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)

@@ -150,7 +150,7 @@ func TestFloorAnswersAsItWasTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.stop()
-	want := &harness.Answer{Header: map[string][]string{"Content-Type": {"a/b"}, "Content-Encoding": {"gzip"}}, Body: []byte("body")}
+	want := &harness.Response{Header: map[string][]string{"Content-Type": {"a/b"}, "Content-Encoding": {"gzip"}}, Body: []byte("body")}
 	if err := f.put(t.Context(), "/x", want); err != nil {
 		t.Fatal(err)
 	}

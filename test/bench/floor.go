@@ -29,7 +29,7 @@ type floor struct {
 	url   string
 	cmd   *exec.Cmd
 	stdin io.Closer // its end is the child's end
-	raw   *harness.Raw
+	raw   *harness.RawClient
 }
 
 // startFloor runs this program again as the floor.
@@ -59,7 +59,7 @@ func startFloor() (f *floor, err error) {
 		return nil, errors.Join(fmt.Errorf("floor: %w", err), f.stop())
 	}
 	f.url = strings.TrimSpace(line)
-	f.raw, err = harness.NewRaw(f.config())
+	f.raw, err = harness.NewRawClient(f.config())
 	return f, err
 }
 
@@ -70,7 +70,7 @@ func (f *floor) config() *rest.Config {
 }
 
 // put gives the floor what it shall answer at a path.
-func (f *floor) put(ctx context.Context, path string, a *harness.Answer) error {
+func (f *floor) put(ctx context.Context, path string, a *harness.Response) error {
 	h := http.Header{}
 	for _, name := range []string{"Content-Type", "Content-Encoding"} {
 		if v := a.Header.Get(name); v != "" {

@@ -14,7 +14,7 @@ import (
 
 // serveFloor is the floor's process: it serves until stdin ends.
 func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
-	files, err := certs.Make(dir, []string{"127.0.0.1"})
+	files, err := certs.Ensure(dir, []string{"127.0.0.1"})
 	if err != nil {
 		return err
 	}

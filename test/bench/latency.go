@@ -79,7 +79,7 @@ func (b *bed) latencyRound(ctx context.Context, c latencyCase, t *target, line *
 	return err
 }
 
-func (c latencyCase) ask(ctx context.Context, b *bed, t *target) (*harness.Answer, error) {
+func (c latencyCase) ask(ctx context.Context, b *bed, t *target) (*harness.Response, error) {
 	raw, err := t.connection(0)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (b *bed) prepare(ctx context.Context, c listCase, line *listLine) error {
 }
 
 // first is Sluice's first answer in a case.
-func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.Answer, error) {
+func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.Response, error) {
 	var err error
 	if line.before, err = b.gateway.proc.resident(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.A
 		return nil, err
 	}
 	line.First, line.firstPeak = used.cpu[sluiceName].Seconds(), used.peak[sluiceName]
-	return &harness.Answer{Header: got.header, Body: text.Bytes()}, nil
+	return &harness.Response{Header: got.header, Body: text.Bytes()}, nil
 }
 
 // connect makes each client's connection, with a request that costs nothing.

@@ -59,7 +59,7 @@ func (b *bed) loadAll(ctx context.Context, client v1.PodInterface, ns string, po
 			return nil
 		}
 		progress("loading %d pods into %s", len(missing), ns)
-		if failed = b.plane.Load(ctx, missing); failed != nil {
+		if failed = b.plane.CreatePods(ctx, missing); failed != nil {
 			progress("%v", failed)
 		}
 	}

@@ -19,16 +19,16 @@ type target struct {
 	proc   proc
 	config *rest.Config
 
-	connections []*harness.Raw // each has one HTTP/2 connection while it carries less than streams requests
+	connections []*harness.RawClient // each has one HTTP/2 connection while it carries less than streams requests
 }
 
 // streams is how many requests one connection carries at most, by the servers' own limit.
 const streams = 100
 
 // connection returns the i-th connection. Those that goroutines share must have been made before.
-func (t *target) connection(i int) (*harness.Raw, error) {
+func (t *target) connection(i int) (*harness.RawClient, error) {
 	for len(t.connections) <= i {
-		raw, err := harness.NewRaw(t.config)
+		raw, err := harness.NewRawClient(t.config)
 		if err != nil {
 			return nil, err
 		}

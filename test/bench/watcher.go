@@ -72,7 +72,7 @@ func (c fanOut) open(ctx context.Context, t *target, version string, events int)
 	return w, nil
 }
 
-func (c fanOut) openOne(ctx context.Context, raw *harness.Raw, path string, events int) (*watcher, error) {
+func (c fanOut) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) (*watcher, error) {
 	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: http.Header{"Accept": {c.watch}}})
 	if err != nil {
 		return nil, err

@@ -43,11 +43,11 @@ func longList(t *testing.T) (path, query string) {
 	t.Helper()
 	namespace := plane.Namespace(t)
 	pods := harness.Pods(40, namespace, 1)
-	if err := plane.Load(t.Context(), pods); err != nil {
+	if err := plane.CreatePods(t.Context(), pods); err != nil {
 		t.Fatal(err)
 	}
 	path = "/api/v1/namespaces/" + namespace + "/pods"
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	harness.Eventually(t, "all pods are cached", func() error {
 		a, err := sluice.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 		if err != nil {

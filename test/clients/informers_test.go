@@ -201,7 +201,7 @@ func writeFor(t *testing.T, c *harness.ControlPlane, namespace string, writers i
 func TestInformersShareOneWatch(t *testing.T) {
 	listThenWatch(t)
 	namespace := plane.Namespace(t)
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	var all []*informer
 	writeFor(t, plane, namespace, 4, func() {
 		for range 100 {

@@ -139,7 +139,7 @@ func TestKubectlShowsOnlyWhatIsAllowed(t *testing.T) {
 	for _, namespace := range []string{mine, others} {
 		kubectl(t, admin, "", "-n", namespace, "run", "pod-of-"+namespace, "--image=i")
 	}
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	reader := sluice.Kubeconfig(t, "reader")
 	if out := kubectl(t, reader, "", "-n", mine, "get", "pods", "-o", "name"); strings.TrimSpace(out) != "pod/pod-of-"+mine {
 		t.Errorf("in the own namespace: %q", out)

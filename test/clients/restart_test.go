@@ -15,7 +15,7 @@ func TestInformersSurviveTheApiserver(t *testing.T) {
 	plane := harness.Start(t)
 	sluice := plane.StartSluice(t)
 	namespace := plane.Namespace(t)
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	var all []*informer
 	for range 10 {
 		all = append(all, startInformer(t, sluice.Client("admin"), namespace))

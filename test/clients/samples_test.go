@@ -95,7 +95,7 @@ func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
 	if s.gvr.Group != "" {
 		name += "." + s.gvr.Group
 	}
-	gateway.Sync(t, s.path(), name)
+	gateway.WaitForCacheSync(t, s.path(), name)
 }
 
 // at is where objects of the resource are written.
@@ -109,7 +109,7 @@ func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) writ
 type writes struct {
 	t      *testing.T
 	sample sample
-	server *harness.Raw
+	server *harness.RawClient
 	path   string
 }
 

@@ -60,7 +60,7 @@ func (w *watcher) next(t *testing.T) string {
 // when it reads again.
 func TestSlowReaderDelaysNobody(t *testing.T) {
 	namespace := plane.Namespace(t)
-	sluice.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	maps := plane.Client("admin").CoreV1().ConfigMaps(namespace)
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "big"}, Data: map[string]string{"n": "0"}}
 	if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {

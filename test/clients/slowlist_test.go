@@ -29,7 +29,7 @@ func TestSlowReadersOfAListAreCheap(t *testing.T) {
 	namespace := plane.Namespace(t)
 	s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector takes memory of its own
 	size := fill(t, namespace)
-	s.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
 	a, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 	if err != nil {

@@ -45,7 +45,7 @@ func TestLists(t *testing.T) {
 
 // A list is spliced anew after each update, out of blocks of which one is new.
 func TestListsUnderUpdates(t *testing.T) {
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	for i := range 20 {
 		rv := touch(t, i*loaded/20)
 		path := pods + "?resourceVersionMatch=Exact&resourceVersion=" + rv
@@ -98,7 +98,7 @@ func readTo(t *testing.T, in io.Reader, text []byte) []byte {
 
 // The state comes compressed, what follows comes at once, and the end is one.
 func TestStreamingLists(t *testing.T) {
-	sluice.Sync(t, "/api/v1/pods", "pods.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	for _, format := range []string{"json", "protobuf", "cbor"} {
 		for _, accepted := range []string{"", "gzip", "zstd"} {
 			t.Run(format+" "+accepted, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestWatches(t *testing.T) {
 func sluicesInSync(t *testing.T) string {
 	t.Helper()
 	for _, s := range []*harness.Sluice{sluice, eager} {
-		s.Sync(t, "/api/v1/pods", "pods.v1")
+		s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	}
 	rv := touch(t, 0)
 	for _, s := range []*harness.Sluice{sluice, eager} {
@@ -160,7 +160,7 @@ func sluicesInSync(t *testing.T) string {
 
 // A short state is not worth a compressed stream.
 func TestShortStreamingListsStayPlain(t *testing.T) {
-	sluice.Sync(t, "/api/v1/namespaces", "namespaces.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/namespaces", "namespaces.v1")
 	_, coding := open(t, sluice, "/api/v1/namespaces"+streaming, "application/json", "gzip")
 	if coding != "" {
 		t.Errorf("in %q", coding)

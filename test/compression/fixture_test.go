@@ -40,7 +40,7 @@ func run(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer plane.Stop()
-	if err := plane.Load(context.Background(), harness.Pods(loaded, namespace, 1)); err != nil {
+	if err := plane.CreatePods(context.Background(), harness.Pods(loaded, namespace, 1)); err != nil {
 		return 0, err
 	}
 	if sluice, err = plane.StartSluiceMain(); err != nil {

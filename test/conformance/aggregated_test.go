@@ -166,7 +166,7 @@ func startLab(t *testing.T) {
 // have: the apiserver passes its refusals, Sluice makes it.
 func TestAggregatedWithoutFormats(t *testing.T) {
 	startLab(t)
-	ask := func(s server, method, path, contentType, accept, body string) *harness.Answer {
+	ask := func(s server, method, path, contentType, accept, body string) *harness.Response {
 		t.Helper()
 		h := http.Header{"Accept": {accept}}
 		if contentType != "" {

@@ -56,7 +56,7 @@ func resourceName(collection string) string {
 // theirs.
 func synchronize(ctx context.Context) (string, error) {
 	for _, c := range cached {
-		if err := harness.Poll(ctx, func() error { return sluice.Synced(ctx, c, resourceName(c)) }); err != nil {
+		if err := harness.Poll(ctx, func() error { return sluice.CacheSynced(ctx, c, resourceName(c)) }); err != nil {
 			return "", fmt.Errorf("%s: %w", c, err)
 		}
 	}

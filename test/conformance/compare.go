@@ -34,7 +34,7 @@ type comparable struct {
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // reduceBoth reduces the answers to one row. Bodies that are equal need no more.
-func reduceBoth(row *Row, want, got *harness.Answer) (w, g comparable) {
+func reduceBoth(row *Row, want, got *harness.Response) (w, g comparable) {
 	w, g = reduce(want), reduce(got)
 	if row.Coding != "" {
 		delete(w.Header, "Content-Length")
@@ -50,7 +50,7 @@ func reduceBoth(row *Row, want, got *harness.Answer) (w, g comparable) {
 	return w, g
 }
 
-func reduce(a *harness.Answer) comparable {
+func reduce(a *harness.Response) comparable {
 	unpack(a)
 	c := comparable{Status: a.Status, Proto: a.Proto, Header: map[string]string{}, AuditID: a.Header.Get("Audit-Id")}
 	if uuid.MatchString(c.AuditID) {
@@ -73,7 +73,7 @@ func reduce(a *harness.Answer) comparable {
 
 // unpack decompresses the body: two compressors need not agree on its bytes,
 // nor on its length. What cannot be unpacked stays as it is, and so differs.
-func unpack(a *harness.Answer) {
+func unpack(a *harness.Response) {
 	in, err := unpacked(a.Header.Get("Content-Encoding"), bytes.NewReader(a.Body))
 	if err != nil {
 		return

@@ -89,7 +89,7 @@ func (r Row) check(t *testing.T, plane, sluice server) {
 }
 
 // unexpected says what the row does not expect of the apiserver's answer.
-func (r Row) unexpected(want *harness.Answer) string {
+func (r Row) unexpected(want *harness.Response) string {
 	if want.Status != r.Status {
 		return fmt.Sprintf("the apiserver answers %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
 	}
@@ -101,7 +101,7 @@ func (r Row) unexpected(want *harness.Answer) string {
 	return ""
 }
 
-func (r Row) difference(want, got *harness.Answer) string {
+func (r Row) difference(want, got *harness.Response) string {
 	source, why, _ := strings.Cut(got.Header.Get("Sluice-Source"), ";")
 	if got.Status == http.StatusSwitchingProtocols {
 		source = "upstream" // its headers are only those of the protocol
@@ -116,7 +116,7 @@ func (r Row) difference(want, got *harness.Answer) string {
 	return ""
 }
 
-func (r Row) ask(ctx context.Context, s server) (*harness.Answer, error) {
+func (r Row) ask(ctx context.Context, s server) (*harness.Response, error) {
 	raw := s.Raw(r.user())
 	if r.Until == "" {
 		return raw.Do(ctx, r.request())
@@ -126,7 +126,7 @@ func (r Row) ask(ctx context.Context, s server) (*harness.Answer, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	a := &harness.Answer{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
+	a := &harness.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
 	if resp.StatusCode != http.StatusOK {
 		a.Body, err = io.ReadAll(resp.Body)
 	} else {

@@ -27,7 +27,7 @@ func TestDropManagedFields(t *testing.T) {
 	t.Parallel()
 	own := plane.StartSluice(t, harness.SluiceOptions{Config: dropManagedFields})
 	for _, c := range []string{"/api/v1/configmaps", "/apis/ex.io/v1/foos"} {
-		own.Sync(t, c, resourceName(c))
+		own.WaitForCacheSync(t, c, resourceName(c))
 	}
 	const table = ";as=Table;g=meta.k8s.io;v=v1"
 	const partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -137,7 +137,7 @@ func compareUnmanagedProtobuf(t *testing.T, own server) {
 
 // values decodes an answer, leaves out managedFields and what is of the moment,
 // and returns how many objects had them.
-func values(t *testing.T, a *harness.Answer) (all []any, managed int) {
+func values(t *testing.T, a *harness.Response) (all []any, managed int) {
 	t.Helper()
 	body := a.Body
 	var err error

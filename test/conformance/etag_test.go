@@ -17,7 +17,7 @@ features: {etags: true, shardSelector: true, dropManagedFields: true}
 `
 
 // tagged asks for a path, of the answer with this tag if there is one.
-func tagged(t *testing.T, s server, user, path, accept, coding, tag string) *harness.Answer {
+func tagged(t *testing.T, s server, user, path, accept, coding, tag string) *harness.Response {
 	t.Helper()
 	h := http.Header{"Accept": {accept}}
 	if coding != "" {
@@ -48,7 +48,7 @@ func TestETags(t *testing.T) {
 		}
 	}
 	own := plane.StartSluice(t, harness.SluiceOptions{Config: giveTags})
-	own.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	own.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	var l list
 	if err := fetch(t.Context(), own, in+"?resourceVersion=0", &l); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestETags(t *testing.T) {
 		{in + "/a?resourceVersion=0", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ""},
 	} {
 		name := fmt.Sprint(row)
-		tag := checkTag(t, name, func(have string) *harness.Answer {
+		tag := checkTag(t, name, func(have string) *harness.Response {
 			return tagged(t, own, "admin", row.path, row.accept, row.coding, have)
 		})
 		if other, ok := tags[tag]; ok {
@@ -112,7 +112,7 @@ func TestETags(t *testing.T) {
 		path := in + "/b?resourceVersion=0"
 		before := tagged(t, own, "admin", path, "application/json", "", "")
 		own.Restart(t)
-		own.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+		own.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 		after := tagged(t, own, "admin", path, "application/json", "", before.Header.Get("Etag"))
 		if after.Status != http.StatusOK || after.Header.Get("Etag") == before.Header.Get("Etag") {
 			t.Errorf("%d with tag %s, before %s", after.Status, after.Header.Get("Etag"), before.Header.Get("Etag"))
@@ -122,7 +122,7 @@ func TestETags(t *testing.T) {
 
 // checkTag asks for something, then again with its tag and with others, and
 // returns the tag.
-func checkTag(t *testing.T, name string, ask func(have string) *harness.Answer) string {
+func checkTag(t *testing.T, name string, ask func(have string) *harness.Response) string {
 	t.Helper()
 	first := ask("")
 	tag := first.Header.Get("Etag")
@@ -154,7 +154,7 @@ func checkTag(t *testing.T, name string, ask func(have string) *harness.Answer) 
 // givesNoTag asks for what has no entity tag.
 func givesNoTag(t *testing.T, own server, in, list string) {
 	const table = "application/json;as=Table;g=meta.k8s.io;v=v1"
-	for name, a := range map[string]*harness.Answer{
+	for name, a := range map[string]*harness.Response{
 		"Table":        tagged(t, own, "admin", list, table, "", "*"),
 		"no object":    tagged(t, own, "admin", in+"/none?resourceVersion=0", "application/json", "", "*"),
 		"no right":     tagged(t, own, "nobody", list, "application/json", "", "*"),

@@ -41,7 +41,7 @@ func TestGateOff(t *testing.T) {
 func testGate(t *testing.T, plane server, sluice *harness.Sluice, files ...string) {
 	t.Helper()
 	for _, c := range []string{"/api/v1/configmaps", "/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/ex.io/v1/gems", "/apis/ex.io/v1/bars"} {
-		sluice.Sync(t, c, resourceName(c))
+		sluice.WaitForCacheSync(t, c, resourceName(c))
 	}
 	for _, file := range files {
 		var rows []Row

@@ -34,7 +34,7 @@ func TestGone(t *testing.T) {
 	// So that Sluice's history begins later than that.
 	write(http.MethodPut, in+"/b", `{"metadata":{"name":"b"},"data":{"k":"v"}}`)
 	sluice := plane.StartSluice(t)
-	sluice.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	write(http.MethodPut, in+"/a", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
 	var late list
 	if err := fetch(t.Context(), plane, in+"?limit=1", &late); err != nil {

@@ -66,7 +66,7 @@ func look(ctx context.Context, path string) (o object, err error) {
 
 // server is the apiserver or Sluice.
 type server interface {
-	Raw(user string) *harness.Raw
+	Raw(user string) *harness.RawClient
 }
 
 func fetch(ctx context.Context, s server, path string, into any) error {

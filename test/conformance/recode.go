@@ -32,7 +32,7 @@ var kinds = func() *runtime.Scheme {
 
 // recode encodes an answer in JSON anew in CBOR, with apimachinery's own
 // serializers: it is what an apiserver would have said that has no CBOR.
-func recode(a *harness.Answer) error {
+func recode(a *harness.Response) error {
 	a.Header.Del("Content-Length")
 	if !bytes.HasPrefix(a.Body, []byte(`{"type":"`)) {
 		a.Header.Set("Content-Type", "application/cbor")

@@ -105,7 +105,7 @@ func scatter(t *testing.T, plane server) {
 func settle(t *testing.T, plane, sluice server) []string {
 	t.Helper()
 	for _, c := range scattered {
-		sluice.(*harness.Sluice).Sync(t, c, resourceName(c))
+		sluice.(*harness.Sluice).WaitForCacheSync(t, c, resourceName(c))
 	}
 	before := mark(t, plane, sluice, "before")
 	for _, ns := range namespaces {
@@ -269,7 +269,7 @@ func TestShardedWithoutGate(t *testing.T) {
 	t.Parallel()
 	const path = "/api/v1/namespaces/o/configmaps?"
 	own := plane.StartSluice(t, harness.SluiceOptions{Config: serveShards})
-	own.Sync(t, "/api/v1/configmaps", "configmaps.v1")
+	own.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	half := "shardSelector=" + url.QueryEscape(shard("uid", 0, 2))
 	var l struct {
 		Metadata struct{ ShardInfo *struct{ Selector string } }

@@ -150,7 +150,7 @@ func (n *noCBOR) defineRings(t *testing.T) {
 }
 
 // asJSON makes the call in JSON at the apiserver.
-func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Answer, error) {
+func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Response, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {strings.NewReplacer(mediaCBOR, "application/json").Replace(c.accept)}}
 	if c.accept == "" {
 		h.Set("Accept", "application/json")
@@ -171,7 +171,7 @@ func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Answer, error)
 }
 
 // asCBOR makes the call in CBOR through Sluice.
-func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Answer, error) {
+func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {c.accept}}
 	if c.accept == "" {
 		h.Set("Accept", mediaCBOR)
@@ -196,7 +196,7 @@ func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Answer, error)
 
 // check compares what both say, but for what belongs to each: namespaces, uids,
 // versions, times.
-func (c call) check(t *testing.T, want, got *harness.Answer, names *strings.Replacer) {
+func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Replacer) {
 	if want.Status != c.status || got.Status != c.status {
 		t.Fatalf("apiserver %d, Sluice %d, want %d: %s %q", want.Status, got.Status, c.status, want.Body, got.Body)
 	}

@@ -38,7 +38,7 @@ func TestInformersConverge(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
 	before := upstreamCounts(t)
 	sluice := plane.StartSluice(t)
-	sluice.Sync(t, configMaps.path("", ""), configMaps.report())
+	sluice.WaitForCacheSync(t, configMaps.path("", ""), configMaps.report())
 	namespace := plane.Namespace(t)
 	stop := write(t, namespace)
 	all := startInformers(t, sluice, namespace)

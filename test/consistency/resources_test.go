@@ -133,7 +133,7 @@ func jsonRequest(method, path string, body []byte) harness.Request {
 
 // expect sends a request and returns an error unless it is answered with the
 // status.
-func expect(ctx context.Context, raw *harness.Raw, q harness.Request, status int) error {
+func expect(ctx context.Context, raw *harness.RawClient, q harness.Request, status int) error {
 	a, err := raw.Do(ctx, q)
 	if err == nil && a.Status != status {
 		err = fmt.Errorf("%s %s: %d %s", q.Method, q.Path, a.Status, a.Body)

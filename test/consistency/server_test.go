@@ -24,12 +24,12 @@ const requestLimit = 15 * time.Second
 // server is one that a client asks, on connections of the client's own.
 type server struct {
 	name string
-	raw  *harness.Raw
+	raw  *harness.RawClient
 }
 
 func newServer(t *testing.T, name string, config *rest.Config) *server {
 	t.Helper()
-	raw, err := harness.NewRaw(config)
+	raw, err := harness.NewRawClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (p *play) perform(t *testing.T) {
 	for _, c := range p.casts {
 		<-c.truth.started
 		c.populate(t, p.name)
-		p.gateway.Sync(t, c.path("", ""), c.report())
+		p.gateway.WaitForCacheSync(t, c.path("", ""), c.report())
 	}
 	watchers := p.start(t, func(c *cast, start func(func(context.Context) error)) {
 		for _, w := range c.watchers {
@@ -195,7 +195,7 @@ func (p *play) recovered(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), recoveryLimit)
 	defer cancel()
 	for _, c := range p.casts {
-		synced := func() error { return p.gateway.Synced(ctx, c.path("", ""), c.report()) }
+		synced := func() error { return p.gateway.CacheSynced(ctx, c.path("", ""), c.report()) }
 		goal := c.recorder.answers() + 2*len(c.readers)
 		answered := func() error {
 			if have := c.recorder.answers(); have < goal {

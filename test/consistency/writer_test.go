@@ -18,7 +18,7 @@ import (
 type writer struct {
 	resource
 	name       string
-	raw        *harness.Raw
+	raw        *harness.RawClient
 	rec        *recorder
 	rnd        *rand.Rand
 	namespaces []string

@@ -25,7 +25,7 @@ var crowded = [][2]string{
 func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
 	done := d.step("Waiting for Sluice's caches")
 	for _, c := range crowded {
-		if err := until(ctx, func() error { return d.sluice.Synced(ctx, c[0], c[1]) }); err != nil {
+		if err := until(ctx, func() error { return d.sluice.CacheSynced(ctx, c[0], c[1]) }); err != nil {
 			return fmt.Errorf("%s in Sluice's cache: %w", c[1], err)
 		}
 	}

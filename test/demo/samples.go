@@ -66,7 +66,7 @@ func (s *samples) fill(ctx context.Context, g *errgroup.Group) error {
 		return err
 	}
 	g.Go(func() error { return s.nodes.keepReady(ctx) })
-	if err := s.plane.Load(ctx, s.pods); err != nil {
+	if err := s.plane.CreatePods(ctx, s.pods); err != nil {
 		return err
 	}
 	if err := each(ctx, appsOf(s.pods), s.makeApp); err != nil {

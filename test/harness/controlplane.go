@@ -44,7 +44,7 @@ type ControlPlane struct {
 	proc    *process
 
 	mu   sync.Mutex // guards raws
-	raws map[string]*Raw
+	raws map[string]*RawClient
 }
 
 // Start runs a control plane for one test and stops it when the test ends. If the test has failed,
@@ -66,7 +66,7 @@ func Start(t testing.TB, opts ...Options) *ControlPlane {
 
 // StartMain runs a control plane for a whole package, from TestMain, which must call Stop.
 func StartMain(opts ...Options) (*ControlPlane, error) {
-	c := &ControlPlane{raws: make(map[string]*Raw)}
+	c := &ControlPlane{raws: make(map[string]*RawClient)}
 	if len(opts) > 0 {
 		c.opts = opts[0]
 	}

@@ -13,10 +13,10 @@ import (
 // writers keep the apiserver busy and stay below its limits.
 const writers = 32
 
-// Load creates the pods, which must come from Pods, with their status, the way controllers and
+// CreatePods creates the pods, which must come from Pods, with their status, the way controllers and
 // kubelets would: the server issues uids, times, versions and managed fields. Their owners and
 // nodes do not exist, so with controllers running they soon are garbage.
-func (c *ControlPlane) Load(ctx context.Context, pods []*corev1.Pod) error {
+func (c *ControlPlane) CreatePods(ctx context.Context, pods []*corev1.Pod) error {
 	client := c.Client("admin")
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)

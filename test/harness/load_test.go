@@ -12,7 +12,7 @@ import (
 func TestLoad(t *testing.T) {
 	ns := plane.Namespace(t)
 	samples := Pods(100, ns, 1)
-	if err := plane.Load(t.Context(), samples); err != nil {
+	if err := plane.CreatePods(t.Context(), samples); err != nil {
 		t.Fatal(err)
 	}
 	list, err := plane.Client("admin").CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})

@@ -11,7 +11,7 @@ func TestNamespaceGoesWithItsTest(t *testing.T) {
 	var ns string
 	t.Run("use", func(t *testing.T) {
 		ns = plane.Namespace(t)
-		if err := plane.Load(t.Context(), Pods(5, ns, 1)); err != nil {
+		if err := plane.CreatePods(t.Context(), Pods(5, ns, 1)); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -20,8 +20,8 @@ type Request struct {
 	HTTP1  bool // HTTP/1.1 instead of HTTP/2
 }
 
-// Answer is a whole answer, its body exactly as it came: nothing is decompressed.
-type Answer struct {
+// Response is a whole answer, its body exactly as it came: nothing is decompressed.
+type Response struct {
 	Status  int
 	Proto   string
 	Header  http.Header
@@ -29,15 +29,15 @@ type Answer struct {
 	Trailer http.Header
 }
 
-// Raw sends requests to one server as one user.
-type Raw struct {
+// RawClient sends requests to one server as one user.
+type RawClient struct {
 	base   string
 	token  string
 	h1, h2 *http.Client
 }
 
-// NewRaw makes a Raw from where and as whom cfg says. Close must be called.
-func NewRaw(cfg *rest.Config) (*Raw, error) {
+// NewRawClient makes a Raw from where and as whom cfg says. Close must be called.
+func NewRawClient(cfg *rest.Config) (*RawClient, error) {
 	h1, err := rawClient(cfg, func(p *http.Protocols) { p.SetHTTP1(true) })
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func NewRaw(cfg *rest.Config) (*Raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Raw{base: cfg.Host, token: cfg.BearerToken, h1: h1, h2: h2}, nil
+	return &RawClient{base: cfg.Host, token: cfg.BearerToken, h1: h1, h2: h2}, nil
 }
 
 // rawClient is a client that speaks one protocol, follows no redirects and asks for no compression.
@@ -64,13 +64,13 @@ func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, 
 }
 
 // Raw is the user's Raw to this control plane, shared by all who ask and closed by Stop.
-func (c *ControlPlane) Raw(user string) *Raw {
+func (c *ControlPlane) Raw(user string) *RawClient {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r, ok := c.raws[user]; ok {
 		return r
 	}
-	r, err := NewRaw(c.RESTConfig(user))
+	r, err := NewRawClient(c.RESTConfig(user))
 	if err != nil {
 		panic(fmt.Sprintf("harness: requests of %q: %v", user, err))
 	}
@@ -80,7 +80,7 @@ func (c *ControlPlane) Raw(user string) *Raw {
 
 // Open sends the request and returns when the headers are there, so that a stream can be read as it
 // comes. The caller closes the body.
-func (r *Raw) Open(ctx context.Context, q Request) (*http.Response, error) {
+func (r *RawClient) Open(ctx context.Context, q Request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, q.Method, r.base+q.Path, bytes.NewReader(q.Body))
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (r *Raw) Open(ctx context.Context, q Request) (*http.Response, error) {
 }
 
 // Do sends the request and reads the whole answer.
-func (r *Raw) Do(ctx context.Context, q Request) (*Answer, error) {
+func (r *RawClient) Do(ctx context.Context, q Request) (*Response, error) {
 	resp, err := r.Open(ctx, q)
 	if err != nil {
 		return nil, err
@@ -109,16 +109,16 @@ func (r *Raw) Do(ctx context.Context, q Request) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: read the body: %w", q.Method, q.Path, err)
 	}
-	return &Answer{resp.StatusCode, resp.Proto, resp.Header, body, resp.Trailer}, nil
+	return &Response{resp.StatusCode, resp.Proto, resp.Header, body, resp.Trailer}, nil
 }
 
 // Get is Do for a GET that wants one media type.
-func (r *Raw) Get(ctx context.Context, path, accept string) (*Answer, error) {
+func (r *RawClient) Get(ctx context.Context, path, accept string) (*Response, error) {
 	return r.Do(ctx, Request{Path: path, Header: http.Header{"Accept": {accept}}})
 }
 
 // Close closes connections that are not in use; r can still be used.
-func (r *Raw) Close() {
+func (r *RawClient) Close() {
 	r.h1.CloseIdleConnections()
 	r.h2.CloseIdleConnections()
 }

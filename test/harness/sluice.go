@@ -44,7 +44,7 @@ type Sluice struct {
 	log   *os.File
 
 	mu   sync.Mutex // guards raws
-	raws map[string]*Raw
+	raws map[string]*RawClient
 }
 
 // StartSluice runs a gateway for one test and stops it when the test ends. A data race in it fails
@@ -70,7 +70,7 @@ func (c *ControlPlane) StartSluice(t testing.TB, opts ...SluiceOptions) *Sluice 
 // StartSluiceMain runs a gateway for a whole package, from TestMain, which must call Stop and fail
 // with its error.
 func (c *ControlPlane) StartSluiceMain(opts ...SluiceOptions) (*Sluice, error) {
-	s := &Sluice{plane: c, raws: make(map[string]*Raw)}
+	s := &Sluice{plane: c, raws: make(map[string]*RawClient)}
 	if len(opts) > 0 {
 		s.opts = opts[0]
 	}
@@ -181,11 +181,11 @@ func (s *Sluice) Client(user string) kubernetes.Interface {
 }
 
 // Raw is the user's Raw to the gateway, shared by all who ask and closed by Stop.
-func (s *Sluice) Raw(user string) *Raw {
+func (s *Sluice) Raw(user string) *RawClient {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.raws[user] == nil {
-		raw, err := NewRaw(s.RESTConfig(user))
+		raw, err := NewRawClient(s.RESTConfig(user))
 		if err != nil {
 			panic(err) // as RESTConfig does for a user that does not exist
 		}
@@ -224,16 +224,16 @@ func (s *Sluice) WriteKubeconfig(path, user string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// Sync makes the gateway cache a resource and waits until it does. The path is that of the whole
+// WaitForCacheSync makes the gateway cache a resource and waits until it does. The path is that of the whole
 // collection; name is the resource's in the gateway's readiness report, such as "pods.v1".
-func (s *Sluice) Sync(t testing.TB, path, name string) {
+func (s *Sluice) WaitForCacheSync(t testing.TB, path, name string) {
 	t.Helper()
-	Eventually(t, name+" is cached", func() error { return s.Synced(t.Context(), path, name) })
+	Eventually(t, name+" is cached", func() error { return s.CacheSynced(t.Context(), path, name) })
 }
 
-// Synced makes the gateway cache a resource, as Sync does, and returns why it does not do so yet. It
+// CacheSynced makes the gateway cache a resource, as WaitForCacheSync does, and returns why it does not do so yet. It
 // has to be called again and again: a resource may have been found absent when it was young.
-func (s *Sluice) Synced(ctx context.Context, path, name string) error {
+func (s *Sluice) CacheSynced(ctx context.Context, path, name string) error {
 	if _, err := s.Raw("admin").Get(ctx, path+"?resourceVersion=0", "application/json"); err != nil {
 		return err
 	}
