@@ -1,9 +1,8 @@
-// Package proxy is the HTTP side of Sluice put together: the listeners, the
-// chain that every request takes, and the end of it all.
+// Package proxy is the HTTP server of Sluice: the listener, the filter chain that every request
+// passes, and graceful shutdown.
 //
-// A request is parsed once ([sluice/proxy/request]), its caller is verified
-// ([sluice/proxy/auth]), and it is served out of the cache
-// ([sluice/proxy/serve]) or passed upstream ([sluice/proxy/forward]). A
-// [Gateway] holds the parts; [Gateway.Serve] runs a listener until it is told
-// to drain.
+// A request is parsed once ([sluice/proxy/request]), authenticated ([sluice/proxy/auth]), and either
+// served from the watch cache ([sluice/proxy/serve]) or forwarded to the apiserver
+// ([sluice/proxy/forward]). A [Gateway] is the handler for all of this; [Gateway.Serve] runs it on a
+// listener until its context ends, and then drains it.
 package proxy

@@ -17,50 +17,50 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// Features are what is served though the upstream may not have it.
+// Features are optional API features that Sluice serves although the apiserver may lack them.
 type Features = serve.Features
 
-// Options sets up a Gateway.
+// Options configures a Gateway. Upstream, Access, Resources, Log and Metrics are required.
 type Options struct {
 	Upstream  *upstream.Upstream
 	Access    *auth.Access
 	Resources *resources.Registry
 	Log       *zap.Logger
 	Metrics   *Metrics
-	// Encoded bounds what is kept of encoded objects.
+	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *cache.Budget
-	// WatchRecheck is how often the access of open watches is checked again.
+	// WatchRecheck is the interval at which the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
-	// CompressWatches compresses all watches for those who take it, not only
-	// streaming lists.
+	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
 	CompressWatches bool
-	// Strict leaves it at the formats that the upstream itself has.
+	// Strict serves only the formats that the apiserver itself supports.
 	Strict bool
-	// Features are what is served beyond those.
+	// Features are enabled one by one.
 	Features Features
-	// DebugHeaders makes responses tell where they come from.
+	// DebugHeaders adds the header Sluice-Source to responses.
 	DebugHeaders bool
 }
 
-// Drain is how a gateway ends.
+// Drain configures graceful shutdown, which takes at most Delay + Grace + 5 seconds.
 type Drain struct {
-	// Delay is how long requests are still taken once the end is announced.
+	// Delay is how long requests are still accepted after shutdown has begun, so that load balancers
+	// have time to see that the process is not ready.
 	Delay time.Duration
-	// Grace is how long requests may go on after that.
+	// Grace is how long requests may run after Delay; then they are cut.
 	Grace time.Duration
 }
 
-// Gateway serves the API.
+// Gateway serves the Kubernetes API.
 type Gateway struct {
 	options  Options
 	handler  http.Handler
-	draining chan struct{}  // closed when watches have to end
-	requests sync.WaitGroup // upgraded ones too, which http.Server forgets
-	begun    sync.Once
+	draining chan struct{} // closed when watches must end
+	drain    sync.Once
+	requests sync.WaitGroup // includes upgraded connections, which http.Server does not track
 }
 
-// New returns a Gateway.
+// New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	reads := serve.New(serve.Options{
@@ -78,15 +78,15 @@ func New(o Options) *Gateway {
 		CompressWatches: o.CompressWatches,
 	})
 	g.handler = chain(reads,
-		withInfo, // parse the request, once
-		withRecord(o.Log, o.Metrics, o.DebugHeaders), // log and count it when it is over
-		o.Access.Authenticator.WithAuthentication,    // who is it
-		o.Access.Authorizer.WithImpersonation,        // whom may they act for
+		withRequestInfo, // parses the request, once
+		withAccessLog(o.Log, o.Metrics, o.DebugHeaders),
+		o.Access.Authenticator.WithAuthentication,
+		o.Access.Authorizer.WithImpersonation,
 	)
 	return g
 }
 
-// chain puts filters around a handler; the first sees the request first.
+// chain wraps a handler in filters; the first filter sees the request first.
 func chain(h http.Handler, filters ...func(http.Handler) http.Handler) http.Handler {
 	for i := len(filters) - 1; i >= 0; i-- {
 		h = filters[i](h)
@@ -94,9 +94,9 @@ func chain(h http.Handler, filters ...func(http.Handler) http.Handler) http.Hand
 	return h
 }
 
-func withInfo(next http.Handler) http.Handler {
+func withRequestInfo(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The upstream answers what cannot be parsed.
+		// A request that cannot be parsed is forwarded; the apiserver rejects it.
 		info, _ := request.Parse(r)
 		next.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
 	})
@@ -109,10 +109,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.handler.ServeHTTP(w, r)
 }
 
-// drain ends the watches that are served here.
-func (g *Gateway) drain() { g.begun.Do(func() { close(g.draining) }) }
+// endWatches makes the watches that are served from the cache end, over half of the grace period.
+func (g *Gateway) endWatches() { g.drain.Do(func() { close(g.draining) }) }
 
-// wait returns when no request is left, or when the context ends.
+// wait returns when no request is running, or the context's error when it ends first.
 func (g *Gateway) wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {

@@ -11,9 +11,9 @@ import (
 	"sluice/proxy/serve"
 )
 
-// Metrics counts requests and what is served of them. Names, labels and values are those of the
-// apiserver's own metrics, under Sluice's prefix, so that a dashboard is ported
-// by replacing the prefix.
+// Metrics are the metrics of API requests. Names, labels and label values are those of the
+// apiserver's request metrics with the prefix sluice_ instead of apiserver_, so that dashboards can
+// be ported by replacing the prefix.
 type Metrics struct {
 	total      *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -22,45 +22,45 @@ type Metrics struct {
 	reads      *serve.Metrics
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		reads: serve.NewMetrics(r),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
-			Help: "Requests that are over, by how they were answered: out of the cache, or from upstream and why.",
+			Help: "Finished requests by source (cache, upstream or gateway) and reason.",
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "code", "source", "reason"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                            "sluice_request_duration_seconds",
-			Help:                            "How long requests took, watches and upgrades left out.",
+			Help:                            "Duration of requests in seconds, except long-running requests.",
 			Buckets:                         []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 			NativeHistogramBucketFactor:     1.1,
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"verb", "group", "version", "resource", "source"}),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_current_inflight_requests", Help: "Requests being answered.",
+			Name: "sluice_current_inflight_requests", Help: "Requests being served.",
 		}, []string{"request_kind"}),
 		transcoded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_transcoded_requests_total",
-			Help: "Passed requests that were converted because the upstream lacks a format of theirs, by the format of the answer if Sluice made that.",
+			Help: "Forwarded requests that were transcoded, by the format of the response; empty if only the request body was transcoded.",
 		}, []string{"format"}),
 	}
 	r.MustRegister(m.total, m.duration, m.inflight, m.transcoded)
 	return m
 }
 
-// other stands for what would make labels without bound.
+// other replaces label values that a client could choose freely, which keeps the number of series bounded.
 const other = "other"
 
 func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
 
-func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
+func (m *Metrics) end(info *request.Info, code int, duration time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
 	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
-	vouched := info.Outcome.Source == request.SourceCache || code >= http.StatusOK && code < http.StatusBadRequest
-	if info.IsResourceRequest && !vouched {
-		// Nobody vouches that there is such a resource.
+	exists := info.Outcome.Source == request.SourceCache || code >= http.StatusOK && code < http.StatusBadRequest
+	if info.IsResourceRequest && !exists {
+		// A failed request does not prove that the resource exists.
 		group, version, resource, subresource = other, other, other, other
 	}
 	verb, scope := verbOf(info), scopeOf(info)
@@ -70,7 +70,7 @@ func (m *Metrics) end(info *request.Info, code int, took time.Duration) {
 		m.transcoded.WithLabelValues(info.Outcome.Format).Inc()
 	}
 	if kindOf(info) != "longRunning" {
-		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(took.Seconds())
+		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(duration.Seconds())
 	}
 }
 

@@ -2,31 +2,35 @@ package proxy
 
 import "net/http"
 
-// recorder notes what is written through it.
+// recorder is a ResponseWriter that records the status code and the length of the body.
 type recorder struct {
 	http.ResponseWriter
-	code    int
-	bytes   int64
-	onStart func(code int) // called once, before the first byte
+	code     int            // 0 until the response header is written
+	bytes    int64          // of the body; bytes of an upgraded connection are not counted
+	onHeader func(code int) // called once, before the response header is written
 }
 
-// Unwrap lets http.ResponseController reach what lies under the recorder.
+// Unwrap lets http.ResponseController find the methods of the underlying ResponseWriter.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 func (r *recorder) WriteHeader(code int) {
-	if informational := code >= 100 && code < 200 && code != http.StatusSwitchingProtocols; !informational && r.code == 0 {
-		r.code = code
-		r.onStart(code)
+	informational := code >= 100 && code < 200 && code != http.StatusSwitchingProtocols
+	if !informational {
+		r.start(code)
 	}
 	r.ResponseWriter.WriteHeader(code)
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.code == 0 {
-		r.code = http.StatusOK
-		r.onStart(r.code)
-	}
+	r.start(http.StatusOK)
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
 	return n, err
+}
+
+func (r *recorder) start(code int) {
+	if r.code == 0 {
+		r.code = code
+		r.onHeader(code)
+	}
 }

@@ -15,20 +15,20 @@ import (
 const (
 	readHeaderTimeout = 20 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 1 << 20 // as the apiserver
+	maxHeaderBytes    = 1 << 20 // as in kube-apiserver
 
-	// maxStreams bounds the requests that one HTTP/2 connection carries at a
-	// time, as the apiserver does (CVE-2023-44487).
+	// maxStreams limits the concurrent requests of one HTTP/2 connection to the number that
+	// kube-apiserver allows (CVE-2023-44487).
 	maxStreams = 100
-	// pingAfter and pingTimeout find out connections that are dead.
+	// pingAfter and pingTimeout detect dead HTTP/2 connections.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
-	// lastWait is how long requests have to notice that their time is over.
-	lastWait = 5 * time.Second
+	// cutTimeout is how long handlers have to return after their requests were cut.
+	cutTimeout = 5 * time.Second
 )
 
-// newServer returns a server with limits for everything but the length of a
-// request: watches are long.
+// newServer returns a server that limits everything except the duration of a request: watches are
+// long.
 func newServer(h http.Handler, log *zap.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -45,9 +45,9 @@ func newServer(h http.Handler, log *zap.Logger) *http.Server {
 	}
 }
 
-// Serve serves the API over TLS on l, which it closes, until the context ends;
-// then it drains: it goes on for the delay, lets requests end within the
-// grace, and cuts those that are left.
+// Serve serves the API over TLS on l, and closes l. When ctx ends it drains: it accepts requests for
+// Drain.Delay, lets running requests finish for Drain.Grace, and cuts those that remain. It returns
+// nil after a drain, whether requests had to be cut or not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -68,25 +68,24 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 	return nil
 }
 
-// shutdown ends the server in order. New connections are refused and HTTP/2
-// clients told to leave by Shutdown; watches end by themselves once draining;
-// what is left after the grace, upgraded connections among it, is cut.
+// shutdown stops the server in order: watches served from the cache end, Shutdown refuses new
+// connections and sends GOAWAY to HTTP/2 clients, and after the grace period cut cancels the requests
+// that remain, among them upgraded connections.
 func (g *Gateway) shutdown(server *http.Server, cut context.CancelFunc) {
-	drain := g.options.Drain
-	time.Sleep(drain.Delay)
-	g.drain()
-	ctx, cancel := context.WithTimeout(context.Background(), drain.Grace)
+	time.Sleep(g.options.Drain.Delay)
+	g.endWatches()
+	grace, cancel := context.WithTimeout(context.Background(), g.options.Drain.Grace)
 	defer cancel()
-	err := server.Shutdown(ctx)
+	err := server.Shutdown(grace)
 	if err == nil {
-		err = g.wait(ctx)
+		err = g.wait(grace)
 	}
 	cut()
 	if err != nil {
-		g.options.Log.Info("requests outlived the grace and are cut", zap.Error(err))
+		g.options.Log.Info("requests cut after grace period", zap.Error(err))
 		_ = server.Close()
 	}
-	last, done := context.WithTimeout(context.Background(), lastWait)
+	last, done := context.WithTimeout(context.Background(), cutTimeout)
 	defer done()
 	_ = g.wait(last)
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options sets up the admin handler.
+// Options configures the admin handler.
 type Options struct {
+	// Live are the checks of /livez and /healthz, Ready those of /readyz.
 	Live, Ready *Checks
-	// Notes are lines for the verbose form of readiness about what does not
-	// count for it; nil has none.
-	Notes   func() []string
+	// Notes, if not nil, returns lines to append to a verbose successful /readyz. They do not
+	// influence readiness.
+	Notes func() []string
+	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
-	// Profiling serves /debug/pprof.
+	// Profiling enables /debug/pprof.
 	Profiling bool
 }
 

@@ -1,4 +1,3 @@
-// Package admin is the listener for those who run Sluice: health checks,
-// metrics and profiles. Requests for /livez and the like on the API listener
-// are the upstream's and pass.
+// Package admin is the handler of the admin listener: health checks, metrics and profiles of Sluice
+// itself. Requests for the same paths on the API listener are forwarded to the apiserver.
 package admin

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Checks are named health checks, answered in the form of the apiserver's
-// health endpoints: "ok", or with ?verbose and on failure a line for each;
-// ?exclude=NAME leaves one out, and a sub-path asks for one alone.
+// Checks is a list of named health checks, served in the format of the apiserver's health endpoints:
+// the body is "ok", or one line per check with ?verbose and on failure. ?exclude=NAME skips a check,
+// and the sub-path NAME runs only that one. It can be used concurrently.
 type Checks struct {
 	mu     sync.RWMutex
 	checks []check // guarded by mu
@@ -21,7 +21,7 @@ type check struct {
 	run  func() error
 }
 
-// Add registers a check, which must be quick: it returns why it fails.
+// Add appends a check. run must not block; it returns why the check fails, or nil.
 func (c *Checks) Add(name string, run func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,8 +34,7 @@ func (c *Checks) all() []check {
 	return slices.Clone(c.checks)
 }
 
-// handler answers under path, such as "/readyz". The verbose form of a success
-// has the notes too.
+// handler serves the checks at path, such as "/readyz", and below it.
 func (c *Checks) handler(path string, notes func() []string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -59,7 +58,7 @@ func (c *Checks) handler(path string, notes func() []string) http.Handler {
 	})
 }
 
-// report runs the checks, or only the one with the given name.
+// report runs all checks, or the one named only. found is false if no check has that name.
 func (c *Checks) report(only string, exclude []string) (report string, failed, found bool) {
 	var b strings.Builder
 	found = only == ""

@@ -1,3 +1,3 @@
-// Package certs provides the serving certificate: a [Reloader] follows the
-// files of one that is given, [Ensure] makes one, with its own CA, where none is.
+// Package certs provides the serving certificate: [Reloader] follows the files of a certificate, and
+// [Ensure] issues one from a CA of its own when none is configured.
 package certs

@@ -12,20 +12,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// pollInterval is how often the files are read. Their content is compared, not
-// their names' targets, so that the double symbolic links of mounted secrets
-// need no special care.
+// pollInterval is how often the files are read. Comparing their content instead of watching inodes
+// makes the two levels of symbolic links of mounted secrets work without special treatment.
 const pollInterval = 10 * time.Second
 
-// Reloader serves a certificate from files and follows their changes.
+// Reloader is a certificate that is read from files again when they change.
 type Reloader struct {
 	certFile, keyFile string
 	log               *zap.Logger
 	pair              atomic.Pointer[tls.Certificate]
-	seen              [2][]byte // the files' content as last read
+	loaded            [2][]byte // the content of the two files from which pair was parsed
 }
 
-// NewReloader reads the pair for the first time.
+// NewReloader returns a Reloader that has loaded the files once.
 func NewReloader(certFile, keyFile string, log *zap.Logger) (*Reloader, error) {
 	r := &Reloader{certFile: certFile, keyFile: keyFile, log: log}
 	if _, err := r.load(); err != nil {
@@ -34,8 +33,8 @@ func NewReloader(certFile, keyFile string, log *zap.Logger) (*Reloader, error) {
 	return r, nil
 }
 
-// Run follows the files until the context ends. While they cannot be used, the
-// pair that was last good stays.
+// Run reads the files every pollInterval until ctx ends, and always returns nil. It keeps the last
+// valid certificate while the files cannot be read or do not match.
 func (r *Reloader) Run(ctx context.Context) error {
 	t := time.NewTicker(pollInterval)
 	defer t.Stop()
@@ -47,14 +46,14 @@ func (r *Reloader) Run(ctx context.Context) error {
 		}
 		switch changed, err := r.load(); {
 		case err != nil:
-			r.log.Warn("serving certificate cannot be reloaded", zap.Error(err))
+			r.log.Warn("serving certificate not reloaded", zap.Error(err))
 		case changed:
 			r.log.Info("serving certificate reloaded", zap.String("file", r.certFile))
 		}
 	}
 }
 
-// GetCertificate fits tls.Config.
+// GetCertificate returns the current certificate. Use it as tls.Config.GetCertificate.
 func (r *Reloader) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return r.pair.Load(), nil
 }
@@ -68,7 +67,7 @@ func (r *Reloader) load() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if bytes.Equal(cert, r.seen[0]) && bytes.Equal(key, r.seen[1]) {
+	if bytes.Equal(cert, r.loaded[0]) && bytes.Equal(key, r.loaded[1]) {
 		return false, nil
 	}
 	pair, err := tls.X509KeyPair(cert, key)
@@ -76,6 +75,6 @@ func (r *Reloader) load() (changed bool, err error) {
 		return false, fmt.Errorf("%s: %w", r.certFile, err)
 	}
 	r.pair.Store(&pair)
-	r.seen = [2][]byte{cert, key}
+	r.loaded = [2][]byte{cert, key}
 	return true, nil
 }

@@ -1,3 +1,3 @@
-// Package proxytest gives the tests of the proxy packages a server in memory, so
-// that they can run in a bubble of virtual time. For tests only.
+// Package proxytest provides an HTTP server on in-memory connections, for tests that run in a
+// testing/synctest bubble, where real sockets would keep time from advancing.
 package proxytest

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,26 +12,28 @@ import (
 )
 
 const (
-	healthEvery   = 5 * time.Second
-	healthTimeout = 3 * time.Second
+	healthInterval = 5 * time.Second
+	healthTimeout  = 3 * time.Second
 )
 
-// Health knows whether the upstream answers.
+var errNotProbed = errors.New("not probed yet")
+
+// Health is a health check of the apiserver: the result of the last periodic probe.
 type Health struct {
 	upstream *Upstream
-	state    atomic.Pointer[error] // of the last probe; nil before the first
+	last     atomic.Pointer[error] // the result of the last probe; nil before the first
 }
 
-// NewHealth returns the health of u, unknown until Run has probed.
+// NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
 func NewHealth(u *Upstream) *Health { return &Health{upstream: u} }
 
-// Run probes the upstream until the context ends.
+// Run probes the apiserver every healthInterval until ctx ends. It always returns nil.
 func (h *Health) Run(ctx context.Context) error {
-	t := time.NewTicker(healthEvery)
+	t := time.NewTicker(healthInterval)
 	defer t.Stop()
 	for {
 		err := h.probe(ctx)
-		h.state.Store(&err)
+		h.last.Store(&err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -39,16 +42,15 @@ func (h *Health) Run(ctx context.Context) error {
 	}
 }
 
-// Check returns why the upstream is not well, nil if it is.
+// Check returns why the last probe failed, or nil if it succeeded. It does not block.
 func (h *Health) Check() error {
-	if state := h.state.Load(); state != nil {
-		return *state
+	if last := h.last.Load(); last != nil {
+		return *last
 	}
-	return fmt.Errorf("not probed yet")
+	return errNotProbed
 }
 
-// probe asks for the version, which any apiserver tells any caller that it
-// knows.
+// probe gets /version, which every apiserver serves to every authenticated user.
 func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -62,9 +64,9 @@ func (h *Health) probe(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // lets the connection be reused
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("upstream answers %d", resp.StatusCode)
+		return fmt.Errorf("apiserver responds to /version with status %d", resp.StatusCode)
 	}
 	return nil
 }

@@ -7,40 +7,40 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts what goes upstream.
+// Metrics are the metrics of requests to the apiserver.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	open     *prometheus.GaugeVec
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_upstream_requests_total",
-			Help: "Requests sent upstream, by the transport they took; code is 0 if there was no answer.",
+			Help: "Requests sent to the apiserver, by transport; code is 0 if there was no response.",
 		}, []string{"purpose", "code"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_upstream_watches", Help: "Open watches of Sluice's own at the upstream.",
+			Name: "sluice_upstream_watches", Help: "Watches that Sluice itself has open at the apiserver.",
 		}, []string{"group", "version", "resource"}),
 	}
 	r.MustRegister(m.requests, m.open)
 	return m
 }
 
-// Wrap makes rt count. It fits Options.Wrap.
+// Wrap returns a RoundTripper that counts the requests of rt. Use it as Options.Wrap.
 func (m *Metrics) Wrap(purpose string, rt http.RoundTripper) http.RoundTripper {
 	return &counted{RoundTripper: rt, requests: m.requests, purpose: purpose}
 }
 
-// Watch counts an open watch of Sluice's own until the function it returns is
-// called.
+// Watch counts a watch that Sluice has opened, until the returned function is called.
 func (m *Metrics) Watch(group, version, resource string) (done func()) {
 	gauge := m.open.WithLabelValues(group, version, resource)
 	gauge.Inc()
 	return gauge.Dec
 }
 
+// counted is a RoundTripper that counts requests.
 type counted struct {
 	http.RoundTripper
 	requests *prometheus.CounterVec
@@ -57,5 +57,5 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// WrappedRoundTripper lets idle connections be closed from outside.
+// WrappedRoundTripper lets apimachinery's CloseIdleConnectionsFor find the transport.
 func (c *counted) WrappedRoundTripper() http.RoundTripper { return c.RoundTripper }

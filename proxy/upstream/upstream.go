@@ -11,49 +11,49 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options sets up an Upstream.
+// Options configures an Upstream.
 type Options struct {
-	// Config says where the apiserver is and how Sluice identifies itself.
+	// Config is the address of the apiserver and the credentials of Sluice.
 	Config *rest.Config
-	// UserAgent is that of Sluice's own requests.
+	// UserAgent is the User-Agent of Sluice's own requests.
 	UserAgent string
-	// FrontProxy, if its CertFile is set, is the client certificate by which
-	// the apiserver trusts the X-Remote-* headers of Sluice. Without it,
-	// callers known by certificate are forwarded by impersonation.
+	// FrontProxy is the client certificate with which the apiserver trusts the X-Remote-* headers
+	// that Sluice sends. With an empty CertFile, requests of callers with a client certificate are
+	// forwarded by impersonation instead.
 	FrontProxy KeyPair
-	// Wrap, if not nil, is put around every transport; purpose says what it
-	// is for.
+	// Wrap, if not nil, wraps every transport. purpose is the transport's value of the metric label
+	// purpose.
 	Wrap func(purpose string, rt http.RoundTripper) http.RoundTripper
 }
 
-// KeyPair names the files of a certificate and its key.
+// KeyPair holds the paths of a PEM certificate and its private key.
 type KeyPair struct{ CertFile, KeyFile string }
 
-// Upstream leads to one apiserver, or to several behind one address.
+// Upstream holds the transports to one apiserver, or to several behind one address.
 type Upstream struct {
-	// Authenticated carries requests whose caller is known, over shared HTTP/2
-	// connections.
+	// Authenticated sends requests with the bearer token of a verified caller, over shared HTTP/2
+	// connections. It adds no credentials.
 	Authenticated http.RoundTripper
-	// Anonymous carries requests whose caller is not known. The apiserver
-	// closes connections on which it sees a 401, so they share none with
-	// others.
+	// Anonymous sends requests of unauthenticated callers over HTTP/1.1. It adds no credentials. The
+	// apiserver closes a connection after a 401, so these requests must not share one with others.
 	Anonymous http.RoundTripper
-	// Upgrades carries requests for another protocol, which needs HTTP/1.1.
+	// Upgrades sends requests to switch protocols, which need HTTP/1.1. It adds no credentials.
 	Upgrades http.RoundTripper
-	// OnBehalf carries requests that name their caller by headers, with the
-	// right to do so, and OnBehalfUpgrades the upgrades among them.
+	// OnBehalf sends requests that name their caller in headers, with the credentials that permit
+	// this. OnBehalfUpgrades does the same for requests to switch protocols.
 	OnBehalf, OnBehalfUpgrades http.RoundTripper
-	// Self carries the requests of Sluice itself.
+	// Self sends Sluice's own requests, with its credentials.
 	Self http.RoundTripper
 
-	// FrontProxy says that OnBehalf speaks X-Remote-*, not Impersonate-*.
+	// FrontProxy reports whether OnBehalf requires X-Remote-* headers; otherwise it requires
+	// Impersonate-* headers.
 	FrontProxy bool
 
 	base   *url.URL
 	config *rest.Config
 }
 
-// New returns the Upstream that options describe.
+// New returns an Upstream. It makes no connection yet.
 func New(o Options) (*Upstream, error) {
 	base, _, err := rest.DefaultServerUrlFor(o.Config)
 	if err != nil {
@@ -91,8 +91,8 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// transport makes a transport that leaves content encoding to its user, and
-// the user agent too unless one is given.
+// transport returns a transport that never asks for compression by itself and, with an empty agent,
+// leaves the User-Agent of requests alone.
 func transport(config *rest.Config, http1 bool, agent string) (http.RoundTripper, error) {
 	c := rest.CopyConfig(config)
 	c.DisableCompression = true
@@ -103,19 +103,18 @@ func transport(config *rest.Config, http1 bool, agent string) (http.RoundTripper
 	return rest.TransportFor(c)
 }
 
-// Client returns a client for Sluice's own requests. It is not limited: what
-// it is asked for is cached, and a limit would be one on callers.
+// Client returns a client for Sluice's own requests. It has no client-side rate limit, which would
+// delay callers.
 func (u *Upstream) Client() (*kubernetes.Clientset, error) {
 	c := rest.CopyConfig(u.config)
 	c.QPS = -1
 	return kubernetes.NewForConfigAndClient(c, &http.Client{Transport: u.Self})
 }
 
-// Address returns the upstream's URL.
+// Address returns the URL of the apiserver.
 func (u *Upstream) Address() string { return u.base.String() }
 
-// Resolve returns the URL at the upstream for a path, which keeps its
-// escaping, and a query.
+// Resolve returns the URL of a path and query at the apiserver. It keeps the escaping of the path.
 func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
 	out := *u.base
 	out.Path = u.base.Path + path.Path
@@ -124,7 +123,7 @@ func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
 	return &out
 }
 
-// Close closes the idle connections.
+// Close closes the idle connections of all transports.
 func (u *Upstream) Close() {
 	for _, rt := range []http.RoundTripper{u.Authenticated, u.Anonymous, u.Upgrades, u.OnBehalf, u.OnBehalfUpgrades, u.Self} {
 		utilnet.CloseIdleConnectionsFor(rt)

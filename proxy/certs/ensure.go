@@ -23,17 +23,16 @@ import (
 const (
 	caLife   = 10 * 365 * 24 * time.Hour
 	certLife = 365 * 24 * time.Hour
-	// renewBefore is how long before its end a certificate made here is
-	// replaced at start.
+	// renewBefore is the remaining validity below which Ensure issues a new certificate.
 	renewBefore = 30 * 24 * time.Hour
 )
 
-// Files are where Ensure keeps what it made.
+// Files holds the paths of PEM files: the CA certificate, the serving certificate and its private key.
 type Files struct{ CA, Cert, Key string }
 
-// Ensure returns a serving certificate for hosts in dir. It makes a CA the first
-// time, so that clients have to trust dir/ca.crt only once, and a certificate
-// when there is none that fits.
+// Ensure returns the files of a serving certificate for hosts, DNS names or IP addresses, in dir. It
+// creates a CA if dir has none, so that clients need to trust dir/ca.crt only once, and issues a
+// certificate if the present one does not cover hosts or expires within 30 days.
 func Ensure(dir string, hosts []string) (Files, error) {
 	files := Files{
 		CA:   filepath.Join(dir, "ca.crt"),
@@ -45,7 +44,7 @@ func Ensure(dir string, hosts []string) (Files, error) {
 	}
 	ca, err := loadCA(files.CA, filepath.Join(dir, "ca.key"))
 	if errors.Is(err, fs.ErrNotExist) {
-		ca, err = makeCA(files.CA, filepath.Join(dir, "ca.key"))
+		ca, err = createCA(files.CA, filepath.Join(dir, "ca.key"))
 	}
 	if err != nil {
 		return files, fmt.Errorf("certificate authority in %s: %w", dir, err)
@@ -59,6 +58,7 @@ func Ensure(dir string, hosts []string) (Files, error) {
 	return files, nil
 }
 
+// authority is a CA that can sign.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -76,7 +76,7 @@ func loadCA(certFile, keyFile string) (*authority, error) {
 	return &authority{cert: pair.Leaf, key: key}, nil
 }
 
-func makeCA(certFile, keyFile string) (*authority, error) {
+func createCA(certFile, keyFile string) (*authority, error) {
 	template, err := newTemplate("sluice-ca", caLife)
 	if err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func newTemplate(name string, life time.Duration) (*x509.Certificate, error) {
 	}, nil
 }
 
-// covers reports whether the certificate in files is of this CA, for all
-// hosts, and not about to end.
+// covers reports whether the certificate in files is signed by this CA, valid for all hosts, and not
+// about to expire.
 func (a *authority) covers(files Files, hosts []string) bool {
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil || pair.Leaf.CheckSignatureFrom(a.cert) != nil {
@@ -139,8 +139,8 @@ func (a *authority) issue(files Files, hosts []string) error {
 	return write(template, a.cert, key, a.key, files.Cert, files.Key)
 }
 
-// write signs template for key and stores both, the key first: a certificate
-// is never there without it.
+// write signs template for key and writes both files. It writes the key first, so that a certificate
+// never exists without its key.
 func write(template, parent *x509.Certificate, key *ecdsa.PrivateKey, signer crypto.Signer, certFile, keyFile string) error {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {

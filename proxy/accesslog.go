@@ -10,17 +10,20 @@ import (
 	"sluice/proxy/request"
 )
 
-// withRecord logs and counts each request when it is over; a watch is logged
-// when it is opened too. Neither bodies nor credentials nor queries, which may
-// hold them, are ever logged.
-// With debug set, responses tell where they come from.
-func withRecord(log *zap.Logger, m *Metrics, debug bool) func(http.Handler) http.Handler {
+// sourceHeader is the response header that Options.DebugHeaders adds: the source and the reason, as
+// in "cache; fresh", and "; transcoded" after them if Sluice converted the request or the response.
+const sourceHeader = "Sluice-Source"
+
+// withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. It
+// never logs bodies, credentials or queries, which may contain credentials. With debugHeaders set it
+// adds sourceHeader to responses.
+func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			info := request.From(r.Context())
-			rec := &recorder{ResponseWriter: w, onStart: func(code int) {
-				if debug {
+			rec := &recorder{ResponseWriter: w, onHeader: func(code int) {
+				if debugHeaders {
 					w.Header().Set(sourceHeader, sourceOf(&info.Outcome))
 				}
 				if info.Verb == "watch" && code == http.StatusOK {
@@ -30,21 +33,17 @@ func withRecord(log *zap.Logger, m *Metrics, debug bool) func(http.Handler) http
 			start := time.Now()
 			m.begin(info)
 			defer func() {
-				took := time.Since(start)
-				m.end(info, rec.code, took)
+				duration := time.Since(start)
+				m.end(info, rec.code, duration)
 				log.Info("request", append(fields(r, info),
-					zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", took))...)
+					zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))...)
 			}()
 			next.ServeHTTP(rec, r)
 		})
 	}
 }
 
-// sourceHeader tells, when debugging, where an answer comes from and why:
-// "cache; fresh", or "upstream; delegated", or "upstream; not a read of a
-// resource; transcoded".
-const sourceHeader = "Sluice-Source"
-
+// sourceOf returns the value of sourceHeader.
 func sourceOf(o *request.Outcome) string {
 	source := strings.TrimSuffix(o.Source+"; "+o.Reason, "; ")
 	if o.Transcoded {
@@ -53,7 +52,7 @@ func sourceOf(o *request.Outcome) string {
 	return source
 }
 
-// fields are the keys that every line about a request has.
+// fields returns the fields that every log line about a request has.
 func fields(r *http.Request, info *request.Info) []zap.Field {
 	f := []zap.Field{
 		zap.String("audit_id", info.AuditID),
