@@ -3,10 +3,18 @@
 GO       ?= go
 BIN      := bin
 TOOLS    := $(GO) tool -modfile=.ci/tools/go.mod
+# One set of flags for every program, so that no dependency is compiled twice.
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 PRODUCT  := $(shell find cmd proxy codec cache config -name '*.go' 2>/dev/null) go.mod go.sum
 PLANE    := $(shell find test/controlplane -name '*.go' 2>/dev/null) $(wildcard test/controlplane/go.*)
+
+# $(call step,MESSAGE,COMMAND) runs COMMAND and prints MESSAGE with the seconds it took; the output of COMMAND
+# appears only when it fails.
+step = @printf '%s ... ' '$(1)'; begin=$$(date +%s); \
+	if output=$$({ $(2); } 2>&1); then echo "$$(($$(date +%s) - begin)) s"; \
+	else echo failed; echo "$$output" >&2; exit 1; fi
 
 .PHONY: help
 help: ## List the targets
@@ -16,11 +24,11 @@ help: ## List the targets
 build: $(BIN)/sluice ## Build bin/sluice
 
 $(BIN)/sluice: $(PRODUCT)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/sluice
+	$(call step,Building $@ (about 2 minutes with an empty build cache),$(BUILD) -ldflags "$(LDFLAGS)" -o $@ ./cmd/sluice)
 
 # The same with the race detector, for tests.
 $(BIN)/sluice-race: $(PRODUCT)
-	$(GO) build -race -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/sluice
+	$(call step,Building $@ (about 3 minutes with an empty build cache),$(GO) build -race -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/sluice)
 
 .PHONY: controlplane
 controlplane: $(BIN)/controlplane $(BIN)/kubectl ## Build bin/controlplane (etcd + kube-apiserver) and bin/kubectl
@@ -29,7 +37,7 @@ include test/controlplane/build.mk
 
 .PHONY: demo
 demo: build controlplane ## Show Sluice before a control plane full of samples; FLAGS='--pods 5000' and the like
-	$(GO) build -o $(BIN)/demo ./test/demo
+	$(call step,Building $(BIN)/demo,$(BUILD) -o $(BIN)/demo ./test/demo)
 	@$(BIN)/demo $(FLAGS)
 
 .PHONY: test
@@ -39,14 +47,19 @@ test: lint build $(BIN)/sluice-race controlplane ## Run every test, those agains
 
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
-	$(GO) build -o $(BIN)/bench ./test/bench
+	$(call step,Building $(BIN)/bench,$(BUILD) -o $(BIN)/bench ./test/bench)
 	$(BIN)/bench $(BENCH)
 
+.PHONY: bench-compare
+bench-compare: ## Run the Go benchmarks here and at REF, interleaved, and compare them with benchstat (PKG, RUN, COUNT)
+	@GO='$(GO)' REF='$(REF)' PKG='$(PKG)' RUN='$(RUN)' COUNT='$(COUNT)' .ci/bench-compare
+
 .PHONY: lint
-lint: ## gofmt, go vet and staticcheck
+lint: ## gofmt, go vet, staticcheck and deadcode
 	@test -z "$$(gofmt -l cmd proxy codec cache config test)" || { gofmt -l cmd proxy codec cache config test; exit 1; }
 	$(GO) vet ./...
 	$(TOOLS) staticcheck ./...
+	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 .PHONY: fmt
 fmt: ## Format all Go files
