@@ -37,13 +37,13 @@ func (t typedJSON) item(dst, src []byte) ([]byte, error) {
 }
 
 // planJSON gives JSON out of Protobuf, by the plan of the kind.
-type planJSON struct{ *proto.Message }
+type planJSON struct{ *proto.Schema }
 
 func (p planJSON) object(dst, src []byte, _ bool) ([]byte, error) { return p.AppendJSON(dst, src) }
 func (p planJSON) item(dst, src []byte) ([]byte, error)           { return p.AppendJSONItem(dst, src) }
 
 // planCBOR gives CBOR out of Protobuf.
-type planCBOR struct{ *proto.Message }
+type planCBOR struct{ *proto.Schema }
 
 func (p planCBOR) object(dst, src []byte, _ bool) ([]byte, error) { return p.AppendCBOR(dst, src) }
 func (p planCBOR) item(dst, src []byte) ([]byte, error)           { return p.AppendCBORItem(dst, src) }
@@ -62,7 +62,7 @@ type metadataPlan struct{ of body }
 
 func (m metadataPlan) object(dst, src []byte, first bool) ([]byte, error) { return m.item(dst, src) }
 func (m metadataPlan) item(dst, src []byte) ([]byte, error) {
-	raw, err := proto.MetadataOnly(src)
+	raw, err := proto.PartialObjectMetadata(src)
 	if err != nil {
 		return dst, err
 	}
@@ -73,9 +73,9 @@ func (m metadataPlan) item(dst, src []byte) ([]byte, error) {
 type metadataProto struct{}
 
 func (metadataProto) object(dst, src []byte, _ bool) ([]byte, error) {
-	return proto.AppendMetadataOnly(dst, src)
+	return proto.AppendPartialObjectMetadata(dst, src)
 }
-func (metadataProto) item(dst, src []byte) ([]byte, error) { return proto.AppendMetadataOnly(dst, src) }
+func (metadataProto) item(dst, src []byte) ([]byte, error) { return proto.AppendPartialObjectMetadata(dst, src) }
 
 // metadataProtoJSON gives a PartialObjectMetadata message out of JSON.
 type metadataProtoJSON struct{}

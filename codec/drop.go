@@ -14,7 +14,7 @@ type unmanaged struct{ source Encoding }
 func (u unmanaged) object(dst, src []byte, _ bool) ([]byte, error) { return u.item(dst, src) }
 func (u unmanaged) item(dst, src []byte) ([]byte, error) {
 	if u.source == Protobuf {
-		return proto.AppendUnmanaged(dst, src)
+		return proto.AppendWithoutManagedFields(dst, src)
 	}
 	return json.AppendUnmanaged(dst, src)
 }

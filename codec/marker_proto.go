@@ -35,7 +35,7 @@ func zeroRest(r *Resource) ([]byte, error) {
 		return nil, nil
 	}
 	zero := m.AppendZero(nil)
-	meta, err := proto.MetadataOnly(zero)
+	meta, err := proto.PartialObjectMetadata(zero)
 	if err != nil || !bytes.HasPrefix(zero, meta) {
 		return nil, ErrTemplate
 	}

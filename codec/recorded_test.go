@@ -137,7 +137,7 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 			s.add(event, metav1.ObjectMeta{}, raw)
 			return
 		}
-		m, err := proto.ObjectMeta(raw)
+		m, err := proto.ParseObjectMeta(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,11 +149,11 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 	}
 	for v == Watch && len(body) > 0 {
 		end := 4 + binary.BigEndian.Uint32(body)
-		event, object, err := proto.ParseFrame(body[4:end])
+		event, object, err := proto.ParseEvent(body[4:end])
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := proto.Unwrap(object)
+		u, err := proto.ParseEnvelope(object)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 	if v == Watch {
 		return s
 	}
-	u, err := proto.Unwrap(body)
+	u, err := proto.ParseEnvelope(body)
 	if err != nil {
 		t.Fatal(err)
 	}

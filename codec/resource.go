@@ -54,7 +54,7 @@ func (r *Resource) GroupResource() GroupResource { return GroupResource{r.Group,
 // UID returns metadata.uid of src, stored bytes of the resource, which it may alias; nil if there is none.
 func (r *Resource) UID(src []byte) []byte {
 	if r.Source == Protobuf {
-		meta, _ := proto.ObjectMeta(src) // it could be read before it was stored
+		meta, _ := proto.ParseObjectMeta(src) // it could be read before it was stored
 		return meta.UID
 	}
 	uid, _ := json.Value(src).Get("metadata", "uid").Bytes()
@@ -64,7 +64,7 @@ func (r *Resource) UID(src []byte) []byte {
 // SetResourceVersion appends src, stored bytes of the resource, with another metadata.resourceVersion.
 func (r *Resource) SetResourceVersion(dst, src []byte, rv string) ([]byte, error) {
 	if r.Source == Protobuf {
-		return proto.SetResourceVersion(dst, src, rv)
+		return proto.AppendWithResourceVersion(dst, src, rv)
 	}
 	return json.SetResourceVersion(dst, src, rv)
 }

@@ -101,13 +101,13 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 		return 0, false
 	}
 	if w.format.Shape == Metadata {
-		if src, _ = proto.MetadataOnly(src); src == nil {
+		if src, _ = proto.PartialObjectMetadata(src); src == nil {
 			return 0, false
 		}
 	}
 	if n = len(src); w.format.Unmanaged {
 		var err error
-		if n, err = proto.UnmanagedSize(src); err != nil {
+		if n, err = proto.SizeWithoutManagedFields(src); err != nil {
 			return 0, false
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // A sample is a realistic object: see testdata.
 type sample struct {
-	*Message
+	*Schema
 	obj  message
 	raw  []byte
 	json int // length of its JSON
@@ -34,7 +34,7 @@ func load(t testing.TB) map[string]sample {
 			t.Fatal(err)
 		}
 		gvk := obj.GetObjectKind().GroupVersionKind()
-		s := sample{Message: mustLookup(t, "v1", gvk.Kind), obj: obj, raw: raw(t, obj)}
+		s := sample{Schema: mustLookup(t, "v1", gvk.Kind), obj: obj, raw: raw(t, obj)}
 		js, err := s.AppendJSON(nil, s.raw)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func BenchmarkMetadata(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte
 		for b.Loop() {
-			dst, _ = AppendMetadataOnly(dst[:0], s.raw)
+			dst, _ = AppendPartialObjectMetadata(dst[:0], s.raw)
 		}
 	})
 	b.Run("cut/apimachinery", func(b *testing.B) {
@@ -153,7 +153,7 @@ func BenchmarkMetadata(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte
 		for b.Loop() {
-			cut, _ := MetadataOnly(s.raw)
+			cut, _ := PartialObjectMetadata(s.raw)
 			dst, _ = pom.AppendJSON(dst[:0], cut)
 		}
 	})
@@ -176,23 +176,23 @@ func BenchmarkSharedFields(b *testing.B) {
 	b.Run("ObjectMeta", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := ObjectMeta(s.raw); err != nil {
+			if _, err := ParseObjectMeta(s.raw); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	b.Run("SetResourceVersion", func(b *testing.B) {
+	b.Run("AppendWithResourceVersion", func(b *testing.B) {
 		b.ReportAllocs()
 		var dst []byte
 		for b.Loop() {
-			dst, _ = SetResourceVersion(dst[:0], s.raw, "7654321")
+			dst, _ = AppendWithResourceVersion(dst[:0], s.raw, "7654321")
 		}
 	})
 	b.Run("fields", func(b *testing.B) {
 		b.ReportAllocs()
 		var values []string
 		for b.Loop() {
-			values, _ = s.AppendFields(values[:0], s.raw)
+			values, _ = s.AppendFieldValues(values[:0], s.raw)
 		}
 	})
 }

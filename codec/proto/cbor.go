@@ -11,7 +11,7 @@ import (
 // maxTiny is the largest number that fits into an item's first byte.
 const maxTiny = 23
 
-// typeMetaPairs is how many members Message.cbor holds.
+// typeMetaPairs is how many members Schema.cbor holds.
 const typeMetaPairs = 2
 
 // AppendCBOR appends a raw object in the apiserver's profile of CBOR: text and
@@ -20,17 +20,17 @@ const typeMetaPairs = 2
 // and apiVersion, where the apiserver shuffles them. The self-described tag is
 // left to the caller. Errors: those of Check, and cbor.ErrNumber. On error dst
 // is returned as it was given.
-func (m *Message) AppendCBOR(dst, raw []byte) ([]byte, error) {
+func (m *Schema) AppendCBOR(dst, raw []byte) ([]byte, error) {
 	return m.appendCBOR(dst, raw, m.cbor, typeMetaPairs)
 }
 
 // AppendCBORItem appends a raw object as AppendCBOR does, but without kind and
 // apiVersion: so it is printed as an item of a list.
-func (m *Message) AppendCBORItem(dst, raw []byte) ([]byte, error) {
+func (m *Schema) AppendCBORItem(dst, raw []byte) ([]byte, error) {
 	return m.appendCBOR(dst, raw, "", 0)
 }
 
-func (m *Message) appendCBOR(dst, raw []byte, typeMeta string, pairs int) ([]byte, error) {
+func (m *Schema) appendCBOR(dst, raw []byte, typeMeta string, pairs int) ([]byte, error) {
 	r, err := newRun(raw)
 	if err != nil {
 		return dst, err

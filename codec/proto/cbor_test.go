@@ -27,7 +27,7 @@ var plainCBOR = func() fxcbor.DecMode {
 
 // cborOracle decodes raw as the apiserver does and prints it with
 // apimachinery's CBOR serializer, the self-described tag taken off.
-func cborOracle(t testing.TB, m *Message, raw []byte) ([]byte, error) {
+func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
 	if err := obj.Unmarshal(raw); err != nil {
@@ -47,7 +47,7 @@ func cborOracle(t testing.TB, m *Message, raw []byte) ([]byte, error) {
 
 // checkCBOR compares AppendCBOR with the oracle, as values, and by length:
 // equal values have equal lengths if all heads are the shortest.
-func checkCBOR(t testing.TB, m *Message, raw []byte) {
+func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 	t.Helper()
 	want, err := cborOracle(t, m, raw)
 	got, err2 := m.AppendCBOR(nil, raw)
@@ -78,7 +78,7 @@ func TestCBOROfGoldenFiles(t *testing.T) {
 			continue // no kind
 		}
 		t.Run(name, func(t *testing.T) {
-			u, err := Unwrap(file)
+			u, err := ParseEnvelope(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestCBOROfGoldenFiles(t *testing.T) {
 }
 
 func TestCBOROfRandomObjects(t *testing.T) {
-	eachFilled(t, func(t *testing.T, m *Message, raw []byte) { checkCBOR(t, m, raw) })
+	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) { checkCBOR(t, m, raw) })
 }
 
 func TestCBOROfMutatedMessages(t *testing.T) {

@@ -10,7 +10,7 @@ import "math"
 // Errors: ErrUnknownField and ErrValue, for what a newer or odd sender may send;
 // ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge, for
 // what nobody may.
-func (m *Message) Check(raw []byte) error {
+func (m *Schema) Check(raw []byte) error {
 	r, err := newRun(raw)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (c compiler) compile(t reflect.Type) (*plan, error) {
 // add compiles one struct field into p.
 func (c compiler) add(p *plan, sf reflect.StructField) error {
 	if sf.Type == typeMetaType && sf.Anonymous {
-		return nil // not on the wire; Message puts it in front
+		return nil // not on the wire; Schema puts it in front
 	}
 	tag, err := parseTags(sf)
 	if err != nil {

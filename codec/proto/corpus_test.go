@@ -31,7 +31,7 @@ func newObject(t testing.TB, apiVersion, kind string) message {
 }
 
 // mustLookup is the plan of a kind.
-func mustLookup(t testing.TB, apiVersion, kind string) *Message {
+func mustLookup(t testing.TB, apiVersion, kind string) *Schema {
 	t.Helper()
 	m, ok := Lookup(apiVersion, kind)
 	if !ok {

@@ -3,12 +3,12 @@
 //
 // Three layers, each usable alone:
 //
-//   - The outer forms: the envelope ([Unwrap], [AppendEnvelope]) that wraps
-//     every object, watch frames ([ParseFrame], [AppendEvent]), lists
+//   - The outer forms: the envelope ([ParseEnvelope], [AppendEnvelope]) that wraps
+//     every object, watch frames ([ParseEvent], [AppendEvent]), lists
 //     ([Items], [AppendListMeta]).
-//   - What all objects share: their metadata ([ObjectMeta], [MetadataOnly],
-//     [SetResourceVersion], [AppendUnmanaged]).
-//   - The kinds: a [Message] is the plan of one built-in kind, compiled once
+//   - What all objects share: their metadata ([ParseObjectMeta], [PartialObjectMetadata],
+//     [AppendWithResourceVersion], [AppendWithoutManagedFields]).
+//   - The kinds: a [Schema] is the plan of one built-in kind, compiled once
 //     from the struct tags of its Go type. It turns wire bytes into JSON and
 //     CBOR exactly as the apiserver prints the decoded object, checks that
 //     bytes hold nothing the plan does not know, and reads out the values
@@ -24,8 +24,8 @@
 //   - No input may cause a panic, unbounded recursion or memory beyond a small
 //     multiple of its length.
 //   - Inputs are never changed; what is handed out as []byte aliases them.
-//   - What [Message.Check] accepts, [Message.AppendJSON] and
-//     [Message.AppendCBOR] encode without error.
+//   - What [Schema.Check] accepts, [Schema.AppendJSON] and
+//     [Schema.AppendCBOR] encode without error.
 //
 // The Go types of k8s.io/api and its siblings are the schema, nothing more: no
 // object of those types is made on behalf of a request. The package does not

@@ -28,16 +28,16 @@ type Unknown struct {
 	ContentEncoding, ContentType []byte // empty, in all that the apiserver sends
 }
 
-// Enveloped reports whether b begins as an envelope does.
-func Enveloped(b []byte) bool {
+// IsEnvelope reports whether b begins as an envelope does.
+func IsEnvelope(b []byte) bool {
 	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
 }
 
-// Unwrap takes an envelope apart: "k8s\0" and a runtime.Unknown message. Errors:
+// ParseEnvelope takes an envelope apart: "k8s\0" and a runtime.Unknown message. Errors:
 // ErrMagic, ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
-func Unwrap(b []byte) (Unknown, error) {
+func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
-	if !Enveloped(b) {
+	if !IsEnvelope(b) {
 		return u, at(ErrMagic, "envelope", 0)
 	}
 	for i := len(magic); i < len(b); {

@@ -55,9 +55,9 @@ func TestEnvelopeEqualsApimachinery(t *testing.T) {
 		if n := EnvelopeSize(gvk.GroupVersion().String(), gvk.Kind, len(message)); n != len(want) {
 			t.Errorf("%v: size %d, want %d", gvk, n, len(want))
 		}
-		u, err := Unwrap(want)
+		u, err := ParseEnvelope(want)
 		if err != nil || string(u.APIVersion) != gvk.GroupVersion().String() || string(u.Kind) != gvk.Kind || !bytes.Equal(u.Raw, message) {
-			t.Errorf("%v: Unwrap gave %q, %v", gvk, u, err)
+			t.Errorf("%v: ParseEnvelope gave %q, %v", gvk, u, err)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestUnwrapRefuses(t *testing.T) {
 		"cut tag":         {"k8s\x00\x80", ErrTruncated},
 		"cut type meta":   {"k8s\x00\x0a\x02\x0a\x09", ErrTruncated},
 	} {
-		if _, err := Unwrap([]byte(c.in)); !errors.Is(err, c.want) {
+		if _, err := ParseEnvelope([]byte(c.in)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -94,15 +94,15 @@ func TestFrameEqualsApimachinery(t *testing.T) {
 	for _, obj := range []*corev1.ConfigMap{cm, big} {
 		object := encoded(t, obj)
 		want := frameOf(t, watch.Modified, object)
-		if n := FrameSize("MODIFIED", len(object)); n != len(want) {
+		if n := EventSize("MODIFIED", len(object)); n != len(want) {
 			t.Errorf("size %d, want %d", n, len(want))
 		}
 		if got := AppendEvent(nil, "MODIFIED", "v1", "ConfigMap", raw(t, obj)); !bytes.Equal(got, want) {
 			t.Errorf("AppendEvent: got %x, want %x", got, want)
 		}
-		typ, inner, err := ParseFrame(want[framePrefix:])
+		typ, inner, err := ParseEvent(want[framePrefix:])
 		if err != nil || string(typ) != "MODIFIED" || !bytes.Equal(inner, object) {
-			t.Errorf("ParseFrame gave %q, %x, %v", typ, inner, err)
+			t.Errorf("ParseEvent gave %q, %x, %v", typ, inner, err)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestFrameRefuses(t *testing.T) {
 		"\x12\x02\x08\x00": ErrWireType,
 		"\x12\x02\x0a\x09": ErrTruncated,
 	} {
-		if _, _, err := ParseFrame([]byte(s)); !errors.Is(err, want) {
+		if _, _, err := ParseEvent([]byte(s)); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", s, err, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // A reader knows where the values of a kind's selectable fields lie.
 type reader struct {
-	fields    []Selectable
+	fields    []SelectableField
 	values    int // of fields, and behind them one per fallback
 	fallbacks []fallback
 	root      node
@@ -29,25 +29,25 @@ type node struct {
 	message bool
 }
 
-// Selectable are the labels that field selectors may name for this kind.
-func (m *Message) Selectable() []Selectable { return m.reader.fields }
+// SelectableFields are the labels that field selectors may name for this kind.
+func (m *Schema) SelectableFields() []SelectableField { return m.reader.fields }
 
-// FieldIndex returns the index of a label in what AppendFields appends; false,
+// FieldIndex returns the index of a label in what AppendFieldValues appends; false,
 // if the kind does not know it. Aliases, such as spec.host of pods, are known.
-func (m *Message) FieldIndex(label string) (int, bool) {
+func (m *Schema) FieldIndex(label string) (int, bool) {
 	if name, ok := fieldAliases[[2]string{m.APIVersion + " " + m.Kind, label}]; ok {
 		label = name
 	}
-	i := slices.IndexFunc(m.reader.fields, func(s Selectable) bool { return s.Label == label })
+	i := slices.IndexFunc(m.reader.fields, func(s SelectableField) bool { return s.Label == label })
 	return i, i >= 0
 }
 
-// AppendFields appends the values of the kind's selectable fields in a raw
+// AppendFieldValues appends the values of the kind's selectable fields in a raw
 // object, one for each Selectable in that order. The strings alias raw, which
 // must not be changed while they are in use. Only numbers above 99 allocate.
 // Errors: ErrTruncated, ErrVarint, ErrTag, ErrWireType; dst is then returned as
 // it was given.
-func (m *Message) AppendFields(dst []string, raw []byte) ([]string, error) {
+func (m *Schema) AppendFieldValues(dst []string, raw []byte) ([]string, error) {
 	low := len(dst)
 	for i := range m.reader.values {
 		zero := ""

@@ -42,8 +42,8 @@ func lookupJSON(obj any, path string) string {
 // for all kinds.
 func TestFieldsOfRandomObjects(t *testing.T) {
 	n := 0
-	eachFilled(t, func(t *testing.T, m *Message, raw []byte) {
-		if len(m.Selectable()) == 0 {
+	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) {
+		if len(m.SelectableFields()) == 0 {
 			return
 		}
 		n++
@@ -55,11 +55,11 @@ func TestFieldsOfRandomObjects(t *testing.T) {
 		if err := json.Unmarshal(js, &obj); err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.AppendFields(nil, raw)
-		if err != nil || len(got) != len(m.Selectable()) {
+		got, err := m.AppendFieldValues(nil, raw)
+		if err != nil || len(got) != len(m.SelectableFields()) {
 			t.Fatalf("%q, %v", got, err)
 		}
-		for i, s := range m.Selectable() {
+		for i, s := range m.SelectableFields() {
 			want := lookupJSON(obj, s.Path)
 			if want == "" {
 				want = lookupJSON(obj, s.Fallback)
@@ -113,7 +113,7 @@ func TestFieldValues(t *testing.T) {
 			t.Errorf("%s %s has no %s", c.apiVersion, c.kind, c.label)
 			continue
 		}
-		got, err := m.AppendFields(nil, raw(t, c.obj))
+		got, err := m.AppendFieldValues(nil, raw(t, c.obj))
 		if err != nil || got[i] != c.want {
 			t.Errorf("%s %s %s: got %q, %v, want %q", c.apiVersion, c.kind, c.label, got[i], err, c.want)
 		}

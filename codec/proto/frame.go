@@ -17,10 +17,10 @@ const (
 	extensionRaw = 1
 )
 
-// ParseFrame reads the body of a frame, that is without the four bytes of
+// ParseEvent reads the body of a frame, that is without the four bytes of
 // length: a metav1.WatchEvent. Type is ADDED and so on, object the enveloped
-// object; both alias b. Errors: as of Unwrap.
-func ParseFrame(b []byte) (typ, object []byte, err error) {
+// object; both alias b. Errors: as of ParseEnvelope.
+func ParseEvent(b []byte) (typ, object []byte, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
@@ -59,15 +59,15 @@ func extension(was, b []byte) ([]byte, error) {
 	return was, nil
 }
 
-// FrameSize is the length of a frame, with its prefix, that carries an object
+// EventSize is the length of a frame, with its prefix, that carries an object
 // of objectSize bytes, envelope included.
-func FrameSize(typ string, objectSize int) int {
+func EventSize(typ string, objectSize int) int {
 	return framePrefix + bytesSize(len(typ)) + bytesSize(bytesSize(objectSize))
 }
 
 // appendFrameHead appends all of a frame that precedes an object of size bytes.
 func appendFrameHead(dst []byte, typ string, size int) []byte {
-	body := FrameSize(typ, size) - framePrefix
+	body := EventSize(typ, size) - framePrefix
 	dst = binary.BigEndian.AppendUint32(dst, uint32(body))
 	dst = appendBytes(dst, eventType, typ)
 	dst = appendHead(dst, eventObject, bytesSize(size))

@@ -30,7 +30,7 @@ func FuzzTranscode(f *testing.F) {
 		if m.Check(b) == nil {
 			checkCBOR(t, m, b)
 		}
-		_, _ = m.AppendFields(nil, b)
+		_, _ = m.AppendFieldValues(nil, b)
 	})
 }
 
@@ -43,32 +43,32 @@ func FuzzOuter(f *testing.F) {
 	f.Add(AppendItem(AppendListMeta(nil, "1", "c", nil, "s"), pod))
 	f.Add([]byte("\x0a\x02\x38\x01\x0a\x02\x0a\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if u, err := Unwrap(b); err == nil && len(u.ContentEncoding) == 0 && len(u.ContentType) == 0 {
-			again, err := Unwrap(AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), u.Raw))
+		if u, err := ParseEnvelope(b); err == nil && len(u.ContentEncoding) == 0 && len(u.ContentType) == 0 {
+			again, err := ParseEnvelope(AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), u.Raw))
 			if err != nil || !bytes.Equal(again.Raw, u.Raw) {
 				t.Fatalf("%x: %v", b, err)
 			}
 		}
-		_, _, _ = ParseFrame(b)
+		_, _, _ = ParseEvent(b)
 		_, _ = ParseListMeta(b)
 		for range Items(b) {
 			continue
 		}
-		m, err := ObjectMeta(b)
+		m, err := ParseObjectMeta(b)
 		if err != nil {
 			return
 		}
 		for range m.Labels {
 			continue
 		}
-		changed, err := SetResourceVersion(nil, b, "99")
+		changed, err := AppendWithResourceVersion(nil, b, "99")
 		if err != nil {
 			t.Fatalf("%x: %v", b, err)
 		}
-		if again, err := ObjectMeta(changed); err != nil || string(again.ResourceVersion) != "99" || !bytes.Equal(again.Name, m.Name) {
+		if again, err := ParseObjectMeta(changed); err != nil || string(again.ResourceVersion) != "99" || !bytes.Equal(again.Name, m.Name) {
 			t.Fatalf("%x: %+v, %v", b, again, err)
 		}
-		if _, err := MetadataOnly(b); err != nil {
+		if _, err := PartialObjectMetadata(b); err != nil {
 			t.Fatalf("%x: %v", b, err)
 		}
 	})

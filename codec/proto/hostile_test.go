@@ -15,7 +15,7 @@ import (
 )
 
 // transcoders are the three walks over a raw object.
-func transcoders(m *Message) map[string]func([]byte) error {
+func transcoders(m *Schema) map[string]func([]byte) error {
 	return map[string]func([]byte) error{
 		"Check":      m.Check,
 		"AppendJSON": func(b []byte) error { _, err := m.AppendJSON(nil, b); return err },
@@ -157,9 +157,9 @@ func TestTranscodingAllocatesNothing(t *testing.T) {
 			"AppendJSON": func() { _, _ = s.AppendJSON(dst, s.raw) },
 			"AppendCBOR": func() { _, _ = s.AppendCBOR(dst, s.raw) },
 			"Check":      func() { _ = s.Check(s.raw) },
-			"fields":     func() { _, _ = s.AppendFields(values, s.raw) },
+			"fields":     func() { _, _ = s.AppendFieldValues(values, s.raw) },
 			"metadata": func() {
-				cut, _ := MetadataOnly(s.raw)
+				cut, _ := PartialObjectMetadata(s.raw)
 				_, _ = pom.AppendJSON(dst, cut)
 			},
 			"bookmark": func() { s.AppendBookmark(dst, "12345", true) },

@@ -10,17 +10,17 @@ import (
 // AppendJSON appends a raw object as the apiserver prints it in JSON: compact,
 // members in struct order behind kind and apiVersion, no newline. Errors: those
 // of Check. On error dst is returned as it was given.
-func (m *Message) AppendJSON(dst, raw []byte) ([]byte, error) {
+func (m *Schema) AppendJSON(dst, raw []byte) ([]byte, error) {
 	return m.appendJSON(dst, raw, m.json)
 }
 
 // AppendJSONItem appends a raw object as AppendJSON does, but without kind and
 // apiVersion: so it is printed as an item of a list.
-func (m *Message) AppendJSONItem(dst, raw []byte) ([]byte, error) {
+func (m *Schema) AppendJSONItem(dst, raw []byte) ([]byte, error) {
 	return m.appendJSON(dst, raw, "")
 }
 
-func (m *Message) appendJSON(dst, raw []byte, typeMeta string) ([]byte, error) {
+func (m *Schema) appendJSON(dst, raw []byte, typeMeta string) ([]byte, error) {
 	r, err := newRun(raw)
 	if err != nil {
 		return dst, err

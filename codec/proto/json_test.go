@@ -11,7 +11,7 @@ import (
 
 // oracle decodes raw as the apiserver does when it reads from storage, and
 // prints it with apimachinery's JSON serializer. Withouth TypeMeta if item.
-func oracle(t testing.TB, m *Message, raw []byte, item bool) ([]byte, error) {
+func oracle(t testing.TB, m *Schema, raw []byte, item bool) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
 	if err := obj.Unmarshal(raw); err != nil {
@@ -32,7 +32,7 @@ func oracle(t testing.TB, m *Message, raw []byte, item bool) ([]byte, error) {
 }
 
 // checkJSON compares AppendJSON with the oracle.
-func checkJSON(t testing.TB, m *Message, raw []byte) {
+func checkJSON(t testing.TB, m *Schema, raw []byte) {
 	t.Helper()
 	want, err := oracle(t, m, raw, false)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestJSONOfGoldenFiles(t *testing.T) {
 			continue // no kind
 		}
 		t.Run(name, func(t *testing.T) {
-			u, err := Unwrap(file)
+			u, err := ParseEnvelope(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestGoldenFilesOfOlderReleases(t *testing.T) {
 	for _, version := range []string{"v1.33.0", "v1.34.0", "v1.35.0"} {
 		same := 0
 		for name, file := range goldenFiles(t, version) {
-			u, err := Unwrap(file)
+			u, err := ParseEnvelope(file)
 			if err != nil {
 				continue // WatchEvent is no kind
 			}

@@ -28,7 +28,7 @@ type ListMeta struct {
 }
 
 // ParseListMeta reads the metadata of a raw list. It does not look behind the
-// metadata field. Errors: as of Unwrap.
+// metadata field. Errors: as of ParseEnvelope.
 func ParseListMeta(list []byte) (ListMeta, error) {
 	var m ListMeta
 	if len(list) == 0 {

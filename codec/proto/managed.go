@@ -3,9 +3,9 @@ package proto
 // metaManagedFields is the field number in metav1.ObjectMeta.
 const metaManagedFields = 17
 
-// AppendUnmanaged appends raw without its metadata.managedFields, every other
+// AppendWithoutManagedFields appends raw without its metadata.managedFields, every other
 // byte kept (KEP-5958). Errors: as of ObjectMeta.
-func AppendUnmanaged(dst, raw []byte) ([]byte, error) {
+func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
@@ -22,8 +22,8 @@ func AppendUnmanaged(dst, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// UnmanagedSize is the number of bytes that AppendUnmanaged appends.
-func UnmanagedSize(raw []byte) (n int, err error) {
+// SizeWithoutManagedFields is the number of bytes that AppendWithoutManagedFields appends.
+func SizeWithoutManagedFields(raw []byte) (n int, err error) {
 	n = len(raw)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)

@@ -19,9 +19,9 @@ const (
 	entryValue = 2
 )
 
-// Meta is what the metadata of an object tells about it. Everything aliases
+// ObjectMeta is what the metadata of an object tells about it. Everything aliases
 // the object; a field that the object lacks is empty.
-type Meta struct {
+type ObjectMeta struct {
 	Namespace, Name, ResourceVersion, UID []byte
 
 	raw []byte // the ObjectMeta message: checked, every field in bounds
@@ -29,13 +29,13 @@ type Meta struct {
 
 // ObjectMeta reads the metadata of a raw object. Errors: ErrTruncated,
 // ErrVarint, ErrTag, ErrWireType. Fields it does not know are none of its
-// concern: Message.Check finds them.
-func ObjectMeta(raw []byte) (Meta, error) {
+// concern: Schema.Check finds them.
+func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 	b, err := metadata(raw)
 	if err != nil {
-		return Meta{}, err
+		return ObjectMeta{}, err
 	}
-	m := Meta{raw: b}
+	m := ObjectMeta{raw: b}
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		if err == nil && wrongMetaType(f) {
@@ -45,7 +45,7 @@ func ObjectMeta(raw []byte) (Meta, error) {
 			err = checkEntry(b[f.start:f.end])
 		}
 		if err != nil {
-			return Meta{}, at(err, "metadata", i)
+			return ObjectMeta{}, at(err, "metadata", i)
 		}
 		switch f.num {
 		case metaName:
@@ -134,17 +134,17 @@ func entry(b []byte) (key, value []byte) {
 
 // Labels yields the labels in wire order, which is key order in what the
 // apiserver sends. A key on the wire twice is yielded twice; the last counts.
-func (m Meta) Labels(yield func(key, value []byte) bool) {
+func (m ObjectMeta) Labels(yield func(key, value []byte) bool) {
 	m.entries(metaLabels, yield)
 }
 
 // Annotation returns the value of one annotation, and whether the object has
 // it.
-func (m Meta) Annotation(key string) (value []byte, ok bool) {
+func (m ObjectMeta) Annotation(key string) (value []byte, ok bool) {
 	return m.find(metaAnnotations, key)
 }
 
-func (m Meta) entries(num int, yield func(key, value []byte) bool) {
+func (m ObjectMeta) entries(num int, yield func(key, value []byte) bool) {
 	for i := 0; i < len(m.raw); {
 		f, err := readField(m.raw, i)
 		if err != nil {
@@ -157,7 +157,7 @@ func (m Meta) entries(num int, yield func(key, value []byte) bool) {
 	}
 }
 
-func (m Meta) find(num int, key string) (value []byte, ok bool) {
+func (m ObjectMeta) find(num int, key string) (value []byte, ok bool) {
 	for i := 0; i < len(m.raw); {
 		f, err := readField(m.raw, i)
 		if err != nil {

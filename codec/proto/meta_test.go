@@ -24,7 +24,7 @@ func sampleMeta() metav1.ObjectMeta {
 
 func TestObjectMeta(t *testing.T) {
 	obj := &corev1.ConfigMap{ObjectMeta: sampleMeta(), Data: map[string]string{"a": "b"}}
-	m, err := ObjectMeta(raw(t, obj))
+	m, err := ParseObjectMeta(raw(t, obj))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +49,14 @@ func TestObjectMeta(t *testing.T) {
 func TestObjectMetaMerges(t *testing.T) {
 	first := raw(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{"x": "1"}}})
 	both := append(first, raw(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: "7", Annotations: map[string]string{"x": "2"}}})...)
-	m, err := ObjectMeta(both)
+	m, err := ParseObjectMeta(both)
 	if err != nil || string(m.Name) != "b" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if v, _ := m.Annotation("x"); string(v) != "2" {
 		t.Errorf("annotation %q", v)
 	}
-	cut, err := MetadataOnly(both)
+	cut, err := PartialObjectMetadata(both)
 	var pom metav1.PartialObjectMetadata
 	if err != nil || pom.Unmarshal(cut) != nil || pom.Name != "b" || pom.Annotations["x"] != "2" {
 		t.Errorf("%+v, %v", pom, err)
@@ -67,7 +67,7 @@ func TestObjectMetaMerges(t *testing.T) {
 // where joining them would make it so.
 func TestPartsOfMetadata(t *testing.T) {
 	for _, in := range []string{"\x0a\x02\x32\x02\x0a\x02\x3a\x00", "\x0a\x00\x0a\x02\x32\x07"} {
-		if _, err := ObjectMeta([]byte(in)); !errors.Is(err, ErrTruncated) {
+		if _, err := ParseObjectMeta([]byte(in)); !errors.Is(err, ErrTruncated) {
 			t.Errorf("%q: %v", in, err)
 		}
 		if _, err := mustLookup(t, "v1", "Pod").AppendJSON(nil, []byte(in)); !errors.Is(err, ErrTruncated) {
@@ -82,7 +82,7 @@ func TestSetResourceVersion(t *testing.T) {
 			obj := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "b"}}
 			b := raw(t, obj)
 			obj.ResourceVersion = rv
-			got, err := SetResourceVersion([]byte("kept"), b, rv)
+			got, err := AppendWithResourceVersion([]byte("kept"), b, rv)
 			if err != nil || !bytes.Equal(got, append([]byte("kept"), raw(t, obj)...)) {
 				t.Errorf("%q: %x, %v", rv, got, err)
 			}
@@ -99,8 +99,8 @@ func TestSetResourceVersionOddBytes(t *testing.T) {
 		"\x0a\x06\x32\x01a\x32\x01b",       // version twice
 		"\x12\x00\x0a\x03\x32\x01a",        // metadata last
 	} {
-		got, err := SetResourceVersion(nil, []byte(in), "99")
-		m, err2 := ObjectMeta(got)
+		got, err := AppendWithResourceVersion(nil, []byte(in), "99")
+		m, err2 := ParseObjectMeta(got)
 		if err != nil || err2 != nil || string(m.ResourceVersion) != "99" {
 			t.Errorf("%q: %q, %v, %v", in, m.ResourceVersion, err, err2)
 		}
@@ -111,10 +111,10 @@ func TestSetResourceVersionOddBytes(t *testing.T) {
 		"\x0a\x02\x30\x00": ErrWireType,
 		"\x0a\x02\x32\x07": ErrTruncated,
 	} {
-		if _, err := SetResourceVersion(nil, []byte(in), "1"); !errors.Is(err, want) {
+		if _, err := AppendWithResourceVersion(nil, []byte(in), "1"); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", in, err, want)
 		}
-		if _, err := ObjectMeta([]byte(in)); !errors.Is(err, want) {
+		if _, err := ParseObjectMeta([]byte(in)); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", in, err, want)
 		}
 	}
@@ -123,14 +123,14 @@ func TestSetResourceVersionOddBytes(t *testing.T) {
 func TestMetadataOnly(t *testing.T) {
 	obj := &corev1.Pod{ObjectMeta: sampleMeta(), Spec: corev1.PodSpec{NodeName: "n"}}
 	b, want := raw(t, obj), raw(t, &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta})
-	if got, err := MetadataOnly(b); err != nil || !bytes.Equal(got, want) || &got[0] != &b[0] {
+	if got, err := PartialObjectMetadata(b); err != nil || !bytes.Equal(got, want) || &got[0] != &b[0] {
 		t.Errorf("%x, %v", got, err)
 	}
-	if got, err := AppendMetadataOnly(nil, b); err != nil || !bytes.Equal(got, want) {
+	if got, err := AppendPartialObjectMetadata(nil, b); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%x, %v", got, err)
 	}
 	for _, in := range []string{"", "\x0a\x00", "\x12\x00", "\x12\x00\x0a\x04\x0a\x02aa"} {
-		got, err := MetadataOnly([]byte(in))
+		got, err := PartialObjectMetadata([]byte(in))
 		var pom metav1.PartialObjectMetadata
 		if err != nil || pom.Unmarshal(got) != nil {
 			t.Errorf("%q: %x, %v", in, got, err)
@@ -147,14 +147,14 @@ func TestMetaAllocatesNothing(t *testing.T) {
 		}
 	}
 	guard("ObjectMeta", func() {
-		m, _ := ObjectMeta(b)
+		m, _ := ParseObjectMeta(b)
 		m.Annotation("app")
 		for range m.Labels {
 			continue
 		}
 	})
-	guard("SetResourceVersion", func() { _, _ = SetResourceVersion(dst, b, "12") })
-	guard("MetadataOnly", func() { _, _ = MetadataOnly(b) })
+	guard("AppendWithResourceVersion", func() { _, _ = AppendWithResourceVersion(dst, b, "12") })
+	guard("PartialObjectMetadata", func() { _, _ = PartialObjectMetadata(b) })
 	guard("AppendEvent", func() { AppendEvent(dst, "ADDED", "v1", "Pod", b) })
 	list := AppendItem(AppendListMeta(nil, "1", "", nil, ""), b)
 	guard("Items", func() {

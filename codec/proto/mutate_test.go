@@ -80,7 +80,7 @@ func TestCutAndFlippedBytes(t *testing.T) {
 }
 
 // checkBroken compares with the oracle on bytes that may be bad.
-func checkBroken(t testing.TB, m *Message, b []byte) {
+func checkBroken(t testing.TB, m *Schema, b []byte) {
 	t.Helper()
 	got, err := m.AppendJSON(nil, b)
 	if checked := m.Check(b); checked != nil {

@@ -1,9 +1,9 @@
 package proto
 
-// MetadataOnly returns the raw PartialObjectMetadata of a raw object: a message
+// PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message
 // whose one field is the object's metadata. In what the apiserver sends that is
 // the object's beginning, and the result aliases it. Errors: as of ObjectMeta.
-func MetadataOnly(raw []byte) ([]byte, error) {
+func PartialObjectMetadata(raw []byte) ([]byte, error) {
 	b, err := metadata(raw)
 	if err != nil {
 		return nil, err
@@ -15,9 +15,9 @@ func MetadataOnly(raw []byte) ([]byte, error) {
 	return appendBytes(nil, objectMeta, b), nil
 }
 
-// AppendMetadataOnly appends the raw PartialObjectMetadata of a raw object. An
+// AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object. An
 // object without metadata gets empty metadata. Errors: as of ObjectMeta.
-func AppendMetadataOnly(dst, raw []byte) ([]byte, error) {
+func AppendPartialObjectMetadata(dst, raw []byte) ([]byte, error) {
 	b, err := metadata(raw)
 	if err != nil {
 		return dst, err

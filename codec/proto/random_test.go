@@ -20,7 +20,7 @@ func kinds(yield func(apiVersion, kind string) bool) {
 }
 
 // eachFilled calls f with random objects of every kind, as messages.
-func eachFilled(t *testing.T, f func(t *testing.T, m *Message, raw []byte)) {
+func eachFilled(t *testing.T, f func(t *testing.T, m *Schema, raw []byte)) {
 	for apiVersion, kind := range kinds {
 		t.Run(apiVersion+"/"+kind, func(t *testing.T) {
 			m := mustLookup(t, apiVersion, kind)
@@ -36,5 +36,5 @@ func eachFilled(t *testing.T, f func(t *testing.T, m *Message, raw []byte)) {
 }
 
 func TestJSONOfRandomObjects(t *testing.T) {
-	eachFilled(t, func(t *testing.T, m *Message, raw []byte) { checkJSON(t, m, raw) })
+	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) { checkJSON(t, m, raw) })
 }

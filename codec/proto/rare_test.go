@@ -25,7 +25,7 @@ func TestRareTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Message{plan: p}
+	m := &Schema{plan: p}
 	for in, want := range map[string]string{
 		"": `{"wait":"0s","count":0,"ratios":null,"local":""}`,
 		"\x0a\x06\x08\x80\xa8\xd6\xb9\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01":                                 `{"wait":"2s","count":4294967295,"ratios":null,"local":""}`,

@@ -11,9 +11,9 @@ import (
 	"sluice/codec/cbor"
 )
 
-// A Message is the plan of one built-in kind. It is immutable and may be used
+// A Schema is the plan of one built-in kind. It is immutable and may be used
 // by any number of goroutines.
-type Message struct {
+type Schema struct {
 	APIVersion, Kind string
 
 	plan *plan
@@ -33,7 +33,7 @@ type typeName struct{ apiVersion, kind string }
 type kindEntry struct {
 	typ  reflect.Type
 	once sync.Once
-	msg  *Message
+	msg  *Schema
 	err  error
 }
 
@@ -51,7 +51,7 @@ var registry struct {
 // false, if this kind is not compiled in or never travels as Protobuf. Lists
 // are kinds too. The first call costs some milliseconds, the first for a kind
 // some tens of microseconds, later ones a map access.
-func Lookup(apiVersion, kind string) (*Message, bool) {
+func Lookup(apiVersion, kind string) (*Schema, bool) {
 	e := entries()[typeName{apiVersion, kind}]
 	if e == nil {
 		return nil, false
@@ -80,13 +80,13 @@ func entries() map[typeName]*kindEntry {
 }
 
 // isKind reports whether t is a kind that travels as Protobuf. Watch events are
-// registered like kinds, but are frames: ParseFrame reads them.
+// registered like kinds, but are frames: ParseEvent reads them.
 func isKind(t reflect.Type) bool {
 	return t != reflect.TypeFor[metav1.WatchEvent]() && reflect.PointerTo(t).Implements(unmarshalerType)
 }
 
 // compileMessage makes the plan of one kind.
-func compileMessage(apiVersion, kind string, t reflect.Type) (*Message, error) {
+func compileMessage(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	p, err := registry.compiler.compile(t)
@@ -97,7 +97,7 @@ func compileMessage(apiVersion, kind string, t reflect.Type) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	m := &Message{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
+	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
 	if f, err := readField(zero, 0); err == nil && f.num == objectMeta {
 		m.zeroMeta = f.end
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // A Selectable is one label that field selectors may name for a kind, and where
 // its value lies in the object. It says the same for objects in JSON.
-type Selectable struct {
+type SelectableField struct {
 	Label    string // as in a selector: spec.nodeName
 	Path     string // of names in JSON, by points; [0] is the first element; empty if the value always is
 	Fallback string // path to be used when the value at Path is empty
@@ -18,12 +18,12 @@ var fieldAliases = map[[2]string]string{{"v1 Pod", "spec.host"}: "spec.nodeName"
 // commonFields are the labels of every kind that does not choose its own.
 // Cluster-scoped kinds accept the namespace too; it is empty for all objects.
 // Source: runtime.DefaultMetaV1FieldSelectorConversion.
-var commonFields = []Selectable{self("metadata.name"), self("metadata.namespace")}
+var commonFields = []SelectableField{self("metadata.name"), self("metadata.namespace")}
 
 // kindFields are the labels of the kinds that choose their own, by group/kind.
 // Source: wire.md 4.7, that is AddFieldLabelConversionFunc of each group for
 // what is accepted and SelectableFields of each registry for the values.
-var kindFields = map[string][]Selectable{
+var kindFields = map[string][]SelectableField{
 	"/Pod": {
 		self("metadata.name"), self("metadata.namespace"),
 		self("spec.nodeName"), self("spec.restartPolicy"), self("spec.schedulerName"), self("spec.serviceAccountName"),
@@ -65,11 +65,11 @@ var kindFields = map[string][]Selectable{
 }
 
 // self is a label that is its own path, empty when there is nothing.
-func self(path string) Selectable { return Selectable{Label: path, Path: path} }
+func self(path string) SelectableField { return SelectableField{Label: path, Path: path} }
 
 // SelectableFields are the labels that field selectors may name for a built-in
 // kind, metadata.name first. The caller must not change them.
-func SelectableFields(apiVersion, kind string) []Selectable {
+func SelectableFields(apiVersion, kind string) []SelectableField {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {
 		group = ""

@@ -1,9 +1,9 @@
 package proto
 
-// SetResourceVersion appends raw with its metadata.resourceVersion replaced,
+// AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced,
 // every other byte kept. A DELETED event for an object that left a selector
 // carries the previous object with the new version. Errors: as of ObjectMeta.
-func SetResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
+func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
 	meta, err := lastField(raw, objectMeta)
 	if err != nil {
 		return dst, at(err, "object", 0)

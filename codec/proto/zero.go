@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AppendZero appends the zero object of the kind as a raw message: every field
 // that is neither a pointer nor a slice nor a map is there, empty.
-func (m *Message) AppendZero(dst []byte) []byte {
+func (m *Schema) AppendZero(dst []byte) []byte {
 	return append(dst, m.zero...)
 }
 
@@ -19,7 +19,7 @@ const (
 // AppendBookmark appends the object of a BOOKMARK event as a raw message: the
 // zero object with this resource version, and marked, if so asked, as the end
 // of the initial events. The kind must be one that has metadata.
-func (m *Message) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
+func (m *Schema) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
 	annotation := bytesSize(len(metav1.InitialEventsAnnotationKey)) + bytesSize(len("true"))
 	size := len(metaBefore) + bytesSize(len(resourceVersion)) + len(metaAfter)
 	if initialEnd {

@@ -27,7 +27,7 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 		"application/json": func(b []byte, s *metav1.Status) error { return json.Unmarshal(b, s) },
 		"application/yaml": func(b []byte, s *metav1.Status) error { return yaml.UnmarshalStrict(b, s) },
 		"application/vnd.kubernetes.protobuf": func(b []byte, s *metav1.Status) error {
-			u, err := proto.Unwrap(b)
+			u, err := proto.ParseEnvelope(b)
 			if err != nil {
 				return err
 			}

@@ -118,7 +118,7 @@ func TestMetadataInProtobuf(t *testing.T) {
 	up := &jsonOnly{answer: says(thingsOf)}
 	b := newBed(t, setting{caller: request.BearerToken, handler: up.ServeHTTP})
 	resp := b.get(t, things, accepting("application/vnd.kubernetes.protobuf"+asList))
-	u, err := proto.Unwrap([]byte(text(t, resp.Body)))
+	u, err := proto.ParseEnvelope([]byte(text(t, resp.Body)))
 	var got metav1.PartialObjectMetadataList
 	if err == nil {
 		err = got.Unmarshal(u.Raw)

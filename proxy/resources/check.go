@@ -113,7 +113,7 @@ func identities(body []byte, protobuf bool, yield func(identity) error) (next st
 }
 
 func protoIdentities(body []byte, yield func(identity) error) (next string, err error) {
-	u, err := proto.Unwrap(body)
+	u, err := proto.ParseEnvelope(body)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func protoIdentities(body []byte, yield func(identity) error) (next string, err 
 		if err != nil {
 			return "", err
 		}
-		meta, err := proto.ObjectMeta(item)
+		meta, err := proto.ParseObjectMeta(item)
 		if err != nil {
 			return "", err
 		}

@@ -14,7 +14,7 @@ import (
 type fields struct {
 	labels []string // as selectors spell them, in the order of cache.Object.Fields
 	paths  []path   // where they lie in JSON objects; nil for Protobuf
-	plan   *proto.Message
+	plan   *proto.Schema
 }
 
 // path leads to a field of a JSON object.
@@ -24,7 +24,7 @@ type path struct {
 }
 
 // builtinFields are those of a kind whose Go type is known.
-func builtinFields(apiVersion, kind string, plan *proto.Message) *fields {
+func builtinFields(apiVersion, kind string, plan *proto.Schema) *fields {
 	f := &fields{plan: plan}
 	for _, s := range proto.SelectableFields(apiVersion, kind) {
 		f.labels = append(f.labels, s.Label)
@@ -94,7 +94,7 @@ func (f *fields) position(label string) (int, bool) {
 
 // ofProto returns the values of a raw object's fields.
 func (f *fields) ofProto(raw []byte) ([]string, error) {
-	values, err := f.plan.AppendFields(make([]string, 0, len(f.labels)), raw)
+	values, err := f.plan.AppendFieldValues(make([]string, 0, len(f.labels)), raw)
 	for i, v := range values {
 		if values[i] = ""; !inKey(f.labels[i]) {
 			values[i] = cache.Intern(v) // v aliases raw
@@ -135,7 +135,7 @@ func (p path) value(object json.Value) string {
 	return p.zero
 }
 
-func protoLabels(meta proto.Meta) []cache.Label {
+func protoLabels(meta proto.ObjectMeta) []cache.Label {
 	var labels []cache.Label
 	for key, value := range meta.Labels {
 		labels = append(labels, cache.Label{Key: cache.Intern(key), Value: cache.Intern(value)})

@@ -97,11 +97,11 @@ func TestUnknownFieldsTurnToJSON(t *testing.T) {
 // pageOf is a page of one item, which holds what is not known.
 func pageOf(t *testing.T, rv string, o object) []byte {
 	t.Helper()
-	_, event, err := proto.ParseFrame(unknownField("ADDED", o)[4:])
+	_, event, err := proto.ParseEvent(unknownField("ADDED", o)[4:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := proto.Unwrap(event)
+	u, err := proto.ParseEnvelope(event)
 	if err != nil {
 		t.Fatal(err)
 	}

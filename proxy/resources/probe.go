@@ -47,7 +47,7 @@ func (s *source) Probe(ctx context.Context) (uint64, error) {
 		rv, _ := json.Value(body).Get("metadata", "resourceVersion").Bytes()
 		return parseVersion(rv)
 	}
-	u, err := proto.Unwrap(body)
+	u, err := proto.ParseEnvelope(body)
 	if err != nil {
 		return 0, fmt.Errorf("probe: %w", err)
 	}
@@ -102,15 +102,15 @@ func (p *protoStream) version() (uint64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	text, object, err := proto.ParseFrame(frame)
+	text, object, err := proto.ParseEvent(frame)
 	if err != nil {
 		return 0, false, err
 	}
-	u, err := proto.Unwrap(object)
+	u, err := proto.ParseEnvelope(object)
 	if err != nil {
 		return 0, false, err
 	}
-	meta, err := proto.ObjectMeta(u.Raw)
+	meta, err := proto.ParseObjectMeta(u.Raw)
 	if err != nil {
 		return 0, false, err
 	}

@@ -54,7 +54,7 @@ type source struct {
 
 	// Set by describe, used by the same goroutine.
 	resource   codec.Resource
-	plan       *proto.Message // nil when the source is JSON
+	plan       *proto.Schema // nil when the source is JSON
 	fields     *fields
 	definition *definition // of unstructured resources
 	printable  bool        // its Tables have the columns that are known here
@@ -114,7 +114,7 @@ func (s *source) page(body []byte, yield func(*cache.Object)) (version uint64, n
 }
 
 func (s *source) protoPage(body []byte, yield func(*cache.Object)) (version uint64, next string, err error) {
-	list, err := proto.Unwrap(body)
+	list, err := proto.ParseEnvelope(body)
 	if err != nil {
 		return 0, "", err
 	}

@@ -67,11 +67,11 @@ func (p *protoStream) Next() (reflector.Event, error) {
 
 // change decodes one event.
 func (p *protoStream) change(frame []byte) (reflector.Event, error) {
-	text, object, err := proto.ParseFrame(frame)
+	text, object, err := proto.ParseEvent(frame)
 	if err != nil {
 		return reflector.Event{}, err
 	}
-	u, err := proto.Unwrap(object)
+	u, err := proto.ParseEnvelope(object)
 	if err != nil {
 		return reflector.Event{}, err
 	}
@@ -120,7 +120,7 @@ func (s *source) protoObject(raw []byte) (*cache.Object, error) {
 		s.jsonOnly = true
 		return nil, fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
 	}
-	meta, err := proto.ObjectMeta(raw)
+	meta, err := proto.ParseObjectMeta(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *source) protoObject(raw []byte) (*cache.Object, error) {
 }
 
 func protoBookmark(raw []byte) (reflector.Event, error) {
-	meta, err := proto.ObjectMeta(raw)
+	meta, err := proto.ParseObjectMeta(raw)
 	if err != nil {
 		return reflector.Event{}, err
 	}

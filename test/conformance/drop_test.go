@@ -113,7 +113,7 @@ func compareUnmanagedProtobuf(t *testing.T, own server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := proto.Unwrap(a.Body)
+		u, err := proto.ParseEnvelope(a.Body)
 		if err != nil {
 			t.Fatal(err)
 		}

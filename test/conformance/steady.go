@@ -125,7 +125,7 @@ func steadyNew(body string) string {
 
 // steadyProto replaces the version of a Protobuf list.
 func steadyProto(body []byte, exact bool) []byte {
-	u, err := proto.Unwrap(body)
+	u, err := proto.ParseEnvelope(body)
 	if err != nil || exact {
 		return body
 	}
@@ -180,10 +180,10 @@ func steadyFrames(body []byte) []byte {
 		}
 		frame := body[:size]
 		body = body[size:]
-		if typ, object, err := proto.ParseFrame(frame[4:]); err == nil && string(typ) == "BOOKMARK" {
+		if typ, object, err := proto.ParseEvent(frame[4:]); err == nil && string(typ) == "BOOKMARK" {
 			frame = nil
-			if u, err := proto.Unwrap(object); err == nil && bytes.Contains(object, endOfState) {
-				frame, _ = proto.SetResourceVersion([]byte("BOOKMARK "), u.Raw, "N")
+			if u, err := proto.ParseEnvelope(object); err == nil && bytes.Contains(object, endOfState) {
+				frame, _ = proto.AppendWithResourceVersion([]byte("BOOKMARK "), u.Raw, "N")
 			}
 		}
 		out = append(out, frame...)

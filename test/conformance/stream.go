@@ -81,7 +81,7 @@ func (s *stream) nextFrame() (event []byte, typ string, err error) {
 	if _, err := io.ReadFull(s.in, event[4:]); err != nil {
 		return nil, "", fmt.Errorf("frame: %w", err)
 	}
-	text, _, err := proto.ParseFrame(event[4:])
+	text, _, err := proto.ParseEvent(event[4:])
 	return event, string(text), err
 }
 
