@@ -75,7 +75,9 @@ type metadataProto struct{}
 func (metadataProto) object(dst, src []byte, _ bool) ([]byte, error) {
 	return proto.AppendPartialObjectMetadata(dst, src)
 }
-func (metadataProto) item(dst, src []byte) ([]byte, error) { return proto.AppendPartialObjectMetadata(dst, src) }
+func (metadataProto) item(dst, src []byte) ([]byte, error) {
+	return proto.AppendPartialObjectMetadata(dst, src)
+}
 
 // metadataProtoJSON gives a PartialObjectMetadata message out of JSON.
 type metadataProtoJSON struct{}
