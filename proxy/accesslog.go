@@ -11,7 +11,7 @@ import (
 )
 
 // sourceHeader is the response header that Options.DebugHeaders adds: the source and the reason, as
-// in "cache; fresh", and "; transcoded" after them if Sluice converted the request or the response.
+// in "cache; up-to-date", and "; transcoded" after them if Sluice converted the request or the response.
 const sourceHeader = "Sluice-Source"
 
 // withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. It

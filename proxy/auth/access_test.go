@@ -126,7 +126,7 @@ func TestUnknownCallersAreNotAskedFor(t *testing.T) {
 }
 
 // An open watch holds while its caller is who they were, and allowed.
-func TestHolds(t *testing.T) {
+func TestStillAllowed(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*api)

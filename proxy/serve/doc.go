@@ -1,6 +1,6 @@
 // Package serve answers reads out of the cache.
 //
-// [Reads] plans each request: it is served only if the answer is exactly the
+// [Handler] plans each request: it is served only if the answer is exactly the
 // one that the apiserver would give, to a caller who may see all of it; else it
 // goes on to the next handler, which passes it upstream, with the reason noted.
 //

@@ -130,7 +130,7 @@ func compress(coding splice.Coding, encode func(dst []byte) ([]byte, error)) (*s
 }
 
 // items encodes the items of a list, with separators between them.
-func (s *Reads) items(owner *Encoder, w *codec.Writer) encoded {
+func (s *Handler) items(owner *Encoder, w *codec.Writer) encoded {
 	return encoded{form{encoder: owner}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
 		for n, o := range objects {
 			if n > 0 {
@@ -146,7 +146,7 @@ func (s *Reads) items(owner *Encoder, w *codec.Writer) encoded {
 }
 
 // events encodes the events that tell a watch what there is.
-func (s *Reads) events(owner *Encoder) encoded {
+func (s *Handler) events(owner *Encoder) encoded {
 	return encoded{form{owner, true}, s.options.Encoded, func(dst []byte, objects []*cache.Object) ([]byte, error) {
 		for _, o := range objects {
 			var err error

@@ -14,7 +14,7 @@ import (
 // that nothing else has (RFC 9110, section 8.8.3). They follow from the store,
 // the version that they show - of the list or of the object -, what was selected
 // of it, and how it is written. What tells ages has none, being new all the time.
-func (s *Reads) tag(r *http.Request, p *plan, version uint64) string {
+func (s *Handler) tag(r *http.Request, p *plan, version uint64) string {
 	f := p.encoder.Format()
 	if !s.options.Features.ETags || f.AgesWithTime() {
 		return ""

@@ -11,7 +11,7 @@ import (
 
 // get answers the get of an object in any state, or in one not older than a
 // version, or returns why it cannot (wire.md 6).
-func (s *Reads) get(w http.ResponseWriter, r *http.Request, p *plan) string {
+func (s *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) string {
 	how := servedAny
 	if store := p.collection.Store; p.version > store.Snapshot().Version {
 		p.selection.keys = cache.Single(cache.KeyOf(p.namespace, p.info.Name))

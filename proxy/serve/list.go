@@ -14,7 +14,7 @@ import (
 )
 
 // list answers a list, or returns why it cannot.
-func (s *Reads) list(w http.ResponseWriter, r *http.Request, p *plan) string {
+func (s *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) string {
 	state, how, reason := p.state(r.Context())
 	if reason != "" {
 		return reason
@@ -89,7 +89,7 @@ type listing struct {
 	bytes   int64 // of the stored objects
 }
 
-func (s *Reads) newListing(p *plan, state *cache.Snapshot) *listing {
+func (s *Handler) newListing(p *plan, state *cache.Snapshot) *listing {
 	l := &listing{
 		encoder: p.encoder.At(time.Now()),
 		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardSelector: p.selection.shards},

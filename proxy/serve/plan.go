@@ -34,7 +34,7 @@ type plan struct {
 // plan decides whether the request can be served, cheap questions first. It
 // returns a reason if it cannot. Whatever the apiserver would refuse is passed:
 // it knows best how to say so.
-func (s *Reads) plan(r *http.Request, info *request.Info) (*plan, string) {
+func (s *Handler) plan(r *http.Request, info *request.Info) (*plan, string) {
 	p := &plan{info: info, namespace: info.Namespace}
 	if info.Resource == "namespaces" {
 		p.namespace = "" // the parser takes a namespace for its own

@@ -32,7 +32,7 @@ type Access interface {
 	StillAllowed(r *http.Request) (bool, error)
 }
 
-// Options sets up Reads.
+// Options sets up a Handler.
 type Options struct {
 	Resources Resources
 	Access    Access
@@ -66,38 +66,38 @@ type Features struct {
 	ETags bool
 }
 
-// Reads serves gets, lists and watches out of the cache.
-type Reads struct{ options Options }
+// Handler serves gets, lists and watches out of the cache.
+type Handler struct{ options Options }
 
-// New returns Reads.
-func New(o Options) *Reads { return &Reads{o} }
+// New returns a Handler.
+func New(o Options) *Handler { return &Handler{o} }
 
 // The reasons why a request is passed, beside those of the mirror.
 const (
-	reasonNotARead      = "not a read of a resource"
-	reasonUnknownCaller = "unknown caller"
+	reasonNotARead      = "not-a-read"
+	reasonUnknownCaller = "unknown-caller"
 	reasonImpersonation = "impersonation"
 	reasonOptions       = "options"
-	reasonGetMostRecent = "get of the most recent state"
-	reasonNotAllowed    = "not allowed"
-	reasonScope         = "wrong scope"
+	reasonGetMostRecent = "get-latest"
+	reasonNotAllowed    = "not-allowed"
+	reasonScope         = "wrong-scope"
 	reasonFormat        = "format"
-	reasonAhead         = "version not reached"
-	reasonHistory       = "version before history"
-	reasonDelegated     = "delegated"
-	reasonUnproven      = "not proven in time"
+	reasonAhead         = "version-not-reached"
+	reasonHistory       = "version-before-history"
+	reasonDelegated     = "small-read"
+	reasonUnproven      = "not-proven-in-time"
 )
 
 // How a read came to be served.
 const (
-	servedAny    = "any"    // any version was good enough
-	servedPast   = "past"   // a version that was kept
-	servedFresh  = "fresh"  // the store was at the present already
-	servedWaited = "waited" // the store's own stream proved it
-	servedChased = "chased" // a chaser proved it
+	servedAny    = "any-version"  // any version was good enough
+	servedPast   = "past-version" // a version that was kept
+	servedFresh  = "up-to-date"   // the store was at the present already
+	servedWaited = "own-watch"    // the store's own stream proved it
+	servedChased = "probe-watch"  // a chaser proved it
 )
 
-func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	p, reason := s.plan(r, info)
 	switch {
@@ -120,7 +120,7 @@ func (s *Reads) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // passed is the request as the upstream is to get it: unless Sluice is strict,
 // lists as metadata are to be had, wherever from.
-func (s *Reads) passed(r *http.Request, info *request.Info) *http.Request {
+func (s *Handler) passed(r *http.Request, info *request.Info) *http.Request {
 	accept := r.Header.Get("Accept")
 	asked := codec.ListAccept(accept)
 	if s.options.Strict || info.Verb != "list" || asked == accept {

@@ -79,7 +79,7 @@ func (s *shards) match(o *cache.Object) bool {
 // what follows, but an upstream without the feature gate would send all there
 // is. It is told to list again, or later. A list that is passed says by itself
 // whether it is of a shard. p is nil if the request did not come to a plan.
-func (s *Reads) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason string) bool {
+func (s *Handler) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason string) bool {
 	info := request.From(r.Context())
 	if !s.options.Features.ShardSelector || info.Query.Get("shardSelector") == "" {
 		return false

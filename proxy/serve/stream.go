@@ -17,7 +17,7 @@ const batch = 128
 
 // stream is one open watch.
 type stream struct {
-	reads   *Reads
+	reads   *Handler
 	r       *http.Request
 	out     *outlet
 	metrics watcherMetrics

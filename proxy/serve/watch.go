@@ -25,7 +25,7 @@ const (
 )
 
 // watch serves a watch until it ends, or returns why it cannot.
-func (s *Reads) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
+func (s *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
 	t := &stream{
 		reads: s, r: r, out: newOutlet(w),
 		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
@@ -68,7 +68,7 @@ func (p *plan) initial() bool {
 // coding returns how the watch is compressed. The apiserver compresses none.
 // Here streaming lists are as lists are, for clients that take it; other watches
 // only where that is configured.
-func (s *Reads) coding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
+func (s *Handler) coding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
 	streamed := p.options.SendInitialEvents != nil && state != nil && stored(state, p.selection.keys) >= splicePays
 	if streamed || s.options.CompressWatches {
 		return response.Accepted(r.Header)

@@ -86,7 +86,7 @@ func checkList(t *testing.T, l *listLine) {
 
 func checkLatency(t *testing.T, l *latencyLine) {
 	t.Helper()
-	passed := strings.Contains(l.Answered, "passed: get of the most recent state (2)")
+	passed := strings.Contains(l.Answered, "passed: get-latest (2)")
 	if strings.HasPrefix(l.Case, "get") && !passed || l.Answered == "" {
 		t.Errorf("%s: answered from %s", l.Case, l.Answered)
 	}

@@ -29,15 +29,15 @@ a_total 5
 }
 
 func TestAnswers(t *testing.T) {
-	before := answers{"cache: any": 2, "passed: format": 1}
+	before := answers{"cache: any-version": 2, "passed: format": 1}
 	for _, tc := range []struct {
 		name string
 		now  answers
 		want string
 	}{
-		{"hits", answers{"cache: any": 5, "passed: format": 1}, "cache"},
-		{"a pass", answers{"cache: any": 2, "passed: format": 3}, "passed: format (2)"},
-		{"both", answers{"cache: any": 3, "passed: format": 2}, "cache: any (1), passed: format (1)"},
+		{"hits", answers{"cache: any-version": 5, "passed: format": 1}, "cache"},
+		{"a pass", answers{"cache: any-version": 2, "passed: format": 3}, "passed: format (2)"},
+		{"both", answers{"cache: any-version": 3, "passed: format": 2}, "cache: any-version (1), passed: format (1)"},
 	} {
 		if got := tc.now.since(before).String(); got != tc.want {
 			t.Errorf("%s: %q, not %q", tc.name, got, tc.want)
