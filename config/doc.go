@@ -1,8 +1,7 @@
-// Package config is Sluice's configuration file: its types, and how it is
-// loaded, defaulted and validated.
+// Package config defines Sluice's configuration file: its types, and how it is loaded, defaulted and
+// validated.
 //
-// A [File] comes from [Load] (strictly: unknown and repeated fields are
-// errors), is overridden by flags, completed by [File.Default] and checked by
-// [File.Validate], which names every problem and its field. After that it must
-// not be changed.
+// [Load] reads a [File] strictly: unknown and duplicate fields are errors. Flags override it, then
+// [File.Default] sets what is unset, and [File.Validate] reports every invalid field. After that a
+// File must not be changed.
 package config

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The identity of the configuration file's format.
+// The apiVersion and kind of a configuration file.
 const (
 	APIVersion = "sluice/v1alpha1"
 	Kind       = "Configuration"
@@ -17,31 +17,30 @@ type File struct {
 
 	// Listen is the address of the API listener, host:port.
 	Listen string `json:"listen,omitempty"`
-	// TLS secures the API listener.
+	// TLS is the serving certificate of the API listener.
 	TLS TLS `json:"tls,omitempty"`
-	// Upstream is the apiserver.
+	// Upstream is the connection to the apiserver.
 	Upstream Upstream `json:"upstream,omitempty"`
-	// Authentication verifies callers.
+	// Authentication configures how callers are authenticated.
 	Authentication Authentication `json:"authentication,omitempty"`
-	// Authorization decides what verified callers may read out of the cache.
+	// Authorization configures how reads from the cache are authorized.
 	Authorization Authorization `json:"authorization,omitempty"`
-	// Cache is what is kept in memory.
+	// Cache configures and limits the watch cache.
 	Cache Cache `json:"cache,omitempty"`
 	// Admin is the listener for health checks and metrics.
 	Admin Admin `json:"admin,omitempty"`
-	// Log says what is logged and how.
+	// Log configures logging.
 	Log Log `json:"log,omitempty"`
-	// Shutdown is how the process ends.
+	// Shutdown configures graceful shutdown.
 	Shutdown Shutdown `json:"shutdown,omitempty"`
-	// Compression says what is compressed beyond what the apiserver compresses.
+	// Compression enables compression that the apiserver does not have.
 	Compression Compression `json:"compression,omitempty"`
-	// Compatibility is "extended" or "strict". Strict refuses what this apiserver
-	// refuses, though its documentation promises it or Sluice could do it.
+	// Compatibility is "extended" or "strict". Strict rejects what this apiserver rejects, even where
+	// the API documentation specifies it or Sluice could transcode it.
 	Compatibility string `json:"compatibility,omitempty"`
-	// Features are switched on one by one.
+	// Features are enabled one by one.
 	Features Features `json:"features,omitempty"`
-	// DebugHeaders makes responses tell, in Sluice-Source, whether they come
-	// out of the cache, and if not, why.
+	// DebugHeaders adds the header Sluice-Source to responses: the source and the reason.
 	DebugHeaders bool `json:"debugHeaders,omitempty"`
 }
 
@@ -51,116 +50,111 @@ const (
 	Strict   = "strict"
 )
 
-// Features are what no released apiserver does unless told to. All are off by
+// Features are API features that are off by default or absent in released apiservers. All are off by
 // default.
 type Features struct {
-	// ShardSelector serves lists and watches with shardSelector (KEP-5866).
+	// ShardSelector serves lists and watches with the parameter shardSelector (KEP-5866).
 	ShardSelector bool `json:"shardSelector,omitempty"`
-	// DropManagedFields honours drop=metadata.managedFields in Accept
-	// (KEP-5958).
+	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
 	DropManagedFields bool `json:"dropManagedFields,omitempty"`
-	// ETags gives lists and gets out of the cache entity tags, and answers 304
-	// by them.
+	// ETags adds an ETag to lists and gets from the cache, and responds 304 to a matching
+	// If-None-Match.
 	ETags bool `json:"etags,omitempty"`
 }
 
-// TLS secures a listener. Without CertFile a CA and a certificate are made and
-// kept in CertDir.
+// TLS is the serving certificate of the API listener. With an empty CertFile, Sluice issues one from a
+// CA of its own and keeps both in CertDir.
 type TLS struct {
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
-	// CertDir keeps the certificates that Sluice makes for itself.
+	// CertDir is the directory of the CA and the certificate that Sluice creates.
 	CertDir string `json:"certDir,omitempty"`
-	// Hosts are the names and addresses that a certificate made here is for,
-	// beside those of the machine.
+	// Hosts are additional DNS names and IP addresses of the certificate that Sluice creates.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
-// Upstream is the apiserver. An empty Kubeconfig means client-go's rules:
+// Upstream is the connection to the apiserver. An empty Kubeconfig means client-go's loading rules:
 // $KUBECONFIG, ~/.kube/config, the pod's service account.
 type Upstream struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Context    string `json:"context,omitempty"`
-	// FrontProxy is a client certificate by which the apiserver trusts
-	// X-Remote-* headers. Without it, callers known by certificate are
-	// forwarded by impersonation.
+	// FrontProxy is a client certificate with which the apiserver trusts X-Remote-* headers. Without
+	// it, requests of callers with a client certificate are forwarded by impersonation.
 	FrontProxy KeyPair `json:"frontProxy,omitempty"`
 }
 
-// KeyPair names the files of a certificate and its key.
+// KeyPair holds the paths of a PEM certificate and its private key.
 type KeyPair struct {
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 }
 
-// Authentication verifies callers.
+// Authentication configures how callers are authenticated.
 type Authentication struct {
-	// ClientCAFile verifies client certificates; empty takes none.
+	// ClientCAFile is the CA of client certificates; empty ignores client certificates.
 	ClientCAFile string `json:"clientCAFile,omitempty"`
-	// TokenTTL is how long the review of a token is remembered.
+	// TokenTTL is how long the result of a TokenReview is cached.
 	TokenTTL metav1.Duration `json:"tokenTTL,omitempty"`
 }
 
-// Authorization decides what verified callers may read out of the cache.
+// Authorization configures how reads from the cache are authorized.
 type Authorization struct {
-	// AllowTTL and DenyTTL are how long a decision is remembered.
+	// AllowTTL and DenyTTL are how long the results of SubjectAccessReviews are cached.
 	AllowTTL metav1.Duration `json:"allowTTL,omitempty"`
 	DenyTTL  metav1.Duration `json:"denyTTL,omitempty"`
-	// WatchRecheck is how often the caller of an open watch is authorized
-	// again.
+	// WatchRecheck is the interval at which the caller of an open watch is authenticated and
+	// authorized again.
 	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty"`
 }
 
-// Cache is what is kept in memory.
+// Cache configures and limits the watch cache.
 type Cache struct {
-	// Exclude names resources that are never cached, as "secrets" or
-	// "leases.coordination.k8s.io". It replaces the default.
+	// Exclude lists resources that are never cached, such as "secrets" or
+	// "leases.coordination.k8s.io". It replaces the default list.
 	Exclude []string `json:"exclude,omitempty"`
-	// HistoryAge and HistoryBytes bound the past that is kept per resource.
+	// HistoryAge and HistoryBytes limit the event history of each resource.
 	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
-	// EncodedBytes bounds what is kept of encoded and compressed objects, for
-	// all resources together. With 0 everything is encoded when it is sent.
+	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. With 0
+	// every response is encoded anew.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty"`
-	// MaxResources is the most resources that are cached; reads of others pass.
+	// MaxResources is the maximum number of cached resources; reads of others are forwarded.
 	MaxResources int `json:"maxResources,omitempty"`
-	// MaxBytes is about how much memory the stores together may take; 0 is no
-	// limit. Those not used for longest are given up first.
+	// MaxBytes is the approximate memory limit of all stores together; 0 means no limit. The least
+	// recently used stores are stopped first.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
-	// Idle is how long a store is kept that nobody reads.
+	// Idle is how long a store runs without being read.
 	Idle metav1.Duration `json:"idle,omitempty"`
-	// CheckEvery is the least time between two comparisons of a store with the
-	// upstream.
+	// CheckEvery is the minimum time between two comparisons of a store with the apiserver.
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
 }
 
-// Compression says what is compressed beyond what the apiserver compresses: long
-// lists and gets, which are compressed anyway.
+// Compression enables compression that the apiserver does not have. Long lists and gets are always
+// compressed, as the apiserver does.
 type Compression struct {
-	// Watches compresses all watches of clients that take it, not only those
-	// that begin with a long state because sendInitialEvents asks for it.
+	// Watches compresses every watch whose client accepts it, not only streaming lists
+	// (sendInitialEvents).
 	Watches bool `json:"watches,omitempty"`
 }
 
 // Admin is the listener for health checks and metrics.
 type Admin struct {
 	Listen string `json:"listen,omitempty"`
-	// Profiling serves /debug/pprof there.
+	// Profiling enables /debug/pprof.
 	Profiling bool `json:"profiling,omitempty"`
 }
 
-// Log says what is logged and how.
+// Log configures logging.
 type Log struct {
 	Level  string `json:"level,omitempty"`  // debug, info, warn, error
 	Format string `json:"format,omitempty"` // json, console
 }
 
-// Shutdown is how the process ends.
+// Shutdown configures graceful shutdown.
 type Shutdown struct {
-	// Delay is how long requests are still taken after the process has
-	// declared itself not ready, so that balancers notice.
+	// Delay is how long requests are still accepted after /readyz has begun to fail, so that load
+	// balancers have time to notice.
 	Delay metav1.Duration `json:"delay,omitempty"`
-	// Grace is the time over which open watches are ended after that, and in
-	// which other requests may finish.
+	// Grace is how long requests may run after Delay. Watches end within its first half.
 	Grace metav1.Duration `json:"grace,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Load reads a configuration file. An unknown or repeated field is an error.
+// Load reads a configuration file, YAML or JSON. An unknown or duplicate field is an error.
 func Load(path string) (*File, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

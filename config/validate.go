@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Validate returns every problem of the file, joined, each with the path of
-// its field; nil if there is none.
+// Validate returns the errors of all invalid fields, joined, each with the path of its field; nil if
+// there are none. The File must have its defaults.
 func (f *File) Validate() error {
 	var p problems
 	p.address("listen", f.Listen)
@@ -40,6 +40,7 @@ func (f *File) Validate() error {
 	return errors.Join(p...)
 }
 
+// problems collects validation errors.
 type problems []error
 
 func (p *problems) check(ok bool, field, problem string) {

@@ -6,8 +6,7 @@ import (
 	"sluice/config"
 )
 
-// flags are those settings that can be given on the command line. They win
-// over the configuration file.
+// flags are the command line flags of serve. They override the configuration file.
 type flags struct {
 	config    string
 	overrides config.File
@@ -15,22 +14,21 @@ type flags struct {
 
 func (f *flags) register(set *pflag.FlagSet) {
 	o := &f.overrides
-	set.StringVar(&f.config, "config", "", "configuration file")
-	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "", "kubeconfig that leads to the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
+	set.StringVar(&f.config, "config", "", "path of the configuration file")
+	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "", "path of the kubeconfig for the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	set.StringVar(&o.Listen, "listen", "", "address of the API listener (default 127.0.0.1:8443)")
-	set.StringVar(&o.Admin.Listen, "admin-listen", "", "address for health checks and metrics (default 127.0.0.1:9443)")
-	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin address")
-	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "", "serving certificate; without it one is made in --cert-dir")
-	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
-	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "where the CA and certificate that Sluice makes are kept (default sluice-certs)")
-	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "CA that client certificates are verified against; without it none are taken")
-	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "tell in a response header where the answer comes from")
+	set.StringVar(&o.Admin.Listen, "admin-listen", "", "address of the admin listener: health checks and metrics (default 127.0.0.1:9443)")
+	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin listener")
+	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "", "path of the serving certificate; without it Sluice issues one in --cert-dir")
+	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "path of the private key of the serving certificate")
+	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "directory of the CA and the certificate that Sluice issues (default sluice-certs)")
+	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "path of the CA of client certificates; without it client certificates are ignored")
+	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "add the header Sluice-Source to responses: the source and the reason")
 	set.StringVar(&o.Log.Level, "log-level", "", "debug, info, warn or error (default info)")
 	set.StringVar(&o.Log.Format, "log-format", "", "json or console (default json)")
 }
 
-// file returns the configuration: the file's, overridden by flags, completed
-// and checked.
+// file returns the configuration: the file, overridden by flags, defaulted and validated.
 func (f *flags) file(set *pflag.FlagSet) (*config.File, error) {
 	file := &config.File{}
 	if f.config != "" {

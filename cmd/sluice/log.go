@@ -11,8 +11,8 @@ import (
 	"sluice/config"
 )
 
-// newLogger returns the logger of the process, which the Kubernetes libraries
-// are made to use too: what they call verbose is kept at debug level.
+// newLogger returns the logger of the process. It also becomes the logger of the Kubernetes libraries,
+// for warnings and errors only.
 func newLogger(c config.Log) (*zap.Logger, error) {
 	level, err := zap.ParseAtomicLevel(c.Level)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command sluice is a streaming gateway in front of a kube-apiserver: it serves
-// lists and watches out of its own watch cache and passes everything else.
+// Command sluice is a streaming gateway in front of a kube-apiserver: it serves lists and watches from
+// its own watch cache and forwards everything else.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set when the binary is built.
+// version is set by the linker.
 var version = "unknown"
 
 func main() {
@@ -22,8 +22,8 @@ func main() {
 	}
 }
 
-// run runs a sub-command until it is done or a signal ends it. A second signal
-// ends the process at once.
+// run runs a subcommand until it returns or a signal ends its context. A second signal kills the
+// process.
 func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -31,7 +31,7 @@ func run(args []string) error {
 	return runWith(ctx, args)
 }
 
-// runWith runs a sub-command until it is done or the context ends.
+// runWith runs a subcommand with a context.
 func runWith(ctx context.Context, args []string) error {
 	root := &cobra.Command{
 		Use:           "sluice",

@@ -11,32 +11,33 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// instruments are the metrics of the process, in a registry of its own.
-type instruments struct {
+// metrics are the metrics of the process.
+type metrics struct {
 	registry *prometheus.Registry
 	gateway  *proxy.Metrics
 	upstream *upstream.Metrics
 }
 
-func newInstruments() *instruments {
+// newMetrics returns metrics in a registry of their own.
+func newMetrics() *metrics {
 	r := prometheus.NewRegistry()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "sluice_build_info", Help: "What is running: always 1.",
+		Name: "sluice_build_info", Help: "Always 1; the labels are the versions of Sluice and Go.",
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &instruments{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r)}
+	return &metrics{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r)}
 }
 
-// encoded registers the use of the budget for encoded objects.
-func (i *instruments) encoded(b *cache.Budget) {
-	i.registry.MustRegister(
+// observeEncoded registers metrics of the budget for encoded objects.
+func (m *metrics) observeEncoded(b *cache.Budget) {
+	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_bytes", Help: "Encoded and compressed objects that are kept.",
+			Name: "sluice_encoded_bytes", Help: "Memory that encoded and compressed objects use, in bytes.",
 		}, func() float64 { return float64(b.Used()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_limit_bytes", Help: "Most encoded and compressed objects that are kept.",
+			Name: "sluice_encoded_limit_bytes", Help: "Memory that encoded and compressed objects may use, in bytes.",
 		}, func() float64 { return float64(b.Limit()) }),
 	)
 }

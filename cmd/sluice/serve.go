@@ -19,7 +19,7 @@ func serveCommand() *cobra.Command {
 	var f flags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the API of the apiserver that the kubeconfig names",
+		Short: "Serve the API of the apiserver in the kubeconfig",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			file, err := f.file(c.Flags())
@@ -33,20 +33,20 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// serve runs until the context ends, and then drains the API; feeds and the
-// admin listener go on until that is done, so that the end can be watched.
+// serve serves until ctx ends, and then drains the API listener. It prints one line to stdout once
+// both listeners are open.
 func serve(ctx context.Context, file *config.File) error {
-	collect()
+	setGCPercent()
 	log, err := newLogger(file.Log)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Sync() }() // a terminal cannot be synced
-	parts, err := assemble(file, log, newInstruments())
+	defer func() { _ = log.Sync() }() // fails on a terminal
+	c, err := build(file, log, newMetrics())
 	if err != nil {
 		return err
 	}
-	defer parts.upstream.Close()
+	defer c.upstream.Close()
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {
 		return fmt.Errorf("API listener: %w", err)
@@ -57,34 +57,34 @@ func serve(ctx context.Context, file *config.File) error {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	log.Info("serving", zap.String("version", version), zap.Stringer("address", api.Addr()),
-		zap.Stringer("admin", adminListener.Addr()), zap.String("upstream", parts.upstream.Address()))
+		zap.Stringer("admin", adminListener.Addr()), zap.String("upstream", c.upstream.Address()))
 	fmt.Printf("ready https://%s admin http://%s\n", api.Addr(), adminListener.Addr())
-	return parts.run(ctx, api, adminListener)
+	return c.run(ctx, api, adminListener)
 }
 
-// run runs the parts. Those that others need live on behind ctx until those
-// have ended.
-func (p *parts) run(ctx context.Context, api, adminListener net.Listener) error {
+// run runs the components until ctx ends or one fails. The background components and the admin
+// listener, which an API listener needs while it drains, end after it.
+func (c *components) run(ctx context.Context, api, adminListener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
-	behind, end := context.WithCancel(context.WithoutCancel(ctx))
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error {
-		defer end()
-		return p.gateway.Serve(ctx, api, p.tls)
+		defer cancel()
+		return c.gateway.Serve(ctx, api, c.tls)
 	})
-	p.checks.Add("shutdown", func() error {
+	c.ready.Add("shutdown", func() error {
 		if ctx.Err() != nil {
 			return errors.New("process is shutting down")
 		}
 		return nil
 	})
-	for _, run := range p.background {
-		group.Go(func() error { return run(behind) })
+	for _, run := range c.background {
+		group.Go(func() error { return run(background) })
 	}
-	group.Go(func() error { return serveAdmin(behind, adminListener, p.admin) })
+	group.Go(func() error { return serveAdmin(background, adminListener, c.admin) })
 	return group.Wait()
 }
 
-// serveAdmin serves the admin listener until the context ends.
+// serveAdmin serves h on l until ctx ends.
 func serveAdmin(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })

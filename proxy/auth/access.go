@@ -13,48 +13,47 @@ import (
 	"sluice/proxy/request"
 )
 
-// Access decides about cached reads: who may begin one, and who may go on.
+// Access decides who may read from the cache, and who may keep a watch open.
 type Access struct {
 	Authenticator *Authenticator
 	Authorizer    *Authorizer
 }
 
-// Allowed reports whether the verified caller of r may read what r asks for.
-// Errors mean no.
+// Allowed reports whether the authenticated caller of r may make the read r. It returns false if the
+// review fails, or takes longer than 10 seconds.
 func (a *Access) Allowed(r *http.Request) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	allowed, err := a.Authorizer.decideOn(ctx)
+	allowed, err := a.Authorizer.authorize(ctx)
 	return err == nil && allowed
 }
 
-// StillAllowed reports whether the caller of an open watch is still who they were,
-// by credentials that are still good, and still allowed. It returns an error
-// if the upstream does not answer.
+// StillAllowed reports whether the credentials of an open watch are still valid, still identify the
+// same user, and still allow the watch. It returns an error if the apiserver does not respond.
 func (a *Access) StillAllowed(r *http.Request) (bool, error) {
-	who, _ := apirequest.UserFrom(r.Context())
-	now, _, err := a.Authenticator.identify(r)
-	if unanswered(err) {
+	before, _ := apirequest.UserFrom(r.Context())
+	now, _, err := a.Authenticator.authenticate(r)
+	if unavailable(err) {
 		return false, err
 	}
 	if err != nil || now == nil {
 		return false, nil
 	}
-	if request.From(r.Context()).Impersonates || now.GetName() != who.GetName() {
-		// Whether the caller may still act for the other is found out when the
-		// watch is opened again.
+	if request.From(r.Context()).Impersonates || now.GetName() != before.GetName() {
+		// End watches of impersonated users: the right to impersonate is checked when the client
+		// opens the watch again.
 		return false, nil
 	}
-	return a.Authorizer.decideOn(apirequest.WithUser(r.Context(), now)) // groups may have changed
+	return a.Authorizer.authorize(apirequest.WithUser(r.Context(), now)) // groups may have changed
 }
 
-// unanswered tells reviews that could not be made from those that came out
-// against the caller.
-func unanswered(err error) bool {
+// unavailable reports whether err means that a review could not be made, rather than that the caller
+// was rejected.
+func unavailable(err error) bool {
 	var several utilerrors.Aggregate
 	if errors.As(err, &several) {
 		for _, one := range several.Errors() {
-			if unanswered(one) {
+			if unavailable(one) {
 				return true
 			}
 		}

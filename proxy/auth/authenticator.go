@@ -20,26 +20,25 @@ import (
 )
 
 const (
-	// DefaultTokenTTL is how long a verified or refused token is remembered.
+	// DefaultTokenTTL is how long the result of a TokenReview is cached, positive or negative.
 	DefaultTokenTTL = 10 * time.Second
 	// reviewTimeout bounds one TokenReview.
 	reviewTimeout = 10 * time.Second
 )
 
-// AuthenticatorOptions sets up an Authenticator.
+// AuthenticatorOptions configures an Authenticator.
 type AuthenticatorOptions struct {
-	// Reviews is the upstream's TokenReview API.
+	// Reviews is the apiserver's TokenReview API.
 	Reviews authenticationclient.AuthenticationV1Interface
-	// TokenTTL is how long the result for a token is kept; 0 means
-	// DefaultTokenTTL.
+	// TokenTTL is how long the result of a TokenReview is cached; 0 means DefaultTokenTTL.
 	TokenTTL time.Duration
-	// ClientCA verifies client certificates; nil takes none.
+	// ClientCA verifies client certificates; nil ignores all client certificates.
 	ClientCA dynamiccertificates.CAContentProvider
 }
 
-// Authenticator finds out who a request is from.
+// Authenticator verifies the credentials of requests.
 type Authenticator struct {
-	certificates authenticator.Request // nil if none are taken
+	certificates authenticator.Request // nil without a client CA
 	tokens       authenticator.Request
 }
 
@@ -59,25 +58,24 @@ func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
 	return a
 }
 
-// WithAuthentication makes a handler that knows who calls: it sets Info.Caller and, if
-// that is not Unknown, the user in the context. The request is left as it is.
+// WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, unless that is
+// Unauthenticated, Info.User and the user in the context. It does not change the request's headers:
+// a forwarded request needs them.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		// An error means that nobody is known: the upstream gets the request
-		// and tells the caller.
-		if who, caller, err := a.identify(r); err == nil && who != nil {
-			info.Caller, info.User = caller, who.GetName()
-			r = r.WithContext(apirequest.WithUser(r.Context(), who))
+		// On an error the caller stays Unauthenticated; the apiserver gets the request and responds.
+		if u, caller, err := a.authenticate(r); err == nil && u != nil {
+			info.Caller, info.User = caller, u.GetName()
+			r = r.WithContext(apirequest.WithUser(r.Context(), u))
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// identify verifies the request's credentials, certificates first as the
-// apiserver does. Without any that are good it returns no user, and the error
-// if there is one.
-func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller, error) {
+// authenticate verifies the credentials of r, client certificates first, as the apiserver does. It
+// returns a nil user if none are valid, with the error of the TokenReview if that failed.
+func (a *Authenticator) authenticate(r *http.Request) (user.Info, request.Caller, error) {
 	if a.certificates != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		if resp, ok, err := a.certificates.AuthenticateRequest(r); ok && err == nil {
 			return resp.User, request.ClientCert, nil
@@ -86,7 +84,7 @@ func (a *Authenticator) identify(r *http.Request) (user.Info, request.Caller, er
 	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {
 		return nil, request.Unauthenticated, nil
 	}
-	// The authenticators take what they verify out of the headers.
+	// The authenticators delete the headers that they have verified.
 	probe := *r
 	probe.Header = r.Header.Clone()
 	resp, ok, err := a.tokens.AuthenticateRequest(&probe)

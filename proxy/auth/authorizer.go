@@ -22,22 +22,23 @@ import (
 )
 
 const (
-	// DefaultAllowTTL is how long an allowed access is remembered.
+	// DefaultAllowTTL is how long an allowed access is cached.
 	DefaultAllowTTL = 10 * time.Second
-	// DefaultDenyTTL is how long a denied access is remembered.
+	// DefaultDenyTTL is how long a denied access is cached.
 	DefaultDenyTTL = 5 * time.Second
 )
 
-// AuthorizerOptions sets up an Authorizer. Zero durations mean the defaults.
+// AuthorizerOptions configures an Authorizer. A zero duration means the default.
 type AuthorizerOptions struct {
-	// Reviews is the upstream's SubjectAccessReview API.
-	Reviews           authorizationclient.AuthorizationV1Interface
+	// Reviews is the apiserver's SubjectAccessReview API.
+	Reviews authorizationclient.AuthorizationV1Interface
+	// AllowTTL and DenyTTL are how long the results of reviews are cached.
 	AllowTTL, DenyTTL time.Duration
 }
 
-// Authorizer decides whether a caller may see what a request asks for.
+// Authorizer decides whether an authenticated caller may make a request.
 type Authorizer struct {
-	decide authorizer.Authorizer
+	reviews authorizer.Authorizer
 }
 
 // NewAuthorizer returns an Authorizer.
@@ -48,59 +49,57 @@ func NewAuthorizer(o AuthorizerOptions) (*Authorizer, error) {
 	if o.DenyTTL == 0 {
 		o.DenyTTL = DefaultDenyTTL
 	}
-	decide, err := authorizerfactory.DelegatingAuthorizerConfig{
+	reviews, err := authorizerfactory.DelegatingAuthorizerConfig{
 		SubjectAccessReviewClient: o.Reviews,
 		AllowCacheTTL:             o.AllowTTL,
 		DenyCacheTTL:              o.DenyTTL,
-		WebhookRetryBackoff:       once(),
+		WebhookRetryBackoff:       noRetry(),
 	}.New()
 	if err != nil {
 		return nil, fmt.Errorf("authorizer: %w", err)
 	}
-	return &Authorizer{decide: decide}, nil
+	return &Authorizer{reviews: reviews}, nil
 }
 
-// once is the back-off of a single attempt: the caller waits for it, and may
-// try again.
-func once() *wait.Backoff {
+// noRetry is the backoff of a single attempt: the caller is waiting, and its client retries.
+func noRetry() *wait.Backoff {
 	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 1}
 }
 
-// decideOn decides whether the caller in ctx may do what the request in ctx
-// asks for: exactly that verb, resource, namespace, name and selector.
-func (a *Authorizer) decideOn(ctx context.Context) (bool, error) {
+// authorize reports whether the user in ctx may make the request in ctx, with exactly its verb,
+// resource, namespace, name and selectors.
+func (a *Authorizer) authorize(ctx context.Context) (bool, error) {
 	attributes, err := filters.GetAuthorizerAttributes(ctx)
 	if err != nil || attributes.GetUser() == nil {
 		return false, err
 	}
-	decision, _, err := a.decide.Authorize(ctx, attributes)
+	decision, _, err := a.reviews.Authorize(ctx, attributes)
 	return decision == authorizer.DecisionAllow, err
 }
 
-// WithImpersonation makes a handler that honours the impersonation headers of
-// Asserted callers, once they are authorized, by the apiserver's own rules
-// (KEP-5284): next sees the impersonated user. Those of other callers are left
-// to the upstream, which knows the caller by the token.
+// WithImpersonation is a filter that authorizes and applies the impersonation headers of ClientCert
+// callers by the apiserver's own rules (KEP-5284): next sees the impersonated user. Impersonation
+// headers of other callers are forwarded, and the apiserver applies them.
 func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		response.ClearHeaders(w.Header())
 		next.ServeHTTP(w, r)
 	})
-	impersonated := impersonation.WithConstrainedImpersonation(allowed, a.decide, statusSerializer())
+	impersonated := impersonation.WithConstrainedImpersonation(allowed, a.reviews, statusSerializer())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		if info.Caller != request.ClientCert || !info.Impersonates {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// For a refusal, which the library writes by itself.
+		// The library writes the rejection itself, so set what describes it first.
 		info.Outcome.Source = request.SourceGateway
 		response.Headers(w.Header(), info)
 		impersonated.ServeHTTP(w, r)
 	})
 }
 
-// statusSerializer encodes the Status objects that the library answers with.
+// statusSerializer encodes the Status objects with which the library rejects requests.
 func statusSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})

@@ -1,9 +1,8 @@
-// Package auth says who is calling and whether they may see what they ask for.
+// Package auth authenticates callers and authorizes reads from the cache.
 //
-// [Authenticator] verifies bearer tokens by TokenReview and client
-// certificates against a configured CA; [Authorizer] asks by
-// SubjectAccessReview. Both are put together from k8s.io/apiserver's parts, with
-// short caches, and both fail closed: who is not verified is
-// [request.Unauthenticated], what is not allowed is not served out of the cache. The
-// request then goes upstream as it came, where the apiserver decides.
+// [Authenticator] verifies bearer tokens by TokenReview and client certificates against a configured
+// CA. [Authorizer] checks access by SubjectAccessReview. Both are built from k8s.io/apiserver, cache
+// results for seconds, and fail closed: a caller that cannot be verified is
+// [request.Unauthenticated], and a read that is not allowed is not served from the cache. The request
+// is then forwarded unchanged, and the apiserver decides.
 package auth

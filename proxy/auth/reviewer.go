@@ -11,9 +11,9 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 )
 
-// reviewer verifies tokens by TokenReview. A token that the upstream refuses is
-// an answer, whatever reason it gives, so that it is remembered like others: who
-// goes on to send one does not cost a review each time.
+// reviewer verifies tokens by TokenReview. For a token that the apiserver rejects it returns no error,
+// whatever reason the apiserver gives: the token cache keeps only results without an error, and a
+// rejected token must not cost a review on every request.
 type reviewer struct {
 	reviews authenticationclient.TokenReviewInterface
 }
@@ -27,16 +27,16 @@ func (r reviewer) AuthenticateToken(ctx context.Context, token string) (*authent
 	if err != nil {
 		return nil, false, fmt.Errorf("token review: %w", err)
 	}
-	who := review.Status.User
-	if !review.Status.Authenticated || who.Username == "" {
+	u := review.Status.User
+	if !review.Status.Authenticated || u.Username == "" {
 		return nil, false, nil
 	}
-	extra := make(map[string][]string, len(who.Extra))
-	for key, values := range who.Extra {
+	extra := make(map[string][]string, len(u.Extra))
+	for key, values := range u.Extra {
 		extra[key] = values
 	}
 	return &authenticator.Response{
-		User: &user.DefaultInfo{Name: who.Username, UID: who.UID, Groups: who.Groups, Extra: extra},
+		User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra},
 	}, true, nil
 }
 

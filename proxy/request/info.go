@@ -14,50 +14,50 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Info is what there is to know about a request. The fields above the line do
-// not change after Parse; those below are filled in on the request's way and
-// belong to the goroutine that serves it.
+// Info is the parsed form of a request. The fields in the first group do not change after Parse; those
+// in the second are set while the request is handled, only by the goroutine that serves it.
 type Info struct {
 	*apirequest.RequestInfo
-	Query           url.Values // first values count; malformed pairs are dropped
-	AuditID         string     // the request's own, or a new one
-	Upgrade         bool       // asks for another protocol
-	Impersonates    bool       // asks to impersonate somebody
-	LegacyWatchPath bool       // a watch asked for by the deprecated path: /api/v1/watch/pods
-	crowded         bool       // has more parameters than anybody means
+	Query           url.Values // without malformed pairs; of repeated parameters the first counts
+	AuditID         string     // from the header Audit-Id, or a new UUID
+	Upgrade         bool       // the request asks to switch protocols
+	Impersonates    bool       // the request has impersonation headers
+	LegacyWatchPath bool       // a watch by the deprecated path, as in /api/v1/watch/pods
 
-	Caller  Caller
-	User    string // the verified caller's name
-	Outcome Outcome
+	tooManyParameters bool
+
+	Caller  Caller  // set by authentication
+	User    string  // the name of the authenticated caller; empty if Unauthenticated
+	Outcome Outcome // set by the handler that responds
 }
 
-// Caller says how a request identifies itself.
+// Caller is how a request was authenticated.
 type Caller uint8
 
 const (
-	// Unauthenticated callers sent no credentials, or none that could be verified.
+	// Unauthenticated means no credentials, or none that Sluice could verify.
 	Unauthenticated Caller = iota
-	// BearerToken callers sent a token that was verified.
+	// BearerToken means a bearer token that a TokenReview verified.
 	BearerToken
-	// ClientCert callers were verified by this gateway alone, by a client
-	// certificate: the upstream has to be told who they are.
+	// ClientCert means a client certificate. Only Sluice has seen it, so a forwarded request must
+	// name its caller in headers.
 	ClientCert
 )
 
-// Outcome is how a request was answered, for logs and metrics.
+// Outcome describes the response for logs and metrics.
 type Outcome struct {
 	Source string // SourceCache, SourceUpstream or SourceGateway
-	Reason string // how it came out of the cache, or why it went upstream
-	Format string // the encoding, where Sluice made it
-	// Transcoded says that a passed request or its answer was converted.
+	Reason string // how the cache served the request, or why it was forwarded; a kebab-case token
+	Format string // the encoding of the body, if Sluice encoded it
+	// Transcoded reports whether Sluice converted the body of a forwarded request or of its response.
 	Transcoded bool
 }
 
-// The sources of answers.
+// The values of Outcome.Source.
 const (
 	SourceCache    = "cache"
 	SourceUpstream = "upstream"
-	SourceGateway  = "gateway" // refused here
+	SourceGateway  = "gateway" // Sluice itself rejected the request
 )
 
 var factory = apirequest.RequestInfoFactory{
@@ -65,29 +65,29 @@ var factory = apirequest.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// Parse returns the Info of r. It fails for paths that cannot be understood,
-// which the upstream refuses as well.
+// Parse returns the Info of r. The error is the apiserver's for a path that it rejects; the Info is
+// valid in either case.
 func Parse(r *http.Request) (*Info, error) {
 	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
 	parsed, err := parse(r, query)
 	return &Info{
-		LegacyWatchPath: parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
-		RequestInfo:     parsed,
-		Query:           query,
-		crowded:         strings.Count(r.URL.RawQuery, "&") >= maxParameters,
-		AuditID:         auditID(r),
-		Upgrade:         headerHasToken(r.Header["Connection"], "upgrade"),
-		Impersonates:    impersonates(r.Header),
+		LegacyWatchPath:   parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
+		RequestInfo:       parsed,
+		Query:             query,
+		tooManyParameters: strings.Count(r.URL.RawQuery, "&") >= maxParameters,
+		AuditID:           auditID(r),
+		Upgrade:           headerHasToken(r.Header["Connection"], "upgrade"),
+		Impersonates:      impersonates(r.Header),
 	}, err
 }
 
-// maxParameters bounds the parameters of a query that is answered here: how
-// many are read at all depends on the release of Go.
+// maxParameters is the number of query parameters from which a request is not served from the cache:
+// net/url ignores parameters above a limit that differs between Go releases.
 const maxParameters = 1000
 
-// parse does what the apiserver does, but for one line in the log: of a query
-// that cannot be decoded it would print everything, tokens if there are any.
-// All that is made of such a query is written out here.
+// parse returns what the apiserver's RequestInfoFactory returns, without its log line: the factory
+// logs a query that it cannot decode, including any token in it. For such a query, parse repeats the
+// little that the factory still reads from it.
 func parse(r *http.Request, query url.Values) (*apirequest.RequestInfo, error) {
 	if len(query) == 0 || scheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &internalversion.ListOptions{}) == nil {
 		return factory.NewRequestInfo(r)
@@ -97,7 +97,7 @@ func parse(r *http.Request, query url.Values) (*apirequest.RequestInfo, error) {
 	info, err := factory.NewRequestInfo(&bare)
 	switch info.Verb {
 	case "list":
-		if truth(query, "watch") {
+		if boolean(query, "watch") {
 			info.Verb = "watch"
 		}
 		fallthrough
@@ -112,7 +112,7 @@ func afterVersion(i *apirequest.RequestInfo) string {
 	return strings.TrimPrefix(i.Path, versionPath(i))
 }
 
-// versionPath returns the path of the API version, with a slash at its end.
+// versionPath returns the path of the API version, with a trailing slash.
 func versionPath(i *apirequest.RequestInfo) string {
 	path := "/" + i.APIPrefix + "/"
 	if i.APIGroup != "" {
@@ -128,8 +128,8 @@ func auditID(r *http.Request) string {
 	return uuid.NewString()
 }
 
-// headerHasToken reports whether one of the comma-separated values is token,
-// in any case (RFC 9110, section 7.6.1).
+// headerHasToken reports whether token is among the comma-separated values, ignoring case (RFC 9110,
+// section 7.6.1).
 func headerHasToken(values []string, token string) bool {
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, ",") {
@@ -143,21 +143,22 @@ func headerHasToken(values []string, token string) bool {
 
 func impersonates(h http.Header) bool {
 	for name := range h {
-		if strings.HasPrefix(name, "Impersonate-") { // net/http has made it canonical
+		if strings.HasPrefix(name, "Impersonate-") { // net/http canonicalizes header names
 			return true
 		}
 	}
 	return false
 }
 
-// CanonicalPath reports whether the request names a collection of a resource, all of it
-// or one namespace, or an object in it, by the plain path.
+// CanonicalPath reports whether the path names a collection (in all namespaces or in one) or an object
+// in the only spelling that Sluice serves from the cache, without a subresource and without empty or
+// additional segments. It is false for a query with too many parameters.
 func (i *Info) CanonicalPath() bool {
-	return i.IsResourceRequest && i.Resource != "" && i.Subresource == "" && !i.crowded &&
-		len(i.Parts) <= 2 && i.Path == i.plainPath()
+	return i.IsResourceRequest && i.Resource != "" && i.Subresource == "" && !i.tooManyParameters &&
+		len(i.Parts) <= 2 && i.Path == i.canonicalPath()
 }
 
-func (i *Info) plainPath() string {
+func (i *Info) canonicalPath() string {
 	var b strings.Builder
 	b.WriteString(versionPath(i.RequestInfo))
 	if i.LegacyWatchPath {
@@ -178,7 +179,7 @@ func With(ctx context.Context, info *Info) context.Context {
 	return context.WithValue(ctx, key{}, info)
 }
 
-// From returns the Info that ctx carries. It must be there.
+// From returns the Info that ctx carries. It panics if there is none.
 func From(ctx context.Context) *Info {
 	return ctx.Value(key{}).(*Info)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ListOptions are the query parameters of a list or watch (ListOptions of the
-// API), by the apiserver's rules: of repeated parameters the first counts.
+// ListOptions holds the query parameters of a list, watch or get: metav1.ListOptions, includeObject of
+// metav1.TableOptions, and pretty. Of a repeated parameter the first value counts.
 type ListOptions struct {
 	ResourceVersion      string
 	ResourceVersionMatch string
@@ -19,17 +19,17 @@ type ListOptions struct {
 	FieldSelector        string
 	ShardSelector        string
 	Limit                int64
-	Timeout              time.Duration // timeoutSeconds; 0 when absent
+	Timeout              time.Duration // timeoutSeconds; 0 if absent
 	AllowBookmarks       bool          // allowWatchBookmarks
 	SendInitialEvents    *bool
 	IncludeObject        string
 	Pretty               string
 }
 
-// ErrInvalidOptions is returned for parameters that the apiserver would refuse.
+// ErrInvalidOptions is returned for parameters that the apiserver rejects.
 var ErrInvalidOptions = errors.New("invalid query parameter")
 
-// ParseListOptions reads the options from a query. An error wraps ErrInvalidOptions.
+// ParseListOptions parses a query as the apiserver does. An error wraps ErrInvalidOptions.
 func ParseListOptions(q url.Values) (ListOptions, error) {
 	o := ListOptions{
 		ResourceVersion:      q.Get("resourceVersion"),
@@ -40,10 +40,10 @@ func ParseListOptions(q url.Values) (ListOptions, error) {
 		ShardSelector:        q.Get("shardSelector"),
 		IncludeObject:        q.Get("includeObject"),
 		Pretty:               q.Get("pretty"),
-		AllowBookmarks:       truth(q, "allowWatchBookmarks"),
+		AllowBookmarks:       boolean(q, "allowWatchBookmarks"),
 	}
 	if q.Has("sendInitialEvents") {
-		v := truth(q, "sendInitialEvents")
+		v := boolean(q, "sendInitialEvents")
 		o.SendInitialEvents = &v
 	}
 	var err error
@@ -61,8 +61,9 @@ func ParseListOptions(q url.Values) (ListOptions, error) {
 	return o, checkTimeout(q.Get("timeout"))
 }
 
-// truth reads a boolean: present means true, unless it is 0 or false.
-func truth(q url.Values, name string) bool {
+// boolean parses a parameter as apimachinery's conversion does: present means true, unless the value
+// is 0 or, in any case, false.
+func boolean(q url.Values, name string) bool {
 	v := q.Get(name)
 	return q.Has(name) && v != "0" && !strings.EqualFold(v, "false")
 }
@@ -79,8 +80,8 @@ func integer(q url.Values, name string) (int64, error) {
 	return n, nil
 }
 
-// checkTimeout checks the request's own deadline. An answer out of memory is
-// there before any that is not refused.
+// checkTimeout validates the parameter timeout, the deadline of the whole request. A valid timeout is
+// at least a second, or not positive and so without effect; the cache responds sooner.
 func checkTimeout(v string) error {
 	if v == "" {
 		return nil

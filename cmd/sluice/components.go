@@ -24,24 +24,24 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// parts are what a serving process consists of.
-type parts struct {
+// components are the parts of a serving process.
+type components struct {
 	upstream   *upstream.Upstream
 	gateway    *proxy.Gateway
 	admin      http.Handler
-	checks     *admin.Checks // of readiness
+	ready      *admin.Checks
 	tls        *tls.Config
-	background []func(context.Context) error // run until their context ends
+	background []func(context.Context) error // each runs until its context ends
 }
 
-// assemble makes the parts, from the upstream up.
-func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts, error) {
-	p := &parts{checks: &admin.Checks{}}
+// build creates the components, those first on which others depend.
+func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
+	c := &components{ready: &admin.Checks{}}
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
 		return nil, err
 	}
-	if p.upstream, err = upstream.New(upstream.Options{
+	if c.upstream, err = upstream.New(upstream.Options{
 		Config:     kubeconfig,
 		UserAgent:  userAgent(),
 		FrontProxy: upstream.KeyPair(file.Upstream.FrontProxy),
@@ -49,12 +49,12 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 	}); err != nil {
 		return nil, err
 	}
-	access, err := p.access(file)
+	access, err := c.access(file)
 	if err != nil {
 		return nil, err
 	}
-	m := resources.New(resources.Options{
-		Upstream:   p.upstream,
+	registry := resources.New(resources.Options{
+		Upstream:   c.upstream,
 		Exclude:    file.Cache.Exclude,
 		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
 		Limits:     resources.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
@@ -62,31 +62,31 @@ func assemble(file *config.File, log *zap.Logger, metrics *instruments) (*parts,
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
 	})
-	metrics.registry.MustRegister(m.Collector())
-	p.background = append(p.background, m.Run)
+	metrics.registry.MustRegister(registry.Collector())
+	c.background = append(c.background, registry.Run)
 	encoded := cache.NewBudget(*file.Cache.EncodedBytes)
-	metrics.encoded(encoded)
-	p.gateway = proxy.New(proxy.Options{
-		Upstream: p.upstream, Access: access, Resources: m, Log: log, Metrics: metrics.gateway,
+	metrics.observeEncoded(encoded)
+	c.gateway = proxy.New(proxy.Options{
+		Upstream: c.upstream, Access: access, Resources: registry, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features),
 		Drain:    proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
-	if p.tls, err = p.serving(file, log); err != nil {
+	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}
-	p.admin = p.adminHandler(file, metrics, m)
-	return p, nil
+	c.admin = c.adminHandler(file, metrics, registry)
+	return c, nil
 }
 
-// access sets up who may read out of the cache.
-func (p *parts) access(file *config.File) (*auth.Access, error) {
-	clients, err := p.upstream.Client()
+// access returns the authentication and authorization of callers.
+func (c *components) access(file *config.File) (*auth.Access, error) {
+	clients, err := c.upstream.Client()
 	if err != nil {
 		return nil, fmt.Errorf("upstream client: %w", err)
 	}
-	ca, err := p.clientCA(file.Authentication.ClientCAFile)
+	ca, err := c.clientCA(file.Authentication.ClientCAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (p *parts) access(file *config.File) (*auth.Access, error) {
 	return &auth.Access{Authenticator: authenticator, Authorizer: authorizer}, nil
 }
 
-// clientCA follows the file of the CA for client certificates.
-func (p *parts) clientCA(path string) (dynamiccertificates.CAContentProvider, error) {
+// clientCA returns the CA of client certificates, which follows its file; nil without a path.
+func (c *components) clientCA(path string) (dynamiccertificates.CAContentProvider, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -112,42 +112,42 @@ func (p *parts) clientCA(path string) (dynamiccertificates.CAContentProvider, er
 	if err != nil {
 		return nil, fmt.Errorf("client CA: %w", err)
 	}
-	p.background = append(p.background, func(ctx context.Context) error {
+	c.background = append(c.background, func(ctx context.Context) error {
 		ca.Run(ctx, 1)
 		return nil
 	})
 	return ca, nil
 }
 
-// serving sets up TLS. Certificates of clients are asked for but not verified
-// here: the authenticator does, and a caller without a good one may have a token.
-func (p *parts) serving(file *config.File, log *zap.Logger) (*tls.Config, error) {
+// servingTLS returns the TLS configuration of the API listener. TLS requests client certificates but
+// does not verify them: the authenticator does, and a caller without a valid one may have a token.
+func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
-		made, err := certs.Ensure(file.TLS.CertDir, hosts(file))
+		files, err := certs.Ensure(file.TLS.CertDir, hosts(file))
 		if err != nil {
 			return nil, err
 		}
-		certFile, keyFile = made.Cert, made.Key
-		log.Info("serving certificate made here", zap.String("ca", made.CA))
+		certFile, keyFile = files.Cert, files.Key
+		log.Info("serving certificate issued", zap.String("ca", files.CA))
 	}
 	reloader, err := certs.NewReloader(certFile, keyFile, log.Named("certs"))
 	if err != nil {
 		return nil, err
 	}
-	p.background = append(p.background, reloader.Run)
-	c := &tls.Config{
+	c.background = append(c.background, reloader.Run)
+	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: reloader.GetCertificate,
 	}
 	if file.Authentication.ClientCAFile != "" {
-		c.ClientAuth = tls.RequestClientCert
+		config.ClientAuth = tls.RequestClientCert
 	}
-	return c, nil
+	return config, nil
 }
 
-// hosts are the names for a certificate made here.
+// hosts returns the DNS names and IP addresses for the certificate that Sluice issues.
 func hosts(file *config.File) []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, file.TLS.Hosts...)
 	if host, _, err := net.SplitHostPort(file.Listen); err == nil && host != "" {
@@ -158,28 +158,29 @@ func hosts(file *config.File) []string {
 	return names
 }
 
-func (p *parts) adminHandler(file *config.File, metrics *instruments, m *resources.Registry) http.Handler {
+// adminHandler returns the handler of the admin listener.
+func (c *components) adminHandler(file *config.File, metrics *metrics, registry *resources.Registry) http.Handler {
 	ping := func() error { return nil }
 	live := &admin.Checks{}
 	live.Add("ping", ping)
-	p.checks.Add("ping", ping)
-	health := upstream.NewHealth(p.upstream)
-	p.background = append(p.background, health.Run)
-	p.checks.Add("upstream", health.Check)
+	c.ready.Add("ping", ping)
+	health := upstream.NewHealth(c.upstream)
+	c.background = append(c.background, health.Run)
+	c.ready.Add("upstream", health.Check)
 	return admin.Handler(admin.Options{
-		Live: live, Ready: p.checks, Notes: notes(m), Metrics: metrics.registry, Profiling: file.Admin.Profiling,
+		Live: live, Ready: c.ready, Notes: syncNotes(registry), Metrics: metrics.registry, Profiling: file.Admin.Profiling,
 	})
 }
 
-// notes tells which stores are in sync. One that is not costs speed, not
-// readiness: its reads pass.
-func notes(m *resources.Registry) func() []string {
+// syncNotes reports which stores are in sync. A store that is not does not make the process unready:
+// its reads are forwarded.
+func syncNotes(registry *resources.Registry) func() []string {
 	return func() []string {
 		var lines []string
-		for _, s := range m.Report() {
+		for _, s := range registry.Report() {
 			state := "ok"
 			if !s.Synced {
-				state = "not in sync, reads pass"
+				state = "not in sync, reads are forwarded"
 			}
 			lines = append(lines, fmt.Sprintf("[+]cache-sync/%s %s", s.Resource, state))
 		}
@@ -187,6 +188,7 @@ func notes(m *resources.Registry) func() []string {
 	}
 }
 
+// restConfig loads the kubeconfig by client-go's rules.
 func restConfig(u config.Upstream) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = u.Kubeconfig
@@ -196,11 +198,12 @@ func restConfig(u config.Upstream) (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	if c.Host == "" {
-		return nil, errors.New("kubeconfig: names no apiserver")
+		return nil, errors.New("kubeconfig: no apiserver")
 	}
 	return c, nil
 }
 
+// userAgent returns the User-Agent of Sluice's own requests.
 func userAgent() string {
 	return fmt.Sprintf("sluice/%s (%s/%s)", version, runtime.GOOS, runtime.GOARCH)
 }
