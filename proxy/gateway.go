@@ -11,6 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/auth"
 	"sluice/proxy/forward"
+	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
@@ -63,10 +64,14 @@ type Gateway struct {
 // New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
+	var transcoder *transcode.Transcoder
+	if !o.Strict {
+		transcoder = transcode.New(transcode.Options{})
+	}
 	reads := serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
-		Next:      forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Strict: o.Strict}),
+		Next:      forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Transcoder: transcoder}),
 		Recheck:   o.WatchRecheck,
 		Draining:  g.draining,
 		Grace:     o.Drain.Grace,

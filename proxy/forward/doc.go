@@ -1,13 +1,11 @@
-// Package forward passes requests to the upstream and the answers back, byte
-// for byte: whatever is not served out of the cache.
+// Package forward passes requests to the upstream apiserver and its responses back to the client,
+// byte for byte. It handles every request that is not served from the cache.
 //
-// The apiserver decides what a passed request may do. A bearer token travels
-// as it came. A caller known by certificate is named in headers, which only
-// Sluice may set: inbound copies never get through. Sluice's own credentials
-// are used for that and for nothing else.
+// The apiserver authorizes passed requests. A bearer token is passed as received. A client that
+// authenticated with a certificate is named in request headers (impersonation or front proxy), on a
+// connection that carries Sluice's own credentials; these credentials serve no other purpose here.
+// Invariant: identity headers are set by Sluice only, copies sent by clients never pass.
 //
-// An upstream that lacks a format is made up for: a translation asks it again
-// in JSON and converts bodies, answers and watch streams. Nothing is converted
-// that the upstream can do itself, nothing is done twice, and all that is held
-// in memory is bounded.
+// Package transcode, below, converts request bodies and responses when the upstream does not
+// support a format that the client uses. Unless it does, no body is buffered here.
 package forward

@@ -1,4 +1,4 @@
-package forward
+package forward_test
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice/codec/proto"
+	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
 
@@ -43,15 +44,15 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 	for contentType, decode := range decoders {
 		for way, header := range ways {
 			t.Run(contentType+" "+way, func(t *testing.T) {
-				b := newBed(t, setting{caller: request.BearerToken, http1: true, config: func(c *rest.Config) { c.Host = nowhere(t) }})
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Config: func(c *rest.Config) { c.Host = nowhere(t) }})
 				h := merge(header, http.Header{"Accept": {contentType}, "Audit-Id": {"the-one"}})
-				resp := b.get(t, "/api/v1/pods", h)
+				resp := e.Get(t, "/api/v1/pods", h)
 				if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || resp.Header.Get("Content-Type") != contentType ||
 					resp.Header.Get("Audit-Id") != "the-one" || resp.Header.Get("Cache-Control") != "no-cache, private" {
 					t.Errorf("answer is %s with %v", resp.Status, resp.Header)
 				}
 				got := &metav1.Status{}
-				if err := decode([]byte(text(t, resp.Body)), got); err != nil {
+				if err := decode([]byte(forwardtest.ReadAll(t, resp.Body)), got); err != nil {
 					t.Fatal(err)
 				}
 				if got.Message == "" || strings.Contains(got.Message, "127.0.0.1") {
@@ -61,7 +62,7 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if info := receive(t, b.info, "the end of the request"); info.Outcome.Reason != "upstream unreachable" {
+				if info := e.End(t); info.Outcome.Reason != "upstream-unreachable" {
 					t.Errorf("reason is %q", info.Outcome.Reason)
 				}
 			})
@@ -78,12 +79,6 @@ func nowhere(t *testing.T) string {
 	}
 	defer l.Close()
 	return "https://" + l.Addr().String()
-}
-
-// abort ends the answer of a fake upstream in the middle.
-func abort(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
 }
 
 // A body that the upstream did not finish must not look like a whole one.
@@ -109,10 +104,10 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			handler := func(w http.ResponseWriter, _ *http.Request) {
 				answer(w)
-				abort(w)
+				forwardtest.Abort(w)
 			}
-			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-				resp, err := b.client.Do(b.request(t, http.MethodGet, "/api/v1/pods", nil, nil))
+			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+				resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, "/api/v1/pods", nil, nil))
 				if err != nil {
 					return // not even headers
 				}
@@ -129,15 +124,15 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 
 // An upstream that hangs up without an answer.
 func TestNoAnswerIsAStatus(t *testing.T) {
-	eachSide(t, setting{caller: request.BearerToken, handler: func(http.ResponseWriter, *http.Request) {
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
-	}}, func(t *testing.T, b *bed) {
-		resp := b.do(t, b.request(t, http.MethodPost, "/api/v1/namespaces/ns/pods", nil, strings.NewReader("{}")))
+	}}, func(t *testing.T, e *forwardtest.Env) {
+		resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/pods", nil, strings.NewReader("{}")))
 		if resp.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("answer is %s", resp.Status)
 		}
-		b.next(t)
-		b.nothing(t) // what may have been done is not done again
+		e.Next(t)
+		e.ExpectNone(t) // what may have been done is not done again
 	})
 }
 
@@ -148,22 +143,22 @@ func TestCutRequestIsAborted(t *testing.T) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler) // to return would be to answer, and that might still get through
 	}
-	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		ctx, cut := context.WithCancel(t.Context())
-		inner := b.front.Config.Handler
-		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
+		inner := e.Gateway.Config.Handler
+		e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
 		answered := make(chan string, 1)
-		req := b.request(t, http.MethodPost, "/api/v1/pods", nil, nil)
+		req := e.NewRequest(t, http.MethodPost, "/api/v1/pods", nil, nil)
 		go func() {
 			defer close(answered)
-			if resp, err := b.client.Do(req); err == nil {
+			if resp, err := e.Client.Do(req); err == nil {
 				resp.Body.Close()
 				answered <- resp.Status
 			}
 		}()
-		b.next(t)
+		e.Next(t)
 		cut()
-		if status := receive(t, answered, "an end"); status != "" {
+		if status := forwardtest.Receive(t, answered, "an end"); status != "" {
 			t.Errorf("answer is %s", status)
 		}
 	})
@@ -192,30 +187,30 @@ func TestClientGoesAway(t *testing.T) {
 				<-r.Context().Done()
 				gone <- true
 			}
-			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-				req := b.request(t, http.MethodGet, "/api/v1/pods?watch=1", nil, nil)
+			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+				req := e.NewRequest(t, http.MethodGet, "/api/v1/pods?watch=1", nil, nil)
 				ctx, leave := context.WithCancel(req.Context())
 				answered := make(chan error, 1)
 				go func() {
-					resp, err := b.client.Do(req.WithContext(ctx))
+					resp, err := e.Client.Do(req.WithContext(ctx))
 					if err == nil {
 						resp.Body.Close()
 					}
 					answered <- err
 				}()
-				b.next(t)
+				e.Next(t)
 				if !m.waiting {
-					if err := receive(t, answered, "an answer"); err != nil {
+					if err := forwardtest.Receive(t, answered, "an answer"); err != nil {
 						t.Fatal(err)
 					}
 				}
 				leave()
-				receive(t, gone, "the end of the request at the upstream")
-				if info := receive(t, b.info, "the end of the request"); m.waiting && info.Outcome.Reason != "caller went away" {
+				forwardtest.Receive(t, gone, "the end of the request at the upstream")
+				if info := e.End(t); m.waiting && info.Outcome.Reason != "client-gone" {
 					t.Errorf("reason is %q", info.Outcome.Reason)
 				}
 				if m.waiting {
-					if err := receive(t, answered, "the client's end"); !errors.Is(err, context.Canceled) {
+					if err := forwardtest.Receive(t, answered, "the client's end"); !errors.Is(err, context.Canceled) {
 						t.Error(err)
 					}
 				}
@@ -238,17 +233,17 @@ func TestCutUploadIsNoUpload(t *testing.T) {
 			"unknown length": "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
 		} {
 			t.Run(fmt.Sprint(name, " ", behind), func(t *testing.T) {
-				b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: behind, handler: handler})
-				conn := b.dial(t)
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: behind, Handler: handler})
+				conn := dial(t, e)
 				if _, err := io.WriteString(conn, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+framing); err != nil {
 					t.Fatal(err)
 				}
-				b.next(t)
+				e.Next(t)
 				conn.Close()
-				if err := receive(t, ends, "the end of the upload"); err == nil {
+				if err := forwardtest.Receive(t, ends, "the end of the upload"); err == nil {
 					t.Error("half an upload ended well")
 				}
-				receive(t, b.info, "the end of the request")
+				e.End(t)
 			})
 		}
 	}
@@ -266,18 +261,18 @@ func TestAmbiguousLengthsAreRefused(t *testing.T) {
 	}
 	for name, rest := range tests {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, setting{caller: request.BearerToken, http1: true})
-			status := b.raw(t, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true})
+			status := raw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
 			if !strings.Contains(status, " 400 ") && !strings.Contains(status, " 501 ") {
 				t.Errorf("answer is %s", status)
 			}
-			b.nothing(t)
+			e.ExpectNone(t)
 		})
 	}
 	t.Run("length and encoding", func(t *testing.T) { // the encoding wins, and alone goes on
-		b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: true})
-		b.raw(t, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
-		if got := b.next(t); got.Header.Get("Content-Length") != "" {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: true})
+		raw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
+		if got := e.Next(t); got.Header.Get("Content-Length") != "" {
 			t.Errorf("upstream got %v", got.Header)
 		}
 	})

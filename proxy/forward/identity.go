@@ -10,11 +10,15 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// stripRemote removes the headers by which a front proxy names its caller, in
-// the spelling that apiservers are usually set up with. No caller may set them.
-func stripRemote(h http.Header) { stripPrefix(h, "X-Remote-") }
+// Prefixes of the headers in which a request names its user: those of a front proxy, in the
+// spelling that apiservers are usually configured with, and those of impersonation.
+const (
+	frontProxyPrefix    = "X-Remote-"
+	impersonationPrefix = "Impersonate-"
+)
 
-func stripPrefix(h http.Header, prefix string) {
+// removePrefixed removes all headers whose names begin with the prefix, in any case.
+func removePrefixed(h http.Header, prefix string) {
 	for name := range h {
 		if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
 			delete(h, name)
@@ -22,15 +26,15 @@ func stripPrefix(h http.Header, prefix string) {
 	}
 }
 
-// fits reports whether headers can tell who it is. They lose the white space
-// around their values: somebody called " " would arrive as nobody, which is
-// Sluice itself, and a member of "system:masters " as one of system:masters.
-func fits(who user.Info) bool {
-	if who == nil || who.GetName() == "" {
+// fitsHeaders reports whether header values can carry the user unchanged. HTTP trims white space
+// around values: a user named " " would arrive without a name, so that the request would be one of
+// Sluice itself, and a member of "system:masters " would become a member of system:masters.
+func fitsHeaders(u user.Info) bool {
+	if u == nil || u.GetName() == "" {
 		return false
 	}
-	values := append([]string{who.GetName(), who.GetUID()}, who.GetGroups()...)
-	for key, extra := range who.GetExtra() {
+	values := append([]string{u.GetName(), u.GetUID()}, u.GetGroups()...)
+	for key, extra := range u.GetExtra() {
 		if key == "" {
 			return false
 		}
@@ -41,41 +45,34 @@ func fits(who user.Info) bool {
 	})
 }
 
-// assert names who in the headers, in place of whatever the caller sent. What
-// the caller wished to impersonate has been authorized and is who by now.
-func (f *Forwarder) assert(h http.Header, who user.Info) {
+// setIdentity names the user in the headers and removes credentials and impersonation headers of
+// the client. If the client asked for impersonation, u is the impersonated user: the authorizer has
+// allowed that before.
+func (f *Forwarder) setIdentity(h http.Header, u user.Info) {
 	h.Del("Authorization")
-	stripPrefix(h, "Impersonate-")
+	removePrefixed(h, impersonationPrefix)
+	prefix := impersonationPrefix
 	if f.upstream.FrontProxy {
-		setIdentity(h, who, identityHeaders{"X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"})
-		return
+		prefix = frontProxyPrefix
 	}
-	setIdentity(h, who, identityHeaders{"Impersonate-User", "Impersonate-Uid", "Impersonate-Group", "Impersonate-Extra-"})
-}
-
-type identityHeaders struct{ user, uid, group, extraPrefix string }
-
-// setIdentity leaves out the group of all authenticated users, which the
-// apiserver adds by itself.
-func setIdentity(h http.Header, who user.Info, names identityHeaders) {
-	h.Set(names.user, who.GetName())
-	if uid := who.GetUID(); uid != "" {
-		h.Set(names.uid, uid)
+	h.Set(prefix+"User", u.GetName())
+	if uid := u.GetUID(); uid != "" {
+		h.Set(prefix+"Uid", uid)
 	}
-	for _, group := range who.GetGroups() {
-		if group != user.AllAuthenticated {
-			h.Add(names.group, group)
+	for _, group := range u.GetGroups() {
+		if group != user.AllAuthenticated { // the apiserver adds it
+			h.Add(prefix+"Group", group)
 		}
 	}
-	for key, values := range who.GetExtra() {
+	for key, values := range u.GetExtra() {
 		for _, v := range values {
-			h.Add(names.extraPrefix+escapeExtraKey(key), v)
+			h.Add(prefix+"Extra-"+escapeExtraKey(key), v)
 		}
 	}
 }
 
-// escapeExtraKey percent-encodes what may not stand in a header name, or would
-// lose its case there; the apiserver decodes it.
+// escapeExtraKey percent-encodes the bytes that a header name must not contain, and upper case,
+// which header names do not preserve. The apiserver decodes the key.
 func escapeExtraKey(key string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
 	var b strings.Builder

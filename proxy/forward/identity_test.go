@@ -1,4 +1,4 @@
-package forward
+package forward_test
 
 import (
 	"crypto/ecdsa"
@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -46,13 +47,13 @@ func merge(headers ...http.Header) http.Header {
 func TestOwnCredentialsStayHome(t *testing.T) {
 	certFile, keyFile := keyPair(t, "sluice")
 	tokenFile := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokenFile, []byte(ownToken), 0o600); err != nil {
+	if err := os.WriteFile(tokenFile, []byte(forwardtest.OwnToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	credentials := map[string]func(*rest.Config){
 		"token":       func(*rest.Config) {},
 		"token file":  func(c *rest.Config) { c.BearerToken, c.BearerTokenFile = "", tokenFile },
-		"password":    func(c *rest.Config) { c.BearerToken, c.Username, c.Password = "", "sluice", ownToken },
+		"password":    func(c *rest.Config) { c.BearerToken, c.Username, c.Password = "", "sluice", forwardtest.OwnToken },
 		"certificate": func(c *rest.Config) { c.BearerToken, c.CertFile, c.KeyFile = "", certFile, keyFile },
 		"impersonation": func(c *rest.Config) {
 			c.Impersonate = rest.ImpersonationConfig{UserName: "sluice", Groups: []string{"system:masters"}}
@@ -72,9 +73,9 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 	for name, config := range credentials {
 		for _, tt := range callers {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				b := newBed(t, setting{caller: tt.caller, http1: true, config: config})
-				b.get(t, "/api/v1/pods", tt.header)
-				got := b.next(t)
+				e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, ClientHTTP1: true, Config: config})
+				e.Get(t, "/api/v1/pods", tt.header)
+				got := e.Next(t)
 				if diff := cmp.Diff(tt.header["Authorization"], got.Header["Authorization"]); diff != "" {
 					t.Errorf("Authorization (-sent +got):\n%s", diff)
 				}
@@ -85,7 +86,7 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 					t.Errorf("came with %v", named)
 				}
 				for name, values := range got.Header {
-					if strings.Contains(strings.Join(values, " "), ownToken) {
+					if strings.Contains(strings.Join(values, " "), forwardtest.OwnToken) {
 						t.Errorf("Sluice's token came in %s", name)
 					}
 				}
@@ -106,9 +107,9 @@ func TestStrangersShareNoStreams(t *testing.T) {
 		{request.Unauthenticated, "HTTP/1.1"},
 	}
 	for _, tt := range tests {
-		b := newBed(t, setting{caller: tt.caller, who: jane})
-		b.get(t, "/api/v1/pods", nil)
-		if got := b.next(t); got.Proto != tt.proto {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, User: jane})
+		e.Get(t, "/api/v1/pods", nil)
+		if got := e.Next(t); got.Proto != tt.proto {
 			t.Errorf("caller of kind %d came by %s, want %s", tt.caller, got.Proto, tt.proto)
 		}
 	}
@@ -131,14 +132,14 @@ var forged = http.Header{
 }
 
 func TestForgedIdentityDoesNotPass(t *testing.T) {
-	for _, side := range sides {
+	for _, side := range forwardtest.Protocols {
 		for caller, name := range map[request.Caller]string{
 			request.Unauthenticated: "stranger", request.BearerToken: "caller", request.ClientCert: "asserted",
 		} {
-			t.Run(side.name+"/"+name, func(t *testing.T) {
-				b := newBed(t, setting{caller: caller, who: jane, http1: side.http1, http1Behind: side.http1Behind})
-				b.get(t, "/api/v1/pods", merge(forged, bearer("the-sender's")))
-				got := b.next(t)
+			t.Run(side.Name+"/"+name, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1})
+				e.Get(t, "/api/v1/pods", merge(forged, bearer("the-sender's")))
+				got := e.Next(t)
 				if remote := withPrefix(got.Header, "X-Remote-"); len(remote) > 0 {
 					t.Errorf("came with %v", remote)
 				}
@@ -151,7 +152,7 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 				want.Set("Authorization", "Bearer the-sender's")
 				if caller == request.ClientCert {
 					want = http.Header{
-						"Authorization": {"Bearer " + ownToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
+						"Authorization": {"Bearer " + forwardtest.OwnToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
 					}
 				}
 				if diff := cmp.Diff(want, withPrefix(got.Header, "Impersonate-", "Authorization")); diff != "" {
@@ -172,23 +173,23 @@ func TestConnectionNamesNoIdentityAway(t *testing.T) {
 	for name, upgrade := range map[string]http.Header{"plain": nil, "upgrade": {"Upgrade": {"SPDY/3.1"}}} {
 		header := merge(upgrade, forged, bearer("a-caller's"), http.Header{"Connection": connection})
 		t.Run(name+"/impersonation", func(t *testing.T) {
-			b := newBed(t, setting{caller: request.ClientCert, who: jane, http1: true})
-			b.get(t, "/api/v1/pods", header)
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane, ClientHTTP1: true})
+			e.Get(t, "/api/v1/pods", header)
 			want := http.Header{
-				"Authorization": {"Bearer " + ownToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
+				"Authorization": {"Bearer " + forwardtest.OwnToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
 			}
-			got := withPrefix(b.next(t).Header, "Authorization", "Impersonate-", "X-Remote-")
+			got := withPrefix(e.Next(t).Header, "Authorization", "Impersonate-", "X-Remote-")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("identity (-want +got):\n%s", diff)
 			}
 		})
 		t.Run(name+"/front proxy", func(t *testing.T) {
-			b := newBed(t, setting{
-				caller: request.ClientCert, who: jane, http1: true, frontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+			e := forwardtest.New(t, forwardtest.Settings{
+				Caller: request.ClientCert, User: jane, ClientHTTP1: true, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
 			})
-			b.get(t, "/api/v1/pods", header)
+			e.Get(t, "/api/v1/pods", header)
 			want := http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev"}}
-			got := b.next(t)
+			got := e.Next(t)
 			identity := withPrefix(got.Header, "Authorization", "Impersonate-", "X-Remote-")
 			if diff := cmp.Diff(want, identity); diff != "" || got.Certificate != "front-proxy" {
 				t.Errorf("identity, with the certificate of %q (-want +got):\n%s", got.Certificate, diff)
@@ -216,19 +217,19 @@ func TestAssertedCallerArrivesWhole(t *testing.T) {
 			"under_score.and~tilde":    {"z"},
 		}},
 	}
-	for _, side := range sides {
+	for _, side := range forwardtest.Protocols {
 		for name, pair := range map[string]upstream.KeyPair{"impersonation": {}, "front proxy": {CertFile: certFile, KeyFile: keyFile}} {
 			prefix, other := "Impersonate-", "X-Remote-"
 			if pair.CertFile != "" {
 				prefix, other = other, prefix
 			}
 			for _, who := range users {
-				t.Run(side.name+"/"+name+"/"+who.Name, func(t *testing.T) {
-					b := newBed(t, setting{
-						caller: request.ClientCert, who: who, http1: side.http1, http1Behind: side.http1Behind, frontProxy: pair,
+				t.Run(side.Name+"/"+name+"/"+who.Name, func(t *testing.T) {
+					e := forwardtest.New(t, forwardtest.Settings{
+						Caller: request.ClientCert, User: who, ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1, FrontProxy: pair,
 					})
-					b.get(t, "/api/v1/pods", nil)
-					got := b.next(t)
+					e.Get(t, "/api/v1/pods", nil)
+					got := e.Next(t)
 					want := *who
 					want.Groups = slices.DeleteFunc(slices.Clone(who.Groups), func(g string) bool { return g == user.AllAuthenticated })
 					if diff := cmp.Diff(&want, understood(t, got.Header, prefix), cmpopts.EquateEmpty()); diff != "" {
@@ -274,24 +275,24 @@ func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
 		"extra with nul":      {Name: "jane", Extra: map[string][]string{"scopes": {"a\x00"}}},
 		"extra of empty name": {Name: "jane", Extra: map[string][]string{"": {"a"}}},
 	}
-	ways := []setting{
+	ways := []forwardtest.Settings{
 		{},
-		{http1: true, http1Behind: true},
-		{http1: true, frontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile}},
+		{ClientHTTP1: true, UpstreamHTTP1: true},
+		{ClientHTTP1: true, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile}},
 	}
 	for name, who := range users {
 		t.Run(name, func(t *testing.T) {
 			for _, way := range ways {
-				way.caller, way.who = request.ClientCert, who
-				b := newBed(t, way)
-				resp := b.get(t, "/api/v1/pods", nil)
+				way.Caller, way.User = request.ClientCert, who
+				e := forwardtest.New(t, way)
+				resp := e.Get(t, "/api/v1/pods", nil)
 				if resp.StatusCode != http.StatusForbidden {
 					t.Errorf("answer is %s", resp.Status)
 				}
-				if info := receive(t, b.info, "the end of the request"); info.Outcome.Source != request.SourceGateway {
+				if info := e.End(t); info.Outcome.Source != request.SourceGateway {
 					t.Errorf("answered by %q", info.Outcome.Source)
 				}
-				b.nothing(t)
+				e.ExpectNone(t)
 			}
 		})
 	}

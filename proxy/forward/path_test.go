@@ -1,4 +1,4 @@
-package forward
+package forward_test
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
 
@@ -37,12 +38,12 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 	}
 	for _, behind := range []bool{false, true} {
 		for _, prefix := range []string{"", "/", "/clusters/one", "/clusters/one/", "/clusters/a%2Fb", "/clusters/a%2Fb/"} {
-			b := newBed(t, setting{http1: true, http1Behind: behind, prefix: prefix, caller: request.BearerToken})
+			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true, UpstreamHTTP1: behind, PathPrefix: prefix, Caller: request.BearerToken})
 			for _, target := range targets {
 				t.Run(fmt.Sprintf("%.40s behind %q", target, prefix), func(t *testing.T) {
-					b.raw(t, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
+					raw(t, e, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
 					want := strings.TrimSuffix(prefix, "/") + target
-					if got := b.next(t); got.URI != want {
+					if got := e.Next(t); got.URI != want {
 						t.Errorf("upstream was asked for %.120q, want %.120q", got.URI, want)
 					}
 				})
@@ -52,9 +53,9 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 }
 
 // raw writes a request as it stands and returns the answer's status line.
-func (b *bed) raw(t *testing.T, text string) string {
+func raw(t *testing.T, e *forwardtest.Env, text string) string {
 	t.Helper()
-	conn := b.dial(t)
+	conn := dial(t, e)
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,18 +67,18 @@ func (b *bed) raw(t *testing.T, text string) string {
 }
 
 // dial opens a connection to the front for HTTP/1.1.
-func (b *bed) dial(t *testing.T) *tls.Conn {
+func dial(t *testing.T, e *forwardtest.Env) *tls.Conn {
 	t.Helper()
-	return b.dialFor(t, "http/1.1")
+	return dialFor(t, e, "http/1.1")
 }
 
-func (b *bed) dialFor(t *testing.T, protocol string) *tls.Conn {
+func dialFor(t *testing.T, e *forwardtest.Env, protocol string) *tls.Conn {
 	t.Helper()
-	config := b.client.Transport.(*http.Transport).TLSClientConfig.Clone()
+	config := e.Client.Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.NextProtos = []string{protocol}
 	config.ServerName = "example.com" // as the certificate of httptest has it
 	dialer := tls.Dialer{Config: config}
-	conn, err := dialer.DialContext(t.Context(), "tcp", b.front.Listener.Addr().String())
+	conn, err := dialer.DialContext(t.Context(), "tcp", e.Gateway.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +99,12 @@ func TestClientCannotNameTheUpstream(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBed(t, setting{http1: true})
-			if status := b.raw(t, tt.head+"\r\nConnection: close\r\n\r\n"); !strings.Contains(status, "200") {
+			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true})
+			if status := raw(t, e, tt.head+"\r\nConnection: close\r\n\r\n"); !strings.Contains(status, "200") {
 				t.Fatal(status)
 			}
-			got := b.next(t)
-			if want := strings.TrimPrefix(b.upstream.URL, "https://"); got.URI != tt.uri || got.Host != want {
+			got := e.Next(t)
+			if want := strings.TrimPrefix(e.Upstream.URL, "https://"); got.URI != tt.uri || got.Host != want {
 				t.Errorf("upstream was asked for %q at %q, want %q at %q", got.URI, got.Host, tt.uri, want)
 			}
 			if leaked := withPrefix(got.Header, "Authorization", "X-Forwarded-Host", "Forwarded"); len(leaked) > 0 {
@@ -115,13 +116,13 @@ func TestClientCannotNameTheUpstream(t *testing.T) {
 
 // A tunnel to wherever the client likes is not on offer.
 func TestConnectIsNoTunnel(t *testing.T) {
-	b := newBed(t, setting{http1: true, http1Behind: true, handler: func(w http.ResponseWriter, _ *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true, UpstreamHTTP1: true, Handler: func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	}})
-	if status := b.raw(t, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"); !strings.Contains(status, "404") {
+	if status := raw(t, e, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"); !strings.Contains(status, "404") {
 		t.Errorf("answer is %s", status)
 	}
-	if got, own := b.next(t), strings.TrimPrefix(b.upstream.URL, "https://"); got.Host != own {
+	if got, own := e.Next(t), strings.TrimPrefix(e.Upstream.URL, "https://"); got.Host != own {
 		t.Errorf("upstream was asked for %q at %q", got.URI, got.Host)
 	}
 }
@@ -152,18 +153,31 @@ func TestHeadersPass(t *testing.T) {
 		want.Del(hop)
 	}
 	want["X-Forwarded-For"] = append(want["X-Forwarded-For"], "127.0.0.1")
-	for _, side := range sides {
-		t.Run(side.name, func(t *testing.T) {
-			b := newBed(t, setting{http1: side.http1, http1Behind: side.http1Behind, caller: request.BearerToken})
-			b.get(t, "/api/v1/pods", sent)
-			if diff := cmp.Diff(want, b.next(t).Header); diff != "" {
+	for _, side := range forwardtest.Protocols {
+		t.Run(side.Name, func(t *testing.T) {
+			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1, Caller: request.BearerToken})
+			e.Get(t, "/api/v1/pods", sent)
+			if diff := cmp.Diff(want, e.Next(t).Header); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			bare := http.Header{"User-Agent": {""}} // sends none
-			b.get(t, "/api/v1/pods", bare)
-			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}}, b.next(t).Header); diff != "" {
+			e.Get(t, "/api/v1/pods", bare)
+			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}}, e.Next(t).Header); diff != "" {
 				t.Errorf("to a bare request (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// withPrefix returns the headers whose names have one of the prefixes.
+func withPrefix(h http.Header, prefixes ...string) http.Header {
+	out := http.Header{}
+	for name, values := range h {
+		for _, p := range prefixes {
+			if strings.HasPrefix(strings.ToLower(name), strings.ToLower(p)) {
+				out[name] = values
+			}
+		}
+	}
+	return out
 }

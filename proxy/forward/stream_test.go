@@ -1,4 +1,4 @@
-package forward
+package forward_test
 
 import (
 	"bytes"
@@ -13,19 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
-
-// eachSide runs a test over every pair of protocols.
-func eachSide(t *testing.T, s setting, test func(t *testing.T, b *bed)) {
-	t.Helper()
-	for _, side := range sides {
-		t.Run(side.name, func(t *testing.T) {
-			s.http1, s.http1Behind = side.http1, side.http1Behind
-			test(t, newBed(t, s))
-		})
-	}
-}
 
 // A log that is followed, or a watch: each piece must arrive before the next
 // is written, and the headers before the first.
@@ -41,8 +31,8 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 					_ = http.NewResponseController(w).Flush()
 				}
 			}
-			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-				resp := b.get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
+			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+				resp := e.Get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
 				for i := range 3 {
 					goOn <- true
 					want := fmt.Sprintf("piece %d\n", i)
@@ -52,7 +42,7 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 					}
 				}
 				goOn <- false
-				if rest := text(t, resp.Body); rest != "" {
+				if rest := forwardtest.ReadAll(t, resp.Body); rest != "" {
 					t.Errorf("%q came after the end", rest)
 				}
 			})
@@ -63,11 +53,11 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 // A stream that ends before anything came keeps the form of a stream.
 func TestEmptyStreamsAreStreams(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
-	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		for range 20 {
-			resp := b.get(t, "/api/v1/pods?watch=1", nil)
-			b.next(t)
-			if body := text(t, resp.Body); body != "" || resp.ContentLength != -1 || resp.Header.Get("Content-Length") != "" {
+			resp := e.Get(t, "/api/v1/pods?watch=1", nil)
+			e.Next(t)
+			if body := forwardtest.ReadAll(t, resp.Body); body != "" || resp.ContentLength != -1 || resp.Header.Get("Content-Length") != "" {
 				t.Errorf("got %q of length %d", body, resp.ContentLength)
 			}
 		}
@@ -90,13 +80,13 @@ func TestUploadsPassAsTheyCome(t *testing.T) {
 			}
 		}
 	}
-	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		read, write := io.Pipe()
 		answer := make(chan string, 1)
-		req := b.request(t, http.MethodPost, "/api/v1/namespaces/ns/pods/p/proxy/upload", nil, read)
+		req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/pods/p/proxy/upload", nil, read)
 		go func() {
 			defer close(answer)
-			if resp, err := b.client.Do(req); err == nil {
+			if resp, err := e.Client.Do(req); err == nil {
 				defer resp.Body.Close()
 				all, _ := io.ReadAll(resp.Body)
 				answer <- string(all)
@@ -104,12 +94,12 @@ func TestUploadsPassAsTheyCome(t *testing.T) {
 		}()
 		for _, piece := range []string{"one", "two", "three"} {
 			fmt.Fprint(write, piece)
-			if got := receive(t, pieces, "a piece"); got != piece {
+			if got := forwardtest.Receive(t, pieces, "a piece"); got != piece {
 				t.Errorf("got %q, want %q", got, piece)
 			}
 		}
 		write.Close()
-		if got := receive(t, answer, "an answer"); got != "EOF" {
+		if got := forwardtest.Receive(t, answer, "an answer"); got != "EOF" {
 			t.Errorf("upload ended with %q", got)
 		}
 	})
@@ -158,9 +148,9 @@ func TestAnswersPass(t *testing.T) {
 				w.WriteHeader(tt.code)
 				_, _ = io.WriteString(w, tt.body)
 			}
-			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-				resp := b.do(t, b.request(t, tt.method, "/api/v1/pods", nil, nil))
-				if body := text(t, resp.Body); resp.StatusCode != tt.code || body != tt.body {
+			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+				resp := e.Do(t, e.NewRequest(t, tt.method, "/api/v1/pods", nil, nil))
+				if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != tt.code || body != tt.body {
 					t.Errorf("got %d with %d bytes, want %d with %d", resp.StatusCode, len(body), tt.code, len(tt.body))
 				}
 				for name, want := range tt.header {
@@ -168,8 +158,8 @@ func TestAnswersPass(t *testing.T) {
 						t.Errorf("%s (-want +got):\n%s", name, diff)
 					}
 				}
-				b.next(t)
-				b.nothing(t) // a redirection was not followed
+				e.Next(t)
+				e.ExpectNone(t) // a redirection was not followed
 			})
 		})
 	}
@@ -188,9 +178,9 @@ func TestTrailersPass(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				w.Header().Set(name, "sum of it")
 			}
-			eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-				resp := b.get(t, "/api/v1/namespaces/ns/services/web/proxy/", nil)
-				if body := text(t, resp.Body); body != "body" {
+			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+				resp := e.Get(t, "/api/v1/namespaces/ns/services/web/proxy/", nil)
+				if body := forwardtest.ReadAll(t, resp.Body); body != "body" {
 					t.Errorf("body is %q", body)
 				}
 				if got := resp.Trailer.Get("X-Sum"); got != "sum of it" {
@@ -210,15 +200,15 @@ func TestInformationalAnswersPass(t *testing.T) {
 		w.Header().Del("Link")
 		fmt.Fprint(w, "{}")
 	}
-	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		var hints []string
 		trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 			hints = append(hints, fmt.Sprint(code, " ", h.Get("Link")))
 			return nil
 		}}
-		req := b.request(t, http.MethodGet, "/api/v1/namespaces/ns/services/web/proxy/", nil, nil)
-		resp := b.do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-		if body := text(t, resp.Body); resp.StatusCode != 200 || body != "{}" {
+		req := e.NewRequest(t, http.MethodGet, "/api/v1/namespaces/ns/services/web/proxy/", nil, nil)
+		resp := e.Do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 200 || body != "{}" {
 			t.Errorf("got %s with %q", resp.Status, body)
 		}
 		if diff := cmp.Diff([]string{"103 </a>", "103 </b>"}, hints); diff != "" {
@@ -239,18 +229,18 @@ func TestExpectContinue(t *testing.T) {
 		}
 		_, _ = io.Copy(w, r.Body)
 	}
-	eachSide(t, setting{caller: request.BearerToken, handler: handler}, func(t *testing.T, b *bed) {
-		b.client.Transport.(*http.Transport).ExpectContinueTimeout = patience
+	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
+		e.Client.Transport.(*http.Transport).ExpectContinueTimeout = forwardtest.Timeout
 		expecting := http.Header{"Expect": {"100-continue"}}
 		told := false
 		trace := &httptrace.ClientTrace{Got100Continue: func() { told = true }}
-		req := b.request(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body"))
-		resp := b.do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-		if body := text(t, resp.Body); body != "the body" || !told {
+		req := e.NewRequest(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body"))
+		resp := e.Do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if body := forwardtest.ReadAll(t, resp.Body); body != "the body" || !told {
 			t.Errorf("got %s with %q, told to go on: %v", resp.Status, body, told)
 		}
 		expecting.Set("X-Refuse", "yes")
-		resp = b.do(t, b.request(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body")))
+		resp = e.Do(t, e.NewRequest(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body")))
 		if resp.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("refused with %s", resp.Status)
 		}

@@ -1,4 +1,4 @@
-package forward
+package forward_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
 
@@ -42,9 +43,9 @@ func exec(protocol string, more ...string) string {
 }
 
 // tunnel sends a request and returns the connection and the answer to it.
-func (b *bed) tunnel(t *testing.T, text string) (*tls.Conn, *bufio.Reader, *http.Response) {
+func tunnel(t *testing.T, e *forwardtest.Env, text string) (*tls.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
-	conn := b.dial(t)
+	conn := dial(t, e)
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +64,13 @@ func TestUpgradesAreTunnels(t *testing.T) {
 		} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				ended := make(chan error, 1)
-				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: echo(ended)})
-				conn, in, resp := b.tunnel(t, exec(protocol, "X-Stream-Protocol-Version: v5\r\n"))
+				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: true, Handler: echo(ended)})
+				conn, in, resp := tunnel(t, e, exec(protocol, "X-Stream-Protocol-Version: v5\r\n"))
 				if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != protocol ||
 					resp.Header.Get("X-Stream-Protocol-Version") != "v5" {
 					t.Fatalf("answer is %s with %v", resp.Status, resp.Header)
 				}
-				if got := b.next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Upgrade") != protocol ||
+				if got := e.Next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Upgrade") != protocol ||
 					got.Header.Get("X-Stream-Protocol-Version") != "v5" {
 					t.Errorf("upstream got %s with %v", got.Proto, got.Header)
 				}
@@ -87,10 +88,10 @@ func TestUpgradesAreTunnels(t *testing.T) {
 				if err := conn.CloseWrite(); err != nil {
 					t.Fatal(err)
 				}
-				if rest := text(t, in); rest != "" {
+				if rest := forwardtest.ReadAll(t, in); rest != "" {
 					t.Errorf("%q came last", rest)
 				}
-				if err := receive(t, ended, "the upstream's end"); err != nil {
+				if err := forwardtest.Receive(t, ended, "the upstream's end"); err != nil {
 					t.Errorf("tunnel ended at the upstream with %v", err)
 				}
 			})
@@ -102,14 +103,14 @@ func TestUpgradesAreTunnels(t *testing.T) {
 func TestTunnelEndsWithEitherSide(t *testing.T) {
 	t.Run("client", func(t *testing.T) {
 		ended := make(chan error, 1)
-		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: echo(ended)})
-		conn, _, _ := b.tunnel(t, exec("SPDY/3.1"))
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: echo(ended)})
+		conn, _, _ := tunnel(t, e, exec("SPDY/3.1"))
 		conn.NetConn().Close()
-		receive(t, ended, "the upstream's end")
-		receive(t, b.info, "the end of the request")
+		forwardtest.Receive(t, ended, "the upstream's end")
+		e.End(t)
 	})
 	t.Run("upstream", func(t *testing.T) {
-		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: func(w http.ResponseWriter, r *http.Request) {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "Upgrade")
 			w.Header().Set("Upgrade", "SPDY/3.1")
 			w.WriteHeader(http.StatusSwitchingProtocols)
@@ -119,25 +120,25 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 				conn.Close()
 			}
 		}})
-		conn, in, _ := b.tunnel(t, exec("SPDY/3.1"))
-		if got := text(t, in); got != "last words" {
+		conn, in, _ := tunnel(t, e, exec("SPDY/3.1"))
+		if got := forwardtest.ReadAll(t, in); got != "last words" {
 			t.Errorf("got %q", got)
 		}
 		conn.Close() // a client that stays may still have something to say
-		receive(t, b.info, "the end of the request")
+		e.End(t)
 	})
 	t.Run("gateway", func(t *testing.T) { // as when it has drained
 		ended := make(chan error, 1)
-		b := newBed(t, setting{caller: request.BearerToken, http1: true, handler: echo(ended)})
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: echo(ended)})
 		ctx, cut := context.WithCancel(t.Context())
-		inner := b.front.Config.Handler
-		b.front.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
-		_, in, _ := b.tunnel(t, exec("SPDY/3.1"))
+		inner := e.Gateway.Config.Handler
+		e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
+		_, in, _ := tunnel(t, e, exec("SPDY/3.1"))
 		cut()
-		if got := text(t, in); got != "" {
+		if got := forwardtest.ReadAll(t, in); got != "" {
 			t.Errorf("got %q", got)
 		}
-		receive(t, ended, "the upstream's end")
+		forwardtest.Receive(t, ended, "the upstream's end")
 	})
 }
 
@@ -166,9 +167,9 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 	for name, answer := range answers {
 		for caller, who := range map[request.Caller]string{request.BearerToken: "caller", request.ClientCert: "asserted"} {
 			t.Run(name+" "+who, func(t *testing.T) {
-				b := newBed(t, setting{caller: caller, who: jane, http1: true, handler: answer})
+				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: true, Handler: answer})
 				second := "GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\nImpersonate-User: admin\r\nX-Remote-User: admin\r\nConnection: close\r\n\r\n"
-				_, in, resp := b.tunnel(t, exec("SPDY/3.1")+second)
+				_, in, resp := tunnel(t, e, exec("SPDY/3.1")+second)
 				if want := name[:3]; fmt.Sprint(resp.StatusCode) != want {
 					t.Errorf("answer is %s, want %s", resp.Status, want)
 				}
@@ -176,7 +177,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 					t.Errorf("answer is an upgrade to %q", upgrade)
 				}
 				_, _ = io.Copy(io.Discard, resp.Body)
-				if got := b.next(t); got.URI != "/api/v1/namespaces/ns/pods/p/exec?command=sh" {
+				if got := e.Next(t); got.URI != "/api/v1/namespaces/ns/pods/p/exec?command=sh" {
 					t.Errorf("upstream was asked for %s", got.URI)
 				}
 				// Either the connection ends here, or the second request is
@@ -184,7 +185,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 				if _, err := http.ReadResponse(in, nil); err != nil {
 					return
 				}
-				got := b.next(t)
+				got := e.Next(t)
 				if got.URI != "/api/v1/secrets" || got.Header.Get("X-Remote-User") != "" {
 					t.Errorf("then the upstream was asked for %s with %v", got.URI, got.Header)
 				}
@@ -213,9 +214,9 @@ func TestUnaskedUpgradeIsAnError(t *testing.T) {
 		"none":             "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, setting{caller: request.BearerToken, http1: true, http1Behind: true, handler: handler})
-			_, _, resp := b.tunnel(t, ask)
-			if body := text(t, resp.Body); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "raw bytes") {
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: true, Handler: handler})
+			_, _, resp := tunnel(t, e, ask)
+			if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "raw bytes") {
 				t.Errorf("answer is %s with %q", resp.Status, body)
 			}
 		})
@@ -232,24 +233,24 @@ func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
 	}
 	for _, field := range tests {
 		t.Run(field[0], func(t *testing.T) {
-			b := newBed(t, setting{caller: request.ClientCert, who: jane})
-			if code := b.rawHTTP2(t, field); code == "200" {
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
+			if code := rawHTTP2(t, e, field); code == "200" {
 				t.Errorf("answer is %s", code)
 			}
-			b.nothing(t)
+			e.ExpectNone(t)
 		})
 	}
-	b := newBed(t, setting{caller: request.ClientCert, who: jane})
-	if code := b.rawHTTP2(t, [2]string{"accept", "*/*"}); code != "200" {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
+	if code := rawHTTP2(t, e, [2]string{"accept", "*/*"}); code != "200" {
 		t.Errorf("answer to a good request is %s", code)
 	}
 }
 
 // rawHTTP2 sends a GET with a header field that no good client sends, and
 // returns the status of the answer, or how the request was refused.
-func (b *bed) rawHTTP2(t *testing.T, field [2]string) string {
+func rawHTTP2(t *testing.T, e *forwardtest.Env, field [2]string) string {
 	t.Helper()
-	conn := b.dialFor(t, "h2")
+	conn := dialFor(t, e, "h2")
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package forward
+package transcode
 
 import (
 	"slices"
@@ -9,47 +9,31 @@ import (
 	"sluice/codec/table"
 )
 
-// render appends an object or list, given in valid JSON, in the format that
-// the client wants.
-func (w *wish) render(dst, src []byte, f codec.Format) ([]byte, error) {
+// appendObject appends an object or list, given in valid JSON, in the format. The error is
+// codec.ErrUnsupported if the object has no such form.
+func (t *target) appendObject(dst, src []byte, f codec.Format) ([]byte, error) {
 	object := json.Value(src)
 	kind, _ := object.Get("kind").Text()
 	switch {
-	case w.keeps(object, f):
+	case t.keepsShape(object, f):
 		return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
-	case strings.HasSuffix(kind, "List") && listed(object):
-		return renderList(dst, object, kind, f)
+	case strings.HasSuffix(kind, "List") && hasItems(object):
+		return appendList(dst, object, kind, f)
 	}
-	writer, err := writerOf(object, kind, f)
+	writer, err := writerFor(object, kind, f)
 	if err != nil {
 		return dst, err
 	}
 	return writer.AppendObject(dst, src)
 }
 
-// keeps reports whether the object keeps its shape.
-func (w *wish) keeps(object json.Value, f codec.Format) bool {
-	kind, _ := object.Get("kind").Text()
-	return f.Shape == codec.Object || kind == "Status" ||
-		f.Shape == codec.Table && kind == "Table" || f.Encoding == codec.JSON && w.has(object)
-}
-
-// renderError appends an error, given in JSON.
-func (w *wish) renderError(dst, src []byte, f codec.Format) ([]byte, error) {
-	if f.Encoding == codec.JSON && f.Pretty {
-		return json.AppendIndent(dst, src, 0), nil
-	}
-	return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
-}
-
-func listed(object json.Value) bool {
+func hasItems(object json.Value) bool {
 	items := object.Get("items").Kind()
 	return items == json.Array || items == json.Null
 }
 
-// writerOf returns the Writer for objects like this one. Nobody but their
-// server knows how their Tables should look, so these are the plain ones.
-func writerOf(object json.Value, kind string, f codec.Format) (*codec.Writer, error) {
+// writerFor returns the Writer for objects of this kind and API version.
+func writerFor(object json.Value, kind string, f codec.Format) (*codec.Writer, error) {
 	apiVersion, _ := object.Get("apiVersion").Text()
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {
@@ -61,10 +45,11 @@ func writerOf(object json.Value, kind string, f codec.Format) (*codec.Writer, er
 	}, f)
 }
 
-// renderList appends a list in another shape.
-func renderList(dst []byte, list json.Value, listKind string, f codec.Format) ([]byte, error) {
+// appendList appends a list in another shape. The head follows from the items, so it is inserted
+// before them.
+func appendList(dst []byte, list json.Value, listKind string, f codec.Format) ([]byte, error) {
 	kind := strings.TrimSuffix(listKind, "List")
-	w, err := writerOf(list, kind, f)
+	w, err := writerFor(list, kind, f)
 	if err != nil {
 		return dst, err
 	}
@@ -75,7 +60,7 @@ func renderList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 		if n > 0 {
 			dst = append(dst, w.Separator()...)
 		}
-		if len(v.Get("kind")) == 0 { // items of typed lists do not say what they are
+		if len(v.Get("kind")) == 0 { // items of typed lists have no kind and apiVersion
 			if item, err = json.InsertTypeMeta(item[:0], v, apiVersion, kind); err != nil {
 				return dst, err
 			}

@@ -1,0 +1,48 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"sluice/codec"
+	"sluice/proxy/forward/transcode"
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// Values of Outcome.Reason for requests that failed on the way to or from the upstream.
+const (
+	reasonClientGone        = "client-gone"
+	reasonResponseCut       = "response-cut"
+	reasonUpstreamUnreached = "upstream-unreachable"
+)
+
+// retrySeconds is the Retry-After value while the upstream cannot be reached.
+const retrySeconds = 1
+
+// fail responds to a request for which there is no response of the upstream.
+func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
+	info := request.From(r.Context())
+	var status *codec.Status
+	switch {
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, transcode.ErrRequestCut):
+		info.Outcome.Reason = reasonClientGone
+		panic(http.ErrAbortHandler)
+	case errors.Is(err, transcode.ErrResponseCut):
+		info.Outcome.Reason = reasonResponseCut
+		f.log.Warn("upstream response was cut", zap.String("path", info.Path), zap.Error(err))
+		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
+	case errors.As(err, &status):
+		info.Outcome.Source = request.SourceGateway
+		response.Status(w, r, status)
+		return
+	}
+	info.Outcome.Reason = reasonUpstreamUnreached
+	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))
+	status = codec.NewServiceUnavailable("upstream apiserver cannot be reached")
+	status.Details = &codec.Details{RetryAfterSeconds: retrySeconds}
+	response.Status(w, r, status)
+}

@@ -1,0 +1,58 @@
+package transcode
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/proxy/request"
+)
+
+func TestBodyWithTooManyNodesIsNotDecoded(t *testing.T) {
+	for _, b := range []*requestBody{
+		{encoding: codec.CBOR, buffered: []byte("\x9a\x00\x04\x00\x00" + strings.Repeat("\xa1\x40\x01", 1<<18))},
+		{encoding: codec.YAML, buffered: []byte("[" + strings.Repeat("{a},", 1<<18) + "]")},
+	} {
+		var status *codec.Status
+		memory, _ := newReservation()
+		if err := b.decode(&request.Info{}, memory); !errors.As(err, &status) || status.Code != 413 || b.json != nil {
+			t.Errorf("encoding %v: error is %v", b.encoding, err)
+		}
+	}
+}
+
+// newReservation returns an empty reservation and its quota.
+func newReservation() (*reservation, *quota) {
+	q := newQuota(authenticatedQuota, authenticatedQuota)
+	return &reservation{quota: q}, q
+}
+
+// FuzzDecode feeds arbitrary bodies: the result is JSON or a Status, and the quota is returned.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		"\xd9\xd9\xf7\xa3DkindEThingJapiVersionBv1Dspec\xa1An\x01", "kind: Thing\nmetadata:\n  name: a\nspec: {n: 1}\n",
+		"\xbf\xff", "\x9f", "\xfb\x7f\xf0\x00\x00\x00\x00\x00\x00", "\xd6\x41x", "a: &a [*a]", "a: 1\na: 2",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, encoding := range []codec.Encoding{codec.CBOR, codec.YAML} {
+			memory, q := newReservation()
+			b := &requestBody{buffered: []byte(body), encoding: encoding, jsonType: codec.MediaJSON}
+			var status *codec.Status
+			switch err := b.decode(&request.Info{}, memory); {
+			case err == nil:
+				if err := json.Valid(b.json, json.Limits{}); err != nil {
+					t.Errorf("%q became %q: %v", body, b.json, err)
+				}
+			case !errors.As(err, &status) || status.Code != 400 && status.Code != 413:
+				t.Errorf("%q: %v", body, err)
+			}
+			if memory.release(); freeBytes(q) != authenticatedQuota {
+				t.Errorf("%d bytes of the quota are free, want %d", freeBytes(q), authenticatedQuota)
+			}
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package transcode
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/proxy/response"
+)
+
+// maxError is the longest error response that is transcoded, in bytes; errorReserve is the memory
+// for one.
+const (
+	maxError     = 1 << 20
+	errorReserve = 4 * maxError
+)
+
+// transcodeError converts an error response to the format in which the apiserver sends errors to the
+// client. One that cannot be converted passes as it is: its content matters more than its format.
+func (e *exchange) transcodeError(resp *http.Response) *http.Response {
+	if resp.Header.Get("Content-Encoding") != "" || e.memory.reserve(errorReserve) != nil {
+		return resp
+	}
+	body, err := peek(resp, maxError+1)
+	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}) != nil {
+		return resp
+	}
+	format := response.ErrorFormat(e.target.client, resp.StatusCode)
+	if maxSize(body, format, 0) > errorReserve-maxError {
+		return resp
+	}
+	out, err := appendStatus(nil, body, format)
+	if err != nil {
+		return resp
+	}
+	resp.Body.Close()
+	return e.replaceBody(resp, out, format)
+}
+
+// appendStatus appends an error, given in JSON, in another format.
+func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
+	if f.Encoding == codec.JSON && f.Pretty {
+		return json.AppendIndent(dst, src, 0), nil
+	}
+	return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
+}
+
+// peek returns the first n bytes of the body, or all if it is shorter. The body stays complete: who
+// reads it gets the same bytes and the same error.
+func peek(resp *http.Response, n int64) ([]byte, error) {
+	head, err := io.ReadAll(io.LimitReader(resp.Body, n))
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = errReader{err}
+	}
+	resp.Body = readCloser{io.MultiReader(bytes.NewReader(head), rest), resp.Body}
+	return head, err
+}
+
+// errReader is a reader that returns an error.
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }

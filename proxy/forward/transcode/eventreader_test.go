@@ -1,0 +1,78 @@
+package transcode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"sluice/codec"
+)
+
+func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var stream strings.Builder
+	var want []string
+	for i := range 200 {
+		object := fmt.Sprintf(`{"n":%d,"text":"}{\"\\\\]\\\"","list":[[],{"a":[1]}],"pad":%q}`, i, strings.Repeat("x", random.IntN(1<<random.IntN(19))))
+		want = append(want, object)
+		stream.WriteString(strings.Repeat(" \n", random.IntN(3)) + object + strings.Repeat("\r\n", random.IntN(2)))
+	}
+	for name, in := range map[string]io.Reader{
+		"at once":         strings.NewReader(stream.String()),
+		"single bytes":    iotest.OneByteReader(strings.NewReader(stream.String())),
+		"half reads":      iotest.HalfReader(strings.NewReader(stream.String())),
+		"error with data": iotest.DataErrReader(strings.NewReader(stream.String())),
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQuota(maxEvent, maxEvent)
+			r := newEventReader(in, &reservation{quota: q})
+			for i, w := range want {
+				got, err := r.next()
+				if err != nil || string(got) != w {
+					t.Fatalf("object %d: %.100q, %v, want %.100q", i, got, err, w)
+				}
+			}
+			if got, err := r.next(); !errors.Is(err, io.EOF) {
+				t.Errorf("at the end: %q, %v", got, err)
+			}
+			if free := freeBytes(q); free != maxEvent {
+				t.Errorf("%d bytes are free, want %d", free, maxEvent)
+			}
+		})
+	}
+}
+
+// TestEndlessEventIsGivenUp: at maxEvent, or earlier if the quota is exhausted.
+func TestEndlessEventIsGivenUp(t *testing.T) {
+	endless := io.MultiReader(strings.NewReader(`{"a":"`), zeros{})
+	for _, size := range []int64{1 << 20, 1 << 30} {
+		q := newQuota(size, size)
+		memory := &reservation{quota: q}
+		r := newEventReader(endless, memory)
+		var status *codec.Status
+		if _, err := r.next(); size == 1<<20 && !errors.As(err, &status) || size == 1<<30 && !errors.Is(err, errEvent) {
+			t.Errorf("%d: %v", size, err)
+		}
+		if cap(r.buf) > 4*maxEvent {
+			t.Errorf("buffer has %d bytes", cap(r.buf))
+		}
+		memory.release()
+		if free := freeBytes(q); free != size {
+			t.Errorf("%d bytes are free, want %d", free, size)
+		}
+	}
+}
+
+// zeros is an endless stream of the digit 0.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}

@@ -1,0 +1,143 @@
+package transcode
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"sluice/codec"
+	"sluice/proxy/request"
+)
+
+// errSwitched is returned when the upstream switches protocols though the request was no upgrade.
+var errSwitched = errors.New("upstream switched protocols without a request to")
+
+// maxRefusal bounds how much of a refusal is read, in bytes: to recognize its origin, and so that its
+// connection can be used again.
+const maxRefusal = 16 << 10
+
+// exchange is one request of a client with the attempts to send it and the response. It belongs to
+// the goroutine of the request.
+type exchange struct {
+	*Transcoder
+	send    Send
+	request *http.Request // as received, without hop-by-hop headers
+	info    *request.Info
+	target  *target      // nil if the response needs no transcoding
+	body    *requestBody // set by roundTrip
+	memory  reservation
+	// setReadTimeout bounds how long reading the request body may take; 0 removes the bound.
+	setReadTimeout func(time.Duration)
+
+	attempts        []attempt // the one to send now, and those that may follow
+	responseReserve int64     // bytes of memory, for the response to a write
+	cborRefused     bool      // the API does not support CBOR, provided that it accepts JSON
+}
+
+func (e *exchange) roundTrip(r *http.Request, send Send) (*http.Response, error) {
+	e.request, e.send, e.target = r, send, targetOf(r, e.info)
+	resp, err := e.sendAttempts()
+	if err == nil && e.attempts[0].has(jsonBody) {
+		e.info.Outcome.Transcoded = true
+	}
+	return resp, err
+}
+
+// sendAttempts sends the request until the upstream refuses no format of it.
+func (e *exchange) sendAttempts() (*http.Response, error) {
+	var err error
+	if e.body, err = readRequestBody(e.request, &e.memory, e.setReadTimeout); err != nil {
+		return nil, err
+	}
+	if err := e.planAttempts(); err != nil {
+		return nil, err
+	}
+	for {
+		resp, err := e.send(e.attemptRequest())
+		if err != nil {
+			return nil, err
+		}
+		again, err := e.retry(resp)
+		if !again && err == nil {
+			return e.finish(resp)
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, maxRefusal)
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// decodeBody converts the request body to JSON, as one of at most maxDecoding at a time.
+func (e *exchange) decodeBody() error {
+	ctx := e.request.Context()
+	select {
+	case e.decoding <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-e.decoding }()
+	return e.body.decode(e.info, &e.memory)
+}
+
+// attemptRequest returns the request for the current attempt.
+func (e *exchange) attemptRequest() *http.Request {
+	out := e.request.WithContext(e.request.Context())
+	if out.Body != nil {
+		out.Body = e.body.received()
+	}
+	current := e.attempts[0]
+	if current != asReceived {
+		out.Header = out.Header.Clone()
+	}
+	if current.has(jsonResponse) {
+		out.Header.Set("Accept", e.target.jsonAccept(e.info))
+		out.Header.Del("Accept-Encoding")
+	}
+	if current.has(jsonBody) {
+		out.Header.Set("Content-Type", e.body.jsonType)
+		out.Header.Del("Content-Length")
+		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(e.body.json)), int64(len(e.body.json))
+		out.TransferEncoding = nil
+	}
+	return out
+}
+
+// finish returns the response for the client.
+func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close()
+		return nil, errSwitched
+	}
+	e.body.drop()
+	e.memory.shrink(e.responseReserve)
+	refused := isFormatCode(resp.StatusCode)
+	if e.cborRefused && !refused {
+		e.unsupported.add(apiOf(e.info))
+	}
+	if len(e.body.warnings) > 0 && !refused {
+		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)
+	}
+	if e.target == nil || bodiless(resp.StatusCode) || !isJSON(resp) {
+		e.memory.release()
+		return resp, nil
+	}
+	out, err := e.transcode(resp)
+	if err != nil {
+		resp.Body.Close()
+		var status *codec.Status
+		if errors.As(err, &status) && e.request.Method != http.MethodGet && resp.StatusCode < http.StatusBadRequest {
+			// With a 429 the client would repeat a write that has taken effect.
+			return nil, codec.NewServerError("the request was carried out, but: " + status.Message)
+		}
+		return nil, err
+	}
+	if out == resp {
+		e.memory.shrink(maxError) // of which transcode may have peeked
+	}
+	return out, nil
+}

@@ -1,0 +1,193 @@
+package transcode_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"sluice/codec"
+	"sluice/proxy/forward/forwardtest"
+	"sluice/proxy/forward/transcode"
+	"sluice/proxy/request"
+)
+
+// TestBodyBeyondLimitPassesUnchanged: a body of maximal length is transcoded, a longer one passes to an
+// upstream that supports its format.
+func TestBodyBeyondLimitPassesUnchanged(t *testing.T) {
+	newBody := func(n int) string { // n bytes of CBOR, n-1 of JSON
+		const head = "\xd9\xd9\xf7\xa1\x41a\x5a"
+		text := n - len(head) - 4
+		return head + string([]byte{byte(text >> 24), byte(text >> 16), byte(text >> 8), byte(text)}) + strings.Repeat("x", text)
+	}
+	server := &jsonServer{respond: respondStored}
+	e := newEnv(t, server.ServeHTTP)
+	resp := post(t, e, "application/cbor", "", newBody(transcode.MaxRequest))
+	if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 201 || len(body) < transcode.MaxRequest-10 {
+		t.Errorf("at the limit: %s with %d bytes", resp.Status, len(body))
+	}
+	e = newEnv(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	sent := newBody(transcode.MaxRequest + 100000)
+	resp = post(t, e, "application/cbor", "", sent)
+	if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != 200 || body != sent {
+		t.Errorf("beyond the limit: %s with %d bytes, %d were sent", resp.Status, len(body), len(sent))
+	}
+}
+
+// TestResponseBeyondLimitIsRefused: and the upstream's response is not read to its end.
+func TestResponseBeyondLimitIsRefused(t *testing.T) {
+	for method, want := range map[string]int{"GET": 406, "DELETE": 500} {
+		done := make(chan error, 1)
+		server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, _ []byte) {
+			piece := bytes.Repeat([]byte(" "), 1<<20)
+			_, err := io.WriteString(w, `{"kind":"ThingList","items":[`)
+			for n := 0; n <= transcode.MaxResponse>>20 && err == nil; n++ {
+				_, err = w.Write(piece)
+			}
+			if err == nil {
+				<-r.Context().Done()
+				err = r.Context().Err()
+			}
+			done <- err
+		}}
+		e := newEnv(t, server.ServeHTTP)
+		resp := e.Do(t, e.NewRequest(t, method, thingsPath, acceptHeader("application/cbor"), nil))
+		body := decode(forwardtest.ReadAll(t, resp.Body), resp.Header.Get("Content-Type"))
+		if resp.StatusCode != want || !strings.Contains(body, "too large to be converted to application/cbor: limit is 33554432 bytes") {
+			t.Errorf("%s: %s: %s", method, resp.Status, body)
+		}
+		if err := forwardtest.Receive(t, done, "end at the upstream"); err == nil {
+			t.Error("the response was read to its end")
+		}
+	}
+}
+
+func TestResponseThatWouldGrowBeyondLimitIsRefused(t *testing.T) {
+	for _, tt := range []struct{ name, accept, response string }{
+		{"depth", "application/yaml", `{"kind":"Thing","a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`},
+		{"indentation", "application/yaml",
+			`{"kind":"Thing","a":` + strings.Repeat("[", 100) + strings.Repeat("1,", 1<<19) + "1" + strings.Repeat("]", 100) + `}`},
+		{"rows", "application/yaml" + asTable, `{"kind":"ThingList","apiVersion":"v1","items":[` + strings.Repeat("{},", 1<<17) + `{}]}`},
+	} {
+		e := newEnv(t, (&jsonServer{respond: respondWith(tt.response)}).ServeHTTP)
+		if resp := e.Get(t, thingsPath, acceptHeader(tt.accept)); resp.StatusCode != 406 {
+			t.Errorf("%s: %s", tt.name, resp.Status)
+		}
+	}
+}
+
+func TestBodyBeyondQuotaPassesUnchanged(t *testing.T) {
+	server := &jsonServer{respond: respondStored}
+	e := newEnv(t, server.ServeHTTP)
+	e.Transcoder.SetQuotas(0, 0)
+	body := encode(thing, codec.CBOR)
+	resp := post(t, e, "application/cbor", "", body)
+	if requests := server.takeRequests(); resp.StatusCode != 415 || len(requests) != 1 || requests[0].body != body {
+		t.Errorf("%s after requests %v", resp.Status, requests)
+	}
+}
+
+func TestQuotaBoundsWritesAndIsReturned(t *testing.T) {
+	respond := make(chan bool)
+	server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, body []byte) {
+		<-respond
+		respondStored(w, r, body)
+	}}
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.Unauthenticated, Handler: server.ServeHTTP})
+	create := func() int {
+		return post(t, e, "application/cbor", "application/cbor", encode(thing, codec.CBOR)).StatusCode
+	}
+	const quota = 3 * transcode.WriteReserve
+	e.Transcoder.SetQuotas(transcode.AuthenticatedQuota, quota)
+	const writes = quota/transcode.WriteReserve + 1 // each reserves a little more than WriteReserve
+	codes := make(chan int, writes)
+	var all sync.WaitGroup
+	for range writes {
+		all.Go(func() { codes <- create() })
+	}
+	if code := forwardtest.Receive(t, codes, "response"); code != 429 {
+		t.Errorf("beyond the quota: %d", code)
+	}
+	close(respond)
+	all.Wait()
+	close(codes)
+	for code := range codes {
+		if code != 201 && code != 429 {
+			t.Errorf("within the quota: %d", code)
+		}
+	}
+	if code := create(); code != 201 {
+		t.Errorf("afterwards: %d", code)
+	}
+	for range writes + 1 {
+		e.End(t)
+	}
+	if authenticated, anonymous := e.Transcoder.FreeBytes(); authenticated != transcode.AuthenticatedQuota || anonymous != quota {
+		t.Errorf("%d and %d bytes are free, want %d and %d", authenticated, anonymous, transcode.AuthenticatedQuota, quota)
+	}
+}
+
+// expectQuotaReturned fails the test unless no authenticated client holds memory.
+func expectQuotaReturned(t *testing.T, e *forwardtest.Env) {
+	t.Helper()
+	if free, _ := e.Transcoder.FreeBytes(); free != transcode.AuthenticatedQuota {
+		t.Errorf("%d bytes are free, want %d", free, transcode.AuthenticatedQuota)
+	}
+}
+
+func TestQuotaIsReturnedAfterBrokenResponses(t *testing.T) {
+	for _, head := range []string{"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "099 Odd", "200 OK\r\nContent-Length: 9"} {
+		handler := func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+head+"\r\n\r\n")
+			conn.Close()
+		}
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, UpstreamHTTP1: true, Handler: handler})
+		h := http.Header{"Content-Type": {"application/cbor"}, "Accept": {"application/cbor"}}
+		resp, err := e.Client.Do(e.NewRequest(t, "POST", thingsPath, h, strings.NewReader(encode(thing, codec.CBOR))))
+		if err == nil {
+			resp.Body.Close()
+		}
+		e.End(t)
+		expectQuotaReturned(t, e)
+	}
+}
+
+func TestConcurrentRequestsDoNotMix(t *testing.T) {
+	server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, body []byte) {
+		if r.Method == "GET" {
+			body = []byte(thingList)
+		}
+		_, _ = w.Write(body)
+	}}
+	e := newEnv(t, server.ServeHTTP)
+	go func() {
+		for range e.Received { // so that the upstream does not wait
+		}
+	}()
+	defer close(e.Received)
+	var all sync.WaitGroup
+	for i := range 32 {
+		all.Go(func() {
+			for j := range 10 {
+				object := strings.Replace(thing, `"a"`, fmt.Sprintf(`"a-%d-%d"`, i, j), 1)
+				resp := post(t, e, "application/cbor", "application/cbor", encode(object, codec.CBOR))
+				if got := decode(forwardtest.ReadAll(t, resp.Body), "application/cbor"); got != canonical(object) {
+					t.Errorf("create: %s", got)
+				}
+				resp = e.Get(t, thingsPath, acceptHeader("application/yaml"))
+				if got := decode(forwardtest.ReadAll(t, resp.Body), "application/yaml"); got != canonical(thingList) {
+					t.Errorf("list: %s", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,180 @@
+package transcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/klauspost/compress/gzip"
+
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/codec/splice"
+	"sluice/proxy/response"
+)
+
+// ErrResponseCut is returned when the upstream does not send its response to the end.
+var ErrResponseCut = errors.New("upstream response was cut")
+
+// isJSON reports whether the response has a JSON body that can be read here.
+func isJSON(resp *http.Response) bool {
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	coding := resp.Header.Get("Content-Encoding")
+	return err == nil && media == codec.MediaJSON && (coding == "" || coding == "gzip")
+}
+
+// bodiless reports whether a response with this status code never has a body.
+func bodiless(code int) bool {
+	return code < http.StatusOK || code == http.StatusNoContent || code == http.StatusNotModified
+}
+
+// transcode converts a JSON response to the target. Errors and objects that the upstream sent in
+// response to the Accept header as received stay as they are if they already have the target's form.
+func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
+	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
+	asked := e.attempts[0].has(jsonResponse)
+	switch {
+	case !success && asked:
+		return e.transcodeError(resp), nil
+	case !success:
+		return resp, nil
+	case e.target.watch && resp.StatusCode == http.StatusOK:
+		return e.transcodeWatch(resp)
+	case !asked && e.target.format.Encoding == codec.JSON && e.target.matchesResponse(resp):
+		return resp, nil
+	}
+	body, err := e.readAll(resp)
+	if err != nil {
+		return nil, err
+	}
+	format := e.target.format
+	out, err := e.convert(body, format)
+	switch {
+	case errors.Is(err, codec.ErrUnsupported):
+		format, out = codec.Format{}, body
+	case err != nil:
+		return nil, err
+	}
+	return e.replaceBody(resp, out, format), nil
+}
+
+// convert converts a JSON body. The error is a *codec.Status, or codec.ErrUnsupported if the body has
+// no such form.
+func (e *exchange) convert(body []byte, f codec.Format) ([]byte, error) {
+	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {
+	case errors.Is(err, json.ErrDepth):
+		return nil, notAcceptable("is nested too deep to be converted to %s: limit is %d levels", f, maxDepth)
+	case err != nil:
+		return nil, cannotConvert(err)
+	}
+	size := e.target.maxSize(body, f)
+	if size > maxTranscoded {
+		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, maxTranscoded)
+	}
+	if err := e.memory.reserve(int64(cap(body)) + size); err != nil {
+		return nil, err
+	}
+	out, err := e.target.appendObject(make([]byte, 0, size), body, f)
+	switch {
+	case errors.Is(err, codec.ErrUnsupported):
+		return nil, err
+	case err != nil:
+		return nil, cannotConvert(err)
+	case cap(out) > 2*len(out): // size is that of the worst case
+		out = slices.Clone(out)
+	}
+	return out, nil
+}
+
+func cannotConvert(err error) error {
+	return codec.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
+}
+
+// notAcceptable returns the Status of a response that exceeds a limit. The message takes the media
+// type and the limit.
+func notAcceptable(message string, f codec.Format, limit int) error {
+	return codec.NewNotAcceptable(fmt.Sprintf("the answer "+message, f.Encoding.MediaType(), limit))
+}
+
+// readAll returns the whole body, decompressed.
+func (e *exchange) readAll(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	in := io.Reader(resp.Body)
+	if resp.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrResponseCut, err)
+		}
+		in = z
+	}
+	if err := e.memory.reserve(firstRead); err != nil {
+		return nil, err
+	}
+	body := make([]byte, 0, firstRead)
+	for {
+		if len(body) == cap(body) {
+			larger := min(2*cap(body), maxResponse+1)
+			if err := e.memory.reserve(int64(cap(body) + larger)); err != nil {
+				return nil, err
+			}
+			body = append(make([]byte, 0, larger), body...)
+		}
+		n, err := in.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > maxResponse:
+			return nil, notAcceptable("is too large to be converted to %s: limit is %d bytes", e.target.format, maxResponse)
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrResponseCut, err)
+		}
+	}
+}
+
+// replaceBody returns the response with a transcoded body, compressed if it is long and the client
+// accepts that.
+func (e *exchange) replaceBody(resp *http.Response, body []byte, f codec.Format) *http.Response {
+	e.info.Outcome.Transcoded = true
+	e.info.Outcome.Format = f.Encoding.String()
+	resp = withContentType(resp, f.ContentType(false))
+	resp.Header.Del("Content-Encoding")
+	coding := response.Accepted(e.request.Header)
+	if len(body) <= response.CompressFrom {
+		coding = splice.Identity
+	}
+	response.SetCoding(resp.Header, coding)
+	if coding != splice.Identity {
+		body = compress(coding, body)
+	}
+	e.memory.shrink(int64(cap(body)))
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	resp.TransferEncoding = nil
+	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	return resp
+}
+
+func compress(c splice.Coding, plain []byte) []byte {
+	s := splice.NewStream(c)
+	block := c.Compress(nil, plain)
+	s.Add(&block)
+	return s.End(append(s.Begin(nil), block.Data...))
+}
+
+// withContentType returns the response with another Content-Type and without the headers and
+// trailers that describe the bytes of the original body.
+func withContentType(resp *http.Response, contentType string) *http.Response {
+	out := *resp
+	out.Trailer = nil
+	for _, name := range []string{"Etag", "Digest", "Content-Digest", "Repr-Digest", "Content-Md5", "Accept-Ranges", "Trailer"} {
+		out.Header.Del(name)
+	}
+	out.Header.Set("Content-Type", contentType)
+	return &out
+}

@@ -1,0 +1,104 @@
+package transcode
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sluice/proxy/request"
+)
+
+// maxDecoding bounds the request bodies that are decoded at a time: decoding takes many times the
+// memory of the body.
+const maxDecoding = 2
+
+// Options configure a Transcoder.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Transcoder transcodes passed requests and holds what they share. It is safe for concurrent use. A
+// nil Transcoder sends every request once, as received.
+type Transcoder struct {
+	unsupported   unsupportedFormats
+	authenticated *quota
+	anonymous     *quota        // separate, so that unauthenticated clients cannot exhaust the other
+	decoding      chan struct{} // holds one element per body that is being decoded
+}
+
+// New returns a Transcoder.
+func New(o Options) *Transcoder {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Transcoder{
+		unsupported:   unsupportedFormats{now: o.Now},
+		authenticated: newQuota(authenticatedQuota, authenticatedQuota/usersPerQuota),
+		anonymous:     newQuota(anonymousQuota, anonymousQuota),
+		decoding:      make(chan struct{}, maxDecoding),
+	}
+}
+
+// Begin returns the request to pass to RoundTrip. The caller must call release once the response
+// has been written to w: until then the response may take memory of a quota.
+func (t *Transcoder) Begin(w http.ResponseWriter, r *http.Request) (out *http.Request, release func()) {
+	info := request.From(r.Context())
+	if t == nil || !eligible(r, info) || !mayTranscode(r, info) {
+		return r, func() {}
+	}
+	e := &exchange{Transcoder: t, info: info, memory: reservation{quota: t.authenticated, user: info.User}}
+	if info.Caller == request.Unauthenticated {
+		e.memory = reservation{quota: t.anonymous}
+	}
+	client := http.NewResponseController(w)
+	e.setReadTimeout = func(d time.Duration) {
+		deadline := time.Time{}
+		if d > 0 {
+			deadline = time.Now().Add(d)
+		}
+		_ = client.SetReadDeadline(deadline) // without it, the quota alone limits slow clients
+	}
+	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e)), e.memory.release
+}
+
+// RoundTrip sends a request of Begin by send, more than once if necessary, and returns the response
+// in a format that the client accepts. The error is ErrRequestCut, ErrResponseCut, a *codec.Status
+// to respond with, or one of send.
+func (t *Transcoder) RoundTrip(r *http.Request, send Send) (*http.Response, error) {
+	e, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	if !ok || !mayTranscode(r, e.info) { // hop-by-hop headers are gone since Begin
+		return send(r)
+	}
+	return e.roundTrip(r, send)
+}
+
+// Send sends a request once, as http.RoundTripper does.
+type Send func(*http.Request) (*http.Response, error)
+
+// exchangeKey is the context key of the *exchange.
+type exchangeKey struct{}
+
+// eligible reports whether the request is about API objects. Proxied requests and streams belong to
+// other servers, and no apiserver encodes discovery in CBOR.
+func eligible(r *http.Request, info *request.Info) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return false
+	}
+	if info.Upgrade || !info.IsResourceRequest || info.Verb == "proxy" {
+		return false
+	}
+	switch info.Subresource {
+	case "proxy", "log", "exec", "attach", "portforward":
+		return false
+	}
+	return true
+}
+
+// mayTranscode reports whether the request body or the response may need transcoding.
+func mayTranscode(r *http.Request, info *request.Info) bool {
+	_, jsonType := bodyFormat(r)
+	return jsonType != "" || targetOf(r, info) != nil
+}
