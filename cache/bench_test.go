@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// filled returns a store of n pods of about 4 KB in namespaces of a hundred.
+// filled returns a store of n objects of 4 KB, one hundred per namespace.
 func filled(n int) *Store {
 	field := 0
 	data := make([]byte, 4000)
@@ -24,7 +24,7 @@ func filled(n int) *Store {
 
 var sizes = []int{10_000, 100_000, 1_000_000}
 
-// The cost of an event must grow as the logarithm of the number of objects.
+// BenchmarkApply shows that the cost of an event grows with the logarithm of the number of objects.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -78,7 +78,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// The memory of an object beside its data, and of an open watch.
+// BenchmarkMemory measures the memory of an object without its data, and of an open cursor.
 func BenchmarkMemory(b *testing.B) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -113,8 +113,7 @@ func BenchmarkMemory(b *testing.B) {
 	})
 }
 
-// An event among ten thousand watches of one object each, and among a thousand
-// of everything.
+// BenchmarkFanOut measures Apply with many cursors of one object each: an event must cost the same.
 func BenchmarkFanOut(b *testing.B) {
 	for _, watches := range []int{0, 1000, 10_000} {
 		b.Run(fmt.Sprintf("scoped/%d", watches), func(b *testing.B) {

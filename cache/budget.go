@@ -7,25 +7,24 @@ import (
 	"weak"
 )
 
-// Budget bounds the memory of what is memoized on segments, over all stores
-// that share it. Beyond it, what was not used for longest goes first, by the
-// clock algorithm: a hand passes over the memos and takes those that nobody has
-// used since it last passed.
+// Budget bounds the memory of the memos of all stores that share it. It evicts memos by the CLOCK
+// algorithm: a hand moves over the memos and evicts those that no reader has used since the hand
+// last passed.
 //
-// A nil Budget has no room: nothing is kept.
+// A nil Budget keeps no memos.
 type Budget struct {
 	limit int64
-	used  atomic.Int64 // bytes of memos that are alive
+	used  atomic.Int64 // bytes of the memos that are alive
 
-	mu   sync.Mutex // guards all below
+	mu   sync.Mutex // guards the fields below
 	ring []weak.Pointer[memo]
 	hand int
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Used returns how many bytes are memoized.
+// Used returns the approximate memory of the memos, in bytes.
 func (b *Budget) Used() int64 {
 	if b == nil {
 		return 0
@@ -33,7 +32,7 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
-// Limit returns the size of the budget.
+// Limit returns the limit in bytes.
 func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
@@ -41,15 +40,16 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// charge is a memo's share of the budget, given back once.
+// charge is the share of one memo in the budget.
 type charge struct {
-	budget *Budget
-	size   int64
-	back   atomic.Bool
+	budget   *Budget
+	size     int64
+	released atomic.Bool
 }
 
-func (c *charge) giveBack() {
-	if !c.back.Swap(true) {
+// release returns the bytes to the budget. Only the first call has an effect.
+func (c *charge) release() {
+	if !c.released.Swap(true) {
 		c.budget.used.Add(-c.size)
 	}
 }
@@ -61,25 +61,25 @@ func (b *Budget) charge(size int64) *charge {
 	return &charge{budget: b, size: size}
 }
 
-// admit makes room for a memo that has been charged. The ring does not keep
-// memos alive: those of segments that are gone go with them.
+// admit adds a memo that has been charged, and evicts others to keep the limit. The ring holds weak
+// pointers, so that the memos of segments that no snapshot has are freed with them.
 func (b *Budget) admit(m *memo) {
-	runtime.AddCleanup(m, (*charge).giveBack, m.charge)
+	runtime.AddCleanup(m, (*charge).release, m.charge)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ring = append(b.ring, weak.Make(m))
-	b.tidy()
-	b.sweep()
+	b.prune()
+	b.evict()
 }
 
-// tidy looks at two entries for each that comes, so that those of memos that
-// are gone leave though there is room.
-func (b *Budget) tidy() {
+// prune checks two entries for each one that is added, so that released entries leave the ring even
+// while the limit is kept.
+func (b *Budget) prune() {
 	for range 2 {
 		if b.hand >= len(b.ring) {
 			b.hand = 0
 		}
-		if m := b.ring[b.hand].Value(); m == nil || m.charge.back.Load() {
+		if m := b.ring[b.hand].Value(); m == nil || m.charge.released.Load() {
 			if b.drop(); len(b.ring) == 0 {
 				return
 			}
@@ -89,28 +89,27 @@ func (b *Budget) tidy() {
 	}
 }
 
-// sweep moves the hand until the budget is kept: twice round at most, after
-// which nothing is left that was not touched meanwhile.
-func (b *Budget) sweep() {
+// evict moves the hand until the limit is kept. It makes two rounds at most: the second round finds
+// only memos that readers have used in the meantime.
+func (b *Budget) evict() {
 	for steps := 2*len(b.ring) + 1; steps > 0 && len(b.ring) > 0 && b.used.Load() > b.limit; steps-- {
 		if b.hand >= len(b.ring) {
 			b.hand = 0
 		}
 		m := b.ring[b.hand].Value()
 		switch {
-		case m == nil || m.charge.back.Load():
+		case m == nil || m.charge.released.Load():
 			b.drop()
 		case m.touched.Swap(false):
 			b.hand++
 		default:
-			m.owner.forget(m)
+			m.owner.remove(m)
 			b.drop()
 		}
 	}
 }
 
-// drop takes the entry under the hand out of the ring, whose order is of no
-// importance.
+// drop removes the entry at the hand. The order of the ring does not matter.
 func (b *Budget) drop() {
 	last := len(b.ring) - 1
 	b.ring[b.hand] = b.ring[last]

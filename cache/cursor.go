@@ -1,87 +1,73 @@
 package cache
 
-// Cursor reads the events of one scope, at its reader's own pace. It holds no
-// events: one that falls behind the history learns so from ErrGone. A Cursor
-// is for one goroutine and must be closed.
+// Cursor reads the events of one scope at the pace of its reader. It holds no events itself: a
+// reader that falls behind the history gets ErrGone. A Cursor is for one goroutine and must be
+// closed.
 type Cursor struct {
-	store *Store
-	topic *topic
-	scope Scope
-	pos   uint64 // position of the last event that was delivered or skipped
-	floor uint64 // events up to this version are not wanted
+	store    *Store
+	sub      *subscription
+	scope    Scope
+	position uint64 // of the last event that was delivered or skipped
+	version  uint64 // events up to this version are skipped
 }
 
-// Wait returns a channel that is closed once there may be something to read:
-// an event of the scope, or the store's end. It must be taken before
-// [Cursor.Next] is called, or one may be missed.
+// Ready returns a channel that is closed once there may be something to read: an event of the
+// scope, or the end of the store. The reader must call Ready before [Cursor.Next], or it may miss
+// an event.
 func (c *Cursor) Ready() <-chan struct{} {
-	bell := c.topic.wait()
+	next := c.sub.wait()
 	select {
 	case <-c.store.done:
-		return c.store.done // nobody rings any more
+		return c.store.done // Close does not broadcast again
 	default:
-		return bell
+		return next
 	}
 }
 
-// Next fills dst with the following events and returns how many, zero when
-// there are none yet. The version it returns is the one up to which the
-// reader has been given everything once it has handled these events.
+// Next fills dst with the next events and returns their number, zero when there are none yet, and
+// the version up to which the reader has received everything with these events.
 //
-// Errors are ErrGone when the cursor fell off the history, and ErrClosed when
-// the store has ended and all its events have been read.
+// It returns ErrGone when the history no longer has the next event, and ErrClosed when the store has
+// ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	l := &c.topic.log
-	if c.pos < l.lost {
+	h := &c.sub.history
+	if c.position < h.trimmed {
 		return 0, 0, ErrGone
 	}
-	i := l.after(c.pos)
-	for ; i < l.n && n < len(dst); i++ {
-		e := l.at(i)
-		c.pos = e.seq
-		if e.RV > c.floor {
+	i := h.indexAfter(c.position)
+	for ; i < h.n && n < len(dst); i++ {
+		e := h.at(i)
+		c.position = e.position
+		if e.RV > c.version {
 			dst[n] = e
 			n++
 		}
 	}
-	if i < l.n {
+	if i < h.n {
 		return n, dst[n-1].RV, nil
 	}
 	if n == 0 && s.closed {
 		return 0, 0, ErrClosed
 	}
-	c.pos = s.seq
+	c.position = s.position
 	return n, s.snapshot.Load().Version, nil
 }
 
-// CaughtUpVersion returns the version up to which nothing is left to read for the
-// cursor, which is what a bookmark may tell. It returns ErrPending if there are
-// events to read, and otherwise the errors of Next.
+// CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to
+// which there is nothing left to read. It returns ErrPending if there are events to read, and
+// otherwise the errors of Next.
 func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 	var one [1]*Event
-	n, version, err := c.peek(one[:])
+	peek := *c // Next moves the copy
+	n, version, err := peek.Next(one[:])
 	if err == nil && n > 0 {
 		return 0, ErrPending
 	}
 	return version, err
 }
 
-// peek is Next for a cursor that stays where it is.
-func (c *Cursor) peek(dst []*Event) (int, uint64, error) {
-	ahead := *c
-	return ahead.Next(dst)
-}
-
-// Close gives up the cursor.
-func (c *Cursor) Close() {
-	s := c.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.topic.cursors--
-	if c.topic.cursors == 0 && c.scope != (Scope{}) {
-		delete(s.topics, c.scope)
-	}
-}
+// Close releases the cursor.
+func (c *Cursor) Close() { c.store.unsubscribe(c.scope, c.sub) }

@@ -1,22 +1,24 @@
-// Package cache holds the state and the recent history of API resources, so
-// that lists and watches can be answered without asking the apiserver.
+// Package cache holds the state and the recent history of API resources, so that lists and watches
+// can be served without the apiserver. It does the work of the apiserver's own watch cache.
 //
-// A [Store] is one unbroken line of history of one resource: it starts from a
-// complete state at one resource version, takes events and bookmarks in order
-// from a single writer, and ends when that line breaks. Readers take a
-// [Snapshot] (an immutable ordered tree of segments behind one atomic pointer)
-// or open a [Cursor] into the history. A [Set] holds the store of each
-// resource while it is in sync.
+// A [Store] is one unbroken session of one resource: it starts from a complete list at one resource
+// version, takes events and bookmarks in order from a single writer (package reflector), and ends
+// when that order is lost. Readers take a [Snapshot], an immutable ordered tree behind one atomic
+// pointer, or open a [Cursor] into the history. A [Fence] confirms that a store is recent enough for
+// a consistent read. [Segment.Memo] and [Event.Frame] memoize encodings, so that readers of one
+// format share them; a [Budget] bounds the memory of memos.
 //
 // Invariants:
-//   - objects, segments and snapshots must never be changed once published;
-//   - a snapshot with version V must hold the effect of every event up to V and
-//     of none after it;
-//   - a cursor must deliver every event of its scope after its start, once and
-//     in order, or report that it cannot;
-//   - history must not be invented: a store that may have missed an event must
-//     be closed, never repaired.
+//   - objects, segments, snapshots and events must never be changed once published;
+//   - a snapshot of version V must hold the effect of every event up to V and of none after it;
+//   - a cursor must deliver every event of its scope after its start, once and in order, or return
+//     an error;
+//   - history must not be invented: a store that may have missed an event must be closed, never
+//     repaired.
 //
-// The package knows bytes, not HTTP and not formats. What has to be encoded is
-// encoded by an [Encoder] that the caller brings.
+// Versions are resource versions as numbers. The field RV is the resource version of one object or
+// event; a field or parameter named version is one up to which a state is complete.
+//
+// The package handles bytes. It does not know HTTP or the encoding of the bytes: callers bring an
+// [Encoder].
 package cache

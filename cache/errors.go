@@ -3,20 +3,20 @@ package cache
 import "errors"
 
 var (
-	// ErrGone is returned when events after the asked version are no longer,
-	// or were never, part of the store's history.
+	// ErrGone is returned when the history no longer has, or never had, the events after the
+	// requested version. The API answers it with 410 Gone.
 	ErrGone = errors.New("history is gone")
 
-	// ErrClosed is returned by cursors once their store has ended.
+	// ErrClosed is returned when the store has ended and the reader has read all of its events.
 	ErrClosed = errors.New("store is closed")
 
-	// ErrAhead is returned when the store has not reached the asked version.
+	// ErrAhead is returned when the store has not reached the requested version.
 	ErrAhead = errors.New("version is not reached")
 
-	// ErrPending is returned when a cursor has events left to read.
-	ErrPending = errors.New("cursor is behind")
+	// ErrPending is returned by [Cursor.CaughtUpVersion] when the cursor has events left to read.
+	ErrPending = errors.New("cursor has events to read")
 
-	// ErrDiverged is returned to the writer when an event contradicts the
-	// state of the store. The store must then be closed and rebuilt.
+	// ErrDiverged is returned to the writer when an event or a bookmark contradicts the state of
+	// the store. The store must then be closed and replaced.
 	ErrDiverged = errors.New("event contradicts the stored state")
 )

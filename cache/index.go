@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// An index is a second tree over the objects of a store, ordered by the value
-// of one field and then by key, so that the objects with one value are a range
-// of it. Its entries stand for objects and hold no data of their own.
+// An index is a second tree over the objects of a store, ordered by the value of one field and then
+// by key, so that the objects with one value are a range of it. Its entries point to the objects and
+// have no data.
 
-// indexKey orders first by value. NUL sorts before everything that a value or a
-// key may hold.
+// indexKey returns the key of an entry. The separator NUL is smaller than any byte of a value or a
+// key, so that entries are ordered by value first.
 func indexKey(value string, k Key) Key { return Key(value + "\x00" + string(k)) }
 
-// indexRange is the range of the entries with one value whose objects lie in r.
+// indexRange returns the range of the entries with one value whose objects are in r.
 func indexRange(value string, r Range) Range {
 	out := Range{From: indexKey(value, r.From), To: Key(value + "\x01")}
 	if r.To != "" {
@@ -30,28 +30,27 @@ func (o *Object) indexed(field int) string {
 	return o.Fields[field]
 }
 
-// entryFor returns the index's entry for o.
-func entryFor(o *Object, field int) *Object {
+// indexEntry returns the entry of o.
+func indexEntry(o *Object, field int) *Object {
 	return &Object{Key: indexKey(o.indexed(field), o.Key), of: o}
 }
 
-// buildIndex returns the index of objects.
 func buildIndex(objects []*Object, field int) *node {
 	entries := make([]*Object, len(objects))
 	for i, o := range objects {
-		entries[i] = entryFor(o, field)
+		entries[i] = indexEntry(o, field)
 	}
 	slices.SortFunc(entries, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
 	return build(entries)
 }
 
-// reindex returns the index after previous has become next; either may be nil.
+// reindex returns the index after an event has replaced previous by next; either may be nil.
 func reindex(index *node, field int, previous, next *Object) *node {
 	if previous != nil && (next == nil || previous.indexed(field) != next.indexed(field)) {
 		index = index.remove(indexKey(previous.indexed(field), previous.Key))
 	}
 	if next != nil {
-		index = index.put(entryFor(next, field))
+		index = index.put(indexEntry(next, field))
 	}
 	return index
 }

@@ -2,12 +2,11 @@ package cache
 
 import "unique"
 
-// internMax is the length from which strings are not shared: they are rarely
-// equal.
+// internMax is the greatest length of strings that Intern shares: longer ones are rarely equal.
 const internMax = 128
 
-// Intern returns a string with the text of b that shares its memory with equal
-// ones. What nobody uses any more is freed.
+// Intern returns b as a string that shares its memory with equal interned strings. The memory is
+// freed when no string uses it any more.
 func Intern[T string | []byte](b T) string {
 	if len(b) == 0 {
 		return ""

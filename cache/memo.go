@@ -2,26 +2,24 @@ package cache
 
 import "sync/atomic"
 
-// memo is one memoized value of a segment. It must not be changed once the
-// segment has it, but for touched.
+// memo is one memoized value of a segment. Only touched changes after the segment has it.
 type memo struct {
 	owner   *Segment
 	key     any
 	value   any
 	charge  *charge
-	touched atomic.Bool // since the budget's hand last passed
+	touched atomic.Bool // used since the hand of the budget passed
 }
 
-// memoCell is a cell of a segment's list of memos.
+// memoCell is a cell of the linked list of a segment's memos.
 type memoCell struct {
 	*memo
 	next *memoCell
 }
 
-// Memo returns the value that build makes of the segment's objects, the same
-// for equal keys as long as it is kept. The value must not be changed; size is
-// about how many bytes it holds. It is built once for all who want it at the
-// same time.
+// Memo returns the value that build makes of the segment's objects. Callers with equal keys share
+// the value as long as the budget keeps it, and concurrent callers wait for one build. The size that
+// build returns is the approximate memory of the value in bytes. The value must not be changed.
 func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value any, size int64, err error)) (any, error) {
 	if m := s.find(key); m != nil {
 		m.touched.Store(true)
@@ -38,10 +36,10 @@ func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value 
 	}
 	m := &memo{owner: s, key: key, value: value, charge: b.charge(size)}
 	m.touched.Store(true)
-	s.remember(m)
+	s.add(m)
 	b.admit(m)
 	if s.retired.Load() {
-		s.forget(m)
+		s.remove(m)
 	}
 	return value, nil
 }
@@ -55,7 +53,7 @@ func (s *Segment) find(key any) *memo {
 	return nil
 }
 
-func (s *Segment) remember(m *memo) {
+func (s *Segment) add(m *memo) {
 	for {
 		head := s.memos.Load()
 		if s.memos.CompareAndSwap(head, &memoCell{m, head}) {
@@ -64,9 +62,8 @@ func (s *Segment) remember(m *memo) {
 	}
 }
 
-// forget takes a memo off the segment. Readers may be walking the list, so it
-// is made anew.
-func (s *Segment) forget(gone *memo) {
+// remove removes a memo. It builds a new list, because readers may be iterating over the old one.
+func (s *Segment) remove(gone *memo) {
 	for {
 		head := s.memos.Load()
 		var rest *memoCell
@@ -79,14 +76,14 @@ func (s *Segment) forget(gone *memo) {
 			break
 		}
 	}
-	gone.charge.giveBack()
+	gone.charge.release()
 }
 
-// retire forgets all memos: the segment is no longer part of the newest state.
-// Whoever still reads it encodes for themselves.
+// retire removes all memos when the newest state no longer has the segment. Readers of older
+// snapshots encode the segment for themselves.
 func (s *Segment) retire() {
 	s.retired.Store(true)
 	for c := s.memos.Swap(nil); c != nil; c = c.next {
-		c.charge.giveBack()
+		c.charge.release()
 	}
 }

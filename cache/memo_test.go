@@ -26,7 +26,7 @@ func (b *builder) build(size int64) func([]*Object) (any, int64, error) {
 	}
 }
 
-func TestMemoIsBuiltOnceForAll(t *testing.T) {
+func TestMemoIsBuiltOnce(t *testing.T) {
 	s, b, budget := segmentOf(20), &builder{}, NewBudget(1000)
 	var wg sync.WaitGroup
 	for range 50 {
@@ -42,7 +42,7 @@ func TestMemoIsBuiltOnceForAll(t *testing.T) {
 	}
 }
 
-func TestBudgetKeepsItsLimitAndWhatIsUsed(t *testing.T) {
+func TestBudgetEvictsUnusedMemosFirst(t *testing.T) {
 	budget, b := NewBudget(1000), &builder{}
 	var segments []*Segment
 	for range 50 {
@@ -62,7 +62,7 @@ func TestBudgetKeepsItsLimitAndWhatIsUsed(t *testing.T) {
 		}
 	}
 	if hot.find("x") == nil {
-		t.Error("what is used all the time was dropped")
+		t.Error("a memo in constant use was evicted")
 	}
 	kept := 0
 	for _, s := range segments {
@@ -71,7 +71,7 @@ func TestBudgetKeepsItsLimitAndWhatIsUsed(t *testing.T) {
 		}
 	}
 	if kept != 10 {
-		t.Errorf("%d memos are kept, there is room for 10", kept)
+		t.Errorf("%d memos are kept, the limit is 10", kept)
 	}
 	if _, err := segments[1].Memo(budget, "large", b.build(2000)); err != nil || segments[1].find("large") != nil {
 		t.Error("a memo larger than the budget is kept")
@@ -79,7 +79,7 @@ func TestBudgetKeepsItsLimitAndWhatIsUsed(t *testing.T) {
 	runtime.KeepAlive(segments)
 }
 
-func TestNoBudgetKeepsNothing(t *testing.T) {
+func TestNilBudgetKeepsNoMemo(t *testing.T) {
 	s, b := segmentOf(3), &builder{}
 	for range 3 {
 		if _, err := s.Memo(nil, "x", b.build(1)); err != nil {
@@ -91,8 +91,7 @@ func TestNoBudgetKeepsNothing(t *testing.T) {
 	}
 }
 
-// An update makes one segment anew and leaves the others' memos.
-func TestUpdateDropsTheMemosOfOneSegment(t *testing.T) {
+func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 	var objects []*Object
 	for i := range 300 {
 		objects = append(objects, testObject(Key(fmt.Sprintf("a/%03d", i)), 1))
@@ -111,15 +110,15 @@ func TestUpdateDropsTheMemosOfOneSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if used := budget.Used(); used != int64(first-1)*10 {
-		t.Errorf("%d bytes are used after an update, of %d memos", used, first)
+		t.Errorf("%d bytes are used after an update; there were %d memos", used, first)
 	}
 	list()
 	if got := b.calls.Load() - first; got != 1 {
-		t.Errorf("%d segments were encoded anew", got)
+		t.Errorf("%d segments were encoded again", got)
 	}
 }
 
-func TestMemosGoWithTheirSegments(t *testing.T) {
+func TestMemosAreFreedWithTheirSegment(t *testing.T) {
 	budget, b := NewBudget(1000), &builder{}
 	func() {
 		if _, err := segmentOf(3).Memo(budget, "x", b.build(100)); err != nil {
@@ -131,7 +130,7 @@ func TestMemosGoWithTheirSegments(t *testing.T) {
 		if budget.Used() == 0 {
 			return
 		}
-		time.Sleep(time.Millisecond) // cleanups run in their own time
+		time.Sleep(time.Millisecond) // the runtime decides when cleanups run
 	}
 	t.Errorf("%d bytes are used", budget.Used())
 }

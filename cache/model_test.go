@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// model is the naive twin of a store: every state ever held, in full.
+// model is a naive store: it keeps every state in full.
 type model struct {
 	states []modelState
 	events []modelEvent
@@ -20,7 +20,7 @@ type model struct {
 
 type modelState struct {
 	version uint64
-	objects map[Key]uint64 // key to version
+	objects map[Key]uint64 // resource versions by key
 }
 
 type modelEvent struct {
@@ -31,7 +31,7 @@ type modelEvent struct {
 
 func (m *model) last() modelState { return m.states[len(m.states)-1] }
 
-// at returns the newest state not above version.
+// at returns the newest state up to version.
 func (m *model) at(version uint64) modelState {
 	i := len(m.states) - 1
 	for m.states[i].version > version {
@@ -40,7 +40,7 @@ func (m *model) at(version uint64) modelState {
 	return m.states[i]
 }
 
-// since returns the events of scope above version.
+// since returns the events of scope after version.
 func (m *model) since(scope Scope, version uint64) []modelEvent {
 	var out []modelEvent
 	for _, e := range m.events {
@@ -51,8 +51,8 @@ func (m *model) since(scope Scope, version uint64) []modelEvent {
 	return out
 }
 
-// inScope knows scopes by their definition. The test's index is by the last
-// digit of the name, which never changes.
+// inScope reports whether an object is in scope, by the definition of scopes. The indexed field is
+// the last digit of the name, which never changes.
 func inScope(s Scope, k Key) bool {
 	switch {
 	case s.Key != "":
@@ -65,7 +65,7 @@ func inScope(s Scope, k Key) bool {
 
 func digit(k Key) string { return string(k[len(k)-1:]) }
 
-// pair drives a store and its model with the same random operations.
+// pair applies the same random operations to a store and to its model.
 type pair struct {
 	t       *testing.T
 	rnd     *rand.Rand
@@ -185,8 +185,7 @@ func (p *pair) checkIndex(s *Snapshot, want modelState) {
 	}
 }
 
-// Any version that the history reaches can be read again, exactly.
-func TestPastFollowsModel(t *testing.T) {
+func TestEveryVersionOfTheHistoryCanBeReadAgain(t *testing.T) {
 	for seed := range uint64(30) {
 		p := newPair(t, seed, Options{HistoryAge: 60 * time.Second, HistoryBytes: 1 << 30})
 		for range 300 {
@@ -200,7 +199,7 @@ func TestPastFollowsModel(t *testing.T) {
 			case err != nil:
 				t.Fatalf("at %d of [%d, %d]: %v", version, p.store.OldestVersion(), p.version, err)
 			case s.Version != version:
-				t.Fatalf("asked for %d, got %d", version, s.Version)
+				t.Fatalf("requested %d, got %d", version, s.Version)
 			default:
 				p.checkSnapshot(s)
 			}
@@ -208,7 +207,7 @@ func TestPastFollowsModel(t *testing.T) {
 	}
 }
 
-func TestStoreFollowsModel(t *testing.T) {
+func TestSnapshotsHoldEveryEventUpToTheirVersion(t *testing.T) {
 	runs := 100
 	if testing.Short() {
 		runs = 30
@@ -228,7 +227,7 @@ func TestStoreFollowsModel(t *testing.T) {
 	}
 }
 
-// reader is a watch that reads at random moments.
+// reader reads a cursor at random moments.
 type reader struct {
 	scope   Scope
 	from    uint64
@@ -238,8 +237,8 @@ type reader struct {
 	gone    bool
 }
 
-func (r *reader) read(t *testing.T, most int) {
-	buf := make([]*Event, 1+most)
+func (r *reader) read(t *testing.T, limit int) {
+	buf := make([]*Event, 1+limit)
 	n, version, err := r.cursor.Next(buf)
 	if err == ErrGone {
 		r.gone = true
@@ -254,13 +253,13 @@ func (r *reader) read(t *testing.T, most int) {
 	r.version = version
 }
 
-func TestCursorsMissNothing(t *testing.T) {
+func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 	runs := 60
 	if testing.Short() {
 		runs = 20
 	}
 	for seed := range uint64(runs) {
-		// A small history, so that slow readers fall off.
+		// The history is short, so that slow readers fall behind it.
 		p := newPair(t, seed, Options{HistoryAge: 20 * time.Second, HistoryBytes: 1 << 30})
 		scopes := []Scope{{}, {Namespace: "a"}, {Namespace: "ab"}, {Key: "a/n1"}, {Key: "z/n2"}, {Indexed: true, Value: "3"}}
 		var readers []*reader
@@ -289,7 +288,7 @@ func TestCursorsMissNothing(t *testing.T) {
 			r.read(t, 1000)
 			want := p.model.since(r.scope, r.from)
 			if r.gone {
-				want = want[:min(len(r.got), len(want))] // what it got is a prefix
+				want = want[:min(len(r.got), len(want))] // it got a prefix
 			} else {
 				complete++
 			}
@@ -297,15 +296,15 @@ func TestCursorsMissNothing(t *testing.T) {
 				t.Fatalf("seed %d scope %v from %d:\n%s", seed, r.scope, r.from, diff)
 			}
 			if !r.gone && r.version != p.version {
-				t.Fatalf("reader is told version %d, store is at %d", r.version, p.version)
+				t.Fatalf("reader is at version %d, store is at %d", r.version, p.version)
 			}
 			r.cursor.Close()
 		}
 		if complete == 0 {
 			t.Fatalf("seed %d: no reader kept up", seed)
 		}
-		if n := len(p.store.topics); n != 0 {
-			t.Fatalf("%d topics are left after the last cursor closed", n)
+		if n := len(p.store.subscriptions); n != 0 {
+			t.Fatalf("%d subscriptions are left after the last cursor was closed", n)
 		}
 	}
 }

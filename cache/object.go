@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Key names one object within its resource: "namespace/name", or "name" when
-// the resource is cluster-scoped. Keys are ordered as the bytes of the whole
-// string, which is the order of etcd and so of every list.
+// Key identifies an object of a resource: "namespace/name", or "name" when the resource is
+// cluster-scoped. Keys are ordered by bytes, as in etcd and therefore in every list.
 type Key string
 
 // KeyOf joins namespace and name; an empty namespace means cluster-scoped.
@@ -27,31 +26,30 @@ func (k Key) Namespace() string {
 	return ns
 }
 
-// Name returns the object's name.
+// Name returns the part after the slash, or the whole key when it is cluster-scoped.
 func (k Key) Name() string {
 	return string(k[strings.IndexByte(string(k), '/')+1:])
 }
 
-// Object is one cached instance. It must not be changed after it was handed to
-// a store.
+// Object is one cached object. It must not be changed after it was handed to a store.
 type Object struct {
 	Key    Key
 	RV     uint64   // metadata.resourceVersion
-	Data   []byte   // the upstream's bytes, in the encoding of the feed; owns its memory
+	Data   []byte   // the object as the apiserver encoded it; the object owns the memory
 	Labels []Label  // in ascending order of keys
-	Fields []string // values of the fields that selectors may name, in the resource's order
+	Fields []string // values of the resource's selectable fields, in the order of the resource
 
-	of   *Object       // in an index: the object that the entry stands for
-	hash atomic.Uint64 // see Hash; 0 before it is known
+	of   *Object       // of an index entry: the object that it stands for
+	hash atomic.Uint64 // memo of Hash; 0 means not computed
 }
 
-// Label is one label of an object. Its strings are shared by objects that have
-// the same; see Intern.
+// Label is one label of an object. Equal labels should share the memory of their strings; see
+// [Intern].
 type Label struct{ Key, Value string }
 
 // Label returns the value of a label.
 func (o *Object) Label(key string) (value string, ok bool) {
-	for _, l := range o.Labels { // few: a search would cost more
+	for _, l := range o.Labels { // an object has few labels: a binary search would cost more
 		if l.Key == key {
 			return l.Value, true
 		}
@@ -59,8 +57,8 @@ func (o *Object) Label(key string) (value string, ok bool) {
 	return "", false
 }
 
-// Hash returns what compute makes of the object, which must always be the same.
-// It is kept, so that many watches of shards compute it once.
+// Hash returns the hash of the object that selects its shard. The first call computes it; compute
+// must always return the same value for an object.
 func (o *Object) Hash(compute func(*Object) uint64) uint64 {
 	if h := o.hash.Load(); h != 0 {
 		return h
@@ -70,12 +68,11 @@ func (o *Object) Hash(compute func(*Object) uint64) uint64 {
 	return h
 }
 
-// objectOverhead is what an object costs beside what its slices hold, in
-// bytes: the struct and its pointer in a segment.
+// objectOverhead is what an object takes besides the content of its slices, in bytes: the struct
+// and its pointer in a segment.
 const objectOverhead = 120
 
-// Size returns about how many bytes of memory the object keeps. Shared strings
-// are not counted.
+// Size returns about how many bytes of memory the object takes, without strings that it shares.
 func (o *Object) Size() int64 {
 	if o == nil {
 		return 0

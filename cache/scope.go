@@ -1,19 +1,15 @@
 package cache
 
-import "sync/atomic"
-
-// Scope says which events concern a watch, so that others do not wake it: the
-// zero Scope is the whole resource.
+// Scope is the part of a resource that a watch reads, so that other events do not wake it. The zero
+// Scope is the whole resource. At most one of Namespace, Key and Indexed is set.
 type Scope struct {
-	Namespace string // only this namespace
+	Namespace string // only objects in this namespace
 	Key       Key    // only this object
-	// Indexed narrows to objects whose indexed field has Value, now or
-	// before. It is not combined with the others.
-	Indexed bool
-	Value   string
+	Indexed   bool   // only objects whose indexed field has Value, before or after the event
+	Value     string
 }
 
-// concerns reports whether an event is in scope; field is the indexed one.
+// concerns reports whether an event is in scope; field is the position of the indexed field.
 func (s Scope) concerns(e *Event, field int) bool {
 	switch k := e.Object.Key; {
 	case s.Key != "":
@@ -25,7 +21,7 @@ func (s Scope) concerns(e *Event, field int) bool {
 	}
 }
 
-// Range returns the range of keys in scope, as far as keys tell.
+// Range returns the smallest range of keys that holds every object in scope.
 func (s Scope) Range() Range {
 	if s.Key != "" {
 		return Single(s.Key)
@@ -33,10 +29,14 @@ func (s Scope) Range() Range {
 	return Namespace(s.Namespace)
 }
 
-// scopesOf returns the narrower scopes that an event concerns, without
-// repetitions.
+// maxScopes is the largest number of scopes that one event concerns, besides the whole resource:
+// its key, its namespace, and the values of the indexed field after and before it.
+const maxScopes = 4
+
+// scopesOf returns the scopes that an event concerns, besides the whole resource and without
+// duplicates. The result is valid until the next call.
 func (s *Store) scopesOf(e *Event) []Scope {
-	scopes := s.scratch[:0]
+	scopes := s.scopes[:0]
 	k := e.Object.Key
 	scopes = append(scopes, Scope{Key: k})
 	if ns := k.Namespace(); ns != "" {
@@ -51,34 +51,4 @@ func (s *Store) scopesOf(e *Event) []Scope {
 		}
 	}
 	return scopes
-}
-
-// topic is the part of the history that concerns one scope, and the bell that
-// wakes its cursors. A topic lives as long as a cursor uses it; that of the
-// whole resource lives as long as the store.
-type topic struct {
-	log     log
-	since   uint64 // events behind this position are complete in log
-	cursors int
-	bell    atomic.Pointer[chan struct{}] // closed by the next event; nil while nobody waits
-}
-
-// wait returns a channel that is closed when the next event arrives. Taken
-// before the log is read, it misses none.
-func (t *topic) wait() <-chan struct{} {
-	for {
-		if bell := t.bell.Load(); bell != nil {
-			return *bell
-		}
-		fresh := make(chan struct{})
-		if t.bell.CompareAndSwap(nil, &fresh) {
-			return fresh
-		}
-	}
-}
-
-func (t *topic) ring() {
-	if bell := t.bell.Swap(nil); bell != nil {
-		close(*bell)
-	}
 }

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// segmentMax is the most objects a segment holds: enough to make encoding
-	// by segment worth while, few enough that an update copies little.
+	// segmentMax is the greatest number of objects of a segment: large enough for one encoding
+	// per segment to pay off, small enough for an update to copy little.
 	segmentMax = 64
-	// segmentMin is the fewest, except in a tree with a single segment.
+	// segmentMin is the least number of objects, except in a tree of a single segment.
 	segmentMin = 16
 )
 
-// Segment is an immutable run of neighbouring objects, in key order.
+// Segment is an immutable run of neighbouring objects in key order, a leaf of the tree.
 type Segment struct {
 	objects []*Object
 	bytes   int64 // sum of len(Data)
 
-	memos    atomic.Pointer[memoCell]
-	building sync.Mutex  // serializes the making of memos, so that each is made once
-	retired  atomic.Bool // no longer part of the newest state
+	memos    atomic.Pointer[memoCell] // linked list
+	building sync.Mutex               // serializes the building of memos, so that each is built once
+	retired  atomic.Bool              // the newest state does not have this segment
 }
 
 func newSegment(objects []*Object) *Segment {
@@ -32,17 +32,16 @@ func newSegment(objects []*Object) *Segment {
 	return s
 }
 
-// Bytes returns the sum of the lengths of the objects' data.
+// Bytes returns the sum of the lengths of Object.Data.
 func (s *Segment) Bytes() int64 { return s.bytes }
 
-// search returns the index of k, or where it would be inserted.
+// search returns the index of k, or the index at which it would be inserted.
 func (s *Segment) search(k Key) (int, bool) {
 	i := sort.Search(len(s.objects), func(i int) bool { return s.objects[i].Key >= k })
 	return i, i < len(s.objects) && s.objects[i].Key == k
 }
 
-// with returns the objects with o put at i, in place of the one there if
-// replace is set.
+// with returns a copy of the objects with o inserted at index i, or replacing the object there.
 func (s *Segment) with(i int, o *Object, replace bool) []*Object {
 	rest := i
 	if replace {
@@ -54,21 +53,21 @@ func (s *Segment) with(i int, o *Object, replace bool) []*Object {
 	return append(out, s.objects[rest:]...)
 }
 
-// without returns the objects except the one at i.
+// without returns a copy of the objects without the one at index i.
 func (s *Segment) without(i int) []*Object {
 	out := make([]*Object, 0, len(s.objects))
 	out = append(out, s.objects[:i]...)
 	return append(out, s.objects[i+1:]...)
 }
 
-// Run is a part of a segment: the objects [From, To).
+// Run is the part [From, To) of the objects of a segment.
 type Run struct {
 	Segment  *Segment
 	From, To int
 }
 
-// Whole reports whether the run is all of its segment.
+// Whole reports whether the run is the whole segment, so that it can use the segment's memos.
 func (r Run) Whole() bool { return r.From == 0 && r.To == len(r.Segment.objects) }
 
-// Objects returns the run's objects, which must not be changed.
+// Objects returns the objects of the run, which must not be changed.
 func (r Run) Objects() []*Object { return r.Segment.objects[r.From:r.To] }

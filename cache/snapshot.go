@@ -2,18 +2,18 @@ package cache
 
 import "iter"
 
-// state is what an event makes: immutable, and shared with those before and
-// after it but for what the event has changed.
+// state is the content of a resource between two events. It is immutable and shares with the states
+// before and after it everything that no event has changed.
 type state struct {
 	root  *node
-	index *node // by one field; nil without an index or objects
+	index *node // ordered by the value of one field; nil without an index or objects
 }
 
-// Snapshot is the state of a resource at one version. It never changes and may
-// be kept as long as it is needed; snapshots share what they have in common.
+// Snapshot is the immutable state of a resource at one version. Readers may keep it as long as they
+// like; snapshots share the parts that they have in common.
 type Snapshot struct {
-	// Version is the resource version up to which the state is complete:
-	// that of the last event, of a later bookmark, or the one asked for.
+	// Version is the resource version up to which the state is complete: that of the newest
+	// event, of a later bookmark or proof, or the version that [Store.At] was called with.
 	Version uint64
 
 	state
@@ -27,7 +27,7 @@ func (s *Snapshot) Len() int {
 	return s.root.count
 }
 
-// Bytes returns the sum of the objects' data lengths.
+// Bytes returns the sum of the lengths of Object.Data.
 func (s *Snapshot) Bytes() int64 {
 	if s.root == nil {
 		return 0
@@ -35,10 +35,10 @@ func (s *Snapshot) Bytes() int64 {
 	return s.root.bytes
 }
 
-// Get returns the object with that key, or nil.
+// Get returns the object with the given key, or nil.
 func (s *Snapshot) Get(k Key) *Object { return s.root.get(k) }
 
-// Count returns how many keys lie in r, in O(log n).
+// Count returns the number of keys in r, in O(log n).
 func (s *Snapshot) Count(r Range) int {
 	upper := s.Len()
 	if r.To != "" {
@@ -47,7 +47,7 @@ func (s *Snapshot) Count(r Range) int {
 	return max(upper-s.root.rank(r.From), 0)
 }
 
-// Runs yields the objects of r by segment, in key order.
+// Runs yields the objects of r in key order, one run for each segment.
 func (s *Snapshot) Runs(r Range) iter.Seq[Run] {
 	return func(yield func(Run) bool) { s.root.runs(r, yield) }
 }
@@ -65,8 +65,8 @@ func (s *Snapshot) Objects(r Range) iter.Seq[*Object] {
 	}
 }
 
-// Indexed yields the objects of r whose indexed field has the given value, in
-// key order. The store must have an index.
+// ByIndex yields the objects of r whose indexed field has the given value, in key order. The store
+// must have an index.
 func (s *Snapshot) ByIndex(value string, r Range) iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
 		s.index.runs(indexRange(value, r), func(run Run) bool {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,22 +10,16 @@ import (
 type Options struct {
 	// HistoryAge is how long events are kept; 0 means five minutes.
 	HistoryAge time.Duration
-	// HistoryBytes is about how much memory past states and events may keep;
+	// HistoryBytes is the approximate limit of the memory that events and past states keep alive;
 	// 0 means 64 MiB.
 	HistoryBytes int64
-	// Index is the position in Object.Fields of the field that is indexed;
-	// nil indexes none.
+	// Index is the position in Object.Fields of the field that is indexed; nil indexes none.
 	Index *int
 }
 
 const (
 	defaultHistoryAge   = 5 * time.Minute
 	defaultHistoryBytes = 64 << 20
-	// warmEvents is how many of the newest events keep their encoded frames,
-	// and warmBytes the most bytes of objects that these may have together:
-	// watchers that keep up read them there.
-	warmEvents = 512
-	warmBytes  = 8 << 20
 )
 
 func (o Options) withDefaults() Options {
@@ -39,214 +32,107 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is one unbroken line of history of a resource. One goroutine writes
-// ([Store.Apply], [Store.ApplyBookmark], [Store.Close]); any number read, and may
-// prove ([Store.Prove]) what they have learnt of the upstream.
+// Store is one unbroken session of a resource. One goroutine writes ([Store.Apply],
+// [Store.ApplyBookmark], [Store.Close]); any number of goroutines read and call
+// [Store.ConfirmComplete].
+//
+//	Store
+//	 |
+//	 +- snapshot (atomic pointer) --> Snapshot: version 8
+//	 |                                 +- root --> nodes --> Segment --> Objects by key
+//	 |                                 |                      +- memos: encodings of the segment
+//	 |                                 +- index -> nodes --> Segment --> entries by field value, key
+//	 |
+//	 |                                 oldest              newest
+//	 +- all ------------> history ring [ e5 | e6 | e7 | e8 ]   each Event holds the state after it
+//	 |                                         ^               and its encoded frames
+//	 |                                         Cursor of the whole resource, at position 6
+//	 |
+//	 +- subscriptions
+//	     +- namespace a -> history ring [ e6 | e8 ] <-- Cursor, Cursor
+//	     +- key b/x -----> history ring [ e7 ] <------- Cursor
+//
+// To apply an event, Apply
+//  1. checks that the event follows from the snapshot: else the store has diverged;
+//  2. copies the path from the root to the segment of the key, in the tree and in the index; the
+//     new state shares everything else with the old one;
+//  3. appends the event to the history of the whole resource and of each subscription whose scope
+//     it concerns;
+//  4. evicts frames and trims events beyond the limits;
+//  5. publishes the new snapshot, and then notifies readers, so that a woken reader is guaranteed
+//     to see it.
+//
+// To list, a reader
+//  1. loads the snapshot, without a lock; it may keep it as long as it likes;
+//  2. iterates over the runs of a key range, or over the objects with one value of the index;
+//  3. takes the encoding of each whole segment from [Segment.Memo].
+//
+// To watch, a reader
+//  1. opens a cursor, from a version or together with a snapshot; the cursor joins the subscription
+//     of its scope, which is created from the history of the whole resource if there is none;
+//  2. takes the channel of [Cursor.Ready] and then reads [Cursor.Next] until it returns no event;
+//  3. takes the meaning of each event for its selection from [Event.TypeFor], and the bytes from
+//     [Event.Frame];
+//  4. takes the version of a bookmark from [Cursor.CaughtUpVersion].
 type Store struct {
 	options  Options
 	snapshot atomic.Pointer[Snapshot]
-	changed  topic // rings whenever the version rises
-	done     chan struct{}
+	changed  notifier      // broadcasts when the version rises, and when the store ends
+	done     chan struct{} // closed by Close
 
-	mu     sync.RWMutex // guards all below
-	whole  *topic
-	topics map[Scope]*topic // those with cursors, beside whole
-	seq    uint64           // position of the newest event
-	floor  uint64           // version behind which the history is complete
-	base   state            // at floor
-	bytes  int64            // kept alive by the history
-	warm   struct {         // the newest events, which keep their frames
-		events int
-		bytes  int64
-	}
-	closed   bool
-	streamed uint64 // version of the stream: of the newest event or bookmark
-	lastRV   uint64 // version of the newest event
-	lastKey  Key
-	scratch  [4]Scope
+	mu            sync.RWMutex // guards the fields below
+	all           *subscription
+	subscriptions map[Scope]*subscription // narrower ones that have cursors
+	position      uint64                  // of the newest event
+	oldestVersion uint64                  // the history is complete after this version
+	oldestState   state                   // at oldestVersion
+	historyBytes  int64                   // memory that the history keeps alive
+	recent        recentFrames
+	closed        bool
+	streamVersion uint64           // resource version of the newest event or bookmark
+	lastVersion   uint64           // resource version of the newest event
+	lastKey       Key              // key of the newest event
+	scopes        [maxScopes]Scope // scratch space of scopesOf
 }
 
-// New returns a store that holds objects, which must be in strictly ascending
-// key order, and is complete up to version.
+// New returns a store that holds objects, which must be in strictly ascending order of keys, and
+// that is complete up to version.
 func New(options Options, objects []*Object, version uint64) *Store {
 	s := &Store{
-		options:  options.withDefaults(),
-		done:     make(chan struct{}),
-		whole:    &topic{},
-		topics:   map[Scope]*topic{},
-		floor:    version,
-		streamed: version,
+		options:       options.withDefaults(),
+		done:          make(chan struct{}),
+		all:           &subscription{},
+		subscriptions: map[Scope]*subscription{},
+		oldestVersion: version,
+		streamVersion: version,
 	}
-	s.base.root = build(objects)
+	s.oldestState.root = build(objects)
 	if options.Index != nil {
-		s.base.index = buildIndex(objects, *options.Index)
+		s.oldestState.index = buildIndex(objects, *options.Index)
 	}
-	s.publish(s.base, version)
+	s.publish(s.oldestState, version)
 	return s
 }
 
-// publish makes a new state visible. The snapshot is in place before any
-// reader is woken, so who wakes finds it.
+// publish makes a new state visible. The snapshot is stored before the broadcast, so that a woken
+// reader is guaranteed to see it.
 func (s *Store) publish(st state, version uint64) {
 	s.snapshot.Store(&Snapshot{Version: version, state: st})
-	s.changed.ring()
+	s.changed.broadcast()
 }
 
 // Snapshot returns the newest state.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Changed returns a channel that is closed when the version rises above that
-// of a snapshot taken afterwards.
+// Changed returns a channel that is closed when the store has a newer version than that of a
+// snapshot taken after the call, or when the store ends.
 func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
 
-// Done is closed when the store has ended: its line of history is broken.
+// Done returns a channel that is closed when the store ends.
 func (s *Store) Done() <-chan struct{} { return s.done }
 
-// Apply takes the next event of the upstream: o is the new state, or the last
-// one under the version of the deletion. It returns an error wrapping
-// ErrDiverged if the event does not follow from the state.
-func (s *Store) Apply(t Type, o *Object, at time.Time) error {
-	now := s.snapshot.Load()
-	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
-	if err := s.check(e, now.Version); err != nil {
-		return err
-	}
-	e.after = s.change(now.state, e)
-	if validating {
-		mustBeValid(e.after.root)
-		mustBeValid(e.after.index)
-	}
-	s.record(e)
-	return nil
-}
-
-// change returns the state after an event.
-func (s *Store) change(st state, e *Event) state {
-	next := e.Object
-	if e.Type == Deleted {
-		next = nil
-		st.root = st.root.remove(e.Object.Key)
-	} else {
-		st.root = st.root.put(next)
-	}
-	if s.options.Index != nil {
-		st.index = reindex(st.index, *s.options.Index, e.Previous, next)
-	}
-	return st
-}
-
-func (s *Store) check(e *Event, version uint64) error {
-	if (e.Previous == nil) != (e.Type == Added) {
-		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
-	}
-	// Several keys may change in one transaction and so share a version.
-	together := e.RV == version && version == s.lastRV && e.Object.Key != s.lastKey
-	if e.RV <= version && !together {
-		return fmt.Errorf("%s %s at version %d after %d: %w", e.Type, e.Object.Key, e.RV, version, ErrDiverged)
-	}
-	return nil
-}
-
-// record appends the event to the history and publishes the state after it.
-// Cursors are woken last: they find both.
-func (s *Store) record(e *Event) {
-	var wake [len(s.scratch) + 1]*topic
-	s.mu.Lock()
-	s.seq++
-	e.seq = s.seq
-	s.lastRV, s.lastKey, s.streamed = e.RV, e.Object.Key, e.RV
-	s.whole.log.push(e)
-	wake[0] = s.whole
-	for i, scope := range s.scopesOf(e) {
-		if t := s.topics[scope]; t != nil {
-			t.log.push(e)
-			wake[i+1] = t
-		}
-	}
-	s.bytes += e.size()
-	s.warm.events++
-	s.warm.bytes += int64(len(e.Object.Data))
-	s.cool()
-	s.trim(e.At)
-	s.publish(e.after, e.RV)
-	s.mu.Unlock()
-	for _, t := range wake {
-		if t != nil {
-			t.ring()
-		}
-	}
-}
-
-func (s *Store) topicOf(scope Scope) *topic {
-	if scope == (Scope{}) {
-		return s.whole
-	}
-	return s.topics[scope]
-}
-
-// cool drops the frames of events that are no longer warm.
-func (s *Store) cool() {
-	l := &s.whole.log
-	for s.warm.events > warmEvents || (s.warm.bytes > warmBytes && s.warm.events > 1) {
-		e := l.at(l.n - s.warm.events)
-		e.frames.drop()
-		s.warm.events--
-		s.warm.bytes -= int64(len(e.Object.Data))
-	}
-}
-
-// trim drops the events that are over age or over budget, except the newest.
-func (s *Store) trim(now time.Time) {
-	l := &s.whole.log
-	for l.n > 1 && (s.bytes > s.options.HistoryBytes || now.Sub(l.at(0).At) > s.options.HistoryAge) {
-		if s.warm.events == l.n {
-			s.warm.events--
-			s.warm.bytes -= int64(len(l.at(0).Object.Data))
-		}
-		e := l.pop()
-		s.floor, s.base = e.RV, e.after
-		s.bytes -= e.size()
-		for _, scope := range s.scopesOf(e) {
-			if t := s.topics[scope]; t != nil && t.log.n > 0 && t.log.at(0) == e {
-				t.log.pop()
-			}
-		}
-	}
-}
-
-// ApplyBookmark takes a bookmark: the state is complete up to version. It returns an
-// error wrapping ErrDiverged if the stream had already gone beyond it.
-func (s *Store) ApplyBookmark(version uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if version < s.streamed {
-		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamed, ErrDiverged)
-	}
-	s.streamed = version
-	s.raise(version)
-	return nil
-}
-
-// ConfirmComplete takes the knowledge that the upstream had no event in (last, version]:
-// if the store holds every event up to last, it is complete up to version. It
-// reports whether it is.
-func (s *Store) ConfirmComplete(last, version uint64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.snapshot.Load().Version < last {
-		return false
-	}
-	s.raise(version)
-	return true
-}
-
-func (s *Store) raise(version uint64) {
-	if now := s.snapshot.Load(); version > now.Version {
-		s.publish(now.state, version)
-	}
-}
-
-// Close ends the store. Cursors deliver what they have not read yet.
+// Close ends the store. Cursors deliver the events that they have not read yet and then return
+// ErrClosed.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,134 +141,35 @@ func (s *Store) Close() {
 	}
 	s.closed = true
 	close(s.done)
-	s.whole.ring()
-	for _, t := range s.topics {
-		t.ring()
+	s.all.broadcast()
+	for _, sub := range s.subscriptions {
+		sub.broadcast()
 	}
-	s.changed.ring()
+	s.changed.broadcast()
 }
 
-// OldestVersion returns the version behind which every event can still be read.
+// OldestVersion returns the version after which the history has every event: the oldest version
+// from which a watch can start.
 func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.floor
+	return s.oldestVersion
 }
 
-// At returns the state at a version that the store has reached. It returns
-// ErrGone if the history does not reach back that far, and ErrAhead if the
-// version is not reached.
+// At returns the state at version. It returns ErrGone if version is older than the history, and
+// ErrAhead if the store has not reached it.
 func (s *Store) At(version uint64) (*Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch now := s.snapshot.Load(); {
-	case version < s.floor:
+	case version < s.oldestVersion:
 		return nil, ErrGone
 	case version > now.Version:
 		return nil, ErrAhead
 	}
-	l := &s.whole.log
-	if i := l.newer(version); i > 0 {
-		return &Snapshot{Version: version, state: l.at(i - 1).after}, nil
+	h := &s.all.history
+	if i := h.indexNewer(version); i > 0 {
+		return &Snapshot{Version: version, state: h.at(i - 1).after}, nil
 	}
-	return &Snapshot{Version: version, state: s.base}, nil
-}
-
-// Watch returns a cursor over the events of scope that are newer than version,
-// which may lie in the future. It returns ErrGone if the history does not
-// reach back that far.
-func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, ErrClosed
-	}
-	if version < s.floor {
-		return nil, ErrGone
-	}
-	start := s.seq
-	if l := &s.whole.log; l.n > 0 {
-		if i := l.newer(version); i < l.n {
-			start = l.at(i).seq - 1
-		}
-	}
-	return &Cursor{store: s, topic: s.join(scope, start), scope: scope, pos: start, floor: version}, nil
-}
-
-// ListAndWatch returns the present state and a cursor over the events of scope
-// that follow it.
-func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, nil, ErrClosed
-	}
-	state := s.snapshot.Load()
-	return state, &Cursor{store: s, topic: s.join(scope, s.seq), scope: scope, pos: s.seq}, nil
-}
-
-// join returns the topic of scope with one more cursor, complete behind
-// position start.
-func (s *Store) join(scope Scope, start uint64) *topic {
-	t := s.topicOf(scope)
-	if t == nil {
-		t = &topic{since: s.seq}
-		s.topics[scope] = t
-	}
-	if scope != (Scope{}) && start < t.since {
-		s.extend(t, scope, start)
-	}
-	t.cursors++
-	return t
-}
-
-// extend reaches back into the whole history for the events of scope behind
-// position start.
-func (s *Store) extend(t *topic, scope Scope, start uint64) {
-	var l log
-	l.lost = t.log.lost
-	whole := &s.whole.log
-	for i := whole.after(start); i < whole.n; i++ {
-		if e := whole.at(i); scope.concerns(e, s.indexField()) {
-			l.push(e)
-		}
-	}
-	t.log, t.since = l, start
-}
-
-func (s *Store) indexField() int {
-	if s.options.Index == nil {
-		return 0
-	}
-	return *s.options.Index
-}
-
-// perObject is about what an object keeps beside its data, with a few labels
-// and fields, in bytes.
-const perObject = objectOverhead + 250
-
-// Stats describes a store for metrics.
-type Stats struct {
-	Objects      int
-	Version      uint64
-	DataBytes    int64 // sum of the objects' data
-	Bytes        int64 // about what the present objects keep in memory
-	Events       int   // in the history
-	HistoryBytes int64 // kept alive by the history
-	Cursors      int
-}
-
-// Stats returns the present figures.
-func (s *Store) Stats() Stats {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	state := s.snapshot.Load()
-	st := Stats{
-		Objects: state.Len(), Version: state.Version, DataBytes: state.Bytes(), Bytes: state.Bytes() + int64(state.Len())*perObject,
-		Events: s.whole.log.n, HistoryBytes: s.bytes, Cursors: s.whole.cursors,
-	}
-	for _, t := range s.topics {
-		st.Cursors += t.cursors
-	}
-	return st
+	return &Snapshot{Version: version, state: s.oldestState}, nil
 }

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-func TestApplyRefusesContradictions(t *testing.T) {
+func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 	tests := []struct {
 		name string
 		typ  Type
 		key  Key
 		rv   uint64
 	}{
-		{"added but there", Added, "a/x", 20},
+		{"added but present", Added, "a/x", 20},
 		{"modified but absent", Modified, "a/y", 20},
 		{"deleted but absent", Deleted, "a/y", 20},
-		{"version in the past", Modified, "a/x", 9},
-		{"version repeated", Modified, "a/x", 10},
+		{"version below the state", Modified, "a/x", 9},
+		{"version of the state", Modified, "a/x", 10},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestApplyRefusesContradictions(t *testing.T) {
 	}
 }
 
-func TestKeysOfOneTransactionShareAVersion(t *testing.T) {
+func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
 	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	for _, k := range []Key{"a/x", "a/y"} {
 		if err := s.Apply(Deleted, testObject(k, 11), time.Now()); err != nil {
@@ -45,7 +45,7 @@ func TestKeysOfOneTransactionShareAVersion(t *testing.T) {
 	}
 }
 
-func TestAdvanceNeverGoesBack(t *testing.T) {
+func TestBookmarkNeverLowersTheVersion(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	if err := s.ApplyBookmark(9); !errors.Is(err, ErrDiverged) {
 		t.Fatalf("got %v", err)
@@ -55,7 +55,7 @@ func TestAdvanceNeverGoesBack(t *testing.T) {
 	}
 }
 
-func TestFutureWatchSkipsUpToItsVersion(t *testing.T) {
+func TestWatchFromAFutureVersionSkipsEventsUpToIt(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	c, err := s.Watch(Scope{}, 15)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestFutureWatchSkipsUpToItsVersion(t *testing.T) {
 	}
 }
 
-func TestCloseWakesAndEndsCursors(t *testing.T) {
+func TestCloseEndsEveryCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{}, nil, 10)
 		var wg sync.WaitGroup
@@ -87,7 +87,7 @@ func TestCloseWakesAndEndsCursors(t *testing.T) {
 				defer c.Close()
 				buf := make([]*Event, 10)
 				for total := 0; ; {
-					bell := c.Ready()
+					ready := c.Ready()
 					n, _, err := c.Next(buf)
 					total += n
 					if err != nil {
@@ -97,7 +97,7 @@ func TestCloseWakesAndEndsCursors(t *testing.T) {
 						return
 					}
 					if n == 0 {
-						<-bell
+						<-ready
 					}
 				}
 			})
@@ -109,35 +109,35 @@ func TestCloseWakesAndEndsCursors(t *testing.T) {
 		s.Close()
 		wg.Wait()
 		if _, err := s.Watch(Scope{}, 11); !errors.Is(err, ErrClosed) {
-			t.Fatalf("watch after the end: %v", err)
+			t.Fatalf("watch of a closed store: %v", err)
 		}
 	})
 }
 
-// Ten thousand watches of one name each must not be woken by other events.
-func TestEventsWakeOnlyTheirScope(t *testing.T) {
+// Each of ten thousand watches is of one object.
+func TestEventWakesOnlyCursorsOfItsScope(t *testing.T) {
 	s := New(Options{}, nil, 10)
-	bells := make([]<-chan struct{}, 10_000)
-	for i := range bells {
+	channels := make([]<-chan struct{}, 10_000)
+	for i := range channels {
 		c, err := s.Watch(Scope{Key: KeyOf("a", fmt.Sprint(i))}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		bells[i] = c.Ready()
+		channels[i] = c.Ready()
 	}
 	if err := s.Apply(Added, testObject("a/77", 11), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for i, bell := range bells {
+	for i, ready := range channels {
 		select {
-		case <-bell:
+		case <-ready:
 			if i != 77 {
-				t.Fatalf("watch of %d was woken", i)
+				t.Fatalf("cursor of %d was woken", i)
 			}
 		default:
 			if i == 77 {
-				t.Fatal("watch of 77 was not woken")
+				t.Fatal("cursor of 77 was not woken")
 			}
 		}
 	}
@@ -152,15 +152,15 @@ func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, er
 
 func (e *countingEncoder) AppendDeletedFromSelection(dst []byte, o *Object, rv uint64) ([]byte, error) {
 	e.calls++
-	return fmt.Appendf(dst, "%s left at %d", o.Key, rv), nil
+	return fmt.Appendf(dst, "DELETED %s from selection at %d", o.Key, rv), nil
 }
 
 type filterFunc func(*Object) bool
 
 func (f filterFunc) Match(o *Object) bool { return f(o) }
 
-// What an event means under a selection (wire.md 7.5).
-func TestEventsEnterAndLeaveSelections(t *testing.T) {
+// See wire.md 7.5.
+func TestEventTypeFollowsTheSelection(t *testing.T) {
 	red := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"red"}} }
 	blue := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"blue"}} }
 	reds := filterFunc(func(o *Object) bool { return o.Fields[0] == "red" })
@@ -171,14 +171,14 @@ func TestEventsEnterAndLeaveSelections(t *testing.T) {
 		concerns bool
 		frame    string
 	}{
-		{"created in", &Event{Type: Added, Object: red(5)}, Added, true, "ADDED a/x"},
-		{"created out", &Event{Type: Added, Object: blue(5)}, 0, false, ""},
-		{"stays in", &Event{Type: Modified, Object: red(5), Previous: red(4)}, Modified, true, "MODIFIED a/x"},
-		{"enters", &Event{Type: Modified, Object: red(5), Previous: blue(4)}, Added, true, "ADDED a/x"},
-		{"leaves", &Event{Type: Modified, RV: 5, Object: blue(5), Previous: red(4)}, Deleted, true, "a/x left at 5"},
-		{"stays out", &Event{Type: Modified, Object: blue(5), Previous: blue(4)}, 0, false, ""},
-		{"deleted in", &Event{Type: Deleted, Object: red(5), Previous: red(4)}, Deleted, true, "DELETED a/x"},
-		{"deleted out", &Event{Type: Deleted, Object: blue(5), Previous: blue(4)}, 0, false, ""},
+		{"created, matches", &Event{Type: Added, Object: red(5)}, Added, true, "ADDED a/x"},
+		{"created, does not match", &Event{Type: Added, Object: blue(5)}, 0, false, ""},
+		{"matches before and after", &Event{Type: Modified, Object: red(5), Previous: red(4)}, Modified, true, "MODIFIED a/x"},
+		{"begins to match", &Event{Type: Modified, Object: red(5), Previous: blue(4)}, Added, true, "ADDED a/x"},
+		{"no longer matches", &Event{Type: Modified, RV: 5, Object: blue(5), Previous: red(4)}, Deleted, true, "DELETED a/x from selection at 5"},
+		{"never matches", &Event{Type: Modified, Object: blue(5), Previous: blue(4)}, 0, false, ""},
+		{"deleted, matched", &Event{Type: Deleted, Object: red(5), Previous: red(4)}, Deleted, true, "DELETED a/x"},
+		{"deleted, did not match", &Event{Type: Deleted, Object: blue(5), Previous: blue(4)}, 0, false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -195,12 +195,12 @@ func TestEventsEnterAndLeaveSelections(t *testing.T) {
 	}
 }
 
-// A reader may prove that nothing has happened; the stream that lags behind
-// that proof is no contradiction, but an event that it excludes is.
-func TestProve(t *testing.T) {
+// A bookmark that arrives after a proof does not contradict it; an event that the proof excludes
+// does.
+func TestProofExcludesEvents(t *testing.T) {
 	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
 	if s.ConfirmComplete(12, 20) {
-		t.Fatal("proven although event 12 is missing")
+		t.Fatal("confirmed although event 12 is missing")
 	}
 	if err := s.Apply(Modified, testObject("a/x", 12), time.Now()); err != nil {
 		t.Fatal(err)
@@ -212,14 +212,14 @@ func TestProve(t *testing.T) {
 		t.Fatalf("a late bookmark: %v, version %d", err, s.Snapshot().Version)
 	}
 	if err := s.Apply(Modified, testObject("a/x", 18), time.Now()); !errors.Is(err, ErrDiverged) {
-		t.Fatalf("an event that was excluded: %v", err)
+		t.Fatalf("an excluded event: %v", err)
 	}
 	if err := s.Apply(Modified, testObject("a/x", 21), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestFramesAreEncodedOnceWhileWarm(t *testing.T) {
+func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	c, _ := s.Watch(Scope{}, 10)
 	defer c.Close()
@@ -242,18 +242,18 @@ func TestFramesAreEncodedOnceWhileWarm(t *testing.T) {
 	if enc.calls != 1 {
 		t.Fatalf("encoded %d times", enc.calls)
 	}
-	for rv := range uint64(warmEvents + 1) {
+	for rv := range uint64(recentEvents + 1) {
 		add(12 + rv)
 	}
 	if buf[0].frames.head.Load() != nil {
-		t.Fatal("frames of an old event are kept")
+		t.Fatal("the frames of an old event are kept")
 	}
 	if frame, err := buf[0].Frame(enc, Added); err != nil || string(frame) != "ADDED a/11" {
 		t.Fatalf("%q %v", frame, err)
 	}
 }
 
-func TestHistoryKeepsItsByteBudget(t *testing.T) {
+func TestHistoryKeepsItsMemoryLimit(t *testing.T) {
 	s := New(Options{HistoryBytes: 40_000}, nil, 10)
 	rv := uint64(10)
 	for i := range 500 {
@@ -274,34 +274,32 @@ func TestHistoryKeepsItsByteBudget(t *testing.T) {
 	}
 }
 
-// The frames of long objects are not kept for as many events as those of short
-// ones, and what leaves the history leaves the count.
-func TestFramesAreBoundedInBytes(t *testing.T) {
-	s := New(Options{HistoryBytes: 2 * warmBytes}, nil, 1)
-	long := make([]byte, warmBytes/8)
+// Large objects reach recentBytes before recentEvents. Events that leave the history leave the count.
+func TestFramesKeepTheirMemoryLimit(t *testing.T) {
+	s := New(Options{HistoryBytes: 2 * recentBytes}, nil, 1)
+	data := make([]byte, recentBytes/8)
 	for rv := uint64(2); rv < 100; rv++ {
 		typ := Modified
 		if rv == 2 {
 			typ = Added
 		}
-		if err := s.Apply(typ, &Object{Key: "a/x", RV: rv, Data: long}, time.Now()); err != nil {
+		if err := s.Apply(typ, &Object{Key: "a/x", RV: rv, Data: data}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		l, warm := &s.whole.log, 0
-		for i := range l.n {
-			if !l.at(i).frames.cold.Load() {
-				warm++
+		h, recent := &s.all.history, 0
+		for i := range h.n {
+			if !h.at(i).frames.evicted.Load() {
+				recent++
 			}
 		}
-		if s.warm.events != warm || s.warm.bytes != int64(warm*len(long)) || warm > 8 {
-			t.Fatalf("%d of %d events are warm; counted %+v", warm, l.n, s.warm)
+		if s.recent.events != recent || s.recent.bytes != int64(recent*len(data)) || recent > 8 {
+			t.Fatalf("%d of %d events are recent; counted %+v", recent, h.n, s.recent)
 		}
 	}
 }
 
-// A reader that takes the bell only after the store has ended learns of the end
-// all the same, once it has read what came before.
-func TestEndBehindAnEventIsNotMissed(t *testing.T) {
+// The reader takes the channel after the store has ended, with one event left to read.
+func TestReadyAfterCloseIsClosed(t *testing.T) {
 	s := New(Options{}, nil, 1)
 	c, err := s.Watch(Scope{}, 1)
 	if err != nil {
@@ -312,14 +310,14 @@ func TestEndBehindAnEventIsNotMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	bell := c.Ready()
+	ready := c.Ready()
 	if n, _, err := c.Next(make([]*Event, 2)); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	select {
-	case <-bell:
+	case <-ready:
 	default:
-		t.Fatal("nobody rings")
+		t.Fatal("the channel is open")
 	}
 	if _, _, err := c.Next(make([]*Event, 2)); !errors.Is(err, ErrClosed) {
 		t.Fatal(err)

@@ -3,19 +3,19 @@ package cache
 import "sort"
 
 const (
-	nodeMax = 32 // most children of an inner node
-	nodeMin = 8  // fewest, except at the root
+	nodeMax = 32 // greatest number of children of an inner node
+	nodeMin = 8  // least number, except at the root
 )
 
-// node is a node of a persistent B+ tree: immutable once it can be reached
-// from a snapshot. A leaf wraps one segment; an inner node has children whose
-// leaves all lie at the same depth.
+// node is a node of a persistent B+ tree. It is immutable once a snapshot can reach it; each update
+// copies the path from the root to one leaf. A leaf has a segment; an inner node has children, and
+// all leaves have the same depth. A nil node is an empty tree.
 type node struct {
-	first   Key // smallest key below
-	count   int // objects below
+	first   Key // smallest key of the subtree
+	count   int // number of objects in the subtree
 	bytes   int64
-	segment *Segment // leaf
-	kids    []*node  // inner
+	segment *Segment // of a leaf
+	kids    []*node  // children of an inner node
 }
 
 func leaf(objects []*Object) *node {
@@ -32,19 +32,18 @@ func inner(kids []*node) *node {
 	return n
 }
 
-// build makes a tree of objects in strictly ascending key order. It returns
-// nil for none.
+// build returns a tree of objects, which must be in strictly ascending order of keys.
 func build(objects []*Object) *node {
 	if len(objects) == 0 {
 		return nil
 	}
 	level := make([]*node, 0, len(objects)/(segmentMax*3/4)+1)
-	for part := range even(objects, segmentMax*3/4, segmentMax) {
+	for part := range chunks(objects, segmentMax*3/4, segmentMax) {
 		level = append(level, leaf(part))
 	}
 	for len(level) > 1 {
 		next := make([]*node, 0, len(level)/(nodeMax*3/4)+1)
-		for part := range even(level, nodeMax*3/4, nodeMax) {
+		for part := range chunks(level, nodeMax*3/4, nodeMax) {
 			next = append(next, inner(part))
 		}
 		level = next
@@ -52,16 +51,16 @@ func build(objects []*Object) *node {
 	return level[0]
 }
 
-// even cuts items into copies of nearly equal length, near want and at most
-// limit, so that no piece is too small for the tree.
-func even[T any](items []T, want, limit int) func(yield func([]T) bool) {
-	pieces := (len(items) + want - 1) / want
+// chunks yields copies of parts of items. The parts have nearly equal lengths, near want and at most
+// limit, so that none of them underflows.
+func chunks[T any](items []T, want, limit int) func(yield func([]T) bool) {
+	parts := (len(items) + want - 1) / want
 	if len(items) <= limit {
-		pieces = 1
+		parts = 1
 	}
 	return func(yield func([]T) bool) {
-		for i := range pieces {
-			from, to := i*len(items)/pieces, (i+1)*len(items)/pieces
+		for i := range parts {
+			from, to := i*len(items)/parts, (i+1)*len(items)/parts
 			if !yield(append([]T(nil), items[from:to]...)) {
 				return
 			}
@@ -69,7 +68,7 @@ func even[T any](items []T, want, limit int) func(yield func([]T) bool) {
 	}
 }
 
-// child returns the index of the child that holds k, if any does.
+// child returns the index of the only child that may have k.
 func (n *node) child(k Key) int {
 	i := sort.Search(len(n.kids), func(i int) bool { return n.kids[i].first > k })
 	return max(i-1, 0)
@@ -88,7 +87,7 @@ func (n *node) get(k Key) *Object {
 	return nil
 }
 
-// put returns the tree with o in it.
+// put returns the tree with o added, or replacing the object of the same key.
 func (n *node) put(o *Object) *node {
 	if n == nil {
 		return leaf([]*Object{o})
@@ -100,7 +99,7 @@ func (n *node) put(o *Object) *node {
 	return inner(parts)
 }
 
-// insert returns the one or two nodes that take the place of n.
+// insert returns the one or two nodes that replace n.
 func (n *node) insert(o *Object) []*node {
 	if n.segment != nil {
 		i, found := n.segment.search(o.Key)
@@ -111,19 +110,18 @@ func (n *node) insert(o *Object) []*node {
 	return inners(splice(n.kids, i, i+1, n.kids[i].insert(o)))
 }
 
-// remove returns the tree without k, which must be in it; nil when it was the
-// last.
+// remove returns the tree without k, which must be in it.
 func (n *node) remove(k Key) *node {
-	n = n.cut(k)
+	n = n.without(k)
 	for n != nil && n.segment == nil && len(n.kids) == 1 {
 		n = n.kids[0]
 	}
 	return n
 }
 
-// cut returns n without k: nil if nothing is left, otherwise a node that may
-// be too small, which its parent mends.
-func (n *node) cut(k Key) *node {
+// without returns n without k: nil if nothing is left, otherwise a node that may underflow, which
+// its parent then rebalances.
+func (n *node) without(k Key) *node {
 	if n.segment != nil {
 		i, _ := n.segment.search(k)
 		n.segment.retire()
@@ -133,38 +131,38 @@ func (n *node) cut(k Key) *node {
 		return leaf(n.segment.without(i))
 	}
 	i := n.child(k)
-	kid := n.kids[i].cut(k)
+	kid := n.kids[i].without(k)
 	var kids []*node
 	switch {
 	case kid == nil && len(n.kids) == 1:
 		return nil
 	case kid == nil:
 		kids = splice(n.kids, i, i+1, nil)
-	case kid.small() && len(n.kids) > 1:
-		kids = mend(n.kids, i, kid)
+	case kid.underflows() && len(n.kids) > 1:
+		kids = rebalance(n.kids, i, kid)
 	default:
 		kids = splice(n.kids, i, i+1, []*node{kid})
 	}
 	return inner(kids)
 }
 
-func (n *node) small() bool {
+func (n *node) underflows() bool {
 	if n.segment != nil {
 		return len(n.segment.objects) < segmentMin
 	}
 	return len(n.kids) < nodeMin
 }
 
-// mend joins the small node kid, which replaces kids[i], with a neighbour, or
-// shares the neighbour's content out if both do not fit into one node.
-func mend(kids []*node, i int, kid *node) []*node {
+// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If both do not
+// fit into one node, it divides their content evenly between two.
+func rebalance(kids []*node, i int, kid *node) []*node {
 	if i > 0 {
-		return splice(kids, i-1, i+1, join(kids[i-1], kid))
+		return splice(kids, i-1, i+1, merge(kids[i-1], kid))
 	}
-	return splice(kids, 0, 2, join(kid, kids[1]))
+	return splice(kids, 0, 2, merge(kid, kids[1]))
 }
 
-func join(a, b *node) []*node {
+func merge(a, b *node) []*node {
 	if a.segment != nil {
 		a.segment.retire()
 		b.segment.retire()
@@ -173,7 +171,7 @@ func join(a, b *node) []*node {
 	return inners(append(append([]*node(nil), a.kids...), b.kids...))
 }
 
-// leaves makes one or two leaves of objects, which it takes over.
+// leaves returns one or two leaves of objects. It takes ownership of objects.
 func leaves(objects []*Object) []*node {
 	if len(objects) <= segmentMax {
 		return []*node{leaf(objects)}
@@ -182,7 +180,7 @@ func leaves(objects []*Object) []*node {
 	return []*node{leaf(objects[:half:half]), leaf(append([]*Object(nil), objects[half:]...))}
 }
 
-// inners makes one or two inner nodes of kids, which it takes over.
+// inners returns one or two inner nodes of kids. It takes ownership of kids.
 func inners(kids []*node) []*node {
 	if len(kids) <= nodeMax {
 		return []*node{inner(kids)}
@@ -199,8 +197,7 @@ func splice(kids []*node, from, to int, with []*node) []*node {
 	return append(out, kids[to:]...)
 }
 
-// runs yields the parts of segments that lie in r, in order, and reports
-// whether to go on.
+// runs yields the parts of segments that are in r, in order, and reports whether to continue.
 func (n *node) runs(r Range, yield func(Run) bool) bool {
 	if n == nil {
 		return true
@@ -224,7 +221,7 @@ func (n *node) runs(r Range, yield func(Run) bool) bool {
 	return true
 }
 
-// rank returns how many keys are smaller than k.
+// rank returns the number of keys that are smaller than k.
 func (n *node) rank(k Key) int {
 	rank := 0
 	for n != nil && n.segment == nil {

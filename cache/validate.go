@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// validating makes every store check its tree after each change, at a great
-// cost. It is switched on by SLUICE_VALIDATE=1, as the tests do.
+// validating makes every store check its trees after each event, which is slow. The environment
+// variable SLUICE_VALIDATE=1 switches it on, and so do the tests of this package.
 var validating = os.Getenv("SLUICE_VALIDATE") == "1"
 
 func mustBeValid(root *node) {
@@ -15,7 +15,7 @@ func mustBeValid(root *node) {
 	}
 }
 
-// validate checks what a tree must satisfy.
+// validate checks the invariants of a tree: order of keys, sizes, sums, and equal depth.
 func validate(root *node) error {
 	if root == nil {
 		return nil
@@ -25,10 +25,11 @@ func validate(root *node) error {
 	return err
 }
 
-// validate returns the height of n. last is the key before n's first.
+// validate returns the height of n. On entry, last is the largest key before n; on return, the
+// largest key of n.
 func (n *node) validate(root bool, last *Key) (int, error) {
-	if !root && n.small() {
-		return 0, fmt.Errorf("node at %q is too small", n.first)
+	if !root && n.underflows() {
+		return 0, fmt.Errorf("node at %q underflows", n.first)
 	}
 	if n.segment != nil {
 		return 0, n.validateLeaf(last)

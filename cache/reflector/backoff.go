@@ -8,30 +8,27 @@ import (
 )
 
 const (
-	firstPause = 200 * time.Millisecond
-	// longestPause bounds how long a recovered upstream goes unnoticed.
-	longestPause = 30 * time.Second
+	firstDelay = 200 * time.Millisecond
+	// maxDelay bounds how long it takes to notice that the apiserver is reachable again.
+	maxDelay = 30 * time.Second
 )
 
-// backoff spaces attempts out: each pause is about twice the one before, with
-// jitter, so that feeds that failed together do not come back together.
+// backoff delays attempts exponentially. Jitter spreads the reflectors that failed at the same time.
 type backoff struct{ next time.Duration }
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait pauses before the next attempt after err, which may name the pause.
+// wait delays the next attempt after err, at least as long as a RetryAfterError requests.
 func (b *backoff) wait(ctx context.Context, err error) {
-	pause := max(b.next, firstPause)
-	b.next = min(2*pause, longestPause)
-	var told *RetryAfterError
-	if errors.As(err, &told) {
-		pause = max(pause, min(told.After, longestPause))
+	delay := max(b.next, firstDelay)
+	b.next = min(2*delay, maxDelay)
+	var retryAfter *RetryAfterError
+	if errors.As(err, &retryAfter) {
+		delay = max(delay, min(retryAfter.After, maxDelay))
 	}
-	pause += time.Duration(rand.Int64N(int64(pause) / 2))
-	t := time.NewTimer(pause)
-	defer t.Stop()
+	delay += rand.N(delay / 2)
 	select {
-	case <-t.C:
+	case <-time.After(delay):
 	case <-ctx.Done():
 	}
 }

@@ -1,11 +1,11 @@
-// Package feed keeps the store of one resource equal to the upstream's state.
+// Package reflector keeps the store of one resource equal to the state of the apiserver, as
+// client-go's reflector does.
 //
-// A [Reflector] reads a [ListerWatcher]: the complete state first (as a streaming list
-// where the upstream has it, else as a list), then every change after it. It
-// publishes a store once it is in sync and resumes a broken stream from the
-// last version. When history has been lost it withdraws the store, which ends
-// the watches that read it, and starts again: a new store is a new line of
-// history.
+// A [Reflector] lists and watches through a [ListerWatcher]. It first reads the complete state, as a
+// streaming list if the apiserver supports it and else as a list, and publishes a store of it. It
+// then applies each event of the watch, and resumes a broken watch from the version of the store.
+// When events may have been lost, the session ends: the reflector unpublishes and closes the store,
+// which ends the watches that read it, and starts a new session with a new store.
 //
-// How the bytes come from the upstream is the ListerWatcher's business.
+// Requests and encodings are the business of the ListerWatcher.
 package reflector

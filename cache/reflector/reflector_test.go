@@ -17,8 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is a ListerWatcher that plays scripted answers; what it cannot play it
-// reports.
+// script is a ListerWatcher that gives scripted answers and fails the test on any other call.
 type script struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -26,14 +25,14 @@ type script struct {
 	calls []string
 }
 
-// step answers one call: with an error, with objects (List), or with a stream.
+// step is the answer to one call: an error, objects (List), or a stream of events.
 type step struct {
-	call    string // "state", "list", "watch N"
+	call    string // "watchlist", "list", "watch N"
 	err     error
 	objects []*cache.Object
 	version uint64
-	changes []Event
-	end     error // how the stream ends; nil keeps it open until it is closed
+	events  []Event
+	end     error // of the stream; nil keeps it open until the context ends
 }
 
 func (s *script) play(call string) step {
@@ -63,26 +62,26 @@ func (s *script) Watch(ctx context.Context, version uint64) (Stream, error) {
 	return s.stream(ctx, fmt.Sprintf("watch %d", version))
 }
 
-func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "state") }
+func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "watchlist") }
 
 func (s *script) stream(ctx context.Context, call string) (Stream, error) {
 	st := s.play(call)
 	if st.err != nil {
 		return nil, st.err
 	}
-	return &scriptStream{ctx: ctx, changes: st.changes, end: st.end}, nil
+	return &scriptStream{ctx: ctx, events: st.events, end: st.end}, nil
 }
 
 type scriptStream struct {
-	ctx     context.Context
-	changes []Event
-	end     error
+	ctx    context.Context
+	events []Event
+	end    error
 }
 
 func (s *scriptStream) Next() (Event, error) {
-	if len(s.changes) > 0 {
-		c := s.changes[0]
-		s.changes = s.changes[1:]
+	if len(s.events) > 0 {
+		c := s.events[0]
+		s.events = s.events[1:]
 		return c, nil
 	}
 	if s.end != nil {
@@ -98,7 +97,7 @@ func object(key cache.Key, rv uint64) *cache.Object {
 	return &cache.Object{Key: key, RV: rv, Data: []byte("x")}
 }
 
-func change(t cache.Type, key cache.Key, rv uint64) Event {
+func event(t cache.Type, key cache.Key, rv uint64) Event {
 	return Event{Type: t, Object: object(key, rv), Version: rv}
 }
 
@@ -111,39 +110,39 @@ var (
 func synced(version uint64) Event   { return Event{Version: version, InitialEventsEnd: true} }
 func bookmark(version uint64) Event { return Event{Version: version} }
 
-func TestFeed(t *testing.T) {
+func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 	broken := errors.New("connection reset")
 	tests := []struct {
 		name    string
 		steps   []step
-		stores  int    // how many stores were published
-		objects int    // in the last
-		version uint64 // of the last; 0 means none is published at the end
-		ends    error  // what Run returns
+		stores  int    // that were published
+		objects int    // in the last store
+		version uint64 // of the last store; 0 means none is published at the end
+		ends    error  // returned by Run
 	}{
 		{
-			name:   "streaming list, then changes",
-			steps:  []step{{call: "state", changes: []Event{change(added, "a/x", 3), change(added, "a/y", 2), synced(10), change(modified, "a/x", 11), change(deleted, "a/y", 12), bookmark(20)}}},
+			name:   "streaming list, then events",
+			steps:  []step{{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 2), synced(10), event(modified, "a/x", 11), event(deleted, "a/y", 12), bookmark(20)}}},
 			stores: 1, objects: 1, version: 20,
 		},
 		{
-			name:   "changes before the closing bookmark",
-			steps:  []step{{call: "state", changes: []Event{change(added, "a/x", 3), change(added, "a/y", 2), change(deleted, "a/x", 8), change(modified, "a/y", 9), synced(9)}}},
+			name:   "events before the bookmark that ends the initial events",
+			steps:  []step{{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 2), event(deleted, "a/x", 8), event(modified, "a/y", 9), synced(9)}}},
 			stores: 1, objects: 1, version: 9,
 		},
 		{
 			name: "no streaming lists",
 			steps: []step{
-				{call: "state", err: ErrUnsupported},
+				{call: "watchlist", err: ErrUnsupported},
 				{call: "list", objects: []*cache.Object{object("a/y", 4), object("a/x", 3)}, version: 10},
-				{call: "watch 10", changes: []Event{change(added, "b/z", 11)}},
+				{call: "watch 10", events: []Event{event(added, "b/z", 11)}},
 			},
 			stores: 1, objects: 3, version: 11,
 		},
 		{
-			name: "a list that fails is tried again, without asking for streaming lists again",
+			name: "a failed list is retried, streaming lists are not",
 			steps: []step{
-				{call: "state", err: ErrUnsupported},
+				{call: "watchlist", err: ErrUnsupported},
 				{call: "list", objects: []*cache.Object{object("a/gone", 4)}, err: broken},
 				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 10},
 				{call: "watch 10"},
@@ -151,55 +150,55 @@ func TestFeed(t *testing.T) {
 			stores: 1, objects: 1, version: 10,
 		},
 		{
-			name: "a cut stream is resumed from the last version",
+			name: "a broken watch is resumed from the version of the store",
 			steps: []step{
-				{call: "state", changes: []Event{synced(10), change(added, "a/x", 11)}, end: broken},
+				{call: "watchlist", events: []Event{synced(10), event(added, "a/x", 11)}, end: broken},
 				{call: "watch 11", err: broken},
-				{call: "watch 11", changes: []Event{bookmark(15)}, end: io.EOF},
+				{call: "watch 11", events: []Event{bookmark(15)}, end: io.EOF},
 				{call: "watch 15", err: &RetryAfterError{After: 7 * time.Second, Err: broken}},
-				{call: "watch 15", changes: []Event{change(modified, "a/x", 16)}},
+				{call: "watch 15", events: []Event{event(modified, "a/x", 16)}},
 			},
 			stores: 1, objects: 1, version: 16,
 		},
 		{
-			name: "expired history makes a new store",
+			name: "expired history starts a new session",
 			steps: []step{
-				{call: "state", changes: []Event{change(added, "a/x", 3), synced(10)}, end: broken},
+				{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: broken},
 				{call: "watch 10", err: ErrExpired},
-				{call: "state", changes: []Event{synced(50)}},
+				{call: "watchlist", events: []Event{synced(50)}},
 			},
 			stores: 2, objects: 0, version: 50,
 		},
 		{
-			name: "an event that contradicts the state makes a new store",
+			name: "an event that contradicts the state starts a new session",
 			steps: []step{
-				{call: "state", changes: []Event{synced(10), change(modified, "a/x", 11)}},
-				{call: "state", changes: []Event{change(added, "a/x", 11), synced(12)}},
+				{call: "watchlist", events: []Event{synced(10), event(modified, "a/x", 11)}},
+				{call: "watchlist", events: []Event{event(added, "a/x", 11), synced(12)}},
 			},
 			stores: 2, objects: 1, version: 12,
 		},
 		{
-			name: "a state cut short is not published",
+			name: "an incomplete streaming list is not published",
 			steps: []step{
-				{call: "state", changes: []Event{change(added, "a/x", 3)}, end: io.EOF},
-				{call: "state", changes: []Event{change(added, "a/y", 3), synced(12)}},
+				{call: "watchlist", events: []Event{event(added, "a/x", 3)}, end: io.EOF},
+				{call: "watchlist", events: []Event{event(added, "a/y", 3), synced(12)}},
 			},
 			stores: 1, objects: 1, version: 12,
 		},
 		{
-			name: "a withdrawn right retracts the store until it is granted again",
+			name: "a forbidden watch unpublishes the store until it is allowed again",
 			steps: []step{
-				{call: "state", changes: []Event{synced(10)}, end: broken},
+				{call: "watchlist", events: []Event{synced(10)}, end: broken},
 				{call: "watch 10", err: ErrForbidden},
-				{call: "state", err: ErrForbidden},
-				{call: "state", changes: []Event{synced(30)}},
+				{call: "watchlist", err: ErrForbidden},
+				{call: "watchlist", events: []Event{synced(30)}},
 			},
 			stores: 2, version: 30,
 		},
 		{
-			name: "an absent resource ends the feed",
+			name: "an absent resource ends Run",
 			steps: []step{
-				{call: "state", changes: []Event{synced(10)}, end: io.EOF},
+				{call: "watchlist", events: []Event{synced(10)}, end: io.EOF},
 				{call: "watch 10", err: fmt.Errorf("404: %w", ErrAbsent)},
 			},
 			stores: 1, version: 0, ends: ErrAbsent,
@@ -211,18 +210,18 @@ func TestFeed(t *testing.T) {
 				var stores []*cache.Store
 				var current *cache.Store
 				src := &script{t: t, steps: tt.steps}
-				f := New(src, Options{Publish: func(s *cache.Store) {
+				r := New(src, Options{Publish: func(s *cache.Store) {
 					if current = s; s != nil {
 						stores = append(stores, s)
 					}
 				}})
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
-				go func() { ended <- f.Run(ctx) }()
-				time.Sleep(5 * time.Minute) // virtual: until nothing more happens
+				go func() { ended <- r.Run(ctx) }()
+				time.Sleep(5 * time.Minute) // virtual time: until nothing more happens
 				synctest.Wait()
 				if len(src.steps) != 0 {
-					t.Errorf("not played: %+v, calls %v", src.steps, src.calls)
+					t.Errorf("steps left: %+v, calls %v", src.steps, src.calls)
 				}
 				if len(stores) != tt.stores {
 					t.Errorf("%d stores were published, want %d", len(stores), tt.stores)
@@ -230,10 +229,10 @@ func TestFeed(t *testing.T) {
 				checkStores(t, stores, current, tt.objects, tt.version)
 				cancel()
 				if err := <-ended; !errors.Is(err, tt.ends) {
-					t.Errorf("feed ended with %v, want %v", err, tt.ends)
+					t.Errorf("Run returned %v, want %v", err, tt.ends)
 				}
 				if current != nil {
-					t.Error("the store is still published after the end")
+					t.Error("the store is still published after Run")
 				}
 			})
 		})
@@ -250,7 +249,7 @@ func checkStores(t *testing.T, stores []*cache.Store, current *cache.Store, obje
 			}
 		default:
 			if s != current {
-				t.Error("a store that is no longer published is still open")
+				t.Error("a store that is not published is open")
 			}
 		}
 	}
@@ -268,23 +267,21 @@ func checkStores(t *testing.T, stores []*cache.Store, current *cache.Store, obje
 	}
 }
 
-// A store that is found to be wrong is given up, and another made, while the
-// stream that fed it is still open.
-func TestRebuild(t *testing.T) {
+func TestRebuildReplacesTheStoreWhileItsWatchIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var current *cache.Store
 		src := &script{t: t, steps: []step{
-			{call: "state", changes: []Event{change(added, "a/wrong", 3), synced(10)}},
-			{call: "state", changes: []Event{change(added, "a/right", 4), synced(12)}},
+			{call: "watchlist", events: []Event{event(added, "a/wrong", 3), synced(10)}},
+			{call: "watchlist", events: []Event{event(added, "a/right", 4), synced(12)}},
 		}}
-		f := New(src, Options{Publish: func(s *cache.Store) { current = s }})
+		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- f.Run(ctx) }()
+		go func() { ended <- r.Run(ctx) }()
 		synctest.Wait()
 		first := current
-		f.Rebuild(errors.New("keys differ"))
-		time.Sleep(time.Minute) // virtual
+		r.Rebuild(errors.New("keys differ"))
+		time.Sleep(time.Minute) // virtual time
 		synctest.Wait()
 		if current == nil || current == first || current.Snapshot().Get("a/right") == nil {
 			t.Error("no new store")
@@ -296,23 +293,23 @@ func TestRebuild(t *testing.T) {
 	})
 }
 
-func TestBackoffGrowsWithJitterAndIsBounded(t *testing.T) {
+func TestBackoffGrowsWithJitterUpToALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b backoff
-		want := firstPause
+		want := firstDelay
 		for range 12 {
 			start := time.Now()
 			b.wait(t.Context(), nil)
 			if took := time.Since(start); took < want || took > want*3/2 {
-				t.Fatalf("paused %v, want between %v and %v", took, want, want*3/2)
+				t.Fatalf("waited %v, want between %v and %v", took, want, want*3/2)
 			}
-			want = min(2*want, longestPause)
+			want = min(2*want, maxDelay)
 		}
 		b.reset()
 		start := time.Now()
 		b.wait(t.Context(), &RetryAfterError{After: 5 * time.Second})
 		if took := time.Since(start); took < 5*time.Second || took > 8*time.Second {
-			t.Fatalf("paused %v after being told 5s", took)
+			t.Fatalf("waited %v with Retry-After 5s", took)
 		}
 	})
 }

@@ -1,0 +1,133 @@
+package cache
+
+import (
+	"fmt"
+	"time"
+)
+
+// Apply applies the next event of the apiserver's watch, received at the given time: o is the new
+// object, or for Deleted the last one with the resource version of the deletion. It returns an error
+// wrapping ErrDiverged if the event does not follow from the state.
+func (s *Store) Apply(t Type, o *Object, at time.Time) error {
+	now := s.snapshot.Load()
+	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
+	if err := s.check(e, now.Version); err != nil {
+		return err
+	}
+	e.after = s.next(now.state, e)
+	if validating {
+		mustBeValid(e.after.root)
+		mustBeValid(e.after.index)
+	}
+	s.record(e)
+	return nil
+}
+
+// check reports whether e follows from the state, which is complete up to version.
+func (s *Store) check(e *Event, version uint64) error {
+	if (e.Previous == nil) != (e.Type == Added) {
+		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
+	}
+	// The keys that one etcd transaction changes share a resource version.
+	sameTransaction := e.RV == version && version == s.lastVersion && e.Object.Key != s.lastKey
+	if e.RV <= version && !sameTransaction {
+		return fmt.Errorf("%s %s at version %d after %d: %w", e.Type, e.Object.Key, e.RV, version, ErrDiverged)
+	}
+	return nil
+}
+
+// next returns the state after an event.
+func (s *Store) next(st state, e *Event) state {
+	object := e.Object
+	if e.Type == Deleted {
+		object = nil
+		st.root = st.root.remove(e.Object.Key)
+	} else {
+		st.root = st.root.put(object)
+	}
+	if s.options.Index != nil {
+		st.index = reindex(st.index, *s.options.Index, e.Previous, object)
+	}
+	return st
+}
+
+// record appends the event to the history and publishes the state after it. Cursors are woken last,
+// so that they see both.
+func (s *Store) record(e *Event) {
+	var woken [1 + maxScopes]*subscription
+	s.mu.Lock()
+	s.position++
+	e.position = s.position
+	s.lastVersion, s.lastKey, s.streamVersion = e.RV, e.Object.Key, e.RV
+	s.all.history.push(e)
+	woken[0] = s.all
+	for i, scope := range s.scopesOf(e) {
+		if sub := s.subscriptions[scope]; sub != nil {
+			sub.history.push(e)
+			woken[i+1] = sub
+		}
+	}
+	s.historyBytes += e.size()
+	s.recent.add(e)
+	s.recent.evict(&s.all.history)
+	s.trim(e.At)
+	s.publish(e.after, e.RV)
+	s.mu.Unlock()
+	for _, sub := range woken {
+		if sub != nil {
+			sub.broadcast()
+		}
+	}
+}
+
+// trim removes the events that are too old or exceed the memory limit, except the newest.
+func (s *Store) trim(now time.Time) {
+	h := &s.all.history
+	for h.n > 1 && (s.historyBytes > s.options.HistoryBytes || now.Sub(h.at(0).At) > s.options.HistoryAge) {
+		if s.recent.events == h.n {
+			s.recent.remove(h.at(0))
+		}
+		e := h.pop()
+		s.oldestVersion, s.oldestState = e.RV, e.after
+		s.historyBytes -= e.size()
+		for _, scope := range s.scopesOf(e) {
+			if sub := s.subscriptions[scope]; sub != nil && sub.history.n > 0 && sub.history.at(0) == e {
+				sub.history.pop()
+			}
+		}
+	}
+}
+
+// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. It
+// returns an error wrapping ErrDiverged if the watch has already delivered a higher version.
+func (s *Store) ApplyBookmark(version uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version < s.streamVersion {
+		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamVersion, ErrDiverged)
+	}
+	s.streamVersion = version
+	s.raise(version)
+	return nil
+}
+
+// ConfirmComplete applies a proof that the apiserver has no event of the resource in
+// (last, version]: if the store is complete up to last, it is also complete up to version. It
+// reports whether the store is. An event that contradicts the proof makes Apply return ErrDiverged;
+// a bookmark that arrives late does not contradict it.
+func (s *Store) ConfirmComplete(last, version uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.snapshot.Load().Version < last {
+		return false
+	}
+	s.raise(version)
+	return true
+}
+
+// raise publishes the present state under a higher version.
+func (s *Store) raise(version uint64) {
+	if now := s.snapshot.Load(); version > now.Version {
+		s.publish(now.state, version)
+	}
+}

@@ -1,0 +1,36 @@
+package reflector
+
+import (
+	"errors"
+	"time"
+)
+
+var (
+	// ErrExpired is returned by a ListerWatcher when the apiserver no longer has the events after
+	// the requested version (410).
+	ErrExpired = errors.New("history has expired at the apiserver")
+
+	// ErrAbsent is returned by a ListerWatcher when the apiserver does not serve the resource
+	// (404, 405).
+	ErrAbsent = errors.New("apiserver does not serve the resource")
+
+	// ErrForbidden is returned by a ListerWatcher when the apiserver does not allow Sluice to read
+	// the resource (401, 403).
+	ErrForbidden = errors.New("apiserver forbids reading the resource")
+
+	// ErrUnsupported is returned by WatchList when the apiserver has no streaming lists.
+	ErrUnsupported = errors.New("apiserver has no streaming lists")
+
+	// ErrRebuild is returned by a ListerWatcher or Stream when the store cannot be continued, such
+	// as when the encoding of its objects must change.
+	ErrRebuild = errors.New("the store must be rebuilt")
+)
+
+// RetryAfterError is returned by a ListerWatcher when the apiserver sent Retry-After.
+type RetryAfterError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *RetryAfterError) Error() string { return e.Err.Error() }
+func (e *RetryAfterError) Unwrap() error { return e.Err }

@@ -1,0 +1,110 @@
+package reflector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"sluice/cache"
+)
+
+// newSession returns the context of a session: the life of one store, from its list to the first
+// event that may have been lost.
+func (r *Reflector) newSession(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	session, end := context.WithCancelCause(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endSession = end
+	return session, end
+}
+
+// listAndWatch runs one session.
+func (r *Reflector) listAndWatch(ctx context.Context) error {
+	stream, err := r.sync(ctx)
+	if err != nil {
+		return err
+	}
+	return r.watch(ctx, stream)
+}
+
+// publish creates a store and publishes it.
+func (r *Reflector) publish(objects map[cache.Key]*cache.Object, version uint64) {
+	sorted := make([]*cache.Object, 0, len(objects))
+	for _, o := range objects {
+		sorted = append(sorted, o)
+	}
+	slices.SortFunc(sorted, func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
+	r.store = cache.New(r.options.Store(), sorted, version)
+	r.options.Publish(r.store)
+}
+
+// unpublish unpublishes the store, if there is one, before it closes it, so that no reader finds a
+// closed store.
+func (r *Reflector) unpublish() {
+	if r.store == nil {
+		return
+	}
+	r.options.Publish(nil)
+	r.store.Close()
+	r.store = nil
+}
+
+// sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet to
+// be opened.
+func (r *Reflector) sync(ctx context.Context) (Stream, error) {
+	if !r.noWatchList {
+		stream, err := r.watchList(ctx)
+		if !errors.Is(err, ErrUnsupported) {
+			return stream, err
+		}
+		r.noWatchList = true
+	}
+	return nil, r.list(ctx)
+}
+
+// list publishes a store of a list.
+func (r *Reflector) list(ctx context.Context) error {
+	objects := map[cache.Key]*cache.Object{}
+	version, err := r.source.List(ctx, func(o *cache.Object) { objects[o.Key] = o })
+	if err != nil {
+		return fmt.Errorf("list: %w", err)
+	}
+	r.publish(objects, version)
+	return nil
+}
+
+// watchList publishes a store of a streaming list. Events may arrive among the initial events,
+// before the bookmark that ends them.
+func (r *Reflector) watchList(ctx context.Context) (Stream, error) {
+	stream, err := r.source.WatchList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("streaming list: %w", err)
+	}
+	objects := map[cache.Key]*cache.Object{}
+	for {
+		event, err := stream.Next()
+		switch {
+		case err != nil:
+			stream.Close()
+			return nil, fmt.Errorf("streaming list: %w", unexpected(err))
+		case event.InitialEventsEnd:
+			r.publish(objects, event.Version)
+			return stream, nil
+		case event.Type == cache.Deleted:
+			delete(objects, event.Object.Key)
+		case event.Type != 0:
+			objects[event.Object.Key] = event.Object
+		}
+	}
+}
+
+// unexpected turns io.EOF into io.ErrUnexpectedEOF, for a watch that ended early.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package cache
+
+// objectMemory is about how much memory an object takes besides its data, with a few labels and
+// fields, in bytes.
+const objectMemory = objectOverhead + 250
+
+// Stats describes a store for metrics.
+type Stats struct {
+	Objects      int    // in the newest snapshot
+	Version      uint64 // of the newest snapshot
+	DataBytes    int64  // sum of the lengths of Object.Data
+	Bytes        int64  // approximate memory of the objects
+	Events       int    // in the history
+	HistoryBytes int64  // approximate memory that the history keeps alive
+	Cursors      int    // open ones
+}
+
+// Stats returns the present figures.
+func (s *Store) Stats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	now := s.snapshot.Load()
+	st := Stats{
+		Objects:      now.Len(),
+		Version:      now.Version,
+		DataBytes:    now.Bytes(),
+		Bytes:        now.Bytes() + int64(now.Len())*objectMemory,
+		Events:       s.all.history.n,
+		HistoryBytes: s.historyBytes,
+		Cursors:      s.all.cursors,
+	}
+	for _, sub := range s.subscriptions {
+		st.Cursors += sub.cursors
+	}
+	return st
+}
