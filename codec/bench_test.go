@@ -134,9 +134,9 @@ func BenchmarkApimachinery(b *testing.B) {
 		{"Protobuf", encoderFor(Format{Encoding: Protobuf}), list},
 		{"CBOR", cbor.NewSerializer(nil, nil), list},
 		{"YAML", encoderFor(Format{Encoding: YAML}), list},
-		{"metadata JSON", encoderFor(Format{}), partials(objs, ListMeta{}, MetaV1)},
-		{"metadata Protobuf", encoderFor(Format{Encoding: Protobuf}), partials(objs, ListMeta{}, MetaV1)},
-		{"metadata CBOR", cbor.NewSerializer(nil, nil), partials(objs, ListMeta{}, MetaV1)},
+		{"metadata JSON", encoderFor(Format{}), partials(objs, metav1.ListMeta{}, MetaV1)},
+		{"metadata Protobuf", encoderFor(Format{Encoding: Protobuf}), partials(objs, metav1.ListMeta{}, MetaV1)},
+		{"metadata CBOR", cbor.NewSerializer(nil, nil), partials(objs, metav1.ListMeta{}, MetaV1)},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			b.ReportAllocs()

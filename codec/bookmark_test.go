@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/codectest"
 )
 
 // TestBookmarkShapes writes a bookmark of every kind that a real apiserver serves, as Protobuf-fed and, from the recorded
 // one as template, as JSON-fed resource.
 func TestBookmarkShapes(t *testing.T) {
 	kinds := 0
-	for _, x := range readExchanges(t, "bookmarks.jsonl") {
+	for _, x := range codectest.Read(t, "bookmarks.jsonl") {
 		for line := range strings.Lines(x.Body) {
 			var event struct {
 				Type   string

@@ -57,7 +57,7 @@ func cborItems(t *testing.T, r *Resource, n int) (items [][]byte, objs []metav1.
 	return items, objs
 }
 
-func cborList(r *Resource, shape Shape, m ListMeta, objs []metav1.Object) runtime.Object {
+func cborList(r *Resource, shape Shape, m metav1.ListMeta, objs []metav1.Object) runtime.Object {
 	if shape == Metadata {
 		return partials(objs, m, MetaV1)
 	}
@@ -65,15 +65,15 @@ func cborList(r *Resource, shape Shape, m ListMeta, objs []metav1.Object) runtim
 		list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{}, Object: map[string]any{
 			"apiVersion": "ex.io/v1", "kind": "FooList",
 			"metadata": map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}}}
-		if m.Remaining != nil {
-			list.SetRemainingItemCount(m.Remaining)
+		if m.RemainingItemCount != nil {
+			list.SetRemainingItemCount(m.RemainingItemCount)
 		}
 		for _, o := range objs {
 			list.Items = append(list.Items, *o.(*unstructured.Unstructured))
 		}
 		return list
 	}
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: typedMetaOf(m), Items: []corev1.Pod{}}
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: m, Items: []corev1.Pod{}}
 	for _, o := range objs {
 		list.Items = append(list.Items, *o.(*corev1.Pod))
 	}

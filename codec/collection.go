@@ -1,6 +1,10 @@
 package codec
 
-import "sluice/codec/json"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/json"
+)
 
 // collection is what surrounds the items of a list, whatever its encoding.
 type collection struct {
@@ -38,14 +42,14 @@ func (c *collection) empty() string {
 }
 
 // appendJSONHead appends compact JSON up to the first item, for an empty list up to and with the items.
-func (c *collection) appendJSONHead(dst []byte, meta *ListMeta, n int) []byte {
+func (c *collection) appendJSONHead(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	if c.style == Unstructured {
 		dst = append(dst, `{"apiVersion":`...)
 		dst = json.AppendString(dst, c.apiVersion)
 	} else {
 		dst = appendTypeMeta(dst, c.kind, c.apiVersion)
 		dst = append(dst, `,"metadata":`...)
-		dst = meta.appendJSON(dst, c.style)
+		dst = appendListMeta(dst, meta, c.style)
 		dst = c.appendDefinitions(dst)
 	}
 	dst = append(dst, `,"`...)
@@ -65,7 +69,7 @@ func (c *collection) appendDefinitions(dst []byte) []byte {
 }
 
 // appendJSONTail appends what follows the last item, without the newline.
-func (c *collection) appendJSONTail(dst []byte, meta *ListMeta, n int) []byte {
+func (c *collection) appendJSONTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	if n > 0 {
 		dst = append(dst, ']')
 	}
@@ -73,7 +77,7 @@ func (c *collection) appendJSONTail(dst []byte, meta *ListMeta, n int) []byte {
 		dst = append(dst, `,"kind":`...)
 		dst = json.AppendString(dst, c.kind)
 		dst = append(dst, `,"metadata":`...)
-		dst = meta.appendJSON(dst, c.style)
+		dst = appendListMeta(dst, meta, c.style)
 	}
 	return append(dst, '}')
 }

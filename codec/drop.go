@@ -5,9 +5,6 @@ import (
 	"sluice/codec/proto"
 )
 
-// dropManagedFields is the one value of the parameter drop of a media type (KEP-5958).
-const dropManagedFields = "metadata.managedFields"
-
 // unmanaged gives the stored bytes without metadata.managedFields: to a client as they are, or to another body.
 type unmanaged struct{ source Encoding }
 
@@ -19,8 +16,8 @@ func (u unmanaged) item(dst, src []byte) ([]byte, error) {
 	return json.AppendUnmanaged(dst, src)
 }
 
-// dropping is b for objects whose metadata.managedFields are left out first, so that no shape has them.
-func dropping(b body, r *Resource) body {
+// dropManagedFields is b for objects whose metadata.managedFields are left out first, so that no shape has them.
+func dropManagedFields(b body, r *Resource) body {
 	u := unmanaged{r.Source}
 	if b == (copied{}) {
 		return u

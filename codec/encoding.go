@@ -1,6 +1,6 @@
 package codec
 
-// Encoding is one of the ways in which an object is laid out as bytes. The zero value is JSON.
+// Encoding is one of the four encodings of the Kubernetes API. The zero value is JSON.
 type Encoding uint8
 
 // The encodings, in the apiserver's order of preference.
@@ -13,31 +13,27 @@ const (
 	maxEncoding = CBOR
 )
 
-// The media types of the encodings, as they stand in Accept and Content-Type.
+// The media types of the encodings, as in Accept and Content-Type.
 const (
 	MediaJSON     = "application/json"
 	MediaYAML     = "application/yaml"
 	MediaProtobuf = "application/vnd.kubernetes.protobuf"
 	MediaCBOR     = "application/cbor"
-
-	mediaProtobufStream = MediaProtobuf + ";stream=watch"
-	mediaCBORSequence   = "application/cbor-seq"
 )
 
-// encodings holds what is known of each Encoding, indexed by it.
+// encodings describes each Encoding, indexed by it.
 var encodings = [...]struct {
-	name    string
-	media   string // of a single body
-	subtype string // what follows "application/"
-	stream  string // of a watch stream; empty when the encoding cannot be streamed
+	name   string
+	media  string // of a single body
+	stream string // of a watch stream; empty if the encoding has none
 }{
-	JSON:     {"json", MediaJSON, "json", MediaJSON},
-	YAML:     {"yaml", MediaYAML, "yaml", ""},
-	Protobuf: {"protobuf", MediaProtobuf, "vnd.kubernetes.protobuf", mediaProtobufStream},
-	CBOR:     {"cbor", MediaCBOR, "cbor", mediaCBORSequence},
+	JSON:     {"json", MediaJSON, MediaJSON},
+	YAML:     {"yaml", MediaYAML, ""},
+	Protobuf: {"protobuf", MediaProtobuf, MediaProtobuf + ";stream=watch"},
+	CBOR:     {"cbor", MediaCBOR, "application/cbor-seq"},
 }
 
-// String returns the short name, as in metrics: json, yaml, protobuf, cbor.
+// String returns the name that metrics use: json, yaml, protobuf, cbor.
 func (e Encoding) String() string {
 	if e > maxEncoding {
 		return "invalid"
@@ -53,7 +49,8 @@ func (e Encoding) MediaType() string {
 	return encodings[e].media
 }
 
-// StreamType returns the Content-Type of a watch stream (wire.md 1.4), and false for YAML, which has none.
+// StreamType returns the Content-Type of a watch stream (wire.md 1.4), and false for YAML, which the
+// apiserver does not stream.
 func (e Encoding) StreamType() (string, bool) {
 	if e > maxEncoding {
 		return "", false

@@ -8,6 +8,4 @@ var (
 	ErrUnsupported = errors.New("conversion not supported")
 	// ErrTemplate is returned for a bookmark of a resource of which only JSON is known, before its caller has seen one.
 	ErrTemplate = errors.New("no bookmark template")
-	// ErrTooLarge is returned for a body beyond its limit.
-	ErrTooLarge = errors.New("body too large")
 )

@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec"
 	"sluice/codec/splice"
@@ -16,29 +18,8 @@ var foos = &codec.Resource{
 	Style: codec.Unstructured, Source: codec.JSON,
 }
 
-func ExampleNegotiate() {
-	d := codec.Negotiate(
-		codec.Client{Accept: "application/yaml;q=0.5, application/json;as=Table;g=meta.k8s.io;v=v1"},
-		codec.Target{Verb: codec.List, Kind: "Pod"},
-	)
-	fmt.Printf("%+v\n", d.Format)
-
-	d = codec.Negotiate(codec.Client{Accept: "text/html"}, codec.Target{Kind: "Pod"})
-	fmt.Printf("%s\n", d.Refusal.Append(nil, d.Errors))
-	// Output:
-	// {Encoding:json Shape:table MetaVersion:meta.k8s.io/v1 Include:0 Pretty:false Unmanaged:false}
-	// {
-	//   "kind": "Status",
-	//   "apiVersion": "v1",
-	//   "metadata": {},
-	//   "status": "Failure",
-	//   "message": "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
-	//   "reason": "NotAcceptable",
-	//   "details": {},
-	//   "code": 406
-	// }
-}
-
+// A list is a head, the items with separators, and a tail. The items come first, because the head of a list
+// in Protobuf contains their size.
 func ExampleWriter() {
 	w, err := codec.NewWriter(foos, codec.Format{})
 	if err != nil {
@@ -57,18 +38,68 @@ func ExampleWriter() {
 			panic(err)
 		}
 	}
-	meta := codec.ListMeta{ResourceVersion: "12"}
+	meta := metav1.ListMeta{ResourceVersion: "12"}
 	out := w.AppendListHead(nil, meta, len(stored), len(items))
 	out = append(out, items...)
 	out = w.AppendListTail(out, meta, len(stored))
-	out, _ = w.AppendBookmark(out, "12", true, true)
-	_, _ = os.Stdout.Write(out)
+	fmt.Printf("%s", out)
 	// Output:
 	// {"apiVersion":"ex.io/v1","items":[{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"a","resourceVersion":"7"}},{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"b","resourceVersion":"9"}}],"kind":"FooList","metadata":{"continue":"","resourceVersion":"12"}}
-	// {"type":"BOOKMARK","object":{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"12"}}}
 }
 
-// A list compressed in two parts, of which the next list can use again what has not changed.
+// The events of a watch, with the bookmark that ends its initial events.
+func ExampleWriter_AppendEvent() {
+	w, err := codec.NewWriter(foos, codec.Format{Shape: codec.Metadata})
+	if err != nil {
+		panic(err)
+	}
+	stored := []byte(`{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"a","resourceVersion":"7"},"spec":{}}`)
+	out, err := w.AppendEvent(nil, "ADDED", stored, true)
+	if err != nil {
+		panic(err)
+	}
+	if out, err = w.AppendBookmark(out, "12", true, false); err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s", out)
+	// Output:
+	// {"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","resourceVersion":"7"}}}
+	// {"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"12","annotations":{"k8s.io/initial-events-end":"true"}}}}
+}
+
+func ExampleAppendStatus() {
+	err := apierrors.NewNotFound(foos.GroupResource(), "a")
+	fmt.Printf("%s", codec.AppendStatus(nil, &err.ErrStatus, codec.Format{}))
+	// Output: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"foos.ex.io \"a\" not found","reason":"NotFound","details":{"name":"a","group":"ex.io","kind":"foos"},"code":404}
+}
+
+func ExampleAppendFromJSON() {
+	out, err := codec.AppendFromJSON(nil, []byte(`{"kind":"Foo","apiVersion":"ex.io/v1","spec":{"ports":[1,2]}}`), codec.YAML)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s", out)
+	// Output:
+	// apiVersion: ex.io/v1
+	// kind: Foo
+	// spec:
+	//   ports:
+	//   - 1
+	//   - 2
+}
+
+// What a watch calls the state before a deletion is stored with the version of the deletion.
+func ExampleResource_SetResourceVersion() {
+	stored := []byte(`{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"a","resourceVersion":"7"}}`)
+	deleted, err := foos.SetResourceVersion(nil, stored, "9")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s", deleted)
+	// Output: {"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"a","resourceVersion":"9"}}
+}
+
+// A list compressed in blocks. The next list uses the blocks of unchanged items again.
 func ExampleWriter_compressed() {
 	const coding = splice.Gzip
 	first := coding.Compress(nil, []byte(`{"metadata":{"name":"a"}}`))

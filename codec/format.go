@@ -11,11 +11,8 @@ const (
 	Table
 	// Metadata is a PartialObjectMetadata; for a list a PartialObjectMetadataList.
 	Metadata
-	// MetadataList comes only out of a watch that asked for as=PartialObjectMetadataList. The apiserver answers 200
-	// and ends the stream without a byte at the first event (wire.md 1.4). No Writer exists for it.
-	MetadataList
 
-	maxShape = MetadataList
+	maxShape = Metadata
 )
 
 // String returns the short name, as in metrics.
@@ -23,7 +20,7 @@ func (s Shape) String() string {
 	if s > maxShape {
 		return "invalid"
 	}
-	return [...]string{"object", "table", "metadata", "metadatalist"}[s]
+	return [...]string{"object", "table", "metadata"}[s]
 }
 
 // MetaVersion is the version of meta.k8s.io in which a Table or PartialObjectMetadata is given.

@@ -1,6 +1,10 @@
 package codec
 
-import "sluice/codec/cbor"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/cbor"
+)
 
 // cborLayout is CBOR: every whole item begins with the self-described tag, also the object inside an event, and the items
 // of a list have none (wire.md 3).
@@ -22,10 +26,10 @@ func (l *cborLayout) appendItem(dst, src []byte) ([]byte, error) { return l.body
 func (l *cborLayout) separator() string                          { return "" }
 
 // appendHead appends the whole list but its items, which are last: lengths are definite, so there is nothing to close.
-func (l *cborLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
+func (l *cborLayout) appendHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	s := getScratch()
 	defer s.put()
-	s.b = meta.appendJSON(s.b[:0], l.list.style)
+	s.b = appendListMeta(s.b[:0], meta, l.list.style)
 	if n == 0 && l.list.nullWhenEmpty {
 		n = -1
 	}
@@ -33,7 +37,7 @@ func (l *cborLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
 	return dst
 }
 
-func (l *cborLayout) appendTail(dst []byte, _ *ListMeta, _ int) []byte { return dst }
+func (l *cborLayout) appendTail(dst []byte, _ *metav1.ListMeta, _ int) []byte { return dst }
 
 func (l *cborLayout) appendEvent(dst []byte, typ string, src []byte, b body, first bool) ([]byte, error) {
 	base := len(dst)
@@ -44,6 +48,7 @@ func (l *cborLayout) appendEvent(dst []byte, typ string, src []byte, b body, fir
 	return dst, nil
 }
 
-func (l *cborLayout) appendStatus(dst []byte, s *Status) []byte {
-	return appendKnown(cbor.AppendEventHead(dst, EventError), s.appendJSON(nil), cbor.AppendFromJSON)
+func (l *cborLayout) appendStatus(dst []byte, s *metav1.Status) []byte {
+	dst, _ = cbor.AppendFromJSON(cbor.AppendEventHead(dst, EventError), statusJSON(s)) // made here
+	return dst
 }

@@ -1,5 +1,7 @@
 package codec
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // jsonLayout is compact JSON: objects and lists end with a newline, and each event is a line.
 type jsonLayout struct {
 	body body
@@ -17,11 +19,11 @@ func (l *jsonLayout) appendObject(dst, src []byte) ([]byte, error) {
 func (l *jsonLayout) appendItem(dst, src []byte) ([]byte, error) { return l.body.item(dst, src) }
 func (l *jsonLayout) separator() string                          { return "," }
 
-func (l *jsonLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
+func (l *jsonLayout) appendHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	return l.list.appendJSONHead(dst, meta, n)
 }
 
-func (l *jsonLayout) appendTail(dst []byte, meta *ListMeta, n int) []byte {
+func (l *jsonLayout) appendTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	return append(l.list.appendJSONTail(dst, meta, n), '\n')
 }
 
@@ -34,8 +36,8 @@ func (l *jsonLayout) appendEvent(dst []byte, typ string, src []byte, b body, fir
 	return append(dst, "}\n"...), nil
 }
 
-func (l *jsonLayout) appendStatus(dst []byte, s *Status) []byte {
-	return append(s.appendJSON(appendEventStart(dst, EventError)), "}\n"...)
+func (l *jsonLayout) appendStatus(dst []byte, s *metav1.Status) []byte {
+	return append(append(appendEventStart(dst, EventError), statusJSON(s)...), "}\n"...)
 }
 
 func appendEventStart(dst []byte, typ string) []byte {
@@ -72,10 +74,10 @@ func (l *prettyLayout) appendItem(dst, src []byte) ([]byte, error) {
 
 func (l *prettyLayout) separator() string { return ",\n" + indentStep + indentStep }
 
-func (l *prettyLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
+func (l *prettyLayout) appendHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	return appendIndented(dst, l.list.appendJSONHead(nil, meta, n), 0)
 }
 
-func (l *prettyLayout) appendTail(dst []byte, meta *ListMeta, n int) []byte {
+func (l *prettyLayout) appendTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 	return appendIndented(dst, l.list.appendJSONTail(nil, meta, n), min(n, 1)+1)
 }

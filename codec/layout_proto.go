@@ -1,6 +1,11 @@
 package codec
 
-import "sluice/codec/proto"
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/proto"
+)
 
 // protoLayout is Protobuf: objects and lists in an envelope, items as fields of the list, events as frames.
 type protoLayout struct {
@@ -51,18 +56,18 @@ func (l *protoLayout) appendItem(dst, src []byte) ([]byte, error) {
 func (l *protoLayout) separator() string { return "" }
 
 // appendHead needs size, the bytes of all items as appendItem wrote them: the envelope tells it ahead of them.
-func (l *protoLayout) appendHead(dst []byte, meta *ListMeta, _, size int) []byte {
-	size += proto.ListMetaSize(meta.ResourceVersion, meta.Continue, meta.Remaining, meta.ShardSelector)
+func (l *protoLayout) appendHead(dst []byte, meta *metav1.ListMeta, _, size int) []byte {
+	size += protowire.SizeTag(1) + protowire.SizeBytes(meta.Size())
 	dst = proto.AppendEnvelopeHead(dst, l.list.apiVersion, l.list.kind, size)
 	if l.beta {
 		return dst
 	}
-	return meta.appendProto(dst, 1)
+	return appendListMetaField(dst, 1, meta)
 }
 
-func (l *protoLayout) appendTail(dst []byte, meta *ListMeta, _ int) []byte {
+func (l *protoLayout) appendTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if l.beta {
-		dst = meta.appendProto(dst, 2)
+		dst = appendListMetaField(dst, 2, meta)
 	}
 	return proto.AppendEnvelopeTail(dst)
 }
@@ -80,6 +85,13 @@ func (l *protoLayout) appendEvent(dst []byte, typ string, src []byte, b body, fi
 	return proto.AppendEvent(dst, typ, l.apiVersion, l.kind, s.b), nil
 }
 
-func (l *protoLayout) appendStatus(dst []byte, s *Status) []byte {
-	return proto.AppendEvent(dst, EventError, "v1", "Status", s.appendProto(nil))
+func (l *protoLayout) appendStatus(dst []byte, s *metav1.Status) []byte {
+	raw, _ := s.Marshal() // a Status always fits
+	return proto.AppendEvent(dst, EventError, "v1", "Status", raw)
+}
+
+// appendListMetaField appends the metadata of a list: field 1, except in one list.
+func appendListMetaField(dst []byte, num protowire.Number, meta *metav1.ListMeta) []byte {
+	raw, _ := meta.Marshal() // a ListMeta always fits
+	return appendBytesField(dst, num, raw)
 }

@@ -1,6 +1,8 @@
 package codec
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec/json"
 	"sluice/codec/yaml"
 )
@@ -34,7 +36,7 @@ func (l *yamlLayout) appendItem(dst, src []byte) ([]byte, error) {
 
 func (l *yamlLayout) separator() string { return "" }
 
-func (l *yamlLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
+func (l *yamlLayout) appendHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
 	dst = appendYAMLText(dst, "apiVersion", l.list.apiVersion)
 	if l.list.columns != nil {
 		dst = appendYAMLMember(dst, "columnDefinitions", l.list.columns.AppendDefinitions(nil))
@@ -46,7 +48,7 @@ func (l *yamlLayout) appendHead(dst []byte, meta *ListMeta, n, _ int) []byte {
 	return append(append(dst, l.list.member()...), ":\n"...)
 }
 
-func (l *yamlLayout) appendTail(dst []byte, meta *ListMeta, _ int) []byte {
+func (l *yamlLayout) appendTail(dst []byte, meta *metav1.ListMeta, _ int) []byte {
 	if l.list.columns != nil {
 		return dst
 	}
@@ -54,16 +56,16 @@ func (l *yamlLayout) appendTail(dst []byte, meta *ListMeta, _ int) []byte {
 }
 
 // appendKind appends the two members that stand between items and rows.
-func (l *yamlLayout) appendKind(dst []byte, meta *ListMeta) []byte {
+func (l *yamlLayout) appendKind(dst []byte, meta *metav1.ListMeta) []byte {
 	dst = appendYAMLText(dst, "kind", l.list.kind)
-	return appendYAMLMember(dst, "metadata", meta.appendJSON(nil, l.list.style))
+	return appendYAMLMember(dst, "metadata", appendListMeta(nil, meta, l.list.style))
 }
 
 func (l *yamlLayout) appendEvent(dst []byte, _ string, _ []byte, _ body, _ bool) ([]byte, error) {
 	return dst, ErrUnsupported
 }
 
-func (l *yamlLayout) appendStatus(dst []byte, _ *Status) []byte { return dst }
+func (l *yamlLayout) appendStatus(dst []byte, _ *metav1.Status) []byte { return dst }
 
 // appendYAMLMember appends a member whose value is JSON that was made here, so that it cannot fail.
 func appendYAMLMember(dst []byte, name string, value []byte) []byte {

@@ -83,7 +83,7 @@ func compress(b *testing.B, runs [][]byte, f func(dst, plain []byte) []byte) {
 // decoded pods.
 func BenchmarkList(b *testing.B) {
 	pods := harness.Pods(benchPods, "default", 1)
-	meta := codec.ListMeta{ResourceVersion: "12345"}
+	meta := metav1.ListMeta{ResourceVersion: "12345"}
 	for _, f := range []codec.Format{{}, {Encoding: codec.Protobuf}} {
 		w := podWriter(b, f)
 		runs := segments(b, w, pods)

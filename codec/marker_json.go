@@ -57,7 +57,8 @@ func appendAnnotations(dst []byte, annotations []annotation) []byte {
 		dst = json.AppendString(append(dst, ','), a.key)
 		dst = json.AppendString(append(dst, ':'), a.value)
 	}
-	return closeObject(dst, open)
+	dst[open] = '{'
+	return append(dst, '}')
 }
 
 // cutMetadata splits an object around the value of its metadata.

@@ -232,3 +232,15 @@ func appendTimeField(dst []byte, num protowire.Number, v json.Value) ([]byte, er
 	}
 	return closeField(dst, num, base), nil
 }
+
+func appendStringField(dst []byte, num protowire.Number, s string) []byte {
+	return protowire.AppendString(protowire.AppendTag(dst, num, protowire.BytesType), s)
+}
+
+func appendBytesField(dst []byte, num protowire.Number, b []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
+}
+
+func appendIntField(dst []byte, num protowire.Number, n int64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, num, protowire.VarintType), uint64(n))
+}

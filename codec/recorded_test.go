@@ -1,4 +1,4 @@
-package codec
+package codec_test
 
 import (
 	"bytes"
@@ -9,45 +9,45 @@ import (
 	"testing"
 	"time"
 
-	fxcbor "github.com/fxamacker/cbor/v2"
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"sigs.k8s.io/yaml"
 
+	"sluice/codec"
 	"sluice/codec/cbor"
+	"sluice/codec/codectest"
 	cjson "sluice/codec/json"
+	"sluice/codec/negotiate"
 	"sluice/codec/proto"
 	"sluice/codec/table"
 )
 
 // configMaps returns the resource of the recordings with stored bytes of the given encoding.
-func configMaps(source Encoding) *Resource {
-	return &Resource{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", ListKind: "ConfigMapList", Namespaced: true, Source: source,
+func configMaps(source codec.Encoding) *codec.Resource {
+	return &codec.Resource{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", ListKind: "ConfigMapList", Namespaced: true, Source: source,
 		Bookmark: []byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`)}
 }
 
 // recordings are the objects that the recorded answers hold, by name@resourceVersion, as they would be stored.
-type recordings map[*Resource]map[string][]byte
+type recordings map[*codec.Resource]map[string][]byte
 
 // seen is what an answer says in generic form: its list metadata and the objects in it, in order.
 type seen struct {
-	meta   ListMeta
+	meta   metav1.ListMeta
 	events []string // types; none unless a watch
 	keys   []string // name@resourceVersion
-	raw    [][]byte // the objects as they stand there, for whole objects in JSON or Protobuf
+	raw    [][]byte // the objects as they stand there, for whole objects in codec.JSON or codec.Protobuf
 	end    []bool   // has the annotation that ends initial events
 }
 
 func (s *seen) add(event string, m metav1.ObjectMeta, raw []byte) {
 	s.events = append(s.events, event)
 	key := m.Name + "@" + m.ResourceVersion
-	if event == EventDeleted { // carries the state before that version
-		key += EventDeleted
+	if event == codec.EventDeleted { // carries the state before that version
+		key += codec.EventDeleted
 	}
 	s.keys = append(s.keys, key)
 	s.raw = append(s.raw, raw)
-	_, end := m.Annotations[initialEventsEnd]
+	_, end := m.Annotations[metav1.InitialEventsAnnotationKey]
 	s.end = append(s.end, end)
 }
 
@@ -68,14 +68,14 @@ type generic struct {
 	Object json.RawMessage
 }
 
-func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
-	if f.Encoding == Protobuf {
-		return lookProto(t, body, v)
+func look(t *testing.T, body []byte, f codec.Format, verb string) (s seen) {
+	if f.Encoding == codec.Protobuf {
+		return lookProto(t, body, verb)
 	}
-	if f.Encoding == CBOR {
+	if f.Encoding == codec.CBOR {
 		var all []byte
 		for len(body) > 0 {
-			item, rest := firstItem(t, body)
+			item, rest := codec.FirstItem(t, body)
 			var err error
 			if all, err = cbor.AppendJSON(all, item, cbor.Limits{}); err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 		}
 		body = all
 	}
-	if f.Encoding == YAML {
+	if f.Encoding == codec.YAML {
 		var err error
 		if body, err = yaml.YAMLToJSON(body); err != nil {
 			t.Fatal(err)
@@ -97,14 +97,14 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 		}
 		event := g.Type
 		raw := []byte(nil)
-		if v == Watch {
+		if verb == "watch" {
 			raw = bytes.Clone(g.Object)
 			g = generic{}
 			if err := json.Unmarshal(raw, &g); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.meta = ListMeta{ResourceVersion: g.Metadata.ResourceVersion, Continue: g.Metadata.Continue, Remaining: g.Metadata.RemainingItemCount}
+		s.meta = metav1.ListMeta{ResourceVersion: g.Metadata.ResourceVersion, Continue: g.Metadata.Continue, RemainingItemCount: g.Metadata.RemainingItemCount}
 		switch {
 		case g.Kind == "Table":
 			for _, r := range g.Rows {
@@ -114,7 +114,7 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 				}
 				s.add(event, m, nil)
 			}
-		case v == List:
+		case verb == "list":
 			for _, item := range g.Items {
 				var o generic
 				if err := json.Unmarshal(item, &o); err != nil {
@@ -122,7 +122,7 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 				}
 				s.add("", o.Metadata.ObjectMeta, item)
 			}
-		case v == Get:
+		case verb == "get":
 			s.add("", g.Metadata.ObjectMeta, bytes.TrimSpace(body))
 		default:
 			s.add(event, g.Metadata.ObjectMeta, raw)
@@ -131,9 +131,9 @@ func look(t *testing.T, body []byte, f Format, v Verb) (s seen) {
 	return s
 }
 
-func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
+func lookProto(t *testing.T, body []byte, verb string) (s seen) {
 	add := func(event string, raw []byte) {
-		if event == EventError {
+		if event == codec.EventError {
 			s.add(event, metav1.ObjectMeta{}, raw)
 			return
 		}
@@ -142,12 +142,12 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 			t.Fatal(err)
 		}
 		om := metav1.ObjectMeta{Name: string(m.Name), ResourceVersion: string(m.ResourceVersion)}
-		if _, ok := m.Annotation(initialEventsEnd); ok {
-			om.Annotations = map[string]string{initialEventsEnd: ""}
+		if _, ok := m.Annotation(metav1.InitialEventsAnnotationKey); ok {
+			om.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: ""}
 		}
 		s.add(event, om, bytes.Clone(raw))
 	}
-	for v == Watch && len(body) > 0 {
+	for verb == "watch" && len(body) > 0 {
 		end := 4 + binary.BigEndian.Uint32(body)
 		event, object, err := proto.ParseEvent(body[4:end])
 		if err != nil {
@@ -160,21 +160,21 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 		add(string(event), u.Raw)
 		body = body[end:]
 	}
-	if v == Watch {
+	if verb == "watch" {
 		return s
 	}
 	u, err := proto.ParseEnvelope(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v == Get {
+	if verb == "get" {
 		add("", u.Raw)
 		return s
 	}
 	m, _ := proto.ParseListMeta(u.Raw)
-	s.meta = ListMeta{ResourceVersion: string(m.ResourceVersion), Continue: string(m.Continue)}
+	s.meta = metav1.ListMeta{ResourceVersion: string(m.ResourceVersion), Continue: string(m.Continue)}
 	if m.HasRemaining {
-		s.meta.Remaining = &m.Remaining
+		s.meta.RemainingItemCount = &m.Remaining
 	}
 	for item := range proto.Items(u.Raw) {
 		add("", item)
@@ -182,28 +182,42 @@ func lookProto(t *testing.T, body []byte, v Verb) (s seen) {
 	return s
 }
 
-// TestWriterRecorded writes every recorded answer of the default server anew, out of objects taken from whole-object
+// formatOf returns the format that negotiation chooses for a recorded request.
+func formatOf(x *codectest.Exchange) (codec.Format, bool) {
+	q := x.Query()
+	r := negotiate.Request{
+		Accept: x.Request("Accept"), UserAgent: x.Request("User-Agent"),
+		Pretty: q.Get("pretty"), IncludeObject: q.Get("includeObject"),
+	}
+	verbs := map[string]negotiate.Verb{"get": negotiate.Get, "list": negotiate.List, "watch": negotiate.Watch}
+	e := negotiate.Endpoint{Verb: verbs[x.Verb()], CBOR: x.CBOR(), Strict: true}
+	if x.Custom() {
+		e.Style = codec.Unstructured
+	}
+	return negotiate.Format(r, e)
+}
+
+// TestWriterWritesRecordedResponses writes every recorded answer of the default server anew, out of objects taken from whole-object
 // answers, from each source.
-func TestWriterRecorded(t *testing.T) {
-	cmJSON, cmProto := configMaps(JSON), configMaps(Protobuf)
+func TestWriterWritesRecordedResponses(t *testing.T) {
+	cmJSON, cmProto := configMaps(codec.JSON), configMaps(codec.Protobuf)
 	custom := *foos
 	custom.Columns = customColumns(t)
 	objects := recordings{cmJSON: {}, cmProto: {}, &custom: {}}
-	exchanges := readExchanges(t, "reads.jsonl")
+	exchanges := codectest.Read(t, "reads.jsonl")
 	for _, x := range exchanges {
-		target := x.target(t)
-		d := Negotiate(x.client(t), target)
-		if x.Status != 200 || d.Refusal != nil || d.Format.Shape != Object || d.Format.Pretty {
+		format, ok := formatOf(x)
+		if x.Status != 200 || !ok || format.Shape != codec.Object || format.Pretty {
 			continue
 		}
-		s := look(t, x.body(), d.Format, target.Verb)
+		s := look(t, x.Bytes(), format, x.Verb())
 		for i, key := range s.keys {
 			key = x.Server + key
 			switch {
-			case d.Format.Encoding == Protobuf:
+			case format.Encoding == codec.Protobuf:
 				objects[cmProto][key] = s.raw[i]
-			case d.Format.Encoding != JSON:
-			case target.Style == Unstructured:
+			case format.Encoding != codec.JSON:
+			case x.Custom():
 				objects[&custom][key] = s.raw[i]
 			default:
 				b, err := cjson.InsertTypeMeta(nil, s.raw[i], "v1", "ConfigMap")
@@ -216,36 +230,35 @@ func TestWriterRecorded(t *testing.T) {
 	}
 	done := map[string]int{}
 	for i, x := range exchanges {
-		target := x.target(t)
-		d := Negotiate(x.client(t), target)
-		if x.Status != 200 || d.Refusal != nil || d.Format.Shape == MetadataList {
+		format, ok := formatOf(x)
+		if x.Status != 200 || !ok {
 			continue
 		}
-		sources := []*Resource{cmJSON, cmProto}
-		if target.Style == Unstructured {
-			sources = []*Resource{&custom}
+		sources := []*codec.Resource{cmJSON, cmProto}
+		if x.Custom() {
+			sources = []*codec.Resource{&custom}
 		}
 		for _, r := range sources {
-			w, err := NewWriter(r, d.Format)
+			w, err := codec.NewWriter(r, format)
 			if err != nil {
-				done["unsupported "+r.Source.String()+" to "+d.Format.Encoding.String()+" "+d.Format.Shape.String()]++
+				done["unsupported "+r.Source.String()+" to "+format.Encoding.String()+" "+format.Shape.String()]++
 				continue
 			}
 			t.Run(fmt.Sprintf("%d %s from %s", i, x.Note, r.Source), func(t *testing.T) {
-				at, err := time.Parse(time.RFC1123, x.header(x.RespHeaders, "Date"))
+				at, err := time.Parse(time.RFC1123, x.Response("Date"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, ok := rewrite(t, w.At(at), x, target.Verb, objects[r])
+				got, ok := rewrite(t, w.At(at), x, x.Verb(), objects[r])
 				if !ok {
 					t.Skip("holds an object that no whole-object answer holds")
 				}
-				if d.Format.Encoding == CBOR { // the apiserver shuffles maps
-					sameCBOR(t, got, x.body(), r.Style == Unstructured)
+				if format.Encoding == codec.CBOR { // the apiserver shuffles maps
+					codec.SameCBOR(t, got, x.Bytes(), r.Style == codec.Unstructured)
 				} else {
-					equal(t, got, x.body())
+					codec.Equal(t, got, x.Bytes())
 				}
-				done[r.Source.String()+" to "+d.Format.Encoding.String()+" "+d.Format.Shape.String()]++
+				done[r.Source.String()+" to "+format.Encoding.String()+" "+format.Shape.String()]++
 			})
 		}
 	}
@@ -255,8 +268,8 @@ func TestWriterRecorded(t *testing.T) {
 }
 
 // rewrite writes what was seen.
-func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]byte) (out []byte, ok bool) {
-	s := look(t, x.body(), w.Format(), v)
+func rewrite(t *testing.T, w *codec.Writer, x *codectest.Exchange, verb string, objects map[string][]byte) (out []byte, ok bool) {
+	s := look(t, x.Bytes(), w.Format(), verb)
 	var items [][]byte
 	for _, key := range s.keys {
 		if strings.HasPrefix(key, "@") {
@@ -270,20 +283,20 @@ func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]
 		items = append(items, obj)
 	}
 	var err error
-	switch v {
-	case Get:
+	switch verb {
+	case "get":
 		out, err = w.AppendObject(nil, items[0])
-	case List:
-		return writeList(t, w, s.meta, items), true
-	case Watch:
+	case "list":
+		return codec.WriteList(t, w, s.meta, items), true
+	case "watch":
 		for i, typ := range s.events {
-			if typ == EventError {
+			if typ == codec.EventError {
 				raw := s.raw[i]
-				if w.Format().Encoding == Protobuf {
+				if w.Format().Encoding == codec.Protobuf {
 					raw = proto.AppendEnvelope(nil, "v1", "Status", raw)
 				}
-				out = w.AppendErrorEvent(out, parseStatus(t, raw))
-			} else if typ == EventBookmark {
+				out = w.AppendErrorEvent(out, codec.ParseStatus(t, raw))
+			} else if typ == codec.EventBookmark {
 				out, err = w.AppendBookmark(out, strings.TrimPrefix(s.keys[i], "@"), s.end[i], i == 0)
 			} else {
 				out, err = w.AppendEvent(out, typ, items[i], i == 0)
@@ -299,67 +312,10 @@ func rewrite(t *testing.T, w *Writer, x *exchange, v Verb, objects map[string][]
 	return out, true
 }
 
-func customColumns(t *testing.T) Columns {
+func customColumns(t *testing.T) codec.Columns {
 	c, err := table.Custom([]table.PrinterColumn{{Name: "Color", Type: "string", JSONPath: ".spec.color"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// firstItem takes the first item off a sequence.
-func firstItem(t *testing.T, b []byte) (item, rest []byte) {
-	t.Helper()
-	var raw fxcbor.RawMessage
-	rest, err := fxcbor.UnmarshalFirst(b, &raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw, rest
-}
-
-// sameCBOR compares two sequences of items by value. Integers and floats are told apart but for custom resources: a server
-// that stores those as CBOR knows 1.0 from 1, and its JSON, which is what is stored here, says 1 for both.
-func sameCBOR(t *testing.T, got, want []byte, loose bool) {
-	t.Helper()
-	decode := func(b []byte) (out []any) {
-		for len(b) > 0 {
-			item, rest := firstItem(t, b)
-			var v any
-			if err := direct.Unmarshal(item, &v); err != nil {
-				t.Fatal(err)
-			}
-			out, b = append(out, v), rest
-		}
-		return out
-	}
-	if len(got) != len(want) && !loose {
-		t.Errorf("%d bytes, want %d", len(got), len(want))
-	}
-	a, b := any(decode(want)), any(decode(got))
-	if loose {
-		a, b = integral(a), integral(b)
-	}
-	if d := cmp.Diff(a, b); d != "" {
-		t.Error(d)
-	}
-}
-
-// integral turns floats without a fraction into integers.
-func integral(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if n := int64(v); float64(n) == v {
-			return n
-		}
-	case []any:
-		for i := range v {
-			v[i] = integral(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = integral(v[k])
-		}
-	}
-	return v
 }

@@ -3,6 +3,8 @@ package codec
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"sluice/codec/json"
 	"sluice/codec/proto"
 )
@@ -26,6 +28,18 @@ type Resource struct {
 	Bookmark []byte
 }
 
+// Style says which of the apiserver's two machineries serves a resource. They differ in many small ways
+// (wire.md 13.1).
+type Style uint8
+
+// The styles.
+const (
+	// Typed resources are compiled in: JSON in struct order, Protobuf, items without kind and apiVersion.
+	Typed Style = iota
+	// Unstructured resources are custom resources: JSON with sorted keys, items whole.
+	Unstructured
+)
+
 // Columns is how one kind is printed in Tables; package table has them.
 type Columns interface {
 	// AppendDefinitions appends the JSON array of the column definitions.
@@ -48,8 +62,10 @@ func (r *Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// GroupResource names the resource in messages.
-func (r *Resource) GroupResource() GroupResource { return GroupResource{r.Group, r.Resource} }
+// GroupResource names the resource as error messages do.
+func (r *Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Resource}
+}
 
 // UID returns metadata.uid of src, stored bytes of the resource, which it may alias; nil if there is none.
 func (r *Resource) UID(src []byte) []byte {

@@ -16,7 +16,7 @@ func newBody(r *Resource, f Format) (body, error) {
 	}
 	b, err := plainBody(r, f)
 	if err == nil && f.Unmanaged {
-		b = dropping(b, r)
+		b = dropManagedFields(b, r)
 	}
 	return b, err
 }
@@ -105,7 +105,7 @@ func newTableBody(r *Resource, f Format) (body, error) {
 		return nil, err
 	}
 	if f.Unmanaged {
-		b = dropping(b, r)
+		b = dropManagedFields(b, r)
 	}
 	return tableBody{of: b, columns: columns, version: f.MetaVersion.String(), include: f.Include}, nil
 }

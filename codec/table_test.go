@@ -53,8 +53,8 @@ func TestWriterTables(t *testing.T) {
 	}
 }
 
-func newTable(t *testing.T, c *table.Columns, f Format, m ListMeta) *metav1.Table {
-	out := &metav1.Table{TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: f.MetaVersion.String()}, ListMeta: metaOf(m), Rows: []metav1.TableRow{}}
+func newTable(t *testing.T, c *table.Columns, f Format, m metav1.ListMeta) *metav1.Table {
+	out := &metav1.Table{TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: f.MetaVersion.String()}, ListMeta: withoutShards(m), Rows: []metav1.TableRow{}}
 	if err := json.Unmarshal(c.AppendDefinitions(nil), &out.ColumnDefinitions); err != nil {
 		t.Fatal(err)
 	}

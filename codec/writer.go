@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec/proto"
 )
 
@@ -119,19 +121,19 @@ func (w *Writer) Separator() string { return w.layout.separator() }
 
 // AppendListHead appends what precedes the first of n items. size is the length of all items as AppendItem wrote them,
 // in bytes; it counts only in Protobuf, whose head must tell it.
-func (w *Writer) AppendListHead(dst []byte, meta ListMeta, n, size int) []byte {
+func (w *Writer) AppendListHead(dst []byte, meta metav1.ListMeta, n, size int) []byte {
 	return w.layout.appendHead(dst, w.metaOf(&meta), n, size)
 }
 
 // AppendListTail appends what follows the last of n items.
-func (w *Writer) AppendListTail(dst []byte, meta ListMeta, n int) []byte {
+func (w *Writer) AppendListTail(dst []byte, meta metav1.ListMeta, n int) []byte {
 	return w.layout.appendTail(dst, w.metaOf(&meta), n)
 }
 
 // metaOf leaves out of a list's metadata what its shape does not tell.
-func (w *Writer) metaOf(meta *ListMeta) *ListMeta {
+func (w *Writer) metaOf(meta *metav1.ListMeta) *metav1.ListMeta {
 	if w.format.Shape != Object {
-		meta.ShardSelector = ""
+		meta.ShardInfo = nil
 	}
 	return meta
 }
@@ -143,4 +145,6 @@ func (w *Writer) AppendEvent(dst []byte, typ string, src []byte, first bool) ([]
 }
 
 // AppendErrorEvent appends an ERROR event. It carries the Status itself, also in Table and metadata streams.
-func (w *Writer) AppendErrorEvent(dst []byte, s *Status) []byte { return w.layout.appendStatus(dst, s) }
+func (w *Writer) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
+	return w.layout.appendStatus(dst, completeStatus(s))
+}

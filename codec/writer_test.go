@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,7 +110,7 @@ func encode(t testing.TB, f Format, obj runtime.Object) []byte {
 }
 
 // writeList writes a whole list the way its users must.
-func writeList(t testing.TB, w *Writer, m ListMeta, items [][]byte) []byte {
+func writeList(t testing.TB, w *Writer, m metav1.ListMeta, items [][]byte) []byte {
 	var run []byte
 	var err error
 	for i, src := range items {
@@ -137,22 +138,20 @@ func mustWriter(t testing.TB, r *Resource, f Format) *Writer {
 	return w
 }
 
-func metaOf(m ListMeta) metav1.ListMeta {
-	return metav1.ListMeta{ResourceVersion: m.ResourceVersion, Continue: m.Continue, RemainingItemCount: m.Remaining}
-}
-
-// typedMetaOf is the metadata of a typed list, which alone tells of shards.
-func typedMetaOf(m ListMeta) metav1.ListMeta {
-	out := metaOf(m)
-	if m.ShardSelector != "" {
-		out.ShardInfo = &metav1.ShardInfo{Selector: m.ShardSelector}
-	}
-	return out
+// withoutShards returns the metadata of a list whose shape does not repeat shardInfo.
+func withoutShards(m metav1.ListMeta) metav1.ListMeta {
+	m.ShardInfo = nil
+	return m
 }
 
 var seven = int64(7)
 
-var listMetas = []ListMeta{{ResourceVersion: "12"}, {ResourceVersion: "12", Continue: "eyJ", Remaining: &seven}, {}, {ShardSelector: "shardRange(a, '<', '\u00e4')"}}
+var listMetas = []metav1.ListMeta{
+	{ResourceVersion: "12"},
+	{ResourceVersion: "12", Continue: "eyJ", RemainingItemCount: &seven},
+	{},
+	{ShardInfo: &metav1.ShardInfo{Selector: "shardRange(a, '<', '\u00e4')"}},
+}
 
 // partial returns an object's PartialObjectMetadata as the apiserver makes it.
 func partial(obj metav1.Object, v MetaVersion) *metav1.PartialObjectMetadata {
@@ -162,16 +161,16 @@ func partial(obj metav1.Object, v MetaVersion) *metav1.PartialObjectMetadata {
 }
 
 // partials returns the list of them: in JSON its items have kind and apiVersion.
-func partials(objs []metav1.Object, m ListMeta, v MetaVersion) runtime.Object {
+func partials(objs []metav1.Object, m metav1.ListMeta, v MetaVersion) runtime.Object {
 	var items []metav1.PartialObjectMetadata
 	for _, o := range objs {
 		items = append(items, *partial(o, v))
 	}
 	tm := metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: v.String()}
 	if v == MetaV1beta1 {
-		return &metav1beta1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: metaOf(m), Items: items}
+		return &metav1beta1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: withoutShards(m), Items: items}
 	}
-	return &metav1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: metaOf(m), Items: items}
+	return &metav1.PartialObjectMetadataList{TypeMeta: tm, ListMeta: withoutShards(m), Items: items}
 }
 
 var plainFormats = []Format{{}, {Pretty: true}, {Encoding: Protobuf}, {Encoding: YAML}}
@@ -186,7 +185,7 @@ func TestWriterTypedLists(t *testing.T) {
 				w := mustWriter(t, r, f)
 				for _, m := range listMetas {
 					for _, n := range []int{0, 1, 3} {
-						list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: typedMetaOf(m), Items: []corev1.Pod{}}
+						list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: m, Items: []corev1.Pod{}}
 						var items [][]byte
 						for _, p := range pods(n) {
 							list.Items = append(list.Items, *p)
@@ -218,8 +217,8 @@ func TestWriterCustomLists(t *testing.T) {
 				for _, n := range []int{0, 1, 3} {
 					list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "ex.io/v1", "kind": "FooList",
 						"metadata": map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}}}
-					if m.Remaining != nil {
-						list.Object["metadata"].(map[string]any)["remainingItemCount"] = *m.Remaining
+					if m.RemainingItemCount != nil {
+						list.Object["metadata"].(map[string]any)["remainingItemCount"] = *m.RemainingItemCount
 					}
 					list.Items = []unstructured.Unstructured{}
 					var items [][]byte
@@ -294,7 +293,7 @@ func TestWriterUnsupported(t *testing.T) {
 		{"protobuf Table", podsProto, Format{Encoding: Protobuf, Shape: Table}},
 		{"CBOR Table", podsJSON, Format{Encoding: CBOR, Shape: Table}},
 		{"Table without columns", foos, Format{Shape: Table}},
-		{"metadata list out of a watch", podsJSON, Format{Shape: MetadataList}},
+		{"no such shape", podsJSON, Format{Shape: maxShape + 1}},
 		{"custom stored as Protobuf", &Resource{Style: Unstructured, Source: Protobuf}, Format{}},
 		{"stored as YAML", &Resource{Source: YAML}, Format{}},
 		{"no plan", &Resource{Group: "x", Version: "v1", Kind: "X", Source: Protobuf}, Format{}},
@@ -306,7 +305,7 @@ func TestWriterUnsupported(t *testing.T) {
 }
 
 func TestWriterErrorEvent(t *testing.T) {
-	s := NewWatchExpired(1, 1183)
+	s := &apierrors.NewResourceExpired("too old resource version: 1 (1183)").ErrStatus
 	want := `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (1183)","reason":"Expired","code":410}}` + "\n"
 	for _, f := range []Format{{}, {Shape: Metadata}} {
 		if got := string(mustWriter(t, podsJSON, f).AppendErrorEvent(nil, s)); got != want {
@@ -368,7 +367,7 @@ func TestErrorEventCBOR(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := mustWriter(t, foos, Format{Encoding: CBOR})
-	sameCBOR(t, w.AppendErrorEvent(nil, NewWatchExpired(1, 1318)), want, false)
+	sameCBOR(t, w.AppendErrorEvent(nil, &apierrors.NewResourceExpired("too old resource version: 1 (1318)").ErrStatus), want, false)
 	if w.ContentType(true) != "application/cbor-seq" || w.ContentType(false) != MediaCBOR {
 		t.Error("content types")
 	}

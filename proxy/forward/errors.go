@@ -6,8 +6,9 @@ import (
 	"net/http"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"sluice/codec"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -20,13 +21,16 @@ const (
 	reasonUpstreamUnreached = "upstream-unreachable"
 )
 
+// errUnnamed is the reason to refuse a caller whose name does not fit into request headers.
+var errUnnamed = errors.New("the caller cannot be named to the upstream")
+
 // retrySeconds is the Retry-After value while the upstream cannot be reached.
 const retrySeconds = 1
 
 // fail responds to a request for which there is no response of the upstream.
 func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
-	var status *codec.Status
+	var status *apierrors.StatusError
 	switch {
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, transcode.ErrRequestCut):
 		info.Outcome.Reason = reasonClientGone
@@ -37,12 +41,12 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
 	case errors.As(err, &status):
 		info.Outcome.Source = request.SourceGateway
-		response.Status(w, r, status)
+		response.Error(w, r, status)
 		return
 	}
 	info.Outcome.Reason = reasonUpstreamUnreached
 	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))
-	status = codec.NewServiceUnavailable("upstream apiserver cannot be reached")
-	status.Details = &codec.Details{RetryAfterSeconds: retrySeconds}
-	response.Status(w, r, status)
+	status = apierrors.NewServiceUnavailable("upstream apiserver cannot be reached")
+	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
+	response.Error(w, r, status)
 }

@@ -6,9 +6,10 @@ import (
 	"net/http/httputil"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/codec"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -49,7 +50,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	if u, _ := apirequest.UserFrom(r.Context()); info.Caller == request.ClientCert && !fitsHeaders(u) {
 		info.Outcome.Source = request.SourceGateway
-		response.Status(w, r, codec.NewForbiddenPath("the caller cannot be named to the upstream"))
+		response.Error(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errUnnamed))
 		return
 	}
 	info.Outcome.Source = request.SourceUpstream

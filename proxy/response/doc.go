@@ -1,5 +1,4 @@
-// Package reply writes what Sluice itself answers with: the headers that every
-// response of an apiserver has, the content coding of a long answer, and errors
-// as a Status in the encoding the client can read. It is the one place where a
-// client-visible error is made.
+// Package response writes what responses of Sluice have in common: the headers that every response of
+// an apiserver has, the content coding of long bodies, and errors as a Status in the encoding that
+// the client accepts. Every error that a client sees is written by [Error].
 package response

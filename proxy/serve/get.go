@@ -4,8 +4,9 @@ import (
 	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/cache"
-	"sluice/codec"
 	"sluice/proxy/response"
 )
 
@@ -23,7 +24,7 @@ func (s *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) string {
 	o := p.collection.Store.Snapshot().Get(cache.KeyOf(p.namespace, p.info.Name))
 	if o == nil {
 		p.begin(w.Header(), how)
-		response.Status(w, r, codec.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
+		response.Error(w, r, apierrors.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
 		return ""
 	}
 	if p.tag = s.tag(r, p, o.RV); p.unchanged(w, r, how) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/proxy/request"
@@ -82,7 +84,7 @@ func (p *plan) past(ctx context.Context, version uint64) (state *cache.Snapshot,
 type listing struct {
 	encoded
 	encoder *codec.Writer // as of now
-	meta    codec.ListMeta
+	meta    metav1.ListMeta
 	runs    iter.Seq[cache.Run]
 	objects []*cache.Object
 	n       int
@@ -92,7 +94,7 @@ type listing struct {
 func (s *Handler) newListing(p *plan, state *cache.Snapshot) *listing {
 	l := &listing{
 		encoder: p.encoder.At(time.Now()),
-		meta:    codec.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardSelector: p.selection.shards},
+		meta:    metav1.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardInfo: p.selection.shardInfo()},
 	}
 	l.encoded = s.items(p.encoder, l.encoder)
 	sel := p.selection
@@ -134,7 +136,7 @@ func (l *listing) choose(p *plan, sel selection, state *cache.Snapshot) {
 	}
 	l.meta.Continue = next(state.Version, last, p.namespace)
 	if sel.filter == nil {
-		l.meta.Remaining = &remaining
+		l.meta.RemainingItemCount = &remaining
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
+	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -19,7 +20,7 @@ import (
 // plan is what is to be served.
 type plan struct {
 	info       *request.Info
-	verb       codec.Verb
+	verb       negotiate.Verb
 	namespace  string // empty for all of them, and for cluster-scoped resources
 	options    request.ListOptions
 	version    uint64 // options.ResourceVersion as a number; 0 if that is empty
@@ -27,8 +28,8 @@ type plan struct {
 	selection  selection
 	collection *resources.CachedResource
 	encoder    *Encoder
-	tag        string        // entity tag of the answer; empty for none
-	refusal    *codec.Status // the answer, when nobody but Sluice would refuse
+	tag        string // entity tag of the answer; empty for none
+	refusal    error  // the answer, when nobody but Sluice would refuse
 }
 
 // plan decides whether the request can be served, cheap questions first. It
@@ -53,7 +54,7 @@ func (s *Handler) plan(r *http.Request, info *request.Info) (*plan, string) {
 	if p.collection, reason = s.options.Resources.Lookup(gvr); p.collection == nil {
 		return nil, reason
 	}
-	if namespaced := p.collection.Resource.Namespaced; (p.namespace != "" && !namespaced) || (p.namespace == "" && namespaced && p.verb == codec.Get) {
+	if namespaced := p.collection.Resource.Namespaced; (p.namespace != "" && !namespaced) || (p.namespace == "" && namespaced && p.verb == negotiate.Get) {
 		return nil, reasonScope
 	}
 	if err := p.choose(); err != nil {
@@ -62,14 +63,14 @@ func (s *Handler) plan(r *http.Request, info *request.Info) (*plan, string) {
 	return p, p.negotiate(r, &s.options)
 }
 
-var verbs = map[string]codec.Verb{"get": codec.Get, "list": codec.List, "watch": codec.Watch}
+var verbs = map[string]negotiate.Verb{"get": negotiate.Get, "list": negotiate.List, "watch": negotiate.Watch}
 
 // candidate tells at a glance what cannot be served.
 func (p *plan) candidate(r *http.Request) string {
 	info := p.info
 	verb, read := verbs[info.Verb]
 	p.verb = verb
-	if r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != (verb == codec.Get || info.LegacyWatchPath && info.Name != "") {
+	if r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != (verb == negotiate.Get || info.LegacyWatchPath && info.Name != "") {
 		return reasonNotARead
 	}
 	if info.Caller == request.Unauthenticated {
@@ -97,9 +98,9 @@ func (p *plan) parse(f Features) string {
 		}
 	}
 	switch p.verb {
-	case codec.Get:
+	case negotiate.Get:
 		return p.gettable()
-	case codec.Watch:
+	case negotiate.Watch:
 		if p.info.LegacyWatchPath {
 			return p.watchableByPath()
 		}
@@ -187,14 +188,14 @@ func (p *plan) watchableByPath() string {
 
 // choose finds out which objects are wanted.
 func (p *plan) choose() error {
-	if p.verb == codec.Get {
+	if p.verb == negotiate.Get {
 		return nil
 	}
 	var err error
 	if p.selection, err = newSelection(p.collection, p.namespace, &p.options); err != nil {
 		var bad badShards
 		if errors.As(err, &bad) {
-			p.refusal = codec.NewServerError(bad.Error())
+			p.refusal = bad
 			return nil
 		}
 		return err
@@ -213,31 +214,25 @@ var errNarrowed = errors.New("pages of a narrowed list")
 // negotiate finds the encoder for what the client takes. Only the upstream
 // knows whether it has CBOR, so strictly that is its answer to give.
 func (p *plan) negotiate(r *http.Request, o *Options) string {
-	resource, client := &p.collection.Resource, response.Client(r, p.info)
+	resource, client := &p.collection.Resource, response.Negotiation(r, p.info)
 	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
 		return reasonFormat
 	}
-	decision := codec.Negotiate(client, codec.Target{
-		Verb: p.verb, Style: resource.Style, Group: resource.Group, Kind: resource.Kind, CBOR: !o.Strict, Strict: o.Strict,
-		Drop: o.Features.DropManagedFields,
+	format, ok := negotiate.Format(client, negotiate.Endpoint{
+		Verb: p.verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
 	})
-	if decision.Refusal != nil || !p.served(decision.Format) {
+	if !ok {
 		return reasonFormat
 	}
 	var err error
-	if p.encoder, err = encoderFor(p.collection, decision.Format); err != nil || (p.verb == codec.List && p.encoder.Sorted()) {
+	if p.encoder, err = encoderFor(p.collection, format); err != nil || (p.verb == negotiate.List && p.encoder.Sorted()) {
 		return reasonFormat
 	}
-	if p.verb == codec.Watch && p.options.AllowBookmarks {
+	if p.verb == negotiate.Watch && p.options.AllowBookmarks {
 		// Only the upstream knows how bookmarks of some kinds are printed.
 		if _, err := p.encoder.AppendBookmark(nil, "1", false, false); err != nil {
 			return reasonFormat
 		}
 	}
 	return ""
-}
-
-// served reports whether the format is one that is written from the cache.
-func (p *plan) served(f codec.Format) bool {
-	return f.Shape == codec.Object || f.Shape == codec.Metadata || f.Shape == codec.Table
 }

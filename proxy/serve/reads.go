@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
-	"sluice/codec"
+	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -104,10 +104,10 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case reason != "":
 	case p.refusal != nil:
 		info.Outcome.Source = request.SourceGateway
-		response.Status(w, r, p.refusal)
-	case p.verb == codec.Watch:
+		response.Error(w, r, p.refusal)
+	case p.verb == negotiate.Watch:
 		reason = s.watch(w, r, p)
-	case p.verb == codec.Get:
+	case p.verb == negotiate.Get:
 		reason = s.get(w, r, p)
 	default:
 		reason = s.list(w, r, p)
@@ -122,7 +122,7 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // lists as metadata are to be had, wherever from.
 func (s *Handler) passed(r *http.Request, info *request.Info) *http.Request {
 	accept := r.Header.Get("Accept")
-	asked := codec.ListAccept(accept)
+	asked := negotiate.ListAccept(accept)
 	if s.options.Strict || info.Verb != "list" || asked == accept {
 		return r
 	}
@@ -139,7 +139,7 @@ func (p *plan) begin(h http.Header, how string) {
 	response.Headers(h, p.info)
 	setTag(h, p.tag)
 	h["Warning"] = p.warnings()
-	h.Set("Content-Type", p.encoder.ContentType(p.verb == codec.Watch))
+	h.Set("Content-Type", p.encoder.ContentType(p.verb == negotiate.Watch))
 }
 
 // staleAfter is from when on an answer warns that the upstream is away.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apifields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	operators "k8s.io/apimachinery/pkg/selection"
@@ -107,6 +108,14 @@ func (s *selection) objects(state *cache.Snapshot) iter.Seq[*cache.Object] {
 			}
 		}
 	}
+}
+
+// shardInfo names the selected shards in the metadata of a list; nil without a shard selector.
+func (s *selection) shardInfo() *metav1.ShardInfo {
+	if s.shards == "" {
+		return nil
+	}
+	return &metav1.ShardInfo{Selector: s.shards}
 }
 
 // matcher is a cache.Filter by labels, fields and shards.

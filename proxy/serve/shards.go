@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/sharding"
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -85,20 +87,20 @@ func (s *Handler) withheld(w http.ResponseWriter, r *http.Request, p *plan, reas
 		return false
 	}
 	follows := info.Verb == "watch" || info.Query.Get("continue") != "" // a list from here
-	var status *codec.Status
+	var refusal error
 	switch {
-	case reason == reasonHistory && p.verb == codec.Watch:
+	case reason == reasonHistory && p.verb == negotiate.Watch:
 		p.expire(w)
 		return true
 	case reason == reasonHistory:
-		status = codec.NewListExpired()
+		refusal = apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	case follows && (reason == resources.NotInSync || reason == reasonUnproven || reason == reasonAhead):
-		status = codec.NewTooManyRequests("storage is (re)initializing", 1)
+		refusal = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
 	default:
 		return false
 	}
 	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: reason}
-	response.Status(w, r, status)
+	response.Error(w, r, refusal)
 	return true
 }
 
@@ -108,6 +110,7 @@ func (p *plan) expire(w http.ResponseWriter) {
 	p.begin(w.Header(), "")
 	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, reasonHistory
 	w.WriteHeader(http.StatusOK)
+	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.version, p.collection.Store.OldestVersion()))
 	// An error here means that the client is gone.
-	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, codec.NewWatchExpired(p.version, p.collection.Store.OldestVersion())))
+	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, &expired.ErrStatus))
 }

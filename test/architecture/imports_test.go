@@ -82,11 +82,12 @@ func TestArrowsPointDown(t *testing.T) {
 }
 
 // TestLeavesDoNotKnowTheirRoot keeps packages that others are put together from
-// free of what is put together.
+// free of what is put together. codec/negotiate is above its root: what it
+// returns is a codec.Format.
 func TestLeavesDoNotKnowTheirRoot(t *testing.T) {
 	for _, f := range product(t) {
 		for _, root := range []string{"codec", "proxy"} {
-			if f.pkg != root && within(f.pkg, root) && slices.Contains(f.imports, "sluice/"+root) {
+			if f.pkg != root && f.pkg != "codec/negotiate" && within(f.pkg, root) && slices.Contains(f.imports, "sluice/"+root) {
 				t.Errorf("%s imports sluice/%s", f.path, root)
 			}
 		}
@@ -108,8 +109,10 @@ func TestLibrariesStayInTheirRooms(t *testing.T) {
 			return filepath.Base(f.path) == "metrics.go" || f.pkg == "proxy/admin"
 		}},
 		{"k8s.io", func(f file) bool {
-			// The Go types are codec/proto's schema, and their docs codec/table's.
-			return within(f.pkg, "proxy") || within(f.pkg, "cmd") || f.pkg == "codec/proto" || f.pkg == "codec/table" || f.pkg == "config"
+			// The Go types are the schema of codec/proto, and their docs that of codec/table. codec takes
+			// errors and the metadata of lists, and how both are encoded, from apimachinery.
+			return within(f.pkg, "proxy") || within(f.pkg, "cmd") || f.pkg == "config" ||
+				slices.Contains([]string{"codec", "codec/proto", "codec/table"}, f.pkg)
 		}},
 		{"k8s.io/kubernetes", func(file) bool { return false }},
 		{"sigs.k8s.io/controller-runtime", func(file) bool { return false }}, // a client, for tests

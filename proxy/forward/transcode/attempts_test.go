@@ -10,10 +10,14 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec"
 	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // TestAttemptsFollowRefusals has an upstream that refuses with the given codes, one after the other,
@@ -83,7 +87,7 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 func TestWebhookDenialIsNotRetried(t *testing.T) {
 	for _, code := range []int{406, 415} {
 		e := newEnv(t, func(w http.ResponseWriter, _ *http.Request) {
-			writeStatus(w, &codec.Status{Message: `admission webhook "w" denied the request: 415: Unsupported Media Type`, Code: code})
+			writeStatus(w, &apierrors.StatusError{ErrStatus: metav1.Status{Message: `admission webhook "w" denied the request: 415: Unsupported Media Type`, Code: int32(code)}})
 		})
 		if resp := post(t, e, "application/cbor", "application/cbor", encode(thing, codec.CBOR)); resp.StatusCode != code {
 			t.Errorf("response is %s", resp.Status)
@@ -146,7 +150,7 @@ func TestRefusedMetadataDoesNotMeanUnsupportedCBOR(t *testing.T) {
 		accept := r.Header.Get("Accept")
 		switch {
 		case strings.HasPrefix(accept, "application/cbor;as=PartialObjectMetadata;"):
-			writeStatus(w, codec.NewNotAcceptable("you requested PartialObjectMetadata, but the requested object is a list"))
+			writeStatus(w, response.NewNotAcceptable("you requested PartialObjectMetadata, but the requested object is a list"))
 		case accept == "application/cbor":
 			w.Header().Set("Content-Type", "application/cbor")
 			_, _ = io.WriteString(w, encode(thingList, codec.CBOR))

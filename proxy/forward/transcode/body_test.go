@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
 	"sluice/proxy/forward/forwardtest"
@@ -99,7 +101,7 @@ func TestDuplicateFieldsOfYAMLAreReported(t *testing.T) {
 			h := http.Header{"Content-Type": {"application/yaml"}}
 			resp := e.Do(t, e.NewRequest(t, "POST", thingsPath+tt.query, h, strings.NewReader(duplicates)))
 			body := forwardtest.ReadAll(t, resp.Body)
-			if resp.StatusCode != tt.code || !strings.Contains(body, string(codec.NewBadRequest(tt.message).Append(nil, codec.Format{}))) && tt.message != "" {
+			if resp.StatusCode != tt.code || !strings.Contains(body, string(codec.AppendStatus(nil, &apierrors.NewBadRequest(tt.message).ErrStatus, codec.Format{}))) && tt.message != "" {
 				t.Errorf("got %s: %s", resp.Status, body)
 			}
 			if diff := cmp.Diff(tt.warnings, resp.Header["Warning"]); diff != "" {
@@ -133,7 +135,7 @@ func TestMalformedBodyIsABadRequest(t *testing.T) {
 			server := &jsonServer{respond: respondStored}
 			handler := func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "Bearer forbidden" {
-					writeStatus(w, codec.NewForbiddenPath("why"))
+					writeStatus(w, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("why")))
 					return
 				}
 				if tt.body == "" {

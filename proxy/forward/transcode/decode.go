@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"sluice/codec"
@@ -29,7 +31,7 @@ const (
 	maxWarnings = 20
 )
 
-// decode sets json, or returns the *codec.Status with which the apiserver refuses the body. Later
+// decode sets json, or returns the *apierrors.StatusError with which the apiserver refuses the body. Later
 // calls return the same.
 func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 	if b.refusal != nil || b.json != nil {
@@ -37,10 +39,10 @@ func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 	}
 	nodes := b.countNodes()
 	if nodes > maxNodes {
-		b.refusal = &codec.Status{
+		b.refusal = &apierrors.StatusError{ErrStatus: metav1.Status{
 			Message: fmt.Sprintf("the object has too many parts to be converted: limit is %d", maxNodes),
-			Reason:  "RequestEntityTooLarge", Code: http.StatusRequestEntityTooLarge,
-		}
+			Reason:  metav1.StatusReasonRequestEntityTooLarge, Code: http.StatusRequestEntityTooLarge,
+		}}
 		return b.refusal
 	}
 	if err := memory.reserve(b.size() + b.decodingSize(nodes)); err != nil {
@@ -59,9 +61,9 @@ func (b *requestBody) toJSON(info *request.Info) (err error) {
 	}
 	switch {
 	case errors.Is(err, yaml.ErrSize), errors.Is(err, cbor.ErrSize), len(b.json) > maxRequest:
-		return codec.NewEntityTooLarge(maxRequest)
+		return tooLarge()
 	case err != nil:
-		return codec.NewBadRequest("the object provided is unrecognized: " + err.Error())
+		return apierrors.NewBadRequest("the object provided is unrecognized: " + err.Error())
 	case b.encoding == codec.YAML:
 		return b.validateFields(info)
 	}
@@ -111,7 +113,7 @@ func (b *requestBody) validateFields(info *request.Info) error {
 	case "", "Warn":
 		b.warnings = warningHeaders(duplicates)
 	case "Strict":
-		return codec.NewBadRequest(cannotBeHandled(b.json, "strict decoding error: "+duplicates.Error()))
+		return apierrors.NewBadRequest(cannotBeHandled(b.json, "strict decoding error: "+duplicates.Error()))
 	}
 	return nil // Ignore; the upstream refuses other values
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/proxy/request"
@@ -15,9 +17,9 @@ func TestBodyWithTooManyNodesIsNotDecoded(t *testing.T) {
 		{encoding: codec.CBOR, buffered: []byte("\x9a\x00\x04\x00\x00" + strings.Repeat("\xa1\x40\x01", 1<<18))},
 		{encoding: codec.YAML, buffered: []byte("[" + strings.Repeat("{a},", 1<<18) + "]")},
 	} {
-		var status *codec.Status
+		var status *apierrors.StatusError
 		memory, _ := newReservation()
-		if err := b.decode(&request.Info{}, memory); !errors.As(err, &status) || status.Code != 413 || b.json != nil {
+		if err := b.decode(&request.Info{}, memory); !errors.As(err, &status) || status.ErrStatus.Code != 413 || b.json != nil {
 			t.Errorf("encoding %v: error is %v", b.encoding, err)
 		}
 	}
@@ -41,13 +43,13 @@ func FuzzDecode(f *testing.F) {
 		for _, encoding := range []codec.Encoding{codec.CBOR, codec.YAML} {
 			memory, q := newReservation()
 			b := &requestBody{buffered: []byte(body), encoding: encoding, jsonType: codec.MediaJSON}
-			var status *codec.Status
+			var status *apierrors.StatusError
 			switch err := b.decode(&request.Info{}, memory); {
 			case err == nil:
 				if err := json.Valid(b.json, json.Limits{}); err != nil {
 					t.Errorf("%q became %q: %v", body, b.json, err)
 				}
-			case !errors.As(err, &status) || status.Code != 400 && status.Code != 413:
+			case !errors.As(err, &status) || status.ErrStatus.Code != 400 && status.ErrStatus.Code != 413:
 				t.Errorf("%q: %v", body, err)
 			}
 			if memory.release(); freeBytes(q) != authenticatedQuota {

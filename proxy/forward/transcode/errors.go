@@ -27,7 +27,7 @@ func (e *exchange) transcodeError(resp *http.Response) *http.Response {
 	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}) != nil {
 		return resp
 	}
-	format := response.ErrorFormat(e.target.client, resp.StatusCode)
+	format := response.ErrorFormat(e.target.client, int32(resp.StatusCode))
 	if maxSize(body, format, 0) > errorReserve-maxError {
 		return resp
 	}
@@ -44,7 +44,7 @@ func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
 	if f.Encoding == codec.JSON && f.Pretty {
 		return json.AppendIndent(dst, src, 0), nil
 	}
-	return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
+	return codec.AppendFromJSON(dst, src, f.Encoding)
 }
 
 // peek returns the first n bytes of the body, or all if it is shorter. The body stays complete: who

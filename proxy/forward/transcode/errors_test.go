@@ -1,20 +1,24 @@
 package transcode_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
 	"sluice/proxy/forward/forwardtest"
 )
 
 func TestErrorHasTheFormatOfTheApiserver(t *testing.T) {
-	status := codec.NewNotFound(codec.GroupResource{Group: "lab.example.com", Resource: "things"}, "a")
-	forbidden := codec.NewForbiddenPath("why")
+	status := apierrors.NewNotFound(schema.GroupResource{Group: "lab.example.com", Resource: "things"}, "a")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("why"))
 	for _, tt := range []struct {
 		accept, contentType string
-		status              *codec.Status
+		status              *apierrors.StatusError
 		format              codec.Format
 	}{
 		{"application/cbor", "application/cbor", status, codec.Format{Encoding: codec.CBOR}},
@@ -23,15 +27,15 @@ func TestErrorHasTheFormatOfTheApiserver(t *testing.T) {
 		{"application/cbor" + asMetadata, "application/json", status, codec.Format{Pretty: true}},
 		{"application/cbor", "application/json", forbidden, codec.Format{Pretty: true}},
 	} {
-		t.Run(fmt.Sprint(tt.accept, tt.status.Code), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.accept, tt.status.ErrStatus.Code), func(t *testing.T) {
 			server := &jsonServer{respond: func(w http.ResponseWriter, _ *http.Request, _ []byte) { writeStatus(w, tt.status) }}
 			e := newEnv(t, server.ServeHTTP)
 			resp := e.Get(t, thingsPath+"/a", acceptHeader(tt.accept))
 			body, contentType := forwardtest.ReadAll(t, resp.Body), resp.Header.Get("Content-Type")
-			if resp.StatusCode != tt.status.Code || contentType != tt.contentType {
+			if resp.StatusCode != int(tt.status.ErrStatus.Code) || contentType != tt.contentType {
 				t.Errorf("got %s with %v", resp.Status, resp.Header)
 			}
-			want := string(tt.status.Append(nil, tt.format))
+			want := string(codec.AppendStatus(nil, &tt.status.ErrStatus, tt.format))
 			if tt.format.Encoding == codec.CBOR { // whose members have no order
 				want, body = decode(want, contentType), decode(body, contentType)
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"sluice/codec"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
@@ -53,7 +53,7 @@ func TestEndlessEventIsGivenUp(t *testing.T) {
 		q := newQuota(size, size)
 		memory := &reservation{quota: q}
 		r := newEventReader(endless, memory)
-		var status *codec.Status
+		var status *apierrors.StatusError
 		if _, err := r.next(); size == 1<<20 && !errors.As(err, &status) || size == 1<<30 && !errors.Is(err, errEvent) {
 			t.Errorf("%d: %v", size, err)
 		}

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"sluice/codec"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // errSwitched is returned when the upstream switches protocols though the request was no upgrade.
@@ -129,10 +131,10 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 	out, err := e.transcode(resp)
 	if err != nil {
 		resp.Body.Close()
-		var status *codec.Status
+		var status *apierrors.StatusError
 		if errors.As(err, &status) && e.request.Method != http.MethodGet && resp.StatusCode < http.StatusBadRequest {
 			// With a 429 the client would repeat a write that has taken effect.
-			return nil, codec.NewServerError("the request was carried out, but: " + status.Message)
+			return nil, response.NewServerError("the request was carried out, but: " + status.Error())
 		}
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/table"
@@ -16,7 +18,7 @@ func (t *target) appendObject(dst, src []byte, f codec.Format) ([]byte, error) {
 	kind, _ := object.Get("kind").Text()
 	switch {
 	case t.keepsShape(object, f):
-		return codec.Transcode(dst, src, codec.JSON, f.Encoding, codec.Limits{})
+		return codec.AppendFromJSON(dst, src, f.Encoding)
 	case strings.HasSuffix(kind, "List") && hasItems(object):
 		return appendList(dst, object, kind, f)
 	}
@@ -76,12 +78,12 @@ func appendList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 	return w.AppendListTail(slices.Insert(dst, begin, head...), meta, n), nil
 }
 
-func listMeta(v json.Value) codec.ListMeta {
-	m := codec.ListMeta{}
+func listMeta(v json.Value) metav1.ListMeta {
+	m := metav1.ListMeta{}
 	m.ResourceVersion, _ = v.Get("resourceVersion").Text()
 	m.Continue, _ = v.Get("continue").Text()
 	if n, ok := v.Get("remainingItemCount").Int(); ok {
-		m.Remaining = &n
+		m.RemainingItemCount = &n
 	}
 	return m
 }

@@ -3,7 +3,7 @@ package transcode
 import (
 	"sync"
 
-	"sluice/codec"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Limits of the memory that bodies take, in bytes.
@@ -73,13 +73,13 @@ type reservation struct {
 	size  int64 // bytes
 }
 
-// reserve grows the reservation to at least n bytes. The error is a *codec.Status with code 429.
+// reserve grows the reservation to at least n bytes. The error is a *StatusError with code 429.
 func (r *reservation) reserve(n int64) error {
 	if n <= r.size {
 		return nil
 	}
 	if !r.quota.take(r.user, n-r.size) {
-		return codec.NewTooManyRequests("too many bodies are being converted, please try again later", retrySeconds)
+		return apierrors.NewTooManyRequests("too many bodies are being converted, please try again later", retrySeconds)
 	}
 	r.size = n
 	return nil

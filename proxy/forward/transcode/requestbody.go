@@ -10,6 +10,9 @@ import (
 	"os"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec"
 )
 
@@ -17,7 +20,14 @@ import (
 var ErrRequestCut = errors.New("request body was cut")
 
 // errRequestTimeout is returned when the client takes more than requestTimeout to send the body.
-var errRequestTimeout = &codec.Status{Message: "the request body was not sent in time", Reason: "Timeout", Code: http.StatusRequestTimeout}
+var errRequestTimeout = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Message: "the request body was not sent in time", Reason: metav1.StatusReasonTimeout, Code: http.StatusRequestTimeout,
+}}
+
+// tooLarge returns the apiserver's error for a request body beyond its limit.
+func tooLarge() error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxRequest))
+}
 
 // requestTimeout bounds how long a request body may take that is buffered: the apiserver's own limit
 // for whole requests.
@@ -41,7 +51,7 @@ type requestBody struct {
 	jsonType string // the Content-Type in JSON; empty if the body is not to be transcoded
 
 	json     []byte
-	refusal  error    // why there is no json, as a *codec.Status
+	refusal  error    // why there is no json, as a *StatusError
 	warnings []string // Warning headers that the apiserver would add for the body as received
 }
 

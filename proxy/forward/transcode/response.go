@@ -63,7 +63,7 @@ func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 	return e.replaceBody(resp, out, format), nil
 }
 
-// convert converts a JSON body. The error is a *codec.Status, or codec.ErrUnsupported if the body has
+// convert converts a JSON body. The error is a *StatusError, or codec.ErrUnsupported if the body has
 // no such form.
 func (e *exchange) convert(body []byte, f codec.Format) ([]byte, error) {
 	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {
@@ -92,13 +92,13 @@ func (e *exchange) convert(body []byte, f codec.Format) ([]byte, error) {
 }
 
 func cannotConvert(err error) error {
-	return codec.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
+	return response.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
 }
 
 // notAcceptable returns the Status of a response that exceeds a limit. The message takes the media
 // type and the limit.
 func notAcceptable(message string, f codec.Format, limit int) error {
-	return codec.NewNotAcceptable(fmt.Sprintf("the answer "+message, f.Encoding.MediaType(), limit))
+	return response.NewNotAcceptable(fmt.Sprintf("the answer "+message, f.Encoding.MediaType(), limit))
 }
 
 // readAll returns the whole body, decompressed.

@@ -9,10 +9,17 @@ import (
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec"
+	"sluice/codec/cbor"
+	"sluice/codec/negotiate"
+	"sluice/codec/yaml"
 	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 const (
@@ -67,8 +74,8 @@ func (s *jsonServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
-	case !(codec.Client{Accept: r.Header.Get("Accept")}).Takes(codec.JSON):
-		writeStatus(w, codec.NewNotAcceptable("only the following media types are accepted: application/json"))
+	case !(negotiate.Request{Accept: r.Header.Get("Accept")}).Accepts(codec.JSON):
+		writeStatus(w, response.NewNotAcceptable("only the following media types are accepted: application/json"))
 	case len(body) > 0 && media != codec.MediaJSON && media != transcode.MediaApplyYAML:
 		writeStatus(w, unsupportedMediaType)
 	default:
@@ -78,13 +85,15 @@ func (s *jsonServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // unsupportedMediaType is the apiserver's refusal of the format of a body.
-var unsupportedMediaType = &codec.Status{Message: "the body of the request was in an unknown format", Reason: "UnsupportedMediaType", Code: 415}
+var unsupportedMediaType = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Message: "the body of the request was in an unknown format", Reason: "UnsupportedMediaType", Code: 415,
+}}
 
 // writeStatus responds with an error.
-func writeStatus(w http.ResponseWriter, s *codec.Status) {
+func writeStatus(w http.ResponseWriter, e *apierrors.StatusError) {
 	w.Header().Set("Content-Type", codec.MediaJSON)
-	w.WriteHeader(s.Code)
-	_, _ = w.Write(s.Append(nil, codec.Format{}))
+	w.WriteHeader(int(e.ErrStatus.Code))
+	_, _ = w.Write(codec.AppendStatus(nil, &e.ErrStatus, codec.Format{}))
 }
 
 // takeRequests returns the requests received since the last call.
@@ -108,7 +117,7 @@ func respondStored(w http.ResponseWriter, _ *http.Request, body []byte) {
 
 // encode returns JSON in another encoding.
 func encode(json string, to codec.Encoding) string {
-	out, err := codec.Transcode(nil, []byte(json), codec.JSON, to, codec.Limits{})
+	out, err := codec.AppendFromJSON(nil, []byte(json), to)
 	if err != nil {
 		panic(err) // the JSON is a constant of the tests
 	}
@@ -117,17 +126,16 @@ func encode(json string, to codec.Encoding) string {
 
 // decode returns JSON, YAML or CBOR as compact JSON with sorted names.
 func decode(body string, contentType string) string {
-	from := codec.JSON
+	var out []byte
+	var err error
 	switch {
-	case strings.HasPrefix(contentType, codec.MediaCBOR):
-		from = codec.CBOR
 	case contentType == codec.MediaYAML:
-		from = codec.YAML
+		out, err = yaml.ToJSON(nil, []byte(body), yaml.Limits{})
+	case strings.HasPrefix(contentType, codec.MediaCBOR):
+		out, err = cbor.AppendJSON(nil, []byte(body), cbor.Limits{})
+	default:
+		out, err = cbor.AppendJSON(nil, []byte(encode(body, codec.CBOR)), cbor.Limits{})
 	}
-	if from == codec.JSON {
-		from, body = codec.CBOR, encode(body, codec.CBOR)
-	}
-	out, err := codec.Transcode(nil, []byte(body), from, codec.JSON, codec.Limits{})
 	if err != nil {
 		return err.Error() + " in " + string(bytes.ToValidUTF8([]byte(body), []byte("?")))
 	}

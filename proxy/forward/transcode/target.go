@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sluice/codec"
+	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -12,33 +13,33 @@ import (
 // target is the format of the response to a client that does not accept plain JSON, if it can be
 // made from JSON.
 type target struct {
-	client codec.Client
+	client negotiate.Request
 	format codec.Format
 	watch  bool
 	// onlyCBOR says that the client accepts nothing that a server without CBOR supports.
 	onlyCBOR bool
 }
 
-var verbs = map[string]codec.Verb{"list": codec.List, "watch": codec.Watch}
+var verbs = map[string]negotiate.Verb{"list": negotiate.List, "watch": negotiate.Watch}
 
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
 // format can be made from JSON.
 func targetOf(r *http.Request, info *request.Info) *target {
-	t := &target{client: response.Client(r, info), watch: info.Verb == "watch"}
-	if t.client.Takes(codec.JSON) {
+	t := &target{client: response.Negotiation(r, info), watch: info.Verb == "watch"}
+	if t.client.Accepts(codec.JSON) {
 		return nil
 	}
 	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only the
 	// other refuses is no reason to refuse a client.
-	permissive := codec.Target{Verb: verbs[info.Verb], Style: codec.Unstructured, CBOR: true}
-	d := codec.Negotiate(t.client, permissive)
-	if d.Refusal != nil || d.Format.Shape == codec.MetadataList {
+	permissive := negotiate.Endpoint{Verb: verbs[info.Verb], Style: codec.Unstructured, CBOR: true}
+	var ok bool
+	if t.format, ok = negotiate.Format(t.client, permissive); !ok {
 		return nil
 	}
-	t.format = d.Format
 	strict := permissive
 	strict.Style, strict.CBOR = codec.Typed, false
-	t.onlyCBOR = d.Format.Encoding == codec.CBOR && codec.Negotiate(t.client, strict).Refusal != nil
+	_, ok = negotiate.Format(t.client, strict)
+	t.onlyCBOR = t.format.Encoding == codec.CBOR && !ok
 	return t
 }
 

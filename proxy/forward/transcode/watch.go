@@ -156,10 +156,10 @@ func (s *watchStream) appendError(dst []byte, object json.Value) ([]byte, error)
 	if s.target.format.Encoding == codec.CBOR {
 		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, codec.EventError), object)
 	}
-	status := &codec.Status{}
+	status := &metav1.Status{}
 	status.Message, _ = object.Get("message").Text()
-	status.Reason, _ = object.Get("reason").Text()
+	reason, _ := object.Get("reason").Text()
 	code, _ := object.Get("code").Int()
-	status.Code = int(code)
+	status.Reason, status.Code = metav1.StatusReason(reason), int32(code)
 	return s.writer.AppendErrorEvent(dst, status), nil
 }

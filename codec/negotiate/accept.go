@@ -1,15 +1,19 @@
-package codec
+package negotiate
 
-import "github.com/munnerz/goautoneg"
+import (
+	"github.com/munnerz/goautoneg"
 
-// commonAccepts are headers as well-known clients send them. Their clauses are parsed once, so that negotiating for
-// these clients allocates nothing.
+	"sluice/codec"
+)
+
+// commonAccepts are the headers that well-known clients send. They are parsed once, so that
+// negotiation with these clients does not allocate.
 var commonAccepts = []string{
 	"*/*",
-	MediaJSON,
-	MediaYAML,
-	MediaProtobuf,
-	MediaCBOR,
+	codec.MediaJSON,
+	codec.MediaYAML,
+	codec.MediaProtobuf,
+	codec.MediaCBOR,
 	// client-go
 	"application/json, */*",
 	"application/vnd.kubernetes.protobuf,application/json",
@@ -29,7 +33,7 @@ var commonAccepts = []string{
 	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
 }
 
-// parsedAccepts maps each of commonAccepts to its clauses. Read-only after init.
+// parsedAccepts maps each of commonAccepts to its clauses. It is read-only.
 var parsedAccepts = func() map[string][]goautoneg.Accept {
 	m := make(map[string][]goautoneg.Accept, len(commonAccepts))
 	for _, h := range commonAccepts {
@@ -38,9 +42,9 @@ var parsedAccepts = func() map[string][]goautoneg.Accept {
 	return m
 }()
 
-// clauses splits an Accept header and sorts it as the apiserver does, with the library the apiserver does it with: the
-// comparison is not a proper order, so only the same algorithm gives the same result (wire.md 1.2). The result is shared
-// and must not be changed.
+// clauses splits and sorts an Accept header with the library that the apiserver uses. Its comparison is
+// not a strict weak order, so no other algorithm gives the same result (wire.md 1.2). The result is
+// shared and must not be changed.
 func clauses(accept string) []goautoneg.Accept {
 	if c, ok := parsedAccepts[accept]; ok {
 		return c

@@ -1,9 +1,10 @@
-package codec
+package negotiate
 
 import "strings"
 
-// ListAccept returns the Accept header with which the apiserver gives a list to a client that sent accept: where that
-// asks for PartialObjectMetadata, which the apiserver refuses (wire.md 1.4), it has to ask for the list of them.
+// ListAccept returns the Accept header with which the apiserver gives the same list that [Format] without
+// Strict promises: it replaces as=PartialObjectMetadata, which the apiserver refuses for lists
+// (wire.md 1.4), by as=PartialObjectMetadataList.
 func ListAccept(accept string) string {
 	const one, list = "as=PartialObjectMetadata", "as=PartialObjectMetadataList"
 	if !strings.Contains(accept, one) {

@@ -1,9 +1,9 @@
-package codec
+package negotiate
 
 import "testing"
 
-// TestListAccept: what was refused strictly is what the list of metadata is, and nothing else changes.
-func TestListAccept(t *testing.T) {
+// TestListAcceptAsksForWhatIsLenient rewrites what the apiserver refuses, and nothing else.
+func TestListAcceptAsksForWhatIsLenient(t *testing.T) {
 	const meta = ";v=v1;g=meta.k8s.io"
 	for _, tc := range []struct{ accept, want string }{
 		{"", ""},
@@ -20,10 +20,10 @@ func TestListAccept(t *testing.T) {
 		}
 	}
 	for _, accept := range commonAccepts {
-		extended := Negotiate(Client{Accept: accept}, Target{Verb: List})
-		asked := Negotiate(Client{Accept: ListAccept(accept)}, Target{Verb: List, Strict: true})
-		if extended.Format != asked.Format || (extended.Refusal == nil) != (asked.Refusal == nil) {
-			t.Errorf("%q: the cache answers %+v, the apiserver %+v", accept, extended, asked)
+		lenient, ok := Format(Request{Accept: accept}, Endpoint{Verb: List})
+		strict, strictOK := Format(Request{Accept: ListAccept(accept)}, Endpoint{Verb: List, Strict: true})
+		if lenient != strict || ok != strictOK {
+			t.Errorf("%q: lenient %+v %v, strict with the rewritten header %+v %v", accept, lenient, ok, strict, strictOK)
 		}
 	}
 }

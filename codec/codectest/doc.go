@@ -1,0 +1,3 @@
+// Package codectest holds requests to a real kube-apiserver and its responses, for the tests of codec and
+// of codec/negotiate.
+package codectest

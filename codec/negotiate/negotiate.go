@@ -1,0 +1,121 @@
+package negotiate
+
+import "sluice/codec"
+
+// Verb is one of the three verbs that read.
+type Verb uint8
+
+// The verbs. A request to a deprecated /watch/ path is a Watch.
+const (
+	Get Verb = iota
+	List
+	Watch
+)
+
+// Request is the part of a request that says which format the client wants.
+type Request struct {
+	Accept        string // the first Accept header line; the apiserver ignores the others
+	Pretty        string // the first value of the query parameter pretty
+	UserAgent     string
+	IncludeObject string // the first value of the query parameter includeObject
+}
+
+// Endpoint is the part of an endpoint that decides which formats it can give.
+type Endpoint struct {
+	Verb  Verb
+	Style codec.Style
+	// CBOR says that CBOR is offered; at the apiserver a feature gate decides.
+	CBOR bool
+	// Strict refuses a list as=PartialObjectMetadata, as the apiserver does. Otherwise such a list is
+	// given as a PartialObjectMetadataList, as the API concepts page promises.
+	Strict bool
+	// DropManagedFields honours the media type parameter drop=metadata.managedFields, as an apiserver
+	// with the gate ManagedFieldsOptOut does. Otherwise the parameter is ignored like any unknown one.
+	DropManagedFields bool
+}
+
+// Format returns the format of a successful response, and false where the apiserver would refuse the
+// request (wire.md 1.1 to 1.5) or would end the stream without an event. It does not allocate for the
+// Accept headers of well-known clients.
+func Format(r Request, e Endpoint) (codec.Format, bool) {
+	if e.Style == codec.Typed && !routeAccepts(r.Accept, e) {
+		return codec.Format{}, false
+	}
+	m, ok := rulesFor(e).choose(r.Accept)
+	if !ok {
+		return codec.Format{}, false
+	}
+	f, ok := m.format(r, e)
+	if !ok {
+		return codec.Format{}, false
+	}
+	return f, true
+}
+
+// ErrorFormat returns the format of an error response. Errors are never converted, so a client that
+// accepts only Tables gets indented JSON (wire.md 1.3). For 401 and 403 cbor must be false: the
+// apiserver's filters in front of its handlers have no CBOR.
+func ErrorFormat(r Request, cbor bool) codec.Format {
+	m, ok := errorRules(cbor).choose(r.Accept)
+	if !ok {
+		return codec.Format{Pretty: true}
+	}
+	return codec.Format{Encoding: m.encoding, Pretty: m.encoding == codec.JSON && r.wantsPretty(m)}
+}
+
+// Accepts reports whether the client accepts unconverted objects in an encoding.
+func (r Request) Accepts(e codec.Encoding) bool {
+	if r.Accept == "" {
+		return true
+	}
+	rules := rules{metaV1: true, last: codec.CBOR}
+	cs := clauses(r.Accept)
+	for i := range cs {
+		if !covers(&cs[i], e) {
+			continue
+		}
+		if m, ok := rules.accept(cs[i].Params, e); ok && !m.convert.wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// format returns the canonical Format of a match, and false where the apiserver accepts the media type
+// but cannot give the result in it (wire.md 1.4).
+func (m match) format(r Request, e Endpoint) (f codec.Format, ok bool) {
+	f.Encoding = m.encoding
+	f.Pretty = m.encoding == codec.JSON && e.Verb != Watch && r.wantsPretty(m)
+	if _, streams := m.encoding.StreamType(); e.Verb == Watch && !streams {
+		return f, false
+	}
+	ok = true
+	if m.convert.wanted {
+		f.MetaVersion, _ = m.convert.metaVersion()
+		switch m.convert.kind {
+		case "Table":
+			f.Shape = codec.Table
+			f.Include, ok = parseInclude(r.IncludeObject)
+		case "PartialObjectMetadata":
+			f.Shape, ok = codec.Metadata, e.Verb != List || !e.Strict
+		case "PartialObjectMetadataList":
+			// A get is refused; a watch ends without a byte at its first event.
+			f.Shape, ok = codec.Metadata, e.Verb == List
+		}
+	}
+	f.Unmanaged = m.drop && (f.Shape != codec.Table || f.Include != codec.IncludeNone)
+	return f, ok
+}
+
+// parseInclude reads the query parameter includeObject, which counts only for Tables (wire.md 1.5).
+func parseInclude(s string) (include codec.Include, ok bool) {
+	switch s {
+	case "", "Metadata":
+		return codec.IncludeMetadata, true
+	case "None":
+		return codec.IncludeNone, true
+	case "Object":
+		return codec.IncludeObject, true
+	}
+	return 0, false
+}

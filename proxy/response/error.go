@@ -1,0 +1,73 @@
+package response
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec"
+	"sluice/codec/negotiate"
+	"sluice/proxy/request"
+)
+
+// Negotiation returns the part of a request that negotiation reads.
+func Negotiation(r *http.Request, info *request.Info) negotiate.Request {
+	return negotiate.Request{
+		Accept:        r.Header.Get("Accept"),
+		Pretty:        info.Query.Get("pretty"),
+		UserAgent:     r.UserAgent(),
+		IncludeObject: info.Query.Get("includeObject"),
+	}
+}
+
+// ErrorFormat returns the format of an error response with that code. The apiserver writes 401 and 403
+// in front of its handlers, where it has no CBOR (wire.md 1.3).
+func ErrorFormat(r negotiate.Request, code int32) codec.Format {
+	return negotiate.ErrorFormat(r, code != http.StatusUnauthorized && code != http.StatusForbidden)
+}
+
+// Error answers the request with an error, as a Status in the encoding that the client accepts. An
+// error that is no APIStatus becomes a 500 without a reason, as at the apiserver. Nothing may have
+// been written before.
+func Error(w http.ResponseWriter, r *http.Request, err error) {
+	info := request.From(r.Context())
+	status := statusOf(err)
+	format := ErrorFormat(Negotiation(r, info), status.Code)
+	h := w.Header()
+	Headers(h, info)
+	h.Set("Content-Type", format.ContentType(false))
+	if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
+	}
+	w.WriteHeader(int(status.Code))
+	// An error here means that the client is gone.
+	_, _ = w.Write(codec.AppendStatus(nil, &status, format))
+}
+
+func statusOf(err error) metav1.Status {
+	var known apierrors.APIStatus
+	if errors.As(err, &known) {
+		return known.Status()
+	}
+	return NewServerError(err.Error()).ErrStatus
+}
+
+// NewServerError returns a 500 without a reason, which the apiserver gives for errors of no known kind.
+// Package errors of apimachinery has none.
+func NewServerError(message string) *apierrors.StatusError {
+	return newError(http.StatusInternalServerError, metav1.StatusReasonUnknown, message)
+}
+
+// NewNotAcceptable returns a 406, of which package errors of apimachinery has none.
+func NewNotAcceptable(message string) *apierrors.StatusError {
+	return newError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
+}
+
+func newError(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+	}}
+}

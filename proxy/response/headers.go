@@ -1,0 +1,19 @@
+package response
+
+import (
+	"net/http"
+
+	"sluice/proxy/request"
+)
+
+// Headers sets the headers that the apiserver sends with every response.
+func Headers(h http.Header, info *request.Info) {
+	h.Set("Audit-Id", info.AuditID)
+	h.Set("Cache-Control", "no-cache, private")
+}
+
+// ClearHeaders removes what Headers set, for a response that comes with headers of its own.
+func ClearHeaders(h http.Header) {
+	h.Del("Audit-Id")
+	h.Del("Cache-Control")
+}
