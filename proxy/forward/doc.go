@@ -6,6 +6,6 @@
 // connection that carries Sluice's own credentials; these credentials serve no other purpose here.
 // Invariant: identity headers are set by Sluice only, copies sent by clients never pass.
 //
-// Package transcode, below, converts request bodies and responses when the upstream does not
+// Package transcode, below, transcodes request bodies and responses when the upstream does not
 // support a format that the client uses. Unless it does, no body is buffered here.
 package forward

@@ -21,8 +21,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// While the upstream is down, clients get what they know how to handle: a
-// Status in their own encoding, and when to come back.
+// TestUnreachableUpstreamIsAStatus in an encoding that the client accepts, with Retry-After.
 func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 	decoders := map[string]func([]byte, *metav1.Status) error{
 		"application/json": func(b []byte, s *metav1.Status) error { return json.Unmarshal(b, s) },
@@ -32,7 +31,7 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			s.APIVersion, s.Kind = "v1", "Status" // told by the envelope
+			s.APIVersion, s.Kind = "v1", "Status" // are in the envelope
 			return s.Unmarshal(u.Raw)
 		},
 	}
@@ -40,16 +39,16 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Reason: metav1.StatusReasonServiceUnavailable, Code: 503, Details: &metav1.StatusDetails{RetryAfterSeconds: 1},
 	}
-	ways := map[string]http.Header{"plain": nil, "upgrade": {"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}
+	requests := map[string]http.Header{"plain": nil, "upgrade": {"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}
 	for contentType, decode := range decoders {
-		for way, header := range ways {
-			t.Run(contentType+" "+way, func(t *testing.T) {
-				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Config: func(c *rest.Config) { c.Host = nowhere(t) }})
+		for name, header := range requests {
+			t.Run(contentType+" "+name, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Config: func(c *rest.Config) { c.Host = unusedURL(t) }})
 				h := merge(header, http.Header{"Accept": {contentType}, "Audit-Id": {"the-one"}})
 				resp := e.Get(t, "/api/v1/pods", h)
 				if resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || resp.Header.Get("Content-Type") != contentType ||
 					resp.Header.Get("Audit-Id") != "the-one" || resp.Header.Get("Cache-Control") != "no-cache, private" {
-					t.Errorf("answer is %s with %v", resp.Status, resp.Header)
+					t.Errorf("response is %s with %v", resp.Status, resp.Header)
 				}
 				got := &metav1.Status{}
 				if err := decode([]byte(forwardtest.ReadAll(t, resp.Body)), got); err != nil {
@@ -70,8 +69,8 @@ func TestUnreachableUpstreamIsAStatus(t *testing.T) {
 	}
 }
 
-// nowhere returns the URL of an address where nobody listens.
-func nowhere(t *testing.T) string {
+// unusedURL returns a URL whose address refuses connections.
+func unusedURL(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,8 +80,8 @@ func nowhere(t *testing.T) string {
 	return "https://" + l.Addr().String()
 }
 
-// A body that the upstream did not finish must not look like a whole one.
-func TestCutAnswerIsNoAnswer(t *testing.T) {
+// TestCutResponseIsCutForTheClient: it never looks complete.
+func TestCutResponseIsCutForTheClient(t *testing.T) {
 	half := `{"kind":"PodList","items":[`
 	answers := map[string]func(w http.ResponseWriter){
 		"of unknown length": func(w http.ResponseWriter) { _, _ = io.WriteString(w, half) },
@@ -109,11 +108,11 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 				resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, "/api/v1/pods", nil, nil))
 				if err != nil {
-					return // not even headers
+					return // without headers
 				}
 				defer resp.Body.Close()
 				if body, err := io.ReadAll(resp.Body); err == nil {
-					t.Errorf("%s with %d bytes ended well", resp.Status, len(body))
+					t.Errorf("%s with %d bytes was complete", resp.Status, len(body))
 				} else if !strings.HasPrefix(half, string(body)) {
 					t.Errorf("got %q", body)
 				}
@@ -122,95 +121,94 @@ func TestCutAnswerIsNoAnswer(t *testing.T) {
 	}
 }
 
-// An upstream that hangs up without an answer.
-func TestNoAnswerIsAStatus(t *testing.T) {
+// TestClosedConnectionIsAStatus: and a write that may have taken effect is not sent again.
+func TestClosedConnectionIsAStatus(t *testing.T) {
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
 	}}, func(t *testing.T, e *forwardtest.Env) {
 		resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/pods", nil, strings.NewReader("{}")))
 		if resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("answer is %s", resp.Status)
+			t.Errorf("response is %s", resp.Status)
 		}
 		e.Next(t)
-		e.ExpectNone(t) // what may have been done is not done again
+		e.ExpectNone(t)
 	})
 }
 
-// A request that is cut by the gateway itself, as at the end of a drain, must
-// not end in an answer that nobody gave.
-func TestCutRequestIsAborted(t *testing.T) {
+// TestCanceledRequestIsAborted: when the gateway ends a request, as after a drain, it must not make
+// up a response.
+func TestCanceledRequestIsAborted(t *testing.T) {
 	handler := func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // to return would be to answer, and that might still get through
+		panic(http.ErrAbortHandler) // returning would send a response, which may still arrive
 	}
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
-		ctx, cut := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		inner := e.Gateway.Config.Handler
 		e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
-		answered := make(chan string, 1)
+		responses := make(chan string, 1)
 		req := e.NewRequest(t, http.MethodPost, "/api/v1/pods", nil, nil)
 		go func() {
-			defer close(answered)
+			defer close(responses)
 			if resp, err := e.Client.Do(req); err == nil {
 				resp.Body.Close()
-				answered <- resp.Status
+				responses <- resp.Status
 			}
 		}()
 		e.Next(t)
-		cut()
-		if status := forwardtest.Receive(t, answered, "an end"); status != "" {
-			t.Errorf("answer is %s", status)
+		cancel()
+		if status := forwardtest.Receive(t, responses, "end"); status != "" {
+			t.Errorf("response is %s", status)
 		}
 	})
 }
 
-// A client that goes away leaves no work behind at the upstream, at whatever
-// moment.
-func TestClientGoesAway(t *testing.T) {
+// TestClientThatLeavesEndsTheUpstreamRequest at any time.
+func TestClientThatLeavesEndsTheUpstreamRequest(t *testing.T) {
 	moments := []struct {
 		name    string
-		begin   func(w http.ResponseWriter) // what the upstream does before it waits
-		waiting bool                        // for an answer, when the client goes
+		begin   func(w http.ResponseWriter) // runs at the upstream before it waits
+		waiting bool                        // for the response, when the client leaves
 	}{
-		{"before the answer", func(http.ResponseWriter) {}, true},
+		{"before the response", func(http.ResponseWriter) {}, true},
 		{"after the headers", func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }, false},
-		{"in the middle", func(w http.ResponseWriter) {
+		{"within the body", func(w http.ResponseWriter) {
 			_, _ = io.WriteString(w, "piece")
 			_ = http.NewResponseController(w).Flush()
 		}, false},
 	}
 	for _, m := range moments {
 		t.Run(m.name, func(t *testing.T) {
-			gone := make(chan bool)
+			ended := make(chan bool)
 			handler := func(w http.ResponseWriter, r *http.Request) {
 				m.begin(w)
 				<-r.Context().Done()
-				gone <- true
+				ended <- true
 			}
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 				req := e.NewRequest(t, http.MethodGet, "/api/v1/pods?watch=1", nil, nil)
 				ctx, leave := context.WithCancel(req.Context())
-				answered := make(chan error, 1)
+				done := make(chan error, 1)
 				go func() {
 					resp, err := e.Client.Do(req.WithContext(ctx))
 					if err == nil {
 						resp.Body.Close()
 					}
-					answered <- err
+					done <- err
 				}()
 				e.Next(t)
 				if !m.waiting {
-					if err := forwardtest.Receive(t, answered, "an answer"); err != nil {
+					if err := forwardtest.Receive(t, done, "response"); err != nil {
 						t.Fatal(err)
 					}
 				}
 				leave()
-				forwardtest.Receive(t, gone, "the end of the request at the upstream")
+				forwardtest.Receive(t, ended, "end at the upstream")
 				if info := e.End(t); m.waiting && info.Outcome.Reason != "client-gone" {
 					t.Errorf("reason is %q", info.Outcome.Reason)
 				}
 				if m.waiting {
-					if err := forwardtest.Receive(t, answered, "the client's end"); !errors.Is(err, context.Canceled) {
+					if err := forwardtest.Receive(t, done, "end at the client"); !errors.Is(err, context.Canceled) {
 						t.Error(err)
 					}
 				}
@@ -219,29 +217,28 @@ func TestClientGoesAway(t *testing.T) {
 	}
 }
 
-// A client that goes away in the middle of what it sends must not make the
-// upstream believe that this was all.
-func TestCutUploadIsNoUpload(t *testing.T) {
+// TestCutUploadIsCutAtTheUpstream: it never looks complete.
+func TestCutUploadIsCutAtTheUpstream(t *testing.T) {
 	ends := make(chan error)
 	handler := func(_ http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(io.Discard, r.Body)
 		ends <- err
 	}
-	for _, behind := range []bool{false, true} {
+	for _, upstreamHTTP1 := range []bool{false, true} {
 		for name, framing := range map[string]string{
 			"known length":   "Content-Length: 1000\r\n\r\nhalf",
 			"unknown length": "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
 		} {
-			t.Run(fmt.Sprint(name, " ", behind), func(t *testing.T) {
-				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: behind, Handler: handler})
+			t.Run(fmt.Sprint(name, " ", upstreamHTTP1), func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: upstreamHTTP1, Handler: handler})
 				conn := dial(t, e)
 				if _, err := io.WriteString(conn, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+framing); err != nil {
 					t.Fatal(err)
 				}
 				e.Next(t)
 				conn.Close()
-				if err := forwardtest.Receive(t, ends, "the end of the upload"); err == nil {
-					t.Error("half an upload ended well")
+				if err := forwardtest.Receive(t, ends, "end of the upload"); err == nil {
+					t.Error("the upload was complete")
 				}
 				e.End(t)
 			})
@@ -249,31 +246,31 @@ func TestCutUploadIsNoUpload(t *testing.T) {
 	}
 }
 
-// Two lengths or encodings in one request are how requests are smuggled.
-func TestAmbiguousLengthsAreRefused(t *testing.T) {
+// TestAmbiguousLengthIsRefused: requests with two lengths or encodings can smuggle other requests.
+func TestAmbiguousLengthIsRefused(t *testing.T) {
 	tests := map[string]string{
-		"two lengths":             "Content-Length: 4\r\nContent-Length: 40\r\n\r\nbody",
-		"unknown encoding":        "Transfer-Encoding: xchunked\r\n\r\nbody",
-		"encoding and its shadow": "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
-		"signed length":           "Content-Length: +4\r\n\r\nbody",
-		"space before colon":      "Content-Length : 4\r\n\r\nbody",
-		"folded header":           "X-A: a\r\n b\r\nImpersonate-User\r\n : admin\r\n\r\n",
+		"two lengths":        "Content-Length: 4\r\nContent-Length: 40\r\n\r\nbody",
+		"unknown encoding":   "Transfer-Encoding: xchunked\r\n\r\nbody",
+		"two encodings":      "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+		"signed length":      "Content-Length: +4\r\n\r\nbody",
+		"space before colon": "Content-Length : 4\r\n\r\nbody",
+		"folded header":      "X-A: a\r\n b\r\nImpersonate-User\r\n : admin\r\n\r\n",
 	}
 	for name, rest := range tests {
 		t.Run(name, func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true})
-			status := raw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
+			status := sendRaw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\n"+rest)
 			if !strings.Contains(status, " 400 ") && !strings.Contains(status, " 501 ") {
-				t.Errorf("answer is %s", status)
+				t.Errorf("response is %s", status)
 			}
 			e.ExpectNone(t)
 		})
 	}
-	t.Run("length and encoding", func(t *testing.T) { // the encoding wins, and alone goes on
+	t.Run("length and encoding", func(t *testing.T) { // the encoding wins, and only it passes
 		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: true})
-		raw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
+		sendRaw(t, e, "POST /api/v1/namespaces/ns/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
 		if got := e.Next(t); got.Header.Get("Content-Length") != "" {
-			t.Errorf("upstream got %v", got.Header)
+			t.Errorf("upstream received %v", got.Header)
 		}
 	})
 }

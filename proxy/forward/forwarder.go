@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Upstream *upstream.Upstream
 	Log      *zap.Logger
-	// Transcoder converts formats that the upstream does not support. If nil, every request is
+	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
 	// passed as received and the upstream's refusals are final.
 	Transcoder *transcode.Transcoder
 }

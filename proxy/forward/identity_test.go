@@ -42,9 +42,9 @@ func merge(headers ...http.Header) http.Header {
 	return all
 }
 
-// Whatever Sluice identifies itself by, requests that carry their callers' own
-// credentials, or none, carry nothing of Sluice.
-func TestOwnCredentialsStayHome(t *testing.T) {
+// TestOwnCredentialsDoNotPass with requests that carry the client's credentials or none, however
+// Sluice authenticates itself.
+func TestOwnCredentialsDoNotPass(t *testing.T) {
 	certFile, keyFile := keyPair(t, "sluice")
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(forwardtest.OwnToken), 0o600); err != nil {
@@ -64,11 +64,11 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 		caller request.Caller
 		header http.Header
 	}{
-		{"caller", request.BearerToken, bearer("a-caller's")},
-		{"stranger with a token", request.Unauthenticated, bearer("nobody-knows")},
-		{"stranger without", request.Unauthenticated, nil},
-		{"caller who upgrades", request.BearerToken, merge(bearer("a-caller's"), toWebSocket)},
-		{"stranger who upgrades", request.Unauthenticated, toWebSocket},
+		{"authenticated", request.BearerToken, bearer("a-client's")},
+		{"unknown token", request.Unauthenticated, bearer("unknown")},
+		{"anonymous", request.Unauthenticated, nil},
+		{"authenticated upgrade", request.BearerToken, merge(bearer("a-client's"), toWebSocket)},
+		{"anonymous upgrade", request.Unauthenticated, toWebSocket},
 	}
 	for name, config := range credentials {
 		for _, tt := range callers {
@@ -80,14 +80,14 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 					t.Errorf("Authorization (-sent +got):\n%s", diff)
 				}
 				if got.Certificate != "" {
-					t.Errorf("came with the certificate of %q", got.Certificate)
+					t.Errorf("upstream received the certificate of %q", got.Certificate)
 				}
-				if named := withPrefix(got.Header, "Impersonate-", "X-Remote-"); len(named) > 0 {
-					t.Errorf("came with %v", named)
+				if found := withPrefix(got.Header, "Impersonate-", "X-Remote-"); len(found) > 0 {
+					t.Errorf("upstream received %v", found)
 				}
 				for name, values := range got.Header {
 					if strings.Contains(strings.Join(values, " "), forwardtest.OwnToken) {
-						t.Errorf("Sluice's token came in %s", name)
+						t.Errorf("upstream received the token of Sluice in %s", name)
 					}
 				}
 			})
@@ -95,9 +95,9 @@ func TestOwnCredentialsStayHome(t *testing.T) {
 	}
 }
 
-// The apiserver closes the connection on which it sees a 401: that of somebody
-// else must not be hit.
-func TestStrangersShareNoStreams(t *testing.T) {
+// TestAnonymousRequestsUseHTTP1: the apiserver closes a connection after a 401, and with HTTP/2 all
+// requests on it.
+func TestAnonymousRequestsUseHTTP1(t *testing.T) {
 	tests := []struct {
 		caller request.Caller
 		proto  string
@@ -110,13 +110,12 @@ func TestStrangersShareNoStreams(t *testing.T) {
 		e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, User: jane})
 		e.Get(t, "/api/v1/pods", nil)
 		if got := e.Next(t); got.Proto != tt.proto {
-			t.Errorf("caller of kind %d came by %s, want %s", tt.caller, got.Proto, tt.proto)
+			t.Errorf("caller %v used %s, want %s", tt.caller, got.Proto, tt.proto)
 		}
 	}
 }
 
-// forged are the headers by which somebody could pretend to be somebody else,
-// in spellings that a client may send.
+// forged are headers that name a user, in spellings that a client may send.
 var forged = http.Header{
 	"X-Remote-User":                  {"admin"},
 	"x-remote-group":                 {"system:masters", "dev"},
@@ -131,25 +130,25 @@ var forged = http.Header{
 	"Impersonate-Extra-Example.com%": {"all"},
 }
 
+// TestForgedIdentityDoesNotPass: impersonation passes with the credentials of the client, since the
+// apiserver authorizes it. For clients with a certificate Sluice has authorized it before.
 func TestForgedIdentityDoesNotPass(t *testing.T) {
-	for _, side := range forwardtest.Protocols {
+	for _, p := range forwardtest.Protocols {
 		for caller, name := range map[request.Caller]string{
-			request.Unauthenticated: "stranger", request.BearerToken: "caller", request.ClientCert: "asserted",
+			request.Unauthenticated: "anonymous", request.BearerToken: "token", request.ClientCert: "certificate",
 		} {
-			t.Run(side.Name+"/"+name, func(t *testing.T) {
-				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1})
-				e.Get(t, "/api/v1/pods", merge(forged, bearer("the-sender's")))
+			t.Run(p.Name+"/"+name, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: p.ClientHTTP1, UpstreamHTTP1: p.UpstreamHTTP1})
+				e.Get(t, "/api/v1/pods", merge(forged, bearer("a-client's")))
 				got := e.Next(t)
-				if remote := withPrefix(got.Header, "X-Remote-"); len(remote) > 0 {
-					t.Errorf("came with %v", remote)
+				if found := withPrefix(got.Header, "X-Remote-"); len(found) > 0 {
+					t.Errorf("upstream received %v", found)
 				}
-				// The upstream decides whether those who show it their own
-				// credentials may impersonate. Others have been checked here.
 				want := http.Header{
 					"Impersonate-User": {"admin"}, "Impersonate-Group": {"system:masters", "dev"}, "Impersonate-Uid": {"0"},
 					"Impersonate-Extra-Scopes": {"all"}, "Impersonate-Extra-Example.com%": {"all"},
 				}
-				want.Set("Authorization", "Bearer the-sender's")
+				want.Set("Authorization", "Bearer a-client's")
 				if caller == request.ClientCert {
 					want = http.Header{
 						"Authorization": {"Bearer " + forwardtest.OwnToken}, "Impersonate-User": {"jane"}, "Impersonate-Group": {"dev"},
@@ -163,15 +162,15 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 	}
 }
 
-// CVE-2021-31999, CVE-2022-23652: a Connection header takes away the headers
-// that it names, those that tell the identity among them.
-func TestConnectionNamesNoIdentityAway(t *testing.T) {
+// TestConnectionHeaderRemovesNoIdentity: CVE-2021-31999 and CVE-2022-23652. A proxy removes the
+// headers that Connection names.
+func TestConnectionHeaderRemovesNoIdentity(t *testing.T) {
 	certFile, keyFile := keyPair(t, "front-proxy")
 	connection := []string{
 		"Impersonate-User, impersonate-group", "AUTHORIZATION,X-Remote-User", " x-remote-group ,Impersonate-Uid,keep-alive", "Upgrade",
 	}
 	for name, upgrade := range map[string]http.Header{"plain": nil, "upgrade": {"Upgrade": {"SPDY/3.1"}}} {
-		header := merge(upgrade, forged, bearer("a-caller's"), http.Header{"Connection": connection})
+		header := merge(upgrade, forged, bearer("a-client's"), http.Header{"Connection": connection})
 		t.Run(name+"/impersonation", func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane, ClientHTTP1: true})
 			e.Get(t, "/api/v1/pods", header)
@@ -198,9 +197,8 @@ func TestConnectionNamesNoIdentityAway(t *testing.T) {
 	}
 }
 
-// What Sluice says about a caller must be what the apiserver understands. Its
-// own code reads the headers here.
-func TestAssertedCallerArrivesWhole(t *testing.T) {
+// TestUserArrivesUnchanged: the apiserver's own code parses the headers.
+func TestUserArrivesUnchanged(t *testing.T) {
 	certFile, keyFile := keyPair(t, "front-proxy")
 	users := []*user.DefaultInfo{
 		{Name: "jane"},
@@ -217,26 +215,26 @@ func TestAssertedCallerArrivesWhole(t *testing.T) {
 			"under_score.and~tilde":    {"z"},
 		}},
 	}
-	for _, side := range forwardtest.Protocols {
+	for _, p := range forwardtest.Protocols {
 		for name, pair := range map[string]upstream.KeyPair{"impersonation": {}, "front proxy": {CertFile: certFile, KeyFile: keyFile}} {
 			prefix, other := "Impersonate-", "X-Remote-"
 			if pair.CertFile != "" {
 				prefix, other = other, prefix
 			}
-			for _, who := range users {
-				t.Run(side.Name+"/"+name+"/"+who.Name, func(t *testing.T) {
+			for _, u := range users {
+				t.Run(p.Name+"/"+name+"/"+u.Name, func(t *testing.T) {
 					e := forwardtest.New(t, forwardtest.Settings{
-						Caller: request.ClientCert, User: who, ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1, FrontProxy: pair,
+						Caller: request.ClientCert, User: u, ClientHTTP1: p.ClientHTTP1, UpstreamHTTP1: p.UpstreamHTTP1, FrontProxy: pair,
 					})
 					e.Get(t, "/api/v1/pods", nil)
 					got := e.Next(t)
-					want := *who
-					want.Groups = slices.DeleteFunc(slices.Clone(who.Groups), func(g string) bool { return g == user.AllAuthenticated })
-					if diff := cmp.Diff(&want, understood(t, got.Header, prefix), cmpopts.EquateEmpty()); diff != "" {
+					want := *u
+					want.Groups = slices.DeleteFunc(slices.Clone(u.Groups), func(g string) bool { return g == user.AllAuthenticated })
+					if diff := cmp.Diff(&want, parseUser(t, got.Header, prefix), cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("(-want +got):\n%s", diff)
 					}
-					if rest := withPrefix(got.Header, other); len(rest) > 0 {
-						t.Errorf("came with %v too", rest)
+					if found := withPrefix(got.Header, other); len(found) > 0 {
+						t.Errorf("upstream received %v too", found)
 					}
 				})
 			}
@@ -244,8 +242,8 @@ func TestAssertedCallerArrivesWhole(t *testing.T) {
 	}
 }
 
-// understood reads a caller's headers as the apiserver does.
-func understood(t *testing.T, h http.Header, prefix string) *user.DefaultInfo {
+// parseUser parses identity headers as the apiserver does.
+func parseUser(t *testing.T, h http.Header, prefix string) *user.DefaultInfo {
 	t.Helper()
 	a, err := headerrequest.New([]string{prefix + "User"}, []string{prefix + "Uid"}, []string{prefix + "Group"}, []string{prefix + "Extra-"})
 	if err != nil {
@@ -253,15 +251,14 @@ func understood(t *testing.T, h http.Header, prefix string) *user.DefaultInfo {
 	}
 	resp, ok, err := a.AuthenticateRequest(&http.Request{Header: h.Clone()})
 	if !ok || err != nil {
-		t.Fatalf("not understood: %v, %v", ok, err)
+		t.Fatalf("no user: %v, %v", ok, err)
 	}
 	return resp.User.(*user.DefaultInfo)
 }
 
-// Header fields lose the white space around them. Somebody whose name is a
-// blank must not become nobody, which is Sluice itself, and a member of
-// "system:masters " no member of system:masters.
-func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
+// TestUserThatHeadersCannotCarryIsRefused: header values lose the white space around them. A user
+// named " " would arrive as Sluice itself, a member of "system:masters " as one of system:masters.
+func TestUserThatHeadersCannotCarryIsRefused(t *testing.T) {
 	certFile, keyFile := keyPair(t, "front-proxy")
 	users := map[string]*user.DefaultInfo{
 		"no name":             {},
@@ -275,22 +272,22 @@ func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
 		"extra with nul":      {Name: "jane", Extra: map[string][]string{"scopes": {"a\x00"}}},
 		"extra of empty name": {Name: "jane", Extra: map[string][]string{"": {"a"}}},
 	}
-	ways := []forwardtest.Settings{
+	settings := []forwardtest.Settings{
 		{},
 		{ClientHTTP1: true, UpstreamHTTP1: true},
 		{ClientHTTP1: true, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile}},
 	}
-	for name, who := range users {
+	for name, u := range users {
 		t.Run(name, func(t *testing.T) {
-			for _, way := range ways {
-				way.Caller, way.User = request.ClientCert, who
-				e := forwardtest.New(t, way)
+			for _, s := range settings {
+				s.Caller, s.User = request.ClientCert, u
+				e := forwardtest.New(t, s)
 				resp := e.Get(t, "/api/v1/pods", nil)
 				if resp.StatusCode != http.StatusForbidden {
-					t.Errorf("answer is %s", resp.Status)
+					t.Errorf("response is %s", resp.Status)
 				}
 				if info := e.End(t); info.Outcome.Source != request.SourceGateway {
-					t.Errorf("answered by %q", info.Outcome.Source)
+					t.Errorf("source is %q", info.Outcome.Source)
 				}
 				e.ExpectNone(t)
 			}
@@ -298,7 +295,7 @@ func TestIdentityThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-// keyPair makes a certificate for a client.
+// keyPair writes a client certificate for a common name and its key.
 func keyPair(t *testing.T, name string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

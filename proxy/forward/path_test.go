@@ -14,8 +14,7 @@ import (
 	"sluice/proxy/request"
 )
 
-// The upstream must see the very path and query that the client sent: it, and
-// not Sluice, says what they mean.
+// TestPathAndQueryPassByteForByte: the apiserver interprets them, not Sluice.
 func TestPathAndQueryPassByteForByte(t *testing.T) {
 	targets := []string{
 		"/api/v1/pods",
@@ -36,15 +35,15 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 		"/api/v1/pods?fieldSelector=metadata.name%3da%%2&x=a?b#not",
 		"/api/v1/pods?continue=eyJ2Ijoi_-%3D%3D&" + strings.Repeat("x&", 11000),
 	}
-	for _, behind := range []bool{false, true} {
+	for _, upstreamHTTP1 := range []bool{false, true} {
 		for _, prefix := range []string{"", "/", "/clusters/one", "/clusters/one/", "/clusters/a%2Fb", "/clusters/a%2Fb/"} {
-			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true, UpstreamHTTP1: behind, PathPrefix: prefix, Caller: request.BearerToken})
+			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true, UpstreamHTTP1: upstreamHTTP1, PathPrefix: prefix, Caller: request.BearerToken})
 			for _, target := range targets {
 				t.Run(fmt.Sprintf("%.40s behind %q", target, prefix), func(t *testing.T) {
-					raw(t, e, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
+					sendRaw(t, e, "GET "+target+" HTTP/1.1\r\nHost: whatever\r\nConnection: close\r\n\r\n")
 					want := strings.TrimSuffix(prefix, "/") + target
 					if got := e.Next(t); got.URI != want {
-						t.Errorf("upstream was asked for %.120q, want %.120q", got.URI, want)
+						t.Errorf("upstream received %.120q, want %.120q", got.URI, want)
 					}
 				})
 			}
@@ -52,8 +51,8 @@ func TestPathAndQueryPassByteForByte(t *testing.T) {
 	}
 }
 
-// raw writes a request as it stands and returns the answer's status line.
-func raw(t *testing.T, e *forwardtest.Env, text string) string {
+// sendRaw sends the text of a request over HTTP/1.1 and returns the status line of the response.
+func sendRaw(t *testing.T, e *forwardtest.Env, text string) string {
 	t.Helper()
 	conn := dial(t, e)
 	if _, err := conn.Write([]byte(text)); err != nil {
@@ -66,17 +65,18 @@ func raw(t *testing.T, e *forwardtest.Env, text string) string {
 	return strings.TrimSpace(line)
 }
 
-// dial opens a connection to the front for HTTP/1.1.
+// dial opens a connection to the gateway for HTTP/1.1.
 func dial(t *testing.T, e *forwardtest.Env) *tls.Conn {
 	t.Helper()
-	return dialFor(t, e, "http/1.1")
+	return dialProtocol(t, e, "http/1.1")
 }
 
-func dialFor(t *testing.T, e *forwardtest.Env, protocol string) *tls.Conn {
+// dialProtocol opens a connection for a protocol by its ALPN name.
+func dialProtocol(t *testing.T, e *forwardtest.Env, protocol string) *tls.Conn {
 	t.Helper()
 	config := e.Client.Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.NextProtos = []string{protocol}
-	config.ServerName = "example.com" // as the certificate of httptest has it
+	config.ServerName = "example.com" // the name in the certificate of httptest
 	dialer := tls.Dialer{Config: config}
 	conn, err := dialer.DialContext(t.Context(), "tcp", e.Gateway.Listener.Addr().String())
 	if err != nil {
@@ -86,8 +86,7 @@ func dialFor(t *testing.T, e *forwardtest.Env, protocol string) *tls.Conn {
 	return conn.(*tls.Conn)
 }
 
-// No client chooses where its request goes.
-func TestClientCannotNameTheUpstream(t *testing.T) {
+func TestClientCannotChooseTheUpstream(t *testing.T) {
 	tests := []struct{ name, head, uri string }{
 		{"host header", "GET /api HTTP/1.1\r\nHost: evil.example", "/api"},
 		{"absolute form", "GET http://evil.example/api?x=1 HTTP/1.1\r\nHost: evil.example", "/api?x=1"},
@@ -100,35 +99,34 @@ func TestClientCannotNameTheUpstream(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true})
-			if status := raw(t, e, tt.head+"\r\nConnection: close\r\n\r\n"); !strings.Contains(status, "200") {
+			if status := sendRaw(t, e, tt.head+"\r\nConnection: close\r\n\r\n"); !strings.Contains(status, "200") {
 				t.Fatal(status)
 			}
 			got := e.Next(t)
 			if want := strings.TrimPrefix(e.Upstream.URL, "https://"); got.URI != tt.uri || got.Host != want {
-				t.Errorf("upstream was asked for %q at %q, want %q at %q", got.URI, got.Host, tt.uri, want)
+				t.Errorf("upstream received %q at %q, want %q at %q", got.URI, got.Host, tt.uri, want)
 			}
-			if leaked := withPrefix(got.Header, "Authorization", "X-Forwarded-Host", "Forwarded"); len(leaked) > 0 {
-				t.Errorf("came with %v", leaked)
+			if found := withPrefix(got.Header, "Authorization", "X-Forwarded-Host", "Forwarded"); len(found) > 0 {
+				t.Errorf("upstream received %v", found)
 			}
 		})
 	}
 }
 
-// A tunnel to wherever the client likes is not on offer.
-func TestConnectIsNoTunnel(t *testing.T) {
+// TestConnectOpensNoTunnel: CONNECT passes as a request like any other.
+func TestConnectOpensNoTunnel(t *testing.T) {
 	e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: true, UpstreamHTTP1: true, Handler: func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	}})
-	if status := raw(t, e, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"); !strings.Contains(status, "404") {
-		t.Errorf("answer is %s", status)
+	if status := sendRaw(t, e, "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"); !strings.Contains(status, "404") {
+		t.Errorf("response is %s", status)
 	}
-	if got, own := e.Next(t), strings.TrimPrefix(e.Upstream.URL, "https://"); got.Host != own {
-		t.Errorf("upstream was asked for %q at %q", got.URI, got.Host)
+	if got, want := e.Next(t), strings.TrimPrefix(e.Upstream.URL, "https://"); got.Host != want {
+		t.Errorf("upstream received %q at %q", got.URI, got.Host)
 	}
 }
 
-// Nothing is added to a request that its sender or the apiserver did not ask
-// for, and nothing is lost.
+// TestHeadersPass: except hop-by-hop headers, and with the client's address added.
 func TestHeadersPass(t *testing.T) {
 	sent := http.Header{
 		"Accept":               {"application/json;as=Table;v=v1;g=meta.k8s.io", "application/json"},
@@ -149,21 +147,21 @@ func TestHeadersPass(t *testing.T) {
 		"X-Kubernetes-Unknown": {"kept"},
 	}
 	want := sent.Clone()
-	for _, hop := range []string{"X-Forwarded-Proto", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection"} {
-		want.Del(hop)
+	for _, name := range []string{"X-Forwarded-Proto", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection"} {
+		want.Del(name)
 	}
 	want["X-Forwarded-For"] = append(want["X-Forwarded-For"], "127.0.0.1")
-	for _, side := range forwardtest.Protocols {
-		t.Run(side.Name, func(t *testing.T) {
-			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: side.ClientHTTP1, UpstreamHTTP1: side.UpstreamHTTP1, Caller: request.BearerToken})
+	for _, p := range forwardtest.Protocols {
+		t.Run(p.Name, func(t *testing.T) {
+			e := forwardtest.New(t, forwardtest.Settings{ClientHTTP1: p.ClientHTTP1, UpstreamHTTP1: p.UpstreamHTTP1, Caller: request.BearerToken})
 			e.Get(t, "/api/v1/pods", sent)
 			if diff := cmp.Diff(want, e.Next(t).Header); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			bare := http.Header{"User-Agent": {""}} // sends none
+			bare := http.Header{"User-Agent": {""}} // sends no User-Agent
 			e.Get(t, "/api/v1/pods", bare)
 			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}}, e.Next(t).Header); diff != "" {
-				t.Errorf("to a bare request (-want +got):\n%s", diff)
+				t.Errorf("without headers (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -17,16 +17,16 @@ import (
 	"sluice/proxy/request"
 )
 
-// A log that is followed, or a watch: each piece must arrive before the next
-// is written, and the headers before the first.
-func TestStreamsArriveAsTheyCome(t *testing.T) {
+// TestStreamsArriveAsTheyAreSent: each piece of a log or a watch arrives before the next is
+// written, and the headers before the first.
+func TestStreamsArriveAsTheyAreSent(t *testing.T) {
 	for _, contentType := range []string{"text/plain", "application/json", "application/vnd.kubernetes.protobuf;stream=watch", ""} {
 		t.Run(contentType, func(t *testing.T) {
-			goOn := make(chan bool)
+			more := make(chan bool)
 			handler := func(w http.ResponseWriter, r *http.Request) {
 				w.Header()["Content-Type"] = []string{contentType}
 				_ = http.NewResponseController(w).Flush()
-				for i := 0; <-goOn; i++ {
+				for i := 0; <-more; i++ {
 					fmt.Fprintf(w, "piece %d\n", i)
 					_ = http.NewResponseController(w).Flush()
 				}
@@ -34,24 +34,24 @@ func TestStreamsArriveAsTheyCome(t *testing.T) {
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 				resp := e.Get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
 				for i := range 3 {
-					goOn <- true
+					more <- true
 					want := fmt.Sprintf("piece %d\n", i)
 					got := make([]byte, len(want))
 					if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
 						t.Fatalf("read %q, %v, want %q", got, err, want)
 					}
 				}
-				goOn <- false
+				more <- false
 				if rest := forwardtest.ReadAll(t, resp.Body); rest != "" {
-					t.Errorf("%q came after the end", rest)
+					t.Errorf("%q after the last piece", rest)
 				}
 			})
 		})
 	}
 }
 
-// A stream that ends before anything came keeps the form of a stream.
-func TestEmptyStreamsAreStreams(t *testing.T) {
+// TestEmptyStreamKeepsItsFraming: a stream that ends before its first byte has no Content-Length.
+func TestEmptyStreamKeepsItsFraming(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		for range 20 {
@@ -64,8 +64,8 @@ func TestEmptyStreamsAreStreams(t *testing.T) {
 	})
 }
 
-// A body that goes up piece by piece must not be gathered either.
-func TestUploadsPassAsTheyCome(t *testing.T) {
+// TestUploadsPassAsTheyAreSent: the body of a request is not buffered either.
+func TestUploadsPassAsTheyAreSent(t *testing.T) {
 	pieces := make(chan string)
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		buf := make([]byte, 100)
@@ -82,33 +82,33 @@ func TestUploadsPassAsTheyCome(t *testing.T) {
 	}
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		read, write := io.Pipe()
-		answer := make(chan string, 1)
+		response := make(chan string, 1)
 		req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/pods/p/proxy/upload", nil, read)
 		go func() {
-			defer close(answer)
+			defer close(response)
 			if resp, err := e.Client.Do(req); err == nil {
 				defer resp.Body.Close()
 				all, _ := io.ReadAll(resp.Body)
-				answer <- string(all)
+				response <- string(all)
 			}
 		}()
 		for _, piece := range []string{"one", "two", "three"} {
 			fmt.Fprint(write, piece)
-			if got := forwardtest.Receive(t, pieces, "a piece"); got != piece {
+			if got := forwardtest.Receive(t, pieces, "piece"); got != piece {
 				t.Errorf("got %q, want %q", got, piece)
 			}
 		}
 		write.Close()
-		if got := forwardtest.Receive(t, answer, "an answer"); got != "EOF" {
+		if got := forwardtest.Receive(t, response, "response"); got != "EOF" {
 			t.Errorf("upload ended with %q", got)
 		}
 	})
 }
 
-// An answer of the upstream is the client's answer, whatever it is.
-func TestAnswersPass(t *testing.T) {
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
+// TestResponsesPass: of every kind, with their headers; redirects are not followed.
+func TestResponsesPass(t *testing.T) {
+	var compressed bytes.Buffer
+	z := gzip.NewWriter(&compressed)
 	fmt.Fprint(z, strings.Repeat("text ", 100))
 	z.Close()
 	large := strings.Repeat("0123456789abcdef", 1<<16)
@@ -117,12 +117,12 @@ func TestAnswersPass(t *testing.T) {
 		name   string
 		method string
 		code   int
-		header http.Header // of the answer
+		header http.Header // of the response
 		body   string
 	}{
 		{"small", "GET", 200, http.Header{"Content-Type": {"application/json"}, "Content-Length": {"2"}}, "{}"},
 		{"large", "GET", 200, http.Header{"Content-Type": {"application/json"}}, large},
-		{"compressed", "GET", 200, http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Accept-Encoding"}}, zipped.String()},
+		{"compressed", "GET", 200, http.Header{"Content-Encoding": {"gzip"}, "Vary": {"Accept-Encoding"}}, compressed.String()},
 		{"warnings", "GET", 200, http.Header{"Warning": {`299 - "old"`, `299 - "older"`}, "Audit-Id": {"x"}, "Cache-Control": {"no-cache, private"}}, "{}"},
 		{"created", "POST", 201, http.Header{"X-Kubernetes-Pf-Flowschema-Uid": {"1"}}, "{}"},
 		{"no content", "DELETE", 204, nil, ""},
@@ -137,7 +137,7 @@ func TestAnswersPass(t *testing.T) {
 		{"upstream's own 503", "GET", 503, nil, "service unavailable\n"},
 		{"moved", "GET", 301, http.Header{"Location": {"/elsewhere"}}, ""},
 		{"redirected with method", "POST", 307, http.Header{"Location": {"https://evil.example/api"}}, ""},
-		{"redirected for ever", "GET", 308, http.Header{"Location": {"//evil.example/api"}}, "text"},
+		{"moved permanently", "GET", 308, http.Header{"Location": {"//evil.example/api"}}, "text"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAnswersPass(t *testing.T) {
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 				resp := e.Do(t, e.NewRequest(t, tt.method, "/api/v1/pods", nil, nil))
 				if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != tt.code || body != tt.body {
-					t.Errorf("got %d with %d bytes, want %d with %d", resp.StatusCode, len(body), tt.code, len(tt.body))
+					t.Errorf("%d with %d bytes, want %d with %d", resp.StatusCode, len(body), tt.code, len(tt.body))
 				}
 				for name, want := range tt.header {
 					if diff := cmp.Diff(want, resp.Header[name]); diff != "" {
@@ -159,7 +159,7 @@ func TestAnswersPass(t *testing.T) {
 					}
 				}
 				e.Next(t)
-				e.ExpectNone(t) // a redirection was not followed
+				e.ExpectNone(t)
 			})
 		})
 	}
@@ -176,14 +176,14 @@ func TestTrailersPass(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "body")
 				_ = http.NewResponseController(w).Flush()
-				w.Header().Set(name, "sum of it")
+				w.Header().Set(name, "the sum")
 			}
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 				resp := e.Get(t, "/api/v1/namespaces/ns/services/web/proxy/", nil)
 				if body := forwardtest.ReadAll(t, resp.Body); body != "body" {
 					t.Errorf("body is %q", body)
 				}
-				if got := resp.Trailer.Get("X-Sum"); got != "sum of it" {
+				if got := resp.Trailer.Get("X-Sum"); got != "the sum" {
 					t.Errorf("trailers are %v", resp.Trailer)
 				}
 			})
@@ -191,7 +191,7 @@ func TestTrailersPass(t *testing.T) {
 	}
 }
 
-func TestInformationalAnswersPass(t *testing.T) {
+func TestInformationalResponsesPass(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</a>")
 		w.WriteHeader(http.StatusEarlyHints)
@@ -215,13 +215,13 @@ func TestInformationalAnswersPass(t *testing.T) {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 		if link := resp.Header.Get("Link"); link != "" {
-			t.Errorf("a hint's header is in the answer: %s", link)
+			t.Errorf("a header of a hint is in the response: %s", link)
 		}
 	})
 }
 
-// A client that waits to be told to go on is told so, and learns of a refusal.
-func TestExpectContinue(t *testing.T) {
+// TestExpectContinueIsDecidedByTheUpstream: it sends 100 Continue or a final response.
+func TestExpectContinueIsDecidedByTheUpstream(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Refuse") != "" {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
@@ -232,12 +232,12 @@ func TestExpectContinue(t *testing.T) {
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
 		e.Client.Transport.(*http.Transport).ExpectContinueTimeout = forwardtest.Timeout
 		expecting := http.Header{"Expect": {"100-continue"}}
-		told := false
-		trace := &httptrace.ClientTrace{Got100Continue: func() { told = true }}
+		continued := false
+		trace := &httptrace.ClientTrace{Got100Continue: func() { continued = true }}
 		req := e.NewRequest(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body"))
 		resp := e.Do(t, req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-		if body := forwardtest.ReadAll(t, resp.Body); body != "the body" || !told {
-			t.Errorf("got %s with %q, told to go on: %v", resp.Status, body, told)
+		if body := forwardtest.ReadAll(t, resp.Body); body != "the body" || !continued {
+			t.Errorf("got %s with %q, continued: %v", resp.Status, body, continued)
 		}
 		expecting.Set("X-Refuse", "yes")
 		resp = e.Do(t, e.NewRequest(t, http.MethodPut, "/api/v1/namespaces/ns/configmaps/c", expecting, strings.NewReader("the body")))

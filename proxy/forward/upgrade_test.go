@@ -19,8 +19,8 @@ import (
 	"sluice/proxy/request"
 )
 
-// echo takes any upgrade and sends back what it is sent, until it is sent no
-// more. It tells when the connection has ended.
+// echo accepts any upgrade and sends back what it receives, until the client closes its direction.
+// It then sends the error of the connection to ended.
 func echo(ended chan<- error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
@@ -36,14 +36,14 @@ func echo(ended chan<- error) http.HandlerFunc {
 	}
 }
 
-// exec is how a client asks for another protocol.
-func exec(protocol string, more ...string) string {
+// exec returns a request to upgrade to a protocol.
+func exec(protocol string, headers ...string) string {
 	return "POST /api/v1/namespaces/ns/pods/p/exec?command=sh HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " +
-		protocol + "\r\n" + strings.Join(more, "") + "\r\n"
+		protocol + "\r\n" + strings.Join(headers, "") + "\r\n"
 }
 
-// tunnel sends a request and returns the connection and the answer to it.
-func tunnel(t *testing.T, e *forwardtest.Env, text string) (*tls.Conn, *bufio.Reader, *http.Response) {
+// openTunnel sends a request and returns the connection and the response.
+func openTunnel(t *testing.T, e *forwardtest.Env, text string) (*tls.Conn, *bufio.Reader, *http.Response) {
 	t.Helper()
 	conn := dial(t, e)
 	if _, err := io.WriteString(conn, text); err != nil {
@@ -57,22 +57,23 @@ func tunnel(t *testing.T, e *forwardtest.Env, text string) (*tls.Conn, *bufio.Re
 	return conn, in, resp
 }
 
-func TestUpgradesAreTunnels(t *testing.T) {
+// TestUpgradeIsATunnel of any bytes, whose directions close separately.
+func TestUpgradeIsATunnel(t *testing.T) {
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		for caller, name := range map[request.Caller]string{
-			request.Unauthenticated: "stranger", request.BearerToken: "caller", request.ClientCert: "asserted",
+			request.Unauthenticated: "anonymous", request.BearerToken: "token", request.ClientCert: "certificate",
 		} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				ended := make(chan error, 1)
 				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: true, Handler: echo(ended)})
-				conn, in, resp := tunnel(t, e, exec(protocol, "X-Stream-Protocol-Version: v5\r\n"))
+				conn, in, resp := openTunnel(t, e, exec(protocol, "X-Stream-Protocol-Version: v5\r\n"))
 				if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != protocol ||
 					resp.Header.Get("X-Stream-Protocol-Version") != "v5" {
-					t.Fatalf("answer is %s with %v", resp.Status, resp.Header)
+					t.Fatalf("response is %s with %v", resp.Status, resp.Header)
 				}
 				if got := e.Next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Upgrade") != protocol ||
 					got.Header.Get("X-Stream-Protocol-Version") != "v5" {
-					t.Errorf("upstream got %s with %v", got.Proto, got.Header)
+					t.Errorf("upstream received %s with %v", got.Proto, got.Header)
 				}
 				for i := range 3 {
 					sent := fmt.Sprintf("\x80\x03\x00%d any bytes\r\n\r\n", i)
@@ -84,29 +85,27 @@ func TestUpgradesAreTunnels(t *testing.T) {
 						t.Fatalf("echo of %q is %q, %v", sent, got, err)
 					}
 				}
-				// The end of one direction is not that of the other.
 				if err := conn.CloseWrite(); err != nil {
 					t.Fatal(err)
 				}
 				if rest := forwardtest.ReadAll(t, in); rest != "" {
-					t.Errorf("%q came last", rest)
+					t.Errorf("%q after the last echo", rest)
 				}
-				if err := forwardtest.Receive(t, ended, "the upstream's end"); err != nil {
-					t.Errorf("tunnel ended at the upstream with %v", err)
+				if err := forwardtest.Receive(t, ended, "end at the upstream"); err != nil {
+					t.Errorf("upstream ended with %v", err)
 				}
 			})
 		}
 	}
 }
 
-// Whoever goes away first takes the other along.
 func TestTunnelEndsWithEitherSide(t *testing.T) {
 	t.Run("client", func(t *testing.T) {
 		ended := make(chan error, 1)
 		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: echo(ended)})
-		conn, _, _ := tunnel(t, e, exec("SPDY/3.1"))
+		conn, _, _ := openTunnel(t, e, exec("SPDY/3.1"))
 		conn.NetConn().Close()
-		forwardtest.Receive(t, ended, "the upstream's end")
+		forwardtest.Receive(t, ended, "end at the upstream")
 		e.End(t)
 	})
 	t.Run("upstream", func(t *testing.T) {
@@ -116,44 +115,43 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 			w.WriteHeader(http.StatusSwitchingProtocols)
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err == nil {
-				_, _ = io.WriteString(conn, "last words")
+				_, _ = io.WriteString(conn, "last bytes")
 				conn.Close()
 			}
 		}})
-		conn, in, _ := tunnel(t, e, exec("SPDY/3.1"))
-		if got := forwardtest.ReadAll(t, in); got != "last words" {
+		conn, in, _ := openTunnel(t, e, exec("SPDY/3.1"))
+		if got := forwardtest.ReadAll(t, in); got != "last bytes" {
 			t.Errorf("got %q", got)
 		}
-		conn.Close() // a client that stays may still have something to say
+		conn.Close() // until then the client may send
 		e.End(t)
 	})
-	t.Run("gateway", func(t *testing.T) { // as when it has drained
+	t.Run("gateway", func(t *testing.T) { // as after a drain
 		ended := make(chan error, 1)
 		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, Handler: echo(ended)})
-		ctx, cut := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		inner := e.Gateway.Config.Handler
 		e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(w, r.WithContext(ctx)) })
-		_, in, _ := tunnel(t, e, exec("SPDY/3.1"))
-		cut()
+		_, in, _ := openTunnel(t, e, exec("SPDY/3.1"))
+		cancel()
 		if got := forwardtest.ReadAll(t, in); got != "" {
 			t.Errorf("got %q", got)
 		}
-		forwardtest.Receive(t, ended, "the upstream's end")
+		forwardtest.Receive(t, ended, "end at the upstream")
 	})
 }
 
-// CVE-2018-1002105: a connection on which the upstream has not changed the
-// protocol must not carry what the client sends next. The bytes after the
-// answer are another request, to be looked at like any other.
+// TestRefusedUpgradeIsNoTunnel: CVE-2018-1002105. Unless the upstream switches protocols, what
+// follows on the client's connection is another request, which is authenticated like any other.
 func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
-	answers := map[string]func(w http.ResponseWriter, r *http.Request){
+	responses := map[string]func(w http.ResponseWriter, r *http.Request){
 		"403": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, "{}")
 		},
 		"200": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
-		"200 that looks like it": func(w http.ResponseWriter, _ *http.Request) {
+		"200 with upgrade headers": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Connection", "Upgrade")
 			w.Header().Set("Upgrade", "SPDY/3.1")
 			_, _ = io.WriteString(w, "{}")
@@ -164,41 +162,39 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 		},
 		"500": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	}
-	for name, answer := range answers {
-		for caller, who := range map[request.Caller]string{request.BearerToken: "caller", request.ClientCert: "asserted"} {
-			t.Run(name+" "+who, func(t *testing.T) {
-				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: true, Handler: answer})
+	for name, handler := range responses {
+		for caller, credentials := range map[request.Caller]string{request.BearerToken: "token", request.ClientCert: "certificate"} {
+			t.Run(name+" "+credentials, func(t *testing.T) {
+				e := forwardtest.New(t, forwardtest.Settings{Caller: caller, User: jane, ClientHTTP1: true, Handler: handler})
 				second := "GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\nImpersonate-User: admin\r\nX-Remote-User: admin\r\nConnection: close\r\n\r\n"
-				_, in, resp := tunnel(t, e, exec("SPDY/3.1")+second)
+				_, in, resp := openTunnel(t, e, exec("SPDY/3.1")+second)
 				if want := name[:3]; fmt.Sprint(resp.StatusCode) != want {
-					t.Errorf("answer is %s, want %s", resp.Status, want)
+					t.Errorf("response is %s, want %s", resp.Status, want)
 				}
 				if upgrade := resp.Header.Get("Upgrade"); upgrade != "" {
-					t.Errorf("answer is an upgrade to %q", upgrade)
+					t.Errorf("response upgrades to %q", upgrade)
 				}
 				_, _ = io.Copy(io.Discard, resp.Body)
 				if got := e.Next(t); got.URI != "/api/v1/namespaces/ns/pods/p/exec?command=sh" {
-					t.Errorf("upstream was asked for %s", got.URI)
+					t.Errorf("upstream received %s", got.URI)
 				}
-				// Either the connection ends here, or the second request is
-				// one of its own, with the caller's own identity.
+				// Either the connection ends, or the second request has the client's identity.
 				if _, err := http.ReadResponse(in, nil); err != nil {
 					return
 				}
 				got := e.Next(t)
 				if got.URI != "/api/v1/secrets" || got.Header.Get("X-Remote-User") != "" {
-					t.Errorf("then the upstream was asked for %s with %v", got.URI, got.Header)
+					t.Errorf("then upstream received %s with %v", got.URI, got.Header)
 				}
-				if named := got.Header.Get("Impersonate-User"); caller == request.ClientCert && named != "jane" {
-					t.Errorf("then the caller was %q", named)
+				if name := got.Header.Get("Impersonate-User"); caller == request.ClientCert && name != "jane" {
+					t.Errorf("then the user was %q", name)
 				}
 			})
 		}
 	}
 }
 
-// An upstream that changes to what was not asked for is not believed.
-func TestUnaskedUpgradeIsAnError(t *testing.T) {
+func TestUnrequestedUpgradeIsAnError(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
 		w.Header().Set("Upgrade", "something/1")
@@ -209,22 +205,21 @@ func TestUnaskedUpgradeIsAnError(t *testing.T) {
 			conn.Close()
 		}
 	}
-	for name, ask := range map[string]string{
+	for name, text := range map[string]string{
 		"another protocol": exec("SPDY/3.1"),
-		"none":             "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
+		"no upgrade":       "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: true, Handler: handler})
-			_, _, resp := tunnel(t, e, ask)
+			_, _, resp := openTunnel(t, e, text)
 			if body := forwardtest.ReadAll(t, resp.Body); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "raw bytes") {
-				t.Errorf("answer is %s with %q", resp.Status, body)
+				t.Errorf("response is %s with %q", resp.Status, body)
 			}
 		})
 	}
 }
 
-// HTTP/2 has no upgrades and no connection headers: such requests are refused
-// before anything is made of them.
+// TestConnectionHeadersOverHTTP2AreRefused: HTTP/2 has no upgrades and no connection headers.
 func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
 	tests := [][2]string{
 		{"connection", "Upgrade"}, {"connection", "impersonate-user"}, {"upgrade", "SPDY/3.1"},
@@ -234,23 +229,23 @@ func TestConnectionHeadersOverHTTP2AreRefused(t *testing.T) {
 	for _, field := range tests {
 		t.Run(field[0], func(t *testing.T) {
 			e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
-			if code := rawHTTP2(t, e, field); code == "200" {
-				t.Errorf("answer is %s", code)
+			if code := sendRawHTTP2(t, e, field); code == "200" {
+				t.Errorf("response is %s", code)
 			}
 			e.ExpectNone(t)
 		})
 	}
 	e := forwardtest.New(t, forwardtest.Settings{Caller: request.ClientCert, User: jane})
-	if code := rawHTTP2(t, e, [2]string{"accept", "*/*"}); code != "200" {
-		t.Errorf("answer to a good request is %s", code)
+	if code := sendRawHTTP2(t, e, [2]string{"accept", "*/*"}); code != "200" {
+		t.Errorf("response to a valid request is %s", code)
 	}
 }
 
-// rawHTTP2 sends a GET with a header field that no good client sends, and
-// returns the status of the answer, or how the request was refused.
-func rawHTTP2(t *testing.T, e *forwardtest.Env, field [2]string) string {
+// sendRawHTTP2 sends a GET with a header field that http.Client would not send, and returns the
+// status code of the response, or the HTTP/2 error.
+func sendRawHTTP2(t *testing.T, e *forwardtest.Env, field [2]string) string {
 	t.Helper()
-	conn := dialFor(t, e, "h2")
+	conn := dialProtocol(t, e, "h2")
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ const (
 
 func (a attempt) has(part attempt) bool { return a&part == part }
 
-// planAttempts lists the attempts in the order in which they are made. Each has in JSON what the first
-// has; retry moves on to the next one that has the refused part in JSON as well.
+// planAttempts lists the attempts in the order in which they are made. Each has in JSON what the
+// first has; retry moves on to the next one that has the refused part in JSON as well.
 func (e *exchange) planAttempts() error {
 	first, err := e.firstAttempt()
 	if err != nil {
@@ -53,7 +53,8 @@ func (e *exchange) planAttempts() error {
 	return e.reserveResponse()
 }
 
-// firstAttempt returns asReceived, or JSON in place of CBOR if the API is known not to support CBOR.
+// firstAttempt returns asReceived, or JSON in place of CBOR if the API is known not to support
+// CBOR.
 //
 // A body that cannot be decoded is sent as received: whether the client may send it at all is for
 // the upstream to decide, which refuses the format afterwards. For the same reason no body of an
@@ -79,9 +80,9 @@ func (e *exchange) firstAttempt() (attempt, error) {
 }
 
 // retry reports whether the upstream refused a part of the current attempt which a later one has in
-// JSON, and makes that the current one. The error is a *StatusError if there is such an attempt, but
-// it cannot be made. The apiserver refuses a format before the request has any effect (wire.md 0), so
-// that a write can be repeated.
+// JSON, and makes that the current one. The error is a *StatusError if there is such an attempt,
+// but it cannot be made. The apiserver refuses a format before the request has any effect (wire.md
+// 0), so that a write can be repeated.
 func (e *exchange) retry(resp *http.Response) (bool, error) {
 	byServer := isFormatCode(resp.StatusCode) && !isWebhookDenial(resp)
 	if !byServer && e.request.Method != http.MethodGet {
@@ -134,7 +135,7 @@ func (e *exchange) remaining(code int) []attempt {
 }
 
 // isRepeatable reports whether every 406 precedes all effects of the request. The apiserver gives
-// some when it converts the result of a write to a Table or to metadata (wire.md 1.4).
+// some when it transcodes the result of a write to a Table or to metadata (wire.md 1.4).
 func (e *exchange) isRepeatable() bool {
 	return e.target.format.Shape == codec.Object || e.request.Method == http.MethodGet
 }

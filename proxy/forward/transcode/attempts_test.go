@@ -20,8 +20,9 @@ import (
 	"sluice/proxy/response"
 )
 
-// TestAttemptsFollowRefusals has an upstream that refuses with the given codes, one after the other,
-// before it accepts. An attempt is written as "Content-Type -> Accept", without "application/".
+// TestAttemptsFollowRefusals has an upstream that refuses with the given codes, one after the
+// other, before it accepts. An attempt is written as "Content-Type -> Accept", without
+// "application/".
 func TestAttemptsFollowRefusals(t *testing.T) {
 	const table = "json" + asTable
 	for _, tt := range []struct {
@@ -143,8 +144,8 @@ func TestUnsupportedFormatIsRememberedForItsTime(t *testing.T) {
 	}
 }
 
-// TestRefusedMetadataDoesNotMeanUnsupportedCBOR: the apiserver refuses a list as PartialObjectMetadata
-// in every encoding.
+// TestRefusedMetadataDoesNotMeanUnsupportedCBOR: the apiserver refuses a list as
+// PartialObjectMetadata in every encoding.
 func TestRefusedMetadataDoesNotMeanUnsupportedCBOR(t *testing.T) {
 	e := newEnv(t, func(w http.ResponseWriter, r *http.Request) {
 		accept := r.Header.Get("Accept")

@@ -18,8 +18,8 @@ import (
 	"sluice/proxy/request"
 )
 
-// TestRequestBodyIsSentAsJSON: after the refusal of its format, the body is sent in JSON, with all else as
-// received.
+// TestRequestBodyIsSentAsJSON: after the refusal of its format, the body is sent in JSON, with all
+// else as received.
 func TestRequestBodyIsSentAsJSON(t *testing.T) {
 	tests := []struct {
 		name, method, contentType, accept, body string
@@ -75,8 +75,8 @@ func TestRequestBodyIsSentAsJSON(t *testing.T) {
 	}
 }
 
-// TestDuplicateFieldsOfYAMLAreReported: the JSON that the upstream receives has no duplicates any more,
-// so the warnings and errors come from the transcoder.
+// TestDuplicateFieldsOfYAMLAreReported: the JSON that the upstream receives has no duplicates any
+// more, so the warnings and errors come from the transcoder.
 func TestDuplicateFieldsOfYAMLAreReported(t *testing.T) {
 	const duplicates = "kind: Thing\napiVersion: lab.example.com/v1\nspec:\n  a: 1\n  a: 2\nspec:\n  a: 3\n"
 	const message = "Thing in version \"v1\" cannot be handled as a Thing: strict decoding error: yaml: unmarshal errors:\n" +
@@ -114,8 +114,8 @@ func TestDuplicateFieldsOfYAMLAreReported(t *testing.T) {
 	}
 }
 
-// TestMalformedBodyIsABadRequest: the Status is that of the apiserver, and only clients that may write
-// get it.
+// TestMalformedBodyIsABadRequest: the Status is that of the apiserver, and only clients that may
+// write get it.
 func TestMalformedBodyIsABadRequest(t *testing.T) {
 	for name, tt := range map[string]struct {
 		contentType, body, message string

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// maxNodes bounds the nodes of a body that is decoded, as countNodes counts them. No object of the
-	// API with 3 MiB has as many.
+	// maxNodes bounds the nodes of a body that is decoded, as countNodes counts them. No object of
+	// the API with 3 MiB has as many.
 	maxNodes = 200_000
-	// cborNodeBytes and yamlNodeBytes are the memory that decoding takes per node, measured with the
-	// most expensive bodies.
+	// cborNodeBytes and yamlNodeBytes are the memory that decoding takes per node, measured with
+	// the most expensive bodies.
 	cborNodeBytes = 256
 	yamlNodeBytes = 512
 	// maxEscape is how many bytes of JSON one byte of CBOR can become.
@@ -31,8 +31,8 @@ const (
 	maxWarnings = 20
 )
 
-// decode sets json, or returns the *apierrors.StatusError with which the apiserver refuses the body. Later
-// calls return the same.
+// decode sets json, or returns the *apierrors.StatusError with which the apiserver refuses the
+// body. Later calls return the same.
 func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 	if b.refusal != nil || b.json != nil {
 		return b.refusal
@@ -40,7 +40,7 @@ func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 	nodes := b.countNodes()
 	if nodes > maxNodes {
 		b.refusal = &apierrors.StatusError{ErrStatus: metav1.Status{
-			Message: fmt.Sprintf("the object has too many parts to be converted: limit is %d", maxNodes),
+			Message: fmt.Sprintf("the object has too many parts to be transcoded: limit is %d", maxNodes),
 			Reason:  metav1.StatusReasonRequestEntityTooLarge, Code: http.StatusRequestEntityTooLarge,
 		}}
 		return b.refusal

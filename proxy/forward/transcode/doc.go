@@ -1,16 +1,16 @@
-// Package transcode converts what passes to an apiserver that does not support every format of its
-// clients: request bodies in CBOR and YAML, and responses in CBOR, YAML, as Table or as metadata,
-// watch streams included.
+// Package transcode changes the format of what passes to an apiserver that does not support every
+// format of its clients: request bodies in CBOR and YAML, and responses in CBOR, YAML, as Table or
+// as metadata, watch streams included.
 //
 // A request is sent as received. Only if the apiserver refuses a format (406, 415), or responds in
 // JSON to a client that does not accept it, does this package act: it sends the request again in
-// JSON, along an explicit list of attempts, and converts the JSON response. For some time it then
+// JSON, along an explicit list of attempts, and transcodes the JSON response. For some time it then
 // remembers that the API does not support CBOR, and sends JSON first.
 //
-// Invariants: what the apiserver supports is not converted; a write is repeated only after a refusal
-// that precedes every effect; a response that the apiserver cut is cut for the client; all memory
-// that bodies take is reserved before it is allocated, from quotas per process and per user.
+// Invariants: what the apiserver supports is not transcoded; a write is repeated only after a
+// refusal that precedes every effect; a response that the apiserver cut is cut for the client; all
+// memory that bodies take is reserved before it is allocated, from quotas per process and per user.
 //
-// Tables are made without the columns of the resource, which only its server knows: they have a name
-// and an age.
+// Tables are made without the columns of the resource, which only its server knows: they have a
+// name and an age.
 package transcode

@@ -17,8 +17,8 @@ const (
 	maxIdleBuffer = 64 << 10
 )
 
-// eventReader splits a stream of JSON objects, with or without white space between them, and returns
-// each as soon as its last byte has been read.
+// eventReader splits a stream of JSON objects, with or without white space between them, and
+// returns each as soon as its last byte has been read.
 type eventReader struct {
 	in       io.Reader
 	memory   *reservation
@@ -34,9 +34,9 @@ func newEventReader(in io.Reader, memory *reservation) *eventReader {
 	return &eventReader{in: in, memory: memory, start: -1}
 }
 
-// next returns the next object, which is valid until the next call. The error is io.EOF at the end of
-// the stream, io.ErrUnexpectedEOF if that is inside an object, errEvent, a *StatusError if the quota
-// is exhausted, or one of the stream.
+// next returns the next object, which is valid until the next call. The error is io.EOF at the end
+// of the stream, io.ErrUnexpectedEOF if that is inside an object, errEvent, a *StatusError if the
+// quota is exhausted, or one of the stream.
 func (r *eventReader) next() ([]byte, error) {
 	for {
 		if object, err := r.scan(); object != nil || err != nil {

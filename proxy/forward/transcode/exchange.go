@@ -17,8 +17,8 @@ import (
 // errSwitched is returned when the upstream switches protocols though the request was no upgrade.
 var errSwitched = errors.New("upstream switched protocols without a request to")
 
-// maxRefusal bounds how much of a refusal is read, in bytes: to recognize its origin, and so that its
-// connection can be used again.
+// maxRefusal bounds how much of a refusal is read, in bytes: to recognize its origin, and so that
+// its connection can be used again.
 const maxRefusal = 16 << 10
 
 // exchange is one request of a client with the attempts to send it and the response. It belongs to
@@ -74,7 +74,7 @@ func (e *exchange) sendAttempts() (*http.Response, error) {
 	}
 }
 
-// decodeBody converts the request body to JSON, as one of at most maxDecoding at a time.
+// decodeBody transcodes the request body to JSON, as one of at most maxDecoding at a time.
 func (e *exchange) decodeBody() error {
 	ctx := e.request.Context()
 	select {

@@ -15,8 +15,8 @@ import (
 	"sluice/proxy/request"
 )
 
-// TestBodyBeyondLimitPassesUnchanged: a body of maximal length is transcoded, a longer one passes to an
-// upstream that supports its format.
+// TestBodyBeyondLimitPassesUnchanged: a body of maximal length is transcoded, a longer one passes
+// to an upstream that supports its format.
 func TestBodyBeyondLimitPassesUnchanged(t *testing.T) {
 	newBody := func(n int) string { // n bytes of CBOR, n-1 of JSON
 		const head = "\xd9\xd9\xf7\xa1\x41a\x5a"
@@ -56,7 +56,7 @@ func TestResponseBeyondLimitIsRefused(t *testing.T) {
 		e := newEnv(t, server.ServeHTTP)
 		resp := e.Do(t, e.NewRequest(t, method, thingsPath, acceptHeader("application/cbor"), nil))
 		body := decode(forwardtest.ReadAll(t, resp.Body), resp.Header.Get("Content-Type"))
-		if resp.StatusCode != want || !strings.Contains(body, "too large to be converted to application/cbor: limit is 33554432 bytes") {
+		if resp.StatusCode != want || !strings.Contains(body, "too large to be transcoded to application/cbor: limit is 33554432 bytes") {
 			t.Errorf("%s: %s: %s", method, resp.Status, body)
 		}
 		if err := forwardtest.Receive(t, done, "end at the upstream"); err == nil {

@@ -37,9 +37,9 @@ func (t *target) maxSize(object json.Value, f codec.Format) int64 {
 	return n
 }
 
-// maxSize returns an upper bound of the size of a JSON value in another format, at a depth in levels.
-// An indented line grows with its depth, and YAML folds strings at escapes, and at spaces beyond
-// yamlWidth.
+// maxSize returns an upper bound of the size of a JSON value in another format, at a depth in
+// levels. An indented line grows with its depth, and YAML folds strings at escapes, and at spaces
+// beyond yamlWidth.
 func maxSize(src []byte, f codec.Format, depth int) int64 {
 	yaml := f.Encoding == codec.YAML
 	line := 0   // bytes of a line break at this depth

@@ -9,7 +9,7 @@ import (
 	"sluice/codec"
 )
 
-// TestMaxSizeIsAnUpperBound converts random objects and lists to every format.
+// TestMaxSizeIsAnUpperBound transcodes random objects and lists to every format.
 func TestMaxSizeIsAnUpperBound(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	texts := []string{"a", " ", "  ", `\n`, `\"`, `\u0001`, "'", "\x7f", "\u00e9", "\ufeff", "\xff", ":", "- ", "#", "word ", "0", `\ud83d\ude00`}

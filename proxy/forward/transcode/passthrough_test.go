@@ -13,8 +13,8 @@ import (
 	"sluice/proxy/request"
 )
 
-// TestSupportedFormatsPassUnchanged: what the upstream supports, and what no format can replace, is sent
-// once, as received, and its response is not converted.
+// TestSupportedFormatsPassUnchanged: what the upstream supports, and what no format can replace, is
+// sent once, as received, and its response is not transcoded.
 func TestSupportedFormatsPassUnchanged(t *testing.T) {
 	table := `{"kind":"Table","apiVersion":"meta.k8s.io/v1", "rows":[] }`
 	tests := []struct {

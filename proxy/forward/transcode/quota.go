@@ -8,8 +8,8 @@ import (
 
 // Limits of the memory that bodies take, in bytes.
 const (
-	// maxRequest is the longest request body that is transcoded: the apiserver's own limit
-	// (wire.md 10, 413).
+	// maxRequest is the longest request body that is transcoded: the apiserver's own limit (wire.md
+	// 10, 413).
 	maxRequest = 3 << 20
 	// maxResponse is the longest JSON response that is transcoded. Longer lists have to be paged.
 	maxResponse = 32 << 20
@@ -32,8 +32,8 @@ const (
 	writeReserveFactor = 4
 )
 
-// maxDepth is the nesting of the deepest response that is transcoded, in levels: indented, a response
-// grows with its depth. Objects of the API are far less deep.
+// maxDepth is the nesting of the deepest response that is transcoded, in levels: indented, a
+// response grows with its depth. Objects of the API are far less deep.
 const maxDepth = 128
 
 // retrySeconds is the Retry-After value when a quota is exhausted.
@@ -52,7 +52,8 @@ func newQuota(total, perUser int64) *quota {
 	return &quota{perUser: perUser, free: total, used: map[string]int64{}}
 }
 
-// take takes n bytes for a user, or returns them if n is negative. It reports whether they were free.
+// take takes n bytes for a user, or returns them if n is negative. It reports whether they were
+// free.
 func (q *quota) take(user string, n int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,7 +80,7 @@ func (r *reservation) reserve(n int64) error {
 		return nil
 	}
 	if !r.quota.take(r.user, n-r.size) {
-		return apierrors.NewTooManyRequests("too many bodies are being converted, please try again later", retrySeconds)
+		return apierrors.NewTooManyRequests("too many bodies are being transcoded, please try again later", retrySeconds)
 	}
 	r.size = n
 	return nil

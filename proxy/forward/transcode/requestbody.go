@@ -29,8 +29,8 @@ func tooLarge() error {
 	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxRequest))
 }
 
-// requestTimeout bounds how long a request body may take that is buffered: the apiserver's own limit
-// for whole requests.
+// requestTimeout bounds how long a request body may take that is buffered: the apiserver's own
+// limit for whole requests.
 const requestTimeout = time.Minute
 
 // firstRead is the size of the first buffer for a body, in bytes.
@@ -56,8 +56,8 @@ type requestBody struct {
 }
 
 // readRequestBody buffers the body as far as maxRequest and the quota allow. The body of a GET is
-// not buffered, since it has no meaning, and neither is that of a client that waits for a
-// 100 Continue of the upstream. setTimeout bounds how long reading may take.
+// not buffered, since it has no meaning, and neither is that of a client that waits for a 100
+// Continue of the upstream. setTimeout bounds how long reading may take.
 func readRequestBody(r *http.Request, memory *reservation, setTimeout func(time.Duration)) (*requestBody, error) {
 	b := &requestBody{}
 	b.encoding, b.jsonType = bodyFormat(r)
@@ -106,9 +106,9 @@ func (b *requestBody) buffer(in io.ReadCloser, memory *reservation) error {
 	}
 }
 
-// bodyFormat returns the encoding of the request body and the Content-Type that it has in JSON. That
-// is empty if the body is not to be transcoded: it is JSON, Protobuf or compressed, or no API request
-// of this method accepts its type.
+// bodyFormat returns the encoding of the request body and the Content-Type that it has in JSON.
+// That is empty if the body is not to be transcoded: it is JSON, Protobuf or compressed, or no API
+// request of this method accepts its type.
 func bodyFormat(r *http.Request) (codec.Encoding, string) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	patch := r.Method == http.MethodPatch

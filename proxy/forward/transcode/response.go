@@ -33,8 +33,9 @@ func bodiless(code int) bool {
 	return code < http.StatusOK || code == http.StatusNoContent || code == http.StatusNotModified
 }
 
-// transcode converts a JSON response to the target. Errors and objects that the upstream sent in
-// response to the Accept header as received stay as they are if they already have the target's form.
+// transcode transcodes a JSON response to the target. Errors and objects that the upstream sent in
+// response to the Accept header as received stay as they are if they already have the target's
+// form.
 func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
 	asked := e.attempts[0].has(jsonResponse)
@@ -53,7 +54,7 @@ func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 		return nil, err
 	}
 	format := e.target.format
-	out, err := e.convert(body, format)
+	out, err := e.transcodeObject(body, format)
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		format, out = codec.Format{}, body
@@ -63,14 +64,14 @@ func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 	return e.replaceBody(resp, out, format), nil
 }
 
-// convert converts a JSON body. The error is a *StatusError, or codec.ErrUnsupported if the body has
-// no such form.
-func (e *exchange) convert(body []byte, f codec.Format) ([]byte, error) {
+// transcodeObject transcodes a JSON body. The error is a *StatusError, or codec.ErrUnsupported if
+// the body has no such form.
+func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) {
 	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {
 	case errors.Is(err, json.ErrDepth):
-		return nil, notAcceptable("is nested too deep to be converted to %s: limit is %d levels", f, maxDepth)
+		return nil, notAcceptable("is nested too deep to be transcoded to %s: limit is %d levels", f, maxDepth)
 	case err != nil:
-		return nil, cannotConvert(err)
+		return nil, cannotTranscode(err)
 	}
 	size := e.target.maxSize(body, f)
 	if size > maxTranscoded {
@@ -84,21 +85,21 @@ func (e *exchange) convert(body []byte, f codec.Format) ([]byte, error) {
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
 	case err != nil:
-		return nil, cannotConvert(err)
+		return nil, cannotTranscode(err)
 	case cap(out) > 2*len(out): // size is that of the worst case
 		out = slices.Clone(out)
 	}
 	return out, nil
 }
 
-func cannotConvert(err error) error {
-	return response.NewServerError("the apiserver's answer cannot be converted: " + err.Error())
+func cannotTranscode(err error) error {
+	return response.NewServerError("the apiserver's response cannot be transcoded: " + err.Error())
 }
 
 // notAcceptable returns the Status of a response that exceeds a limit. The message takes the media
 // type and the limit.
 func notAcceptable(message string, f codec.Format, limit int) error {
-	return response.NewNotAcceptable(fmt.Sprintf("the answer "+message, f.Encoding.MediaType(), limit))
+	return response.NewNotAcceptable(fmt.Sprintf("the response "+message, f.Encoding.MediaType(), limit))
 }
 
 // readAll returns the whole body, decompressed.
@@ -128,7 +129,7 @@ func (e *exchange) readAll(resp *http.Response) ([]byte, error) {
 		body = body[:len(body)+n]
 		switch {
 		case len(body) > maxResponse:
-			return nil, notAcceptable("is too large to be converted to %s: limit is %d bytes", e.target.format, maxResponse)
+			return nil, notAcceptable("is too large to be transcoded to %s: limit is %d bytes", e.target.format, maxResponse)
 		case errors.Is(err, io.EOF):
 			return body, nil
 		case err != nil:

@@ -150,8 +150,8 @@ func TestTranscodedResponseKeepsHeaders(t *testing.T) {
 	}
 }
 
-// TestTranscodedResponseIsCompressedAsAccepted: long responses are compressed as the apiserver does it,
-// whatever coding the upstream used.
+// TestTranscodedResponseIsCompressedAsAccepted: long responses are compressed as the apiserver does
+// it, whatever coding the upstream used.
 func TestTranscodedResponseIsCompressedAsAccepted(t *testing.T) {
 	var list strings.Builder
 	list.WriteString(`{"kind":"ThingList","apiVersion":"lab.example.com/v1","metadata":{},"items":[`)
@@ -242,7 +242,7 @@ func TestMalformedResponseIsAnInternalError(t *testing.T) {
 			e := newEnv(t, server.ServeHTTP)
 			resp := e.Get(t, thingsPath, acceptHeader(accept))
 			got := forwardtest.ReadAll(t, resp.Body)
-			if resp.StatusCode != 500 && resp.StatusCode != 200 || resp.StatusCode == 500 && !strings.Contains(decode(got, resp.Header.Get("Content-Type")), "cannot be converted") {
+			if resp.StatusCode != 500 && resp.StatusCode != 200 || resp.StatusCode == 500 && !strings.Contains(decode(got, resp.Header.Get("Content-Type")), "cannot be transcoded") {
 				t.Errorf("%q as %s: %s with %q", body, accept, resp.Status, got)
 			}
 		}

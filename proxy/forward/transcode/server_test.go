@@ -33,8 +33,8 @@ const (
 	asList     = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
-// jsonServer is an apiserver that supports JSON only: it refuses other encodings of responses (406) and
-// bodies (415), Tables and metadata.
+// jsonServer is an apiserver that supports JSON only: it refuses other encodings of responses (406)
+// and bodies (415), Tables and metadata.
 type jsonServer struct {
 	respond func(w http.ResponseWriter, r *http.Request, body []byte) // to what it does not refuse
 
@@ -48,8 +48,8 @@ func newEnv(t *testing.T, upstream http.HandlerFunc) *forwardtest.Env {
 	return forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, Handler: upstream})
 }
 
-// post sends a request body in the given Content-Type and returns the response. An empty accept sends no
-// Accept header.
+// post sends a request body in the given Content-Type and returns the response. An empty accept
+// sends no Accept header.
 func post(t *testing.T, e *forwardtest.Env, contentType, accept, body string) *http.Response {
 	t.Helper()
 	h := http.Header{"Content-Type": {contentType}}

@@ -15,8 +15,8 @@ import (
 // peekSize is how much of a response is read to find its kind, in bytes.
 const peekSize = 4 << 10
 
-// matchesResponse reports whether the response is a Table or metadata, as the target: in these, kind
-// is the first member.
+// matchesResponse reports whether the response is a Table or metadata, as the target: in these,
+// kind is the first member.
 func (t *target) matchesResponse(resp *http.Response) bool {
 	in := bufio.NewReaderSize(resp.Body, peekSize)
 	resp.Body = readCloser{in, resp.Body}

@@ -29,8 +29,8 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	if t.client.Accepts(codec.JSON) {
 		return nil
 	}
-	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only the
-	// other refuses is no reason to refuse a client.
+	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only
+	// the other refuses is no reason to refuse a client.
 	permissive := negotiate.Endpoint{Verb: verbs[info.Verb], Style: codec.Unstructured, CBOR: true}
 	var ok bool
 	if t.format, ok = negotiate.Format(t.client, permissive); !ok {

@@ -14,15 +14,15 @@ import (
 	"sluice/proxy/request"
 )
 
-// transcodeWatch converts a JSON watch stream to the target. A compressed stream cannot be re-encoded
-// event by event, so it passes; no apiserver compresses watches.
+// transcodeWatch transcodes a JSON watch stream to the target. A compressed stream cannot be
+// re-encoded event by event, so it passes; no apiserver compresses watches.
 func (e *exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
 	if resp.Header.Get("Content-Encoding") != "" {
 		return resp, nil
 	}
 	stream, err := newWatchStream(resp.Body, e.target, e.info, &e.memory)
 	if err != nil {
-		return nil, cannotConvert(err)
+		return nil, cannotTranscode(err)
 	}
 	format := e.target.format
 	e.info.Outcome.Format = format.Encoding.String()
@@ -41,8 +41,8 @@ type watchStream struct {
 	target *target
 	info   *request.Info
 	writer *codec.Writer
-	// endWriter writes the bookmark that marks the end of the initial events. It keeps its object, for
-	// the annotation (wire.md 1.5).
+	// endWriter writes the bookmark that marks the end of the initial events. It keeps its object,
+	// for the annotation (wire.md 1.5).
 	endWriter *codec.Writer
 	out       []byte // transcoded, not read yet
 	buf       []byte // the buffer of out
@@ -69,8 +69,8 @@ func newWatchStream(body io.ReadCloser, t *target, info *request.Info, memory *r
 	}, err
 }
 
-// Read implements io.Reader. An error of the upstream's stream is returned once all events before it
-// have been read.
+// Read implements io.Reader. An error of the upstream's stream is returned once all events before
+// it have been read.
 func (s *watchStream) Read(p []byte) (int, error) {
 	for len(s.out) == 0 {
 		if s.err == nil {

@@ -28,8 +28,8 @@ const (
 	expiredStatus    = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}`
 )
 
-// respondSteps responds with a watch that sends a text for each step. It ends with the steps, or is cut at
-// the step "cut".
+// respondSteps responds with a watch that sends a text for each step. It ends with the steps, or is
+// cut at the step "cut".
 func respondSteps(next <-chan string) func(http.ResponseWriter, *http.Request, []byte) {
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) {
 		_ = http.NewResponseController(w).Flush()
@@ -51,8 +51,8 @@ func respondSteps(next <-chan string) func(http.ResponseWriter, *http.Request, [
 	}
 }
 
-// TestWatchEventIsTranscodedAtOnce: each event arrives before the upstream sends the next, and the stream
-// ends when that of the upstream ends.
+// TestWatchEventIsTranscodedAtOnce: each event arrives before the upstream sends the next, and the
+// stream ends when that of the upstream ends.
 func TestWatchEventIsTranscodedAtOnce(t *testing.T) {
 	meta := func(object string) string {
 		out, err := json.AppendMetadataOnly(nil, []byte(object), "meta.k8s.io/v1")
