@@ -23,7 +23,7 @@ func (p Proof) String() string {
 	if p == ByProbeWatch {
 		return "probe-watch"
 	}
-	return "stream"
+	return "own-watch"
 }
 
 // probeWatchInterval is the time between the starts of two probe watches while a caller waits. An

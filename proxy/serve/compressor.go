@@ -10,39 +10,40 @@ import (
 	"sluice/codec/splice"
 )
 
-// compressor compresses an answer as it is written.
+// compressor compresses text while it is written.
 type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }
 
 const (
-	// gzipLevel is the apiserver's.
+	// gzipLevel is the level of the apiserver.
 	gzipLevel = 1
-	// zstdWindow is well below what every reader must allow (RFC 9659).
+	// zstdWindow is less than the window that every decoder must support (RFC 9659).
 	zstdWindow = 1 << 20
 )
 
+// compressors holds idle compressors. Their constructors fail for invalid options only.
 var compressors = map[splice.Coding]*sync.Pool{
 	splice.Gzip: {New: func() any {
-		z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel) // fails only for levels out of range
+		z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel)
 		return z
 	}},
 	splice.Zstd: {New: func() any {
 		z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true)) // fails only for options out of range
+			zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
 		return z
 	}},
 }
 
-// compressorFor returns an idle compressor that writes to w.
-func compressorFor(c splice.Coding, w io.Writer) compressor {
+// newCompressor returns an idle compressor that writes to w.
+func newCompressor(c splice.Coding, w io.Writer) compressor {
 	z := compressors[c].Get().(compressor)
 	z.Reset(w)
 	return z
 }
 
-func giveBack(c splice.Coding, z compressor) {
+func releaseCompressor(c splice.Coding, z compressor) {
 	z.Reset(io.Discard)
 	compressors[c].Put(z)
 }

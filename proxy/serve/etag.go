@@ -10,52 +10,48 @@ import (
 	"sluice/proxy/response"
 )
 
-// tag returns the entity tag of what is to be answered: a strong one, for bytes
-// that nothing else has (RFC 9110, section 8.8.3). They follow from the store,
-// the version that they show - of the list or of the object -, what was selected
-// of it, and how it is written. What tells ages has none, being new all the time.
-func (s *Handler) tag(r *http.Request, p *plan, version uint64) string {
+// etagBytes is the length of the hash in an entity tag, enough to exclude equal tags by chance.
+const etagBytes = 16
+
+// etag returns the strong entity tag of a response (RFC 9110, section 8.8.3), or none if the feature
+// is off or the bytes depend on the time. The bytes follow from the store, the version of the list or
+// object, the selection, and the format.
+func (h *Handler) etag(r *http.Request, p *plan, version uint64) string {
 	f := p.encoder.Format()
-	if !s.options.Features.ETags || f.AgesWithTime() {
+	if !h.options.Features.ETags || f.AgesWithTime() {
 		return ""
 	}
 	o := &p.options
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %d %+v %v %q", p.collection.ID, version, p.verb, f, response.Accepted(r.Header),
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s %d %d %+v %v %q", p.resource.ID, version, p.verb, f, response.Accepted(r.Header),
 		[]string{p.namespace, p.info.Name, o.LabelSelector, o.FieldSelector, o.ShardSelector, o.Continue})
-	fmt.Fprint(h, " ", o.Limit)
-	return `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:tagBytes]) + `"`
+	fmt.Fprint(hash, " ", o.Limit)
+	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:etagBytes]) + `"`
 }
 
-// tagBytes is enough for no two tags ever to be equal by chance.
-const tagBytes = 16
-
-// setTag sets the headers of an answer with a tag, 200 or 304. Those that are
-// equal but for what the client accepts differ in their tags.
-func setTag(h http.Header, tag string) {
-	if tag != "" {
-		h.Set("ETag", tag)
+// setETag sets the headers of a response with an entity tag, 200 or 304.
+func setETag(h http.Header, etag string) {
+	if etag != "" {
+		h.Set("ETag", etag)
 		h.Set("Vary", "Accept, Accept-Encoding")
 	}
 }
 
-// unchanged answers 304 if the client has what it would be sent (RFC 9110,
-// sections 13.1.2 and 15.4.5). It comes where the answer would begin, when all
-// else has been decided.
-func (p *plan) unchanged(w http.ResponseWriter, r *http.Request, how string) bool {
-	if p.tag == "" || !holds(r.Header["If-None-Match"], p.tag) {
+// notModified answers 304 if the client has the response with this tag already (RFC 9110, sections
+// 13.1.2 and 15.4.5).
+func (p *plan) notModified(w http.ResponseWriter, r *http.Request, reason hitReason, etag string) bool {
+	if etag == "" || !matchesETag(r.Header["If-None-Match"], etag) {
 		return false
 	}
-	p.begin(w.Header(), how)
+	p.writeHeaders(w.Header(), reason, etag)
 	w.Header().Del("Content-Type")
 	w.WriteHeader(http.StatusNotModified)
 	return true
 }
 
-// holds reports whether the values of If-None-Match name the tag, or any. Tags
-// are compared weakly: whether they are marked as weak does not count. What
-// cannot be read names nothing.
-func holds(values []string, tag string) bool {
+// matchesETag reports whether the values of If-None-Match contain the tag or are *. The comparison
+// is weak: the prefix W/ does not count. Malformed values match nothing.
+func matchesETag(values []string, etag string) bool {
 	if len(values) == 1 && strings.TrimSpace(values[0]) == "*" {
 		return true
 	}
@@ -67,7 +63,7 @@ func holds(values []string, tag string) bool {
 			if !ok || end < 0 {
 				break
 			}
-			if opaque[:end] == tag[1:len(tag)-1] {
+			if opaque[:end] == etag[1:len(etag)-1] {
 				return true
 			}
 			rest = opaque[end+1:]

@@ -2,7 +2,7 @@ package serve
 
 import "testing"
 
-func TestHolds(t *testing.T) {
+func TestIfNoneMatchComparesWeakly(t *testing.T) {
 	const tag = `"a,b"`
 	for value, want := range map[string]bool{
 		``:                  false,
@@ -10,7 +10,7 @@ func TestHolds(t *testing.T) {
 		` * `:               true,
 		`"a,b"`:             true,
 		`W/"a,b"`:           true,
-		`w/"a,b"`:           false, // its case counts
+		`w/"a,b"`:           false, // the prefix is case-sensitive
 		`"x", "a,b"`:        true,
 		`"x","y" ,W/"a,b",`: true,
 		",\t\"a,b\"":        true,
@@ -26,16 +26,16 @@ func TestHolds(t *testing.T) {
 		`"a,b"x`:            true,
 		`W/W/"a,b"`:         false,
 	} {
-		if got := holds([]string{value}, tag); got != want {
+		if got := matchesETag([]string{value}, tag); got != want {
 			t.Errorf("%s: %v", value, got)
 		}
 	}
-	if !holds([]string{`"x"`, `"y", "a,b"`}, tag) || holds([]string{`"x"`, `*`}, tag) || holds(nil, tag) {
-		t.Error("of several lines each counts, and * only alone")
+	if !matchesETag([]string{`"x"`, `"y", "a,b"`}, tag) || matchesETag([]string{`"x"`, `*`}, tag) || matchesETag(nil, tag) {
+		t.Error("every line of the header counts, and * only alone")
 	}
 }
 
-func FuzzHolds(f *testing.F) {
+func FuzzIfNoneMatch(f *testing.F) {
 	f.Add(`W/"x", "y"`)
-	f.Fuzz(func(t *testing.T, value string) { holds([]string{value}, `"tag"`) })
+	f.Fuzz(func(t *testing.T, value string) { matchesETag([]string{value}, `"tag"`) })
 }

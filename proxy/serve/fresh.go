@@ -8,70 +8,74 @@ import (
 )
 
 const (
-	// naturalWait is how long a read waits for the store's own stream before
-	// it is delegated: on a busy resource that is enough.
-	naturalWait = 15 * time.Millisecond
-	// proofLimit is how long a read waits for any proof, as long as the
-	// apiserver waits for its own cache (wire.md 11).
+	// ownWatchWait is how long a read waits for an event or bookmark on the watch of the store
+	// before a small one passes. On a busy resource that is enough.
+	ownWatchWait = 15 * time.Millisecond
+	// proofLimit is how long a read waits for a proof altogether: as long as the apiserver waits for
+	// its own watch cache (wire.md 11).
 	proofLimit = 3 * time.Second
-	// What the apiserver answers at little cost is delegated: a page, or no
-	// more than this many bytes.
+	// A read is small if it is a page of up to smallPage objects or if about smallBytes of stored
+	// objects answer it. Such a read costs the apiserver little.
 	smallPage  = 500
 	smallBytes = 1 << 20
 )
 
-// freshen makes sure that the store is complete up to version, or for zero up
-// to the upstream's present of some moment after the call. It returns how that
-// was proven, or the reason why the read has to be passed.
-func (p *plan) freshen(ctx context.Context, version uint64, delegate bool) (how, reason string) {
-	store, fence := p.collection.Store, p.collection.Fence
-	if version != 0 && store.Snapshot().Version >= version {
-		return servedFresh, ""
+// ensureFresh waits until the store has reached a version that may answer the read, and returns why
+// that is known. A consistent read needs the version that the apiserver was at some time after the
+// call. With passSmall, a small read passes instead of waiting for a probe watch.
+func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, error) {
+	store := p.resource.Store
+	if p.match != matchMostRecent && store.Snapshot().Version >= p.version {
+		return anyVersion, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
-	present, err := fence.CurrentVersion(ctx)
+	current, err := p.resource.Fence.CurrentVersion(ctx)
+	version := p.version
 	switch {
 	case err != nil:
-		return "", reasonUnproven
-	case version > present:
-		return "", reasonAhead // the upstream waits, or refuses
-	case version == 0:
-		version = present
+		return "", notProvenInTime
+	case version > current:
+		return "", versionNotReached // the apiserver waits for it, or refuses
+	case p.match == matchMostRecent:
+		version = current
 	}
 	if store.Snapshot().Version >= version {
-		return servedFresh, ""
+		return upToDate, nil
 	}
-	if p.reach(ctx, version) {
-		return servedWaited, ""
-	}
-	if delegate && p.selection.shards == "" && p.small(store.Snapshot()) {
-		return "", reasonDelegated
-	}
-	switch proof, err := fence.Confirm(ctx, version); {
-	case err != nil:
-		return "", reasonUnproven
-	case proof == cache.ByProbeWatch:
-		return servedChased, ""
-	}
-	return servedWaited, ""
+	return p.prove(ctx, version, passSmall)
 }
 
-// reach reports whether the store's own stream reaches version within naturalWait.
-func (p *plan) reach(ctx context.Context, version uint64) bool {
-	ctx, cancel := context.WithTimeout(ctx, naturalWait)
+// prove waits for a proof that the store is complete up to version, a cheap one first.
+func (p *plan) prove(ctx context.Context, version uint64, passSmall bool) (hitReason, error) {
+	if p.waitFor(ctx, version, ownWatchWait) {
+		return hitReason(cache.ByStream.String()), nil
+	}
+	if passSmall && p.selection.shards == nil && p.small(p.resource.Store.Snapshot()) {
+		return "", smallRead
+	}
+	proof, err := p.resource.Fence.Confirm(ctx, version)
+	if err != nil {
+		return "", notProvenInTime
+	}
+	return hitReason(proof.String()), nil
+}
+
+// waitFor reports whether the watch of the store reaches version within limit.
+func (p *plan) waitFor(ctx context.Context, version uint64, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return p.collection.Fence.WaitFor(ctx, version) == nil
+	return p.resource.Fence.WaitFor(ctx, version) == nil
 }
 
-// small reports whether the answer costs the upstream little.
 func (p *plan) small(state *cache.Snapshot) bool {
 	if limit := p.options.Limit; limit > 0 && limit <= smallPage {
 		return true
 	}
-	n := state.Len()
-	if n == 0 {
-		return true
-	}
-	return state.Bytes()/int64(n)*int64(state.Count(p.selection.keys)) <= smallBytes
+	return storedBytes(state, p.selection.keys) <= smallBytes
+}
+
+// storedBytes estimates the stored bytes of the objects in a range from the average object.
+func storedBytes(state *cache.Snapshot, keys cache.Range) int64 {
+	return state.Bytes() * int64(state.Count(keys)) / int64(max(state.Len(), 1))
 }

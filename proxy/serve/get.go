@@ -6,40 +6,31 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/cache"
 	"sluice/proxy/response"
 )
 
-// get answers the get of an object in any state, or in one not older than a
-// version, or returns why it cannot (wire.md 6).
-func (s *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) string {
-	how := servedAny
-	if store := p.collection.Store; p.version > store.Snapshot().Version {
-		p.selection.keys = cache.Single(cache.KeyOf(p.namespace, p.info.Name))
-		var reason string
-		if how, reason = p.freshen(r.Context(), p.version, true); reason != "" {
-			return reason
-		}
+// get answers a get of any version, or of one that is not older than a version (wire.md 6), or
+// returns why it passes.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
+	reason, err := p.ensureFresh(r.Context(), true)
+	if err != nil {
+		return err
 	}
-	o := p.collection.Store.Snapshot().Get(cache.KeyOf(p.namespace, p.info.Name))
+	o := p.resource.Store.Snapshot().Get(p.key())
 	if o == nil {
-		p.begin(w.Header(), how)
-		response.Error(w, r, apierrors.NewNotFound(p.collection.Resource.GroupResource(), p.info.Name))
-		return ""
+		p.writeHeaders(w.Header(), reason, "")
+		response.Error(w, r, apierrors.NewNotFound(p.resource.Resource.GroupResource(), p.info.Name))
+		return nil
 	}
-	if p.tag = s.tag(r, p, o.RV); p.unchanged(w, r, how) {
-		return ""
+	tag := h.etag(r, p, o.RV)
+	if p.notModified(w, r, reason, tag) {
+		return nil
 	}
-	out := newBody(w, r)
+	out := newResponseWriter(w, r, func(h http.Header) { p.writeHeaders(h, reason, tag) })
 	defer out.release()
-	out.room()
-	var err error
+	out.reserve()
 	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); err != nil {
-		return reasonFormat
+		return unservedFormat
 	}
-	p.begin(w.Header(), how)
-	if err := out.finish(); err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	return ""
+	return out.finish()
 }

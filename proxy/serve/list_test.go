@@ -14,7 +14,7 @@ import (
 	"sluice/proxy/resources"
 )
 
-// open lets everybody read one collection.
+// open is a Resources with one resource and an Access that allows everything.
 type open struct{ collection *resources.CachedResource }
 
 func (o open) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {

@@ -6,38 +6,40 @@ import (
 	"sluice/proxy/request"
 )
 
-// Metrics counts what is served out of the cache.
+// Metrics counts the watches that are served from the cache.
 type Metrics struct {
 	watchers *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	labels := []string{"group", "version", "resource"}
 	m := &Metrics{
 		watchers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_watchers", Help: "Open watches served out of the cache.",
+			Name: "sluice_watchers", Help: "Open watches that are served from the cache.",
 		}, labels),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_watch_events_total", Help: "Events sent to watches out of the cache, without initial states.",
+			Name: "sluice_watch_events_total", Help: "Events sent to watches from the cache, without initial events and bookmarks.",
 		}, labels),
 	}
-	r.MustRegister(m.watchers, m.events)
+	if r != nil {
+		r.MustRegister(m.watchers, m.events)
+	}
 	return m
 }
 
-// watcherMetrics are the metrics of one watch.
-type watcherMetrics struct {
+// watchMetrics are the metrics of one watch.
+type watchMetrics struct {
 	watchers prometheus.Gauge
 	events   prometheus.Counter
 }
 
-func (m *Metrics) watcher(info *request.Info) watcherMetrics {
+func (m *Metrics) watch(info *request.Info) watchMetrics {
 	labels := []string{info.APIGroup, info.APIVersion, info.Resource}
-	return watcherMetrics{m.watchers.WithLabelValues(labels...), m.events.WithLabelValues(labels...)}
+	return watchMetrics{m.watchers.WithLabelValues(labels...), m.events.WithLabelValues(labels...)}
 }
 
-func (w watcherMetrics) open()      { w.watchers.Inc() }
-func (w watcherMetrics) close()     { w.watchers.Dec() }
-func (w watcherMetrics) sent(n int) { w.events.Add(float64(n)) }
+func (m watchMetrics) opened()    { m.watchers.Inc() }
+func (m watchMetrics) closed()    { m.watchers.Dec() }
+func (m watchMetrics) sent(n int) { m.events.Add(float64(n)) }

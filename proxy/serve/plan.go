@@ -3,13 +3,11 @@ package serve
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
@@ -17,222 +15,140 @@ import (
 	"sluice/proxy/response"
 )
 
-// plan is what is to be served.
+// plan is what to serve: which objects of which resource, at which version, in which format.
 type plan struct {
-	info       *request.Info
-	verb       negotiate.Verb
-	namespace  string // empty for all of them, and for cluster-scoped resources
-	options    request.ListOptions
-	version    uint64 // options.ResourceVersion as a number; 0 if that is empty
-	page       *page  // where the list goes on; nil from the start
-	selection  selection
-	collection *resources.CachedResource
-	encoder    *Encoder
-	tag        string // entity tag of the answer; empty for none
-	refusal    error  // the answer, when nobody but Sluice would refuse
+	info      *request.Info
+	verb      negotiate.Verb
+	namespace string // empty for all namespaces, and for cluster-scoped resources
+	options   request.ListOptions
+
+	match         versionMatch
+	version       uint64    // for matchNotOlderThan and matchExact
+	pageStart     cache.Key // of a list with a continue token: the first key of the page
+	initialEvents bool      // of a watch: it begins with the objects that exist
+
+	resource  *resources.CachedResource
+	selection selection
+	encoder   *Encoder
 }
 
-// plan decides whether the request can be served, cheap questions first. It
-// returns a reason if it cannot. Whatever the apiserver would refuse is passed:
-// it knows best how to say so.
-func (s *Handler) plan(r *http.Request, info *request.Info) (*plan, string) {
+// versionMatch says which versions of a resource may answer a read, in the terms of the API concepts
+// page.
+type versionMatch uint8
+
+const (
+	matchAny versionMatch = iota
+	matchNotOlderThan
+	matchExact
+	matchMostRecent // a consistent read
+)
+
+// plan returns the plan for a request, or the passReason for which there is none. Requests that the
+// apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
+// cost little come first.
+func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
 	p := &plan{info: info, namespace: info.Namespace}
 	if info.Resource == "namespaces" {
-		p.namespace = "" // the parser takes a namespace for its own
+		p.namespace = "" // the parser of the apiserver takes the name of a Namespace for its namespace
 	}
-	if reason := p.candidate(r); reason != "" {
-		return nil, reason
+	if err := p.checkRequest(r); err != nil {
+		return nil, err
 	}
-	if reason := p.parse(s.options.Features); reason != "" {
-		return nil, reason
+	if err := p.parseOptions(h.options.Features); err != nil {
+		return nil, err
 	}
-	if !s.options.Access.Allowed(r) {
-		return nil, reasonNotAllowed
+	if !h.options.Access.Allowed(r) {
+		return nil, notAllowed
 	}
-	var reason string
-	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	if p.collection, reason = s.options.Resources.Lookup(gvr); p.collection == nil {
-		return nil, reason
+	if err := p.lookup(h.options.Resources); err != nil {
+		return nil, err
 	}
-	if namespaced := p.collection.Resource.Namespaced; (p.namespace != "" && !namespaced) || (p.namespace == "" && namespaced && p.verb == negotiate.Get) {
-		return nil, reasonScope
+	if err := p.negotiate(r, &h.options); err != nil {
+		return nil, err
 	}
-	if err := p.choose(); err != nil {
-		return nil, reasonOptions
-	}
-	return p, p.negotiate(r, &s.options)
+	return p, p.selectObjects()
 }
 
 var verbs = map[string]negotiate.Verb{"get": negotiate.Get, "list": negotiate.List, "watch": negotiate.Watch}
 
-// candidate tells at a glance what cannot be served.
-func (p *plan) candidate(r *http.Request) string {
+// checkRequest accepts a get, list or watch of a whole resource by an authenticated caller.
+func (p *plan) checkRequest(r *http.Request) error {
 	info := p.info
 	verb, read := verbs[info.Verb]
 	p.verb = verb
-	if r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != (verb == negotiate.Get || info.LegacyWatchPath && info.Name != "") {
-		return reasonNotARead
-	}
-	if info.Caller == request.Unauthenticated {
-		return reasonUnknownCaller
-	}
-	if info.Caller == request.BearerToken && info.Impersonates {
-		return reasonImpersonation
-	}
-	return ""
-}
-
-// parse reads the options.
-func (p *plan) parse(f Features) string {
-	var err error
-	if p.options, err = request.ParseListOptions(p.info.Query); err != nil {
-		return reasonOptions
-	}
-	if p.info.Query.Has("shardSelector") && !f.ShardSelector {
-		return reasonOptions
-	}
-	o := &p.options
-	if o.ResourceVersion != "" {
-		if p.version, err = strconv.ParseUint(o.ResourceVersion, 10, 64); err != nil || !canonical(o.ResourceVersion) {
-			return reasonOptions
-		}
-	}
-	switch p.verb {
-	case negotiate.Get:
-		return p.gettable()
-	case negotiate.Watch:
-		if p.info.LegacyWatchPath {
-			return p.watchableByPath()
-		}
-		return watchable(o)
-	default:
-		return p.listable()
-	}
-}
-
-// canonical refuses numbers such as 00, which the apiserver takes for zero in
-// some places and not in others.
-func canonical(version string) bool {
-	return version == "0" || !strings.HasPrefix(version, "0")
-}
-
-// gettable: a get of the most recent state costs the apiserver next to nothing.
-func (p *plan) gettable() string {
+	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	switch {
-	case p.info.Query.Has("export"), len(content.IsPathSegmentName(p.info.Name)) > 0:
-		return reasonOptions
-	case p.options.ResourceVersion == "":
-		return reasonGetMostRecent
-	}
-	return ""
-}
-
-// listable refuses what contradicts itself (wire.md 4.2, 4.4).
-func (p *plan) listable() string {
-	o := &p.options
-	switch {
-	case o.SendInitialEvents != nil:
-		return reasonOptions
-	case o.ResourceVersionMatch != "" && (o.ResourceVersion == "" || o.Continue != ""):
-		return reasonOptions
-	case o.ResourceVersionMatch == "Exact" && o.ResourceVersion == "0":
-		return reasonOptions
-	case o.ResourceVersionMatch != "" && o.ResourceVersionMatch != "Exact" && o.ResourceVersionMatch != "NotOlderThan":
-		return reasonOptions
-	case o.Continue != "" && p.version != 0:
-		return reasonOptions
-	}
-	if o.ResourceVersion == "0" || o.Limit < 0 {
-		o.Limit = 0 // any version ignores the limit (wire.md 4.3)
-	}
-	if o.Continue == "" {
-		return ""
-	}
-	var err error
-	if p.page, err = parsePage(o.Continue, p.namespace); err != nil {
-		return reasonOptions
-	}
-	return ""
-}
-
-// watchable refuses what contradicts itself (wire.md 7.3).
-func watchable(o *request.ListOptions) string {
-	switch {
-	case o.Timeout < 0, o.Continue != "":
-		return reasonOptions
-	case o.SendInitialEvents == nil && o.ResourceVersionMatch != "":
-		return reasonOptions
-	case o.SendInitialEvents != nil && o.ResourceVersionMatch != "NotOlderThan":
-		return reasonOptions
-	}
-	return ""
-}
-
-// watchableByPath: the deprecated paths take the options of a list, and a name
-// in the path selects it (wire.md 7.8). What goes beyond plain use is passed.
-func (p *plan) watchableByPath() string {
-	o := &p.options
-	switch {
-	case o.Timeout < 0, o.Continue != "", o.SendInitialEvents != nil, o.ResourceVersionMatch != "":
-		return reasonOptions
-	case p.info.Query.Has("watch"):
-		return reasonOptions
-	case p.info.Name != "" && o.FieldSelector != "":
-		return reasonOptions
-	}
-	if p.info.Name != "" {
-		o.FieldSelector = fields.OneTermEqualSelector(resources.FieldName, p.info.Name).String()
-	}
-	return ""
-}
-
-// choose finds out which objects are wanted.
-func (p *plan) choose() error {
-	if p.verb == negotiate.Get {
-		return nil
-	}
-	var err error
-	if p.selection, err = newSelection(p.collection, p.namespace, &p.options); err != nil {
-		var bad badShards
-		if errors.As(err, &bad) {
-			p.refusal = bad
-			return nil
-		}
-		return err
-	}
-	paged := p.options.Limit > 0 || p.page != nil
-	if paged && p.selection.narrowed {
-		return errNarrowed
+	case r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
+		return notARead
+	case info.Caller == request.Unauthenticated:
+		return unknownCaller
+	case info.Caller == request.BearerToken && info.Impersonates:
+		return impersonation
 	}
 	return nil
 }
 
-// errNarrowed is returned for pages of what a field selector narrows to a name
-// or namespace: their tokens are relative to something else.
-var errNarrowed = errors.New("pages of a narrowed list")
+// lookup finds the cached resource.
+func (p *plan) lookup(from Resources) error {
+	info := p.info
+	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	c, reason := from.Lookup(gvr)
+	if c == nil {
+		return passReason(reason)
+	}
+	p.resource = c
+	namespaced := c.Resource.Namespaced
+	if p.namespace != "" && !namespaced || p.namespace == "" && namespaced && p.verb == negotiate.Get {
+		return wrongScope
+	}
+	return nil
+}
 
-// negotiate finds the encoder for what the client takes. Only the upstream
-// knows whether it has CBOR, so strictly that is its answer to give.
-func (p *plan) negotiate(r *http.Request, o *Options) string {
-	resource, client := &p.collection.Resource, response.Negotiation(r, p.info)
+// negotiate finds the encoder for the format that the client accepts. Only the apiserver knows
+// whether it supports CBOR, so a Strict gateway passes requests for it.
+func (p *plan) negotiate(r *http.Request, o *Options) error {
+	resource, client := &p.resource.Resource, response.Negotiation(r, p.info)
 	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
-		return reasonFormat
+		return unservedFormat
 	}
 	format, ok := negotiate.Format(client, negotiate.Endpoint{
 		Verb: p.verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
 	})
 	if !ok {
-		return reasonFormat
+		return unservedFormat
 	}
 	var err error
-	if p.encoder, err = encoderFor(p.collection, format); err != nil || (p.verb == negotiate.List && p.encoder.Sorted()) {
-		return reasonFormat
+	if p.encoder, err = encoderFor(p.resource, format); err != nil || p.verb == negotiate.List && p.encoder.Sorted() {
+		return unservedFormat
 	}
 	if p.verb == negotiate.Watch && p.options.AllowBookmarks {
-		// Only the upstream knows how bookmarks of some kinds are printed.
+		// Only the apiserver knows how a bookmark of some kinds is printed.
 		if _, err := p.encoder.AppendBookmark(nil, "1", false, false); err != nil {
-			return reasonFormat
+			return unservedFormat
 		}
 	}
-	return ""
+	return nil
 }
+
+// selectObjects finds out which objects the read selects. The continue token of a list that a field
+// selector narrows to a name or namespace is relative to another prefix at the apiserver, so its
+// pages are not served.
+func (p *plan) selectObjects() error {
+	if p.verb == negotiate.Get {
+		p.selection.keys = cache.Single(p.key())
+		return nil
+	}
+	var err error
+	p.selection, err = newSelection(p.resource, p.namespace, &p.options)
+	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
+		return &refusal{err: bad}
+	}
+	paged := p.options.Limit > 0 || p.options.Continue != ""
+	if err != nil || paged && p.selection.narrowed {
+		return unservedOptions
+	}
+	return nil
+}
+
+// key returns the key of the object that a get names.
+func (p *plan) key() cache.Key { return cache.KeyOf(p.namespace, p.info.Name) }

@@ -11,50 +11,47 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
-	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
-	"sluice/proxy/response"
 )
 
-// shards is a shard selector (KEP-5866): the objects whose uid or namespace has
-// a hash in one of some ranges. Neither ever changes.
+// shards is a shard selector (KEP-5866): it selects the objects for which the hash of the UID or of
+// the namespace lies in one of the ranges. Neither field ever changes.
 type shards struct {
-	selector string // as the list's shardInfo repeats it
+	selector string // in canonical form, for shardInfo of the list
 	ranges   []hashRange
-	uid      func(*cache.Object) uint64 // hash of the uid; nil to select by namespace
+	uid      func(*cache.Object) uint64 // hash of the UID; nil to select by namespace
 }
 
-// hashRange holds first and last.
+// hashRange contains first and last.
 type hashRange struct{ first, last uint64 }
 
-// badShards is what is wrong with a shard selector, in the apiserver's words.
-type badShards struct{ error }
+// invalidShardSelector says in the words of the apiserver what is wrong with a shard selector.
+type invalidShardSelector struct{ error }
 
-// newShards reads a selector. An error is a badShards.
+// newShards parses a shard selector. Its error is an invalidShardSelector.
 func newShards(text string, r *codec.Resource) (*shards, error) {
 	selector, err := sharding.Parse(text)
 	if err != nil {
-		return nil, badShards{fmt.Errorf("invalid shard selector: %w", err)}
+		return nil, invalidShardSelector{fmt.Errorf("invalid shard selector: %w", err)}
 	}
 	s := &shards{selector: selector.String()}
 	for _, q := range selector.Requirements() {
 		if q.Key == "object.metadata.uid" {
 			s.uid = func(o *cache.Object) uint64 { return shardHash(string(r.UID(o.Data))) }
 		}
-		s.ranges = append(s.ranges, hashRange{hexNumber(q.Start), hexNumber(q.End) - 1})
+		s.ranges = append(s.ranges, hashRange{parseBound(q.Start), parseBound(q.End) - 1})
 	}
 	return s, nil
 }
 
-// hexNumber reads a bound that the parser has checked: 0x and 16 digits, or
-// 2^64, which is 0 here.
-func hexNumber(bound string) uint64 {
+// parseBound returns the value of a valid bound: 0x and 16 digits, or 2^64, which becomes 0.
+func parseBound(bound string) uint64 {
 	n, _ := strconv.ParseUint(bound[len(bound)-16:], 16, 64)
 	return n
 }
 
-// shardHash is apimachinery's HashField as a number.
+// shardHash is HashField of apimachinery, as a number.
 func shardHash(value string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(value)) // never fails
@@ -76,41 +73,31 @@ func (s *shards) match(o *cache.Object) bool {
 	return false
 }
 
-// withheld answers a read of a shard that must not be passed, though it cannot
-// be served: its client was told of the shard by a list from here and trusts
-// what follows, but an upstream without the feature gate would send all there
-// is. It is told to list again, or later. A list that is passed says by itself
-// whether it is of a shard. p is nil if the request did not come to a plan.
-func (s *Handler) withheld(w http.ResponseWriter, r *http.Request, p *plan, reason string) bool {
-	info := request.From(r.Context())
-	if !s.options.Features.ShardSelector || info.Query.Get("shardSelector") == "" {
-		return false
+// refuseShard returns the refusal of a sharded read that must not pass, or else the reason for which
+// it passes. A page or watch follows a list of the shard from here, but an apiserver without the
+// feature gate would ignore the selector and send the whole resource. The client is told to list
+// again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
+func refuseShard(info *request.Info, reason passReason) error {
+	if info.Query.Get("shardSelector") == "" {
+		return reason
 	}
-	follows := info.Verb == "watch" || info.Query.Get("continue") != "" // a list from here
-	var refusal error
+	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
 	switch {
-	case reason == reasonHistory && p.verb == negotiate.Watch:
-		p.expire(w)
-		return true
-	case reason == reasonHistory:
-		refusal = apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
-	case follows && (reason == resources.NotInSync || reason == reasonUnproven || reason == reasonAhead):
-		refusal = apierrors.NewTooManyRequests("storage is (re)initializing", 1)
-	default:
-		return false
+	case reason == versionBeforeHistory:
+		return &refusal{reason, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+	case follows && (reason == resources.NotInSync || reason == notProvenInTime || reason == versionNotReached):
+		return &refusal{reason, apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
 	}
-	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: reason}
-	response.Error(w, r, refusal)
-	return true
+	return reason
 }
 
-// expire answers a watch from before the history as the apiserver does: with a
-// stream that holds nothing but the error (wire.md 7.7).
-func (p *plan) expire(w http.ResponseWriter) {
-	p.begin(w.Header(), "")
-	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, reasonHistory
+// writeExpired answers a watch from before the history as the apiserver does: with a stream that
+// contains only an ERROR event (wire.md 7.7).
+func (p *plan) writeExpired(w http.ResponseWriter) {
+	p.writeHeaders(w.Header(), "", "")
+	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, string(versionBeforeHistory)
 	w.WriteHeader(http.StatusOK)
-	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.version, p.collection.Store.OldestVersion()))
-	// An error here means that the client is gone.
+	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.version, p.resource.Store.OldestVersion()))
+	// An error means that the client has gone.
 	_, _ = w.Write(p.encoder.AppendErrorEvent(nil, &expired.ErrStatus))
 }

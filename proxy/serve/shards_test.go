@@ -17,14 +17,14 @@ import (
 	"sluice/codec"
 )
 
-// sources are the two forms in which objects are stored.
+// sources are resources in both encodings in which objects are stored.
 var sources = map[string]codec.Resource{
 	"Protobuf": {Source: codec.Protobuf},
 	"JSON":     {Source: codec.JSON},
 }
 
-// kept is an object as a store holds it.
-func kept(t testing.TB, r *codec.Resource, namespace, uid string) (*cache.Object, *corev1.ConfigMap) {
+// stored returns an object as a store holds it, and its Go type.
+func stored(t testing.TB, r *codec.Resource, namespace, uid string) (*cache.Object, *corev1.ConfigMap) {
 	t.Helper()
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "n", UID: types.UID(uid), Labels: map[string]string{"uid": "x"}}}
 	data, err := o.Marshal()
@@ -37,7 +37,7 @@ func kept(t testing.TB, r *codec.Resource, namespace, uid string) (*cache.Object
 	return &cache.Object{Key: cache.KeyOf(namespace, "n"), RV: 1, Data: data}, o
 }
 
-// bound is a random one, now and then an extreme.
+// bound returns a random bound, sometimes an extreme one.
 func bound() string {
 	switch rand.N(6) {
 	case 0:
@@ -48,11 +48,10 @@ func bound() string {
 	return fmt.Sprintf("0x%016x", rand.Uint64())
 }
 
-// What is selected is what apimachinery's own selector selects.
-func TestShardsMatchAsApimachinerysDo(t *testing.T) {
+func TestShardsSelectWhatApimachinerySelects(t *testing.T) {
 	for name, r := range sources {
 		t.Run(name, func(t *testing.T) {
-			held := 0
+			selected := 0
 			for range 3000 {
 				text, separator := "", ""
 				field := []string{"uid", "namespace"}[rand.N(2)]
@@ -69,30 +68,29 @@ func TestShardsMatchAsApimachinerysDo(t *testing.T) {
 					continue
 				}
 				if got.selector != want.String() {
-					t.Fatalf("%s is told as %s, want %s", text, got.selector, want)
+					t.Fatalf("%s is printed as %s, want %s", text, got.selector, want)
 				}
 				for _, namespace := range []string{"", "a", uuid.NewString()} {
-					o, typed := kept(t, &r, namespace, uuid.NewString())
+					o, typed := stored(t, &r, namespace, uuid.NewString())
 					matches, err := want.Matches(typed)
 					if err != nil || got.match(o) != matches || got.match(o) != matches {
 						t.Fatalf("%s of %s: %v, want %v, %v", text, typed.UID, got.match(o), matches, err)
 					}
 					if matches {
-						held++
+						selected++
 					}
 				}
 			}
-			if held == 0 {
-				t.Error("no shard holds anything")
+			if selected == 0 {
+				t.Error("no shard selects anything")
 			}
 		})
 	}
 }
 
-// The bounds are the hashes themselves, so that it shows which is exclusive.
-func TestShardBoundsAreHalfOpen(t *testing.T) {
+func TestShardRangeExcludesItsEnd(t *testing.T) {
 	r := sources["Protobuf"]
-	o, _ := kept(t, &r, "ns", "u")
+	o, _ := stored(t, &r, "ns", "u")
 	hash := shardHash("u")
 	if want := apisharding.HashField("u"); fmt.Sprintf("%016x", hash) != want {
 		t.Fatalf("hash %016x, want %s", hash, want)
@@ -112,10 +110,10 @@ func TestShardBoundsAreHalfOpen(t *testing.T) {
 	}
 }
 
-func TestBadShardsSayWhy(t *testing.T) {
+func TestInvalidShardSelectorGetsTheErrorOfTheAPIServer(t *testing.T) {
 	r := sources["JSON"]
 	_, err := newShards("shardRange(object.metadata.name,'0x0','0x1')", &r)
-	var bad badShards
+	var bad invalidShardSelector
 	if !errors.As(err, &bad) {
 		t.Fatalf("got %v", err)
 	}
@@ -125,15 +123,15 @@ func TestBadShardsSayWhy(t *testing.T) {
 	}
 }
 
-// An object's hash is computed once; after that nothing is allocated.
-func TestShardsAllocateNothing(t *testing.T) {
+// The hash of an object is computed once; later matches allocate nothing.
+func TestMatchingShardsAllocatesNothing(t *testing.T) {
 	for name, r := range sources {
 		for _, field := range []string{"uid", "namespace"} {
 			s, err := newShards("shardRange(object.metadata."+field+",'0x0000000000000000','0x8000000000000000')", &r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o, _ := kept(t, &r, "namespace", uuid.NewString())
+			o, _ := stored(t, &r, "namespace", uuid.NewString())
 			if n := testing.AllocsPerRun(100, func() { s.match(o) }); n > 0 {
 				t.Errorf("%s, %s: %v allocations", name, field, n)
 			}
@@ -147,7 +145,7 @@ func BenchmarkShards(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		o, _ := kept(b, &r, "namespace", uuid.NewString())
+		o, _ := stored(b, &r, "namespace", uuid.NewString())
 		b.Run(name+"/first", func(b *testing.B) {
 			for b.Loop() {
 				s.match(&cache.Object{Key: o.Key, Data: o.Data})

@@ -1,11 +1,9 @@
 package serve
 
 import (
+	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"time"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -14,131 +12,110 @@ import (
 	"sluice/proxy/response"
 )
 
-const (
-	// shortestLife is the least that a watch lives which names no timeout; it
-	// ends at a random moment between this and twice this, as the apiserver's.
-	shortestLife = 30 * time.Minute
-	// passedLife is about how long a watch may live that is passed because
-	// the history here does not reach back to its start: long enough to bring
-	// it a bookmark, from which it can be served.
-	passedLife = 75 * time.Second
-)
-
-// watch serves a watch until it ends, or returns why it cannot.
-func (s *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) string {
-	t := &stream{
-		reads: s, r: r, out: newOutlet(w),
-		encoder: p.encoder, store: p.collection.Store, fence: p.collection.Fence,
-		selection: p.selection, outdated: p.outdated(), bookmarks: p.options.AllowBookmarks, unmarked: p.info.LegacyWatchPath,
-		metrics: s.options.Metrics.watcher(p.info),
-	}
-	how, reason := t.open(r, p)
-	if reason != "" {
-		return reason
-	}
-	defer t.cursor.Close()
-	t.coding = s.coding(r, p, t.state)
-	p.begin(w.Header(), how)
-	response.SetCoding(w.Header(), t.coding)
-	w.WriteHeader(http.StatusOK)
-	t.metrics.open()
-	defer t.metrics.close()
-	t.run(p.options.Timeout)
-	return ""
-}
-
-// outdated returns the channel that ends the watch because of what it was told
-// first: the columns, if it is of Tables.
-func (p *plan) outdated() <-chan struct{} {
-	if p.encoder.Format().Shape != codec.Table {
+// watch serves a watch until it ends, or returns why it passes.
+func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
+	start, err := p.openWatch(r.Context())
+	if errors.Is(err, versionBeforeHistory) && p.selection.shards != nil {
+		p.writeExpired(w)
 		return nil
 	}
-	return p.collection.ColumnsChanged()
-}
-
-// initial reports whether the watch begins with the state. Without a version,
-// or with any, it does by default (wire.md 7.2).
-func (p *plan) initial() bool {
-	if wish := p.options.SendInitialEvents; wish != nil {
-		return *wish
+	if err != nil {
+		return err
 	}
-	return p.version == 0
+	defer start.cursor.Close()
+	coding := h.watchCoding(r, p, start.state)
+	p.writeHeaders(w.Header(), start.reason, "")
+	response.SetCoding(w.Header(), coding)
+	w.WriteHeader(http.StatusOK)
+	metrics := h.options.Metrics.watch(p.info)
+	metrics.opened()
+	defer metrics.closed()
+	l := &watchLoop{
+		watchStart: start, plan: p, options: &h.options, r: r,
+		out: newWatchWriter(w, coding), columnsChanged: p.columnsChanged(), metrics: metrics,
+	}
+	l.run()
+	return nil
 }
 
-// coding returns how the watch is compressed. The apiserver compresses none.
-// Here streaming lists are as lists are, for clients that take it; other watches
-// only where that is configured.
-func (s *Handler) coding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
-	streamed := p.options.SendInitialEvents != nil && state != nil && stored(state, p.selection.keys) >= splicePays
-	if streamed || s.options.CompressWatches {
+// watchStart is where a watch begins.
+type watchStart struct {
+	cursor *cache.Cursor
+	reason hitReason
+	// state is what the initial events show; nil for a watch without them.
+	state *cache.Snapshot
+	// delivered is the version up to which the client has every event.
+	delivered uint64
+	// initialEventsEnd is the version whose delivery ends the initial events: unproven until the
+	// fence knows it, 0 once they have ended.
+	initialEventsEnd uint64
+}
+
+// unproven is above every version that can be delivered.
+const unproven = ^uint64(0)
+
+// openWatch opens the cursor of a watch (wire.md 7.4).
+func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
+	if !p.initialEvents {
+		return p.openWatchAt(ctx)
+	}
+	s := watchStart{reason: upToDate}
+	// A client that gets a bookmark at the end of the initial events knows by it that they were
+	// recent: they can be sent while the fence is waited for.
+	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && !p.info.LegacyWatchPath
+	var err error
+	if !deferred {
+		if s.reason, err = p.ensureFresh(ctx, false); err != nil {
+			return s, err
+		}
+	}
+	if s.state, s.cursor, err = p.resource.Store.ListAndWatch(p.selection.scope); err != nil {
+		return s, passReason(resources.NotInSync)
+	}
+	s.initialEventsEnd = s.state.Version
+	if deferred {
+		s.initialEventsEnd = unproven
+	}
+	return s, nil
+}
+
+// openWatchAt opens the cursor of a watch without initial events.
+func (p *plan) openWatchAt(ctx context.Context) (watchStart, error) {
+	s := watchStart{reason: pastVersion, delivered: p.version}
+	var err error
+	switch p.match {
+	case matchAny:
+		s.delivered = p.resource.Store.Snapshot().Version
+	case matchMostRecent:
+		if s.delivered, err = p.resource.Fence.CurrentVersion(ctx); err != nil {
+			return s, notProvenInTime
+		}
+	}
+	s.cursor, err = p.resource.Store.Watch(p.selection.scope, s.delivered)
+	switch {
+	case errors.Is(err, cache.ErrGone):
+		return s, versionBeforeHistory
+	case err != nil:
+		return s, passReason(resources.NotInSync)
+	}
+	return s, nil
+}
+
+// watchCoding returns the content coding of a watch. The apiserver compresses no watch. Here a
+// streaming list is compressed as a list is; other watches only with CompressWatches.
+func (h *Handler) watchCoding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
+	streamingList := p.options.SendInitialEvents != nil && state != nil && storedBytes(state, p.selection.keys) >= blocksPay
+	if streamingList || h.options.CompressWatches {
 		return response.Accepted(r.Header)
 	}
 	return splice.Identity
 }
 
-// open takes the state or the place in history from which the watch starts
-// (wire.md 7.4).
-func (t *stream) open(r *http.Request, p *plan) (how, reason string) {
-	var err error
-	switch recent := p.options.ResourceVersion == ""; {
-	case p.initial() && recent && t.bookmarks && !t.unmarked:
-		// The state goes out at once; the bookmark that ends it waits.
-		t.unproven = true
-		how = servedFresh
-		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
-	case p.initial() && (recent || p.version > t.store.Snapshot().Version):
-		if how, reason = p.freshen(r.Context(), p.version, false); reason != "" {
-			return "", reason
-		}
-		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
-	case p.initial():
-		how = servedAny
-		t.state, t.cursor, err = t.store.ListAndWatch(t.selection.scope)
-	default:
-		return t.openWithoutState(r, p)
+// columnsChanged returns the channel whose closing ends a watch of Tables: its first event has the
+// column definitions, which cannot be sent again.
+func (p *plan) columnsChanged() <-chan struct{} {
+	if p.encoder.Format().Shape != codec.Table {
+		return nil
 	}
-	return how, t.refusal(err)
-}
-
-func (t *stream) openWithoutState(r *http.Request, p *plan) (how, reason string) {
-	version := p.version
-	var err error
-	switch p.options.ResourceVersion {
-	case "0":
-		version = t.store.Snapshot().Version
-	case "":
-		if version, err = t.fence.CurrentVersion(r.Context()); err != nil {
-			return "", reasonUnproven
-		}
-	}
-	t.sent = version
-	t.cursor, err = t.store.Watch(t.selection.scope, version)
-	if errors.Is(err, cache.ErrGone) {
-		shorten(r, p.options.Timeout)
-	}
-	return servedPast, t.refusal(err)
-}
-
-func (t *stream) refusal(err error) string {
-	switch {
-	case errors.Is(err, cache.ErrGone):
-		return reasonHistory
-	case err != nil:
-		return resources.NotInSync
-	}
-	return ""
-}
-
-// shorten makes a watch that is passed end early. Every server may end a watch
-// at any time; the client comes back with a newer version, which is served
-// here. Otherwise each client that was connected before this process started
-// would keep a watch of its own upstream for half an hour and more.
-func shorten(r *http.Request, timeout time.Duration) {
-	life := passedLife + rand.N(passedLife)
-	if timeout > 0 && timeout <= life {
-		return
-	}
-	query := r.URL.Query()
-	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
-	r.URL.RawQuery = query.Encode()
+	return p.resource.ColumnsChanged()
 }

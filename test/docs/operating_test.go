@@ -63,7 +63,8 @@ func TestNothingIsLeftOut(t *testing.T) {
 		{"metrics", "proxy", `"(sluice_[a-z_]*[a-z])"`, "`%`"},
 		{"metrics of stores", "proxy/resources", `describeMetric\("([a-z_]+)"`, "`sluice_store_%`"},
 		{"flags", "cmd/sluice", `set\.\w+Var\(&[\w.]+, "([a-z-]+)"`, "`--%`"},
-		{"reasons", "proxy/serve", `\b(?:reason|served)[A-Z]\w* += "([^"]+)"`, "`%`"},
+		{"reasons", "proxy/serve", `\b(?:hit|pass)Reason += "([a-z-]+)"`, "`%`"},
+		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
 		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {
 		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)

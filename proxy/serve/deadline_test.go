@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// deadlines is a response writer that blocks while it is told to, until a
-// deadline in the past is set.
+// deadlines is a ResponseWriter whose writes block, if blocked is set, until a deadline in the past is
+// set.
 type deadlines struct {
 	http.ResponseWriter
-	blocked  bool
-	cut      chan struct{}
-	deadline atomic.Int64
+	blocked bool
+	cut     chan struct{}
+	count   atomic.Int64
 }
 
 var errCut = errors.New("cut")
@@ -31,23 +31,23 @@ func (d *deadlines) Write(p []byte) (int, error) {
 func (d *deadlines) Flush() {}
 
 func (d *deadlines) SetWriteDeadline(t time.Time) error {
-	d.deadline.Add(1)
+	d.count.Add(1)
 	if t.Before(time.Now()) {
 		close(d.cut)
 	}
 	return nil
 }
 
-func TestClientThatTakesNothingIsCut(t *testing.T) {
+func TestWriteThatIsNotAcceptedFailsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &deadlines{blocked: true, cut: make(chan struct{})}
-		c := patient(w)
+		c := newDeadlineWriter(w)
 		start := time.Now()
 		if err := c.write(w, []byte("x")); !errors.Is(err, errCut) {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took != writeTimeout {
-			t.Errorf("cut after %v", took)
+			t.Errorf("the write failed after %v", took)
 		}
 		if err := c.write(w, []byte("x")); !errors.Is(err, errCut) {
 			t.Fatal(err)
@@ -55,11 +55,10 @@ func TestClientThatTakesNothingIsCut(t *testing.T) {
 	})
 }
 
-// A quiet client is not a slow one: between writes no deadline is left behind.
-func TestQuietClientIsLeftAlone(t *testing.T) {
+func TestNoDeadlineRemainsBetweenWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &deadlines{cut: make(chan struct{})}
-		c := patient(w)
+		c := newDeadlineWriter(w)
 		for range 3 {
 			if err := c.write(w, []byte("x")); err != nil {
 				t.Fatal(err)
@@ -70,7 +69,7 @@ func TestQuietClientIsLeftAlone(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		synctest.Wait()
-		if n := w.deadline.Load(); n != 0 {
+		if n := w.count.Load(); n != 0 {
 			t.Errorf("%d deadlines were set", n)
 		}
 	})

@@ -1,43 +1,16 @@
 package serve
 
 import (
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/resources"
 )
 
-// foos are a collection of so many custom resources.
-func foos(n int) *resources.CachedResource {
-	var objects []*cache.Object
-	for i := range n {
-		objects = append(objects, foo(i, uint64(i+1)))
-	}
-	return &resources.CachedResource{
-		Encoders: new(sync.Map),
-		Store:    cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
-		Resource: codec.Resource{
-			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
-			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
-		},
-	}
-}
-
-func foo(i int, version uint64) *cache.Object {
-	name := fmt.Sprintf("f%06d", i)
-	return &cache.Object{
-		Key: cache.KeyOf("ns", name), RV: version,
-		Data: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"}}`, name, version),
-	}
-}
-
-// blocks returns the blocks of all runs, in order.
-func blocks(t *testing.T, e *encoded, state *cache.Snapshot) (all []*splice.Block) {
+// blocks returns the compressed blocks of all runs in order.
+func blocks(t *testing.T, e *segmentEncoder, state *cache.Snapshot) (all []*splice.Block) {
 	t.Helper()
 	for run := range state.Runs(cache.Namespace("")) {
 		b, err := e.block(splice.Gzip, run)
@@ -49,9 +22,7 @@ func blocks(t *testing.T, e *encoded, state *cache.Snapshot) (all []*splice.Bloc
 	return all
 }
 
-// A list of what has not changed compresses nothing, and one after k updates
-// compresses k segments.
-func TestUpdatesCostABlockEach(t *testing.T) {
+func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 	const objects, updates = 2000, 5
 	c := foos(objects)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}, {Shape: codec.Metadata}} {
@@ -59,17 +30,15 @@ func TestUpdatesCostABlockEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reads := New(Options{Encoded: cache.NewBudget(1 << 30)})
-		items, events := reads.items(encoder, encoder.Writer), encoded{}
-		forms := []*encoded{&items}
+		budget := cache.NewBudget(1 << 30)
+		encoders := []*segmentEncoder{{encoder: encoder, writer: encoder.Writer, budget: budget}}
 		if f.Encoding != codec.YAML {
-			events = reads.events(encoder)
-			forms = append(forms, &events)
+			encoders = append(encoders, &segmentEncoder{encoder: encoder, events: true, budget: budget})
 		}
-		for _, e := range forms {
+		for _, e := range encoders {
 			before := blocks(t, e, c.Store.Snapshot())
-			if made := news(before, blocks(t, e, c.Store.Snapshot())); made != 0 {
-				t.Errorf("%+v: %d blocks of %d made again", f, made, len(before))
+			if made := countNew(before, blocks(t, e, c.Store.Snapshot())); made != 0 {
+				t.Errorf("%+v: %d blocks of %d are new without an update", f, made, len(before))
 			}
 			for i := range updates {
 				version := c.Store.Snapshot().Version + 1
@@ -77,15 +46,15 @@ func TestUpdatesCostABlockEach(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if made := news(before, blocks(t, e, c.Store.Snapshot())); made != updates {
-				t.Errorf("%+v: %d blocks of %d made after %d updates", f, made, len(before), updates)
+			if made := countNew(before, blocks(t, e, c.Store.Snapshot())); made != updates {
+				t.Errorf("%+v: %d blocks of %d are new after %d updates", f, made, len(before), updates)
 			}
 		}
 	}
 }
 
-// news counts the blocks that were not there before.
-func news(before, after []*splice.Block) (n int) {
+// countNew counts the blocks of after that are not in before.
+func countNew(before, after []*splice.Block) (n int) {
 	old := map[*splice.Block]bool{}
 	for _, b := range before {
 		old[b] = true
@@ -98,8 +67,7 @@ func news(before, after []*splice.Block) (n int) {
 	return n
 }
 
-// Blocks hold no more memory than the budget is charged.
-func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
+func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
 	c := foos(2000)
 	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
@@ -107,7 +75,7 @@ func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
 	}
 	for _, coding := range []splice.Coding{splice.Gzip, splice.Zstd} {
 		budget := cache.NewBudget(1 << 30)
-		items := New(Options{Encoded: budget}).items(encoder, encoder.Writer)
+		items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
 		held := 0
 		for run := range c.Store.Snapshot().Runs(cache.Namespace("")) {
 			b, err := items.block(coding, run)
@@ -115,38 +83,37 @@ func TestBlocksAreAsLongAsTheyAre(t *testing.T) {
 				t.Fatal(err)
 			}
 			if held += cap(b.Data); cap(b.Data) > len(b.Data)*5/4 {
-				t.Errorf("%v: %d bytes hold %d", coding, len(b.Data), cap(b.Data))
+				t.Errorf("%v: a block of %d bytes holds %d", coding, len(b.Data), cap(b.Data))
 			}
 		}
 		if used := budget.Used(); used != int64(held) {
-			t.Errorf("%v: %d bytes are charged for %d", coding, used, held)
+			t.Errorf("%v: %d bytes are charged, %d held", coding, used, held)
 		}
 	}
 }
 
-// What does not fill a segment is not put into a block that others get: they
-// would learn its length.
-func TestPartsOfSegmentsAreNotShared(t *testing.T) {
+// A shared block would tell a reader of a part of the segment how long the rest is.
+func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 	c := foos(100)
 	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	budget := cache.NewBudget(1 << 30)
-	items := New(Options{Encoded: budget}).items(encoder, encoder.Writer)
+	items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
 	for run := range c.Store.Snapshot().Runs(cache.Single(cache.KeyOf("ns", "f000050"))) {
 		if _, err := items.block(splice.Gzip, run); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if used := budget.Used(); used != 0 {
-		t.Errorf("%d bytes are kept", used)
+		t.Errorf("%d bytes are memoized", used)
 	}
 }
 
-// One reader alone of a part of a long segment holds an object of it at a time;
-// whole segments, and short parts, stay in one piece.
-func TestLongRunsAreBounded(t *testing.T) {
+// A reader of a part of a long segment holds one object of it at a time. Whole segments and short
+// parts stay in one piece.
+func TestPartsOfLongSegmentsAreSplitIntoObjects(t *testing.T) {
 	long := foos(0)
 	long.Store = cache.New(cache.Options{}, func() (all []*cache.Object) {
 		for i := range 64 {
@@ -169,7 +136,7 @@ func TestLongRunsAreBounded(t *testing.T) {
 		{"whole long ones", long.Store.Snapshot(), cache.Range{}, 64, 64},
 	} {
 		most, all := 0, 0
-		for r := range bounded(row.state.Runs(row.keys)) {
+		for r := range boundRuns(row.state.Runs(row.keys)) {
 			most, all = max(most, len(r.Objects())), all+len(r.Objects())
 		}
 		if most > row.most || all != row.all || (row.most > 1 && most == 1) {

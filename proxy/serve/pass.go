@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/codec/negotiate"
+	"sluice/proxy/request"
+)
+
+// passedWatchLife is the shortest life of a watch that passes because the history does not reach
+// back to its start: long enough for a bookmark, from which the client can resume here.
+const passedWatchLife = 75 * time.Second
+
+// upstreamRequest returns the request as the apiserver gets it: r, or a changed copy of it.
+//
+// Unless Strict, a list may be asked for as PartialObjectMetadata, which the apiserver supports only
+// by the name of the list.
+func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason passReason) *http.Request {
+	switch {
+	case info.Verb == "watch" && reason == versionBeforeHistory:
+		return shortenWatch(r, info)
+	case info.Verb == "list" && !h.options.Strict:
+		accept := r.Header.Get("Accept")
+		listAccept := negotiate.ListAccept(accept)
+		if listAccept == accept {
+			return r
+		}
+		r = r.Clone(r.Context())
+		r.Header["Accept"][0] = listAccept
+	}
+	return r
+}
+
+// shortenWatch returns a copy of r with a timeout of one to three minutes. A server may end a watch
+// at any time; the client then resumes from a newer version, which the history covers. Otherwise
+// every client that was connected before this process started would keep a watch of its own on the
+// apiserver for half an hour and longer.
+func shortenWatch(r *http.Request, info *request.Info) *http.Request {
+	life := passedWatchLife + rand.N(passedWatchLife)
+	o, err := request.ParseListOptions(info.Query)
+	if err != nil || (o.Timeout > 0 && o.Timeout <= life) {
+		return r
+	}
+	r = r.Clone(r.Context())
+	query := r.URL.Query()
+	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
+	r.URL.RawQuery = query.Encode()
+	return r
+}
