@@ -144,10 +144,10 @@ func (r *run) checkNames(b []byte, p *plan) error {
 // checkEmbedded checks JSON inside of a message by printing it into scratch.
 func (r *run) checkEmbedded(o op, b []byte, p *plan) error {
 	raw, err := r.embedded(o, b, p)
-	if err != nil || raw == nil || tidy(raw) {
+	if err != nil || raw == nil {
 		return err
 	}
-	if r.scratch, err = r.compactJSON(r.scratch[:0], raw); err != nil {
+	if r.scratch, err = appendEmbedded(r.scratch[:0], raw); err != nil {
 		return r.fail(err, p, raw, 0)
 	}
 	return nil

@@ -3,8 +3,11 @@ package proto
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+
+	sjson "sluice/codec/json"
 )
 
 // cborMagic begins self-described CBOR.
@@ -31,4 +34,17 @@ func cborToJSON(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(v)
+}
+
+// appendEmbedded appends the JSON inside of a message as encoding/json prints the output of a
+// MarshalJSON method. Errors: ErrValue, ErrTooDeep.
+func appendEmbedded(dst, js []byte) ([]byte, error) {
+	dst, err := sjson.AppendCompact(dst, js)
+	switch {
+	case err == nil:
+		return dst, nil
+	case errors.Is(err, sjson.ErrDepth):
+		return dst, ErrTooDeep
+	}
+	return dst, ErrValue
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+
+	"sluice/codec/json"
 )
 
 // AppendJSON appends a raw object as the apiserver prints it in JSON: compact,
@@ -68,7 +70,7 @@ func (r *run) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 		switch f.op {
 		case opString:
 			if v := b[s.start:s.end]; len(v) != 0 || !f.omitEmpty {
-				dst = appendText(append(dst, f.json.key...), v)
+				dst = json.AppendString(append(dst, f.json.key...), v)
 			}
 			continue
 		case opInt32, opInt64, opBool, opUint32, opUint64, opFloat64:
@@ -172,7 +174,7 @@ func (r *run) jsonPart(dst, b []byte, f *planField, p *plan) ([]byte, error) {
 func (r *run) jsonValue(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opString:
-		return appendText(dst, b), nil
+		return json.AppendString(dst, b), nil
 	case opBytes:
 		return appendBase64(dst, b), nil
 	case opMessage:
@@ -199,7 +201,7 @@ func (r *run) jsonNames(dst, b []byte, p *plan) ([]byte, error) {
 		if f.num != 1 || f.typ != wireBytes {
 			return dst, r.failField(ErrUnknownField, p, uint64(f.num), b, i)
 		}
-		dst = appendText(append(dst, ','), b[f.start:f.end])
+		dst = json.AppendString(append(dst, ','), b[f.start:f.end])
 		i = f.end
 	}
 	return closeJSON(dst, start, '[', ']'), nil

@@ -3,6 +3,8 @@ package proto
 import (
 	"bytes"
 	"slices"
+
+	"sluice/codec/json"
 )
 
 // A pair is one entry of a map, taken apart.
@@ -68,7 +70,7 @@ func (r *run) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, err
 
 // jsonEntry appends one member of a map, with a comma in front.
 func (r *run) jsonEntry(dst []byte, m pair, f *planField, p *plan) ([]byte, error) {
-	dst = append(appendText(append(dst, ','), m.key), ':')
+	dst = append(json.AppendString(append(dst, ','), m.key), ':')
 	if !m.hasValue {
 		return append(dst, f.json.value...), nil
 	}

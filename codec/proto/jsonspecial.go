@@ -3,6 +3,8 @@ package proto
 import (
 	"fmt"
 	"strconv"
+
+	"sluice/codec/json"
 )
 
 // jsonSpecial appends a value of a type that prints itself.
@@ -28,7 +30,7 @@ func (r *run) jsonSpecial(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byt
 	case raw == nil:
 		return append(dst, "null"...), nil
 	}
-	if dst, err = r.compactJSON(dst, raw); err != nil {
+	if dst, err = appendEmbedded(dst, raw); err != nil {
 		return dst, r.fail(err, p, raw, 0)
 	}
 	return dst, nil
@@ -108,7 +110,7 @@ func (r *run) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
 	case err != nil:
 		return dst, err
 	case v.isString:
-		return appendText(dst, v.text), nil
+		return json.AppendString(dst, v.text), nil
 	}
 	return strconv.AppendInt(dst, int64(v.number), 10), nil
 }

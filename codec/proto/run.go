@@ -19,7 +19,6 @@ type run struct {
 	root   []byte   // the message, for offsets in errors
 	spans  []span   // a stack: one frame per open message
 	pairs  []pair   // scratch for maps whose entries must be sorted
-	opens  []uint64 // scratch of compactJSON
 	depth  int
 	merged int  // bytes copied so far to merge messages
 	parts  bool // Check has seen a message in several parts
@@ -55,7 +54,7 @@ func (r *run) free() {
 		return
 	}
 	r.dropPairs(0) // what an error has left
-	*r = run{spans: r.spans[:0], pairs: r.pairs[:0], opens: r.opens, scratch: r.scratch[:0]}
+	*r = run{spans: r.spans[:0], pairs: r.pairs[:0], scratch: r.scratch[:0]}
 	runs.Put(r)
 }
 
