@@ -48,7 +48,7 @@ func (c compiler) compile(t reflect.Type) (*plan, error) {
 			return nil, fmt.Errorf("%v.%s: %w", t, t.Field(i).Name, err)
 		}
 	}
-	return p, p.checkNames()
+	return p, p.checkDuplicateNames()
 }
 
 // add compiles one struct field into p.
@@ -80,7 +80,7 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 		f.omitEmpty = false // what is on the wire is not nil
 	}
 	if tag.name != "" || tag.inline {
-		if err := f.setTexts(tag, sf.Type); err != nil {
+		if err := f.setLiterals(tag, sf.Type); err != nil {
 			return err
 		}
 	}
@@ -89,16 +89,16 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 
 // addField adds f to the plan. If shown is false it is known, not printed:
 // json:"-".
-func (p *plan) addField(f planField, shown bool) error {
+func (p *plan) addField(f planField, printed bool) error {
 	n := len(p.fields)
 	if n == maxFields {
 		return fmt.Errorf("more than %d fields: %w", n, errSchema)
 	}
-	if shown {
-		p.shown.add(uint8(n))
+	if printed {
+		p.printed.add(uint8(n))
 	}
-	if f.json.zero != "" {
-		p.always.add(uint8(n))
+	if f.json.absent != "" {
+		p.printedWhenAbsent.add(uint8(n))
 	}
 	f.setTag()
 	p.fields = append(p.fields, f)
@@ -114,7 +114,7 @@ func (p *plan) addField(f planField, shown bool) error {
 	if p.wire[f.num].known {
 		return fmt.Errorf("field number %d twice: %w", f.num, errSchema)
 	}
-	w := wireField{known: true, field: uint8(n), typ: f.op.wireType(), many: f.op == opRepeated || f.op == opMap}
+	w := wireField{known: true, field: uint8(n), typ: f.op.wireType(), repeated: f.op == opRepeated || f.op == opMap}
 	if f.op == opRepeated {
 		w.typ = f.elem.wireType()
 	}
@@ -122,8 +122,8 @@ func (p *plan) addField(f planField, shown bool) error {
 	if f.op == opRepeated {
 		leaf = f.elem
 	}
-	w.leaf = leaf == opString || leaf == opBytes
-	w.sparse = f.omitEmpty && f.op <= opUint64
+	w.opaque = leaf == opString || leaf == opBytes
+	w.skipZero = f.omitEmpty && f.op <= opUint64
 	p.wire[f.num] = w
 	return nil
 }
@@ -131,7 +131,7 @@ func (p *plan) addField(f planField, shown bool) error {
 // setTag prepares the tag of f for element. maxNumber fits two bytes.
 func (f *planField) setTag() {
 	tag := append(appendVarint(nil, uint64(f.num)<<3|wireBytes), 0)
-	f.head, f.tag = binary.LittleEndian.Uint16(tag), uint8(len(tag)-1)
+	f.tagBytes, f.tagLen = binary.LittleEndian.Uint16(tag), uint8(len(tag)-1)
 }
 
 // setOp finds out how values of type t are printed.
@@ -139,17 +139,17 @@ func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if o, ok := c.simple(t); ok {
+	if o, ok := c.singleOp(t); ok {
 		f.op = o
-		return c.needs(f, o, t)
+		return c.compileSub(f, o, t)
 	}
 	switch {
 	case t.Kind() == reflect.Slice:
 		f.op = opRepeated
-		f.elem, err = c.element(f, t.Elem())
-	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String && !printsItself(t.Key()):
+		f.elem, err = c.elementOp(f, t.Elem())
+	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String && !hasCustomMarshaler(t.Key()):
 		f.op = opMap
-		f.elem, err = c.element(f, t.Elem())
+		f.elem, err = c.elementOp(f, t.Elem())
 	default:
 		err = fmt.Errorf("%v: %w", t, errSchema)
 	}
@@ -157,21 +157,21 @@ func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
 }
 
 // element is the op of an element of a slice or map.
-func (c compiler) element(f *planField, t reflect.Type) (op, error) {
-	o, ok := c.simple(t)
+func (c compiler) elementOp(f *planField, t reflect.Type) (op, error) {
+	o, ok := c.singleOp(t)
 	if !ok {
 		return 0, fmt.Errorf("element %v: %w", t, errSchema)
 	}
-	return o, c.needs(f, o, t)
+	return o, c.compileSub(f, o, t)
 }
 
 // simple is the op of a type that is neither slice (other than of bytes) nor
 // map.
-func (c compiler) simple(t reflect.Type) (op, bool) {
-	if o, ok := specials[t]; ok {
+func (c compiler) singleOp(t reflect.Type) (op, bool) {
+	if o, ok := customTypes[t]; ok {
 		return o, true
 	}
-	if printsItself(t) {
+	if hasCustomMarshaler(t) {
 		return 0, false
 	}
 	switch t.Kind() {
@@ -197,19 +197,19 @@ func (c compiler) simple(t reflect.Type) (op, bool) {
 		}
 		// A slice type that is a message of its own, such as metav1.Verbs.
 		named := t.Elem().Kind() == reflect.String && reflect.PointerTo(t).Implements(unmarshalerType)
-		return opNames, named
+		return opStringList, named
 	}
 	return 0, false
 }
 
-// printsItself reports whether encoding/json leaves printing to the type.
-func printsItself(t reflect.Type) bool {
+// hasCustomMarshaler reports whether encoding/json leaves printing to the type.
+func hasCustomMarshaler(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshalerType) || p.Implements(textMarshalerType)
 }
 
 // needs compiles what an op needs to know about its type.
-func (c compiler) needs(f *planField, o op, t reflect.Type) (err error) {
+func (c compiler) compileSub(f *planField, o op, t reflect.Type) (err error) {
 	switch o {
 	case opMessage, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
 		f.sub, err = c.compile(t)
@@ -218,7 +218,7 @@ func (c compiler) needs(f *planField, o op, t reflect.Type) (err error) {
 }
 
 // tags are the struct tags of one field.
-type tags struct {
+type fieldTags struct {
 	num       int    // on the wire; 0 if it is not
 	name      string // in JSON; empty if it is not, or inlined
 	inline    bool
@@ -227,7 +227,7 @@ type tags struct {
 }
 
 // parseTags reads the tags as encoding/json and gogo's generator do.
-func parseTags(sf reflect.StructField) (t tags, err error) {
+func parseTags(sf reflect.StructField) (t fieldTags, err error) {
 	if wire := sf.Tag.Get("protobuf"); wire != "" && wire != "-" {
 		parts := strings.Split(wire, ",")
 		if len(parts) < 2 {
@@ -262,7 +262,7 @@ func parseTags(sf reflect.StructField) (t tags, err error) {
 
 // checkNames makes sure that no two members of the object would have the same
 // name: encoding/json would have to choose, and we do not.
-func (p *plan) checkNames() error {
+func (p *plan) checkDuplicateNames() error {
 	seen := map[string]bool{}
 	var walk func(p *plan) error
 	walk = func(p *plan) error {

@@ -38,7 +38,7 @@ func IsEnvelope(b []byte) bool {
 func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
 	if !IsEnvelope(b) {
-		return u, at(ErrMagic, "envelope", 0)
+		return u, withOffset(ErrMagic, "envelope", 0)
 	}
 	for i := len(magic); i < len(b); {
 		f, err := readField(b, i)
@@ -46,7 +46,7 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 			err = u.set(f, b[f.start:f.end])
 		}
 		if err != nil {
-			return Unknown{}, at(err, "envelope", i)
+			return Unknown{}, withOffset(err, "envelope", i)
 		}
 		i = f.end
 	}
@@ -80,11 +80,11 @@ func (u *Unknown) setTypeMeta(b []byte) error {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return at(err, "TypeMeta", i)
+			return withOffset(err, "TypeMeta", i)
 		case f.num > typeMetaKind:
 			return fmt.Errorf("runtime.TypeMeta field %d: %w", f.num, ErrUnknownField)
 		case f.typ != wireBytes:
-			return at(ErrWireType, "TypeMeta", i)
+			return withOffset(ErrWireType, "TypeMeta", i)
 		case f.num == typeMetaAPIVersion:
 			u.APIVersion = b[f.start:f.end]
 		default:

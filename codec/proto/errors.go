@@ -37,6 +37,6 @@ var (
 
 // at wraps a sentinel with what was being read and the byte offset, within
 // that, at which reading stopped.
-func at(err error, what string, offset int) error {
+func withOffset(err error, what string, offset int) error {
 	return fmt.Errorf("%s at byte %d: %w", what, offset, err)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // fuzzKinds are the kinds that, together, have every op.
-var fuzzKinds = []typeName{
+var fuzzKinds = []kindKey{
 	{"v1", "Pod"}, {"v1", "Secret"}, {"v1", "Event"}, {"v1", "PodList"},
 	{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
 	{"authorization.k8s.io/v1", "SubjectAccessReview"},

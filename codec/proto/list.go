@@ -37,11 +37,11 @@ func ParseListMeta(list []byte) (ListMeta, error) {
 	f, err := readField(list, 0)
 	switch {
 	case err != nil:
-		return m, at(err, "list", 0)
+		return m, withOffset(err, "list", 0)
 	case f.num != listMeta:
 		return m, nil
 	case f.typ != wireBytes:
-		return m, at(ErrWireType, "list metadata", 0)
+		return m, withOffset(ErrWireType, "list metadata", 0)
 	}
 	b := list[f.start:f.end]
 	for i := 0; i < len(b); {
@@ -50,7 +50,7 @@ func ParseListMeta(list []byte) (ListMeta, error) {
 			err = m.set(f, b[f.start:f.end])
 		}
 		if err != nil {
-			return ListMeta{}, at(err, "list metadata", i)
+			return ListMeta{}, withOffset(err, "list metadata", i)
 		}
 		i = f.end
 	}
@@ -99,7 +99,7 @@ func Items(list []byte) iter.Seq2[[]byte, error] {
 				err = ErrWireType
 			}
 			if err != nil {
-				yield(nil, at(err, "list", i))
+				yield(nil, withOffset(err, "list", i))
 				return
 			}
 			if f.num == listItem && !yield(list[f.start:f.end:f.end], nil) {

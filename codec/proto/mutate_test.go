@@ -60,7 +60,7 @@ func TestJSONOfMutatedMessages(t *testing.T) {
 // accepts the oracle must accept too, and print the same; the reverse need not
 // hold, since the oracle forgives unknown fields.
 func TestCutAndFlippedBytes(t *testing.T) {
-	for _, kind := range []typeName{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
+	for _, kind := range []kindKey{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
 		m := mustLookup(t, kind.apiVersion, kind.kind)
 		for seed := range int64(40) {
 			r := rand.New(rand.NewSource(seed))

@@ -18,10 +18,10 @@ const (
 	opUint64
 	opFloat64
 	opMessage
-	opInline // a message whose fields appear among those of its parent
-	opNames  // a message {1: repeated string} whose Go type is a slice
+	opInline     // a message whose fields are printed as fields of its parent
+	opStringList // a message {1: repeated string} whose Go type is a slice, such as metav1.Verbs
 
-	// Types with a form of their own, see special.go.
+	// Types with their own MarshalJSON, see custom_types.go.
 	opTime
 	opMicroTime
 	opDuration
@@ -34,7 +34,7 @@ const (
 	opSchemaOrArray
 	opSchemaOrStrings
 
-	// How often. The element's op is in planField.elem.
+	// Slices and maps: the op of the elements is in planField.elem.
 	opRepeated
 	opMap
 )
@@ -50,52 +50,53 @@ func (o op) wireType() uint8 {
 	return wireBytes
 }
 
-// A plan says how one message type is printed. It is immutable once compiled.
+// A plan is the compiled schema of one message type. It is immutable once compiled.
 type plan struct {
 	typ    reflect.Type
 	name   string      // of the Go type, for errors: v1.PodSpec
-	fields []planField // in struct order, which is that of the output
-	wire   []wireField // by field number
-	shown  set         // fields that are printed when they are on the wire
-	always set         // fields that are printed when they are not
+	fields []planField // in struct order, which is the order of the output
+	wire   []wireField // indexed by field number
+
+	printed           set // fields that have a JSON name
+	printedWhenAbsent set // fields that are printed even if they are not on the wire
 }
 
-// maxFields is the most fields that a message type may have: a set has so many
-// bits. The largest has 44.
+// maxFields is the number of bits in a set. The largest message type has 44 fields.
 const maxFields = 64
 
 // A wireField says what a field number stands for.
 type wireField struct {
-	known  bool
-	many   bool  // repeated or a map
-	leaf   bool  // text or bytes, maybe repeated: whatever it holds is fine
-	sparse bool  // a scalar that is left out when zero, as most are that are on the wire
-	typ    uint8 // the wire type it must have
-	field  uint8 // index into plan.fields
+	known    bool
+	repeated bool  // a slice or a map
+	opaque   bool  // strings or bytes: every payload is valid
+	skipZero bool  // a scalar with omitempty: a zero on the wire counts as absent
+	typ      uint8 // the only wire type that is valid, packed numbers aside
+	field    uint8 // index into plan.fields
 }
 
 // A planField says how one field is printed.
 type planField struct {
 	op   op
-	elem op // of opRepeated and opMap: the op of an element, or of a map value
+	elem op // of opRepeated and opMap: the op of an element or of a map value
 
-	omitEmpty bool // leave out zero scalars, though they are on the wire
-	omitZero  bool // leave out a zero time, though it is on the wire
+	omitEmpty bool // omit a zero scalar even if it is on the wire
+	omitZero  bool // omit a zero time even if it is on the wire
 
-	num  int    // field number; 0 if not on the wire
-	head uint16 // its tag, if length-delimited, as two bytes little-endian
-	tag  uint8  // how many of these it has
-	sub  *plan  // of messages, also as elements and map values
-	json text   // for JSON
-	cbor text   // for CBOR
+	num  int      // field number; 0 if the field is not on the wire
+	sub  *plan    // of messages, also as elements and map values
+	json literals // for JSON
+	cbor literals // for CBOR
+
+	tagBytes uint16 // the tag of a length-delimited field, as two bytes little-endian
+	tagLen   uint8  // the number of these bytes in use: 1 or 2
 }
 
-// text is what of a field is known beforehand, in one encoding.
-type text struct {
-	key   string // separator, name and what parts it from the value
-	zero  string // key and value when the field is not on the wire; may be empty
-	value string // of a map: what stands for a value that is not on the wire
-	pairs int    // of zero: how many members it has
+// literals are the parts of the output of a field that do not depend on the object, in one encoding.
+type literals struct {
+	key         string // the name with the separators around it
+	absent      string // key and value of a field that is not on the wire; empty if it is omitted
+	absentPairs int    // the number of members in absent
+	absentValue string // of a map: the value of an entry that has none on the wire
 }
 
 // A set holds fields of a plan, by index.

@@ -12,7 +12,7 @@ var fills = flag.Int("fills", 10, "random objects per kind")
 // kinds yields apiVersion and kind of everything that Lookup knows, in no
 // particular order.
 func kinds(yield func(apiVersion, kind string) bool) {
-	for n := range entries() {
+	for n := range registered() {
 		if !yield(n.apiVersion, n.kind) {
 			return
 		}

@@ -18,54 +18,54 @@ var fieldAliases = map[[2]string]string{{"v1 Pod", "spec.host"}: "spec.nodeName"
 // commonFields are the labels of every kind that does not choose its own.
 // Cluster-scoped kinds accept the namespace too; it is empty for all objects.
 // Source: runtime.DefaultMetaV1FieldSelectorConversion.
-var commonFields = []SelectableField{self("metadata.name"), self("metadata.namespace")}
+var commonFields = []SelectableField{selectable("metadata.name"), selectable("metadata.namespace")}
 
 // kindFields are the labels of the kinds that choose their own, by group/kind.
 // Source: wire.md 4.7, that is AddFieldLabelConversionFunc of each group for
 // what is accepted and SelectableFields of each registry for the values.
 var kindFields = map[string][]SelectableField{
 	"/Pod": {
-		self("metadata.name"), self("metadata.namespace"),
-		self("spec.nodeName"), self("spec.restartPolicy"), self("spec.schedulerName"), self("spec.serviceAccountName"),
+		selectable("metadata.name"), selectable("metadata.namespace"),
+		selectable("spec.nodeName"), selectable("spec.restartPolicy"), selectable("spec.schedulerName"), selectable("spec.serviceAccountName"),
 		{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Zero: "false"},
-		self("status.phase"),
+		selectable("status.phase"),
 		{Label: "status.podIP", Path: "status.podIP", Fallback: "status.podIPs[0].ip"},
 		{Label: "status.podIPs"}, // accepted, but no object has it
-		self("status.nominatedNodeName"),
+		selectable("status.nominatedNodeName"),
 	},
-	"/Node":                  {self("metadata.name"), {Label: "spec.unschedulable", Path: "spec.unschedulable", Zero: "false"}},
-	"/Namespace":             {self("metadata.name"), self("status.phase")},
-	"/ReplicationController": {self("metadata.name"), self("metadata.namespace"), {Label: "status.replicas", Path: "status.replicas", Zero: "0"}},
-	"/Secret":                {self("metadata.name"), self("metadata.namespace"), self("type")},
-	"/Service":               {self("metadata.name"), self("metadata.namespace"), self("spec.clusterIP"), self("spec.type")},
+	"/Node":                  {selectable("metadata.name"), {Label: "spec.unschedulable", Path: "spec.unschedulable", Zero: "false"}},
+	"/Namespace":             {selectable("metadata.name"), selectable("status.phase")},
+	"/ReplicationController": {selectable("metadata.name"), selectable("metadata.namespace"), {Label: "status.replicas", Path: "status.replicas", Zero: "0"}},
+	"/Secret":                {selectable("metadata.name"), selectable("metadata.namespace"), selectable("type")},
+	"/Service":               {selectable("metadata.name"), selectable("metadata.namespace"), selectable("spec.clusterIP"), selectable("spec.type")},
 	"/Event": {
-		self("metadata.name"), self("metadata.namespace"),
-		self("involvedObject.kind"), self("involvedObject.namespace"), self("involvedObject.name"), self("involvedObject.uid"),
-		self("involvedObject.apiVersion"), self("involvedObject.resourceVersion"), self("involvedObject.fieldPath"),
-		self("reason"), self("reportingComponent"),
+		selectable("metadata.name"), selectable("metadata.namespace"),
+		selectable("involvedObject.kind"), selectable("involvedObject.namespace"), selectable("involvedObject.name"), selectable("involvedObject.uid"),
+		selectable("involvedObject.apiVersion"), selectable("involvedObject.resourceVersion"), selectable("involvedObject.fieldPath"),
+		selectable("reason"), selectable("reportingComponent"),
 		{Label: "source", Path: "source.component", Fallback: "reportingComponent"},
-		self("type"),
+		selectable("type"),
 	},
 	"events.k8s.io/Event": {
-		self("metadata.name"), self("metadata.namespace"),
-		self("regarding.kind"), self("regarding.namespace"), self("regarding.name"), self("regarding.uid"),
-		self("regarding.apiVersion"), self("regarding.resourceVersion"), self("regarding.fieldPath"),
-		self("reason"), self("reportingController"), self("type"),
+		selectable("metadata.name"), selectable("metadata.namespace"),
+		selectable("regarding.kind"), selectable("regarding.namespace"), selectable("regarding.name"), selectable("regarding.uid"),
+		selectable("regarding.apiVersion"), selectable("regarding.resourceVersion"), selectable("regarding.fieldPath"),
+		selectable("reason"), selectable("reportingController"), selectable("type"),
 	},
-	"certificates.k8s.io/CertificateSigningRequest": {self("metadata.name"), self("spec.signerName")},
-	"certificates.k8s.io/ClusterTrustBundle":        {self("metadata.name"), self("spec.signerName")},
+	"certificates.k8s.io/CertificateSigningRequest": {selectable("metadata.name"), selectable("spec.signerName")},
+	"certificates.k8s.io/ClusterTrustBundle":        {selectable("metadata.name"), selectable("spec.signerName")},
 	"certificates.k8s.io/PodCertificateRequest": {
-		self("metadata.name"), self("spec.signerName"), self("spec.podName"), self("spec.nodeName"),
+		selectable("metadata.name"), selectable("spec.signerName"), selectable("spec.podName"), selectable("spec.nodeName"),
 	},
 	"batch/Job": {
-		self("metadata.name"), self("metadata.namespace"),
+		selectable("metadata.name"), selectable("metadata.namespace"),
 		{Label: "status.successful", Path: "status.succeeded", Zero: "0"},
 	},
-	"resource.k8s.io/ResourceSlice": {self("metadata.name"), self("spec.nodeName"), self("spec.driver")},
+	"resource.k8s.io/ResourceSlice": {selectable("metadata.name"), selectable("spec.nodeName"), selectable("spec.driver")},
 }
 
 // self is a label that is its own path, empty when there is nothing.
-func self(path string) SelectableField { return SelectableField{Label: path, Path: path} }
+func selectable(path string) SelectableField { return SelectableField{Label: path, Path: path} }
 
 // SelectableFields are the labels that field selectors may name for a built-in
 // kind, metadata.name first. The caller must not change them.

@@ -14,24 +14,24 @@ const zeroTime = -62135596800
 // microLayout is metav1.RFC3339Micro.
 const microLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// A stamp is a decoded metav1.Timestamp.
-type stamp struct{ seconds, nanos int64 }
+// A timestamp is a decoded metav1.Timestamp.
+type timestamp struct{ seconds, nanos int64 }
 
-// readStamp reads the timestamp of a Time or MicroTime: an empty message is the
+// readTimestamp reads the timestamp of a Time or MicroTime: an empty message is the
 // zero time, anything else counts from 1970.
-func (r *run) readStamp(b []byte, p *plan) (t stamp, err error) {
+func (tc *transcoder) readTimestamp(b []byte, p *plan) (t timestamp, err error) {
 	if len(b) == 0 {
-		return stamp{seconds: zeroTime}, nil
+		return timestamp{seconds: zeroTime}, nil
 	}
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
 		case err != nil:
-			return t, r.fail(err, p, b, i)
+			return t, tc.errorAt(err, p, b, i)
 		case f.num > timestampNanos:
-			return t, r.failField(ErrUnknownField, p, uint64(f.num), b, i)
+			return t, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
 		case f.typ != wireVarint:
-			return t, r.fail(ErrWireType, p, b, i)
+			return t, tc.errorAt(ErrWireType, p, b, i)
 		case f.num == timestampSeconds:
 			t.seconds = int64(f.value)
 		default:
@@ -44,13 +44,13 @@ func (r *run) readStamp(b []byte, p *plan) (t stamp, err error) {
 
 // appendSeconds appends the time as RFC 3339 in UTC. Fractions of a second are
 // dropped, as metav1.Time does on decoding.
-func (t stamp) appendSeconds(dst []byte) []byte {
+func (t timestamp) appendSeconds(dst []byte) []byte {
 	const first, last = -62167219200, 253402300799 // the years 0 to 9999
 	if t.seconds < first || t.seconds > last {
 		return time.Unix(t.seconds, 0).UTC().AppendFormat(dst, time.RFC3339)
 	}
 	days, rest := floorDiv(t.seconds, 86400)
-	y, m, d := civil(days)
+	y, m, d := civilDate(days)
 	return append(dst,
 		byte('0'+y/1000), byte('0'+y/100%10), byte('0'+y/10%10), byte('0'+y%10), '-',
 		byte('0'+m/10), byte('0'+m%10), '-',
@@ -61,12 +61,12 @@ func (t stamp) appendSeconds(dst []byte) []byte {
 }
 
 // appendMicros appends the time as RFC 3339 in UTC with six decimals.
-func (t stamp) appendMicros(dst []byte) []byte {
-	return t.micro().AppendFormat(dst, microLayout)
+func (t timestamp) appendMicros(dst []byte) []byte {
+	return t.microTime().AppendFormat(dst, microLayout)
 }
 
 // micro is the time as metav1.MicroTime decodes it.
-func (t stamp) micro() time.Time {
+func (t timestamp) microTime() time.Time {
 	return time.Unix(t.seconds, int64(time.Duration(t.nanos).Truncate(time.Microsecond))).UTC()
 }
 
@@ -80,7 +80,7 @@ func floorDiv(a, b int64) (quotient, rest int64) {
 
 // civil is the Gregorian date of a day, counted from 1970-01-01. Years begin in
 // March, so that the leap day is their last; 146097 days are 400 years.
-func civil(days int64) (year, month, day int64) {
+func civilDate(days int64) (year, month, day int64) {
 	era, d := floorDiv(days+719468, 146097)
 	y := (d - d/1460 + d/36524 - d/146096) / 365
 	d -= 365*y + y/4 - y/100

@@ -4,8 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AppendZero appends the zero object of the kind as a raw message: every field
 // that is neither a pointer nor a slice nor a map is there, empty.
-func (m *Schema) AppendZero(dst []byte) []byte {
-	return append(dst, m.zero...)
+func (s *Schema) AppendZero(dst []byte) []byte {
+	return append(dst, s.zero...)
 }
 
 // The fields of the zero ObjectMeta in front of the resource version (name,
@@ -19,7 +19,7 @@ const (
 // AppendBookmark appends the object of a BOOKMARK event as a raw message: the
 // zero object with this resource version, and marked, if so asked, as the end
 // of the initial events. The kind must be one that has metadata.
-func (m *Schema) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
+func (s *Schema) AppendBookmark(dst []byte, resourceVersion string, initialEnd bool) []byte {
 	annotation := bytesSize(len(metav1.InitialEventsAnnotationKey)) + bytesSize(len("true"))
 	size := len(metaBefore) + bytesSize(len(resourceVersion)) + len(metaAfter)
 	if initialEnd {
@@ -32,5 +32,5 @@ func (m *Schema) AppendBookmark(dst []byte, resourceVersion string, initialEnd b
 		dst = appendBytes(dst, entryKey, metav1.InitialEventsAnnotationKey)
 		dst = appendBytes(dst, entryValue, "true")
 	}
-	return append(dst, m.zero[m.zeroMeta:]...)
+	return append(dst, s.zero[s.zeroMetaEnd:]...)
 }

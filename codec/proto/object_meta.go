@@ -31,21 +31,21 @@ type ObjectMeta struct {
 // ErrVarint, ErrTag, ErrWireType. Fields it does not know are none of its
 // concern: Schema.Check finds them.
 func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
-	b, err := metadata(raw)
+	b, err := objectMetaBytes(raw)
 	if err != nil {
 		return ObjectMeta{}, err
 	}
 	m := ObjectMeta{raw: b}
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
-		if err == nil && wrongMetaType(f) {
+		if err == nil && hasWrongMetaType(f) {
 			err = ErrWireType
 		}
 		if err == nil && (f.num == metaLabels || f.num == metaAnnotations) {
-			err = checkEntry(b[f.start:f.end])
+			err = checkStringEntry(b[f.start:f.end])
 		}
 		if err != nil {
-			return ObjectMeta{}, at(err, "metadata", i)
+			return ObjectMeta{}, withOffset(err, "metadata", i)
 		}
 		switch f.num {
 		case metaName:
@@ -62,9 +62,9 @@ func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 	return m, nil
 }
 
-// wrongMetaType reports whether f is one of the fields that Meta reads, and
+// hasWrongMetaType reports whether f is one of the fields that Meta reads, and
 // not a string or a map entry.
-func wrongMetaType(f field) bool {
+func hasWrongMetaType(f field) bool {
 	const known = 1<<metaName | 1<<metaNamespace | 1<<metaUID | 1<<metaResourceVersion | 1<<metaLabels | 1<<metaAnnotations
 	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
 }
@@ -72,7 +72,7 @@ func wrongMetaType(f field) bool {
 // metadata returns the ObjectMeta message of a raw object; nil, if it has none.
 // Should it come in several fields, they are joined, which is how protobuf
 // merges messages; that alone allocates. Each must be well-formed by itself.
-func metadata(raw []byte) (joined []byte, err error) {
+func objectMetaBytes(raw []byte) (joined []byte, err error) {
 	found := false
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
@@ -80,7 +80,7 @@ func metadata(raw []byte) (joined []byte, err error) {
 			err = ErrWireType
 		}
 		if err != nil {
-			return nil, at(err, "object", i)
+			return nil, withOffset(err, "object", i)
 		}
 		switch {
 		case f.num != objectMeta:
@@ -89,7 +89,7 @@ func metadata(raw []byte) (joined []byte, err error) {
 		default:
 			for _, part := range [][]byte{joined, raw[f.start:f.end]} {
 				if offset, err := wellFormed(part); err != nil {
-					return nil, at(err, "metadata", offset)
+					return nil, withOffset(err, "metadata", offset)
 				}
 			}
 			joined = append(joined, raw[f.start:f.end]...)
@@ -99,8 +99,8 @@ func metadata(raw []byte) (joined []byte, err error) {
 	return joined, nil
 }
 
-// checkEntry makes sure that entry never fails on b.
-func checkEntry(b []byte) error {
+// checkStringEntry makes sure that entry never fails on b.
+func checkStringEntry(b []byte) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		if err != nil {
@@ -114,8 +114,8 @@ func checkEntry(b []byte) error {
 	return nil
 }
 
-// entry reads a map entry of strings that checkEntry has passed.
-func entry(b []byte) (key, value []byte) {
+// entry reads a map entry of strings that checkStringEntry has passed.
+func parseStringEntry(b []byte) (key, value []byte) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		if err != nil {
@@ -150,7 +150,7 @@ func (m ObjectMeta) entries(num int, yield func(key, value []byte) bool) {
 		if err != nil {
 			return
 		}
-		if f.num == num && !yield(entry(m.raw[f.start:f.end])) {
+		if f.num == num && !yield(parseStringEntry(m.raw[f.start:f.end])) {
 			return
 		}
 		i = f.end
@@ -164,7 +164,7 @@ func (m ObjectMeta) find(num int, key string) (value []byte, ok bool) {
 			break
 		}
 		if f.num == num {
-			if k, v := entry(m.raw[f.start:f.end]); string(k) == key {
+			if k, v := parseStringEntry(m.raw[f.start:f.end]); string(k) == key {
 				value, ok = v, true
 			}
 		}

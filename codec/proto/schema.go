@@ -16,21 +16,21 @@ import (
 type Schema struct {
 	APIVersion, Kind string
 
-	plan *plan
-	json string // the members kind and apiVersion, each with a comma in front
-	cbor string // the same, as two pairs
-	zero []byte // the zero object as a raw message
+	plan         *plan
+	jsonTypeMeta string // the members kind and apiVersion, each after a comma
+	cborTypeMeta string // the same as two pairs
 
-	zeroMeta int // length of zero's metadata field, with which it begins
+	zero        []byte // the zero object as a raw message
+	zeroMetaEnd int    // length of the metadata field at the beginning of zero; 0 if there is none
 
-	reader reader // of selectable fields
+	reader fieldReader
 }
 
-// A typeName is what an envelope says about its message.
-type typeName struct{ apiVersion, kind string }
+// A kindKey is what an envelope says about its message.
+type kindKey struct{ apiVersion, kind string }
 
-// A kindEntry is a kind whose plan is compiled when first asked for.
-type kindEntry struct {
+// A registeredKind is a kind whose plan is compiled when first asked for.
+type registeredKind struct {
 	typ  reflect.Type
 	once sync.Once
 	msg  *Schema
@@ -41,7 +41,7 @@ type kindEntry struct {
 // guarded: a plan must not be seen before all it refers to is done.
 var registry struct {
 	once  sync.Once
-	kinds map[typeName]*kindEntry // not changed once filled
+	kinds map[kindKey]*registeredKind // not changed once filled
 
 	mu       sync.Mutex
 	compiler compiler // guarded by mu
@@ -52,41 +52,41 @@ var registry struct {
 // are kinds too. The first call costs some milliseconds, the first for a kind
 // some tens of microseconds, later ones a map access.
 func Lookup(apiVersion, kind string) (*Schema, bool) {
-	e := entries()[typeName{apiVersion, kind}]
+	e := registered()[kindKey{apiVersion, kind}]
 	if e == nil {
 		return nil, false
 	}
-	e.once.Do(func() { e.msg, e.err = compileMessage(apiVersion, kind, e.typ) })
+	e.once.Do(func() { e.msg, e.err = compileSchema(apiVersion, kind, e.typ) })
 	return e.msg, e.err == nil
 }
 
 // entries fills the registry on first use.
-func entries() map[typeName]*kindEntry {
+func registered() map[kindKey]*registeredKind {
 	registry.once.Do(func() {
 		registry.compiler = compiler{}
-		registry.kinds = map[typeName]*kindEntry{}
+		registry.kinds = map[kindKey]*registeredKind{}
 		scheme := runtime.NewScheme()
 		if err := groups.AddToScheme(scheme); err != nil {
 			return // no kinds: every caller passes; a test would not
 		}
 		for gvk, t := range scheme.AllKnownTypes() {
-			if gvk.Version == runtime.APIVersionInternal || !isKind(t) {
+			if gvk.Version == runtime.APIVersionInternal || !isProtobufKind(t) {
 				continue
 			}
-			registry.kinds[typeName{gvk.GroupVersion().String(), gvk.Kind}] = &kindEntry{typ: t}
+			registry.kinds[kindKey{gvk.GroupVersion().String(), gvk.Kind}] = &registeredKind{typ: t}
 		}
 	})
 	return registry.kinds
 }
 
-// isKind reports whether t is a kind that travels as Protobuf. Watch events are
+// isProtobufKind reports whether t is a kind that travels as Protobuf. Watch events are
 // registered like kinds, but are frames: ParseEvent reads them.
-func isKind(t reflect.Type) bool {
+func isProtobufKind(t reflect.Type) bool {
 	return t != reflect.TypeFor[metav1.WatchEvent]() && reflect.PointerTo(t).Implements(unmarshalerType)
 }
 
-// compileMessage makes the plan of one kind.
-func compileMessage(apiVersion, kind string, t reflect.Type) (*Schema, error) {
+// compileSchema makes the plan of one kind.
+func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	p, err := registry.compiler.compile(t)
@@ -99,15 +99,15 @@ func compileMessage(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	}
 	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
 	if f, err := readField(zero, 0); err == nil && f.num == objectMeta {
-		m.zeroMeta = f.end
+		m.zeroMetaEnd = f.end
 	}
-	if m.reader, err = newReader(apiVersion, kind, p); err != nil {
+	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	m.json = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
+	m.jsonTypeMeta = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
 	b := cbor.AppendString(nil, "kind")
 	b = cbor.AppendString(b, kind)
 	b = cbor.AppendString(b, "apiVersion")
-	m.cbor = string(cbor.AppendString(b, apiVersion))
+	m.cborTypeMeta = string(cbor.AppendString(b, apiVersion))
 	return m, nil
 }

@@ -32,10 +32,10 @@ func ParseEvent(b []byte) (typ, object []byte, err error) {
 		case f.num == eventType:
 			typ = b[f.start:f.end]
 		default:
-			object, err = extension(object, b[f.start:f.end])
+			object, err = parseRawExtension(object, b[f.start:f.end])
 		}
 		if err != nil {
-			return nil, nil, at(err, "watch event", i)
+			return nil, nil, withOffset(err, "watch event", i)
 		}
 		i = f.end
 	}
@@ -43,7 +43,7 @@ func ParseEvent(b []byte) (typ, object []byte, err error) {
 }
 
 // extension returns the raw bytes of a RawExtension; was, if it has none.
-func extension(was, b []byte) ([]byte, error) {
+func parseRawExtension(was, b []byte) ([]byte, error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {

@@ -23,7 +23,7 @@ type message interface {
 // newObject is an empty object of a kind.
 func newObject(t testing.TB, apiVersion, kind string) message {
 	t.Helper()
-	e := entries()[typeName{apiVersion, kind}]
+	e := registered()[kindKey{apiVersion, kind}]
 	if e == nil {
 		t.Fatalf("no kind %s %s", apiVersion, kind)
 	}
@@ -35,7 +35,7 @@ func mustLookup(t testing.TB, apiVersion, kind string) *Schema {
 	t.Helper()
 	m, ok := Lookup(apiVersion, kind)
 	if !ok {
-		e := entries()[typeName{apiVersion, kind}]
+		e := registered()[kindKey{apiVersion, kind}]
 		if e != nil {
 			t.Fatalf("%s %s: %v", apiVersion, kind, e.err)
 		}

@@ -9,36 +9,36 @@ import (
 )
 
 // A reader knows where the values of a kind's selectable fields lie.
-type reader struct {
+type fieldReader struct {
 	fields    []SelectableField
 	values    int // of fields, and behind them one per fallback
 	fallbacks []fallback
-	root      node
+	root      pathNode
 }
 
 // A fallback says that value number from counts where value number of is empty.
 type fallback struct{ of, from int }
 
 // A node is a message type on the way to a value, or the value.
-type node struct {
+type pathNode struct {
 	num     int // field number in the parent
 	op      op
 	first   bool  // of a repeated field, the first element counts
 	values  []int // which values these are; more than one if labels share a path
-	nodes   []node
+	nodes   []pathNode
 	message bool
 }
 
 // SelectableFields are the labels that field selectors may name for this kind.
-func (m *Schema) SelectableFields() []SelectableField { return m.reader.fields }
+func (s *Schema) SelectableFields() []SelectableField { return s.reader.fields }
 
 // FieldIndex returns the index of a label in what AppendFieldValues appends; false,
 // if the kind does not know it. Aliases, such as spec.host of pods, are known.
-func (m *Schema) FieldIndex(label string) (int, bool) {
-	if name, ok := fieldAliases[[2]string{m.APIVersion + " " + m.Kind, label}]; ok {
+func (s *Schema) FieldIndex(label string) (int, bool) {
+	if name, ok := fieldAliases[[2]string{s.APIVersion + " " + s.Kind, label}]; ok {
 		label = name
 	}
-	i := slices.IndexFunc(m.reader.fields, func(s SelectableField) bool { return s.Label == label })
+	i := slices.IndexFunc(s.reader.fields, func(s SelectableField) bool { return s.Label == label })
 	return i, i >= 0
 }
 
@@ -47,29 +47,29 @@ func (m *Schema) FieldIndex(label string) (int, bool) {
 // must not be changed while they are in use. Only numbers above 99 allocate.
 // Errors: ErrTruncated, ErrVarint, ErrTag, ErrWireType; dst is then returned as
 // it was given.
-func (m *Schema) AppendFieldValues(dst []string, raw []byte) ([]string, error) {
+func (s *Schema) AppendFieldValues(dst []string, raw []byte) ([]string, error) {
 	low := len(dst)
-	for i := range m.reader.values {
+	for i := range s.reader.values {
 		zero := ""
-		if i < len(m.reader.fields) {
-			zero = m.reader.fields[i].Zero
+		if i < len(s.reader.fields) {
+			zero = s.reader.fields[i].Zero
 		}
 		dst = append(dst, zero)
 	}
 	values := dst[low:]
-	if err := m.reader.root.read(values, raw); err != nil {
-		return dst[:low], at(err, m.plan.name, 0)
+	if err := s.reader.root.read(values, raw); err != nil {
+		return dst[:low], withOffset(err, s.plan.name, 0)
 	}
-	for _, f := range m.reader.fallbacks {
+	for _, f := range s.reader.fallbacks {
 		if values[f.of] == "" {
 			values[f.of] = values[f.from]
 		}
 	}
-	return dst[:low+len(m.reader.fields)], nil
+	return dst[:low+len(s.reader.fields)], nil
 }
 
 // read goes through the fields of a message, skipping all that lead nowhere.
-func (n *node) read(values []string, b []byte) error {
+func (n *pathNode) read(values []string, b []byte) error {
 	seen := uint64(0) // repeated fields of which the first element is done
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -98,7 +98,7 @@ func (n *node) read(values []string, b []byte) error {
 }
 
 // set stores a value, or goes on into the message that holds it.
-func (n *node) set(values []string, f field, payload []byte) error {
+func (n *pathNode) set(values []string, f field, payload []byte) error {
 	if n.message {
 		return n.read(values, payload)
 	}
@@ -117,23 +117,23 @@ func (n *node) set(values []string, f field, payload []byte) error {
 	return nil
 }
 
-// newReader compiles the selectable fields of a kind. Kinds without metadata,
+// newFieldReader compiles the selectable fields of a kind. Kinds without metadata,
 // such as lists, have none.
-func newReader(apiVersion, kind string, p *plan) (reader, error) {
-	if f, ok := p.named("metadata"); !ok || f.sub == nil || f.sub.typ != objectMetaType {
-		return reader{}, nil
+func newFieldReader(apiVersion, kind string, p *plan) (fieldReader, error) {
+	if f, ok := p.fieldByName("metadata"); !ok || f.sub == nil || f.sub.typ != objectMetaType {
+		return fieldReader{}, nil
 	}
-	r := reader{fields: SelectableFields(apiVersion, kind)}
+	r := fieldReader{fields: SelectableFields(apiVersion, kind)}
 	r.values = len(r.fields)
 	for i, s := range r.fields {
 		if err := r.root.add(p, s.Path, i); err != nil {
-			return reader{}, err
+			return fieldReader{}, err
 		}
 		if s.Fallback == "" {
 			continue
 		}
 		if err := r.root.add(p, s.Fallback, r.values); err != nil {
-			return reader{}, err
+			return fieldReader{}, err
 		}
 		r.fallbacks = append(r.fallbacks, fallback{i, r.values})
 		r.values++
@@ -142,24 +142,24 @@ func newReader(apiVersion, kind string, p *plan) (reader, error) {
 }
 
 // add makes nodes along a path, which ends in value number i.
-func (n *node) add(p *plan, path string, i int) error {
+func (n *pathNode) add(p *plan, path string, i int) error {
 	if path == "" {
 		return nil
 	}
 	name, rest, _ := strings.Cut(path, ".")
 	name, first := strings.CutSuffix(name, "[0]")
-	f, ok := p.named(name)
+	f, ok := p.fieldByName(name)
 	if !ok || first != (f.op == opRepeated) {
 		return fmt.Errorf("%s has no field %s: %w", p.name, name, errSchema)
 	}
-	k := slices.IndexFunc(n.nodes, func(c node) bool { return c.num == f.num })
+	k := slices.IndexFunc(n.nodes, func(c pathNode) bool { return c.num == f.num })
 	if k < 0 {
 		k = len(n.nodes)
 		o := f.op
 		if first {
 			o = f.elem
 		}
-		n.nodes = append(n.nodes, node{num: f.num, op: o, first: first, message: f.sub != nil})
+		n.nodes = append(n.nodes, pathNode{num: f.num, op: o, first: first, message: f.sub != nil})
 	}
 	c := &n.nodes[k]
 	if c.message != (rest != "") || !c.message && c.op != opString && c.op != opBool && c.op != opInt32 {
@@ -173,7 +173,7 @@ func (n *node) add(p *plan, path string, i int) error {
 }
 
 // named finds a field by its name in JSON, among those that are not inlined.
-func (p *plan) named(name string) (*planField, bool) {
+func (p *plan) fieldByName(name string) (*planField, bool) {
 	for i := range p.fields {
 		if p.fields[i].json.key == `,"`+name+`":` {
 			return &p.fields[i], true

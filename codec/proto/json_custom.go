@@ -7,23 +7,23 @@ import (
 	"sluice/codec/json"
 )
 
-// jsonSpecial appends a value of a type that prints itself.
-func (r *run) jsonSpecial(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
+// jsonCustom appends a value of a type that prints itself.
+func (tc *transcoder) jsonCustom(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opTime:
-		return r.jsonTime(dst, b, p)
+		return tc.jsonTime(dst, b, p)
 	case opMicroTime:
-		return r.jsonMicroTime(dst, b, p)
+		return tc.jsonMicroTime(dst, b, p)
 	case opDuration:
-		return r.jsonDuration(dst, b, p)
+		return tc.jsonDuration(dst, b, p)
 	case opQuantity:
-		return r.jsonQuantity(dst, b, p)
+		return tc.jsonQuantity(dst, b, p)
 	case opIntOrString:
-		return r.jsonIntOrString(dst, b, p)
+		return tc.jsonIntOrString(dst, b, p)
 	case opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
-		return r.jsonSchemaOr(dst, o, sub, b)
+		return tc.jsonSchemaOr(dst, o, sub, b)
 	}
-	raw, err := r.embedded(o, b, p)
+	raw, err := tc.embeddedJSON(o, b, p)
 	switch {
 	case err != nil:
 		return dst, err
@@ -31,24 +31,24 @@ func (r *run) jsonSpecial(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byt
 		return append(dst, "null"...), nil
 	}
 	if dst, err = appendEmbedded(dst, raw); err != nil {
-		return dst, r.fail(err, p, raw, 0)
+		return dst, tc.errorAt(err, p, raw, 0)
 	}
 	return dst, nil
 }
 
 // jsonTimeField appends a member that is a Time or MicroTime, unless it is a
 // zero Time and omitzero.
-func (r *run) jsonTimeField(dst, b []byte, f *planField, p *plan) ([]byte, error) {
+func (tc *transcoder) jsonTimeField(dst, b []byte, f *planField, p *plan) ([]byte, error) {
 	if f.omitZero {
-		if t, err := r.readStamp(b, p); err != nil || t.seconds == zeroTime {
+		if t, err := tc.readTimestamp(b, p); err != nil || t.seconds == zeroTime {
 			return dst, err
 		}
 	}
-	return r.jsonSpecial(append(dst, f.json.key...), f.op, nil, b, p)
+	return tc.jsonCustom(append(dst, f.json.key...), f.op, nil, b, p)
 }
 
-func (r *run) jsonTime(dst, b []byte, p *plan) ([]byte, error) {
-	t, err := r.readStamp(b, p)
+func (tc *transcoder) jsonTime(dst, b []byte, p *plan) ([]byte, error) {
+	t, err := tc.readTimestamp(b, p)
 	if err != nil {
 		return dst, err
 	}
@@ -58,19 +58,19 @@ func (r *run) jsonTime(dst, b []byte, p *plan) ([]byte, error) {
 	return append(t.appendSeconds(append(dst, '"')), '"'), nil
 }
 
-func (r *run) jsonMicroTime(dst, b []byte, p *plan) ([]byte, error) {
-	t, err := r.readStamp(b, p)
+func (tc *transcoder) jsonMicroTime(dst, b []byte, p *plan) ([]byte, error) {
+	t, err := tc.readTimestamp(b, p)
 	if err != nil {
 		return dst, err
 	}
-	if t.micro().IsZero() {
+	if t.microTime().IsZero() {
 		return append(dst, "null"...), nil
 	}
 	return append(t.appendMicros(append(dst, '"')), '"'), nil
 }
 
-func (r *run) jsonDuration(dst, b []byte, p *plan) ([]byte, error) {
-	d, err := r.readDuration(b, p)
+func (tc *transcoder) jsonDuration(dst, b []byte, p *plan) ([]byte, error) {
+	d, err := tc.readDuration(b, p)
 	if err != nil {
 		return dst, err
 	}
@@ -79,9 +79,9 @@ func (r *run) jsonDuration(dst, b []byte, p *plan) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-func (r *run) jsonQuantity(dst, b []byte, p *plan) ([]byte, error) {
+func (tc *transcoder) jsonQuantity(dst, b []byte, p *plan) ([]byte, error) {
 	dst = append(dst, '"')
-	dst, err := r.quantity(dst, b, p)
+	dst, err := tc.quantity(dst, b, p)
 	if err != nil {
 		return dst, err
 	}
@@ -89,8 +89,8 @@ func (r *run) jsonQuantity(dst, b []byte, p *plan) ([]byte, error) {
 }
 
 // quantity appends the text of resource.Quantity{1: string}.
-func (r *run) quantity(dst, b []byte, p *plan) ([]byte, error) {
-	s, found, err := r.onlyString(b, p)
+func (tc *transcoder) quantity(dst, b []byte, p *plan) ([]byte, error) {
+	s, found, err := tc.readSingleString(b, p)
 	switch {
 	case err != nil:
 		return dst, err
@@ -99,13 +99,13 @@ func (r *run) quantity(dst, b []byte, p *plan) ([]byte, error) {
 	}
 	dst, err = appendQuantity(dst, s)
 	if err != nil {
-		return dst, fmt.Errorf("%w: %w", r.fail(ErrValue, p, s, 0), err)
+		return dst, fmt.Errorf("%w: %w", tc.errorAt(ErrValue, p, s, 0), err)
 	}
 	return dst, nil
 }
 
-func (r *run) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
-	v, err := r.readIntOrString(b, p)
+func (tc *transcoder) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
+	v, err := tc.readIntOrString(b, p)
 	switch {
 	case err != nil:
 		return dst, err
@@ -117,8 +117,8 @@ func (r *run) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
 
 // jsonSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two
 // fields, of which one is printed.
-func (r *run) jsonSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]byte, error) {
-	f, s, err := r.chosen(o, sub, b)
+func (tc *transcoder) jsonSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]byte, error) {
+	f, s, err := tc.printedSchemaField(o, sub, b)
 	if err != nil {
 		return dst, err
 	}
@@ -128,11 +128,11 @@ func (r *run) jsonSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]byte, error
 	case f.op == opBool:
 		return strconv.AppendBool(dst, s.n != 0 && number(b, s, opBool) != 0), nil
 	case f.op == opRepeated:
-		return r.jsonElements(dst, b, s, f, sub)
+		return tc.jsonElements(dst, b, s, f, sub)
 	}
-	part, err := r.part(b, s, sub, f.num)
+	part, err := tc.messageBytes(b, s, sub, f.num)
 	if err != nil {
 		return dst, err
 	}
-	return r.jsonValue(dst, f.op, f.sub, part, sub)
+	return tc.jsonValue(dst, f.op, f.sub, part, sub)
 }

@@ -11,10 +11,10 @@ import (
 	"sluice/codec/cbor"
 )
 
-// setTexts prepares what of f is known beforehand: its name, and what is
+// setLiterals prepares what of f is known beforehand: its name, and what is
 // printed when it is not on the wire. The latter is left to the apiserver's
 // own encoders, which are asked once, here.
-func (f *planField) setTexts(tag tags, t reflect.Type) error {
+func (f *planField) setLiterals(tag fieldTags, t reflect.Type) error {
 	zero := reflect.Zero(t).Interface()
 	js, err := json.Marshal(zero)
 	if err != nil {
@@ -25,8 +25,8 @@ func (f *planField) setTexts(tag tags, t reflect.Type) error {
 		return fmt.Errorf("zero value: %w", err)
 	}
 	if f.op == opInline {
-		f.json.zero = inlineJSON(js)
-		f.cbor.zero, f.cbor.pairs, err = inlineCBOR(cb)
+		f.json.absent = inlineJSON(js)
+		f.cbor.absent, f.cbor.absentPairs, err = inlineCBOR(cb)
 		return err
 	}
 	name, err := json.Marshal(tag.name)
@@ -36,18 +36,18 @@ func (f *planField) setTexts(tag tags, t reflect.Type) error {
 	f.json.key = "," + string(name) + ":"
 	f.cbor.key = string(cbor.AppendString(nil, tag.name))
 	if !tag.omitZero && !(tag.omitEmpty && omittable(t)) {
-		f.json.zero = f.json.key + string(js)
-		f.cbor.zero, f.cbor.pairs = f.cbor.key+string(cb), 1
+		f.json.absent = f.json.key + string(js)
+		f.cbor.absent, f.cbor.absentPairs = f.cbor.key+string(cb), 1
 	}
 	if f.op == opMap {
-		return f.setZeroValue(t.Elem())
+		return f.setAbsentValue(t.Elem())
 	}
 	return nil
 }
 
-// setZeroValue prepares what is printed for a map entry without a value. A
+// setAbsentValue prepares what is printed for a map entry without a value. A
 // decoder makes an empty slice there, not a nil one.
-func (f *planField) setZeroValue(t reflect.Type) error {
+func (f *planField) setAbsentValue(t reflect.Type) error {
 	zero := reflect.Zero(t)
 	if t.Kind() == reflect.Slice {
 		zero = reflect.MakeSlice(t, 0, 0)
@@ -60,7 +60,7 @@ func (f *planField) setZeroValue(t reflect.Type) error {
 	if err != nil {
 		return fmt.Errorf("zero map value: %w", err)
 	}
-	f.json.value, f.cbor.value = string(js), string(cb)
+	f.json.absentValue, f.cbor.absentValue = string(js), string(cb)
 	return nil
 }
 

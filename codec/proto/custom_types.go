@@ -1,0 +1,201 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	sjson "sluice/codec/json"
+)
+
+// customTypes are the types that print themselves. Every other type with a
+// MarshalJSON is refused by the compiler.
+var customTypes = map[reflect.Type]op{
+	reflect.TypeFor[metav1.Time]():          opTime,
+	reflect.TypeFor[metav1.MicroTime]():     opMicroTime,
+	reflect.TypeFor[metav1.Duration]():      opDuration,
+	reflect.TypeFor[metav1.FieldsV1]():      opFieldsV1,
+	reflect.TypeFor[resource.Quantity]():    opQuantity,
+	reflect.TypeFor[intstr.IntOrString]():   opIntOrString,
+	reflect.TypeFor[runtime.RawExtension](): opRawExtension,
+
+	reflect.TypeFor[apiextensionsv1.JSON]():                              opSchemaJSON,
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():             opSchemaOrBool,
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():            opSchemaOrArray,
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray]():      opSchemaOrStrings,
+	reflect.TypeFor[apiextensionsv1beta1.JSON]():                         opSchemaJSON,
+	reflect.TypeFor[apiextensionsv1beta1.JSONSchemaPropsOrBool]():        opSchemaOrBool,
+	reflect.TypeFor[apiextensionsv1beta1.JSONSchemaPropsOrArray]():       opSchemaOrArray,
+	reflect.TypeFor[apiextensionsv1beta1.JSONSchemaPropsOrStringArray](): opSchemaOrStrings,
+}
+
+// readDuration reads metav1.Duration{1: nanoseconds}.
+func (tc *transcoder) readDuration(b []byte, p *plan) (d time.Duration, err error) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return d, tc.errorAt(err, p, b, i)
+		case f.num != 1:
+			return d, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+		case f.typ != wireVarint:
+			return d, tc.errorAt(ErrWireType, p, b, i)
+		}
+		d, i = time.Duration(f.value), f.end
+	}
+	return d, nil
+}
+
+// readSingleString reads a message whose one field is a string or bytes with number
+// 1, and says whether it is there. The last one counts.
+func (tc *transcoder) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return nil, false, tc.errorAt(err, p, b, i)
+		case f.num != 1:
+			return nil, false, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+		case f.typ != wireBytes:
+			return nil, false, tc.errorAt(ErrWireType, p, b, i)
+		}
+		s, found, i = b[f.start:f.end], true, f.end
+	}
+	return s, found, nil
+}
+
+// An intOrString is a decoded intstr.IntOrString.
+type intOrString struct {
+	isString bool
+	number   int32
+	text     []byte
+}
+
+// readIntOrString reads intstr.IntOrString{1: type, 2: intVal, 3: strVal}; type
+// is 0 for numbers and 1 for strings.
+func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
+	typ := uint64(0)
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return v, tc.errorAt(err, p, b, i)
+		case f.num == 1 && f.typ == wireVarint:
+			typ = f.value
+		case f.num == 2 && f.typ == wireVarint:
+			v.number = int32(f.value)
+		case f.num == 3 && f.typ == wireBytes:
+			v.text = b[f.start:f.end]
+		case f.num > 3:
+			return v, tc.fieldErrorAt(ErrUnknownField, p, uint64(f.num), b, i)
+		default:
+			return v, tc.errorAt(ErrWireType, p, b, i)
+		}
+		i = f.end
+	}
+	if typ > 1 {
+		return v, tc.errorAt(ErrValue, p, b, 0)
+	}
+	v.isString = typ == 1
+	return v, nil
+}
+
+// embedded returns the JSON inside of a RawExtension, FieldsV1 or schema JSON:
+// a message whose one field is bytes. Nil stands for null.
+func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
+	raw, found, err := tc.readSingleString(b, p)
+	if err != nil || !found {
+		return nil, err
+	}
+	cbor := false
+	switch {
+	case o == opRawExtension:
+		cbor = len(raw) >= len(cborMagic) && string(raw[:len(cborMagic)]) == cborMagic
+		if !cbor && (len(raw) == 0 || !startsJSON(raw[0])) {
+			return nil, tc.errorAt(ErrValue, p, raw, 0)
+		}
+	case len(raw) == 0:
+		return nil, nil
+	case o == opFieldsV1:
+		cbor = startsCBOR(raw[0])
+	}
+	if !cbor {
+		return raw, nil
+	}
+	js, err := cborToJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", tc.errorAt(ErrValue, p, raw, 0), err)
+	}
+	return js, nil
+}
+
+// chosen returns the field of a JSONSchemaPropsOr… that is printed; nil, if
+// that is null. The schema is field 1 beside an array, field 2 beside a bool;
+// arrays come before the schema, the schema before the bool.
+// Source: the MarshalJSON methods of apiextensions.
+func (tc *transcoder) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
+	low := len(tc.spans)
+	spans, present, err := tc.indexFields(b, p)
+	tc.spans = tc.spans[:low]
+	switch {
+	case err != nil:
+		return nil, span{}, err
+	case present.has(1):
+		return &p.fields[1], spans[1], nil
+	case present.has(0):
+		return &p.fields[0], spans[0], nil
+	case o == opSchemaOrBool:
+		return &p.fields[0], span{}, nil
+	}
+	return nil, span{}, nil
+}
+
+// cborMagic begins self-described CBOR.
+const cborMagic = "\xd9\xd9\xf7"
+
+// startsJSON reports whether a RawExtension beginning with c holds JSON.
+// Source: RawExtension.guessContentType.
+func startsJSON(c byte) bool {
+	return bytes.IndexByte([]byte("\t\r\n {[ntf\"-0123456789"), c) >= 0
+}
+
+// startsCBOR reports whether a FieldsV1 beginning with c holds CBOR: null, a
+// map or a tag. Source: FieldsV1.getContentType.
+func startsCBOR(c byte) bool {
+	return c == 0xf6 || c >= 0xa0 && c <= 0xbf || c >= 0xc6 && c <= 0xdb
+}
+
+// cborToJSON decodes CBOR that a client stored in a RawExtension or FieldsV1,
+// and prints it as the apiserver does: by way of maps, with sorted keys. Rare:
+// it takes an apiserver with CBOR switched on.
+func cborToJSON(b []byte) ([]byte, error) {
+	var v any
+	if err := direct.Unmarshal(b, &v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// appendEmbedded appends the JSON inside of a message as encoding/json prints the output of a
+// MarshalJSON method. Errors: ErrValue, ErrTooDeep.
+func appendEmbedded(dst, js []byte) ([]byte, error) {
+	dst, err := sjson.AppendCompact(dst, js)
+	switch {
+	case err == nil:
+		return dst, nil
+	case errors.Is(err, sjson.ErrDepth):
+		return dst, ErrTooDeep
+	}
+	return dst, ErrValue
+}

@@ -1,0 +1,161 @@
+package proto
+
+// AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced,
+// every other byte kept. A DELETED event for an object that left a selector
+// carries the previous object with the new version. Errors: as of ObjectMeta.
+func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
+	meta, err := lastField(raw, objectMeta)
+	if err != nil {
+		return dst, withOffset(err, "object", 0)
+	}
+	b := raw[meta.start:meta.end]
+	version, err := lastField(b, metaResourceVersion)
+	if err != nil {
+		return dst, withOffset(err, "metadata", 0)
+	}
+	size := len(b) - (version.end - version.head) + bytesSize(len(resourceVersion))
+	dst = append(dst, raw[:meta.head]...)
+	dst = appendHead(dst, objectMeta, size)
+	dst = append(dst, b[:version.head]...)
+	dst = appendBytes(dst, metaResourceVersion, resourceVersion)
+	dst = append(dst, b[version.end:]...)
+	return append(dst, raw[meta.end:]...), nil
+}
+
+// A place is where a field lies in a message, or would have to be inserted:
+// then it is empty, head, start and end being equal.
+type fieldRange struct{ head, start, end int }
+
+// lastField finds the last field with this number, of length-delimited wire
+// type: the one that counts. If there is none, its place is in front of the
+// first field with a larger number.
+func lastField(b []byte, num int) (fieldRange, error) {
+	found, insert := false, -1
+	var p fieldRange
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		switch {
+		case err != nil:
+			return p, err
+		case f.num == num && f.typ != wireBytes:
+			return p, ErrWireType
+		case f.num == num:
+			p, found = fieldRange{i, f.start, f.end}, true
+		case f.num > num && insert < 0:
+			insert = i
+		}
+		i = f.end
+	}
+	if found {
+		return p, nil
+	}
+	if insert < 0 {
+		insert = len(b)
+	}
+	return fieldRange{insert, insert, insert}, nil
+}
+
+// metaManagedFields is the field number in metav1.ObjectMeta.
+const metaManagedFields = 17
+
+// AppendWithoutManagedFields appends raw without its metadata.managedFields, every other
+// byte kept (KEP-5958). Errors: as of ObjectMeta.
+func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
+	base := len(dst)
+	for i := 0; i < len(raw); {
+		f, err := readField(raw, i)
+		if err == nil && f.num == objectMeta {
+			dst, err = appendUnmanagedMeta(dst, f, raw)
+		} else if err == nil {
+			dst = append(dst, raw[i:f.end]...)
+		}
+		if err != nil {
+			return dst[:base], withOffset(err, "object", i)
+		}
+		i = f.end
+	}
+	return dst, nil
+}
+
+// SizeWithoutManagedFields is the number of bytes that AppendWithoutManagedFields appends.
+func SizeWithoutManagedFields(raw []byte) (n int, err error) {
+	n = len(raw)
+	for i := 0; i < len(raw); {
+		f, err := readField(raw, i)
+		if err == nil && f.num == objectMeta {
+			managed := 0
+			managed, err = managedSize(f, raw)
+			n += bytesSize(f.end-f.start-managed) - (f.end - i)
+		}
+		if err != nil {
+			return 0, withOffset(err, "object", i)
+		}
+		i = f.end
+	}
+	return n, nil
+}
+
+// appendUnmanagedMeta appends the metadata f of raw.
+func appendUnmanagedMeta(dst []byte, f field, raw []byte) ([]byte, error) {
+	managed, err := managedSize(f, raw)
+	if err != nil {
+		return dst, err
+	}
+	b := raw[f.start:f.end]
+	dst = appendHead(dst, objectMeta, len(b)-managed)
+	for i := 0; i < len(b); {
+		in, err := readField(b, i)
+		if err != nil {
+			return dst, err
+		}
+		if in.num != metaManagedFields {
+			dst = append(dst, b[i:in.end]...)
+		}
+		i = in.end
+	}
+	return dst, nil
+}
+
+// managedSize is how many bytes of the metadata f are managedFields.
+func managedSize(f field, raw []byte) (n int, err error) {
+	if f.typ != wireBytes {
+		return 0, ErrWireType
+	}
+	b := raw[f.start:f.end]
+	for i := 0; i < len(b); {
+		in, err := readField(b, i)
+		if err != nil {
+			return 0, err
+		}
+		if in.num == metaManagedFields {
+			n += in.end - i
+		}
+		i = in.end
+	}
+	return n, nil
+}
+
+// PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message
+// whose one field is the object's metadata. In what the apiserver sends that is
+// the object's beginning, and the result aliases it. Errors: as of ObjectMeta.
+func PartialObjectMetadata(raw []byte) ([]byte, error) {
+	b, err := objectMetaBytes(raw)
+	if err != nil {
+		return nil, err
+	}
+	head := bytesSize(len(b)) - len(b)
+	if n := head + len(b); len(b) > 0 && n <= len(raw) && &raw[head] == &b[0] {
+		return raw[:n:n], nil
+	}
+	return appendBytes(nil, objectMeta, b), nil
+}
+
+// AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object. An
+// object without metadata gets empty metadata. Errors: as of ObjectMeta.
+func AppendPartialObjectMetadata(dst, raw []byte) ([]byte, error) {
+	b, err := objectMetaBytes(raw)
+	if err != nil {
+		return dst, err
+	}
+	return appendBytes(dst, objectMeta, b), nil
+}

@@ -1,0 +1,256 @@
+package proto
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+)
+
+// maxDepth bounds how deep messages may nest, and JSON inside them.
+const maxDepth = 10000
+
+// maxMergeFactor bounds the bytes copied to merge messages that come in
+// several parts, as a multiple of the object's length. Nobody sends such.
+const maxMergeFactor = 64
+
+// A transcoder is the state of one walk over one raw object. Transcoders are pooled.
+type transcoder struct {
+	root    []byte     // the raw object, for the offsets in errors
+	spans   []span     // a stack with one frame per open message
+	entries []mapEntry // a stack of the maps whose entries must be sorted
+	scratch []byte     // for output whose length must be known first, and for output of Check
+
+	depth       int  // levels of messages that are open
+	mergedBytes int  // bytes copied so far to merge messages
+	fragmented  bool // Check has seen a singular message in several parts
+}
+
+// A span is the position of a field in its message.
+type span struct {
+	start, end uint32 // of the payload; of a repeated field, from its first tag to its last end
+	n          uint32 // occurrences; for packed numbers, elements
+}
+
+var transcoderPool = sync.Pool{New: func() any { return new(transcoder) }}
+
+// maxPooled bounds the scratch that a pooled run keeps, in spans, pairs and bytes.
+// Objects that need more pay for it each time.
+const maxPooled = 1 << 16
+
+// newTranscoder takes a run for one message from the pool.
+func newTranscoder(raw []byte) (*transcoder, error) {
+	if len(raw) > math.MaxInt32 {
+		return nil, withOffset(ErrTooLarge, "object", len(raw))
+	}
+	tc := transcoderPool.Get().(*transcoder)
+	tc.root = raw
+	return tc, nil
+}
+
+// free puts r back.
+func (tc *transcoder) free() {
+	if cap(tc.spans) > maxPooled || cap(tc.entries) > maxPooled || cap(tc.scratch) > maxPooled {
+		return
+	}
+	tc.popEntries(0) // what an error has left
+	*tc = transcoder{spans: tc.spans[:0], entries: tc.entries[:0], scratch: tc.scratch[:0]}
+	transcoderPool.Put(tc)
+}
+
+// offset is where in the whole object the byte b[i] lies: all slices of it end
+// where its memory ends. Inside of merged parts there is no such place.
+func (tc *transcoder) offset(b []byte, i int) int {
+	o := cap(tc.root) - cap(b) + i
+	if o < 0 || o > len(tc.root) {
+		return i
+	}
+	return o
+}
+
+// fail wraps a sentinel with the message and the offset of b[i].
+func (tc *transcoder) errorAt(err error, p *plan, b []byte, i int) error {
+	return withOffset(err, p.name, tc.offset(b, i))
+}
+
+// failField does so, naming the field too.
+func (tc *transcoder) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
+	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, tc.offset(b, i), err)
+}
+
+// enter counts a level of nesting.
+func (tc *transcoder) enter(p *plan, b []byte) error {
+	if tc.depth++; tc.depth > maxDepth {
+		return tc.errorAt(ErrTooDeep, p, b, 0)
+	}
+	return nil
+}
+
+// index finds where each field of the message b lies: present says which of the
+// plan's fields are there, spans where; other spans hold rubbish. They are
+// valid until the frame is popped by setting tc.spans back to its length before.
+//
+// It is one loop, because it looks at every tag of every object: tags and
+// lengths of one byte are the rule and are read in place.
+func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
+	spans = tc.pushSpans(len(p.fields))
+	for i := 0; i < len(b); {
+		head := i
+		tag := uint64(b[i])
+		if i++; tag >= 0x80 {
+			if tag, i = longVarint(b, head); i < 0 {
+				return nil, present, tc.errorAt(varintError(i), p, b, head)
+			}
+		}
+		num := tag >> 3
+		if num >= uint64(len(p.wire)) || !p.wire[num].known {
+			return nil, present, tc.fieldErrorAt(unknownTag(num), p, num, b, head)
+		}
+		w := &p.wire[num]
+		start, end := i, i
+		switch tag & 7 {
+		case wireBytes:
+			if i >= len(b) {
+				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+			}
+			size := uint64(b[i])
+			if start++; size >= 0x80 {
+				if size, start = longVarint(b, i); start < 0 {
+					return nil, present, tc.fieldErrorAt(varintError(start), p, num, b, head)
+				}
+			}
+			if size > uint64(len(b)-start) {
+				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+			}
+			end = start + int(size)
+		case wireVarint:
+			if _, end = varint(b, i); end < 0 {
+				return nil, present, tc.fieldErrorAt(varintError(end), p, num, b, head)
+			}
+		case wireFixed64:
+			if end += 8; end > len(b) {
+				return nil, present, tc.fieldErrorAt(ErrTruncated, p, num, b, head)
+			}
+		case wireFixed32:
+			return nil, present, tc.fieldErrorAt(ErrWireType, p, num, b, head)
+		default:
+			return nil, present, tc.fieldErrorAt(ErrTag, p, num, b, head)
+		}
+		i = end
+		n := uint32(1)
+		switch {
+		case uint8(tag&7) != w.typ:
+			if n, err = packed(b[start:end], w, tag); err != nil {
+				return nil, present, tc.fieldErrorAt(err, p, num, b, head)
+			}
+			if n == 0 {
+				continue // an empty packed field is none
+			}
+		case w.skipZero && (start == end || end-start == 1 && b[start] == 0 && w.typ == wireVarint):
+			present &^= 1 << (w.field & 63) // as good as absent
+			continue
+		}
+		s := &spans[w.field]
+		switch {
+		case !present.has(w.field):
+			present.add(w.field)
+			if w.repeated {
+				start = head
+			}
+			*s = span{uint32(start), uint32(end), n}
+		case w.repeated:
+			s.end, s.n = uint32(end), s.n+n
+		default:
+			*s = span{uint32(start), uint32(end), s.n + 1}
+		}
+	}
+	return spans, present, nil
+}
+
+// push opens a frame of n spans.
+func (tc *transcoder) pushSpans(n int) []span {
+	low := len(tc.spans)
+	tc.spans = slices.Grow(tc.spans, n)[:low+n]
+	return tc.spans[low:]
+}
+
+// unknownTag is the sentinel for a field number that the plan does not have.
+func unknownTag(num uint64) error {
+	if num == 0 || num > maxFieldNumber {
+		return ErrTag
+	}
+	return ErrUnknownField
+}
+
+// packed counts the numbers in a packed field: repeated numbers may come as
+// one length-delimited field.
+func packed(b []byte, w *wireField, tag uint64) (n uint32, err error) {
+	if tag&7 != wireBytes || !w.repeated {
+		return 0, ErrWireType
+	}
+	if w.typ == wireFixed64 {
+		if len(b)%8 != 0 {
+			return 0, ErrTruncated
+		}
+		return uint32(len(b) / 8), nil
+	}
+	for i := 0; i < len(b); n++ {
+		if _, i = varint(b, i); i < 0 {
+			return 0, varintError(i)
+		}
+	}
+	return n, nil
+}
+
+// element finds the payload of the first occurrence of f in b from i on, which
+// must be a place between two fields that the index has passed; start is
+// negative if there is none before end. In what the apiserver sends all
+// occurrences follow each other, with tags of one or two bytes and mostly
+// lengths of one.
+func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
+	for i < end {
+		if i+3 <= end {
+			head := uint16(b[i]) | uint16(b[i+1])<<8
+			if f.tagLen == 1 && uint8(head) == uint8(f.tagBytes) || head == f.tagBytes && f.tagLen == 2 {
+				size, next := varint(b, i+int(f.tagLen))
+				return next, next + int(size)
+			}
+		}
+		w, err := readField(b, i)
+		if err != nil {
+			return -1, -1 // the index would have said so
+		}
+		if w.num == f.num {
+			return w.start, w.end
+		}
+		i = w.end
+	}
+	return -1, -1
+}
+
+// part returns the payload of a singular message field. If it comes in several
+// parts they are joined, which is how protobuf merges messages.
+func (tc *transcoder) messageBytes(b []byte, s span, p *plan, num int) ([]byte, error) {
+	if s.n == 1 {
+		return b[s.start:s.end], nil
+	}
+	var joined []byte
+	for i := 0; i < len(b); {
+		f, err := readField(b, i)
+		if err != nil {
+			return nil, tc.errorAt(err, p, b, i)
+		}
+		if f.num == num {
+			part := b[f.start:f.end]
+			if offset, err := wellFormed(part); err != nil {
+				return nil, tc.errorAt(err, p, part, offset)
+			}
+			joined = append(joined, part...)
+		}
+		i = f.end
+	}
+	if tc.mergedBytes += len(joined); tc.mergedBytes > maxMergeFactor*len(tc.root) {
+		return nil, tc.fieldErrorAt(ErrTooLarge, p, uint64(num), b, 0)
+	}
+	return joined, nil
+}
