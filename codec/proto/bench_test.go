@@ -127,8 +127,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkMetadata cuts an object down to its metadata, as a raw message and
-// on to JSON; apimachinery decodes the whole object first.
+// BenchmarkMetadata cuts an object down to its metadata, as a raw message and on to JSON;
+// apimachinery decodes the whole object first.
 func BenchmarkMetadata(b *testing.B) {
 	pom := mustLookup(b, "meta.k8s.io/v1", "PartialObjectMetadata")
 	s := load(b)["pod"]

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestBookmarks compares with the typed object that the apiserver makes: new,
-// with nothing but resource version and annotation set.
+// TestBookmarks compares with the typed object that the apiserver makes: new, with nothing but
+// resource version and annotation set.
 func TestBookmarks(t *testing.T) {
 	n := 0
 	for apiVersion, kind := range kinds {

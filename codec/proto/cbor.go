@@ -6,24 +6,24 @@ import (
 	"sluice/codec/cbor"
 )
 
-// maxTiny is the largest number that fits into an item's first byte.
+// maxTiny is the largest argument that fits into the first byte of a CBOR item.
 const maxTiny = 23
 
-// typeMetaPairs is how many members Schema.cbor holds.
+// typeMetaPairs is the number of pairs in Schema.cborTypeMeta.
 const typeMetaPairs = 2
 
-// AppendCBOR appends a raw object in the apiserver's profile of CBOR: text and
-// names as byte strings, []byte with tag 22, integers and floats as they are
-// typed, lengths definite, times as text; members in struct order behind kind
-// and apiVersion, where the apiserver shuffles them. The self-described tag is
-// left to the caller. Errors: those of Check, and cbor.ErrNumber. On error dst
-// is returned as it was given.
+// AppendCBOR appends a raw object in the apiserver's CBOR profile: strings and names as byte
+// strings, []byte with tag 22, integers and floats by their Go types, definite lengths, times as
+// strings. Members are in struct order after kind and apiVersion; the apiserver shuffles them. The
+// caller adds the self-described tag.
+//
+// The errors are those of Check, and cbor.ErrNumber. On error dst is returned unchanged.
 func (s *Schema) AppendCBOR(dst, raw []byte) ([]byte, error) {
 	return s.appendCBOR(dst, raw, s.cborTypeMeta, typeMetaPairs)
 }
 
-// AppendCBORItem appends a raw object as AppendCBOR does, but without kind and
-// apiVersion: so it is printed as an item of a list.
+// AppendCBORItem appends a raw object like AppendCBOR, but without kind and apiVersion: the form of
+// a list item.
 func (s *Schema) AppendCBORItem(dst, raw []byte) ([]byte, error) {
 	return s.appendCBOR(dst, raw, "", 0)
 }
@@ -42,9 +42,9 @@ func (s *Schema) appendCBOR(dst, raw []byte, typeMeta string, pairs int) ([]byte
 	return closeCBOR(dst, start, n+pairs), nil
 }
 
-// closeCBOR turns the byte at start, left free, into the head of a map of n
-// pairs, which are what follows. More than 23 pairs are moved, by a byte as a
-// rule: no type has more than 255 fields.
+// closeCBOR writes the head of a map of n pairs into the byte at start, which was left free; the
+// pairs are everything after it. More than 23 pairs are moved by one byte, because no type has more
+// than 255 fields.
 func closeCBOR(dst []byte, start, n int) []byte {
 	if n <= maxTiny {
 		dst[start] = byte(cbor.Map) | byte(n)
@@ -57,8 +57,8 @@ func closeCBOR(dst []byte, start, n int) []byte {
 
 // cborFields appends the pairs of a message and returns their number.
 //
-// It is one loop with the common kinds of value in place, because it runs for
-// every field of every object.
+// The common kinds of value are handled in the loop itself, because it runs for every field of
+// every object.
 func (tc *transcoder) cborFields(dst, b []byte, p *plan) (_ []byte, pairs int, err error) {
 	if err := tc.enter(p, b); err != nil {
 		return dst, 0, err
@@ -96,7 +96,7 @@ func (tc *transcoder) cborFields(dst, b []byte, p *plan) (_ []byte, pairs int, e
 				continue
 			}
 			dst = cbor.AppendBase64(append(dst, f.cbor.key...), b[s.start:s.end])
-		case opTime, opMicroTime: // the last one counts, nothing is merged
+		case opTime, opMicroTime: // the last occurrence counts, nothing is merged
 			dst, n, err = tc.cborTimeField(dst, b[s.start:s.end], f, p)
 		case opRepeated:
 			dst, err = tc.cborElements(append(dst, f.cbor.key...), b, s, f, p)
@@ -115,8 +115,8 @@ func (tc *transcoder) cborFields(dst, b []byte, p *plan) (_ []byte, pairs int, e
 	return dst, pairs, nil
 }
 
-// cborMessageField appends a member that is a message on the wire, or all its members
-// if it is inlined, and returns their number.
+// cborMessageField appends the pair of a field that is a message on the wire, or all pairs of the
+// message if it is inlined, and returns the number of pairs.
 func (tc *transcoder) cborMessageField(dst, b []byte, s span, f *planField, p *plan) ([]byte, int, error) {
 	part, err := tc.messageBytes(b, s, p, f.num)
 	if err != nil {
@@ -129,8 +129,8 @@ func (tc *transcoder) cborMessageField(dst, b []byte, s span, f *planField, p *p
 	return dst, 1, err
 }
 
-// cborValue appends one value that is length-delimited on the wire: a field, an
-// element of a slice or a value of a map.
+// cborValue appends one value that is length-delimited on the wire: a field, an element of a slice
+// or a value of a map.
 func (tc *transcoder) cborValue(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opString:

@@ -2,7 +2,7 @@ package proto
 
 import "sluice/codec/cbor"
 
-// cborCustom appends a value of a type that prints itself.
+// cborCustom appends a value of a type with its own MarshalCBOR.
 func (tc *transcoder) cborCustom(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opTime:
@@ -35,8 +35,8 @@ func (tc *transcoder) cborCustom(dst []byte, o op, sub *plan, b []byte, p *plan)
 	return dst, nil
 }
 
-// cborTimeField appends a member that is a Time or MicroTime, unless it is a
-// zero Time and omitzero, and returns whether it did: 0 or 1.
+// cborTimeField appends the pair of a Time or MicroTime and returns 1, or returns 0 if the field is
+// a zero Time with omitzero.
 func (tc *transcoder) cborTimeField(dst, b []byte, f *planField, p *plan) ([]byte, int, error) {
 	if f.omitZero {
 		if t, err := tc.readTimestamp(b, p); err != nil || t.seconds == zeroTime {
@@ -90,8 +90,8 @@ func (tc *transcoder) cborIntOrString(dst, b []byte, p *plan) ([]byte, error) {
 	return cbor.AppendInt(dst, int64(v.number)), nil
 }
 
-// cborSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two
-// fields, of which one is printed.
+// cborSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two fields, one of which is
+// printed.
 func (tc *transcoder) cborSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]byte, error) {
 	f, s, err := tc.printedSchemaField(o, sub, b)
 	switch {

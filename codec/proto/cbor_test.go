@@ -15,8 +15,8 @@ import (
 	"sluice/codec/cbor"
 )
 
-// plainCBOR decodes without any of the profile's conversions: byte strings,
-// tags, integers and floats stay apart.
+// plainCBOR decodes without any of the profile's conversions: byte strings, tags, integers and
+// floats stay apart.
 var plainCBOR = func() fxcbor.DecMode {
 	m, err := fxcbor.DecOptions{MapKeyByteString: fxcbor.MapKeyByteStringAllowed, MaxNestedLevels: 10000}.DecMode()
 	if err != nil {
@@ -25,8 +25,8 @@ var plainCBOR = func() fxcbor.DecMode {
 	return m
 }()
 
-// cborOracle decodes raw as the apiserver does and prints it with
-// apimachinery's CBOR serializer, the self-described tag taken off.
+// cborOracle decodes raw as the apiserver does and prints it with apimachinery's CBOR serializer,
+// the self-described tag taken off.
 func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
@@ -45,8 +45,8 @@ func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	return bytes.TrimPrefix(b.Bytes(), []byte(cbor.SelfDescribed)), nil
 }
 
-// checkCBOR compares AppendCBOR with the oracle, as values, and by length:
-// equal values have equal lengths if all heads are the shortest.
+// checkCBOR compares AppendCBOR with the oracle, as values, and by length: equal values have equal
+// lengths if all heads are the shortest.
 func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 	t.Helper()
 	want, err := cborOracle(t, m, raw)

@@ -7,7 +7,7 @@ import (
 	"sluice/codec/cbor"
 )
 
-// cborNumber appends a number or bool.
+// cborNumber appends a number or bool. Error: ErrValue for NaN and infinities.
 func (tc *transcoder) cborNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opInt32:
@@ -62,8 +62,7 @@ func (tc *transcoder) cborElements(dst, b []byte, s span, f *planField, p *plan)
 	return dst, nil
 }
 
-// cborNumbers appends the elements of a slice of numbers or bools, which may
-// come packed.
+// cborNumbers appends the elements of a slice of numbers or bools, packed or not.
 func (tc *transcoder) cborNumbers(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	for i := int(s.start); i < int(s.end); {
 		w, err := readField(b, i)
@@ -84,7 +83,7 @@ func (tc *transcoder) cborNumbers(dst, b []byte, s span, f *planField, p *plan) 
 	return dst, nil
 }
 
-// cborPacked appends the numbers of a packed field.
+// cborPacked appends the numbers of one packed field.
 func (tc *transcoder) cborPacked(dst, b []byte, f *planField, p *plan) (_ []byte, err error) {
 	for i := 0; i < len(b) && err == nil; {
 		var v uint64
@@ -96,8 +95,8 @@ func (tc *transcoder) cborPacked(dst, b []byte, f *planField, p *plan) (_ []byte
 	return dst, err
 }
 
-// cborMap appends a map. If its keys are in order, as the apiserver has them,
-// none comes twice and their number is that of the entries.
+// cborMap appends a map. If the keys are in order, as the apiserver writes them, no key occurs
+// twice and the number of pairs is the number of entries.
 func (tc *transcoder) cborMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	start := len(dst)
 	dst = cbor.AppendMap(dst, int(s.n))
@@ -131,14 +130,14 @@ func (tc *transcoder) cborMapEntry(dst []byte, m mapEntry, f *planField, p *plan
 	return tc.cborValue(dst, f.elem, f.sub, m.value, p)
 }
 
-// cborUnsortedMap appends a map whose keys are not in order, or come twice.
+// cborUnsortedMap appends a map whose keys are out of order or occur twice.
 func (tc *transcoder) cborUnsortedMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	low, err := tc.sortEntries(b, s, f, p)
 	if err != nil {
 		return dst, err
 	}
 	dst = cbor.AppendMap(dst, len(tc.entries)-low)
-	for i := low; i < len(tc.entries); i++ { // tc.entries may move underneath
+	for i := low; i < len(tc.entries); i++ { // tc.entries may be reallocated meanwhile
 		if dst, err = tc.cborMapEntry(dst, tc.entries[i], f, p); err != nil {
 			return dst, err
 		}

@@ -2,14 +2,12 @@ package proto
 
 import "math"
 
-// Check looks through a raw object and reports whether all of it is known and
-// can be encoded: AppendJSON does not fail on what it accepts. Neither does
-// AppendCBOR, but for embedded JSON with a number that no float64 holds, which
-// the apiserver cannot encode either.
+// Check reports whether every field of a raw object is known and every value can be encoded:
+// AppendJSON does not fail on an object that passes. Nor does AppendCBOR, except for embedded JSON
+// with a number that fits no float64, which the apiserver cannot encode either.
 //
-// Errors: ErrUnknownField and ErrValue, for what a newer or odd sender may send;
-// ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge, for
-// what nobody may.
+// Errors: ErrUnknownField and ErrValue for objects of a newer or unusual sender; ErrTruncated,
+// ErrVarint, ErrTag, ErrWireType, ErrTooDeep and ErrTooLarge for invalid bytes.
 func (s *Schema) Check(raw []byte) error {
 	tc, err := newTranscoder(raw)
 	if err != nil {
@@ -19,22 +17,22 @@ func (s *Schema) Check(raw []byte) error {
 	if err := tc.check(raw, s.plan); err != nil || !tc.fragmented {
 		return err
 	}
-	// Messages to be merged: what they come to is only seen by doing it.
+	// Whether merged messages are valid shows only when they are merged.
 	_, err = s.AppendJSON(nil, raw)
 	return err
 }
 
-// check goes through the fields of a message in wire order.
+// check walks the fields of a message in wire order.
 //
-// It is one loop with the common kinds of field in place, because it runs for
-// every field of every object that arrives.
+// The common kinds of field are handled in the loop itself, because it runs for every field of
+// every object that arrives.
 func (tc *transcoder) check(b []byte, p *plan) error {
 	if err := tc.enter(p, b); err != nil {
 		return err
 	}
 	var parts set
 	for i := 0; i < len(b); {
-		// The rule: tag and length of a byte each, text.
+		// The common case: tag and length of one byte each, and a string.
 		if i+1 < len(b) {
 			tag, size := b[i], b[i+1]
 			if num := int(tag >> 3); tag&0x87 == wireBytes && size < 0x80 && num < len(p.wire) && p.wire[num].opaque {
@@ -89,7 +87,7 @@ func (tc *transcoder) checkField(payload []byte, typ int, number uint64, f *plan
 	return tc.checkValue(f.op, f.sub, payload, number, p)
 }
 
-// checkPacked checks the numbers of a packed field of floats.
+// checkPacked checks the numbers of a packed field of floats; packed integers are always valid.
 func (tc *transcoder) checkPacked(b []byte, p *plan) error {
 	for i := 0; i+8 <= len(b); i += 8 {
 		v, _ := nextPacked(b, i, opFloat64)
@@ -100,7 +98,7 @@ func (tc *transcoder) checkPacked(b []byte, p *plan) error {
 	return nil
 }
 
-// checkValue checks one value: a field, an element or a value of a map.
+// checkValue checks one value: a field, an element of a slice or a value of a map.
 func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *plan) (err error) {
 	switch o {
 	case opMessage, opInline, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
@@ -126,7 +124,7 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 	return err
 }
 
-// checkNames checks a slice type that is a message of its own.
+// checkStringList checks a slice type that is a message of its own.
 func (tc *transcoder) checkStringList(b []byte, p *plan) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -141,7 +139,7 @@ func (tc *transcoder) checkStringList(b []byte, p *plan) error {
 	return nil
 }
 
-// checkEmbedded checks JSON inside of a message by printing it into scratch.
+// checkEmbedded checks JSON inside a message by compacting it into scratch space.
 func (tc *transcoder) checkEmbedded(o op, b []byte, p *plan) error {
 	raw, err := tc.embeddedJSON(o, b, p)
 	if err != nil || raw == nil {

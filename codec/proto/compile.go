@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errSchema is returned when a Go type is built in a way that the compiler
-// does not know. No type of the compiled-in API is; a test goes through all.
+// errSchema is returned for a Go type whose structure the compiler does not support. A test proves
+// that every compiled-in kind is supported.
 var errSchema = errors.New("unsupported schema")
 
 var (
@@ -25,15 +25,14 @@ var (
 	unmarshalerType   = reflect.TypeFor[interface{ Unmarshal([]byte) error }]()
 )
 
-// maxNumber bounds the field numbers of a message: its wire table is indexed
-// by them.
+// maxNumber bounds the field numbers of a message: plan.wire is indexed by them.
 const maxNumber = 1000
 
 // A compiler turns Go types into plans, each once.
 type compiler map[reflect.Type]*plan
 
-// compile returns the plan of a struct type. The plan is registered before its
-// fields are looked at, so types may contain themselves.
+// compile returns the plan of a struct type. It registers the plan before it looks at the fields,
+// so that types may contain themselves.
 func (c compiler) compile(t reflect.Type) (*plan, error) {
 	if p, ok := c[t]; ok {
 		return p, nil
@@ -54,7 +53,7 @@ func (c compiler) compile(t reflect.Type) (*plan, error) {
 // add compiles one struct field into p.
 func (c compiler) add(p *plan, sf reflect.StructField) error {
 	if sf.Type == typeMetaType && sf.Anonymous {
-		return nil // not on the wire; Schema puts it in front
+		return nil // not on the wire: Schema holds it
 	}
 	tag, err := parseTags(sf)
 	if err != nil {
@@ -77,7 +76,7 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 		return fmt.Errorf("omitzero on %v: %w", sf.Type, errSchema)
 	}
 	if sf.Type.Kind() == reflect.Pointer {
-		f.omitEmpty = false // what is on the wire is not nil
+		f.omitEmpty = false // a pointer that is on the wire is not nil
 	}
 	if tag.name != "" || tag.inline {
 		if err := f.setLiterals(tag, sf.Type); err != nil {
@@ -87,8 +86,8 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 	return p.addField(f, tag.name != "" || tag.inline)
 }
 
-// addField adds f to the plan. If shown is false it is known, not printed:
-// json:"-".
+// addField adds f to the plan. A field that is not printed, with the tag json:"-", is known
+// nevertheless.
 func (p *plan) addField(f planField, printed bool) error {
 	n := len(p.fields)
 	if n == maxFields {
@@ -128,13 +127,14 @@ func (p *plan) addField(f planField, printed bool) error {
 	return nil
 }
 
-// setTag prepares the tag of f for element. maxNumber fits two bytes.
+// setTag sets the tag of f that nextElement compares with. Field numbers up to maxNumber fit two
+// bytes.
 func (f *planField) setTag() {
 	tag := append(appendVarint(nil, uint64(f.num)<<3|wireBytes), 0)
 	f.tagBytes, f.tagLen = binary.LittleEndian.Uint16(tag), uint8(len(tag)-1)
 }
 
-// setOp finds out how values of type t are printed.
+// setOp sets the ops of f for values of type t.
 func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -156,7 +156,7 @@ func (c compiler) setOp(f *planField, t reflect.Type) (err error) {
 	return err
 }
 
-// element is the op of an element of a slice or map.
+// elementOp returns the op for an element of a slice or a value of a map.
 func (c compiler) elementOp(f *planField, t reflect.Type) (op, error) {
 	o, ok := c.singleOp(t)
 	if !ok {
@@ -165,8 +165,8 @@ func (c compiler) elementOp(f *planField, t reflect.Type) (op, error) {
 	return o, c.compileSub(f, o, t)
 }
 
-// simple is the op of a type that is neither slice (other than of bytes) nor
-// map.
+// singleOp returns the op of a type that is neither a map nor a slice, []byte and message types
+// aside.
 func (c compiler) singleOp(t reflect.Type) (op, bool) {
 	if o, ok := customTypes[t]; ok {
 		return o, true
@@ -202,13 +202,13 @@ func (c compiler) singleOp(t reflect.Type) (op, bool) {
 	return 0, false
 }
 
-// hasCustomMarshaler reports whether encoding/json leaves printing to the type.
+// hasCustomMarshaler reports whether encoding/json calls a method of the type to print it.
 func hasCustomMarshaler(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshalerType) || p.Implements(textMarshalerType)
 }
 
-// needs compiles what an op needs to know about its type.
+// compileSub compiles the message type that an op refers to, if any.
 func (c compiler) compileSub(f *planField, o op, t reflect.Type) (err error) {
 	switch o {
 	case opMessage, opSchemaOrBool, opSchemaOrArray, opSchemaOrStrings:
@@ -217,16 +217,16 @@ func (c compiler) compileSub(f *planField, o op, t reflect.Type) (err error) {
 	return err
 }
 
-// tags are the struct tags of one field.
+// fieldTags are the struct tags of one field.
 type fieldTags struct {
-	num       int    // on the wire; 0 if it is not
-	name      string // in JSON; empty if it is not, or inlined
+	num       int    // field number; 0 if the field is not on the wire
+	name      string // JSON name; empty if the field is inlined or not printed
 	inline    bool
 	omitEmpty bool
 	omitZero  bool
 }
 
-// parseTags reads the tags as encoding/json and gogo's generator do.
+// parseTags reads the struct tags as encoding/json and the gogo protobuf generator do.
 func parseTags(sf reflect.StructField) (t fieldTags, err error) {
 	if wire := sf.Tag.Get("protobuf"); wire != "" && wire != "-" {
 		parts := strings.Split(wire, ",")
@@ -260,8 +260,8 @@ func parseTags(sf reflect.StructField) (t fieldTags, err error) {
 	return t, nil
 }
 
-// checkNames makes sure that no two members of the object would have the same
-// name: encoding/json would have to choose, and we do not.
+// checkDuplicateNames returns an error if two members of the object have the same name, for which
+// encoding/json has rules that are not implemented here.
 func (p *plan) checkDuplicateNames() error {
 	seen := map[string]bool{}
 	var walk func(p *plan) error

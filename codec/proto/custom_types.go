@@ -19,8 +19,8 @@ import (
 	sjson "sluice/codec/json"
 )
 
-// customTypes are the types that print themselves. Every other type with a
-// MarshalJSON is refused by the compiler.
+// customTypes are the types with their own MarshalJSON that this package implements. The compiler
+// rejects every other type with one.
 var customTypes = map[reflect.Type]op{
 	reflect.TypeFor[metav1.Time]():          opTime,
 	reflect.TypeFor[metav1.MicroTime]():     opMicroTime,
@@ -57,8 +57,8 @@ func (tc *transcoder) readDuration(b []byte, p *plan) (d time.Duration, err erro
 	return d, nil
 }
 
-// readSingleString reads a message whose one field is a string or bytes with number
-// 1, and says whether it is there. The last one counts.
+// readSingleString reads a message whose only field is a string or bytes with number 1, and reports
+// whether the field is present. The last occurrence counts.
 func (tc *transcoder) readSingleString(b []byte, p *plan) (s []byte, found bool, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -82,8 +82,8 @@ type intOrString struct {
 	text     []byte
 }
 
-// readIntOrString reads intstr.IntOrString{1: type, 2: intVal, 3: strVal}; type
-// is 0 for numbers and 1 for strings.
+// readIntOrString reads intstr.IntOrString{1: type, 2: intVal, 3: strVal}; type is 0 for numbers
+// and 1 for strings.
 func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err error) {
 	typ := uint64(0)
 	for i := 0; i < len(b); {
@@ -111,8 +111,8 @@ func (tc *transcoder) readIntOrString(b []byte, p *plan) (v intOrString, err err
 	return v, nil
 }
 
-// embedded returns the JSON inside of a RawExtension, FieldsV1 or schema JSON:
-// a message whose one field is bytes. Nil stands for null.
+// embeddedJSON returns the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON: messages whose
+// only field is bytes. Nil stands for null.
 func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	raw, found, err := tc.readSingleString(b, p)
 	if err != nil || !found {
@@ -140,10 +140,9 @@ func (tc *transcoder) embeddedJSON(o op, b []byte, p *plan) ([]byte, error) {
 	return js, nil
 }
 
-// chosen returns the field of a JSONSchemaPropsOr… that is printed; nil, if
-// that is null. The schema is field 1 beside an array, field 2 beside a bool;
-// arrays come before the schema, the schema before the bool.
-// Source: the MarshalJSON methods of apiextensions.
+// printedSchemaField returns the field of a JSONSchemaPropsOr… that is printed, or nil for null.
+// The schema is field 1 next to an array and field 2 next to a bool; an array takes precedence over
+// the schema, and the schema over the bool. Source: the MarshalJSON methods of apiextensions.
 func (tc *transcoder) printedSchemaField(o op, p *plan, b []byte) (*planField, span, error) {
 	low := len(tc.spans)
 	spans, present, err := tc.indexFields(b, p)
@@ -161,24 +160,23 @@ func (tc *transcoder) printedSchemaField(o op, p *plan, b []byte) (*planField, s
 	return nil, span{}, nil
 }
 
-// cborMagic begins self-described CBOR.
+// cborMagic is the self-described CBOR tag, with which CBOR in a RawExtension begins.
 const cborMagic = "\xd9\xd9\xf7"
 
-// startsJSON reports whether a RawExtension beginning with c holds JSON.
-// Source: RawExtension.guessContentType.
+// startsJSON reports whether a RawExtension that begins with c holds JSON. Source:
+// RawExtension.guessContentType.
 func startsJSON(c byte) bool {
 	return bytes.IndexByte([]byte("\t\r\n {[ntf\"-0123456789"), c) >= 0
 }
 
-// startsCBOR reports whether a FieldsV1 beginning with c holds CBOR: null, a
-// map or a tag. Source: FieldsV1.getContentType.
+// startsCBOR reports whether a FieldsV1 that begins with c holds CBOR: null, a map or a tag.
+// Source: FieldsV1.getContentType.
 func startsCBOR(c byte) bool {
 	return c == 0xf6 || c >= 0xa0 && c <= 0xbf || c >= 0xc6 && c <= 0xdb
 }
 
-// cborToJSON decodes CBOR that a client stored in a RawExtension or FieldsV1,
-// and prints it as the apiserver does: by way of maps, with sorted keys. Rare:
-// it takes an apiserver with CBOR switched on.
+// cborToJSON converts CBOR in a RawExtension or FieldsV1 as the apiserver does: by way of maps,
+// with sorted keys. Such CBOR exists only in clusters whose apiserver has CBOR enabled.
 func cborToJSON(b []byte) ([]byte, error) {
 	var v any
 	if err := direct.Unmarshal(b, &v); err != nil {
@@ -187,8 +185,8 @@ func cborToJSON(b []byte) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// appendEmbedded appends the JSON inside of a message as encoding/json prints the output of a
-// MarshalJSON method. Errors: ErrValue, ErrTooDeep.
+// appendEmbedded appends embedded JSON as encoding/json prints the output of a MarshalJSON method.
+// Errors: ErrValue, ErrTooDeep.
 func appendEmbedded(dst, js []byte) ([]byte, error) {
 	dst, err := sjson.AppendCompact(dst, js)
 	switch {

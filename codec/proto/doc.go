@@ -1,33 +1,29 @@
-// Package proto reads and writes Kubernetes Protobuf where it lies: in bytes,
-// without building objects.
+// Package proto reads and writes the Kubernetes Protobuf encoding byte by byte, without decoding
+// objects into Go types.
 //
-// Three layers, each usable alone:
+// It has three layers, each usable without the next:
 //
-//   - The outer forms: the envelope ([ParseEnvelope], [AppendEnvelope]) that wraps
-//     every object, watch frames ([ParseEvent], [AppendEvent]), lists
-//     ([Items], [AppendListMeta]).
-//   - What all objects share: their metadata ([ParseObjectMeta], [PartialObjectMetadata],
+//   - The outer forms: the envelope around every object ([ParseEnvelope], [AppendEnvelope]), watch
+//     frames ([ParseEvent], [AppendEvent]) and lists ([Items], [AppendListMeta]).
+//   - The metadata that all objects share ([ParseObjectMeta], [PartialObjectMetadata],
 //     [AppendWithResourceVersion], [AppendWithoutManagedFields]).
-//   - The kinds: a [Schema] is the plan of one built-in kind, compiled once
-//     from the struct tags of its Go type. It turns wire bytes into JSON and
-//     CBOR exactly as the apiserver prints the decoded object, checks that
-//     bytes hold nothing the plan does not know, and reads out the values
-//     of field selectors.
+//   - The kinds: a [Schema] is compiled once per built-in kind from the struct tags of its Go type.
+//     It transcodes Protobuf to JSON and CBOR exactly as the apiserver prints the decoded object,
+//     validates objects, and reads the values of field selectors.
 //
-// "Raw" bytes are one message without envelope and without TypeMeta, as in
-// lists and in the envelope's raw field.
+// "Raw" bytes are one message without envelope and TypeMeta: a list item, or the field raw of an
+// envelope.
 //
 // Invariants:
 //
-//   - A field that the plan does not know must give [ErrUnknownField]. Nothing
-//     is ever dropped in silence.
-//   - No input may cause a panic, unbounded recursion or memory beyond a small
-//     multiple of its length.
-//   - Inputs are never changed; what is handed out as []byte aliases them.
-//   - What [Schema.Check] accepts, [Schema.AppendJSON] and
-//     [Schema.AppendCBOR] encode without error.
+//   - A field that the schema does not have must give [ErrUnknownField]: no field is ever dropped
+//     silently.
+//   - No input may cause a panic, unbounded recursion, or memory use beyond a small multiple of its
+//     length.
+//   - Inputs are never modified; a returned []byte aliases its input.
+//   - An object that passes [Schema.Check] must encode without error with [Schema.AppendJSON] and
+//     [Schema.AppendCBOR].
 //
-// The Go types of k8s.io/api and its siblings are the schema, nothing more: no
-// object of those types is made on behalf of a request. The package does not
-// decode JSON, does not know HTTP, and does not encode Tables.
+// The Go types of k8s.io/api and its siblings serve as schema only. The package does not decode
+// JSON, does not implement HTTP, and does not print Tables.
 package proto

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// magic begins every enveloped object. Source: apimachinery's
+// magic is the prefix of every enveloped object. Source: apimachinery's
 // runtime/serializer/protobuf.
 const magic = "k8s\x00"
 
@@ -17,24 +17,24 @@ const (
 	typeMetaKind       = 2
 )
 
-// envelopeTail is what follows the raw message: contentEncoding and
-// contentType, always empty and always written.
+// envelopeTail follows the raw message: contentEncoding and contentType, which are always written
+// and always empty.
 const envelopeTail = "\x1a\x00\x22\x00"
 
-// Unknown is an envelope taken apart. All fields alias the bytes it came from.
+// Unknown is the content of an envelope, a runtime.Unknown. All fields alias the parsed bytes.
 type Unknown struct {
 	APIVersion, Kind             []byte
-	Raw                          []byte // the message, of the type that APIVersion and Kind name
-	ContentEncoding, ContentType []byte // empty, in all that the apiserver sends
+	Raw                          []byte // the message, of type APIVersion and Kind
+	ContentEncoding, ContentType []byte // the apiserver leaves both empty
 }
 
-// IsEnvelope reports whether b begins as an envelope does.
+// IsEnvelope reports whether b begins with the prefix of an envelope.
 func IsEnvelope(b []byte) bool {
 	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
 }
 
-// ParseEnvelope takes an envelope apart: "k8s\0" and a runtime.Unknown message. Errors:
-// ErrMagic, ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
+// ParseEnvelope parses an envelope: "k8s\0" and a runtime.Unknown message. Errors: ErrMagic,
+// ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
 func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
 	if !IsEnvelope(b) {
@@ -53,7 +53,7 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 	return u, nil
 }
 
-// set stores the payload of one field of the envelope.
+// set stores one field of the envelope.
 func (u *Unknown) set(f field, payload []byte) error {
 	if f.num > unknownContentType {
 		return fmt.Errorf("runtime.Unknown field %d: %w", f.num, ErrUnknownField)
@@ -74,7 +74,7 @@ func (u *Unknown) set(f field, payload []byte) error {
 	return nil
 }
 
-// setTypeMeta reads runtime.TypeMeta{1: apiVersion, 2: kind}.
+// setTypeMeta stores runtime.TypeMeta{1: apiVersion, 2: kind}.
 func (u *Unknown) setTypeMeta(b []byte) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -95,14 +95,14 @@ func (u *Unknown) setTypeMeta(b []byte) error {
 	return nil
 }
 
-// EnvelopeSize is the length of an envelope around a message of rawSize bytes.
+// EnvelopeSize returns the length of an envelope around a message of rawSize bytes.
 func EnvelopeSize(apiVersion, kind string, rawSize int) int {
 	typeMeta := bytesSize(len(apiVersion)) + bytesSize(len(kind))
 	return len(magic) + bytesSize(typeMeta) + bytesSize(rawSize) + len(envelopeTail)
 }
 
-// AppendEnvelopeHead appends all of an envelope that precedes the message of
-// rawSize bytes. The message and AppendEnvelopeTail must follow.
+// AppendEnvelopeHead appends the part of an envelope before a message of rawSize bytes. The message
+// and AppendEnvelopeTail must follow.
 func AppendEnvelopeHead(dst []byte, apiVersion, kind string, rawSize int) []byte {
 	dst = append(dst, magic...)
 	dst = appendHead(dst, unknownTypeMeta, bytesSize(len(apiVersion))+bytesSize(len(kind)))
@@ -111,12 +111,12 @@ func AppendEnvelopeHead(dst []byte, apiVersion, kind string, rawSize int) []byte
 	return appendHead(dst, unknownRaw, rawSize)
 }
 
-// AppendEnvelopeTail appends what follows the message in an envelope.
+// AppendEnvelopeTail appends the part of an envelope after the message.
 func AppendEnvelopeTail(dst []byte) []byte {
 	return append(dst, envelopeTail...)
 }
 
-// AppendEnvelope appends raw in its envelope, byte-equal to the apiserver's.
+// AppendEnvelope appends raw in its envelope, byte for byte as the apiserver writes it.
 func AppendEnvelope(dst []byte, apiVersion, kind string, raw []byte) []byte {
 	dst = AppendEnvelopeHead(dst, apiVersion, kind, len(raw))
 	return AppendEnvelopeTail(append(dst, raw...))

@@ -8,32 +8,34 @@ import (
 	"unsafe"
 )
 
-// A reader knows where the values of a kind's selectable fields lie.
+// A fieldReader reads the values of a kind's selectable fields out of a raw object.
 type fieldReader struct {
 	fields    []SelectableField
-	values    int // of fields, and behind them one per fallback
+	values    int // the number of values to read: one per field, then one per fallback
 	fallbacks []fallback
 	root      pathNode
 }
 
-// A fallback says that value number from counts where value number of is empty.
+// A fallback replaces value number of by value number from if the former is empty.
 type fallback struct{ of, from int }
 
-// A node is a message type on the way to a value, or the value.
+// A pathNode is one element of the paths of selectable fields: a message that holds values, or a
+// value.
 type pathNode struct {
 	num     int // field number in the parent
 	op      op
-	first   bool  // of a repeated field, the first element counts
-	values  []int // which values these are; more than one if labels share a path
+	first   bool  // of a repeated field, only the first element counts
+	values  []int // the values read here; several if labels share a path
 	nodes   []pathNode
 	message bool
 }
 
-// SelectableFields are the labels that field selectors may name for this kind.
+// SelectableFields returns the labels that field selectors may use for this kind. The caller must
+// not change them.
 func (s *Schema) SelectableFields() []SelectableField { return s.reader.fields }
 
-// FieldIndex returns the index of a label in what AppendFieldValues appends; false,
-// if the kind does not know it. Aliases, such as spec.host of pods, are known.
+// FieldIndex returns the index of a label in the values of AppendFieldValues, or false if the kind
+// does not have the label. Aliases, such as spec.host of pods, are known.
 func (s *Schema) FieldIndex(label string) (int, bool) {
 	if name, ok := fieldAliases[[2]string{s.APIVersion + " " + s.Kind, label}]; ok {
 		label = name
@@ -42,11 +44,10 @@ func (s *Schema) FieldIndex(label string) (int, bool) {
 	return i, i >= 0
 }
 
-// AppendFieldValues appends the values of the kind's selectable fields in a raw
-// object, one for each Selectable in that order. The strings alias raw, which
-// must not be changed while they are in use. Only numbers above 99 allocate.
-// Errors: ErrTruncated, ErrVarint, ErrTag, ErrWireType; dst is then returned as
-// it was given.
+// AppendFieldValues appends the values of the kind's selectable fields in a raw object, in the
+// order of SelectableFields. The strings alias raw, which must not be changed while they are in
+// use. Only numbers above 99 allocate. Errors: ErrTruncated, ErrVarint, ErrTag, ErrWireType; dst is
+// then returned unchanged.
 func (s *Schema) AppendFieldValues(dst []string, raw []byte) ([]string, error) {
 	low := len(dst)
 	for i := range s.reader.values {
@@ -68,9 +69,9 @@ func (s *Schema) AppendFieldValues(dst []string, raw []byte) ([]string, error) {
 	return dst[:low+len(s.reader.fields)], nil
 }
 
-// read goes through the fields of a message, skipping all that lead nowhere.
+// read walks the fields of a message and skips those that are on no path.
 func (n *pathNode) read(values []string, b []byte) error {
-	seen := uint64(0) // repeated fields of which the first element is done
+	seen := uint64(0) // repeated fields whose first element has been read
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		if err != nil {
@@ -97,7 +98,7 @@ func (n *pathNode) read(values []string, b []byte) error {
 	return nil
 }
 
-// set stores a value, or goes on into the message that holds it.
+// set stores a value, or reads the message that holds it.
 func (n *pathNode) set(values []string, f field, payload []byte) error {
 	if n.message {
 		return n.read(values, payload)
@@ -117,8 +118,8 @@ func (n *pathNode) set(values []string, f field, payload []byte) error {
 	return nil
 }
 
-// newFieldReader compiles the selectable fields of a kind. Kinds without metadata,
-// such as lists, have none.
+// newFieldReader compiles the selectable fields of a kind. Kinds without metadata, such as lists,
+// have none.
 func newFieldReader(apiVersion, kind string, p *plan) (fieldReader, error) {
 	if f, ok := p.fieldByName("metadata"); !ok || f.sub == nil || f.sub.typ != objectMetaType {
 		return fieldReader{}, nil
@@ -141,7 +142,7 @@ func newFieldReader(apiVersion, kind string, p *plan) (fieldReader, error) {
 	return r, nil
 }
 
-// add makes nodes along a path, which ends in value number i.
+// add adds the nodes of a path that ends in value number i.
 func (n *pathNode) add(p *plan, path string, i int) error {
 	if path == "" {
 		return nil
@@ -172,7 +173,7 @@ func (n *pathNode) add(p *plan, path string, i int) error {
 	return c.add(f.sub, rest, i)
 }
 
-// named finds a field by its name in JSON, among those that are not inlined.
+// fieldByName returns the field with a JSON name, inlined fields excluded.
 func (p *plan) fieldByName(name string) (*planField, bool) {
 	for i := range p.fields {
 		if p.fields[i].json.key == `,"`+name+`":` {

@@ -38,8 +38,7 @@ func lookupJSON(obj any, path string) string {
 	return ""
 }
 
-// TestFieldsOfRandomObjects compares with the same paths in the objects' JSON,
-// for all kinds.
+// TestFieldsOfRandomObjects compares with the same paths in the objects' JSON, for all kinds.
 func TestFieldsOfRandomObjects(t *testing.T) {
 	n := 0
 	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) {

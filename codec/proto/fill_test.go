@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// newFiller fills objects with values that the wire can hold, nasty ones
-// included: a seed gives the same object each time.
+// newFiller fills objects with values that the wire can hold, nasty ones included: a seed gives the
+// same object each time.
 func newFiller(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs(
 		func(s *string, c randfill.Continue) { *s = fillString(c.Rand) },

@@ -13,8 +13,8 @@ var fuzzKinds = []kindKey{
 	{"apps/v1", "ControllerRevision"}, {"networking.k8s.io/v1", "Ingress"},
 }
 
-// FuzzTranscode compares JSON, CBOR and Check with the typed decoders. The seeds
-// are k8s.io/api's examples and filled objects.
+// FuzzTranscode compares JSON, CBOR and Check with the typed decoders. The seeds are k8s.io/api's
+// examples and filled objects.
 func FuzzTranscode(f *testing.F) {
 	for i, k := range fuzzKinds {
 		for seed := range int64(3) {

@@ -4,15 +4,15 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendJSON appends a raw object as the apiserver prints it in JSON: compact,
-// members in struct order behind kind and apiVersion, no newline. Errors: those
-// of Check. On error dst is returned as it was given.
+// AppendJSON appends a raw object as the apiserver prints it in JSON: compact, members in struct
+// order after kind and apiVersion, no newline. The errors are those of Check. On error dst is
+// returned unchanged.
 func (s *Schema) AppendJSON(dst, raw []byte) ([]byte, error) {
 	return s.appendJSON(dst, raw, s.jsonTypeMeta)
 }
 
-// AppendJSONItem appends a raw object as AppendJSON does, but without kind and
-// apiVersion: so it is printed as an item of a list.
+// AppendJSONItem appends a raw object like AppendJSON, but without kind and apiVersion: the form of
+// a list item.
 func (s *Schema) AppendJSONItem(dst, raw []byte) ([]byte, error) {
 	return s.appendJSON(dst, raw, "")
 }
@@ -31,8 +31,8 @@ func (s *Schema) appendJSON(dst, raw []byte, typeMeta string) ([]byte, error) {
 	return closeJSON(dst, start, '{', '}'), nil
 }
 
-// closeJSON turns members or elements, written from start on with a comma in
-// front of each, into an object or array.
+// closeJSON turns the members or elements after start, each preceded by a comma, into an object or
+// array.
 func closeJSON(dst []byte, start int, open, end byte) []byte {
 	if len(dst) == start {
 		return append(dst, open, end)
@@ -41,10 +41,10 @@ func closeJSON(dst []byte, start int, open, end byte) []byte {
 	return append(dst, end)
 }
 
-// jsonFields appends the members of a message, each with a comma in front.
+// jsonFields appends the members of a message, each preceded by a comma.
 //
-// It is one loop with the common kinds of value in place, because it runs for
-// every field of every object.
+// The common kinds of value are handled in the loop itself, because it runs for every field of
+// every object.
 func (tc *transcoder) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 	if err := tc.enter(p, b); err != nil {
 		return dst, err
@@ -80,7 +80,7 @@ func (tc *transcoder) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 			}
 			dst = appendBase64(append(dst, f.json.key...), b[s.start:s.end])
 			continue
-		case opTime, opMicroTime: // the last one counts, nothing is merged
+		case opTime, opMicroTime: // the last occurrence counts, nothing is merged
 			dst, err = tc.jsonTimeField(dst, b[s.start:s.end], f, p)
 		case opRepeated:
 			dst, err = tc.jsonElements(append(dst, f.json.key...), b, s, f, p)
@@ -101,7 +101,8 @@ func (tc *transcoder) jsonFields(dst, b []byte, p *plan) ([]byte, error) {
 	return dst, nil
 }
 
-// jsonMessageField appends a member that is a message on the wire.
+// jsonMessageField appends the member of a field that is a message on the wire, or all members of
+// the message if it is inlined.
 func (tc *transcoder) jsonMessageField(dst, b []byte, f *planField, p *plan) ([]byte, error) {
 	if f.op == opInline {
 		return tc.jsonFields(dst, b, f.sub)
@@ -109,8 +110,8 @@ func (tc *transcoder) jsonMessageField(dst, b []byte, f *planField, p *plan) ([]
 	return tc.jsonValue(append(dst, f.json.key...), f.op, f.sub, b, p)
 }
 
-// jsonValue appends one value that is length-delimited on the wire: a field, an
-// element of a slice or a value of a map.
+// jsonValue appends one value that is length-delimited on the wire: a field, an element of a slice
+// or a value of a map.
 func (tc *transcoder) jsonValue(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opString:

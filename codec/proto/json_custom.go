@@ -7,7 +7,7 @@ import (
 	"sluice/codec/json"
 )
 
-// jsonCustom appends a value of a type that prints itself.
+// jsonCustom appends a value of a type with its own MarshalJSON.
 func (tc *transcoder) jsonCustom(dst []byte, o op, sub *plan, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opTime:
@@ -36,8 +36,7 @@ func (tc *transcoder) jsonCustom(dst []byte, o op, sub *plan, b []byte, p *plan)
 	return dst, nil
 }
 
-// jsonTimeField appends a member that is a Time or MicroTime, unless it is a
-// zero Time and omitzero.
+// jsonTimeField appends the member of a Time or MicroTime, unless it is a zero Time with omitzero.
 func (tc *transcoder) jsonTimeField(dst, b []byte, f *planField, p *plan) ([]byte, error) {
 	if f.omitZero {
 		if t, err := tc.readTimestamp(b, p); err != nil || t.seconds == zeroTime {
@@ -88,7 +87,7 @@ func (tc *transcoder) jsonQuantity(dst, b []byte, p *plan) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// quantity appends the text of resource.Quantity{1: string}.
+// quantity appends the text of resource.Quantity{1: string}. No character of it needs escaping.
 func (tc *transcoder) quantity(dst, b []byte, p *plan) ([]byte, error) {
 	s, found, err := tc.readSingleString(b, p)
 	switch {
@@ -115,8 +114,8 @@ func (tc *transcoder) jsonIntOrString(dst, b []byte, p *plan) ([]byte, error) {
 	return strconv.AppendInt(dst, int64(v.number), 10), nil
 }
 
-// jsonSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two
-// fields, of which one is printed.
+// jsonSchemaOr appends one of the types JSONSchemaPropsOr…: messages of two fields, one of which is
+// printed.
 func (tc *transcoder) jsonSchemaOr(dst []byte, o op, sub *plan, b []byte) ([]byte, error) {
 	f, s, err := tc.printedSchemaField(o, sub, b)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
-// oracle decodes raw as the apiserver does when it reads from storage, and
-// prints it with apimachinery's JSON serializer. Withouth TypeMeta if item.
+// oracle decodes raw as the apiserver does when it reads from storage, and prints it with
+// apimachinery's JSON serializer. Withouth TypeMeta if item.
 func oracle(t testing.TB, m *Schema, raw []byte, item bool) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
@@ -85,8 +85,8 @@ func TestEveryKindCompiles(t *testing.T) {
 	t.Logf("%d kinds", n)
 }
 
-// TestGoldenFilesOfOlderReleases: what the last releases wrote is either
-// printed as it should be, or refused because a field has since been removed.
+// TestGoldenFilesOfOlderReleases: what the last releases wrote is either printed as it should be,
+// or refused because a field has since been removed.
 func TestGoldenFilesOfOlderReleases(t *testing.T) {
 	for _, version := range []string{"v1.33.0", "v1.34.0", "v1.35.0"} {
 		same := 0

@@ -10,8 +10,7 @@ import (
 	"sluice/codec/json"
 )
 
-// number decodes the number at s, which the index has checked, and cuts it to
-// the width of its Go type.
+// number decodes the number at s, which indexFields has validated, and truncates it to its Go type.
 func number(b []byte, s span, o op) uint64 {
 	if o == opFloat64 {
 		return binary.LittleEndian.Uint64(b[s.start:])
@@ -23,7 +22,7 @@ func number(b []byte, s span, o op) uint64 {
 	return v
 }
 
-// jsonNumber appends a number or bool.
+// jsonNumber appends a number or bool. Error: ErrValue for NaN and infinities.
 func (tc *transcoder) jsonNumber(dst []byte, o op, v uint64, b []byte, p *plan) ([]byte, error) {
 	switch o {
 	case opInt32:
@@ -96,7 +95,7 @@ func (tc *transcoder) jsonElements(dst, b []byte, s span, f *planField, p *plan)
 	return closeJSON(dst, first, '[', ']'), nil
 }
 
-// jsonNumbers appends a slice of numbers or bools, which may come packed.
+// jsonNumbers appends a slice of numbers or bools, packed or not.
 func (tc *transcoder) jsonNumbers(dst, b []byte, s span, f *planField, p *plan) (_ []byte, err error) {
 	first := len(dst)
 	for i := int(s.start); i < int(s.end); {
@@ -118,7 +117,7 @@ func (tc *transcoder) jsonNumbers(dst, b []byte, s span, f *planField, p *plan) 
 	return closeJSON(dst, first, '[', ']'), nil
 }
 
-// jsonPacked appends the numbers of a packed field.
+// jsonPacked appends the numbers of one packed field.
 func (tc *transcoder) jsonPacked(dst, b []byte, f *planField, p *plan) (_ []byte, err error) {
 	for i := 0; i < len(b) && err == nil; {
 		var v uint64
@@ -130,7 +129,8 @@ func (tc *transcoder) jsonPacked(dst, b []byte, f *planField, p *plan) (_ []byte
 	return dst, err
 }
 
-// nextPacked reads a number of a packed field.
+// nextPacked reads the number at b[i] of a packed field and returns the index after it, which is
+// negative on error as in varint.
 func nextPacked(b []byte, i int, o op) (uint64, int) {
 	if o != opFloat64 {
 		return varint(b, i)
@@ -141,8 +141,8 @@ func nextPacked(b []byte, i int, o op) (uint64, int) {
 	return binary.LittleEndian.Uint64(b[i:]), i + 8
 }
 
-// jsonMap appends a map, keys sorted. On the wire they are, in all that the
-// apiserver sends; only if not are they gathered and sorted here.
+// jsonMap appends a map with sorted keys. The apiserver writes them sorted; only other maps are
+// collected and sorted here.
 func (tc *transcoder) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	dst = append(dst, f.json.key...)
 	start, end := len(dst), int(s.end)
@@ -163,7 +163,7 @@ func (tc *transcoder) jsonMap(dst, b []byte, s span, f *planField, p *plan) ([]b
 	return closeJSON(dst, start, '{', '}'), nil
 }
 
-// jsonMapEntry appends one member of a map, with a comma in front.
+// jsonMapEntry appends one member of a map, preceded by a comma.
 func (tc *transcoder) jsonMapEntry(dst []byte, m mapEntry, f *planField, p *plan) ([]byte, error) {
 	dst = append(json.AppendString(append(dst, ','), m.key), ':')
 	if !m.hasValue {
@@ -175,14 +175,14 @@ func (tc *transcoder) jsonMapEntry(dst []byte, m mapEntry, f *planField, p *plan
 	return tc.jsonValue(dst, f.elem, f.sub, m.value, p)
 }
 
-// jsonUnsortedMap appends a map whose keys are not in order, or come twice.
+// jsonUnsortedMap appends a map whose keys are out of order or occur twice.
 func (tc *transcoder) jsonUnsortedMap(dst, b []byte, s span, f *planField, p *plan) ([]byte, error) {
 	low, err := tc.sortEntries(b, s, f, p)
 	if err != nil {
 		return dst, err
 	}
 	start := len(dst)
-	for i := low; i < len(tc.entries); i++ { // tc.entries may move underneath
+	for i := low; i < len(tc.entries); i++ { // tc.entries may be reallocated meanwhile
 		if dst, err = tc.jsonMapEntry(dst, tc.entries[i], f, p); err != nil {
 			return dst, err
 		}

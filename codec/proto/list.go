@@ -27,8 +27,8 @@ type ListMeta struct {
 	ShardSelector             []byte // shardInfo.selector
 }
 
-// ParseListMeta reads the metadata of a raw list. It does not look behind the
-// metadata field. Errors: as of ParseEnvelope.
+// ParseListMeta parses the metadata of a raw list, which is its first field. The errors are those
+// of ParseEnvelope.
 func ParseListMeta(list []byte) (ListMeta, error) {
 	var m ListMeta
 	if len(list) == 0 {
@@ -84,9 +84,8 @@ func (m *ListMeta) set(f field, payload []byte) error {
 	return nil
 }
 
-// Items yields the raw items of a raw list in order, each aliasing the list,
-// without envelope or TypeMeta. After an error, which comes with a nil item,
-// nothing more is yielded.
+// Items yields the raw items of a raw list in order, each aliasing the list and without envelope
+// and TypeMeta. An error comes with a nil item and ends the sequence.
 func Items(list []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := 0; i < len(list); {
@@ -110,36 +109,36 @@ func Items(list []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// AppendListMeta appends the metadata field of a raw list, which must come
-// first in it. Remaining is left out if nil, shardInfo if shards, its selector,
-// is empty.
-func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64, shards string) []byte {
-	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining, shards))
+// AppendListMeta appends the metadata field of a raw list, which must be its first field. A nil
+// remaining omits remainingItemCount, an empty shardSelector omits shardInfo.
+func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64, shardSelector string) []byte {
+	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining, shardSelector))
 	dst = appendBytes(dst, listMetaSelfLink, "")
 	dst = appendBytes(dst, listMetaResourceVersion, resourceVersion)
 	dst = appendBytes(dst, listMetaContinue, cont)
 	if remaining != nil {
 		dst = appendVarint(append(dst, listMetaRemaining<<3|wireVarint), uint64(*remaining))
 	}
-	if shards != "" {
-		dst = appendHead(dst, listMetaShardInfo, bytesSize(len(shards)))
-		dst = appendBytes(dst, shardInfoSelector, shards)
+	if shardSelector != "" {
+		dst = appendHead(dst, listMetaShardInfo, bytesSize(len(shardSelector)))
+		dst = appendBytes(dst, shardInfoSelector, shardSelector)
 	}
 	return dst
 }
 
-// ListMetaSize is the number of bytes that AppendListMeta appends.
-func ListMetaSize(resourceVersion, cont string, remaining *int64, shards string) int {
-	return bytesSize(listMetaSize(resourceVersion, cont, remaining, shards))
+// ListMetaSize returns the number of bytes that AppendListMeta appends.
+func ListMetaSize(resourceVersion, cont string, remaining *int64, shardSelector string) int {
+	return bytesSize(listMetaSize(resourceVersion, cont, remaining, shardSelector))
 }
 
-func listMetaSize(resourceVersion, cont string, remaining *int64, shards string) int {
+// listMetaSize returns the length of the ListMeta message itself.
+func listMetaSize(resourceVersion, cont string, remaining *int64, shardSelector string) int {
 	n := bytesSize(0) + bytesSize(len(resourceVersion)) + bytesSize(len(cont))
 	if remaining != nil {
 		n += 1 + varintSize(uint64(*remaining))
 	}
-	if shards != "" {
-		n += bytesSize(bytesSize(len(shards)))
+	if shardSelector != "" {
+		n += bytesSize(bytesSize(len(shardSelector)))
 	}
 	return n
 }
@@ -149,6 +148,5 @@ func AppendItem(dst, raw []byte) []byte {
 	return appendBytes(dst, listItem, raw)
 }
 
-// ItemSize is the number of bytes that AppendItem appends for an object of
-// rawSize bytes.
+// ItemSize returns the number of bytes that AppendItem appends for an object of rawSize bytes.
 func ItemSize(rawSize int) int { return bytesSize(rawSize) }

@@ -11,9 +11,8 @@ import (
 	"sluice/codec/cbor"
 )
 
-// setLiterals prepares what of f is known beforehand: its name, and what is
-// printed when it is not on the wire. The latter is left to the apiserver's
-// own encoders, which are asked once, here.
+// setLiterals prepares the output of f that does not depend on the object: its name, and its output
+// when it is not on the wire. The latter comes from the apiserver's own encoders.
 func (f *planField) setLiterals(tag fieldTags, t reflect.Type) error {
 	zero := reflect.Zero(t).Interface()
 	js, err := json.Marshal(zero)
@@ -45,8 +44,8 @@ func (f *planField) setLiterals(tag fieldTags, t reflect.Type) error {
 	return nil
 }
 
-// setAbsentValue prepares what is printed for a map entry without a value. A
-// decoder makes an empty slice there, not a nil one.
+// setAbsentValue prepares the output for a map entry without a value. A decoder sets an empty slice
+// there, not a nil one.
 func (f *planField) setAbsentValue(t reflect.Type) error {
 	zero := reflect.Zero(t)
 	if t.Kind() == reflect.Slice {
@@ -64,13 +63,13 @@ func (f *planField) setAbsentValue(t reflect.Type) error {
 	return nil
 }
 
-// omittable reports whether omitempty leaves out the zero value of type t: it
-// does for all but structs.
+// omittable reports whether omitempty omits the zero value of type t, as it does for all types
+// except structs.
 func omittable(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct
 }
 
-// inlineJSON turns an object into its members, each with a comma in front.
+// inlineJSON returns the members of an object, each preceded by a comma.
 func inlineJSON(object []byte) string {
 	members := bytes.TrimSuffix(bytes.TrimPrefix(object, []byte("{")), []byte("}"))
 	if len(members) == 0 {
@@ -79,7 +78,7 @@ func inlineJSON(object []byte) string {
 	return "," + string(members)
 }
 
-// inlineCBOR takes the head off a map of less than 24 pairs.
+// inlineCBOR returns the pairs of a map of at most 23 pairs, and their number.
 func inlineCBOR(object []byte) (pairs string, n int, err error) {
 	if len(object) == 0 || cbor.Major(object[0]&^31) != cbor.Map || object[0]&31 > maxTiny {
 		return "", 0, fmt.Errorf("inlined zero value %x: %w", object, errSchema)

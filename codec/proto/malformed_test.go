@@ -105,8 +105,8 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// TestRepeatedParts makes messages to be merged at every level, which costs a
-// copy each: it must end in an error, not in hours.
+// TestRepeatedParts makes messages to be merged at every level, which costs a copy each: it must
+// end in an error, not in hours.
 func TestRepeatedParts(t *testing.T) {
 	inner := []byte{}
 	for range 2000 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A pair is one entry of a map, taken apart.
+// A mapEntry is one parsed entry of a map. Key and value alias the object.
 type mapEntry struct {
 	key      []byte
 	value    []byte
@@ -13,12 +13,11 @@ type mapEntry struct {
 	hasValue bool
 }
 
-// readMapEntry takes a map entry apart. Errors: as of readField; ErrUnknownField,
-// ErrWireType.
+// readMapEntry parses one entry of a map. Errors: those of readField, ErrUnknownField, ErrWireType.
 func (tc *transcoder) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, err error) {
 	m.key = b[:0:0] // never nil
 	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {
-		// The rule: key and value as bytes, each with a length of one byte.
+		// The common case: key and value as bytes, each with a length of one byte.
 		k := 2 + int(b[1])
 		if k+2 <= n && b[k] == entryValue<<3|wireBytes && b[k+1] < 0x80 && k+2+int(b[k+1]) == n && f.elem.wireType() == wireBytes {
 			m.key, m.value, m.hasValue = b[2:k], b[k+2:], true
@@ -44,8 +43,8 @@ func (tc *transcoder) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry,
 	return m, nil
 }
 
-// sortEntries gathers the entries of a map on the stack tc.entries, from the
-// returned height on, sorted by key. Of equal keys it keeps the last.
+// sortEntries pushes the entries of a map on the stack tc.entries, sorted by key, and returns the
+// index of the first. Of entries with the same key the last one counts.
 func (tc *transcoder) sortEntries(b []byte, s span, f *planField, p *plan) (low int, err error) {
 	low = len(tc.entries)
 	end := int(s.end)
@@ -64,8 +63,8 @@ func (tc *transcoder) sortEntries(b []byte, s span, f *planField, p *plan) (low 
 	return low, nil
 }
 
-// popEntries pops the pairs above low. They alias the object, so they are
-// cleared: r outlives it.
+// popEntries pops the entries from index low on. It clears them, because they alias the object and
+// tc outlives it.
 func (tc *transcoder) popEntries(low int) {
 	clear(tc.entries[low:])
 	tc.entries = tc.entries[:low]

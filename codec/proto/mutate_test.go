@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// mutated is raw with its fields shuffled, dropped and repeated, at every
-// level: all that protobuf allows a sender to do and none does.
+// mutated is raw with its fields shuffled, dropped and repeated, at every level: all that protobuf
+// allows a sender to do and none does.
 func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
 	t.Helper()
 	var fields [][]byte
@@ -56,9 +56,9 @@ func TestJSONOfMutatedMessages(t *testing.T) {
 	}
 }
 
-// TestCutAndFlippedBytes goes through bytes that are broken. Whatever Check
-// accepts the oracle must accept too, and print the same; the reverse need not
-// hold, since the oracle forgives unknown fields.
+// TestCutAndFlippedBytes goes through bytes that are broken. Whatever Check accepts the oracle must
+// accept too, and print the same; the reverse need not hold, since the oracle forgives unknown
+// fields.
 func TestCutAndFlippedBytes(t *testing.T) {
 	for _, kind := range []kindKey{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
 		m := mustLookup(t, kind.apiVersion, kind.kind)

@@ -19,17 +19,16 @@ const (
 	entryValue = 2
 )
 
-// ObjectMeta is what the metadata of an object tells about it. Everything aliases
-// the object; a field that the object lacks is empty.
+// ObjectMeta is the metadata of an object. The byte slices alias the object; a field that the
+// object does not have is empty.
 type ObjectMeta struct {
 	Namespace, Name, ResourceVersion, UID []byte
 
 	raw []byte // the ObjectMeta message: checked, every field in bounds
 }
 
-// ObjectMeta reads the metadata of a raw object. Errors: ErrTruncated,
-// ErrVarint, ErrTag, ErrWireType. Fields it does not know are none of its
-// concern: Schema.Check finds them.
+// ParseObjectMeta parses the metadata of a raw object. Errors: ErrTruncated, ErrVarint, ErrTag,
+// ErrWireType. Unknown fields are ignored here; Schema.Check rejects them.
 func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {
@@ -62,16 +61,16 @@ func ParseObjectMeta(raw []byte) (ObjectMeta, error) {
 	return m, nil
 }
 
-// hasWrongMetaType reports whether f is one of the fields that Meta reads, and
-// not a string or a map entry.
+// hasWrongMetaType reports whether f is one of the fields that ObjectMeta reads, but neither a
+// string nor a map entry.
 func hasWrongMetaType(f field) bool {
 	const known = 1<<metaName | 1<<metaNamespace | 1<<metaUID | 1<<metaResourceVersion | 1<<metaLabels | 1<<metaAnnotations
 	return f.typ != wireBytes && f.num < 64 && 1<<f.num&known != 0
 }
 
-// metadata returns the ObjectMeta message of a raw object; nil, if it has none.
-// Should it come in several fields, they are joined, which is how protobuf
-// merges messages; that alone allocates. Each must be well-formed by itself.
+// objectMetaBytes returns the ObjectMeta message of a raw object, or nil if there is none. If the
+// message comes in several parts, they are joined, which is how protobuf merges messages; only then
+// does it allocate. Each part must be well-formed by itself.
 func objectMetaBytes(raw []byte) (joined []byte, err error) {
 	found := false
 	for i := 0; i < len(raw); {
@@ -99,7 +98,7 @@ func objectMetaBytes(raw []byte) (joined []byte, err error) {
 	return joined, nil
 }
 
-// checkStringEntry makes sure that entry never fails on b.
+// checkStringEntry validates a map entry for parseStringEntry.
 func checkStringEntry(b []byte) error {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -114,7 +113,7 @@ func checkStringEntry(b []byte) error {
 	return nil
 }
 
-// entry reads a map entry of strings that checkStringEntry has passed.
+// parseStringEntry parses a map entry of strings that has passed checkStringEntry.
 func parseStringEntry(b []byte) (key, value []byte) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -132,14 +131,13 @@ func parseStringEntry(b []byte) (key, value []byte) {
 	return key, value
 }
 
-// Labels yields the labels in wire order, which is key order in what the
-// apiserver sends. A key on the wire twice is yielded twice; the last counts.
+// Labels yields the labels in wire order; the apiserver writes them in key order. A key that is on
+// the wire twice is yielded twice, and the last occurrence counts.
 func (m ObjectMeta) Labels(yield func(key, value []byte) bool) {
 	m.entries(metaLabels, yield)
 }
 
-// Annotation returns the value of one annotation, and whether the object has
-// it.
+// Annotation returns the value of an annotation, and whether the object has it.
 func (m ObjectMeta) Annotation(key string) (value []byte, ok bool) {
 	return m.find(metaAnnotations, key)
 }

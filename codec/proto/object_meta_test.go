@@ -63,8 +63,8 @@ func TestObjectMetaMerges(t *testing.T) {
 	}
 }
 
-// TestPartsOfMetadata: messages may come in parts, but each must be whole, even
-// where joining them would make it so.
+// TestPartsOfMetadata: messages may come in parts, but each must be whole, even where joining them
+// would make it so.
 func TestPartsOfMetadata(t *testing.T) {
 	for _, in := range []string{"\x0a\x02\x32\x02\x0a\x02\x3a\x00", "\x0a\x00\x0a\x02\x32\x07"} {
 		if _, err := ParseObjectMeta([]byte(in)); !errors.Is(err, ErrTruncated) {

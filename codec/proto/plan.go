@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// An op says how one value on the wire becomes a value in the output.
+// An op is the way in which one value on the wire is printed.
 type op uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 	opMap
 )
 
-// wireType is the wire type of a value with this op.
+// wireType returns the wire type of a value with this op.
 func (o op) wireType() uint8 {
 	switch o {
 	case opBool, opInt32, opInt64, opUint32, opUint64:
@@ -64,7 +64,7 @@ type plan struct {
 // maxFields is the number of bits in a set. The largest message type has 44 fields.
 const maxFields = 64
 
-// A wireField says what a field number stands for.
+// A wireField describes one field number.
 type wireField struct {
 	known    bool
 	repeated bool  // a slice or a map
@@ -74,7 +74,7 @@ type wireField struct {
 	field    uint8 // index into plan.fields
 }
 
-// A planField says how one field is printed.
+// A planField describes how one field is printed.
 type planField struct {
 	op   op
 	elem op // of opRepeated and opMap: the op of an element or of a map value
@@ -91,7 +91,8 @@ type planField struct {
 	tagLen   uint8  // the number of these bytes in use: 1 or 2
 }
 
-// literals are the parts of the output of a field that do not depend on the object, in one encoding.
+// literals are the parts of the output of a field that do not depend on the object, in one
+// encoding.
 type literals struct {
 	key         string // the name with the separators around it
 	absent      string // key and value of a field that is not on the wire; empty if it is omitted
@@ -99,7 +100,7 @@ type literals struct {
 	absentValue string // of a map: the value of an entry that has none on the wire
 }
 
-// A set holds fields of a plan, by index.
+// A set is a set of indexes into plan.fields.
 type set uint64
 
 // has reports whether i is in the set.
@@ -108,7 +109,7 @@ func (s set) has(i uint8) bool { return s>>(i&63)&1 != 0 }
 // add adds i.
 func (s *set) add(i uint8) { *s |= 1 << (i & 63) }
 
-// pop takes the lowest index out of a set that is not empty.
+// pop removes the lowest index from a set that is not empty, and returns it.
 func (s *set) pop() uint8 {
 	i := bits.TrailingZeros64(uint64(*s))
 	*s &= *s - 1

@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// canonicalQuantity reports whether resource.Quantity surely prints s as it
-// stands. That holds for up to nine digits without leading or trailing zeros to
-// be shifted into the suffix, which is what quantities look like on the wire:
-// they are canonical when they are written. False says nothing.
+// canonicalQuantity reports whether resource.Quantity is known to print s unchanged. That holds for
+// up to nine digits without leading zeros, and without trailing zeros that would move into the
+// suffix: the form of nearly all quantities on the wire, because the apiserver writes them
+// canonical. False means unknown.
 //
-// Source: resource.ParseQuantity keeps such strings; for binary suffixes
-// CanonicalizeBytes divides the number by 1024 while it can.
+// Source: resource.ParseQuantity keeps such strings; for binary suffixes CanonicalizeBytes divides
+// the number by 1024 as long as there is no remainder.
 func canonicalQuantity(s []byte) bool {
 	n, v := 0, uint64(0)
 	for n < len(s) && s[n]-'0' <= 9 {
@@ -36,9 +36,8 @@ func canonicalQuantity(s []byte) bool {
 	return false
 }
 
-// appendQuantity appends s, the string of a quantity on the wire, as
-// resource.Quantity prints it after decoding. Nothing of it needs escaping.
-// Error: that of resource.ParseQuantity.
+// appendQuantity appends s, the string of a quantity on the wire, as resource.Quantity prints it
+// after decoding. The error is that of resource.ParseQuantity.
 func appendQuantity(dst, s []byte) ([]byte, error) {
 	if canonicalQuantity(s) {
 		return append(dst, s...), nil
@@ -47,5 +46,5 @@ func appendQuantity(dst, s []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return append(dst, q.String()...), nil // a copy, before s may change
+	return append(dst, q.String()...), nil // copied while s is unchanged
 }

@@ -9,8 +9,7 @@ import (
 // fills is how many random objects of each kind the tests make.
 var fills = flag.Int("fills", 10, "random objects per kind")
 
-// kinds yields apiVersion and kind of everything that Lookup knows, in no
-// particular order.
+// kinds yields apiVersion and kind of everything that Lookup knows, in no particular order.
 func kinds(yield func(apiVersion, kind string) bool) {
 	for n := range registered() {
 		if !yield(n.apiVersion, n.kind) {

@@ -1,8 +1,8 @@
 package proto
 
-// AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced,
-// every other byte kept. A DELETED event for an object that left a selector
-// carries the previous object with the new version. Errors: as of ObjectMeta.
+// AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
+// byte unchanged. It serves DELETED events of objects that left a selector, which carry the
+// previous object with the new version. The errors are those of ParseObjectMeta.
 func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
 	meta, err := lastField(raw, objectMeta)
 	if err != nil {
@@ -22,13 +22,13 @@ func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte,
 	return append(dst, raw[meta.end:]...), nil
 }
 
-// A place is where a field lies in a message, or would have to be inserted:
-// then it is empty, head, start and end being equal.
+// A fieldRange is the position of a field in a message: of its tag, its payload and its end. All
+// three are equal where a field would have to be inserted.
 type fieldRange struct{ head, start, end int }
 
-// lastField finds the last field with this number, of length-delimited wire
-// type: the one that counts. If there is none, its place is in front of the
-// first field with a larger number.
+// lastField finds the last field with this number and a length-delimited wire type, which is the
+// one that counts. If there is none, the range is the place before the first field with a larger
+// number.
 func lastField(b []byte, num int) (fieldRange, error) {
 	found, insert := false, -1
 	var p fieldRange
@@ -58,14 +58,14 @@ func lastField(b []byte, num int) (fieldRange, error) {
 // metaManagedFields is the field number in metav1.ObjectMeta.
 const metaManagedFields = 17
 
-// AppendWithoutManagedFields appends raw without its metadata.managedFields, every other
-// byte kept (KEP-5958). Errors: as of ObjectMeta.
+// AppendWithoutManagedFields appends raw without its metadata.managedFields and with every other
+// byte unchanged (KEP-5958). The errors are those of ParseObjectMeta.
 func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
 		if err == nil && f.num == objectMeta {
-			dst, err = appendUnmanagedMeta(dst, f, raw)
+			dst, err = appendMetaWithoutManagedFields(dst, f, raw)
 		} else if err == nil {
 			dst = append(dst, raw[i:f.end]...)
 		}
@@ -77,7 +77,7 @@ func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// SizeWithoutManagedFields is the number of bytes that AppendWithoutManagedFields appends.
+// SizeWithoutManagedFields returns the number of bytes that AppendWithoutManagedFields appends.
 func SizeWithoutManagedFields(raw []byte) (n int, err error) {
 	n = len(raw)
 	for i := 0; i < len(raw); {
@@ -95,8 +95,8 @@ func SizeWithoutManagedFields(raw []byte) (n int, err error) {
 	return n, nil
 }
 
-// appendUnmanagedMeta appends the metadata f of raw.
-func appendUnmanagedMeta(dst []byte, f field, raw []byte) ([]byte, error) {
+// appendMetaWithoutManagedFields appends the metadata field f of raw.
+func appendMetaWithoutManagedFields(dst []byte, f field, raw []byte) ([]byte, error) {
 	managed, err := managedSize(f, raw)
 	if err != nil {
 		return dst, err
@@ -116,7 +116,7 @@ func appendUnmanagedMeta(dst []byte, f field, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// managedSize is how many bytes of the metadata f are managedFields.
+// managedSize returns the number of bytes that managedFields occupy in the metadata field f.
 func managedSize(f field, raw []byte) (n int, err error) {
 	if f.typ != wireBytes {
 		return 0, ErrWireType
@@ -135,9 +135,9 @@ func managedSize(f field, raw []byte) (n int, err error) {
 	return n, nil
 }
 
-// PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message
-// whose one field is the object's metadata. In what the apiserver sends that is
-// the object's beginning, and the result aliases it. Errors: as of ObjectMeta.
+// PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message whose only
+// field is the object's metadata. The apiserver writes metadata first, so the result is normally a
+// prefix of raw. The errors are those of ParseObjectMeta.
 func PartialObjectMetadata(raw []byte) ([]byte, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {
@@ -150,8 +150,8 @@ func PartialObjectMetadata(raw []byte) ([]byte, error) {
 	return appendBytes(nil, objectMeta, b), nil
 }
 
-// AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object. An
-// object without metadata gets empty metadata. Errors: as of ObjectMeta.
+// AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object, with empty
+// metadata if the object has none. The errors are those of ParseObjectMeta.
 func AppendPartialObjectMetadata(dst, raw []byte) ([]byte, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"sluice/codec/cbor"
 )
 
-// A Schema is the plan of one built-in kind. It is immutable and may be used
-// by any number of goroutines.
+// A Schema is the compiled schema of one built-in kind. It is immutable and safe for concurrent
+// use.
 type Schema struct {
 	APIVersion, Kind string
 
@@ -26,10 +26,10 @@ type Schema struct {
 	reader fieldReader
 }
 
-// A kindKey is what an envelope says about its message.
+// A kindKey identifies a kind as an envelope does.
 type kindKey struct{ apiVersion, kind string }
 
-// A registeredKind is a kind whose plan is compiled when first asked for.
+// A registeredKind is a kind whose schema is compiled on first use.
 type registeredKind struct {
 	typ  reflect.Type
 	once sync.Once
@@ -37,8 +37,8 @@ type registeredKind struct {
 	err  error
 }
 
-// registry knows all kinds. Plans are shared between kinds, so the compiler is
-// guarded: a plan must not be seen before all it refers to is done.
+// registry holds all kinds. Plans are shared between kinds and refer to each other, so no plan may
+// be read before the compiler has finished: mu guards that.
 var registry struct {
 	once  sync.Once
 	kinds map[kindKey]*registeredKind // not changed once filled
@@ -47,10 +47,10 @@ var registry struct {
 	compiler compiler // guarded by mu
 }
 
-// Lookup returns the plan of a built-in kind, such as "apps/v1", "Deployment";
-// false, if this kind is not compiled in or never travels as Protobuf. Lists
-// are kinds too. The first call costs some milliseconds, the first for a kind
-// some tens of microseconds, later ones a map access.
+// Lookup returns the schema of a built-in kind, such as "apps/v1", "Deployment", or false if the
+// kind is not compiled in or has no Protobuf encoding. Lists are kinds too. The first call takes
+// some milliseconds, the first call for a kind some tens of microseconds, later calls one map
+// access.
 func Lookup(apiVersion, kind string) (*Schema, bool) {
 	e := registered()[kindKey{apiVersion, kind}]
 	if e == nil {
@@ -60,14 +60,14 @@ func Lookup(apiVersion, kind string) (*Schema, bool) {
 	return e.msg, e.err == nil
 }
 
-// entries fills the registry on first use.
+// registered returns the registry's kinds, which it fills on first use.
 func registered() map[kindKey]*registeredKind {
 	registry.once.Do(func() {
 		registry.compiler = compiler{}
 		registry.kinds = map[kindKey]*registeredKind{}
 		scheme := runtime.NewScheme()
 		if err := groups.AddToScheme(scheme); err != nil {
-			return // no kinds: every caller passes; a test would not
+			return // a test proves that this does not happen
 		}
 		for gvk, t := range scheme.AllKnownTypes() {
 			if gvk.Version == runtime.APIVersionInternal || !isProtobufKind(t) {
@@ -79,13 +79,13 @@ func registered() map[kindKey]*registeredKind {
 	return registry.kinds
 }
 
-// isProtobufKind reports whether t is a kind that travels as Protobuf. Watch events are
-// registered like kinds, but are frames: ParseEvent reads them.
+// isProtobufKind reports whether t is a kind with a Protobuf encoding. Watch events are registered
+// as kinds too, but they are frames, which ParseEvent parses.
 func isProtobufKind(t reflect.Type) bool {
 	return t != reflect.TypeFor[metav1.WatchEvent]() && reflect.PointerTo(t).Implements(unmarshalerType)
 }
 
-// compileSchema makes the plan of one kind.
+// compileSchema compiles the schema of one kind.
 func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -68,8 +68,8 @@ import (
 	apiregistrationv1beta1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1beta1"
 )
 
-// groups registers the types of every API group and version that is compiled
-// in: all of k8s.io/api, and the groups that the apiserver serves beside it.
+// groups registers every API group and version that is compiled in: all of k8s.io/api, and the
+// groups of apiextensions and of the aggregator.
 var groups = runtime.SchemeBuilder{
 	admissionv1.AddToScheme,
 	admissionv1beta1.AddToScheme,

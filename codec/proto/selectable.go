@@ -2,27 +2,27 @@ package proto
 
 import "strings"
 
-// A Selectable is one label that field selectors may name for a kind, and where
-// its value lies in the object. It says the same for objects in JSON.
+// A SelectableField is one label that field selectors may use for a kind, and the path of its
+// value, which is the same for Protobuf and JSON.
 type SelectableField struct {
-	Label    string // as in a selector: spec.nodeName
-	Path     string // of names in JSON, by points; [0] is the first element; empty if the value always is
-	Fallback string // path to be used when the value at Path is empty
-	Zero     string // the value when nothing is there: "", "false" or "0"
+	Label    string // the name in a selector: spec.nodeName
+	Path     string // JSON names joined with dots, [0] for a first element; empty if the value is always empty
+	Fallback string // the path to use if the value at Path is empty
+	Zero     string // the value if there is none at Path: "", "false" or "0"
 }
 
-// fieldAliases are labels that mean another one. Source: core/v1's field label
-// conversion.
+// fieldAliases are labels that stand for another label. Source: the field label conversion of
+// core/v1.
 var fieldAliases = map[[2]string]string{{"v1 Pod", "spec.host"}: "spec.nodeName"}
 
-// commonFields are the labels of every kind that does not choose its own.
-// Cluster-scoped kinds accept the namespace too; it is empty for all objects.
-// Source: runtime.DefaultMetaV1FieldSelectorConversion.
+// commonFields are the labels of every kind that does not define its own. Cluster-scoped kinds
+// accept the namespace too; it is always empty. Source:
+// runtime.DefaultMetaV1FieldSelectorConversion.
 var commonFields = []SelectableField{selectable("metadata.name"), selectable("metadata.namespace")}
 
-// kindFields are the labels of the kinds that choose their own, by group/kind.
-// Source: wire.md 4.7, that is AddFieldLabelConversionFunc of each group for
-// what is accepted and SelectableFields of each registry for the values.
+// kindFields are the labels of the kinds that define their own, by group/kind. Source:
+// docs/wire.md, section 4.7: AddFieldLabelConversionFunc of each group for the labels,
+// SelectableFields of each registry for the values.
 var kindFields = map[string][]SelectableField{
 	"/Pod": {
 		selectable("metadata.name"), selectable("metadata.namespace"),
@@ -30,7 +30,7 @@ var kindFields = map[string][]SelectableField{
 		{Label: "spec.hostNetwork", Path: "spec.hostNetwork", Zero: "false"},
 		selectable("status.phase"),
 		{Label: "status.podIP", Path: "status.podIP", Fallback: "status.podIPs[0].ip"},
-		{Label: "status.podIPs"}, // accepted, but no object has it
+		{Label: "status.podIPs"}, // accepted, but empty for every object
 		selectable("status.nominatedNodeName"),
 	},
 	"/Node":                  {selectable("metadata.name"), {Label: "spec.unschedulable", Path: "spec.unschedulable", Zero: "false"}},
@@ -64,11 +64,11 @@ var kindFields = map[string][]SelectableField{
 	"resource.k8s.io/ResourceSlice": {selectable("metadata.name"), selectable("spec.nodeName"), selectable("spec.driver")},
 }
 
-// self is a label that is its own path, empty when there is nothing.
+// selectable returns a label that is its own path and has no zero value.
 func selectable(path string) SelectableField { return SelectableField{Label: path, Path: path} }
 
-// SelectableFields are the labels that field selectors may name for a built-in
-// kind, metadata.name first. The caller must not change them.
+// SelectableFields returns the labels that field selectors may use for a built-in kind,
+// metadata.name first. The caller must not change them.
 func SelectableFields(apiVersion, kind string) []SelectableField {
 	group, _, grouped := strings.Cut(apiVersion, "/")
 	if !grouped {

@@ -8,17 +8,16 @@ const (
 	timestampNanos   = 2
 )
 
-// zeroTime is what the zero time.Time is in Unix seconds. It prints as null.
+// zeroTime is the zero time.Time in Unix seconds, which is printed as null.
 const zeroTime = -62135596800
 
 // microLayout is metav1.RFC3339Micro.
 const microLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// A timestamp is a decoded metav1.Timestamp.
+// A timestamp is a decoded metav1.Timestamp, in Unix seconds and nanoseconds.
 type timestamp struct{ seconds, nanos int64 }
 
-// readTimestamp reads the timestamp of a Time or MicroTime: an empty message is the
-// zero time, anything else counts from 1970.
+// readTimestamp reads the timestamp of a Time or MicroTime. An empty message is the zero time.
 func (tc *transcoder) readTimestamp(b []byte, p *plan) (t timestamp, err error) {
 	if len(b) == 0 {
 		return timestamp{seconds: zeroTime}, nil
@@ -42,8 +41,8 @@ func (tc *transcoder) readTimestamp(b []byte, p *plan) (t timestamp, err error) 
 	return t, nil
 }
 
-// appendSeconds appends the time as RFC 3339 in UTC. Fractions of a second are
-// dropped, as metav1.Time does on decoding.
+// appendSeconds appends the time as RFC 3339 in UTC. Fractions of a second are dropped, as
+// metav1.Time does when it decodes.
 func (t timestamp) appendSeconds(dst []byte) []byte {
 	const first, last = -62167219200, 253402300799 // the years 0 to 9999
 	if t.seconds < first || t.seconds > last {
@@ -65,7 +64,7 @@ func (t timestamp) appendMicros(dst []byte) []byte {
 	return t.microTime().AppendFormat(dst, microLayout)
 }
 
-// micro is the time as metav1.MicroTime decodes it.
+// microTime returns the time as metav1.MicroTime decodes it.
 func (t timestamp) microTime() time.Time {
 	return time.Unix(t.seconds, int64(time.Duration(t.nanos).Truncate(time.Microsecond))).UTC()
 }
@@ -78,8 +77,8 @@ func floorDiv(a, b int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// civil is the Gregorian date of a day, counted from 1970-01-01. Years begin in
-// March, so that the leap day is their last; 146097 days are 400 years.
+// civilDate returns the Gregorian date of a day, counted from 1970-01-01. Years begin in March
+// here, so that the leap day is their last day; 146097 days are 400 years.
 func civilDate(days int64) (year, month, day int64) {
 	era, d := floorDiv(days+719468, 146097)
 	y := (d - d/1460 + d/36524 - d/146096) / 365

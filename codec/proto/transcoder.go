@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// maxDepth bounds how deep messages may nest, and JSON inside them.
+// maxDepth bounds how deep messages, and JSON inside them, may nest.
 const maxDepth = 10000
 
-// maxMergeFactor bounds the bytes copied to merge messages that come in
-// several parts, as a multiple of the object's length. Nobody sends such.
+// maxMergeFactor bounds the bytes copied to merge messages that come in several parts, as a
+// multiple of the object's length. The apiserver never sends such messages.
 const maxMergeFactor = 64
 
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
@@ -34,11 +34,11 @@ type span struct {
 
 var transcoderPool = sync.Pool{New: func() any { return new(transcoder) }}
 
-// maxPooled bounds the scratch that a pooled run keeps, in spans, pairs and bytes.
-// Objects that need more pay for it each time.
+// maxPooled bounds the scratch that a pooled transcoder keeps, in spans, entries and bytes.
+// Transcoders that have grown beyond it are not pooled.
 const maxPooled = 1 << 16
 
-// newTranscoder takes a run for one message from the pool.
+// newTranscoder takes a transcoder for one raw object from the pool. Error: ErrTooLarge.
 func newTranscoder(raw []byte) (*transcoder, error) {
 	if len(raw) > math.MaxInt32 {
 		return nil, withOffset(ErrTooLarge, "object", len(raw))
@@ -48,18 +48,18 @@ func newTranscoder(raw []byte) (*transcoder, error) {
 	return tc, nil
 }
 
-// free puts r back.
+// free returns tc to the pool.
 func (tc *transcoder) free() {
 	if cap(tc.spans) > maxPooled || cap(tc.entries) > maxPooled || cap(tc.scratch) > maxPooled {
 		return
 	}
-	tc.popEntries(0) // what an error has left
+	tc.popEntries(0) // left behind by an error
 	*tc = transcoder{spans: tc.spans[:0], entries: tc.entries[:0], scratch: tc.scratch[:0]}
 	transcoderPool.Put(tc)
 }
 
-// offset is where in the whole object the byte b[i] lies: all slices of it end
-// where its memory ends. Inside of merged parts there is no such place.
+// offset returns the offset of b[i] in the raw object: every slice of the object ends where its
+// memory ends. Merged messages are copies; there it returns i.
 func (tc *transcoder) offset(b []byte, i int) int {
 	o := cap(tc.root) - cap(b) + i
 	if o < 0 || o > len(tc.root) {
@@ -68,17 +68,17 @@ func (tc *transcoder) offset(b []byte, i int) int {
 	return o
 }
 
-// fail wraps a sentinel with the message and the offset of b[i].
+// errorAt wraps a sentinel with the message type and the offset of b[i].
 func (tc *transcoder) errorAt(err error, p *plan, b []byte, i int) error {
 	return withOffset(err, p.name, tc.offset(b, i))
 }
 
-// failField does so, naming the field too.
+// fieldErrorAt wraps a sentinel with the message type, the field number and the offset of b[i].
 func (tc *transcoder) fieldErrorAt(err error, p *plan, num uint64, b []byte, i int) error {
 	return fmt.Errorf("%s field %d at byte %d: %w", p.name, num, tc.offset(b, i), err)
 }
 
-// enter counts a level of nesting.
+// enter counts a level of nesting. Error: ErrTooDeep.
 func (tc *transcoder) enter(p *plan, b []byte) error {
 	if tc.depth++; tc.depth > maxDepth {
 		return tc.errorAt(ErrTooDeep, p, b, 0)
@@ -86,12 +86,12 @@ func (tc *transcoder) enter(p *plan, b []byte) error {
 	return nil
 }
 
-// index finds where each field of the message b lies: present says which of the
-// plan's fields are there, spans where; other spans hold rubbish. They are
-// valid until the frame is popped by setting tc.spans back to its length before.
+// indexFields finds the position of each field of the message b. present holds the fields of the
+// plan that are on the wire, and only their spans are valid. The spans belong to a frame that the
+// caller pops by truncating tc.spans to its previous length.
 //
-// It is one loop, because it looks at every tag of every object: tags and
-// lengths of one byte are the rule and are read in place.
+// It is one loop, because it reads every tag of every object: tags and lengths of one byte are the
+// common case and are decoded in place.
 func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set, err error) {
 	spans = tc.pushSpans(len(p.fields))
 	for i := 0; i < len(b); {
@@ -144,10 +144,10 @@ func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set,
 				return nil, present, tc.fieldErrorAt(err, p, num, b, head)
 			}
 			if n == 0 {
-				continue // an empty packed field is none
+				continue // an empty packed field has no elements
 			}
 		case w.skipZero && (start == end || end-start == 1 && b[start] == 0 && w.typ == wireVarint):
-			present &^= 1 << (w.field & 63) // as good as absent
+			present &^= 1 << (w.field & 63) // counts as absent
 			continue
 		}
 		s := &spans[w.field]
@@ -167,14 +167,14 @@ func (tc *transcoder) indexFields(b []byte, p *plan) (spans []span, present set,
 	return spans, present, nil
 }
 
-// push opens a frame of n spans.
+// pushSpans pushes a frame of n spans.
 func (tc *transcoder) pushSpans(n int) []span {
 	low := len(tc.spans)
 	tc.spans = slices.Grow(tc.spans, n)[:low+n]
 	return tc.spans[low:]
 }
 
-// unknownTag is the sentinel for a field number that the plan does not have.
+// unknownTag returns the sentinel for a field number that the plan does not have.
 func unknownTag(num uint64) error {
 	if num == 0 || num > maxFieldNumber {
 		return ErrTag
@@ -182,8 +182,8 @@ func unknownTag(num uint64) error {
 	return ErrUnknownField
 }
 
-// packed counts the numbers in a packed field: repeated numbers may come as
-// one length-delimited field.
+// packed counts the numbers in a packed field: repeated numbers may come as one length-delimited
+// field.
 func packed(b []byte, w *wireField, tag uint64) (n uint32, err error) {
 	if tag&7 != wireBytes || !w.repeated {
 		return 0, ErrWireType
@@ -202,10 +202,9 @@ func packed(b []byte, w *wireField, tag uint64) (n uint32, err error) {
 	return n, nil
 }
 
-// element finds the payload of the first occurrence of f in b from i on, which
-// must be a place between two fields that the index has passed; start is
-// negative if there is none before end. In what the apiserver sends all
-// occurrences follow each other, with tags of one or two bytes and mostly
+// nextElement finds the payload of the first occurrence of f in b from i on, which must be the
+// beginning of a field that indexFields has validated; start is negative if there is none before
+// end. The apiserver writes all occurrences in a row, with tags of one or two bytes and mostly
 // lengths of one.
 func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
 	for i < end {
@@ -218,7 +217,7 @@ func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
 		}
 		w, err := readField(b, i)
 		if err != nil {
-			return -1, -1 // the index would have said so
+			return -1, -1 // cannot happen: indexFields has validated b
 		}
 		if w.num == f.num {
 			return w.start, w.end
@@ -228,8 +227,8 @@ func nextElement(b []byte, i, end int, f *planField) (start, stop int) {
 	return -1, -1
 }
 
-// part returns the payload of a singular message field. If it comes in several
-// parts they are joined, which is how protobuf merges messages.
+// messageBytes returns the payload of a singular message field. If the field comes in several
+// parts, they are joined, which is how protobuf merges messages.
 func (tc *transcoder) messageBytes(b []byte, s span, p *plan, num int) ([]byte, error) {
 	if s.n == 1 {
 		return b[s.start:s.end], nil

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// framePrefix is the length of a frame's prefix: the size of what follows, as
-// four bytes, big-endian.
+// framePrefix is the length of a frame's prefix: the size of the rest as four bytes, big-endian.
 const framePrefix = 4
 
 // Field numbers of metav1.WatchEvent and of the RawExtension in it.
@@ -17,9 +16,9 @@ const (
 	extensionRaw = 1
 )
 
-// ParseEvent reads the body of a frame, that is without the four bytes of
-// length: a metav1.WatchEvent. Type is ADDED and so on, object the enveloped
-// object; both alias b. Errors: as of ParseEnvelope.
+// ParseEvent parses the body of a watch frame, without its four bytes of length: a
+// metav1.WatchEvent. It returns the event type, such as ADDED, and the enveloped object; both alias
+// b. The errors are those of ParseEnvelope.
 func ParseEvent(b []byte) (typ, object []byte, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -42,7 +41,7 @@ func ParseEvent(b []byte) (typ, object []byte, err error) {
 	return typ, object, nil
 }
 
-// extension returns the raw bytes of a RawExtension; was, if it has none.
+// parseRawExtension returns the raw bytes of a RawExtension, or was if it has none.
 func parseRawExtension(was, b []byte) ([]byte, error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -59,13 +58,13 @@ func parseRawExtension(was, b []byte) ([]byte, error) {
 	return was, nil
 }
 
-// EventSize is the length of a frame, with its prefix, that carries an object
-// of objectSize bytes, envelope included.
+// EventSize returns the length of a watch frame, prefix included, for an enveloped object of
+// objectSize bytes.
 func EventSize(typ string, objectSize int) int {
 	return framePrefix + bytesSize(len(typ)) + bytesSize(bytesSize(objectSize))
 }
 
-// appendFrameHead appends all of a frame that precedes an object of size bytes.
+// appendFrameHead appends the part of a frame before an enveloped object of size bytes.
 func appendFrameHead(dst []byte, typ string, size int) []byte {
 	body := EventSize(typ, size) - framePrefix
 	dst = binary.BigEndian.AppendUint32(dst, uint32(body))
@@ -74,8 +73,8 @@ func appendFrameHead(dst []byte, typ string, size int) []byte {
 	return appendHead(dst, extensionRaw, size)
 }
 
-// AppendEvent appends a watch frame, four bytes of length and a WatchEvent,
-// around a raw message, putting that into its envelope on the way.
+// AppendEvent appends a watch frame, four bytes of length and a WatchEvent, with a raw message in
+// its envelope.
 func AppendEvent(dst []byte, typ, apiVersion, kind string, raw []byte) []byte {
 	dst = appendFrameHead(dst, typ, EnvelopeSize(apiVersion, kind, len(raw)))
 	return AppendEnvelope(dst, apiVersion, kind, raw)

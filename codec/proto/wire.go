@@ -13,17 +13,17 @@ const (
 // maxFieldNumber is the largest field number that protobuf allows.
 const maxFieldNumber = 1<<29 - 1
 
-// A field is one field of a message, as it lies on the wire.
+// A field is one field of a message on the wire.
 type field struct {
 	num   int
 	typ   int
 	value uint64 // of varint, fixed32 and fixed64 fields
 	start int    // offset of the payload, after tag and length
-	end   int    // offset behind the payload
+	end   int    // offset after the payload
 }
 
-// varint reads a varint of b at i and returns its value and the offset behind
-// it. The offset is negative if there is none: -1 truncated, -2 too long.
+// varint reads the varint at b[i] and returns its value and the offset after it. The offset is
+// negative on error: -1 if the varint is truncated, -2 if it has more than 64 bits.
 func varint(b []byte, i int) (uint64, int) {
 	if uint(i) < uint(len(b)) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -31,6 +31,7 @@ func varint(b []byte, i int) (uint64, int) {
 	return longVarint(b, i)
 }
 
+// longVarint is varint for values of any length.
 func longVarint(b []byte, i int) (v uint64, next int) {
 	for shift := uint(0); shift < 64; shift += 7 {
 		if i >= len(b) {
@@ -49,7 +50,7 @@ func longVarint(b []byte, i int) (v uint64, next int) {
 	return 0, -2
 }
 
-// varintError is the sentinel for a negative offset returned by varint.
+// varintError returns the sentinel for a negative offset of varint.
 func varintError(next int) error {
 	if next == -2 {
 		return ErrVarint
@@ -57,7 +58,7 @@ func varintError(next int) error {
 	return ErrTruncated
 }
 
-// readField reads the field of b that begins at i.
+// readField parses the field that begins at b[i].
 func readField(b []byte, i int) (f field, err error) {
 	tag, next := varint(b, i)
 	if next < 0 {
@@ -105,8 +106,8 @@ func fixed(b []byte, f field, n int) (field, error) {
 	return f, nil
 }
 
-// wellFormed reports whether b is a sequence of whole fields; if not, where it
-// ceases to be and why.
+// wellFormed returns an error unless b is a sequence of complete fields, with the offset of the
+// first that is not.
 func wellFormed(b []byte) (int, error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
@@ -118,7 +119,6 @@ func wellFormed(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// appendVarint appends v.
 func appendVarint(dst []byte, v uint64) []byte {
 	for v >= 0x80 {
 		dst = append(dst, byte(v)|0x80)
@@ -127,24 +127,23 @@ func appendVarint(dst []byte, v uint64) []byte {
 	return append(dst, byte(v))
 }
 
-// varintSize is the number of bytes that appendVarint appends.
+// varintSize returns the number of bytes that appendVarint appends.
 func varintSize(v uint64) int {
 	return (bits.Len64(v|1) + 6) / 7
 }
 
-// bytesSize is the size of a length-delimited field of n bytes whose number is
-// below 16: tag, length, payload.
+// bytesSize returns the size of a length-delimited field of n bytes: tag, length, payload. The
+// field number must be below 16.
 func bytesSize(n int) int {
 	return 1 + varintSize(uint64(n)) + n
 }
 
-// appendHead appends tag and length of a length-delimited field whose number
-// is below 16.
+// appendHead appends tag and length of a length-delimited field. The field number must be below 16.
 func appendHead(dst []byte, num, size int) []byte {
 	return appendVarint(append(dst, byte(num<<3|wireBytes)), uint64(size))
 }
 
-// appendBytes appends a whole length-delimited field whose number is below 16.
+// appendBytes appends a length-delimited field. The field number must be below 16.
 func appendBytes[T string | []byte](dst []byte, num int, s T) []byte {
 	return append(appendHead(dst, num, len(s)), s...)
 }
