@@ -33,7 +33,7 @@ func (t typedJSON) item(dst, src []byte) ([]byte, error) {
 	if len(src) > len(t.front) && string(src[:len(t.front)]) == t.front {
 		return append(append(dst, '{'), src[len(t.front):]...), nil
 	}
-	return json.StripTypeMeta(dst, src)
+	return json.AppendWithoutTypeMeta(dst, src)
 }
 
 // planJSON gives JSON out of Protobuf, by the plan of the kind.
@@ -53,7 +53,7 @@ type metadataJSON struct{ version string }
 
 func (m metadataJSON) object(dst, src []byte, _ bool) ([]byte, error) { return m.item(dst, src) }
 func (m metadataJSON) item(dst, src []byte) ([]byte, error) {
-	return json.AppendMetadataOnly(dst, src, m.version)
+	return json.AppendPartialObjectMetadata(dst, src, m.version)
 }
 
 // metadataPlan gives a PartialObjectMetadata in JSON or CBOR out of Protobuf: the kind's own body is fed with metadata

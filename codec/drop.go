@@ -13,7 +13,7 @@ func (u unmanaged) item(dst, src []byte) ([]byte, error) {
 	if u.source == Protobuf {
 		return proto.AppendWithoutManagedFields(dst, src)
 	}
-	return json.AppendUnmanaged(dst, src)
+	return json.AppendWithoutManagedFields(dst, src)
 }
 
 // dropManagedFields is b for objects whose metadata.managedFields are left out first, so that no shape has them.

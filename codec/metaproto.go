@@ -18,7 +18,7 @@ func appendMetadataProto(dst, obj []byte) ([]byte, error) {
 	s := getScratch()
 	defer s.put()
 	var err error
-	if s.b, err = json.AppendMetadataOnly(s.b[:0], obj, MetaV1.String()); err != nil {
+	if s.b, err = json.AppendPartialObjectMetadata(s.b[:0], obj, MetaV1.String()); err != nil {
 		return dst, err
 	}
 	return appendObjectMeta(dst, 1, json.Value(s.b).Get("metadata"))

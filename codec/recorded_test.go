@@ -77,7 +77,7 @@ func look(t *testing.T, body []byte, f codec.Format, verb string) (s seen) {
 		for len(body) > 0 {
 			item, rest := codec.FirstItem(t, body)
 			var err error
-			if all, err = cbor.AppendJSON(all, item, cbor.Limits{}); err != nil {
+			if all, err = cbor.AppendJSON(all, item, 0); err != nil {
 				t.Fatal(err)
 			}
 			body = rest
@@ -220,7 +220,7 @@ func TestWriterWritesRecordedResponses(t *testing.T) {
 			case x.Custom():
 				objects[&custom][key] = s.raw[i]
 			default:
-				b, err := cjson.InsertTypeMeta(nil, s.raw[i], "v1", "ConfigMap")
+				b, err := cjson.AppendWithTypeMeta(nil, s.raw[i], "v1", "ConfigMap")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -82,5 +82,5 @@ func (r *Resource) SetResourceVersion(dst, src []byte, rv string) ([]byte, error
 	if r.Source == Protobuf {
 		return proto.AppendWithResourceVersion(dst, src, rv)
 	}
-	return json.SetResourceVersion(dst, src, rv)
+	return json.AppendWithResourceVersion(dst, src, rv)
 }

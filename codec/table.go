@@ -27,7 +27,7 @@ func (t tableBody) single(dst, src []byte, first bool, include Include) ([]byte,
 	if s.b, err = t.of.object(s.b[:0], src, false); err != nil {
 		return dst, err
 	}
-	meta, err := json.ObjectMeta(s.b)
+	meta, err := json.ParseObjectMeta(s.b)
 	if err != nil {
 		return dst, err
 	}
@@ -81,7 +81,7 @@ func (t tableBody) row(dst, obj []byte, include Include) ([]byte, error) {
 	case IncludeObject:
 		dst = append(dst, obj...)
 	default:
-		dst, err = json.AppendMetadataOnly(dst, obj, t.version)
+		dst, err = json.AppendPartialObjectMetadata(dst, obj, t.version)
 	}
 	if err != nil {
 		return dst[:base], err

@@ -1,11 +1,10 @@
 package cbor
 
-// Heads counts the items of an encoding, each with its own head, those inside
-// others too: what bounds the memory that decoding takes. It stops at the first
-// byte that is not well-formed, or beyond most.
-func Heads(src []byte, most int) int {
+// CountItems returns the number of data items in src, nested items included, which bounds the memory
+// that decoding takes. It stops after limit items, and at the first byte that is not well-formed.
+func CountItems(src []byte, limit int) int {
 	n := 0
-	for i := 0; i < len(src) && n <= most; n++ {
+	for i := 0; i < len(src) && n <= limit; n++ {
 		major, info := Major(src[i]&0xe0), src[i]&0x1f
 		i++
 		arg := uint64(info)

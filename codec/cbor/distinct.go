@@ -8,20 +8,18 @@ import (
 	"sluice/codec/json"
 )
 
-// errDuplicate stops a transcoder when an object has two members of a name.
+// errDuplicate stops a transcoder at an object that has, or may have, duplicate names.
 var errDuplicate = errors.New("duplicate name")
 
-// seen is what is known of the names in one open object, to notice a
-// duplicate without comparing each with each. A name whose bit in the filter
-// is clear is new. Else, among few names, it is compared with them. Many
-// names are mostly a map's, which are printed sorted: as long as they ascend
-// there is no duplicate. If they do not, and are more than manyNames,
-// comparing would take too long, and the object is taken for one with
-// duplicates, which costs time but no correctness.
+// seen records the names of one open object and detects duplicates without comparing all pairs. A name
+// whose bit in the filter is clear is new. Up to fewNames, other names are compared with all before
+// them. Larger objects are mostly maps, which encoders sort: while their names ascend, there is no
+// duplicate. If they do not ascend and are more than manyNames, the object is treated as if it had
+// duplicates, which is slower and equally correct.
 type seen struct {
-	first    int // index in names of the object's first
-	filter   uint64
-	unsorted bool // known only beyond fewNames
+	first    int    // index in transcoder.names of the first name of the object
+	filter   uint64 // one bit per hash of a name
+	unsorted bool   // the names do not ascend; valid beyond fewNames
 }
 
 const (
@@ -29,8 +27,8 @@ const (
 	manyNames = 256
 )
 
-// distinct adds a name, already in dst with its head, to those seen. It
-// reports false when the name was there before, or may have been.
+// distinct records a name, which is in dst with its head. It reports false if the name is, or may be, a
+// duplicate.
 func (t *transcoder) distinct(s *seen, name span) bool {
 	names := t.names[s.first:]
 	t.names = append(t.names, name)
@@ -52,7 +50,7 @@ func (t *transcoder) distinct(s *seen, name span) bool {
 	return isNew || len(names) <= manyNames && !t.among(names, name)
 }
 
-// among tells whether name is one of names.
+// among reports whether name is one of names.
 func (t *transcoder) among(names []span, name span) bool {
 	text := t.dst[name.start:name.end]
 	for _, n := range names {
@@ -63,7 +61,7 @@ func (t *transcoder) among(names []span, name span) bool {
 	return false
 }
 
-// ascending tells whether each of names is greater than the one before it.
+// ascending reports whether the names are strictly ascending.
 func (t *transcoder) ascending(names []span) bool {
 	for i := 1; i < len(names); i++ {
 		if !t.ascends(names[i-1], names[i]) {
@@ -73,7 +71,7 @@ func (t *transcoder) ascending(names []span) bool {
 	return true
 }
 
-// ascends compares two names without their heads, whose lengths differ.
+// ascends reports whether a < b, without their heads, which differ in length.
 func (t *transcoder) ascends(a, b span) bool {
 	return bytes.Compare(t.nameText(a), t.nameText(b)) < 0
 }
@@ -94,7 +92,7 @@ func (t *transcoder) nameText(s span) []byte {
 	return b[1:]
 }
 
-// bit returns a name's bit in the filter.
+// bit returns the bit of a name in the filter.
 func (t *transcoder) bit(s span) uint64 {
 	b := t.dst[s.start:s.end]
 	h := uint(b[0])*7 + uint(b[len(b)-1])*31 + uint(b[len(b)/2])*17
@@ -104,8 +102,8 @@ func (t *transcoder) bit(s span) uint64 {
 	return 1 << (h & 63)
 }
 
-// appendDistinct is AppendFromJSON for JSON with duplicate names: it builds
-// the value, in which the last of them counts, and prints that.
+// appendDistinct is AppendFromJSON for JSON with duplicate names: it decodes the value, so that the last
+// duplicate counts, and encodes the result.
 func appendDistinct(dst, src []byte) ([]byte, error) {
 	d := stdjson.NewDecoder(bytes.NewReader(src))
 	d.UseNumber()

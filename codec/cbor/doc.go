@@ -1,25 +1,21 @@
-// Package cbor is the apiserver's dialect of CBOR: it turns JSON into it for
-// answers, and it into JSON for request bodies.
+// Package cbor implements the CBOR profile of the apiserver: it transcodes JSON to CBOR for responses,
+// and CBOR to JSON for request bodies.
 //
-// Answers follow the profile of apimachinery's CBOR serializer: strings and
-// member names are byte strings, lengths are definite, integers are CBOR
-// integers, other numbers take the shortest of the three float widths that
-// keeps their value, and 1.0 is not 1. A whole item begins with the
-// self-described tag, [SelfDescribed], which the Append functions leave to
-// the caller. Members keep the order they had in JSON; the apiserver
-// shuffles them, so nobody can rely on any.
+// Responses follow the encoder of apimachinery's CBOR serializer. Strings and names are byte strings,
+// lengths are definite, integers are CBOR integers, other numbers use the shortest of three float widths
+// that keeps their value, and 1.0 stays a float. A whole item begins with the self-described tag; the
+// Append functions leave [SelfDescribed] to the caller. Members keep their order in the JSON, while the
+// apiserver encodes them in random order, so that clients cannot rely on any.
 //
-// Bodies are decoded by fxamacker/cbor in the mode the apiserver uses, so
-// that what it would refuse is refused here.
+// Request bodies are decoded by fxamacker/cbor in the mode of the apiserver, so that both refuse the same
+// bodies.
 //
 // Invariants:
 //
-//   - What AppendFromJSON appends is valid CBOR, without duplicate names even
-//     where the JSON had them.
-//   - Bytes from outside are checked for being well-formed before anything is
-//     allocated for them.
+//   - The output of [AppendFromJSON] must be well-formed CBOR without duplicate names, also for JSON
+//     that has duplicates.
+//   - Bytes from outside must be checked for well-formedness before memory is allocated for them.
 //
-// The package knows no kinds. What only a schema can tell stays as JSON has
-// it: base64 text is text, not a tagged byte string, and a float that JSON
-// spells 1 is an integer.
+// The package knows no kinds, so it keeps what JSON cannot express without a schema: base64 text stays
+// text instead of a tagged byte string, and a float that JSON spells 1 becomes an integer.
 package cbor

@@ -13,9 +13,8 @@ const (
 	head64 = 0xfb
 )
 
-// AppendFloat appends f in the shortest of the widths 16, 32 and 64 bits that
-// keeps its value. f must not be NaN or infinite: the profile has no such
-// numbers.
+// AppendFloat appends f in the shortest of 16, 32 and 64 bits that keeps its value. f must not be NaN or
+// infinite, which the profile excludes.
 func AppendFloat(dst []byte, f float64) []byte {
 	single := float32(f)
 	if float64(single) != f {
@@ -28,8 +27,8 @@ func AppendFloat(dst []byte, f float64) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, head32), b)
 }
 
-// half converts the bits of a finite float32 to those of a float16; ok is
-// false when the value does not fit exactly.
+// half converts the bits of a finite float32 to those of a float16; ok is false if that changes the
+// value.
 func half(b uint32) (h uint16, ok bool) {
 	sign := uint16(b >> 16 & 0x8000)
 	exponent := int(b>>23&0xff) - 127

@@ -10,14 +10,12 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendFromJSON appends one JSON value as CBOR, without the self-described
-// tag. A number without a point that is an int64 becomes an integer; any
-// other, 1.0 and 1e3 too, a float. Of members with the same name the last
-// counts, as it does for the apiserver.
+// AppendFromJSON appends one JSON value as CBOR, without the self-described tag. A number that is spelled
+// as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3 included, becomes a
+// float. Of duplicate names the last counts, as for the apiserver.
 //
-// The error is ErrJSON, ErrNumber for a number beyond float64, or ErrDepth
-// beyond json.MaxDepth; dst is then returned unchanged. That src is
-// well-formed is checked only as far as reading it needs.
+// src must be well-formed; that is checked only as far as transcoding needs. The error is ErrJSON,
+// ErrNumber, or ErrDepth beyond json.MaxDepth; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	t := transcoders.Get().(*transcoder)
 	base := len(dst)
@@ -34,28 +32,26 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 
 var transcoders = sync.Pool{New: func() any { return new(transcoder) }}
 
-// transcoder is one run of AppendFromJSON. It walks the JSON once. A map's or
-// array's length is known only at its end: one byte is left for its head,
-// which suffices up to 23; longer ones are noted and the gaps opened for all
-// of them at once in the end, from the back, so that each byte moves at most
-// once however deep lists of lists are.
+// transcoder is the state of one AppendFromJSON, which reads the JSON once. The length of a map or array
+// is known only at its end, so the transcoder reserves one byte for its head, which suffices up to 23
+// entries. Longer heads are recorded, and openGaps makes room for all of them at the end, from the back,
+// so that each byte moves at most once at any depth of nesting.
 type transcoder struct {
 	dst, src []byte
-	base     int // where output begins in dst
 	depth    int
-	text     []byte // the unescaped text of one string
-	names    []span // of the members seen, of all objects that are open
+	text     []byte // scratch for an unescaped string
+	names    []span // the names read so far in all open objects
 	longs    []long
 	err      error
 }
 
-// span is where a member's name lies in dst, with its head.
+// span is the range of a name in dst, with its head.
 type span struct{ start, end int }
 
-// long is a head that needs more than a byte: at index at, for n entries.
+// long is a head for n entries at index at of dst that needs more than one byte.
 type long struct{ at, n int }
 
-// The most scratch that is kept for the next run.
+// Limits of the scratch that a pooled transcoder keeps, so that one large object does not pin memory.
 const (
 	maxText  = 1 << 20 // bytes
 	maxNames = 1 << 12
@@ -77,7 +73,7 @@ func (t *transcoder) release() {
 }
 
 func (t *transcoder) run(dst, src []byte) ([]byte, error) {
-	t.dst, t.src, t.base, t.depth, t.err = dst, src, len(dst), 0, nil
+	t.dst, t.src, t.depth, t.err = dst, src, 0, nil
 	t.names, t.longs = t.names[:0], t.longs[:0]
 	i := t.value(json.SkipSpace(src, 0))
 	if i >= 0 {
@@ -170,7 +166,7 @@ func (t *transcoder) number(i int) int {
 	return j
 }
 
-// otherNumber is number for all but integers of up to 18 digits.
+// otherNumber is number for all numbers except integers of up to 18 digits.
 func (t *transcoder) otherNumber(i int) int {
 	end := json.SkipScalar(t.src, i)
 	v := json.Value(t.src[i:end])
@@ -178,7 +174,7 @@ func (t *transcoder) otherNumber(i int) int {
 		t.dst = AppendInt(t.dst, n)
 		return end
 	}
-	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64) // the string is not kept
+	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64) // does not keep the string
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		if math.IsInf(f, 0) {
 			return t.fail(ErrNumber, i)
@@ -189,7 +185,7 @@ func (t *transcoder) otherNumber(i int) int {
 	return end
 }
 
-// enter counts a level and leaves a byte for the head at the index it returns.
+// enter opens a map or array and reserves a byte for its head, at the index that it returns.
 func (t *transcoder) enter(i int) (head int, ok bool) {
 	if t.depth++; t.depth > json.MaxDepth {
 		t.fail(ErrDepth, i)
@@ -200,7 +196,7 @@ func (t *transcoder) enter(i int) (head int, ok bool) {
 	return head, true
 }
 
-// leave fills in the head for n entries.
+// leave closes a map or array of n entries and writes its head.
 func (t *transcoder) leave(head int, m Major, n int) {
 	t.depth--
 	if t.dst[head] = byte(m) | byte(n); n >= 24 {
@@ -280,8 +276,7 @@ func (t *transcoder) object(i int) int {
 	}
 }
 
-// openGaps makes room for the heads that need more than a byte and writes
-// them. The last gap is opened first.
+// openGaps makes room for the heads of more than one byte and writes them, the last one first.
 func (t *transcoder) openGaps() {
 	if len(t.longs) == 0 {
 		return
@@ -289,7 +284,7 @@ func (t *transcoder) openGaps() {
 	slices.SortFunc(t.longs, func(a, b long) int { return a.at - b.at })
 	grow := 0
 	for _, l := range t.longs {
-		grow += HeadSize(uint64(l.n)) - 1
+		grow += headSize(uint64(l.n)) - 1
 	}
 	end := len(t.dst)
 	t.dst = append(t.dst, make([]byte, grow)...)
@@ -297,7 +292,7 @@ func (t *transcoder) openGaps() {
 		major := Major(t.dst[l.at])
 		copy(t.dst[l.at+1+grow:], t.dst[l.at+1:end])
 		end = l.at
-		size := HeadSize(uint64(l.n))
+		size := headSize(uint64(l.n))
 		grow -= size - 1
 		AppendHead(t.dst[:l.at+grow], major, uint64(l.n))
 	}

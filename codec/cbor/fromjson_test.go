@@ -18,7 +18,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// encode is the oracle: JSON decoded and encoded as the apiserver does.
+// encode is the oracle: it decodes JSON and encodes CBOR in the way of the apiserver.
 func encode(src []byte) ([]byte, error) {
 	var v any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(src, &v); err != nil {
@@ -27,8 +27,7 @@ func encode(src []byte) ([]byte, error) {
 	return direct.Marshal(v)
 }
 
-// sorted re-encodes an item through the apiserver's decoder, to bring its
-// members into the oracle's order.
+// sorted decodes and encodes an item in the way of the apiserver, which sorts its members.
 func sorted(t testing.TB, item []byte) []byte {
 	t.Helper()
 	var v any
@@ -56,14 +55,14 @@ func checkFromJSON(t *testing.T, src []byte) {
 		t.Errorf("%q: %v", src, err)
 		return
 	}
-	// Of equal value, in the same form: nothing but the order may differ.
+	// Only the order of members may differ.
 	got = got[1:]
 	if again := sorted(t, got); !bytes.Equal(again, want) || len(got) != len(want) {
 		t.Errorf("%q: %x, want %x", src, got, want)
 	}
 }
 
-func TestFromJSONOfEveryKind(t *testing.T) {
+func TestAppendFromJSONOfEveryKindEqualsApimachinery(t *testing.T) {
 	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
 		checkFromJSON(t, f.JSON)
 		var indented bytes.Buffer
@@ -74,7 +73,7 @@ func TestFromJSONOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestFromJSONOfRandomValues(t *testing.T) {
+func TestAppendFromJSONOfRandomValuesEqualsApimachinery(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		checkFromJSON(t, jsontest.Random(r, 5))
@@ -87,7 +86,7 @@ func TestFromJSONOfRandomValues(t *testing.T) {
 	}
 }
 
-func TestFromJSONLengths(t *testing.T) {
+func TestAppendFromJSONWritesHeadsOfEveryLength(t *testing.T) {
 	for _, n := range []int{0, 1, 22, 23, 24, 25, 255, 256, 257, 65535, 65536, 70000} {
 		list := "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]"
 		checkFromJSON(t, []byte(list))
@@ -108,7 +107,7 @@ func TestFromJSONLengths(t *testing.T) {
 	checkFromJSON(t, []byte(deep))
 }
 
-func TestFromJSONDuplicateNames(t *testing.T) {
+func TestAppendFromJSONKeepsTheLastDuplicate(t *testing.T) {
 	for _, src := range []string{
 		`{"a":1,"a":2}`, `{"a":1,"b":2,"a":3}`, `{"b":1,"a":{"x":[1,2],"x":{"y":1,"y":2}},"b":[]}`, `{"a":1,"\u0061":2}`, `{"":1,"":2}`,
 		`{"a":{"b":1},"a":{"c":2}}`, `[{"z":1,"y":2,"x":3,"w":4,"z":1.0,"f":1e400}]`, `{"a":1,"a":1.50,"a":-0.0,"a":12345678901234567890}`,
@@ -125,7 +124,7 @@ func TestFromJSONDuplicateNames(t *testing.T) {
 	}
 }
 
-func TestFromJSONErrors(t *testing.T) {
+func TestAppendFromJSONErrors(t *testing.T) {
 	nested := strings.Repeat(`{"a":[`, json.MaxDepth/2) + strings.Repeat("]}", json.MaxDepth/2)
 	checkFromJSON(t, []byte(nested))
 	for in, want := range map[string]error{
@@ -140,7 +139,7 @@ func TestFromJSONErrors(t *testing.T) {
 	}
 }
 
-func TestAppendFloatAgreesWithTheLibrary(t *testing.T) {
+func TestAppendFloatEqualsApimachinery(t *testing.T) {
 	check := func(f float64) {
 		t.Helper()
 		want, err := direct.Marshal(f)
@@ -188,8 +187,8 @@ func TestHeads(t *testing.T) {
 		if got := AppendInt(nil, n); !bytes.Equal(got, want) {
 			t.Errorf("%d: %x, want %x", n, got, want)
 		}
-		if n >= 0 && HeadSize(uint64(n)) != len(want) {
-			t.Errorf("HeadSize(%d) = %d", n, HeadSize(uint64(n)))
+		if n >= 0 && headSize(uint64(n)) != len(want) {
+			t.Errorf("headSize(%d) = %d", n, headSize(uint64(n)))
 		}
 	}
 	want, _ := direct.Marshal([]byte("\x00abc"))
@@ -198,7 +197,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-func TestFrames(t *testing.T) {
+func TestListsAndEventsDecode(t *testing.T) {
 	item := []byte(`{"metadata":{"name":"a"}}`)
 	list, err := AppendListHead(nil, "v1", "PodList", []byte(`{"resourceVersion":"7","remainingItemCount":3}`), 2)
 	if err != nil {
@@ -213,7 +212,7 @@ func TestFrames(t *testing.T) {
 	event, _ := AppendFromJSON(AppendEventHead(nil, "ADDED"), item)
 	checkItem(t, event, `{"type":"ADDED","object":{"metadata":{"name":"a"}}}`)
 	if !bytes.Contains(event[3:], []byte(SelfDescribed)) {
-		t.Error("the event's object has no tag of its own")
+		t.Error("the object of the event has no tag")
 	}
 	if got, err := AppendListHead([]byte("x"), "v1", "PodList", []byte(`{`), 1); err == nil || string(got) != "x" {
 		t.Errorf("%x, %v", got, err)
@@ -237,7 +236,7 @@ func checkItem(t *testing.T, item []byte, want string) {
 	}
 }
 
-func FuzzFromJSON(f *testing.F) {
+func FuzzAppendFromJSON(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-2.5,"x\n",null,true,{}],"b":1e3}`, `{"a":1,"a":2}`, `"\ud800"`, "\"\xff\"", `[[[]]]`, `18446744073709551615`} {
 		f.Add([]byte(s))
 	}

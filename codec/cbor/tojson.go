@@ -14,36 +14,28 @@ import (
 	"sluice/codec/json"
 )
 
-// Limits bounds what AppendJSON accepts.
-type Limits struct {
-	Size   int // bytes; 0 is unlimited, for callers that bounded their reading
-	Output int // bytes of JSON, one text more at most; 0 is unlimited
-}
-
-// AppendJSON appends one CBOR item as JSON, as the apiserver understands a
-// request body: the self-described tag may lead it, strings and names may be
-// text or bytes, lengths indefinite. A byte string is text; with the tag of
-// an expected base64 (22), base64url (21) or base16 (23) encoding it becomes
-// that. Times (tags 0 and 1) become RFC 3339 text, other tags are taken off.
-// Members come out sorted. A float keeps a point or an exponent, so that it
-// is not taken for an integer.
+// AppendJSON appends one CBOR item as JSON with the meaning that it has for the apiserver in a request
+// body. The item may begin with the self-described tag, strings and names may be text or byte strings,
+// and lengths may be indefinite. A byte string becomes text, encoded if it has the tag for expected
+// base64url (21), base64 (22) or base16 (23). Times (tags 0 and 1) become RFC 3339 text; other tags are
+// dropped. Members are sorted. Floats have a point or an exponent, so that they stay floats.
 //
-// The error wraps ErrSize, or ErrDecode with the apiserver's own text: bytes
-// that are not well-formed or are followed by others, duplicate names, names
-// that are no strings or, unlike there, no UTF-8, text that is not UTF-8, NaN and infinities, integers
-// beyond int64, simple values other than false, true and null, nesting beyond
-// json.MaxDepth. dst is then returned unchanged.
-func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
-	if limits.Size > 0 && len(src) > limits.Size {
-		return dst, fmt.Errorf("%d bytes, limit is %d: %w", len(src), limits.Size, ErrSize)
-	}
+// limit is the largest length of the JSON, in bytes, which may be exceeded by one string; 0 is
+// unlimited.
+//
+// The error wraps ErrSize, or ErrDecode with the text of the apiserver: for bytes that are not
+// well-formed or that follow the item, duplicate names, names that are not strings, text that is not
+// UTF-8, NaN and infinities, integers beyond int64, simple values except false, true and null, and
+// nesting beyond json.MaxDepth. Unlike the apiserver, AppendJSON also refuses names that are not UTF-8,
+// which JSON cannot express. dst is then returned unchanged.
+func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
 	var v any
 	if err := decoding.Unmarshal(src, &v); err != nil {
 		return dst, &decodeError{err}
 	}
 	w := writer{max: math.MaxInt}
-	if limits.Output > 0 {
-		w.max = len(dst) + limits.Output
+	if limit > 0 {
+		w.max = len(dst) + limit
 	}
 	out, err := w.value(dst, v)
 	if err != nil {
@@ -52,14 +44,14 @@ func AppendJSON(dst, src []byte, limits Limits) ([]byte, error) {
 	return out, nil
 }
 
-// decodeError is the decoder's error, unwrapping to ErrDecode as well.
+// decodeError has the text of the decoder's error and wraps ErrDecode.
 type decodeError struct{ err error }
 
 func (e *decodeError) Error() string   { return e.err.Error() }
 func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
-// writer makes JSON of what the decoder builds.
-type writer struct{ max int } // the length that it must not exceed
+// writer prints decoded values as JSON.
+type writer struct{ max int } // longest allowed output, with the bytes before it
 
 // value appends one value.
 func (w writer) value(dst []byte, v any) ([]byte, error) {
@@ -98,8 +90,8 @@ func (w writer) list(dst []byte, list []any) (_ []byte, err error) {
 	return append(dst, ']'), nil
 }
 
-// object appends a map, its names sorted. One that is not UTF-8 has no
-// form in JSON, and two of them could come out the same.
+// object appends a map with its names sorted. Names must be UTF-8: JSON cannot express others, and two
+// of them could become the same name.
 func (w writer) object(dst []byte, m map[string]any) (_ []byte, err error) {
 	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(names)
@@ -119,8 +111,7 @@ func (w writer) object(dst []byte, m map[string]any) (_ []byte, err error) {
 	return append(dst, '}'), nil
 }
 
-// appendFloatJSON prints a float as encoding/json does but never as an
-// integer.
+// appendFloatJSON prints a float in the way of encoding/json, but never as an integer.
 func appendFloatJSON(dst []byte, f float64) []byte {
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return strconv.AppendFloat(dst, f, 'e', -1, 64)
@@ -132,8 +123,8 @@ func appendFloatJSON(dst []byte, f float64) []byte {
 	return dst
 }
 
-// decoding is the mode in which the apiserver decodes into an unstructured
-// object; each setting that is not the library's default is one of its.
+// decoding is the mode in which the apiserver decodes into an unstructured object. Settings not listed
+// are the library's defaults there, too.
 var decoding = func() fxcbor.DecMode {
 	mode, err := fxcbor.DecOptions{
 		DupMapKey:             fxcbor.DupMapKeyEnforcedAPF,
@@ -160,7 +151,7 @@ var decoding = func() fxcbor.DecMode {
 	return mode
 }()
 
-// onlySimple rejects all simple values but those given.
+// onlySimple rejects all simple values except those given.
 func onlySimple(accepted ...byte) *fxcbor.SimpleValueRegistry {
 	var rejected []func(*fxcbor.SimpleValueRegistry) error
 	for v := range 256 {

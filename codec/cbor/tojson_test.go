@@ -20,13 +20,12 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// checkToJSON compares what the apiserver decodes from the CBOR with what it
-// decodes from the JSON made of it.
+// checkToJSON checks that the apiserver decodes the same value from the CBOR and from its JSON.
 func checkToJSON(t *testing.T, src []byte) {
 	t.Helper()
 	var want any
 	wantErr := direct.Unmarshal(src, &want)
-	out, err := AppendJSON([]byte("x"), src, Limits{})
+	out, err := AppendJSON([]byte("x"), src, 0)
 	if wantErr != nil {
 		if err == nil || string(out) != "x" || err.Error() != wantErr.Error() || !errors.Is(err, ErrDecode) {
 			t.Errorf("%x: %s, %v, want error %v", src, out, err, wantErr)
@@ -46,12 +45,12 @@ func checkToJSON(t *testing.T, src []byte) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(out[1:], &got); err != nil {
 		t.Fatalf("%s: %v", out, err)
 	}
-	if want = text(want); !reflect.DeepEqual(want, got) { // cmp takes for ever where nesting is deep
+	if want = text(want); !reflect.DeepEqual(want, got) { // cmp is quadratic in the depth
 		t.Errorf("%.200x: %s", src, cmp.Diff(want, got))
 	}
 }
 
-// text replaces what is not UTF-8 in byte strings, which JSON cannot hold.
+// text replaces invalid UTF-8 in byte strings, which JSON cannot express.
 func text(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -68,7 +67,7 @@ func text(v any) any {
 	return v
 }
 
-// nameable tells whether all names are UTF-8.
+// nameable reports whether all names are UTF-8.
 func nameable(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -83,7 +82,7 @@ func nameable(v any) bool {
 	return true
 }
 
-func TestToJSON(t *testing.T) {
+func TestAppendJSONHasTheMeaningOfTheCBOR(t *testing.T) {
 	for _, h := range []string{
 		// RFC 8949, appendix A
 		"00", "17", "1818", "1903e8", "1b000000e8d4a51000", "1b7fffffffffffffff", "1b8000000000000000", "1bffffffffffffffff", "3bffffffffffffffff", "3b7fffffffffffffff", "20", "3903e7", "c249010000000000000000", "c349010000000000000000",
@@ -104,7 +103,7 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
-func TestToJSONAndBack(t *testing.T) {
+func TestAppendJSONReversesAppendFromJSON(t *testing.T) {
 	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
 		item, err := AppendFromJSON([]byte(SelfDescribed), f.JSON)
 		if err != nil {
@@ -125,35 +124,29 @@ func TestToJSONAndBack(t *testing.T) {
 	}
 }
 
-func TestToJSONLimits(t *testing.T) {
+func TestAppendJSONRefusesDeepNesting(t *testing.T) {
 	nested := func(n int) []byte { return append(bytes.Repeat([]byte{0x81}, n), 0xf6) }
 	checkToJSON(t, nested(json.MaxDepth-1))
 	checkToJSON(t, nested(json.MaxDepth+1))
 	checkToJSON(t, bytes.Repeat([]byte{0x81}, 1<<20))
 	checkToJSON(t, bytes.Repeat([]byte{0xd9, 0xd9, 0xf7}, 1<<18))
 	checkToJSON(t, bytes.Repeat([]byte{0x9f}, 1<<20))
-	if _, err := AppendJSON(nil, []byte{0x83, 1, 2, 3}, Limits{Size: 3}); !errors.Is(err, ErrSize) {
-		t.Errorf("over size: %v", err)
-	}
-	if _, err := AppendJSON(nil, []byte{0x83, 1, 2, 3}, Limits{Size: 4}); err != nil {
-		t.Errorf("at size: %v", err)
-	}
 }
 
-func TestToJSONIsSorted(t *testing.T) {
-	got, err := AppendJSON(nil, []byte("\xa3\x41b\x01\x41a\xf9\x3c\x00\x41<\x81\xf6"), Limits{})
+func TestAppendJSONSortsMembers(t *testing.T) {
+	got, err := AppendJSON(nil, []byte("\xa3\x41b\x01\x41a\xf9\x3c\x00\x41<\x81\xf6"), 0)
 	if want := `{"\u003c":[null],"a":1.0,"b":1}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 }
 
-func FuzzToJSON(f *testing.F) {
+func FuzzAppendJSON(f *testing.F) {
 	for _, s := range []string{"\xd9\xd9\xf7\xa1\x41a\x01", "\xbf\x61a\x9f\x01\xff\xff", "\xd6\x42ab", "\xc1\x1a\x51\x4b\x67\xb0", "\x9b\x7f\xff\xff\xff\xff\xff\xff\xff", "\xa2\x41a\x01\x41a\x02"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		checkToJSON(t, src)
-		if out, err := AppendJSON(nil, src, Limits{}); err == nil && !stdjson.Valid(out) {
+		if out, err := AppendJSON(nil, src, 0); err == nil && !stdjson.Valid(out) {
 			t.Errorf("%x: %s", src, out)
 		}
 	})

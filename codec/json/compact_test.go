@@ -10,7 +10,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// marshaled is what encoding/json makes of the output of a MarshalJSON method.
+// marshaled is a json.Marshaler that returns itself.
 type marshaled []byte
 
 func (m marshaled) MarshalJSON() ([]byte, error) { return m, nil }
@@ -28,10 +28,10 @@ func checkCompact(t testing.TB, src []byte) {
 	}
 }
 
-// fields is what managed fields look like.
+// fields is a FieldsV1 in the form in which the apiserver stores it.
 const fields = `{"f:metadata":{"f:labels":{".":{},"f:app":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"0b1c\"}":{}}},"f:spec":{}}`
 
-func TestAppendCompact(t *testing.T) {
+func TestAppendCompactPrintsLikeEncodingJSON(t *testing.T) {
 	for _, s := range []string{
 		"", " ", "null", "nul", "nulll", " true ", "false", "0", "-0", "-", "01", "1.", "1.5", ".5", "1e", "1e5", "1E+05", "1e-x", "--1",
 		`""`, `"`, `"\`, `"\"`, `"\u12"`, `"\u12ag"`, `"\u12aF"`, `"\x"`, "\"\x01\"", "\"\x7f\"", "\"\xff\"", "\"\u2028\u2029\u2027\"", "\"\xe2\x80\"", "\"\xe2\"",
@@ -52,11 +52,16 @@ func TestAppendCompact(t *testing.T) {
 	}
 }
 
-func TestAppendCompactOfRandomValues(t *testing.T) {
+func TestAppendCompactPrintsRandomValuesLikeEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 5000 {
 		b := jsontest.Random(r, 4)
 		checkCompact(t, b)
+		var indented bytes.Buffer
+		if err := stdjson.Indent(&indented, b, " ", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		checkCompact(t, indented.Bytes())
 		if len(b) > 0 {
 			b[r.IntN(len(b))] = "{}[]\",:\\ 0"[r.IntN(10)]
 			checkCompact(t, b)
@@ -64,7 +69,7 @@ func TestAppendCompactOfRandomValues(t *testing.T) {
 	}
 }
 
-func TestAppendCompactDepth(t *testing.T) {
+func TestAppendCompactRefusesDeepNesting(t *testing.T) {
 	for _, n := range []int{9999, 10000, 10001} {
 		checkCompact(t, []byte(strings.Repeat("[", n)+strings.Repeat("]", n)))
 		checkCompact(t, []byte(strings.Repeat(`{"a":`, n-1)+"{}"+strings.Repeat("}", n-1)))

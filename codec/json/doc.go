@@ -1,25 +1,25 @@
-// Package json reads and rewrites JSON objects where they lie: in bytes,
-// without building anything.
+// Package json reads and rewrites JSON objects in place: it works on the bytes and builds no values.
 //
-// A [Value] is the raw bytes of one JSON value. Its methods look inside it
-// lazily, alias it wherever they can, and cost what they look at. Around it
-// stand the few whole-object operations that a gateway needs: cutting out an
-// object's metadata, leaving out its managedFields, setting its resource
-// version, taking its kind and apiVersion off and putting them on, printing it
-// indented.
+// A [Value] is the raw bytes of one JSON value. Its methods parse lazily, alias the input where they
+// can, and cost only what they look at. The Append functions perform the operations on whole objects
+// that list and watch responses need: [AppendPartialObjectMetadata], [AppendWithoutManagedFields],
+// [AppendWithResourceVersion], [AppendWithoutTypeMeta] and [AppendWithTypeMeta], [AppendIndent] and
+// [AppendCompact]. [AppendString] writes strings. [SkipSpace], [SkipString], [SkipScalar] and
+// [AppendUnquoted] serve packages that transcode JSON in a loop of their own.
 //
 // Invariants:
 //
-//   - Bytes from outside must pass [Valid] once, at the border. Everything
-//     else assumes well-formed JSON. On malformed bytes it still must neither
-//     panic nor loop nor read out of bounds: it answers "absent", "invalid"
-//     or an error.
-//   - Nothing here must change its input, and what aliases the input must
-//     not be changed by the caller.
-//   - Text handed out is always valid UTF-8: a byte that is not, and a lone
-//     surrogate, become U+FFFD, as encoding/json and the apiserver have it.
+//   - Bytes from outside must pass [Valid] once. Every other function assumes well-formed JSON. For
+//     malformed input it must not panic, loop or read out of bounds; it may report an absent value
+//     or an error, or produce malformed output.
+//   - No function changes its input. Callers must not change what a result aliases.
+//   - Strings are always returned as valid UTF-8: each invalid byte, and each lone surrogate, becomes
+//     U+FFFD, as in encoding/json and the apiserver.
 //
-// The package deliberately does not decode into Go types, knows no kinds
-// beyond the metadata that all objects share, and resolves no duplicate
-// member names: lookups take the first.
+// Valid and AppendCompact use jsontext. On a pod of 8 KB, jsontext validates in 21 µs (30 µs with
+// UTF-8 checks); the state machine that it replaced needed 26 µs, encoding/json needs 95 µs (medians of
+// 12 runs). Indentation is written here because lists are indented piece by piece.
+//
+// The package does not decode into Go types, knows no kinds beyond the metadata that all objects
+// share, and does not resolve duplicate names: lookups return the first.
 package json

@@ -30,7 +30,7 @@ func AppendIndent(dst, src []byte, depth int) []byte {
 		}
 		switch c {
 		case '"':
-			end, _ := skipString(src, i)
+			end, _ := SkipString(src, i)
 			if end < 0 {
 				end = len(src)
 			}

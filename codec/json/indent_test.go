@@ -10,7 +10,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-func TestAppendIndent(t *testing.T) {
+func TestAppendIndentPrintsLikeEncodingJSON(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()
 		for depth, prefix := range []string{"", "  ", "    "} {
@@ -35,7 +35,6 @@ func TestAppendIndent(t *testing.T) {
 	}
 }
 
-// A document may be indented in pieces: its beginning, its elements, its end.
 func TestAppendIndentJoinsPieces(t *testing.T) {
 	const head, item, tail = `{"kind":"List","metadata":{},"items":[`, `{"a":[1]}`, `],"z":"}"}`
 	got := AppendIndent(nil, []byte(head), 0)

@@ -1,11 +1,10 @@
 package json
 
-// AppendUnmanaged appends obj without its metadata.managedFields, every other
-// byte as it is (KEP-5958).
+// AppendWithoutManagedFields appends obj without metadata.managedFields and with every other byte
+// unchanged, for clients that ask the apiserver to drop managed fields (KEP-5958).
 //
-// The error is ErrNotObject or ErrSyntax, if the walk to there met something
-// malformed; dst is then returned unchanged.
-func AppendUnmanaged(dst, obj []byte) ([]byte, error) {
+// The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
+func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {
 		return dst, at(ErrNotObject, "object", m.pos)
@@ -27,9 +26,8 @@ func AppendUnmanaged(dst, obj []byte) ([]byte, error) {
 	return append(dst, obj...), nil
 }
 
-// findManaged returns what to cut out of a metadata object: managedFields with
-// the comma behind it or, if it is the last member, the one before it. Nothing
-// is to be cut where from equals to.
+// findManaged returns the range to cut out of a metadata object: managedFields and the comma after it
+// or, if it is the last member, before it. The range is empty if there are no managedFields.
 func findManaged(metadata Value) (from, to int, ok bool) {
 	if metadata.Kind() != Object {
 		return 0, 0, true

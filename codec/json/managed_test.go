@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAppendUnmanaged(t *testing.T) {
+func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
 	for src, want := range map[string]string{
 		`{}`:                                `{}`,
 		`{"spec":{"managedFields":[1]}}`:    `{"spec":{"managedFields":[1]}}`,
@@ -21,25 +21,25 @@ func TestAppendUnmanaged(t *testing.T) {
 		`{"metadata":{"managed\u0046ields":[1],"name":"n"}}`:                    `{"metadata":{"name":"n"}}`,
 		"{ \"metadata\" : { \"name\" : 1 , \"managedFields\" : [ ] } }":         `{ "metadata" : { "name" : 1} }`,
 	} {
-		got, err := AppendUnmanaged([]byte("x"), []byte(src))
+		got, err := AppendWithoutManagedFields([]byte("x"), []byte(src))
 		if err != nil || string(got) != "x"+want {
 			t.Errorf("%s: %s, %v, want %s", src, got, err, want)
 		}
 	}
 }
 
-func TestAppendUnmanagedRefuses(t *testing.T) {
+func TestAppendWithoutManagedFieldsRefusesMalformedObjects(t *testing.T) {
 	for src, want := range map[string]error{
 		`[]`: ErrNotObject, ``: ErrNotObject, `{"a":`: ErrSyntax, `{"metadata":{"a":1`: ErrSyntax, `{"metadata":{"a"}}`: ErrSyntax,
 	} {
-		if got, err := AppendUnmanaged([]byte("x"), []byte(src)); !errors.Is(err, want) || string(got) != "x" {
+		if got, err := AppendWithoutManagedFields([]byte("x"), []byte(src)); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%s: %s, %v, want %v", src, got, err, want)
 		}
 	}
 }
 
-// FuzzAppendUnmanaged compares with deleting the member from the decoded object.
-func FuzzAppendUnmanaged(f *testing.F) {
+// FuzzAppendWithoutManagedFields compares with deleting managedFields from the decoded object.
+func FuzzAppendWithoutManagedFields(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"n","managedFields":[{"manager":"m"}]},"spec":{}}`))
 	f.Add([]byte(`{"a":{"managedFields":1},"metadata":{"managedFields":{},"b":"\"}"}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -53,7 +53,7 @@ func FuzzAppendUnmanaged(f *testing.F) {
 		if metadata, ok := want["metadata"].(map[string]any); ok {
 			delete(metadata, "managedFields")
 		}
-		out, err := AppendUnmanaged(nil, src)
+		out, err := AppendWithoutManagedFields(nil, src)
 		if err != nil {
 			t.Fatalf("%s: %v", src, err)
 		}
@@ -64,7 +64,7 @@ func FuzzAppendUnmanaged(f *testing.F) {
 	})
 }
 
-// repeated tells objects in which metadata or managedFields stand twice.
+// repeated reports whether an object has metadata or managedFields twice.
 func repeated(obj []byte) bool {
 	n := 0
 	for name, v := range Value(obj).Members {

@@ -2,9 +2,9 @@ package json
 
 import "fmt"
 
-// Meta is what routing, ordering and selecting need to know of an object.
-// Everything aliases the object's bytes; what the object lacks is nil.
-type Meta struct {
+// ObjectMeta is the part of an object's TypeMeta and metadata that caching and selecting need. All
+// fields alias the object; fields that the object lacks are nil.
+type ObjectMeta struct {
 	APIVersion, Kind []byte
 
 	Namespace, Name, ResourceVersion []byte
@@ -12,7 +12,7 @@ type Meta struct {
 	Labels, Annotations Value // objects
 }
 
-// The parts of a Meta, as bits, to know when nothing is left to look for.
+// The fields of an ObjectMeta as bits, so that parsing stops once it has all of them.
 const (
 	haveAPIVersion = 1 << iota
 	haveKind
@@ -31,14 +31,14 @@ const (
 	haveAllMeta = 1<<iota - 1
 )
 
-// ObjectMeta reads an object's Meta in one pass that ends as soon as
+// ObjectMeta reads an object's ObjectMeta in one pass that ends as soon as
 // everything has been seen: for objects in the apiserver's field order, with
 // kind and apiVersion, before the spec. A null counts as absent.
 //
 // The error is ErrNotObject or ErrFieldType, the latter naming the field, or
 // ErrSyntax if the walk met something malformed.
-func ObjectMeta(obj []byte) (Meta, error) {
-	var meta Meta
+func ParseObjectMeta(obj []byte) (ObjectMeta, error) {
+	var meta ObjectMeta
 	m := membersOf(obj)
 	if m.bad {
 		return meta, at(ErrNotObject, "object", m.pos)
@@ -66,8 +66,8 @@ func ObjectMeta(obj []byte) (Meta, error) {
 	return meta, nil
 }
 
-// read fills in what comes from the object's metadata.
-func (meta *Meta) read(metadata Value) (err error) {
+// read fills in the fields from the object's metadata.
+func (meta *ObjectMeta) read(metadata Value) (err error) {
 	if metadata.Kind() == Null {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (meta *Meta) read(metadata Value) (err error) {
 	return err
 }
 
-// text returns the text of a string field, nil for null.
+// text returns the text of a string field; nil for null.
 func text(v Value, field string) ([]byte, error) {
 	if b, ok := v.Bytes(); ok {
 		return b, nil
@@ -111,7 +111,7 @@ func text(v Value, field string) ([]byte, error) {
 	return nil, fmt.Errorf("%s is %s, not string: %w", field, v.Kind(), ErrFieldType)
 }
 
-// object returns a field that holds an object, nil for null.
+// object returns a field whose value is an object; nil for null.
 func object(v Value, field string) (Value, error) {
 	switch v.Kind() {
 	case Object:

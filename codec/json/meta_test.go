@@ -12,7 +12,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-func TestObjectMetaOfEveryKind(t *testing.T) {
+func TestParseObjectMetaReadsEveryKind(t *testing.T) {
 	for _, f := range jsontest.Corpus(t) {
 		var want struct {
 			metav1.TypeMeta
@@ -22,7 +22,7 @@ func TestObjectMetaOfEveryKind(t *testing.T) {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
 		for form, b := range map[string][]byte{"typed": f.JSON, "sorted": sorted(t, f.JSON)} {
-			got, err := ObjectMeta(b)
+			got, err := ParseObjectMeta(b)
 			if err != nil {
 				t.Fatalf("%s %s: %v", f.Name, form, err)
 			}
@@ -61,7 +61,7 @@ func stringMap(t testing.TB, v Value) (m map[string]string) {
 	return m
 }
 
-func TestObjectMetaErrors(t *testing.T) {
+func TestParseObjectMetaRefusesWrongTypes(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
 		want error
@@ -71,18 +71,18 @@ func TestObjectMetaErrors(t *testing.T) {
 		{`{"kind":1}`, ErrFieldType}, {`{"metadata":[]}`, ErrFieldType}, {`{"metadata":{"name":{}}}`, ErrFieldType}, {`{"metadata":{"labels":"a"}}`, ErrFieldType},
 		{`{"metadata":{"name":"a"`, ErrSyntax}, {`{"kind":"a" "x"}`, ErrSyntax}, {`{"metadata":{"name":"a",}}`, ErrSyntax},
 	} {
-		if _, err := ObjectMeta([]byte(tt.in)); !errors.Is(err, tt.want) {
-			t.Errorf("ObjectMeta(%s): %v, want %v", tt.in, err, tt.want)
+		if _, err := ParseObjectMeta([]byte(tt.in)); !errors.Is(err, tt.want) {
+			t.Errorf("ParseObjectMeta(%s): %v, want %v", tt.in, err, tt.want)
 		}
 	}
 }
 
-func TestSetResourceVersion(t *testing.T) {
+func TestAppendWithResourceVersionChangesNothingElse(t *testing.T) {
 	for _, f := range jsontest.Corpus(t) {
 		if Value(f.JSON).Get("metadata", "resourceVersion") == nil {
 			continue
 		}
-		got, err := SetResourceVersion([]byte("x"), f.JSON, "4711")
+		got, err := AppendWithResourceVersion([]byte("x"), f.JSON, "4711")
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
@@ -93,13 +93,13 @@ func TestSetResourceVersion(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]error{`{}`: ErrNoField, `{"metadata":{}}`: ErrNoField, `[]`: ErrNotObject, `{"metadata":1}`: ErrNoField} {
-		if got, err := SetResourceVersion([]byte("x"), []byte(in), "1"); !errors.Is(err, want) || string(got) != "x" {
+		if got, err := AppendWithResourceVersion([]byte("x"), []byte(in), "1"); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
 	}
 }
 
-func TestTypeMeta(t *testing.T) {
+func TestTypeMetaIsReplacedWhereverItIs(t *testing.T) {
 	for _, tt := range []struct{ in, stripped, typed string }{
 		{`{"kind":"A","apiVersion":"b","metadata":{},"spec":{}}`, `{"metadata":{},"spec":{}}`, `{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{}}`},
 		{`{"metadata":{},"spec":{}}`, `{"metadata":{},"spec":{}}`, `{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{}}`},
@@ -109,25 +109,25 @@ func TestTypeMeta(t *testing.T) {
 		{`{}`, `{}`, `{"kind":"Pod","apiVersion":"v1"}`},
 		{" { \"kind\" : \"A\" , \"x\" : 1 } \n", `{"x" : 1}`, `{"kind":"Pod","apiVersion":"v1","x" : 1}`},
 	} {
-		if got, err := StripTypeMeta([]byte("-"), []byte(tt.in)); err != nil || string(got) != "-"+tt.stripped {
-			t.Errorf("StripTypeMeta(%s) = %s, %v", tt.in, got, err)
+		if got, err := AppendWithoutTypeMeta([]byte("-"), []byte(tt.in)); err != nil || string(got) != "-"+tt.stripped {
+			t.Errorf("AppendWithoutTypeMeta(%s) = %s, %v", tt.in, got, err)
 		}
-		if got, err := InsertTypeMeta([]byte("-"), []byte(tt.in), "v1", "Pod"); err != nil || string(got) != "-"+tt.typed {
-			t.Errorf("InsertTypeMeta(%s) = %s, %v", tt.in, got, err)
+		if got, err := AppendWithTypeMeta([]byte("-"), []byte(tt.in), "v1", "Pod"); err != nil || string(got) != "-"+tt.typed {
+			t.Errorf("AppendWithTypeMeta(%s) = %s, %v", tt.in, got, err)
 		}
 	}
 	for _, in := range []string{"", "[]", `{"a":1`, `{"kind":"A","apiVersion":"b","x":1`} {
-		if got, err := StripTypeMeta([]byte("-"), []byte(in)); err == nil || string(got) != "-" {
-			t.Errorf("StripTypeMeta(%s) = %s, %v", in, got, err)
+		if got, err := AppendWithoutTypeMeta([]byte("-"), []byte(in)); err == nil || string(got) != "-" {
+			t.Errorf("AppendWithoutTypeMeta(%s) = %s, %v", in, got, err)
 		}
 	}
 }
 
-func TestReadingAllocatesNothing(t *testing.T) {
+func TestReadingDoesNotAllocate(t *testing.T) {
 	obj := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"b","resourceVersion":"1","labels":{"a":"b"}},"spec":{"x":[1,2.5,true]}}`)
 	buf := make([]byte, 0, 1024)
 	allocs := testing.AllocsPerRun(100, func() {
-		if _, err := ObjectMeta(obj); err != nil {
+		if _, err := ParseObjectMeta(obj); err != nil {
 			t.Fatal(err)
 		}
 		v := Value(obj).Get("spec", "x")
@@ -138,9 +138,9 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		for k := range Value(obj).Members {
 			buf = AppendString(buf[:0], k)
 		}
-		buf, _ = SetResourceVersion(buf[:0], obj, "2")
-		buf, _ = StripTypeMeta(buf[:0], obj)
-		buf, _ = InsertTypeMeta(buf[:0], obj, "v1", "Pod")
+		buf, _ = AppendWithResourceVersion(buf[:0], obj, "2")
+		buf, _ = AppendWithoutTypeMeta(buf[:0], obj)
+		buf, _ = AppendWithTypeMeta(buf[:0], obj, "v1", "Pod")
 	})
 	if allocs != 0 {
 		t.Errorf("%v allocations per run", allocs)

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Int returns the value of a number that is written as an integer and fits
-// 64 bits; ok is false for anything else, also for 1.0 and 1e3.
+// Int returns the value of a number that is spelled as an integer and fits int64; ok is false for every
+// other value, 1.0 and 1e3 included.
 func (v Value) Int() (n int64, ok bool) {
 	digits, negative := []byte(v), false
 	if len(digits) > 0 && digits[0] == '-' {
@@ -31,54 +31,11 @@ func (v Value) Int() (n int64, ok bool) {
 	return 0, false
 }
 
-// Float returns the value of a number; ok is false for anything else and for
-// numbers beyond float64.
+// Float returns the value of a number; ok is false for other kinds and for numbers beyond float64.
 func (v Value) Float() (f float64, ok bool) {
 	if v.Kind() != Number {
 		return 0, false
 	}
-	// The string lives only for the call and nothing keeps it.
-	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64)
+	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64) // does not keep the string
 	return f, err == nil
-}
-
-// validNumber tells whether b is a number as JSON's grammar has it.
-func validNumber(b []byte) bool {
-	i := 0
-	if b[0] == '-' {
-		i++
-	}
-	whole := digits(b[i:])
-	if whole == 0 || whole > 1 && b[i] == '0' {
-		return false
-	}
-	i += whole
-	if i < len(b) && b[i] == '.' {
-		n := digits(b[i+1:])
-		if n == 0 {
-			return false
-		}
-		i += 1 + n
-	}
-	if i < len(b) && b[i]|0x20 == 'e' {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		n := digits(b[i:])
-		if n == 0 {
-			return false
-		}
-		i += n
-	}
-	return i == len(b)
-}
-
-// digits counts the decimal digits at the start of b.
-func digits(b []byte) int {
-	n := 0
-	for n < len(b) && '0' <= b[n] && b[n] <= '9' {
-		n++
-	}
-	return n
 }

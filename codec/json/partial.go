@@ -1,20 +1,18 @@
 package json
 
-// AppendMetadataOnly appends obj cut down to its metadata, byte for byte as
-// the apiserver prints it when asked for as=PartialObjectMetadata:
+// AppendPartialObjectMetadata appends the PartialObjectMetadata of obj with the same bytes as the
+// apiserver prints for as=PartialObjectMetadata:
 //
 //	{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{…}}
 //
-// apiVersion is meta.k8s.io/v1 or meta.k8s.io/v1beta1. obj may come from a
-// typed resource (members in the order of the Go struct) or from a custom one
-// (members sorted); metadata comes out in the order of metav1.ObjectMeta with
-// what that type omits left out: empty strings, maps and lists, members it
-// does not know. The spec is not looked at beyond finding its end, and not
-// even that if metadata stands before it.
+// apiVersion is meta.k8s.io/v1 or meta.k8s.io/v1beta1. Metadata is printed in the field order of
+// metav1.ObjectMeta, without empty strings, maps and lists and without members that the type does not
+// have, whatever the order of members in obj: custom resources have them sorted. If metadata precedes
+// the spec, the spec is not read.
 //
-// The error is ErrNotObject, ErrFieldType naming the field, or ErrSyntax;
-// dst is then returned unchanged.
-func AppendMetadataOnly(dst, obj []byte, apiVersion string) ([]byte, error) {
+// The error is ErrNotObject, ErrSyntax, or ErrFieldType with the name of the field; dst is then returned
+// unchanged.
+func AppendPartialObjectMetadata(dst, obj []byte, apiVersion string) ([]byte, error) {
 	base := len(dst)
 	m := membersOf(obj)
 	if m.bad {
@@ -41,18 +39,17 @@ func AppendMetadataOnly(dst, obj []byte, apiVersion string) ([]byte, error) {
 	return append(dst, `{}}`...), nil
 }
 
-// The Go structs that metadata is made of, in the order of their fields
-// (apimachinery v0.36, meta/v1/types.go).
+// The Go structs of metadata in the order of their fields (apimachinery v0.36, meta/v1/types.go).
 var (
-	ownerReference = structure{
+	ownerReference = structFields{
 		always("apiVersion", appendText), always("kind", appendText), always("name", appendText), always("uid", appendText),
 		field("controller", appendBool), field("blockOwnerDeletion", appendBool),
 	}
-	managedFields = structure{
+	managedFields = structFields{
 		field("manager", appendText), field("operation", appendText), field("apiVersion", appendText), field("time", appendTime),
 		field("fieldsType", appendText), field("fieldsV1", appendRaw), field("subresource", appendText),
 	}
-	objectMeta = structure{
+	objectMeta = structFields{
 		field("name", appendText), field("generateName", appendText), field("namespace", appendText), field("selfLink", appendText),
 		field("uid", appendText), field("resourceVersion", appendText), field("generation", appendNonZero),
 		field("creationTimestamp", appendCreation), field("deletionTimestamp", appendTime), field("deletionGracePeriodSeconds", appendInt),

@@ -18,7 +18,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// partial is the oracle: apimachinery's own type, decoded and encoded.
+// partial is the oracle: it decodes into metav1.PartialObjectMetadata and encodes that.
 func partial(obj []byte) ([]byte, error) {
 	var p metav1.PartialObjectMetadata
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(obj, &p); err != nil {
@@ -31,7 +31,7 @@ func partial(obj []byte) ([]byte, error) {
 func checkPartial(t *testing.T, obj []byte) {
 	t.Helper()
 	want, wantErr := partial(obj)
-	got, err := AppendMetadataOnly([]byte("x"), obj, "meta.k8s.io/v1")
+	got, err := AppendPartialObjectMetadata([]byte("x"), obj, "meta.k8s.io/v1")
 	if wantErr != nil {
 		if err == nil {
 			t.Errorf("%s: %s, want error %v", obj, got, wantErr)
@@ -43,7 +43,7 @@ func checkPartial(t *testing.T, obj []byte) {
 	}
 }
 
-func TestAppendMetadataOnlyOfEveryKind(t *testing.T) {
+func TestPartialObjectMetadataOfEveryKindEqualsApimachinery(t *testing.T) {
 	for _, f := range jsontest.Corpus(t) {
 		checkPartial(t, f.JSON)
 		checkPartial(t, sorted(t, f.JSON))
@@ -55,7 +55,7 @@ func TestAppendMetadataOnlyOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestAppendMetadataOnlyOfRandomMetadata(t *testing.T) {
+func TestPartialObjectMetadataOfRandomMetadataEqualsApimachinery(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 20000 {
 		checkPartial(t, randomMetadata(r))
@@ -65,8 +65,7 @@ func TestAppendMetadataOnlyOfRandomMetadata(t *testing.T) {
 	}
 }
 
-// randomMetadata returns an object with metadata of the right types most of
-// the time, its members in random order.
+// randomMetadata returns an object whose metadata has fields in random order, mostly of the right types.
 func randomMetadata(r *rand.Rand) []byte {
 	text := func() string { return string(AppendString(nil, jsontest.Text(r))) }
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
@@ -142,12 +141,12 @@ func randomMetadata(r *rand.Rand) []byte {
 	}))
 }
 
-func TestAppendMetadataOnlyErrors(t *testing.T) {
+func TestPartialObjectMetadataRefusesWrongTypes(t *testing.T) {
 	for in, want := range map[string]error{
 		``: ErrNotObject, `[]`: ErrNotObject, `{"metadata":1}`: ErrFieldType, `{"metadata":{"name":1}}`: ErrFieldType, `{"metadata":{"name":"a"`: ErrSyntax, `{"a":1`: ErrSyntax,
 		`{"metadata":{"labels":{"a":{}}}}`: ErrFieldType, `{"metadata":{"ownerReferences":[1]}}`: ErrFieldType, `{"metadata":{"generation":1.0}}`: ErrFieldType,
 	} {
-		if got, err := AppendMetadataOnly([]byte("x"), []byte(in), "v"); !errors.Is(err, want) || string(got) != "x" {
+		if got, err := AppendPartialObjectMetadata([]byte("x"), []byte(in), "v"); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%s: %s, %v, want %v", in, got, err, want)
 		}
 	}
@@ -161,14 +160,14 @@ func FuzzMetadataOnly(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"a","labels":{"b":"\u003c","a":null},"creationTimestamp":"2024-01-01T00:00:00+01:00","managedFields":[{"fieldsV1":{"f:a": {}}}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !jsontext.Value(b).IsValid() { // strictly: no duplicate names, all UTF-8
-			AppendMetadataOnly(nil, b, "meta.k8s.io/v1")
+			AppendPartialObjectMetadata(nil, b, "meta.k8s.io/v1")
 			return
 		}
 		if Value(bytes.TrimSpace(b)).Kind() != Object {
 			return
 		}
 		checkPartial(t, b)
-		if m, err := ObjectMeta(b); err == nil {
+		if m, err := ParseObjectMeta(b); err == nil {
 			var want metav1.PartialObjectMetadata
 			if kjson.UnmarshalCaseSensitivePreserveInts(b, &want) == nil && (want.Name != string(m.Name) || want.Namespace != string(m.Namespace) || want.ResourceVersion != string(m.ResourceVersion) || want.Kind != string(m.Kind)) {
 				t.Errorf("%+v, want %+v", m, want)
@@ -177,9 +176,8 @@ func FuzzMetadataOnly(f *testing.F) {
 	})
 }
 
-// The apiserver reads a custom resource's metadata through the getters of its
-// unstructured form.
-func TestAppendMetadataOnlyOfUnstructured(t *testing.T) {
+// The apiserver reads the metadata of a custom resource through the getters of unstructured.Unstructured.
+func TestPartialObjectMetadataOfCustomResourcesEqualsUnstructured(t *testing.T) {
 	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
 		src := sorted(t, f.JSON)
 		var u unstructured.Unstructured
@@ -192,7 +190,7 @@ func TestAppendMetadataOnlyOfUnstructured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := AppendMetadataOnly(nil, src, "meta.k8s.io/v1")
+		got, err := AppendPartialObjectMetadata(nil, src, "meta.k8s.io/v1")
 		if diff := cmp.Diff(string(want), string(got)); err != nil || diff != "" {
 			t.Errorf("%s: %v, %s", f.Name, err, diff)
 		}

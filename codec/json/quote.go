@@ -7,8 +7,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain marks the ASCII bytes that encoding/json writes unescaped inside
-// strings when it escapes for HTML, as the apiserver's encoder does.
+// plain marks the ASCII bytes that encoding/json does not escape inside strings when it escapes for
+// HTML, as the encoder of the apiserver does.
 var plain = func() (t [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
@@ -16,13 +16,12 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// AppendString appends s as a JSON string, byte for byte as encoding/json
-// prints it: <, > and & and the separators U+2028 and U+2029 escaped, what
-// is no UTF-8 written as \ufffd.
+// AppendString appends s as a JSON string with the same bytes as encoding/json: <, >, & and the
+// separators U+2028 and U+2029 are escaped, and invalid UTF-8 becomes \ufffd.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	switch s := any(s).(type) {
 	case string:
-		return appendQuoted(dst, unsafe.Slice(unsafe.StringData(s), len(s))) // only read
+		return appendQuoted(dst, unsafe.Slice(unsafe.StringData(s), len(s))) // not modified
 	case []byte:
 		return appendQuoted(dst, s)
 	}
@@ -59,7 +58,7 @@ func appendQuoted(dst, s []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendEscaped appends the escape for an ASCII byte that needs one.
+// appendEscaped appends the escape sequence of an ASCII byte.
 func appendEscaped(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

@@ -5,18 +5,17 @@ import (
 	"math/bits"
 )
 
-// What follows finds where values end. It does not check that they are
-// well-formed beyond what finding the end needs; each function returns an
-// index into b just past what it skipped, or -1.
+// The Skip functions return the index after the token that begins at b[i], or -1 if it does not end.
+// They check no more of the syntax than finding that end needs.
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// skipSpace returns the first index from i on that holds no JSON space,
-// which may be len(b).
-func skipSpace(b []byte, i int) int {
+// SkipSpace returns the index of the first byte from i on that is not JSON space; len(b) if there is
+// none.
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
@@ -25,10 +24,17 @@ func skipSpace(b []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// skipString skips the string whose opening quote is b[i]. Eight bytes are
-// looked at in one step, because strings are most of what an object is.
-func skipString(b []byte, i int) (int, Traits) {
-	var t Traits
+// StringFlags tell what the raw bytes between the quotes of a string need before they are text.
+type StringFlags uint8
+
+const (
+	Escaped  StringFlags = 1 << iota // they contain a backslash
+	NonASCII                         // they contain a byte above 0x7f, valid UTF-8 or not
+)
+
+// SkipString skips the string whose opening quote is b[i]. Its raw bytes are b[i+1:end-1]. It reads
+// eight bytes per step, because most bytes of an object are in strings.
+func SkipString(b []byte, i int) (end int, t StringFlags) {
 	var high uint64
 	for i++; ; {
 		for i+8 <= len(b) {
@@ -51,7 +57,7 @@ func skipString(b []byte, i int) (int, Traits) {
 		}
 		if b[i] == '"' {
 			if high&highBits != 0 {
-				t |= Wide
+				t |= NonASCII
 			}
 			return i + 1, t
 		}
@@ -60,10 +66,9 @@ func skipString(b []byte, i int) (int, Traits) {
 	}
 }
 
-// plainRun returns the index from i on of the first byte that encoding/json
-// may not write into a string as it is: quotes, backslashes, control
-// characters, <, > and &, and everything that is not ASCII; len(b) if there
-// is none.
+// plainRun returns the index of the first byte from i on that encoding/json may escape inside a string:
+// quotes, backslashes, control characters, <, > and &, and all bytes that are not ASCII; len(b) if
+// there is none.
 func plainRun(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -80,24 +85,24 @@ func plainRun(b []byte, i int) int {
 	return i
 }
 
-// skipValue skips the value that begins at b[i], which must not be space.
+// skipValue skips the value at b[i]; b[i] must not be space.
 func skipValue(b []byte, i int) int {
 	if i < 0 || i >= len(b) {
 		return -1
 	}
 	switch c := b[i]; {
 	case c == '"':
-		end, _ := skipString(b, i)
+		end, _ := SkipString(b, i)
 		return end
 	case c == '{' || c == '[':
 		return skipContainer(b, i)
 	default:
-		return skipScalar(b, i)
+		return SkipScalar(b, i)
 	}
 }
 
-// skipScalar skips a number or a literal: everything up to what may follow one.
-func skipScalar(b []byte, i int) int {
+// SkipScalar skips the number or literal at b[i]: all letters, digits, signs and points.
+func SkipScalar(b []byte, i int) int {
 	start := i
 	for i < len(b) && class[b[i]]&scalar != 0 {
 		i++
@@ -108,8 +113,8 @@ func skipScalar(b []byte, i int) int {
 	return i
 }
 
-// skipContainer skips the array or object that begins at b[i] by counting
-// brackets outside strings; nesting costs no stack.
+// skipContainer skips the array or object at b[i] by counting brackets outside strings, so that nesting
+// takes no stack.
 func skipContainer(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -117,7 +122,7 @@ func skipContainer(b []byte, i int) int {
 		case 0:
 			i++
 		case quote:
-			if i, _ = skipString(b, i); i < 0 {
+			if i, _ = SkipString(b, i); i < 0 {
 				return -1
 			}
 		case open:
@@ -140,7 +145,7 @@ const (
 	quote              // "
 )
 
-// class sorts bytes by what they mean outside strings.
+// class is what a byte means outside strings.
 var class = func() (t [256]uint8) {
 	for _, c := range []byte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		t[c] = scalar

@@ -6,52 +6,51 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns the text of a string; ok tells whether v is one.
+// Text returns the text of a string; ok is false for other kinds.
 func (v Value) Text() (s string, ok bool) {
 	b, ok := v.Bytes()
 	return string(b), ok
 }
 
-// Bytes returns the text of a string, aliasing v if it was written without
-// escapes; ok tells whether v is a string.
+// Bytes returns the text of a string, aliasing v if it has no escapes; ok is false for other kinds.
 func (v Value) Bytes() (text []byte, ok bool) {
 	if len(v) < 2 || v[0] != '"' {
 		return nil, false
 	}
-	end, t := skipString(v, 0)
+	end, t := SkipString(v, 0)
 	if end != len(v) {
 		return nil, false
 	}
 	return unquote(v[1:end-1:end-1], t), true
 }
 
-// AppendText appends the text of a string to dst; ok tells whether v is one.
+// AppendText appends the text of a string to dst; ok is false for other kinds.
 func (v Value) AppendText(dst []byte) (out []byte, ok bool) {
 	if len(v) < 2 || v[0] != '"' {
 		return dst, false
 	}
-	end, t := skipString(v, 0)
+	end, t := SkipString(v, 0)
 	if end != len(v) {
 		return dst, false
 	}
 	if t == 0 {
 		return append(dst, v[1:end-1]...), true
 	}
-	return appendUnquoted(dst, v[1:end-1]), true
+	return AppendUnquoted(dst, v[1:end-1]), true
 }
 
-// unquote turns the raw bytes between a string's quotes into text. It aliases
-// raw where that already is text.
-func unquote(raw []byte, t Traits) []byte {
-	if t == 0 || t == Wide && utf8.Valid(raw) {
+// unquote returns the text of raw, the bytes between the quotes of a string. It aliases raw if that
+// needs no change.
+func unquote(raw []byte, t StringFlags) []byte {
+	if t == 0 || t == NonASCII && utf8.Valid(raw) {
 		return raw
 	}
-	return appendUnquoted(make([]byte, 0, len(raw)), raw)
+	return AppendUnquoted(make([]byte, 0, len(raw)), raw)
 }
 
-// appendUnquoted appends the text of raw, the bytes between a string's
-// quotes. What is no UTF-8 or no escape becomes U+FFFD.
-func appendUnquoted(dst, raw []byte) []byte {
+// AppendUnquoted appends the text of raw, the bytes between the quotes of a string. Invalid UTF-8 and
+// invalid escapes become U+FFFD.
+func AppendUnquoted(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		n := bytes.IndexByte(raw, '\\')
 		if n < 0 {
@@ -68,7 +67,7 @@ func appendUnquoted(dst, raw []byte) []byte {
 	return dst
 }
 
-// appendValid appends b with what is no UTF-8 replaced byte by byte.
+// appendValid appends b with each byte of invalid UTF-8 replaced by U+FFFD.
 func appendValid(dst, b []byte) []byte {
 	if utf8.Valid(b) {
 		return append(dst, b...)
@@ -81,8 +80,7 @@ func appendValid(dst, b []byte) []byte {
 	return dst
 }
 
-// appendEscape appends what the escape at the start of raw stands for and
-// returns its length.
+// appendEscape appends the text of the escape sequence at the start of raw and returns its length.
 func appendEscape(dst, raw []byte) ([]byte, int) {
 	if len(raw) < 2 {
 		return utf8.AppendRune(dst, utf8.RuneError), 1
@@ -107,8 +105,8 @@ func appendEscape(dst, raw []byte) ([]byte, int) {
 	return utf8.AppendRune(dst, utf8.RuneError), 2
 }
 
-// hexEscape decodes \uXXXX, or two of them that make a surrogate pair, and
-// returns the length of what it used. A lone surrogate is U+FFFD.
+// hexEscape decodes \uXXXX, or a surrogate pair of two, and returns the length that it used. A lone
+// surrogate becomes U+FFFD.
 func hexEscape(raw []byte) (rune, int) {
 	r := hex4(raw)
 	if r < 0 {
@@ -123,7 +121,7 @@ func hexEscape(raw []byte) (rune, int) {
 	return utf8.RuneError, 6
 }
 
-// hex4 returns the number in the \uXXXX at the start of b, or -1.
+// hex4 returns the value of the \uXXXX at the start of b, or -1.
 func hex4(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1

@@ -2,27 +2,26 @@ package json
 
 import "bytes"
 
-// StripTypeMeta appends obj to dst without its top-level kind and apiVersion,
-// wherever they stand, and every other byte as it is. Items of a typed list
-// are printed so.
+// AppendWithoutTypeMeta appends obj without its kind and apiVersion and with every other byte unchanged:
+// the form of an item in a list of a built-in resource.
 //
 // The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
-func StripTypeMeta(dst, obj []byte) ([]byte, error) {
+func AppendWithoutTypeMeta(dst, obj []byte) ([]byte, error) {
 	return appendTyped(dst, obj, "", "")
 }
 
-// InsertTypeMeta appends obj to dst with kind and apiVersion in front, as a
-// typed object is printed by itself:
+// AppendWithTypeMeta appends obj with this kind and apiVersion in front, instead of those that it had:
+// the form of a single object of a built-in resource.
 //
 //	{"kind":"Pod","apiVersion":"v1","metadata":…
 //
-// Those it had are dropped. Errors are those of StripTypeMeta.
-func InsertTypeMeta(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
+// The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
+func AppendWithTypeMeta(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 	return appendTyped(dst, obj, apiVersion, kind)
 }
 
-// appendTyped copies obj in runs: from after one type field to before the
-// next. Both empty means no type fields at all.
+// appendTyped copies the runs of members between the fields of TypeMeta. If apiVersion and kind are
+// empty, the result has neither.
 func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {
@@ -31,8 +30,8 @@ func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 	base := len(dst)
 	dst, first := appendField(append(dst, '{'), "kind", kind, true)
 	dst, first = appendField(dst, "apiVersion", apiVersion, first)
-	run := -1 // where the run of members to keep begins, -1 when there is none
-	end := 0  // where it ends
+	run := -1 // start of the current run, or -1
+	end := 0  // end of the last member
 	for seen := 0; m.next(); end = m.start + len(m.val) {
 		if m.is("kind") || m.is("apiVersion") {
 			dst, first = appendRun(dst, obj, run, end, first)
@@ -42,7 +41,7 @@ func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 		}
 		if run < 0 {
 			run = m.nameAt
-			if seen == 2 { // nothing more to drop: the rest goes in one run
+			if seen == 2 { // the rest is one run
 				if end = 1 + bytes.LastIndexByte(obj, '}'); end <= run {
 					return dst[:base], at(ErrSyntax, "object", len(obj))
 				}
@@ -66,8 +65,7 @@ func appendField(dst []byte, name, text string, first bool) ([]byte, bool) {
 	return AppendString(append(dst, ':'), text), false
 }
 
-// appendRun appends the members in obj[run:end], with a comma if they are not
-// the first, and reports whether nothing has been written yet.
+// appendRun appends the members in obj[run:end] and reports whether the object is still empty.
 func appendRun(dst, obj []byte, run, end int, first bool) ([]byte, bool) {
 	if run < 0 {
 		return dst, first

@@ -62,7 +62,7 @@ func deeper(b []byte, limit int) bool {
 	for i := 0; i >= 0 && i < len(b); {
 		switch class[b[i]] & (open | shut | quote) {
 		case quote:
-			i, _ = skipString(b, i)
+			i, _ = SkipString(b, i)
 			continue
 		case open:
 			if depth++; depth > limit {

@@ -13,7 +13,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// malformed are documents that are almost JSON.
+// malformed are documents that differ from JSON in one place.
 var malformed = []string{
 	"", " ", "{", "}", "[", "]", `"`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{"a":1 "b":2}`, `{1:2}`, `{"a":1]`, `[1}`, `[1,]`, `[,1]`, `[1 2]`, `{}{}`, `[] x`, `1 2`,
 	"tru", "truee", "True", "nul", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e3", "0x1", "1_0", "NaN", "Infinity", "- 1", "1.5.5", "1e5e5",
@@ -29,7 +29,7 @@ func TestValidAgreesWithEncodingJSON(t *testing.T) {
 	}
 	for _, s := range malformed {
 		if stdjson.Valid([]byte(s)) {
-			t.Fatalf("%q is fine", s)
+			t.Fatalf("%q is valid", s)
 		}
 		check([]byte(s))
 	}
@@ -72,7 +72,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-func TestValidLimits(t *testing.T) {
+func TestValidEnforcesLimits(t *testing.T) {
 	nested := func(n int) []byte {
 		return []byte(strings.Repeat("[", n) + strings.Repeat("]", n))
 	}
@@ -112,8 +112,8 @@ func TestValidLimits(t *testing.T) {
 	}
 }
 
-// The apiserver decodes bodies with sigs.k8s.io/json; AllowInvalidUTF8 is what it takes.
-func TestAllowInvalidUTF8IsTheApiserversRule(t *testing.T) {
+// The apiserver decodes request bodies with sigs.k8s.io/json.
+func TestAllowInvalidUTF8EqualsTheApiserver(t *testing.T) {
 	for _, in := range []string{"\"\xff\"", "\"a\xc3\"", "\"\xed\xa0\x80\"", `"\ud800"`, `"\ud800\u0041"`} {
 		var want any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(in), &want); err != nil {
@@ -147,7 +147,7 @@ func FuzzValid(f *testing.F) {
 			t.Fatalf("%v, encoding/json says %v", got, want)
 		}
 		exercise(b)
-		AppendMetadataOnly(nil, b, "meta.k8s.io/v1")
+		AppendPartialObjectMetadata(nil, b, "meta.k8s.io/v1")
 		got := AppendIndent(nil, b, 0)
 		if !want {
 			return

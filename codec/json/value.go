@@ -1,13 +1,13 @@
 package json
 
-// Value is the raw bytes of one well-formed JSON value without surrounding
-// space. Nil is no value: of kind Invalid, with nothing in it.
+// Value is the raw bytes of one well-formed JSON value without surrounding space. A nil Value is absent:
+// its kind is Invalid and it has no members.
 type Value []byte
 
-// Kind is what sort of value a Value is.
+// Kind is the kind of a Value.
 type Kind byte
 
-// The kinds. The zero Kind is that of an absent or malformed value.
+// The kinds. Invalid stands for absent and malformed values.
 const (
 	Invalid Kind = iota
 	Null
@@ -20,7 +20,7 @@ const (
 
 var kindNames = [...]string{"invalid", "null", "bool", "number", "string", "array", "object"}
 
-// String returns the kind's name in lower case.
+// String returns the name of the kind in lower case.
 func (k Kind) String() string {
 	if int(k) >= len(kindNames) {
 		return kindNames[Invalid]
@@ -28,7 +28,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Kind tells from the first byte what v is.
+// Kind returns the kind of v, judged by its first byte.
 func (v Value) Kind() Kind {
 	if len(v) == 0 {
 		return Invalid
@@ -50,9 +50,9 @@ func (v Value) Kind() Kind {
 	return Invalid
 }
 
-// Get descends by member names and returns what is there, aliasing v. It is
-// nil when a name is absent or something on the way is not an object. With
-// an empty path it is v itself. Of members with equal names the first counts.
+// Get returns the value at a path of member names, aliasing v. The result is nil if a name is absent or
+// a value on the path is not an object, and v itself for an empty path. Of duplicate names the first
+// counts.
 func (v Value) Get(path ...string) Value {
 	for _, name := range path {
 		if v = v.member(name); v == nil {
@@ -71,9 +71,8 @@ func (v Value) member(name string) Value {
 	return nil
 }
 
-// Members yields the members of an object in their order, nothing for any
-// other value. The key is text; it aliases v unless it was written with
-// escapes. If the object is malformed the walk ends there.
+// Members yields the members of an object in their order, and nothing for other kinds. The key is
+// unescaped and aliases v if that needs no change. Iteration ends where the object is malformed.
 func (v Value) Members(yield func(key []byte, v Value) bool) {
 	for m := membersOf(v); m.next(); {
 		if !yield(m.key(), m.val) {
@@ -82,8 +81,7 @@ func (v Value) Members(yield func(key []byte, v Value) bool) {
 	}
 }
 
-// Elements yields the elements of an array with their indices, nothing for
-// any other value.
+// Elements yields the indices and elements of an array, and nothing for other kinds.
 func (v Value) Elements(yield func(i int, v Value) bool) {
 	e := elementsOf(v)
 	for i := 0; e.next(); i++ {
@@ -93,8 +91,8 @@ func (v Value) Elements(yield func(i int, v Value) bool) {
 	}
 }
 
-// Len returns the number of members of an object or elements of an array, 0
-// for any other value. It walks the whole value.
+// Len returns the number of members of an object or elements of an array, and 0 for other kinds. It
+// takes time linear in the length of v.
 func (v Value) Len() int {
 	n := 0
 	switch v.Kind() {
@@ -110,7 +108,7 @@ func (v Value) Len() int {
 	return n
 }
 
-// Bool returns the value of true or false; ok tells whether v is one of them.
+// Bool returns the value of true or false; ok is false for other kinds.
 func (v Value) Bool() (b, ok bool) {
 	switch string(v) {
 	case "true":

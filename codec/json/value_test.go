@@ -12,8 +12,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// decode builds from a Value, through its methods, what encoding/json would
-// build with UseNumber.
+// decode builds the result of encoding/json with UseNumber through the methods of Value.
 func decode(t testing.TB, v Value) any {
 	t.Helper()
 	switch v.Kind() {
@@ -94,7 +93,7 @@ func TestValueDecodesLikeEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestTextDecodesEscapes(t *testing.T) {
 	for _, in := range []string{
 		`""`, `"a"`, `"\""`, `"\\"`, `"\\\""`, `"\/\b\f\n\r\t"`, `"\u0041\u00e9\u65e5"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`,
 		`"\ud83d\ud83d\ude00"`, `"\ud83dx"`, `"\ud83d\n"`, `"a\u0000b"`, "\"\xff\"", "\"a\xc3\"", "\"\xed\xa0\x80\"", `"12345678\"12345678"`,
@@ -118,7 +117,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestGet(t *testing.T) {
+func TestGetReturnsTheFirstMatch(t *testing.T) {
 	v := Value(`{"a":{"b":[1,{"c":2}],"\u0063":"x","c":"y"},"":3,"n":null}`)
 	for _, tt := range []struct {
 		path []string
@@ -139,7 +138,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestInt(t *testing.T) {
+func TestIntAcceptsOnlyIntegersOf64Bits(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
 		want int64
@@ -157,7 +156,7 @@ func TestInt(t *testing.T) {
 	}
 }
 
-func TestFloat(t *testing.T) {
+func TestFloatEqualsStrconv(t *testing.T) {
 	for _, in := range jsontest.Numbers {
 		want, _ := stdjson.Number(in).Float64()
 		if got, ok := Value(in).Float(); !ok || got != want {
@@ -171,7 +170,7 @@ func TestFloat(t *testing.T) {
 	}
 }
 
-func TestAppendString(t *testing.T) {
+func TestAppendStringEqualsEncodingJSON(t *testing.T) {
 	check := func(s string) {
 		t.Helper()
 		want, err := stdjson.Marshal(s)
@@ -219,16 +218,16 @@ func TestMalformedValuesAreAbsent(t *testing.T) {
 	}
 }
 
-// exercise calls everything that takes an object, to see that it returns.
+// exercise calls every function that takes an object, to check that it returns.
 func exercise(b []byte) {
 	walk(b, 0)
 	v := Value(b)
 	v.Get("metadata", "name")
-	ObjectMeta(b)
-	SetResourceVersion(nil, b, "1")
-	StripTypeMeta(nil, b)
-	InsertTypeMeta(nil, b, "v1", "Pod")
-	skipValue(b, skipSpace(b, 0))
+	ParseObjectMeta(b)
+	AppendWithResourceVersion(nil, b, "1")
+	AppendWithoutTypeMeta(nil, b)
+	AppendWithTypeMeta(nil, b, "v1", "Pod")
+	skipValue(b, SkipSpace(b, 0))
 }
 
 func walk(v Value, depth int) {

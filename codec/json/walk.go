@@ -1,36 +1,34 @@
 package json
 
-// members walks the members of one object. It is the loop under everything
-// that looks for names, written without callbacks to stay cheap.
+// members iterates over the members of one object. It is the inner loop of every lookup by name, so it
+// is a cursor rather than a function with a callback.
 type members struct {
 	b   []byte
-	pos int // of the next thing to read
-	bad bool
+	pos int  // index of the next token
+	bad bool // the object is malformed at pos
 
-	name   []byte // raw, between the quotes
-	traits Traits // of the name
-	nameAt int    // index in b of the name's opening quote
+	name   []byte      // raw, between the quotes
+	flags  StringFlags // of the name
+	nameAt int         // index in b of the name's opening quote
 	val    Value
-	start  int // of val in b
+	start  int // index in b of val
 }
 
-// membersOf begins a walk over b. A b that is no object walks over nothing
-// and is bad.
+// membersOf iterates over b. If b is not an object there are no members and bad is set.
 func membersOf(b []byte) members { return membersAt(b, 0) }
 
-// membersAt begins a walk over the object that begins at b[i]. When it ends
-// well, pos is the index of the closing brace.
+// membersAt iterates over the object at b[i]. After the last member pos is the index of the closing
+// brace.
 func membersAt(b []byte, i int) members {
-	i = skipSpace(b, i)
+	i = SkipSpace(b, i)
 	if i >= len(b) || b[i] != '{' {
 		return members{b: b, pos: i, bad: true}
 	}
-	return members{b: b, pos: skipSpace(b, i+1)}
+	return members{b: b, pos: SkipSpace(b, i+1)}
 }
 
-// next moves to the next member and reports whether there is one. After the
-// last, bad tells whether the walk ended at something that was not the
-// object's end.
+// next moves to the next member and reports whether there is one. After the last, bad reports whether
+// the object was malformed.
 func (m *members) next() bool {
 	if !m.nextName() {
 		return false
@@ -43,35 +41,34 @@ func (m *members) next() bool {
 	return m.after(end)
 }
 
-// nextName is next without looking for the value's end: val is not set, and
-// the caller, having found the end by reading the value, must call after.
+// nextName is next without a search for the end of the value: it does not set val. The caller finds the
+// end by reading the value and must pass it to after.
 func (m *members) nextName() bool {
 	b, i := m.b, m.pos
 	if m.bad || i >= len(b) || b[i] != '"' {
 		m.bad = m.bad || i >= len(b) || b[i] != '}'
 		return false
 	}
-	end, t := skipString(b, i)
+	end, t := SkipString(b, i)
 	if end < 0 {
 		return m.fail(i)
 	}
-	m.nameAt, m.name, m.traits = i, b[i+1:end-1:end-1], t
-	i = skipSpace(b, end)
+	m.nameAt, m.name, m.flags = i, b[i+1:end-1:end-1], t
+	i = SkipSpace(b, end)
 	if i >= len(b) || b[i] != ':' {
 		return m.fail(i)
 	}
-	m.start = skipSpace(b, i+1)
+	m.start = SkipSpace(b, i+1)
 	return true
 }
 
-// after steps over what stands between the value that ends at i and the next
-// member.
+// after moves from the end i of a value to the next member.
 func (m *members) after(i int) bool {
 	b := m.b
-	i = skipSpace(b, i)
+	i = SkipSpace(b, i)
 	switch {
 	case i < len(b) && b[i] == ',':
-		m.pos = skipSpace(b, i+1)
+		m.pos = SkipSpace(b, i+1)
 		if m.pos >= len(b) || b[m.pos] != '"' {
 			return m.fail(m.pos)
 		}
@@ -88,18 +85,18 @@ func (m *members) fail(i int) bool {
 	return false
 }
 
-// is reports whether the current member is called name.
+// is reports whether the name of the current member is name.
 func (m *members) is(name string) bool {
-	if m.traits == 0 {
+	if m.flags == 0 {
 		return string(m.name) == name
 	}
-	return string(unquote(m.name, m.traits)) == name
+	return string(unquote(m.name, m.flags)) == name
 }
 
-// key returns the current member's name as text.
-func (m *members) key() []byte { return unquote(m.name, m.traits) }
+// key returns the name of the current member, unescaped.
+func (m *members) key() []byte { return unquote(m.name, m.flags) }
 
-// elements walks the elements of one array, as members does an object's.
+// elements iterates over the elements of one array, in the way of members.
 type elements struct {
 	b   []byte
 	pos int
@@ -112,11 +109,11 @@ func elementsOf(b []byte) elements { return elementsAt(b, 0) }
 
 // elementsAt is membersAt for arrays.
 func elementsAt(b []byte, i int) elements {
-	i = skipSpace(b, i)
+	i = SkipSpace(b, i)
 	if i >= len(b) || b[i] != '[' {
 		return elements{b: b, pos: i, bad: true}
 	}
-	return elements{b: b, pos: skipSpace(b, i+1)}
+	return elements{b: b, pos: SkipSpace(b, i+1)}
 }
 
 func (e *elements) next() bool {
@@ -132,24 +129,23 @@ func (e *elements) next() bool {
 	return e.after(end)
 }
 
-// more reports whether there is another element, which then begins at pos.
-// The caller, having found its end by reading it, must call after.
+// more reports whether there is another element, which then begins at pos. The caller finds its end by
+// reading it and must pass that to after.
 func (e *elements) more() bool {
 	i := e.pos
 	e.bad = e.bad || i >= len(e.b)
 	return !e.bad && e.b[i] != ']'
 }
 
-// after steps over what stands between the element that ends at i and the
-// next.
+// after moves from the end i of an element to the next.
 func (e *elements) after(i int) bool {
 	b := e.b
-	i = skipSpace(b, i)
+	i = SkipSpace(b, i)
 	switch {
 	case i < len(b) && b[i] == ']':
 		e.pos = i
 	case i < len(b) && b[i] == ',':
-		e.pos = skipSpace(b, i+1)
+		e.pos = SkipSpace(b, i+1)
 		e.bad = e.pos >= len(b) || b[e.pos] == ']'
 	default:
 		e.bad = true

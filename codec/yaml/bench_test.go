@@ -8,7 +8,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-func BenchmarkFromJSON(b *testing.B) {
+func BenchmarkAppendFromJSON(b *testing.B) {
 	for _, f := range jsontest.Realistic() {
 		b.Run(f.Name+"/sluice", func(b *testing.B) {
 			b.SetBytes(int64(len(f.JSON)))

@@ -1,25 +1,24 @@
-// Package yaml prints JSON as the apiserver prints YAML, and reads YAML
-// request bodies as the apiserver reads them.
+// Package yaml prints JSON in the YAML of the apiserver, and reads YAML request bodies in its way.
 //
-// The apiserver (v0.36) makes YAML of JSON by sigs.k8s.io/yaml, which is
-// go.yaml.in/yaml/v2, a port of libyaml: the JSON is parsed as YAML and the
-// result is printed. [AppendFromJSON] prints the same bytes without the
-// detour, in one walk over an index of the JSON's values. Its rules: two
-// spaces a level, lists not indented under their key, names in natural order,
-// lines of any length, strings plain where they may be, in single quotes
-// where only punctuation forbids it, as a literal block where they have
-// several lines, in double quotes else.
+// The apiserver (v0.36) makes YAML from JSON with sigs.k8s.io/yaml, which parses the JSON with
+// go.yaml.in/yaml/v2, a port of libyaml, and prints the result. [AppendFromJSON] prints the same bytes
+// from an index of the JSON. Its rules: two spaces per level, lists not indented under their key, names
+// in natural order; strings plain where possible, in single quotes where only punctuation forbids that,
+// as a literal block if they have several lines, in double quotes otherwise. [AppendItem] and
+// [AppendMember] print a list piece by piece.
 //
-// Lists are printed item by item: [AppendItem] prints one element, and
-// [AppendMember] the members around them.
+// The emitter is written here because of the cost of the library. Printing a list of 10,000 pods of
+// 7.6 KB item by item takes 0.5 to 0.7 s and 19 to 42 allocations here, and 13 to 27 s, 9.7 GB and
+// 57 million allocations with sigs.k8s.io/yaml.JSONToYAML. Decoding with sigs.k8s.io/json and printing
+// with yaml/v2, without the detour, takes 7.5 to 10 s, 7.5 GB and 30 million allocations (4 runs each).
 //
-// Bodies are parsed by the apiserver's own parser, with limits it lacks on
-// what aliases may grow to.
+// [AppendJSON] parses bodies with yaml/v2. It prints the JSON itself because
+// sigs.k8s.io/yaml.YAMLToJSON does not bound its output: aliases can repeat one string of a body of
+// 1 MiB 900 times.
 //
 // Invariants:
 //
-//   - The output for JSON that the apiserver can print is its output to the
-//     byte. JSON on which its detour fails (see AppendFromJSON) is printed
-//     as its emitter would print the value.
-//   - Work and memory are linear in input and output.
+//   - For JSON that the apiserver can print as YAML, the output must equal its output in every byte.
+//     For other JSON (see AppendFromJSON) the output must equal that of yaml/v2 for the same value.
+//   - Time and memory must be linear in the lengths of input and output.
 package yaml

@@ -5,23 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxWidth is the column beyond which a line is folded at the next space.
+// maxWidth is the column after which the emitter folds a line at the next space.
 const maxWidth = 80
 
-// folder writes one scalar that may be folded, as the emitter does: counting
-// the columns, in runes.
+// folder prints one scalar and folds its lines. It counts columns in runes, like the emitter of yaml/v2.
 type folder struct {
 	dst    []byte
 	s      []byte
 	column int // of the output
 	indent int
-	spaced bool // what was written last was a space, or a fold in its place
-	broken bool // what was written last was a line break
+	spaced bool // the last rune was a space, or folded
+	broken bool // the last rune was a line break
 }
 
-// appendFolded appends a text in the given style, which is not literal, at
-// the given column. Lines that grow too wide are folded at single spaces, and
-// in double quotes at any; the rest is indented.
+// appendFolded appends a text at the given column in a style other than literal. It folds lines that are
+// too wide at single spaces, in double quotes at any space, and indents the lines that follow.
 func appendFolded(dst, s []byte, st style, column, indent int) []byte {
 	f := folder{dst: dst, s: s, column: column, indent: indent}
 	switch st {
@@ -35,19 +33,19 @@ func appendFolded(dst, s []byte, st style, column, indent int) []byte {
 	return f.dst
 }
 
-// put appends bytes that are n columns wide.
+// put appends bytes of n columns.
 func (f *folder) put(n int, b ...byte) {
 	f.dst = append(f.dst, b...)
 	f.column += n
 }
 
-// fold goes to the next line.
+// fold begins the next line.
 func (f *folder) fold() {
 	f.dst = appendSpaces(append(f.dst, '\n'), f.indent)
 	f.column = f.indent
 }
 
-// spaceAt tells whether there is a space at s[i].
+// spaceAt reports whether there is a space at s[i].
 func (f *folder) spaceAt(i int) bool { return i < len(f.s) && f.s[i] == ' ' }
 
 func (f *folder) plain() {
@@ -66,7 +64,7 @@ func (f *folder) plain() {
 	}
 }
 
-// word appends s from i up to the next space and returns where that is.
+// word appends s from i up to the next space and returns the index of that space.
 func (f *folder) word(i int) int {
 	n := bytes.IndexByte(f.s[i:], ' ')
 	if n < 0 {
@@ -105,7 +103,7 @@ func (f *folder) single() {
 			}
 			f.put(1, f.s[i:i+w]...)
 		}
-		// A break does not end a run of spaces, nor a space a run of breaks.
+		// The emitter does not count a break as the end of a run of spaces, nor a space as the end of a run of breaks.
 		if !isBreak {
 			f.spaced = c == ' '
 		}
@@ -154,8 +152,8 @@ func (f *folder) double() {
 	f.put(1, '"')
 }
 
-// safeRun counts the bytes at the start of s that double quotes show as they
-// are, one column each, and that are no spaces.
+// safeRun returns the number of bytes at the start of s that need no escape in double quotes and are not
+// spaces. Each takes one column.
 func safeRun(s []byte) int {
 	for i, c := range s {
 		if c <= ' ' || c > '~' || c == '"' || c == '\\' {

@@ -13,22 +13,21 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendFromJSON appends one JSON value as a YAML document, ending in a
-// newline.
+// AppendFromJSON appends one JSON value as a YAML document that ends in a newline.
 //
-// For JSON as encoding/json prints it this is byte for byte what the
-// apiserver prints. The apiserver fails, with status 500, where a string has
-// an unescaped control character between U+007F and U+009F other than U+0085,
-// or U+FFFE or U+FFFF, and where a name is longer than 1024 bytes; here these
-// come out as its emitter would print them.
+// For JSON in the form of encoding/json the bytes are those of the apiserver. The apiserver fails with
+// status 500 for strings with an unescaped control character between U+007F and U+009F except U+0085,
+// with U+FFFE or U+FFFF, and for names longer than 1024 bytes; AppendFromJSON prints these in the way of
+// its emitter.
 //
-// The error is ErrJSON or ErrDepth; dst is then returned unchanged.
+// src must be well-formed; that is checked only as far as finding the ends of values needs. The error is
+// ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return convert(dst, src, (*printer).document)
 }
 
-// AppendItem appends one JSON value as an element of a list that is a member
-// of the document's outermost map, such as a list's items:
+// AppendItem appends one JSON value as an element of a sequence at the top level of a document, such as
+// the items of a list:
 //
 //   - apiVersion: v1
 //     kind: Pod
@@ -41,21 +40,21 @@ func AppendItem(dst, src []byte) ([]byte, error) {
 	})
 }
 
-// AppendMember appends one member of the document's outermost map. Members
-// must be appended in the order of their names; an item-by-item list is
-// begun by appending its name, a colon and a newline.
+// AppendMember appends one member of the mapping at the top level of a document. Callers must append
+// members in the order of their names. A sequence of AppendItem begins with its name, a colon and a
+// newline.
 //
 // Errors are those of AppendFromJSON.
 func AppendMember(dst []byte, name string, src []byte) ([]byte, error) {
 	return convert(dst, src, func(p *printer) {
-		p.member(unsafe.Slice(unsafe.StringData(name), len(name)), 0, 0) // only read
+		p.member(unsafe.Slice(unsafe.StringData(name), len(name)), 0, 0) // not modified
 		p.endLine()
 	})
 }
 
 var printers = sync.Pool{New: func() any { return new(printer) }}
 
-// convert runs one printer over src.
+// convert indexes src and runs a pooled printer over it.
 func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	p := printers.Get().(*printer)
 	defer p.release()
@@ -67,23 +66,23 @@ func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	return p.dst, nil
 }
 
-// printer is one run over one document.
+// printer is the state of one conversion.
 type printer struct {
 	index
 	dst     []byte
-	text    []byte   // unescaped text, of all names that are needed now and one value
-	members []member // of all objects that are open
-	fresh   bool     // the output stands at the start of a line
-	bol     int      // where in dst the line began, before any folding
+	text    []byte   // scratch for unescaped names of all open objects, and one value
+	members []member // the members of all open objects, sorted
+	fresh   bool     // dst ends at the start of a line
+	bol     int      // index in dst of the start of the line, before any folding
 }
 
-// member is one member of an object while it is being sorted.
+// member is a member of an open object.
 type member struct {
-	name  []byte // text
-	value uint32 // node
+	name  []byte // unescaped
+	value uint32 // index of the node
 }
 
-// The most scratch that is kept for the next run.
+// Limits of the scratch that a pooled printer keeps, so that one large object does not pin memory.
 const (
 	maxText    = 1 << 20 // bytes
 	maxNodes   = 1 << 16
@@ -105,7 +104,7 @@ func (p *printer) release() {
 	printers.Put(p)
 }
 
-// document prints node 0 as a whole.
+// document prints the whole document.
 func (p *printer) document() {
 	switch n := p.nodes[0]; {
 	case p.isBlock(0) && n.kind == json.Object:
@@ -118,14 +117,13 @@ func (p *printer) document() {
 	p.endLine()
 }
 
-// isBlock tells whether a node spans lines of its own: a list or map that is
-// not empty.
+// isBlock reports whether a node is printed on lines of its own: a map or list that is not empty.
 func (p *printer) isBlock(n uint32) bool {
 	v := p.nodes[n]
 	return (v.kind == json.Object || v.kind == json.Array) && v.next > n+1
 }
 
-// endLine ends the line, unless the output already stands at one's start.
+// endLine ends the current line, if it has any content.
 func (p *printer) endLine() {
 	if !p.fresh {
 		p.dst = append(p.dst, '\n')
@@ -140,8 +138,7 @@ func (p *printer) line(indent int) {
 	p.fresh = false
 }
 
-// mapping prints a map that is not empty; the output stands where its first
-// name belongs.
+// mapping prints a map that is not empty, beginning at the current column.
 func (p *printer) mapping(n uint32, indent int) {
 	p.fresh = false
 	first, text := len(p.members), len(p.text)
@@ -157,8 +154,7 @@ func (p *printer) mapping(n uint32, indent int) {
 	p.members, p.text = p.members[:first], p.text[:text]
 }
 
-// collect puts the members of an object on the stack, in order. Of equal
-// names the last counts.
+// collect pushes the members of an object in their order. Of duplicate names the last counts.
 func (p *printer) collect(n uint32) {
 	first, sorted := len(p.members), true
 	end := p.nodes[n].next
@@ -184,11 +180,11 @@ func (p *printer) collect(n uint32) {
 	p.members = p.members[:first+len(kept)]
 }
 
-// name returns the text of the name at node n. Unescaped it lies in p.text.
+// name returns the text of the name at node n, which may alias p.text.
 func (p *printer) name(n uint32) []byte {
 	v := p.nodes[n]
 	raw := p.src[v.start+1 : v.end-1]
-	if v.traits == 0 {
+	if v.flags == 0 {
 		return raw
 	}
 	start := len(p.text)
@@ -196,7 +192,7 @@ func (p *printer) name(n uint32) []byte {
 	return p.text[start:]
 }
 
-// member prints a name and its value at a map's indentation.
+// member prints a name and its value at the indentation of the map.
 func (p *printer) member(name []byte, value uint32, indent int) {
 	t := traits{}
 	if len(name) > 0 {
@@ -227,12 +223,10 @@ func (p *printer) member(name []byte, value uint32, indent int) {
 	}
 }
 
-// maxSimple is the length in bytes of the longest name that is printed
-// without a question mark.
+// maxSimple is the length in bytes of the longest name that the emitter prints without a question mark.
 const maxSimple = 128
 
-// inner prints a list or map that begins on the line of the indicator before
-// it.
+// inner prints a list or map that begins on the line of its dash or colon.
 func (p *printer) inner(n uint32, indent int) {
 	p.dst = append(p.dst, ' ')
 	if p.nodes[n].kind == json.Object {
@@ -242,8 +236,7 @@ func (p *printer) inner(n uint32, indent int) {
 	}
 }
 
-// sequence prints a list that is not empty; the output stands where its first
-// dash belongs.
+// sequence prints a list that is not empty, beginning at the current column.
 func (p *printer) sequence(n uint32, indent int) {
 	end := p.nodes[n].next
 	for i := n + 1; i < end; i = p.nodes[i].next {
@@ -280,9 +273,9 @@ func (p *printer) scalar(n uint32, indent int) {
 		p.dst = appendNumber(p.dst, raw)
 	case json.String:
 		text := raw[1 : len(raw)-1]
-		if v.traits != 0 {
+		if v.flags != 0 {
 			start := len(p.text)
-			p.text = unescape(p.text, raw, v.traits)
+			p.text = unescape(p.text, raw, v.flags)
 			text = p.text[start:]
 			defer func() { p.text = p.text[:start] }()
 		}
@@ -296,7 +289,7 @@ func (p *printer) scalar(n uint32, indent int) {
 	}
 }
 
-// string prints a text. A key that is simple is never folded.
+// string prints a text. A simple key is never folded.
 func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	p.fresh = false
 	st := styleOf(text, t)
@@ -317,7 +310,7 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	case st == double:
 		p.dst = appendDouble(p.dst, text)
 	}
-	// Quotes and escapes may have made it wider than it seemed.
+	// Quotes and escapes may make the text wider than maxWidth.
 	if folds || !simple && t.spaced && len(p.dst)-p.bol > maxWidth {
 		p.dst = p.dst[:mark]
 		column := utf8.RuneCount(p.dst[p.bol:])
@@ -325,11 +318,10 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	}
 }
 
-// unescape appends the text of a string. A raw U+0085 is a line break to the
-// YAML parser through which the apiserver reads the JSON: it folds it, in
-// ways that only the parser itself knows.
-func unescape(dst, quoted []byte, t json.Traits) []byte {
-	if t&json.Wide != 0 && bytes.Contains(quoted, nextLine) {
+// unescape appends the text of a string. The apiserver reads the JSON with its YAML parser, for which a
+// raw U+0085 is a line break, so the parser decides how such a string is folded.
+func unescape(dst, quoted []byte, t json.StringFlags) []byte {
+	if t&json.NonASCII != 0 && bytes.Contains(quoted, nextLine) {
 		if folded, err := sigsyaml.YAMLToJSON(quoted); err == nil {
 			dst, _ = json.Value(bytes.TrimSpace(folded)).AppendText(dst)
 			return dst
@@ -340,15 +332,14 @@ func unescape(dst, quoted []byte, t json.Traits) []byte {
 
 var nextLine = []byte("\u0085")
 
-// appendNumber prints a number: integers of up to 64 bits, signed or not, as
-// they are, all others as Go prints the float64; beyond that type's range
-// they are text to the apiserver.
+// appendNumber prints a number: integers that fit int64 or uint64 unchanged, and other numbers in the
+// shortest spelling of the float64. Numbers beyond float64 are strings to the apiserver.
 func appendNumber(dst, raw []byte) []byte {
 	v := json.Value(raw)
 	if n, ok := v.Int(); ok {
 		return strconv.AppendInt(dst, n, 10)
 	}
-	s := unsafe.String(&raw[0], len(raw)) // not kept
+	s := unsafe.String(&raw[0], len(raw)) // does not escape
 	if fits(raw, 10, false, true) {
 		return append(dst, raw...)
 	}

@@ -18,8 +18,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// oracle is: what the apiserver prints. Where that fails, it is
-// what its emitter prints for the value.
+// oracle returns the YAML of the apiserver or, where that fails, of yaml/v2 for the decoded value.
 func oracle(t testing.TB, src []byte) string {
 	t.Helper()
 	out, err := sigsyaml.JSONToYAML(src)
@@ -38,8 +37,7 @@ func oracle(t testing.TB, src []byte) string {
 	return string(out)
 }
 
-// numbers gives numbers the Go types that the YAML parser gives them, and
-// folds strings as it does.
+// numbers gives numbers the Go types of the YAML parser, and folds strings in its way.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -77,7 +75,7 @@ func check(t *testing.T, src []byte) {
 	}
 }
 
-func TestFromJSONOfEveryKind(t *testing.T) {
+func TestAppendFromJSONOfEveryKindEqualsTheApiserver(t *testing.T) {
 	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
 		got, err := AppendFromJSON(nil, f.JSON)
 		if diff := cmp.Diff(oracle(t, f.JSON), string(got)); err != nil || diff != "" {
@@ -86,7 +84,7 @@ func TestFromJSONOfEveryKind(t *testing.T) {
 	}
 }
 
-func TestFromJSONOfStrings(t *testing.T) {
+func TestAppendFromJSONOfStringsEqualsTheApiserver(t *testing.T) {
 	for _, s := range jsontest.Strings {
 		q := string(json.AppendString(nil, s))
 		for _, form := range []string{`%s`, `[%s]`, `[%s,1]`, `{"a":%s}`, `{"a":%s,"b":1}`, `{"a":[%s,%[1]s]}`, `{"a":[[%s],{"b":%[1]s}]}`, `{%s:1}`, `{%s:{"a":1}}`, `{%s:[1,{"b":[2]}],"zz":1}`, `{%s:%[1]s,"zz":1}`, `[{%s:%[1]s}]`, `{"a":{"b":{"c":{%s:%[1]s}}}}`} {
@@ -95,14 +93,14 @@ func TestFromJSONOfStrings(t *testing.T) {
 	}
 }
 
-func TestFromJSONOfNumbers(t *testing.T) {
+func TestAppendFromJSONOfNumbersEqualsTheApiserver(t *testing.T) {
 	for _, n := range append(jsontest.Numbers, jsontest.BigNumbers...) {
 		check(t, []byte(n))
 		check(t, []byte(`{"a":[`+n+`]}`))
 	}
 }
 
-func TestFromJSONOfRandomValues(t *testing.T) {
+func TestAppendFromJSONOfRandomValuesEqualsTheApiserver(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
 		if check(t, jsontest.Random(r, 5)); t.Failed() {
@@ -111,9 +109,8 @@ func TestFromJSONOfRandomValues(t *testing.T) {
 	}
 }
 
-// Text is put together from what strings that look like numbers and times are
-// made of, which the corpus has too few of.
-func TestFromJSONOfStringsThatLookLikeOtherTypes(t *testing.T) {
+// The corpus has few strings that look like numbers and times, so this test makes them from pieces.
+func TestAppendFromJSONQuotesStringsThatLookLikeOtherTypes(t *testing.T) {
 	pieces := []string{"0", "1", "9", "12", "2001", "-", "-", "+", ".", ":", "_", "e", "E", "x", "b", "o", "0x", "0b", "f", "T", "t", "Z", " ", "07", "60", "5", "n", "i"}
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 100000 {
@@ -130,7 +127,7 @@ func TestFromJSONOfStringsThatLookLikeOtherTypes(t *testing.T) {
 	}
 }
 
-func TestFromJSONFolding(t *testing.T) {
+func TestAppendFromJSONFoldsLikeTheApiserver(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	words := []string{"a", "word", "longer", " ", " ", "  ", "é", "日本", "'", "\"", ":", ": ", " #", "-", "\t", "\\", "\u2028", "😀", "\n", strings.Repeat("x", 70)}
 	for range 20000 {
@@ -148,13 +145,13 @@ func TestFromJSONFolding(t *testing.T) {
 	}
 }
 
-func TestFromJSONDuplicateNames(t *testing.T) {
+func TestAppendFromJSONKeepsTheLastDuplicate(t *testing.T) {
 	for _, src := range []string{`{"a":1,"a":2}`, `{"b":1,"a":2,"b":{"x":1,"x":2}}`, `{"a":1,"\u0061":2,"c":3}`} {
 		check(t, []byte(src))
 	}
 }
 
-func TestOrder(t *testing.T) {
+func TestNamesAreOrderedLikeTheApiserver(t *testing.T) {
 	pieces := []string{"a", "b", "A", "Z", "0", "1", "2", "9", "10", "01", "00", "-", ".", "/", "_", "é", "日", "٣", "😀", "~", " "}
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 50000 {
@@ -180,9 +177,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestFromJSONErrors(t *testing.T) {
+func TestAppendFromJSONErrors(t *testing.T) {
 	for in, want := range map[string]error{
-		"": ErrJSON, "{": ErrJSON, "[1,": ErrJSON, `{"a"`: ErrJSON, `{"a":1,}`: ErrJSON, "[1 2]": ErrJSON, "[1}": ErrJSON, `{"a":1]`: ErrJSON, "tru": ErrJSON, "1.": ErrJSON, "-": ErrJSON, `"a`: ErrJSON, "1 2": ErrJSON, "{1:2}": ErrJSON, "]": ErrJSON, "01": ErrJSON,
+		"": ErrJSON, "{": ErrJSON, "[1,": ErrJSON, `{"a"`: ErrJSON, `{"a":1,}`: ErrJSON, "[1 2]": ErrJSON, "[1}": ErrJSON, `{"a":1]`: ErrJSON, `"a`: ErrJSON, "1 2": ErrJSON, "{1:2}": ErrJSON, "]": ErrJSON,
 		strings.Repeat("[", json.MaxDepth+1): ErrDepth, strings.Repeat(`{"a":`, 1<<18): ErrDepth,
 	} {
 		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, want) || string(got) != "x" {
@@ -191,7 +188,7 @@ func TestFromJSONErrors(t *testing.T) {
 	}
 }
 
-func TestItemsMakeTheList(t *testing.T) {
+func TestItemsAndMembersMakeTheList(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		var items [][]byte
@@ -225,7 +222,7 @@ func TestDeepDocumentsTakeLinearTime(t *testing.T) {
 	}
 }
 
-func FuzzFromJSON(f *testing.F) {
+func FuzzAppendFromJSON(f *testing.F) {
 	for _, s := range jsontest.Strings {
 		if len(s) < 50 {
 			f.Add([]byte(fmt.Sprintf(`{"a":[%s,1],%[1]s:{}}`, json.AppendString(nil, s))))
@@ -256,14 +253,14 @@ func FuzzFromJSON(f *testing.F) {
 	})
 }
 
-// chancy tells whether the library's output for src depends on chance.
+// chancy reports whether the output of the library for src is random.
 func chancy(src []byte) bool {
 	var v any
 	return stdjson.Unmarshal(src, &v) == nil && inconsistent(v)
 }
 
-// inconsistent tells whether some object's names are not ordered by the
-// emitter's comparison, so that its output depends on chance.
+// inconsistent reports whether the comparison of the library does not order the names of an object, so
+// that its output is random.
 func inconsistent(v any) bool {
 	switch v := v.(type) {
 	case []any:

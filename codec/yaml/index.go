@@ -6,18 +6,17 @@ import (
 	"sluice/codec/json"
 )
 
-// node is one value or one member's name in an index of a JSON document.
+// node is a value or the name of a member in an index of a JSON document.
 type node struct {
 	start, end uint32 // in the source
 	next       uint32 // the index of the first node after this one and all inside it
-	traits     json.Traits
+	flags      json.StringFlags
 	kind       json.Kind
 }
 
-// index lists a document's values in the order in which they begin. In an
-// object each value comes after its name. It is made in one pass and saves
-// the printer, which must sort names, from looking for the same value's end
-// again at each level.
+// index lists the values of a document in the order in which they begin, each value of an object after
+// its name. The printer must sort names, so it visits values out of order; without the index it would
+// search for the end of each value again at every level.
 type index struct {
 	src   []byte
 	nodes []node
@@ -25,7 +24,7 @@ type index struct {
 	err   error
 }
 
-// build makes the index of src, whose nodes replace those of the last use.
+// build indexes src. It reuses the memory of the previous index.
 func (x *index) build(src []byte) error {
 	x.src, x.nodes, x.depth, x.err = src, x.nodes[:0], 0, nil
 	if uint64(len(src)) > math.MaxUint32 {
@@ -61,37 +60,24 @@ func (x *index) value(i int) int {
 	case json.Object, json.Array:
 		end = x.container(i, kind == json.Object)
 	case json.String:
-		end, x.nodes[n].traits = json.SkipString(x.src, i)
+		end, x.nodes[n].flags = json.SkipString(x.src, i)
 	case json.Invalid:
 	default:
 		end = json.SkipScalar(x.src, i)
 	}
-	if end < 0 || !x.proper(kind, x.src[i:end]) {
+	if end < 0 {
 		return x.fail(ErrJSON, i)
 	}
 	x.nodes[n].end, x.nodes[n].next = uint32(end), uint32(len(x.nodes))
 	return end
 }
 
-// proper checks a literal's spelling and that a number is one.
-func (x *index) proper(kind json.Kind, b []byte) bool {
-	switch kind {
-	case json.Null:
-		return string(b) == "null"
-	case json.Bool:
-		return string(b) == "true" || string(b) == "false"
-	case json.Number:
-		return json.ValidNumber(b)
-	}
-	return true
-}
-
-// container indexes what is inside the object or array at src[i].
+// container indexes the members or elements of the object or array at src[i].
 func (x *index) container(i int, object bool) int {
 	if x.depth++; x.depth > json.MaxDepth {
 		return x.fail(ErrDepth, i)
 	}
-	src, shut := x.src, x.src[i]+2 // '{' and '[' come two before what closes them
+	src, shut := x.src, x.src[i]+2 // '{' and '[' are two less than '}' and ']'
 	i = json.SkipSpace(src, i+1)
 	if i < len(src) && src[i] == shut {
 		x.depth--
@@ -128,7 +114,7 @@ func (x *index) name(i int) int {
 	if end < 0 {
 		return x.fail(ErrJSON, i)
 	}
-	x.nodes = append(x.nodes, node{start: uint32(i), end: uint32(end), next: uint32(len(x.nodes) + 1), traits: t, kind: json.String})
+	x.nodes = append(x.nodes, node{start: uint32(i), end: uint32(end), next: uint32(len(x.nodes) + 1), flags: t, kind: json.String})
 	i = json.SkipSpace(src, end)
 	if i >= len(src) || src[i] != ':' {
 		return x.fail(ErrJSON, i)

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/codec/json"
 )
 
-// isString tells whether the text, printed plain, would be read back as a
-// string and not as null, a bool, a number, a time or a merge. The answer is
-// the emitter's: it follows YAML 1.1 loosely, and quotes base 60 numbers
-// although it reads them as strings.
+// isString reports whether the text, as a plain scalar, is a string and not null, a bool, a number, a
+// time or a merge, by the rules of the emitter of yaml/v2. These follow YAML 1.1 loosely, and quote base
+// 60 numbers although the parser reads them as strings.
 func isString(s []byte) bool {
 	if len(s) == 0 {
 		return false
@@ -27,7 +28,7 @@ func isString(s []byte) bool {
 	return true
 }
 
-// isWord tells whether s is one of the words that are no strings.
+// isWord reports whether s is a reserved word.
 func isWord(s []byte) bool {
 	if len(s) > 5 {
 		return false
@@ -42,8 +43,7 @@ func isWord(s []byte) bool {
 	return false
 }
 
-// isPointFloat tells whether s, which begins with a point, is a float as Go
-// reads it.
+// isPointFloat reports whether s, which begins with a point, is a float for strconv.
 func isPointFloat(s []byte) bool {
 	if len(s) < 2 || s[1] < '0' || s[1] > '9' {
 		return false
@@ -57,8 +57,8 @@ func isPointFloat(s []byte) bool {
 	return err == nil
 }
 
-// isNumber tells whether s, which begins with a digit or sign, is an integer
-// or float: decimal, or with one of Go's prefixes, underscores anywhere.
+// isNumber reports whether s, which begins with a digit or sign, is an integer or float: decimal or with
+// a base prefix of Go, with underscores anywhere.
 func isNumber(s []byte) bool {
 	if bytes.IndexByte(s, '_') >= 0 {
 		return isGoNumber(s)
@@ -88,7 +88,7 @@ func isNumber(s []byte) bool {
 	if i == len(s) && len(s) < 300 {
 		return true
 	}
-	// With an exponent, very long, or not a number: mostly the last.
+	// The rest has an exponent, is very long or, most often, is not a number.
 	if i < len(s) && s[i]|0x20 != 'e' {
 		return false
 	}
@@ -124,14 +124,14 @@ func isGoNumber(s []byte) bool {
 		_, err := strconv.ParseFloat(string(bare), 64)
 		return err == nil
 	}
-	// Base 2 once more, the way older Go needed it: a sign may follow 0b.
+	// yaml/v2 also accepts a sign after 0b.
 	if rest, ok := bytes.CutPrefix(bare, []byte("0b")); ok {
 		return len(rest) > 1 && (rest[0] == '-' || rest[0] == '+') && fits(rest[1:], 2, rest[0] == '-', false)
 	}
 	return false
 }
 
-// numeric marks the bytes that can be in a number.
+// numeric marks the bytes that numbers consist of.
 var numeric = func() (t [256]bool) {
 	for _, c := range []byte("0123456789abcdefABCDEFxXoO_+-.") {
 		t[c] = true
@@ -139,8 +139,8 @@ var numeric = func() (t [256]bool) {
 	return t
 }()
 
-// isInteger tells whether s is an integer of Go's syntax that fits an int64,
-// or without a sign a uint64.
+// isInteger reports whether s is an integer in the syntax of Go that fits int64 or, without a sign,
+// uint64.
 func isInteger(s []byte) bool {
 	if len(s) == 0 {
 		return false
@@ -166,7 +166,7 @@ func isInteger(s []byte) bool {
 	return fits(s, base, negative, !signed)
 }
 
-// fits tells whether the digits make a number of 63 bits, or 64 if unsigned.
+// fits reports whether the digits are a number of 63 bits, or 64 if unsigned.
 func fits(s []byte, base int, negative, unsigned bool) bool {
 	var n uint64
 	for _, c := range s {
@@ -186,7 +186,7 @@ func fits(s []byte, base int, negative, unsigned bool) bool {
 	return len(s) > 0 && (unsigned || n < 1<<63 || negative && n == 1<<63)
 }
 
-// isDecimal tells whether b is [-+]?(\.d+|d+(\.d*)?)([eE][-+]?d+)?.
+// isDecimal reports whether b is [-+]?(\.d+|d+(\.d*)?)([eE][-+]?d+)?.
 func isDecimal(b []byte) bool {
 	i := 0
 	if i < len(b) && (b[i] == '+' || b[i] == '-') {
@@ -217,7 +217,7 @@ func isDecimal(b []byte) bool {
 	return i == len(b)
 }
 
-// isBase60 tells whether s is [-+]?d[d_]*(:[0-5]?d)+(\.[d_]*)?.
+// isBase60 reports whether s is [-+]?d[d_]*(:[0-5]?d)+(\.[d_]*)?.
 func isBase60(s []byte) bool {
 	i := 0
 	if s[0] == '+' || s[0] == '-' {
@@ -250,13 +250,13 @@ func digitsOrBars(s []byte, i int) int {
 	return i
 }
 
-// isTime tells whether s is a time in one of the forms the parser knows. They
-// all begin with a year of four digits and a dash.
+// isTime reports whether s is a time in one of the layouts of the parser. All of them begin with a year
+// of four digits and a dash.
 func isTime(s []byte) bool {
 	if len(s) < 5 || digits(s[:5], 0) != 4 || s[4] != '-' {
 		return false
 	}
-	if isUTC(s) {
+	if json.IsTimestamp(s) {
 		return true
 	}
 	for _, form := range []string{"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999", "2006-1-2"} {
@@ -265,21 +265,4 @@ func isTime(s []byte) bool {
 		}
 	}
 	return false
-}
-
-// isUTC tells for certain only when s is a time as Kubernetes prints it. Days
-// above 28 are left to time.Parse.
-func isUTC(s []byte) bool {
-	const form = "0000-00-00T00:00:00Z"
-	if len(s) != len(form) {
-		return false
-	}
-	for i, c := range []byte(form) {
-		if c == '0' && (s[i] < '0' || s[i] > '9') || c != '0' && s[i] != c {
-			return false
-		}
-	}
-	two := func(i int) int { return int(s[i]-'0')*10 + int(s[i+1]-'0') }
-	month, day := two(5), two(8)
-	return month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(11) < 24 && two(14) < 60 && two(17) < 60
 }

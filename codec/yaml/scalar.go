@@ -46,12 +46,11 @@ func appendDouble(dst, s []byte) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// beginsWithBOM tells whether a text begins with a byte order mark; the
-// emitter then takes every character of it for one.
+// beginsWithBOM reports whether a text begins with a byte order mark. The emitter of yaml/v2 then escapes
+// every character of it, by mistake.
 func beginsWithBOM(s []byte) bool { return bytes.HasPrefix(s, []byte("\ufeff")) }
 
-// mustEscape tells whether the rune at the start of b is escaped in double
-// quotes.
+// mustEscape reports whether the rune at the start of b is escaped in double quotes.
 func mustEscape(b []byte, bom bool) bool {
 	c := b[0]
 	if c >= ' ' && c <= '~' {
@@ -60,7 +59,7 @@ func mustEscape(b []byte, bom bool) bool {
 	return bom || c < utf8.RuneSelf || !printable(b) || breakAt(b)
 }
 
-// short holds the escapes of one character.
+// short maps runes to escapes of a single character.
 var short = map[rune]byte{
 	0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r', 27: 'e', '"': '"', '\\': '\\', 0x85: 'N', 0xa0: '_', 0x2028: 'L', 0x2029: 'P',
 }
@@ -93,8 +92,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return dst
 }
 
-// appendLiteral appends a text as a literal block, its lines indented. It
-// reports whether the output then stands at the start of a line.
+// appendLiteral appends a text as a literal block with indented lines. It reports whether the output ends
+// at the start of a line.
 func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
 	dst = append(dst, '|')
 	if t.leading {
@@ -119,9 +118,8 @@ func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
 	return dst, true
 }
 
-// appendChomping appends the indicator that tells how many of the line breaks
-// at the block's end are part of the text: - for none, nothing for one, + for
-// more.
+// appendChomping appends the indicator for the line breaks at the end of the text: - if it has none,
+// nothing for one, + for more.
 func appendChomping(dst, s []byte) []byte {
 	n := lastRune(s)
 	switch {
@@ -139,8 +137,7 @@ func lastRune(s []byte) int {
 	return len(s) - n
 }
 
-// appendOddLines appends the lines of a literal block in which not all breaks
-// are \n.
+// appendOddLines appends the lines of a literal block with line breaks other than \n.
 func appendOddLines(dst, s []byte, indent int) []byte {
 	start := true
 	for i := 0; i < len(s); {

@@ -15,15 +15,15 @@ const (
 	literal
 )
 
-// traits is what of a string's text bears on its style.
+// traits are the properties of a text that determine its style.
 type traits struct {
 	newline bool // has a line feed
 	breaks  bool // has any line break: \n, \r, U+0085, U+2028, U+2029
-	odd     bool // has one that is not \n
-	special bool // has something that only escapes can show
+	odd     bool // has a line break other than \n
+	special bool // has a rune that needs an escape
 
 	spaced     bool // has a space
-	indicator  bool // would read as syntax if plain
+	indicator  bool // is YAML syntax if plain
 	leading    bool // begins with a space or break
 	trailing   bool // ends with a space or break
 	spaceLast  bool // ends with a space
@@ -31,7 +31,7 @@ type traits struct {
 	breakSpace bool // has a space after a break
 }
 
-// The classes of bytes inside a plain scalar.
+// Classes of bytes inside a plain scalar.
 const (
 	harmless = iota
 	space
@@ -63,8 +63,8 @@ var first = func() (t [256]bool) {
 	return t
 }()
 
-// analyse looks a text over, which is not empty. It goes by bytes as long as
-// they are ASCII and leaves the rest to analyseAll.
+// analyse returns the traits of a text, which must not be empty. It handles ASCII only; analyseAll
+// handles other texts.
 func analyse(s []byte) (t traits) {
 	t.indicator = begins(s)
 	last := len(s) - 1
@@ -100,7 +100,7 @@ func isFeed(c byte) bool { return c == '\n' || c == '\r' }
 // isBlank marks the ASCII bytes after which a # begins a comment.
 var isBlank = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, 0: true}
 
-// begins tells whether the start of s would read as syntax.
+// begins reports whether the start of s is YAML syntax.
 func begins(s []byte) bool {
 	if first[s[0]] {
 		return true
@@ -165,7 +165,7 @@ func width(b []byte) int {
 	return n
 }
 
-// breakAt tells whether b begins with a line break.
+// breakAt reports whether b begins with a line break.
 func breakAt(b []byte) bool {
 	switch b[0] {
 	case '\n', '\r':
@@ -178,8 +178,8 @@ func breakAt(b []byte) bool {
 	return false
 }
 
-// printable tells whether the rune at the start of b may stand unescaped.
-// Beyond U+FFFF the emitter thinks that nothing may; tabs may not either.
+// printable reports whether the rune at the start of b is printed without an escape. For the emitter of
+// yaml/v2 neither tabs nor runes beyond U+FFFF are printable.
 func printable(b []byte) bool {
 	switch c := b[0]; {
 	case c < utf8.RuneSelf:
@@ -193,7 +193,7 @@ func printable(b []byte) bool {
 	}
 }
 
-// styleOf chooses the style for a text, given its traits.
+// styleOf returns the style for a text with these traits.
 func styleOf(s []byte, t traits) style {
 	if t.newline {
 		if t.spaceLast || t.spaceBreak || t.special {

@@ -14,61 +14,50 @@ import (
 	"sluice/codec/json"
 )
 
-// Limits bounds what ToJSON accepts. The zero value means the documented
-// defaults.
-type Limits struct {
-	Size   int // bytes of YAML; 0 is unlimited, for callers that bounded their reading
-	Output int // bytes of JSON, to which aliases may grow; 0 is MaxOutput
-	Depth  int // nesting; 0, and anything above json.MaxDepth, is json.MaxDepth
-}
-
-// MaxOutput is how large ToJSON lets the JSON become by default: several
-// times what the apiserver accepts as a body (3 MiB), since escapes and the
-// repetition of short aliases do make it longer.
-const MaxOutput = 16 << 20
-
-// ToJSON appends the first document of a YAML stream as JSON, as the
-// apiserver understands a request body: YAML 1.1 with its many booleans,
-// names that are numbers or booleans turned into text, of equal names the
-// last counting, members sorted. An empty document is null. JSON passes
-// through.
+// AppendJSON appends the first document of a YAML stream as JSON with the meaning that it has for the
+// apiserver in a request body: YAML 1.1 with all its booleans; names that are numbers or booleans become
+// text; of duplicate names the last counts; members are sorted. An empty document is null. JSON is YAML
+// and passes through.
 //
-// The error wraps ErrSize, ErrDepth or ErrDecode, the latter with the
-// apiserver's own text: syntax, excessive or recursive aliases, names that
-// are lists, maps or null, NaN and infinities. dst is then returned
-// unchanged.
-func ToJSON(dst, src []byte, limits Limits) ([]byte, error) {
-	v, err := decode(src, limits, yamlv2.Unmarshal)
+// limit is the largest length of the JSON, in bytes; 0 is unlimited, which is safe only for trusted
+// input.
+//
+// The error wraps ErrSize, ErrDepth beyond json.MaxDepth, or ErrDecode with the text of the apiserver:
+// for syntax errors, excessive or recursive aliases, names that are lists, maps or null, NaN and
+// infinities. dst is then returned unchanged.
+func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
+	v, err := decode(src, yamlv2.Unmarshal)
 	if err != nil {
 		return dst, err
 	}
-	return appendValue(dst, v, limits)
+	w := jsonWriter{dst: dst, max: math.MaxInt, depth: json.MaxDepth}
+	if limit > 0 {
+		w.max = len(dst) + limit
+	}
+	if err := w.value(v); err != nil {
+		return dst, err
+	}
+	return w.dst, nil
 }
 
-// Strict reports what the apiserver objects to in a YAML body beyond what
-// makes ToJSON fail, with its own text: names set twice. By default it then
-// warns; with fieldValidation=Strict it refuses.
-//
-// It also returns an error wherever decoding does.
-func Strict(src []byte, limits Limits) error {
-	_, err := decode(src, limits, yamlv2.UnmarshalStrict)
+// StrictError returns the error of strict decoding with the text of the apiserver: for duplicate names,
+// which AppendJSON resolves, and for everything that AppendJSON refuses to decode.
+func StrictError(src []byte) error {
+	_, err := decode(src, yamlv2.UnmarshalStrict)
 	return err
 }
 
-// decodeError is the parser's error, unwrapping to ErrDecode as well.
+// decodeError has the text of the parser's error and wraps ErrDecode.
 type decodeError struct{ err error }
 
 func (e *decodeError) Error() string   { return e.err.Error() }
 func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
-// decode builds the first document. The parser bounds nesting, and the number
-// of values that aliases make; what long texts they repeat, appendValue does.
-func decode(src []byte, limits Limits, unmarshal func([]byte, any) error) (v any, err error) {
-	if limits.Size > 0 && len(src) > limits.Size {
-		return nil, fmt.Errorf("%d bytes, limit is %d: %w", len(src), limits.Size, ErrSize)
-	}
-	// The parser panics on purpose and recovers; it must not end the process
-	// if it ever does so by mistake.
+// decode parses the first document. The parser bounds nesting and the number of values that aliases
+// make; the length of the strings that they repeat is bounded by jsonWriter.
+func decode(src []byte, unmarshal func([]byte, any) error) (v any, err error) {
+	// The parser uses panics internally and recovers from its own. A panic that it did not intend must
+	// not end the process.
 	defer func() {
 		if r := recover(); r != nil {
 			err = &decodeError{fmt.Errorf("yaml: %v", r)}
@@ -80,25 +69,11 @@ func decode(src []byte, limits Limits, unmarshal func([]byte, any) error) (v any
 	return v, nil
 }
 
-// jsonWriter turns what the parser builds into JSON.
+// jsonWriter prints parsed values as JSON.
 type jsonWriter struct {
 	dst   []byte
-	max   int // the length that dst must not exceed
-	depth int // how much deeper it may go
-}
-
-func appendValue(dst []byte, v any, limits Limits) ([]byte, error) {
-	if limits.Output <= 0 {
-		limits.Output = MaxOutput
-	}
-	if limits.Depth <= 0 || limits.Depth > json.MaxDepth {
-		limits.Depth = json.MaxDepth
-	}
-	w := jsonWriter{dst: dst, max: len(dst) + limits.Output, depth: limits.Depth}
-	if err := w.value(v); err != nil {
-		return dst, err
-	}
-	return w.dst, nil
+	max   int // longest allowed dst
+	depth int // levels of nesting left
 }
 
 func (w *jsonWriter) value(v any) error {
@@ -127,7 +102,7 @@ func (w *jsonWriter) value(v any) error {
 	return w.fits(0)
 }
 
-// fits checks that n more bytes may follow.
+// fits returns ErrSize unless n more bytes fit.
 func (w *jsonWriter) fits(n int) error {
 	if len(w.dst)+n > w.max {
 		return fmt.Errorf("JSON of this YAML: %w", ErrSize)
@@ -143,7 +118,7 @@ func (w *jsonWriter) text(s string) error {
 	return w.fits(0)
 }
 
-// float prints a float as encoding/json does.
+// float prints a float in the way of encoding/json.
 func (w *jsonWriter) float(f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return &decodeError{errors.New("json: unsupported value: " + strconv.FormatFloat(f, 'g', -1, 64))}
@@ -218,9 +193,8 @@ func (w *jsonWriter) object(m map[any]any) error {
 	return w.fits(0)
 }
 
-// named turns a map's keys into text, as sigs.k8s.io/yaml does. Keys that
-// differ and yet become the same text, such as 1 and "1", the apiserver takes
-// in random order; here the one that was text wins.
+// named turns the keys of a map into text, in the way of sigs.k8s.io/yaml. Of keys that become the same
+// text, such as 1 and "1", the apiserver uses a random one; here the string wins.
 func named(m map[any]any) (map[string]any, error) {
 	members := make(map[string]any, len(m))
 	for k, v := range m {
@@ -247,8 +221,7 @@ func named(m map[any]any) (map[string]any, error) {
 	return members, nil
 }
 
-// floatName prints a float as a name: in single precision, the way the
-// apiserver does.
+// floatName prints a float as a name: in single precision, as the apiserver does.
 func floatName(f float64) string {
 	switch s := strconv.FormatFloat(f, 'g', -1, 32); s {
 	case "+Inf":

@@ -100,7 +100,7 @@ func identities(body []byte, protobuf bool, yield func(identity) error) (next st
 		return protoIdentities(body, yield)
 	}
 	for _, item := range json.Value(body).Get("items").Elements {
-		meta, err := json.ObjectMeta(item)
+		meta, err := json.ParseObjectMeta(item)
 		if err != nil {
 			return "", err
 		}

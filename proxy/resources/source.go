@@ -97,7 +97,7 @@ func (s *source) page(body []byte, yield func(*cache.Object)) (version uint64, n
 	for _, item := range list.Get("items").Elements {
 		object := bytes.Clone(item) // the page must not live on through it
 		if s.resource.Style == codec.Typed {
-			if object, err = json.InsertTypeMeta(nil, item, s.resource.APIVersion(), s.resource.Kind); err != nil {
+			if object, err = json.AppendWithTypeMeta(nil, item, s.resource.APIVersion(), s.resource.Kind); err != nil {
 				return 0, "", err
 			}
 		}

@@ -215,7 +215,7 @@ func (j *jsonStream) bookmark(object json.Value) (reflector.Event, error) {
 	if j.source.resource.Bookmark == nil {
 		j.source.resource.Bookmark = bytes.Clone(object)
 	}
-	meta, err := json.ObjectMeta(object)
+	meta, err := json.ParseObjectMeta(object)
 	if err != nil {
 		return reflector.Event{}, err
 	}
@@ -226,7 +226,7 @@ func (j *jsonStream) bookmark(object json.Value) (reflector.Event, error) {
 
 // jsonObject makes an object of data, which it takes over.
 func (s *source) jsonObject(data []byte) (*cache.Object, error) {
-	meta, err := json.ObjectMeta(data)
+	meta, err := json.ParseObjectMeta(data)
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// File is one file of Kubernetes' corpus.
+// File is one JSON object with its name.
 type File struct {
-	Name string // without directory and extension: group.version.Kind
-	JSON []byte // compact, as the apiserver prints it, without newline
+	Name string // group.version.Kind for files of the corpus
+	JSON []byte // compact, without a newline at the end
 }
 
-// Corpus returns every JSON file of k8s.io/api/testdata/HEAD: one object of
-// each kind with each field set.
+// Corpus returns every JSON file of k8s.io/api/testdata/HEAD: one object of each kind with every field
+// set.
 func Corpus(t testing.TB) []File {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(CorpusDir(t), "*.json"))
@@ -40,8 +40,7 @@ func Corpus(t testing.TB) []File {
 	return files
 }
 
-// CorpusDir returns the directory k8s.io/api/testdata/HEAD in the module
-// cache.
+// CorpusDir returns the path of k8s.io/api/testdata/HEAD in the module cache.
 func CorpusDir(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()

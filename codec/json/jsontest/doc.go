@@ -1,5 +1,4 @@
-// Package jsontest gives the tests of the codec packages the JSON they run
-// over: every object of Kubernetes' own corpus, realistic objects, and random
-// values full of strings and numbers that are easy to get wrong. For tests
-// only.
+// Package jsontest provides JSON for the tests of the codec packages: the objects of the Kubernetes
+// serialization corpus, realistic objects, and random values with strings and numbers that encoders
+// often get wrong.
 package jsontest

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Strings that some encoding or other treats specially: as another type, as
-// syntax, as needing escapes, folding or quotes.
+// Strings are texts that some encoding treats specially: as another type, as syntax, or as in need of
+// escapes, folding or quotes.
 var Strings = []string{
 	"", " ", "  ", "\t", "\n", "\n\n", "a\n", "a\n\n", "\na", " a", "a ", "a b", "a\nb", "a\n b\n", " a\nb", "a \nb",
 	"a\n\nb", "a\n\n\nb\n", "\n a", "  a\n b", "a\tb", "\ta", "a\n\tb", "a\r\nb", "\r", "a\r", "# c", "a # b", "a #b", "a#b",
@@ -31,21 +31,20 @@ var Strings = []string{
 	"system:serviceaccount:kube-system:default", "docker.io/library/nginx:1.25@sha256:" + strings.Repeat("ab", 32), "100m", "1Gi", "1.5Gi", "500Mi", "10%", "app.kubernetes.io/name", "*", "*.example.com", "http://example.com/?a=b&c=d", "--flag=value", "-v=2", "$(POD_NAME)", "{{ .Values.a }}", "f:metadata", "k:{\"name\":\"a\"}", "v:\"b\"",
 }
 
-// Numbers as they may be written in JSON.
+// Numbers are spellings of numbers within 64 bits and float64.
 var Numbers = []string{
 	"0", "1", "-1", "-0", "10", "255", "256", "65535", "65536", "4294967295", "4294967296", "9223372036854775807", "-9223372036854775808",
 	"1.0", "-1.0", "0.0", "-0.0", "1.5", "0.1", "3.14159", "1e3", "1E3", "1e+3", "1e-3", "1.0e0", "100000", "1000000", "10000000", "1e5", "1e6", "1e7", "1e20", "1e21", "1e22", "123456789.125",
 	"65504", "65504.0", "65505.5", "5.960464477539063e-8", "1e-7", "1e-6", "0.000001", "0.0000001", "3.4028234663852886e38", "1.7976931348623157e308", "5e-324", "16777217.0", "0.30000000000000004", "100.0", "1234567.0", "12345678901234567000.0", "1e18", "9007199254740993",
 }
 
-// BigNumbers are those beyond 64 bits or float64.
+// BigNumbers are numbers beyond 64 bits or float64.
 var BigNumbers = []string{
 	"9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616", "123456789012345678901234567890", "1e309", "-1e400", "1e-400",
 }
 
-// Random returns a random JSON value of at most the given depth, compact,
-// written by encoding/json from what it decodes to, so in its form: HTML
-// escaped, members sorted, no duplicates. Numbers keep their spelling.
+// Random returns a random JSON value of at most the given depth, printed by encoding/json: compact,
+// escaped for HTML, with members sorted and no duplicate names. Numbers vary in their spelling.
 func Random(r *rand.Rand, depth int) []byte {
 	b, err := json.Marshal(value(r, depth))
 	if err != nil {
@@ -54,7 +53,7 @@ func Random(r *rand.Rand, depth int) []byte {
 	return b
 }
 
-// RandomObject is Random for an object at the top.
+// RandomObject is Random with an object at the top level.
 func RandomObject(r *rand.Rand, depth int) []byte {
 	b, err := json.Marshal(object(r, depth))
 	if err != nil {
@@ -115,7 +114,7 @@ func number(r *rand.Rand) json.Number {
 
 var pieces = []string{" ", " ", "\n", "a", "b ", "word", ": ", " #", "'", "\"", "- ", "\t", ",", "é", "😀", "0", "\\", "\n\n", "\n ", "{", "}", "%", "\u2028", "\x01", "<", "\u0085", "\ufeff", "-", "?", "!", "\r"}
 
-// Text returns a random string: a nasty one, or a few pieces put together.
+// Text returns a random string: one of Strings, or a concatenation of short pieces.
 func Text(r *rand.Rand) string {
 	switch r.IntN(4) {
 	case 0, 1:

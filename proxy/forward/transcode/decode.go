@@ -55,9 +55,9 @@ func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 
 func (b *requestBody) toJSON(info *request.Info) (err error) {
 	if b.encoding == codec.YAML {
-		b.json, err = yaml.ToJSON(nil, b.buffered, yaml.Limits{Output: maxRequest}) // aliases can expand a small input
+		b.json, err = yaml.AppendJSON(nil, b.buffered, maxRequest) // aliases can expand a small input
 	} else {
-		b.json, err = cbor.AppendJSON(nil, b.buffered, cbor.Limits{Output: maxRequest})
+		b.json, err = cbor.AppendJSON(nil, b.buffered, maxRequest)
 	}
 	switch {
 	case errors.Is(err, yaml.ErrSize), errors.Is(err, cbor.ErrSize), len(b.json) > maxRequest:
@@ -90,7 +90,7 @@ func (b *requestBody) decodingSize(nodes int) int64 {
 // in CBOR, in YAML the characters after which a node can begin.
 func (b *requestBody) countNodes() int {
 	if b.encoding == codec.CBOR {
-		return cbor.Heads(b.buffered, maxNodes)
+		return cbor.CountItems(b.buffered, maxNodes)
 	}
 	n := 1
 	for _, c := range b.buffered {
@@ -105,7 +105,7 @@ func (b *requestBody) countNodes() int {
 // validateFields treats duplicate fields of YAML as the apiserver does by the query parameter
 // fieldValidation, since json does not have them any more. In CBOR they are errors in any case.
 func (b *requestBody) validateFields(info *request.Info) error {
-	duplicates := yaml.Strict(b.buffered, yaml.Limits{Size: maxRequest})
+	duplicates := yaml.StrictError(b.buffered)
 	if duplicates == nil {
 		return nil
 	}

@@ -63,7 +63,7 @@ func appendList(dst []byte, list json.Value, listKind string, f codec.Format) ([
 			dst = append(dst, w.Separator()...)
 		}
 		if len(v.Get("kind")) == 0 { // items of typed lists have no kind and apiVersion
-			if item, err = json.InsertTypeMeta(item[:0], v, apiVersion, kind); err != nil {
+			if item, err = json.AppendWithTypeMeta(item[:0], v, apiVersion, kind); err != nil {
 				return dst, err
 			}
 			v = item

@@ -130,11 +130,11 @@ func decode(body string, contentType string) string {
 	var err error
 	switch {
 	case contentType == codec.MediaYAML:
-		out, err = yaml.ToJSON(nil, []byte(body), yaml.Limits{})
+		out, err = yaml.AppendJSON(nil, []byte(body), 16<<20)
 	case strings.HasPrefix(contentType, codec.MediaCBOR):
-		out, err = cbor.AppendJSON(nil, []byte(body), cbor.Limits{})
+		out, err = cbor.AppendJSON(nil, []byte(body), 0)
 	default:
-		out, err = cbor.AppendJSON(nil, []byte(encode(body, codec.CBOR)), cbor.Limits{})
+		out, err = cbor.AppendJSON(nil, []byte(encode(body, codec.CBOR)), 0)
 	}
 	if err != nil {
 		return err.Error() + " in " + string(bytes.ToValidUTF8([]byte(body), []byte("?")))

@@ -55,7 +55,7 @@ func respondSteps(next <-chan string) func(http.ResponseWriter, *http.Request, [
 // stream ends when that of the upstream ends.
 func TestWatchEventIsTranscodedAtOnce(t *testing.T) {
 	meta := func(object string) string {
-		out, err := json.AppendMetadataOnly(nil, []byte(object), "meta.k8s.io/v1")
+		out, err := json.AppendPartialObjectMetadata(nil, []byte(object), "meta.k8s.io/v1")
 		if err != nil {
 			t.Fatal(err)
 		}

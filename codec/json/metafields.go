@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// What follows are the forms of the fields of metadata; see form.
+// The functions below are the appendFuncs of the fields of metadata, one for each Go type.
 
 func appendText(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	out, end := appendCanonical(dst, b, i)
 	if end < 0 {
 		return dst, 0, false, wrongType(name, b, i)
 	}
-	return out, end, len(out) > len(dst)+2, nil // more than ""
+	return out, end, len(out) > len(dst)+len(`""`), nil
 }
 
 func appendBool(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
@@ -32,7 +32,7 @@ func appendInt(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	return dst, end, true, err
 }
 
-// appendNonZero is appendInt for a field that is left out when zero.
+// appendNonZero is appendInt with omitempty.
 func appendNonZero(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	n, dst, end, err := appendInteger(dst, b, i, name)
 	return dst, end, n != 0, err
@@ -53,21 +53,20 @@ func appendInteger(dst, b []byte, i int, name string) (int64, []byte, int, error
 	return n, append(dst, b[i:end]...), end, nil
 }
 
-// appendTime prints a metav1.Time: UTC, whole seconds, null for the zero time.
+// appendTime prints a metav1.Time: UTC, in whole seconds, and null for the zero time.
 func appendTime(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	end := skipValue(b, i)
 	if end < 0 {
 		return dst, 0, false, wrongType(name, b, i)
 	}
-	v := Value(b[i:end])
-	if isUTC(v) && string(v) != `"0001-01-01T00:00:00Z"` {
-		return append(dst, v...), end, true, nil
-	}
-	text, ok := v.Text()
+	text, ok := Value(b[i:end]).Bytes()
 	if !ok {
 		return dst, 0, false, wrongType(name, b, i)
 	}
-	t, err := time.Parse(time.RFC3339, text)
+	if IsTimestamp(text) && string(text) != "0001-01-01T00:00:00Z" {
+		return append(append(append(dst, '"'), text...), '"'), end, true, nil
+	}
+	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
 		return dst, 0, false, wrongType(name, b, i)
 	}
@@ -79,31 +78,14 @@ func appendTime(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	return append(dst, '"'), end, true, nil
 }
 
-// appendCreation is appendTime for a field that is left out when zero.
+// appendCreation is appendTime with omitzero.
 func appendCreation(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	mark := len(dst)
 	dst, end, _, err := appendTime(dst, b, i, name)
 	return dst, end, string(dst[mark:]) != "null", err
 }
 
-// isUTC tells for certain only when v is a time in the very form that it will
-// be printed in. Days above 28 are left to time.Parse.
-func isUTC(v Value) bool {
-	const form = `"0000-00-00T00:00:00Z"`
-	if len(v) != len(form) {
-		return false
-	}
-	for i, c := range []byte(form) {
-		if c == '0' && (v[i] < '0' || v[i] > '9') || c != '0' && v[i] != c {
-			return false
-		}
-	}
-	two := func(i int) int { return int(v[i]-'0')*10 + int(v[i+1]-'0') }
-	month, day := two(6), two(9)
-	return month >= 1 && month <= 12 && day >= 1 && day <= 28 && two(12) < 24 && two(15) < 60 && two(18) < 60
-}
-
-// appendRaw prints a metav1.FieldsV1: what was stored, compacted.
+// appendRaw prints a metav1.FieldsV1: the stored bytes, compacted.
 func appendRaw(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	if end := canonicalFields(b, i); end >= 0 {
 		return append(dst, b[i:end]...), end, true, nil
@@ -160,8 +142,8 @@ func appendList(dst, b []byte, i int, name string, one func(dst, b []byte, i int
 	return append(dst, ']'), e.pos + 1, n > 0, nil
 }
 
-// appendMap prints a map of strings, its keys sorted. They are as a rule; if
-// not, it starts over.
+// appendMap prints a map of strings in the order of its keys. Keys are nearly always sorted already; if
+// not, appendUnsorted starts over.
 func appendMap(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	m := membersAt(b, i)
 	if m.bad {
@@ -191,8 +173,7 @@ func appendMap(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	return append(dst, '}'), m.pos + 1, n > 0, nil
 }
 
-// appendUnsorted is appendMap for keys in any order; of equal ones the last
-// counts.
+// appendUnsorted is appendMap for keys in any order. Of duplicate keys the last counts.
 func appendUnsorted(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	type pair struct {
 		key   []byte

@@ -1,13 +1,12 @@
 package json
 
-// SetResourceVersion appends obj to dst with another value in
-// metadata.resourceVersion and every other byte as it is. A DELETED event
-// needs that: it carries the previous content with the version of the
-// deletion.
+// AppendWithResourceVersion appends obj with rv as metadata.resourceVersion and every other byte
+// unchanged. DELETED events need it: they have the last content of the object with the resource version
+// of the deletion.
 //
-// The error is ErrNotObject, or ErrNoField if the object has no
-// metadata.resourceVersion; dst is then returned unchanged.
-func SetResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
+// The error is ErrNotObject, or ErrNoField if obj has no metadata.resourceVersion; dst is then returned
+// unchanged.
+func AppendWithResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {
 		return dst, at(ErrNotObject, "object", m.pos)

@@ -6,18 +6,15 @@ import (
 	"strings"
 )
 
-// ErrPath is returned when a JSONPath is not a plain chain of names.
+// ErrPath is returned when a JSONPath is more than a chain of member names.
 var ErrPath = errors.New("not a simple JSONPath")
 
-// ParsePath splits the JSONPath of a CRD's selectable field, such as
-// .spec.color or .metadata.labels['a/b'], into the names that [Value.Get] and
-// [Value.Field] take. The leading dot may be missing, as it is in field
-// selectors. A backslash before a character takes it literally, in quotes
-// too: the apiserver's JSONPath reads ['a.b'] as it reads .a.b and needs
-// ['a\.b'] for one name.
+// ParsePath splits the JSONPath of a selectable field of a CRD, such as .spec.color or
+// .metadata.labels['a/b'], into the names that [Value.Get] and [Value.Field] take. The leading dot may
+// be missing, as in field selectors. A backslash quotes the next character, inside quotes too: the
+// JSONPath parser of the apiserver reads ['a.b'] as .a.b and needs ['a\.b'] for a single name.
 //
-// Anything but names (indices, wildcards, filters, ranges, unions) is
-// ErrPath.
+// The error is ErrPath for everything but names: indices, wildcards, filters, ranges and unions.
 func ParsePath(path string) ([]string, error) {
 	var names []string
 	for rest := path; rest != ""; {
@@ -55,7 +52,7 @@ func atPath(path string, offset int) error {
 	return at(ErrPath, strconv.Quote(path), offset)
 }
 
-// cutName takes the name off the start of a path.
+// cutName splits the first name off a path.
 func cutName(s string) (name, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -77,11 +74,10 @@ func cutName(s string) (name, rest string, ok bool) {
 	return b.String(), "", true
 }
 
-// Field returns what a field selector compares: the scalar at path as
-// apiextensions prints it for a selectable field. A string is its text, a
-// number that is an int64 its digits, another number the shortest spelling
-// of its float64 (1e+06, 0.5), a bool true or false; null and absent are "".
-// ok is false for an object or an array, which no selectable field can be.
+// Field returns the text that a field selector compares for the scalar at path, as apiextensions prints
+// selectable fields: the text of a string, the digits of a number that fits int64, the shortest spelling
+// of any other float64 (1e+06, 0.5), true or false, and "" for null and absent fields. ok is false for
+// objects and arrays, which cannot be selectable fields.
 func (v Value) Field(path ...string) (text string, ok bool) {
 	f := v.Get(path...)
 	switch f.Kind() {

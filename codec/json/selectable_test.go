@@ -14,7 +14,7 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// selectable is what apiextensions makes of a selectable field.
+// selectable is the oracle: the value that apiextensions selects by.
 func selectable(t *testing.T, obj []byte, path string) string {
 	t.Helper()
 	p := jsonpath.New("selectableField")
@@ -36,7 +36,7 @@ func selectable(t *testing.T, obj []byte, path string) string {
 	return fmt.Sprint(results[0][0].Interface())
 }
 
-func TestFieldIsWhatApiextensionsSelectsBy(t *testing.T) {
+func TestFieldEqualsApiextensions(t *testing.T) {
 	obj := []byte(`{"spec":{"color":"blue","n":5,"on":true,"off":false,"nothing":null,"empty":"","a.b":"dotted","deep":{"er":"x\u00e9\"<"},"list":[1],"a-b":"dash","f":1.50}}`)
 	for _, path := range []string{".spec.color", ".spec.n", ".spec.on", ".spec.off", ".spec.nothing", ".spec.empty", ".spec['a.b']", `.spec['a\.b']`, ".spec['deep.er']", ".spec['deep'].er", `.spec.a\.b`, ".spec.deep.er", ".spec.a-b", ".spec.f", ".nope.x", ".spec.color.x", ".spec.list.x", ".spec['deep']['er']"} {
 		names, err := ParsePath(path)
@@ -71,7 +71,7 @@ func TestFieldIsWhatApiextensionsSelectsBy(t *testing.T) {
 	}
 }
 
-func TestParsePathErrors(t *testing.T) {
+func TestParsePathRefusesAllButNames(t *testing.T) {
 	for _, path := range []string{"", ".", "..", ".a..b", ".a[0]", ".a[*]", ".*", ".a['b','c']", ".a[?(@.b)]", ".a['b", `.a["b"]`, ".a b", "{.a}", ".a.", `.a\`, "[a]", "$.a", ".a['']"} {
 		if got, err := ParsePath(path); !errors.Is(err, ErrPath) {
 			t.Errorf("ParsePath(%s) = %q, %v", path, got, err)

@@ -2,40 +2,37 @@ package json
 
 import "fmt"
 
-// structure describes a Go struct by its fields in their order, for printing
-// an object as encoding/json would after decoding it into that struct.
-type structure []structField
+// structFields are the fields of a Go struct in their order. appendStruct prints an object as
+// encoding/json does after decoding it into that struct.
+type structFields []structField
 
-// structField is one field of a structure.
 type structField struct {
 	name   string
 	quoted string // "name":
-	always bool   // printed even when empty
-	form   form
+	always bool   // no omitempty
+	append appendFunc
 }
 
-// form prints the value at b[i] as the Go type of a field does and returns
-// the index after it. printed is false when omitempty would leave the field
-// out; what was appended then is taken back.
-type form func(dst, b []byte, i int, name string) (out []byte, end int, printed bool, err error)
+// appendFunc prints the value at b[i] as the Go type of a field does and returns the index after it.
+// printed is false if omitempty leaves the field out; the caller then discards what was appended.
+type appendFunc func(dst, b []byte, i int, name string) (out []byte, end int, printed bool, err error)
 
-// maxFields is the length of the longest structure.
+// maxFields is the largest number of fields in a struct of metadata.
 const maxFields = 15
 
-func field(name string, f form) structField {
-	return structField{name: name, quoted: string(AppendString(nil, name)) + ":", form: f}
+func field(name string, f appendFunc) structField {
+	return structField{name: name, quoted: string(AppendString(nil, name)) + ":", append: f}
 }
 
-func always(name string, f form) structField {
+func always(name string, f appendFunc) structField {
 	sf := field(name, f)
 	sf.always = true
 	return sf
 }
 
-// find returns the index of the field with the current member's name, or -1.
-// It begins at the field after the last one found, which is right for every
-// member when they come in the struct's order.
-func (s structure) find(m *members, from int) int {
+// find returns the index of the field with the name of the current member, or -1. The search begins at
+// from: the next field, if members are in the order of the struct.
+func (s structFields) find(m *members, from int) int {
 	for n := range s {
 		i := from + n
 		if i >= len(s) {
@@ -50,13 +47,13 @@ func (s structure) find(m *members, from int) int {
 
 // printer prints one struct.
 type printer struct {
-	s     structure
+	s     structFields
 	dst   []byte
-	next  int // the first field not yet printed or left out
-	first bool
+	next  int  // index of the first field that is neither printed nor omitted yet
+	first bool // no field is printed yet
 }
 
-// upTo prints the empty fields before field i that are always printed.
+// upTo prints the empty fields before field i that do not have omitempty.
 func (p *printer) upTo(i int) {
 	for ; p.next < i; p.next++ {
 		if f := &p.s[p.next]; f.always {
@@ -66,7 +63,7 @@ func (p *printer) upTo(i int) {
 	}
 }
 
-// field prints field i from the value at b[at] and returns the index after it.
+// field prints field i from the value at b[at] and returns the index after the value.
 func (p *printer) field(i int, b []byte, at int) (int, error) {
 	if isNull(b, at) {
 		return at + 4, nil // as if absent
@@ -75,7 +72,7 @@ func (p *printer) field(i int, b []byte, at int) (int, error) {
 	f := &p.s[i]
 	mark := len(p.dst)
 	dst := append(appendComma(p.dst, p.first), f.quoted...)
-	dst, end, printed, err := f.form(dst, b, at, f.name)
+	dst, end, printed, err := f.append(dst, b, at, f.name)
 	if err != nil {
 		return 0, err
 	}
@@ -93,10 +90,9 @@ func isNull(b []byte, i int) bool {
 	return i+4 <= len(b) && string(b[i:i+4]) == "null"
 }
 
-// appendStruct appends the object at b[i] as its Go struct prints it and
-// returns the index after it. Null prints as the zero struct. Objects whose
-// members stand in the struct's order are read once; others twice.
-func appendStruct(dst, b []byte, i int, s structure, name string) ([]byte, int, error) {
+// appendStruct appends the object at b[i] in the form of its Go struct and returns the index after it.
+// Null gives the zero struct. An object whose members are not in the order of the struct is read twice.
+func appendStruct(dst, b []byte, i int, s structFields, name string) ([]byte, int, error) {
 	p := printer{s: s, dst: append(dst, '{'), first: true}
 	if isNull(b, i) {
 		p.upTo(len(s))
@@ -130,9 +126,8 @@ func appendStruct(dst, b []byte, i int, s structure, name string) ([]byte, int, 
 	return append(p.dst, '}'), m.pos + 1, nil
 }
 
-// appendReordered is appendStruct for members in any order: it finds them
-// first. Of two with one name the last counts.
-func appendReordered(dst, b []byte, i int, s structure, name string) ([]byte, int, error) {
+// appendReordered is appendStruct for members in any order. Of duplicate names the last counts.
+func appendReordered(dst, b []byte, i int, s structFields, name string) ([]byte, int, error) {
 	var starts [maxFields]int
 	m := membersAt(b, i)
 	for from := 0; m.next(); {
@@ -157,7 +152,7 @@ func appendReordered(dst, b []byte, i int, s structure, name string) ([]byte, in
 	return append(p.dst, '}'), m.pos + 1, nil
 }
 
-// wrongType makes the error for a field that holds what it must not.
+// wrongType returns the error for a field whose value is of the wrong kind.
 func wrongType(name string, b []byte, i int) error {
 	kind := Invalid
 	if i < len(b) {
