@@ -1,0 +1,71 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/proxy/proxytest"
+)
+
+func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var handler atomic.Pointer[http.HandlerFunc]
+		respond := func(h http.HandlerFunc) { handler.Store(&h) }
+		status := func(code int) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/version" {
+					t.Errorf("probe of %s", r.URL.Path)
+				}
+				w.WriteHeader(code)
+			}
+		}
+		respond(status(http.StatusOK))
+		server := proxytest.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load())(w, r) }))
+		defer server.Close(t)
+		u, err := New(Options{Config: &rest.Config{Host: "http://apiserver", Dial: server.Dial}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		h := NewHealth(u)
+		if err := h.Check(); !errors.Is(err, errNotProbed) {
+			t.Errorf("before the first probe: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- h.Run(ctx) }()
+		for _, step := range []struct {
+			name    string
+			handler http.HandlerFunc
+			want    string // in the error; empty means healthy
+		}{
+			{"the apiserver responds", status(http.StatusOK), ""},
+			{"an error", status(http.StatusInternalServerError), "status 500"},
+			{"unauthorized", status(http.StatusUnauthorized), "status 401"},
+			{"recovery", status(http.StatusOK), ""},
+			{"no response", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "deadline exceeded"},
+			{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+			{"recovery from that", status(http.StatusOK), ""},
+		} {
+			respond(step.handler)
+			time.Sleep(healthInterval + healthTimeout) // virtual
+			synctest.Wait()
+			err := h.Check()
+			if step.want == "" && err != nil || step.want != "" && (err == nil || !strings.Contains(err.Error(), step.want)) {
+				t.Errorf("%s: got %v, want %q", step.name, err, step.want)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package upstream
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"sluice/proxy/certs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	sluiceToken = "token-of-sluice"
+	sluiceAgent = "sluice/test"
+)
+
+// received is what the apiserver sees of a request.
+type received struct {
+	Token      string // the Authorization header
+	Cert       bool   // whether the connection has a client certificate
+	Agent      string
+	Proto      string
+	Compressed bool   // whether the request accepts gzip
+	connection string // the client's address
+}
+
+// apiserver is a TLS server that records the request that it receives.
+type apiserver struct {
+	*httptest.Server
+	last received
+}
+
+func newAPIServer(t *testing.T) *apiserver {
+	a := &apiserver{}
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		a.last = received{
+			Token: r.Header.Get("Authorization"), Cert: len(r.TLS.PeerCertificates) > 0, Agent: r.UserAgent(),
+			Proto: r.Proto, Compressed: r.Header.Get("Accept-Encoding") != "", connection: r.RemoteAddr,
+		}
+	}))
+	a.EnableHTTP2 = true
+	a.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	a.StartTLS()
+	t.Cleanup(a.Close)
+	return a
+}
+
+// connect returns an Upstream with the token of Sluice, unless configure changes that, and optionally
+// with a front-proxy certificate.
+func (a *apiserver) connect(t *testing.T, frontProxy bool, wrap func(string, http.RoundTripper) http.RoundTripper, configure ...func(*rest.Config)) *Upstream {
+	t.Helper()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw})
+	o := Options{
+		Config:    &rest.Config{Host: a.URL, BearerToken: sluiceToken, TLSClientConfig: rest.TLSClientConfig{CAData: ca}},
+		UserAgent: sluiceAgent,
+		Wrap:      wrap,
+	}
+	if frontProxy {
+		o.FrontProxy.CertFile, o.FrontProxy.KeyFile = clientCert(t)
+	}
+	for _, f := range configure {
+		f(o.Config)
+	}
+	u, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(u.Close)
+	return u
+}
+
+// clientCert returns the files of a certificate that the server does not verify.
+func clientCert(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	files, err := certs.Ensure(t.TempDir(), []string{"client"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files.Cert, files.Key
+}
+
+// send sends a request with the header over rt and returns what the apiserver received.
+func (a *apiserver) send(t *testing.T, rt http.RoundTripper, header http.Header) received {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL+"/version", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{}
+	maps.Copy(req.Header, header)
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return a.last
+}
+
+func TestEachTransportSendsItsOwnCredentialsOnly(t *testing.T) {
+	const token, caller = "Bearer " + sluiceToken, "Bearer token-of-caller"
+	header := http.Header{"Authorization": {caller}, "User-Agent": {"kubectl/test"}}
+	bare := http.Header{"User-Agent": {"kubectl/test"}}
+	tests := []struct {
+		name       string
+		transport  func(*Upstream) http.RoundTripper
+		frontProxy bool
+		header     http.Header
+		want       received
+	}{
+		{"authenticated", func(u *Upstream) http.RoundTripper { return u.Authenticated }, false, header,
+			received{Token: caller, Agent: "kubectl/test", Proto: "HTTP/2.0"}},
+		{"authenticated, without the caller's token", func(u *Upstream) http.RoundTripper { return u.Authenticated }, false, bare,
+			received{Agent: "kubectl/test", Proto: "HTTP/2.0"}},
+		{"authenticated, with a front proxy", func(u *Upstream) http.RoundTripper { return u.Authenticated }, true, header,
+			received{Token: caller, Agent: "kubectl/test", Proto: "HTTP/2.0"}},
+		{"anonymous", func(u *Upstream) http.RoundTripper { return u.Anonymous }, false, header,
+			received{Token: caller, Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"anonymous, without a token", func(u *Upstream) http.RoundTripper { return u.Anonymous }, false, bare,
+			received{Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"upgrades", func(u *Upstream) http.RoundTripper { return u.Upgrades }, false, bare,
+			received{Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"upgrades, with a front proxy", func(u *Upstream) http.RoundTripper { return u.Upgrades }, true, bare,
+			received{Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"on behalf, by impersonation", func(u *Upstream) http.RoundTripper { return u.OnBehalf }, false, bare,
+			received{Token: token, Agent: "kubectl/test", Proto: "HTTP/2.0"}},
+		{"on behalf, by front proxy", func(u *Upstream) http.RoundTripper { return u.OnBehalf }, true, bare,
+			received{Cert: true, Agent: "kubectl/test", Proto: "HTTP/2.0"}},
+		{"upgrades on behalf, by impersonation", func(u *Upstream) http.RoundTripper { return u.OnBehalfUpgrades }, false, bare,
+			received{Token: token, Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"upgrades on behalf, by front proxy", func(u *Upstream) http.RoundTripper { return u.OnBehalfUpgrades }, true, bare,
+			received{Cert: true, Agent: "kubectl/test", Proto: "HTTP/1.1"}},
+		{"self", func(u *Upstream) http.RoundTripper { return u.Self }, false, nil,
+			received{Token: token, Agent: sluiceAgent, Proto: "HTTP/2.0"}},
+		{"self, with a front proxy", func(u *Upstream) http.RoundTripper { return u.Self }, true, nil,
+			received{Token: token, Agent: sluiceAgent, Proto: "HTTP/2.0"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := newAPIServer(t)
+			got := a.send(t, tt.transport(a.connect(t, tt.frontProxy, nil)), tt.header)
+			got.connection = ""
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(received{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The apiserver closes a connection after a 401, and a connection with a client certificate
+// authenticates every request on it.
+func TestTransportsOfDifferentCallersShareNoConnection(t *testing.T) {
+	for _, frontProxy := range []bool{false, true} {
+		a := newAPIServer(t)
+		u := a.connect(t, frontProxy, nil, func(c *rest.Config) {
+			c.BearerToken = ""
+			c.CertFile, c.KeyFile = clientCert(t)
+		})
+		transports := map[string]http.RoundTripper{"authenticated": u.Authenticated, "anonymous": u.Anonymous, "self": u.Self}
+		if frontProxy {
+			transports["on behalf"] = u.OnBehalf
+		}
+		seen := map[string]string{}
+		for name, rt := range transports {
+			c := a.send(t, rt, nil).connection
+			if other, ok := seen[c]; ok {
+				t.Errorf("front proxy %v: %s and %s share a connection", frontProxy, name, other)
+			}
+			seen[c] = name
+			if again := a.send(t, rt, nil).connection; again != c {
+				t.Errorf("front proxy %v: %s does not reuse its connection", frontProxy, name)
+			}
+		}
+	}
+}
+
+func TestWrapCountsRequestsByPurpose(t *testing.T) {
+	a := newAPIServer(t)
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	u := a.connect(t, false, m.Wrap)
+	for _, rt := range []http.RoundTripper{u.Authenticated, u.Anonymous, u.Upgrades, u.OnBehalf, u.OnBehalfUpgrades, u.Self} {
+		a.send(t, rt, nil)
+	}
+	closed := m.Watch("", "v1", "pods")
+	if n := testutil.ToFloat64(m.open.WithLabelValues("", "v1", "pods")); n != 1 {
+		t.Errorf("%v open watches, want 1", n)
+	}
+	closed()
+	if n := testutil.ToFloat64(m.open.WithLabelValues("", "v1", "pods")); n != 0 {
+		t.Errorf("%v open watches after the end, want 0", n)
+	}
+	a.Close()
+	u.Close()
+	if _, err := u.Self.RoundTrip(httptest.NewRequest(http.MethodGet, a.URL, nil)); err == nil {
+		t.Error("a closed server responds")
+	}
+	for labels, want := range map[[2]string]float64{
+		{"authenticated", "200"}: 1, {"anonymous", "200"}: 1, {"upgrade", "200"}: 2, {"on-behalf", "200"}: 1,
+		{"self", "200"}: 1, {"self", "0"}: 1,
+	} {
+		if got := testutil.ToFloat64(m.requests.WithLabelValues(labels[0], labels[1])); got != want {
+			t.Errorf("purpose %s, code %s: %v requests, want %v", labels[0], labels[1], got, want)
+		}
+	}
+	if n, _ := testutil.GatherAndCount(registry, "sluice_upstream_requests_total"); n != 6 {
+		t.Errorf("%d series, want 6", n)
+	}
+}
+
+func TestResolveKeepsEscapingAndBasePath(t *testing.T) {
+	for _, tt := range []struct{ host, path, query, want string }{
+		{"https://a:6443", "/api/v1/pods", "", "https://a:6443/api/v1/pods"},
+		{"https://a:6443/", "/api/v1/pods", "watch=1&x=%20", "https://a:6443/api/v1/pods?watch=1&x=%20"},
+		{"https://a/k8s/clusters/c", "/api", "", "https://a/k8s/clusters/c/api"},
+		{"https://a/k8s%2Fclusters/", "/api/v1/namespaces/a%2Fb", "", "https://a/k8s%2Fclusters/api/v1/namespaces/a%2Fb"},
+		{"https://a", "/api?", "", "https://a/api?"},
+	} {
+		u, err := New(Options{Config: &rest.Config{Host: tt.host}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := url.Parse(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.Resolve(path, tt.query).String(); got != tt.want {
+			t.Errorf("%s and %s: got %s, want %s", tt.host, tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestNewRejectsWhatCannotConnect(t *testing.T) {
+	for name, o := range map[string]Options{
+		"address":                 {Config: &rest.Config{Host: "://"}},
+		"front-proxy certificate": {Config: &rest.Config{Host: "https://a"}, FrontProxy: KeyPair{CertFile: "/none", KeyFile: "/none"}},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
