@@ -1,0 +1,229 @@
+package proxy
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"sluice/proxy/request"
+)
+
+// served is a request that went through the filters before authentication.
+type served struct {
+	response *httptest.ResponseRecorder
+	log      *observer.ObservedLogs
+	metrics  *prometheus.Registry
+}
+
+// respond sends a request through the access log to a handler.
+func respond(method, target string, header http.Header, debug bool, h func(http.ResponseWriter, *request.Info)) served {
+	core, logs := observer.New(zap.InfoLevel)
+	s := served{response: httptest.NewRecorder(), log: logs, metrics: prometheus.NewRegistry()}
+	r := httptest.NewRequest(method, target, nil)
+	maps.Copy(r.Header, header)
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, request.From(r.Context())) })
+	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), debug)).ServeHTTP(s.response, r)
+	return s
+}
+
+// fromCache responds as if from the cache.
+func fromCache(w http.ResponseWriter, info *request.Info) {
+	info.User, info.Outcome = "jane", request.Outcome{Source: request.SourceCache, Reason: "fresh", Format: "json"}
+	_, _ = io.WriteString(w, "body")
+}
+
+// forwarded responds with a code, as if the apiserver had.
+func forwarded(code int) func(http.ResponseWriter, *request.Info) {
+	return func(w http.ResponseWriter, info *request.Info) {
+		info.Outcome = request.Outcome{Source: request.SourceUpstream, Reason: "not-in-sync"}
+		w.WriteHeader(code)
+	}
+}
+
+func TestFinishedRequestIsLoggedWithItsFields(t *testing.T) {
+	header := http.Header{"Audit-Id": {"id"}, "User-Agent": {"kubectl"}}
+	always := map[string]any{
+		"audit_id": "id", "protocol": "HTTP/1.1", "remote": "192.0.2.1:1234", "user_agent": "kubectl",
+	}
+	tests := []struct {
+		name, method, target string
+		handler              func(http.ResponseWriter, *request.Info)
+		want                 map[string]any
+	}{
+		{"from the cache", "GET", "/apis/apps/v1/namespaces/ns/deployments/d", fromCache, map[string]any{
+			"verb": "get", "source": "cache", "reason": "fresh", "format": "json", "user": "jane", "code": int64(200), "bytes": int64(4),
+			"group": "apps", "version": "v1", "resource": "deployments", "subresource": "", "namespace": "ns", "name": "d",
+		}},
+		{"forwarded", "DELETE", "/api/v1/namespaces/ns/pods/p", forwarded(409), map[string]any{
+			"verb": "delete", "source": "upstream", "reason": "not-in-sync", "code": int64(409), "bytes": int64(0),
+			"group": "", "version": "v1", "resource": "pods", "subresource": "", "namespace": "ns", "name": "p",
+		}},
+		{"transcoded", "GET", "/version", func(_ http.ResponseWriter, info *request.Info) {
+			info.Outcome = request.Outcome{Source: request.SourceUpstream, Format: "yaml", Transcoded: true}
+		}, map[string]any{
+			"verb": "get", "source": "upstream", "format": "yaml", "transcoded": true, "path": "/version", "code": int64(0), "bytes": int64(0),
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			entries := respond(tt.method, tt.target, header, false, tt.handler).log.All()
+			if len(entries) != 1 || entries[0].Message != "request" || entries[0].LoggerName != "access" || entries[0].Level != zapcore.InfoLevel {
+				t.Fatalf("logged %+v", entries)
+			}
+			got := entries[0].ContextMap()
+			if _, ok := got["duration"]; !ok {
+				t.Error("no duration")
+			}
+			delete(got, "duration")
+			want := maps.Clone(always)
+			maps.Copy(want, tt.want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWatchIsLoggedWhenItOpens(t *testing.T) {
+	for code, want := range map[int][]string{http.StatusOK: {"watch opened", "request"}, http.StatusGone: {"request"}} {
+		var messages []string
+		for _, e := range respond("GET", "/api/v1/pods?watch=1", nil, false, forwarded(code)).log.All() {
+			messages = append(messages, e.Message)
+		}
+		if diff := cmp.Diff(want, messages); diff != "" {
+			t.Errorf("code %d (-want +got):\n%s", code, diff)
+		}
+	}
+}
+
+func TestAccessLogContainsNoCredentials(t *testing.T) {
+	header := http.Header{
+		"Authorization": {"Bearer sesame"}, "Cookie": {"sesame"}, "X-Remote-User": {"sesame"}, "Impersonate-User": {"sesame"},
+		"Sec-Websocket-Protocol": {"base64url.bearer.authorization.k8s.io.sesame"},
+	}
+	for _, target := range []string{"/api/v1/pods?token=sesame&watch=1", "/api/v1/pods?limit=sesame", "/version?sesame"} {
+		for _, e := range respond("GET", target, header, false, fromCache).log.All() {
+			line, err := json.Marshal(e.ContextMap())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(line), "sesame") {
+				t.Errorf("%s: logged %s", target, line)
+			}
+		}
+	}
+}
+
+func TestCodeIsOfTheFinalResponse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		handler func(http.ResponseWriter)
+		want    int64
+	}{
+		"early hints":        {func(w http.ResponseWriter) { w.WriteHeader(http.StatusEarlyHints); w.WriteHeader(http.StatusNotFound) }, 404},
+		"body without code":  {func(w http.ResponseWriter) { _, _ = io.WriteString(w, "x") }, 200},
+		"protocol switch":    {func(w http.ResponseWriter) { w.WriteHeader(http.StatusSwitchingProtocols) }, 101},
+		"the first of two":   {func(w http.ResponseWriter) { w.WriteHeader(http.StatusGone); w.WriteHeader(http.StatusOK) }, 410},
+		"client disconnects": {func(http.ResponseWriter) {}, 0},
+	} {
+		got := respond("GET", "/version", nil, false, func(w http.ResponseWriter, _ *request.Info) { tt.handler(w) }).log.All()[0].ContextMap()["code"]
+		if got != tt.want {
+			t.Errorf("%s: code %v, want %d", name, got, tt.want)
+		}
+	}
+}
+
+func TestSourceHeaderNeedsDebugHeaders(t *testing.T) {
+	for outcome, want := range map[request.Outcome]string{
+		{Source: "cache", Reason: "fresh"}:                           "cache; fresh",
+		{Source: "upstream", Reason: "small-read", Transcoded: true}: "upstream; small-read; transcoded",
+		{Source: "upstream"}:                                         "upstream",
+	} {
+		for debug, want := range map[bool]string{true: want, false: ""} {
+			got := respond("GET", "/api/v1/pods", nil, debug, func(w http.ResponseWriter, info *request.Info) {
+				info.Outcome = outcome
+				w.WriteHeader(http.StatusOK)
+			}).response.Header().Get("Sluice-Source")
+			if got != want {
+				t.Errorf("debug %v: got %q, want %q", debug, got, want)
+			}
+		}
+	}
+}
+
+func TestRequestsAreCountedByLabels(t *testing.T) {
+	tests := []struct {
+		name, method, target string
+		handler              func(http.ResponseWriter, *request.Info)
+		labels               string
+	}{
+		{"list in all namespaces", "GET", "/api/v1/pods", fromCache,
+			`code="200",group="",reason="fresh",resource="pods",scope="cluster",source="cache",subresource="",verb="list",version="v1"`},
+		{"list in a namespace", "GET", "/api/v1/namespaces/ns/pods", fromCache,
+			`code="200",group="",reason="fresh",resource="pods",scope="namespace",source="cache",subresource="",verb="list",version="v1"`},
+		{"subresource", "PUT", "/apis/apps/v1/namespaces/ns/deployments/d/scale", forwarded(200),
+			`code="200",group="apps",reason="not-in-sync",resource="deployments",scope="resource",source="upstream",subresource="scale",verb="update",version="v1"`},
+		{"an error does not prove that the resource exists", "GET", "/apis/any/v9/things", forwarded(404),
+			`code="404",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="list",version="other"`},
+		{"unknown method", "BREW", "/pot", forwarded(405),
+			`code="405",group="",reason="not-in-sync",resource="",scope="",source="upstream",subresource="",verb="other",version=""`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			want := "# HELP sluice_request_total Finished requests by source (cache, upstream or gateway) and reason.\n" +
+				"# TYPE sluice_request_total counter\nsluice_request_total{" + tt.labels + "} 1\n"
+			got := respond(tt.method, tt.target, nil, false, tt.handler).metrics
+			if err := testutil.GatherAndCompare(got, strings.NewReader(want), "sluice_request_total"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestLongRunningRequestsHaveNoDuration(t *testing.T) {
+	upgrade := http.Header{"Connection": {"Upgrade"}}
+	for _, tt := range []struct {
+		method, target string
+		header         http.Header
+		kind           string
+	}{
+		{"GET", "/api/v1/pods", nil, "readOnly"},
+		{"GET", "/api/v1/namespaces/ns/pods/p", nil, "readOnly"},
+		{"POST", "/api/v1/namespaces/ns/pods", nil, "mutating"},
+		{"GET", "/api/v1/pods?watch=1", nil, "longRunning"},
+		{"GET", "/api/v1/namespaces/ns/pods/p/log", nil, "longRunning"},
+		{"GET", "/api/v1/namespaces/ns/pods/p/proxy/x", nil, "longRunning"},
+		{"POST", "/api/v1/namespaces/ns/pods/p/exec", upgrade, "longRunning"},
+	} {
+		s := respond(tt.method, tt.target, tt.header, false, forwarded(200))
+		durations, _ := testutil.GatherAndCount(s.metrics, "sluice_request_duration_seconds")
+		if (durations == 0) != (tt.kind == "longRunning") {
+			t.Errorf("%s %s: %d durations", tt.method, tt.target, durations)
+		}
+		want := "# HELP sluice_current_inflight_requests Requests being served.\n" +
+			"# TYPE sluice_current_inflight_requests gauge\nsluice_current_inflight_requests{request_kind=\"" + tt.kind + "\"} 0\n"
+		if err := testutil.GatherAndCompare(s.metrics, strings.NewReader(want), "sluice_current_inflight_requests"); err != nil {
+			t.Errorf("%s %s: %v", tt.method, tt.target, err)
+		}
+	}
+}
+
+func TestTranscodedRequestsAreCountedByFormat(t *testing.T) {
+	s := respond("GET", "/api/v1/pods", nil, false, func(w http.ResponseWriter, info *request.Info) {
+		info.Outcome = request.Outcome{Source: request.SourceUpstream, Format: "cbor", Transcoded: true}
+		w.WriteHeader(http.StatusOK)
+	})
+	if n, _ := testutil.GatherAndCount(s.metrics, "sluice_transcoded_requests_total"); n != 1 {
+		t.Errorf("%d series, want 1", n)
+	}
+}

@@ -1,0 +1,257 @@
+package proxy
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"sluice/proxy/proxytest"
+)
+
+var drain = Drain{Delay: 5 * time.Second, Grace: 20 * time.Second}
+
+// fakeAPIServer responds to /version at once, to /slow after a time, and to nothing else.
+func fakeAPIServer(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/version":
+	case "/slow":
+		select {
+		case <-time.After(15 * time.Second):
+		case <-r.Context().Done():
+		}
+	case "/upgrade":
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_ = buffered.Flush()
+		_, _ = io.Copy(conn, buffered)
+	default:
+		<-r.Context().Done()
+	}
+}
+
+func (e *env) logged(message string) bool { return e.log.FilterMessage(message).Len() > 0 }
+
+const cutMessage = "requests cut after grace period"
+
+func TestConnectionsAreAcceptedDuringShutdownDelayAndRefusedAfter(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		e.shutdown()
+		time.Sleep(drain.Delay - time.Second)
+		if code := e.get(t, "/version"); code != http.StatusOK {
+			t.Errorf("during the delay: status %d", code)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if code := e.get(t, "/version"); code != 0 {
+			t.Errorf("after the delay: status %d", code)
+		}
+		<-e.stopped
+	})
+}
+
+func TestWatchesEndOnlyAfterShutdownDelay(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		ended := func() bool {
+			synctest.Wait()
+			select {
+			case <-e.gateway.draining:
+				return true
+			default:
+				return false
+			}
+		}
+		e.shutdown()
+		time.Sleep(drain.Delay - time.Second)
+		if ended() {
+			t.Error("watches end during the delay")
+		}
+		time.Sleep(2 * time.Second)
+		if !ended() {
+			t.Error("watches do not end after the delay")
+		}
+		<-e.stopped
+	})
+}
+
+func TestRunningRequestsFinishWithinGrace(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		code := make(chan int)
+		go func() { code <- e.get(t, "/slow") }()
+		synctest.Wait()
+		e.shutdown()
+		if got := <-code; got != http.StatusOK {
+			t.Errorf("status %d", got)
+		}
+		<-e.stopped
+		if e.took >= drain.Delay+drain.Grace || e.logged(cutMessage) {
+			t.Errorf("shutdown took %v, %s was logged: %v", e.took, cutMessage, e.logged(cutMessage))
+		}
+	})
+}
+
+func TestIdleGatewayStopsAfterShutdownDelay(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		if code := e.get(t, "/version"); code != http.StatusOK {
+			t.Fatalf("status %d", code)
+		}
+		e.shutdown()
+		<-e.stopped
+		if e.took >= drain.Delay+drain.Grace || e.logged(cutMessage) {
+			t.Errorf("shutdown took %v", e.took)
+		}
+	})
+}
+
+func TestRequestsAreCutAfterGrace(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		code := make(chan int)
+		go func() { code <- e.get(t, "/never") }()
+		synctest.Wait()
+		e.shutdown()
+		<-code
+		<-e.stopped
+		if e.took != drain.Delay+drain.Grace || !e.logged(cutMessage) {
+			t.Errorf("shutdown took %v, want %v; %s was logged: %v", e.took, drain.Delay+drain.Grace, cutMessage, e.logged(cutMessage))
+		}
+	})
+}
+
+func TestServeReturnsAlthoughHandlersIgnoreTheCut(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		release := make(chan struct{})
+		e.gateway.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release })
+		done := make(chan int)
+		go func() { done <- e.get(t, "/stuck") }()
+		synctest.Wait()
+		e.shutdown()
+		<-e.stopped
+		if want := drain.Delay + drain.Grace + cutTimeout; e.took != want {
+			t.Errorf("shutdown took %v, want %v", e.took, want)
+		}
+		close(release)
+		<-done
+	})
+}
+
+func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		conn := e.dialTLS(t, "http/1.1")
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: sluice\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		buffered := bufio.NewReader(conn)
+		resp, err := http.ReadResponse(buffered, nil)
+		if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		e.shutdown()
+		time.Sleep(drain.Delay + drain.Grace - time.Second)
+		if _, err := io.WriteString(conn, "still open\n"); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := buffered.ReadString('\n'); err != nil || line != "still open\n" {
+			t.Errorf("during the grace period: %q, %v", line, err)
+		}
+		if _, err := buffered.ReadByte(); err == nil {
+			t.Error("more data than the echo")
+		}
+		<-e.stopped
+		if e.took != drain.Delay+drain.Grace || !e.logged(cutMessage) {
+			t.Errorf("shutdown took %v", e.took)
+		}
+	})
+}
+
+// dialTLS connects to the Gateway with one protocol.
+func (e *env) dialTLS(t *testing.T, protocol string) *tls.Conn {
+	t.Helper()
+	raw, err := e.listener.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := e.tls.Clone()
+	config.NextProtos = []string{protocol}
+	conn := tls.Client(raw, config)
+	if err := conn.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestShutdownSendsGoAwayAndFinishesOpenStreams(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		conn := e.dialTLS(t, "h2")
+		defer conn.Close()
+		frames := readFrames(t, conn)
+		e.shutdown()
+		var seen []string
+		for frame := range frames {
+			seen = append(seen, frame)
+		}
+		got := strings.Join(seen, " ")
+		if goAway, headers := strings.Index(got, "GOAWAY"), strings.Index(got, "HEADERS"); goAway < 0 || headers < goAway {
+			t.Errorf("frames %s, want GOAWAY before the HEADERS of the open stream", got)
+		}
+		<-e.stopped
+	})
+}
+
+// readFrames opens a stream for /slow and returns the types of the frames that arrive, GOAWAY only if
+// it reports no error.
+func readFrames(t *testing.T, conn *tls.Conn) <-chan string {
+	t.Helper()
+	f := http2.NewFramer(conn, conn)
+	frames := make(chan string, 100)
+	go func() {
+		defer close(frames)
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			if goAway, ok := frame.(*http2.GoAwayFrame); ok && goAway.ErrCode != http2.ErrCodeNo {
+				t.Errorf("GOAWAY with %v", goAway.ErrCode)
+			}
+			frames <- frame.Header().Type.String()
+		}
+	}()
+	var block strings.Builder
+	encoder := hpack.NewEncoder(&block)
+	for _, h := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "sluice"}, {":path", "/slow"}} {
+		_ = encoder.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
+	}
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte(block.String()), EndHeaders: true, EndStream: true}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return frames
+}
+
+func TestServeFailsWithItsListener(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		closed := proxytest.NewListener()
+		_ = closed.Close()
+		if err := New(e.gateway.options).Serve(t.Context(), closed, e.tls); err == nil {
+			t.Error("no error")
+		}
+	})
+}
