@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,23 +18,22 @@ import (
 	"sluice/test/harness"
 )
 
-// A whole life in this process: serve reads and watches, drain, and leave no
-// goroutine behind.
-func TestServeLeavesNothingBehind(t *testing.T) {
-	plane := harness.Start(t)
+// Serves reads and watches against the real apiserver, and drains.
+func TestServeEndsWatchesAndLeavesNoGoroutine(t *testing.T) {
+	apiserver := harness.Start(t)
 	before := goleak.IgnoreCurrent()
 	address, admin := freeAddress(t), freeAddress(t)
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- runWith(ctx, []string{"serve", "--kubeconfig=" + plane.Kubeconfig("sluice"), "--listen=" + address,
+		ended <- runWith(ctx, []string{"serve", "--kubeconfig=" + apiserver.Kubeconfig("sluice"), "--listen=" + address,
 			"--admin-listen=" + admin, "--cert-dir=" + dir, "--log-level=warn", "--debug-headers",
-			"--client-ca-file=" + filepath.Join(plane.Dir, "client-ca.crt")})
+			"--client-ca-file=" + filepath.Join(apiserver.Dir, "client-ca.crt")})
 	}()
 	harness.Eventually(t, "ready", func() error { return get("http://" + admin + "/readyz") })
 
-	cfg := plane.RESTConfig("admin")
+	cfg := apiserver.RESTConfig("admin")
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true,
 	}}
@@ -49,7 +49,7 @@ func TestServeLeavesNothingBehind(t *testing.T) {
 		}
 		return resp
 	}
-	harness.Eventually(t, "served out of the cache", func() error {
+	harness.Eventually(t, "served from the cache", func() error {
 		resp := open("/api/v1/namespaces?resourceVersion=0")
 		defer resp.Body.Close()
 		_, _ = io.Copy(io.Discard, resp.Body)
@@ -67,10 +67,10 @@ func TestServeLeavesNothingBehind(t *testing.T) {
 		body, err := io.ReadAll(w.Body)
 		w.Body.Close()
 		if err != nil {
-			t.Errorf("a watch was cut instead of ended: %v", err)
+			t.Errorf("a watch ended with %v instead of an orderly end", err)
 		}
 		if !strings.Contains(string(body), `"k8s.io/initial-events-end":"true"`) {
-			t.Errorf("a watch has no bookmark: %s", body)
+			t.Errorf("a watch without the bookmark at the end of its initial events: %s", body)
 		}
 	}
 	if err := <-ended; err != nil {
@@ -79,6 +79,16 @@ func TestServeLeavesNothingBehind(t *testing.T) {
 	client.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
 	goleak.VerifyNone(t, before)
+}
+
+// writeFile writes a file and returns its path.
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func freeAddress(t *testing.T) string {
@@ -104,18 +114,18 @@ func get(url string) error {
 	return nil
 }
 
-func TestServeRefusesBadSettings(t *testing.T) {
+func TestServeRejectsInvalidSettings(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"no such file", []string{"--config=/none"}, "/none"},
-		{"bad address", []string{"--listen=nowhere"}, `listen: "nowhere" is not host:port`},
-		{"half a key pair", []string{"--tls-cert-file=x"}, "tls: certFile and keyFile"},
-		{"bad level", []string{"--log-level=loud"}, "log.level"},
-		{"no kubeconfig", []string{"--kubeconfig=/none"}, "kubeconfig"},
-		{"arguments", []string{"extra"}, "unknown command"},
+		{"missing file", []string{"--config=/none"}, "/none"},
+		{"invalid address", []string{"--listen=nowhere"}, `listen: "nowhere" is not host:port`},
+		{"certificate without key", []string{"--tls-cert-file=x"}, "tls: certFile and keyFile"},
+		{"unknown log level", []string{"--log-level=loud"}, "log.level"},
+		{"missing kubeconfig", []string{"--kubeconfig=/none"}, "kubeconfig"},
+		{"argument", []string{"extra"}, "unknown command"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sluice/config"
+	"sluice/proxy/proxytest"
+)
+
+// newTestComponents builds the components for an apiserver that cannot be reached.
+func newTestComponents(t *testing.T, delay time.Duration) *components {
+	t.Helper()
+	file := &config.File{}
+	file.Upstream.Kubeconfig = writeFile(t, "kubeconfig", `{
+		"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+		"contexts": [{"name": "c", "context": {"cluster": "c"}}]}`)
+	file.TLS.CertDir = t.TempDir()
+	file.Shutdown.Delay.Duration = delay
+	file.Default()
+	c, err := build(file, zap.NewNop(), newMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 10 * time.Second
+		c := newTestComponents(t, delay)
+		defer c.upstream.Close()
+		c.background = nil // needs the apiserver
+		api, admin := proxytest.NewListener(), proxytest.NewListener()
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- c.run(ctx, api, admin) }()
+		transport := &http.Transport{DialContext: admin.Dial}
+		defer transport.CloseIdleConnections()
+		shutdown := func() string {
+			resp, err := (&http.Client{Transport: transport}).Get("http://admin/readyz/shutdown")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, _ := io.ReadAll(resp.Body)
+			return string(body)
+		}
+		synctest.Wait()
+		if got := shutdown(); got != "ok" {
+			t.Errorf("before the shutdown: %s", got)
+		}
+		cancel()
+		time.Sleep(delay - time.Second)
+		if got := shutdown(); got != "[-]shutdown failed: process is shutting down\nreadyz check failed\n" {
+			t.Errorf("during the delay: %s", got)
+		}
+		if err := handshake(t, api); err != nil {
+			t.Errorf("the API listener is closed during the delay: %v", err)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func handshake(t *testing.T, l *proxytest.Listener) error {
+	t.Helper()
+	conn, err := l.Dial(t.Context(), "", "")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(t.Context())
+}
