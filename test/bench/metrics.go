@@ -1,67 +1,36 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"sluice/test/harness"
 )
 
-// metric is one line of a metrics page.
-type metric struct {
-	labels map[string]string
-	value  float64
-}
-
-var label = regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
-
-// metricsOf returns the metrics of this name.
-func metricsOf(page, name string) []metric {
-	var all []metric
-	for line := range strings.SplitSeq(page, "\n") {
-		rest, ok := strings.CutPrefix(line, name+"{")
-		if !ok {
-			continue
-		}
-		end := strings.LastIndexByte(rest, '}')
-		value, err := strconv.ParseFloat(strings.TrimSpace(rest[end+1:]), 64)
-		if end < 0 || err != nil {
-			continue
-		}
-		m := metric{labels: map[string]string{}, value: value}
-		for _, pair := range label.FindAllStringSubmatch(rest[:end], -1) {
-			m.labels[pair[1]] = pair[2]
-		}
-		all = append(all, m)
-	}
-	return all
-}
-
 // answers counts requests for pods by how Sluice answered them.
 type answers map[string]float64
 
 // answers reads the counters of Sluice for a verb.
 func (b *bed) answers(verb string) (answers, error) {
-	page, err := b.sluice.AdminGet("/metrics")
+	metrics, err := b.sluice.Metrics()
 	if err != nil {
 		return nil, err
 	}
 	all := answers{}
-	for _, m := range metricsOf(page, "sluice_request_total") {
-		if m.labels["resource"] != "pods" || m.labels["verb"] != verb {
+	for _, s := range metrics.Samples("sluice_request_total") {
+		if s.Labels["resource"] != "pods" || s.Labels["verb"] != verb {
 			continue
 		}
 		kind := "passed"
-		if m.labels["source"] == fromCache {
+		if s.Labels["source"] == fromCache {
 			kind = fromCache
 		}
-		all[kind+": "+m.labels["reason"]] += m.value
+		all[kind+": "+s.Labels["reason"]] += s.Value
 	}
 	return all, nil
 }
@@ -144,11 +113,9 @@ func podWatches(ctx context.Context, plane *harness.ControlPlane) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := 0.0
-	for _, m := range metricsOf(string(page.Body), "apiserver_longrunning_requests") {
-		if m.labels["verb"] == "WATCH" && m.labels["resource"] == "pods" {
-			n += m.value
-		}
+	metrics, err := harness.ParseMetrics(bytes.NewReader(page.Body))
+	if err != nil {
+		return 0, err
 	}
-	return int(n), nil
+	return int(metrics.Sum("apiserver_longrunning_requests", "verb=WATCH", "resource=pods")), nil
 }

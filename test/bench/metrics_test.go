@@ -1,32 +1,6 @@
 package main
 
-import (
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
-
-func TestMetricsOf(t *testing.T) {
-	page := `# HELP a_total Something.
-a_total{resource="pods",reason="most recent, \"quoted\""} 3
-a_total_other{resource="pods"} 4
-a_total{resource="nodes",reason=""} 1e+06
-a_total 5
-`
-	var got []map[string]string
-	sum := 0.0
-	for _, m := range metricsOf(page, "a_total") {
-		got = append(got, m.labels)
-		sum += m.value
-	}
-	want := []map[string]string{
-		{"resource": "pods", "reason": `most recent, \"quoted\"`},
-		{"resource": "nodes", "reason": ""},
-	}
-	if d := cmp.Diff(want, got); d != "" || sum != 1_000_003 {
-		t.Errorf("sum %f, labels:\n%s", sum, d)
-	}
-}
+import "testing"
 
 func TestAnswers(t *testing.T) {
 	before := answers{"cache: any-version": 2, "passed: format": 1}

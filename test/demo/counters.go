@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"golang.org/x/term"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"sluice/test/harness"
 )
 
 const (
@@ -20,23 +23,25 @@ const (
 
 // counters are what the two servers count.
 type counters struct {
-	sluice, apiserver metrics
+	sluice, apiserver harness.Metrics
 	asked             time.Time // when the apiserver was
 }
 
 // String puts them in one line.
 func (c *counters) String() string {
 	requests := func(source string) string {
-		return number(c.sluice.sum("sluice_request_total", `source="`+source+`"`))
+		return number(c.sluice.Sum("sluice_request_total", "source="+source))
 	}
 	return fmt.Sprintf("requests %s cached %s passed | watches %s out of %s | events %s in %s out | objects %s | memory sluice %s apiserver %s",
 		requests("cache"), requests("upstream"),
-		number(c.sluice.sum("sluice_watchers")), number(c.sluice.sum("sluice_upstream_watches")),
-		number(c.sluice.sum("sluice_store_received_total")), number(c.sluice.sum("sluice_watch_events_total")),
-		number(c.sluice.sum("sluice_store_objects")), memory(c.sluice), memory(c.apiserver))
+		number(c.sluice.Sum("sluice_watchers")), number(c.sluice.Sum("sluice_upstream_watches")),
+		number(c.sluice.Sum("sluice_store_received_total")), number(c.sluice.Sum("sluice_watch_events_total")),
+		number(c.sluice.Sum("sluice_store_objects")), memory(c.sluice), memory(c.apiserver))
 }
 
-func memory(m metrics) string { return number(m.sum("process_resident_memory_bytes")/1e6) + " MB" }
+func memory(m harness.Metrics) string {
+	return number(m.Sum("process_resident_memory_bytes")/1e6) + " MB"
+}
 
 var english = message.NewPrinter(language.English)
 
@@ -45,11 +50,10 @@ func number[T int | float64](n T) string { return english.Sprintf("%d", int64(n)
 
 // readCounters asks Sluice, and the apiserver if what it said last is old: its page is long.
 func (d *demo) readCounters(ctx context.Context, last *counters) error {
-	text, err := d.sluice.AdminGet("/metrics")
-	if err != nil {
+	var err error
+	if last.sluice, err = d.sluice.Metrics(); err != nil {
 		return fmt.Errorf("metrics of Sluice: %w", err)
 	}
-	last.sluice = metrics(text)
 	if time.Since(last.asked) < logInterval {
 		return nil
 	}
@@ -57,10 +61,13 @@ func (d *demo) readCounters(ctx context.Context, last *counters) error {
 	if err == nil && answer.Status != http.StatusOK {
 		err = fmt.Errorf("status %d", answer.Status)
 	}
+	if err == nil {
+		last.apiserver, err = harness.ParseMetrics(bytes.NewReader(answer.Body))
+	}
 	if err != nil {
 		return fmt.Errorf("metrics of the apiserver: %w", err)
 	}
-	last.apiserver, last.asked = metrics(answer.Body), time.Now()
+	last.asked = time.Now()
 	return nil
 }
 
