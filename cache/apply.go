@@ -6,8 +6,8 @@ import (
 )
 
 // Apply applies the next event of the apiserver's watch, received at the given time: o is the new
-// object, or for Deleted the last one with the resource version of the deletion. It returns an error
-// wrapping ErrDiverged if the event does not follow from the state.
+// object, or for Deleted the last one with the resource version of the deletion. It returns an
+// error wrapping ErrDiverged if the event does not follow from the state.
 func (s *Store) Apply(t Type, o *Object, at time.Time) error {
 	now := s.snapshot.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
@@ -98,8 +98,8 @@ func (s *Store) trim(now time.Time) {
 	}
 }
 
-// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. It
-// returns an error wrapping ErrDiverged if the watch has already delivered a higher version.
+// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version.
+// It returns an error wrapping ErrDiverged if the watch has already delivered a higher version.
 func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

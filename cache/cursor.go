@@ -27,8 +27,8 @@ func (c *Cursor) Ready() <-chan struct{} {
 // Next fills dst with the next events and returns their number, zero when there are none yet, and
 // the version up to which the reader has received everything with these events.
 //
-// It returns ErrGone when the history no longer has the next event, and ErrClosed when the store has
-// ended and all of its events have been read.
+// It returns ErrGone when the history no longer has the next event, and ErrClosed when the store
+// has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	s := c.store
 	s.mu.RLock()

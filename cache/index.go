@@ -6,8 +6,8 @@ import (
 )
 
 // An index is a second tree over the objects of a store, ordered by the value of one field and then
-// by key, so that the objects with one value are a range of it. Its entries point to the objects and
-// have no data.
+// by key, so that the objects with one value are a range of it. Its entries point to the objects
+// and have no data.
 
 // indexKey returns the key of an entry. The separator NUL is smaller than any byte of a value or a
 // key, so that entries are ordered by value first.

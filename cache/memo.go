@@ -18,8 +18,9 @@ type memoCell struct {
 }
 
 // Memo returns the value that build makes of the segment's objects. Callers with equal keys share
-// the value as long as the budget keeps it, and concurrent callers wait for one build. The size that
-// build returns is the approximate memory of the value in bytes. The value must not be changed.
+// the value as long as the budget keeps it, and concurrent callers wait for one build. The size
+// that build returns is the approximate memory of the value in bytes. The value must not be
+// changed.
 func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value any, size int64, err error)) (any, error) {
 	if m := s.find(key); m != nil {
 		m.touched.Store(true)

@@ -274,7 +274,8 @@ func TestHistoryKeepsItsMemoryLimit(t *testing.T) {
 	}
 }
 
-// Large objects reach recentBytes before recentEvents. Events that leave the history leave the count.
+// Large objects reach recentBytes before recentEvents. Events that leave the history leave the
+// count.
 func TestFramesKeepTheirMemoryLimit(t *testing.T) {
 	s := New(Options{HistoryBytes: 2 * recentBytes}, nil, 1)
 	data := make([]byte, recentBytes/8)

@@ -51,8 +51,8 @@ func build(objects []*Object) *node {
 	return level[0]
 }
 
-// chunks yields copies of parts of items. The parts have nearly equal lengths, near want and at most
-// limit, so that none of them underflows.
+// chunks yields copies of parts of items. The parts have nearly equal lengths, near want and at
+// most limit, so that none of them underflows.
 func chunks[T any](items []T, want, limit int) func(yield func([]T) bool) {
 	parts := (len(items) + want - 1) / want
 	if len(items) <= limit {
@@ -153,8 +153,8 @@ func (n *node) underflows() bool {
 	return len(n.kids) < nodeMin
 }
 
-// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If both do not
-// fit into one node, it divides their content evenly between two.
+// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If both do
+// not fit into one node, it divides their content evenly between two.
 func rebalance(kids []*node, i int, kid *node) []*node {
 	if i > 0 {
 		return splice(kids, i-1, i+1, merge(kids[i-1], kid))

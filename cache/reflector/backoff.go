@@ -13,7 +13,8 @@ const (
 	maxDelay = 30 * time.Second
 )
 
-// backoff delays attempts exponentially. Jitter spreads the reflectors that failed at the same time.
+// backoff delays attempts exponentially. Jitter spreads the reflectors that failed at the same
+// time.
 type backoff struct{ next time.Duration }
 
 func (b *backoff) reset() { b.next = 0 }

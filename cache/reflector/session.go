@@ -52,8 +52,8 @@ func (r *Reflector) unpublish() {
 	r.store = nil
 }
 
-// sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet to
-// be opened.
+// sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet
+// to be opened.
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
 	if !r.noWatchList {
 		stream, err := r.watchList(ctx)

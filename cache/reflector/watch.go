@@ -10,8 +10,8 @@ import (
 	"sluice/cache"
 )
 
-// shortWatch is the duration below which a watch that ends in an orderly way counts as a failure, so
-// that the next one is delayed.
+// shortWatch is the duration below which a watch that ends in an orderly way counts as a failure,
+// so that the next one is delayed.
 const shortWatch = time.Second
 
 // watch applies one watch after the other to the store until the session ends. A nil stream has yet

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// loads are those of the test, in the order of leastCached.
+// loads are those of the test, in the order of minCachedShare.
 var loads = []load{
 	busyBuiltin: {resource: configMaps, writers: 3, objects: 12, writing: 40 * time.Millisecond, readers: 5, reading: 30 * time.Millisecond, page: 12, watchers: 8},
 	busyCustom:  {resource: beats, writers: 2, objects: 8, writing: 150 * time.Millisecond, readers: 2, reading: 60 * time.Millisecond, page: 6, watchers: 7},
-	largeQuiet:  {resource: stills, still: 1000, writers: 1, objects: 5, writing: 1500 * time.Millisecond, readers: 6, reading: 300 * time.Millisecond, page: 200, watchers: 7},
+	largeQuiet:  {resource: stills, static: 1000, writers: 1, objects: 5, writing: 1500 * time.Millisecond, readers: 6, reading: 300 * time.Millisecond, page: 200, watchers: 7},
 	smallQuiet:  {resource: serviceAccounts, writers: 1, objects: 5, writing: 2 * time.Second, readers: 2, reading: 200 * time.Millisecond, page: 4, watchers: 6},
 }
 
-// mostShown bounds how many violations are printed.
-const mostShown = 5
+// maxPrinted bounds how many violations of a resource are printed.
+const maxPrinted = 5
 
-func TestPromisesAreKept(t *testing.T) {
+func TestPromisesHoldUnderFaults(t *testing.T) {
 	var kills, stops int
 	start := time.Now()
-	results := trial{name: "kept", seed: *seed, loads: loads, during: func(t *testing.T, p *play) {
-		w := &weather{t: t, rnd: random(*seed, "weather"), link: p.gateway.link, lag: p.gateway.lag, note: p.note}
+	results := scenario{name: "faults", seed: *seed, loads: loads, during: func(t *testing.T, e *execution) {
+		f := &faultInjector{t: t, rnd: random(*seed, "faultInjector"), link: e.gateway.link, lag: e.gateway.lag, note: e.note}
 		ctx, cancel := context.WithTimeout(t.Context(), *duration)
 		defer cancel()
-		w.run(ctx)
-		p.recovered(t)
-		kills, stops = w.kills, w.stops
+		f.run(ctx)
+		e.waitForRecovery(t)
+		kills, stops = f.kills, f.stops
 	}}.run(t)
 	t.Logf("seed %d, %s of faults, %s in all: the apiserver was killed %d times and stopped %d times",
 		*seed, *duration, time.Since(start).Round(time.Second), kills, stops)
@@ -38,11 +38,11 @@ func TestPromisesAreKept(t *testing.T) {
 	}
 }
 
-// judge fails the test with what was found.
+// judge fails the test with the violations.
 func (r *result) judge(t *testing.T) {
 	t.Helper()
 	for n, v := range r.violations {
-		if n == mostShown {
+		if n == maxPrinted {
 			t.Errorf("%s: and %d more", r.plural, len(r.violations)-n)
 			break
 		}
@@ -50,30 +50,29 @@ func (r *result) judge(t *testing.T) {
 	}
 }
 
-// checkShares checks that enough was asked and that Sluice did not leave too
-// much of it to the apiserver.
+// checkShares checks that enough reads were answered, and enough of them from the cache.
 func (r *result) checkShares(t *testing.T, load int) {
 	t.Helper()
-	if n := r.recorder.answers(); float64(n) < leastAnswers*duration.Seconds() {
+	if n := r.recorder.answers(); float64(n) < minReadsPerSecond*duration.Seconds() {
 		t.Errorf("%s: only %d reads were answered", r.plural, n)
 	}
 	if *direct {
 		return
 	}
 	for kind, tally := range r.recorder.tallies {
-		if least := leastCached[kind][load]; tally.answers > 0 && tally.share() < least {
-			t.Errorf("%s: %s: %d of %d answers came from the cache, less than %.0f%%", r.plural, kind, tally.cached, tally.answers, 100*least)
+		if min := minCachedShare[kind][load]; tally.answers > 0 && tally.share() < min {
+			t.Errorf("%s: %s: %d of %d answers came from the cache, less than %.0f%%", r.plural, kind, tally.cached, tally.answers, 100*min)
 		}
 	}
 }
 
-// checkGone checks that no watcher was told that its version is gone where the
-// apiserver would not have said so: it forgets when it starts again.
-func (r *result) checkGone(t *testing.T, excuses int) {
+// checkGone checks that no watcher received 410 Gone more often than the apiserver restarted: a
+// restart loses the history of its watch cache.
+func (r *result) checkGone(t *testing.T, restarts int) {
 	t.Helper()
 	for _, w := range r.watchers {
-		if w.gone > excuses {
-			t.Errorf("%s: %s was told %d times that its version is gone", r.plural, w.name, w.gone)
+		if w.gone > restarts {
+			t.Errorf("%s: %s received 410 Gone %d times", r.plural, w.name, w.gone)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// list is what is needed of a list, whatever is in it.
+// list is a list of any resource.
 type list struct {
 	Kind     string
 	Metadata struct {
@@ -22,17 +22,17 @@ type list struct {
 	Items []json.RawMessage
 }
 
-// decodeList reads a page and the token of the next.
+// decodeList decodes a page and its continue token.
 func decodeList(body []byte) (page history.Page, next string, err error) {
 	var l list
 	if err := json.Unmarshal(body, &l); err != nil {
 		return page, "", fmt.Errorf("list: %w", err)
 	}
 	if !strings.HasSuffix(l.Kind, "List") {
-		return page, "", fmt.Errorf("%q is no list", l.Kind)
+		return page, "", fmt.Errorf("%q is not a list", l.Kind)
 	}
 	if page.Version, err = strconv.ParseUint(l.Metadata.ResourceVersion, 10, 64); err != nil {
-		return page, "", fmt.Errorf("version of a list: %w", err)
+		return page, "", fmt.Errorf("resourceVersion of a list: %w", err)
 	}
 	for _, raw := range l.Items {
 		o, err := decoded.object(raw)
@@ -45,7 +45,7 @@ func decodeList(body []byte) (page history.Page, next string, err error) {
 	return page, l.Metadata.Continue, nil
 }
 
-// decoded remembers objects by their bytes: most come again and again.
+// decoded memoizes objects by their bytes, because most are received many times.
 var decoded = memo{objects: map[string]*history.Object{}}
 
 type memo struct {
@@ -53,8 +53,8 @@ type memo struct {
 	objects map[string]*history.Object
 }
 
-// mostRemembered bounds a memo.
-const mostRemembered = 20_000
+// maxMemoized bounds a memo, in objects.
+const maxMemoized = 20_000
 
 func (m *memo) object(raw []byte) (*history.Object, error) {
 	m.mu.Lock()
@@ -66,15 +66,15 @@ func (m *memo) object(raw []byte) (*history.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("object %.200s: %w", raw, err)
 	}
-	if len(m.objects) >= mostRemembered {
+	if len(m.objects) >= maxMemoized {
 		clear(m.objects)
 	}
 	m.objects[string(raw)] = o
 	return o, nil
 }
 
-// decodeObject reads an object. Lists of some resources leave out what kind
-// their items are, so that is no part of the content.
+// decodeObject decodes an object. Its kind and apiVersion are not part of the content, because the
+// items of some lists do not have them.
 func decodeObject(raw []byte) (*history.Object, error) {
 	var o map[string]any
 	if err := json.Unmarshal(raw, &o); err != nil {
@@ -116,11 +116,11 @@ type event struct {
 	Object json.RawMessage
 }
 
-// endOfState annotates the bookmark that ends the state of a streaming list.
-const endOfState = "k8s.io/initial-events-end"
+// initialEventsEnd is the annotation of the bookmark that ends the initial events.
+const initialEventsEnd = "k8s.io/initial-events-end"
 
-// item reads an event; end says that it ends the state. One of type ERROR is
-// returned as an error.
+// item decodes an event; end reports whether it ends the initial events. An ERROR event is returned
+// as an error.
 func (e *event) item() (item history.Item, end bool, err error) {
 	item.Type = e.Type
 	switch e.Type {
@@ -138,26 +138,26 @@ func (e *event) item() (item history.Item, end bool, err error) {
 		if err = json.Unmarshal(e.Object, &o); err == nil {
 			item.Version, err = strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
 		}
-		end = o.Metadata.Annotations[endOfState] == "true"
+		end = o.Metadata.Annotations[initialEventsEnd] == "true"
 	case "ERROR":
-		err = refused(0, e.Object)
+		err = newStatusError(0, e.Object)
 	default:
 		err = fmt.Errorf("event of type %q", e.Type)
 	}
 	return item, end, err
 }
 
-// refusal is an answer that is no success.
-type refusal struct {
+// statusError is a response with another code than 200, or an ERROR event.
+type statusError struct {
 	Code    int
 	Reason  string
 	Message string
 	Details struct{ Name, Kind string }
 }
 
-// refused reads the Status that a refusal should be.
-func refused(code int, body []byte) error {
-	r := &refusal{}
+// newStatusError decodes a Status; a code of 0 means the code of the Status.
+func newStatusError(code int, body []byte) error {
+	r := &statusError{}
 	if json.Unmarshal(body, r) != nil {
 		r.Message = fmt.Sprintf("%.100s", body)
 	}
@@ -167,12 +167,12 @@ func refused(code int, body []byte) error {
 	return r
 }
 
-func (r *refusal) Error() string {
+func (r *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", r.Code, r.Reason))
 }
 
-// is reports whether err is a refusal for this reason.
-func is(err error, reason string) bool {
-	var r *refusal
+// hasReason reports whether err is a Status with this reason.
+func hasReason(err error, reason string) bool {
+	var r *statusError
 	return errors.As(err, &r) && r.Reason == reason
 }

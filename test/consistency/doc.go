@@ -1,18 +1,17 @@
-// Package consistency holds Sluice to the promises of the Kubernetes API while
-// everything around it fails.
+// Package consistency tests that Sluice keeps the promises of the Kubernetes API while everything
+// around it fails.
 //
-// Writers change small objects directly at a real apiserver. Readers and
-// watchers ask Sluice in every way that the API offers, some pages at the
-// apiserver itself. Meanwhile the connection between the two is cut, stalled
-// and delayed, and the apiserver is stopped, killed and started again, at
-// random from a seed. What was acknowledged and what was told is recorded and
-// judged by package history against the apiserver's own line of events.
+// Writers change small objects directly at a real apiserver. Readers and watchers send every kind
+// of read that the API offers to Sluice, and some pages to the apiserver. Meanwhile the connection
+// between the two is cut, stalled and delayed, and the apiserver is stopped, killed and started
+// again, at random from a seed. Package history judges the acknowledged writes and the received
+// answers against the apiserver's own events.
 //
 //	go test ./test/consistency -consistency.duration=10m -consistency.seed=7
 //
-// With -consistency.direct the clients ask the apiserver itself: what is found
-// then is wrong with the apiserver or with the test.
+// With -consistency.direct the clients read from the apiserver itself: violations are then faults
+// of the apiserver or of the test.
 //
-// TestEarlyAnswersAreCaught puts gateways before Sluice which make the known
-// mistakes, and expects them to be found out.
+// TestJudgeFindsGatewaysThatAnswerTooEarly puts gateways with known mistakes before Sluice, and
+// expects violations.
 package consistency

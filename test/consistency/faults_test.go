@@ -10,8 +10,8 @@ import (
 	"sluice/test/consistency/wire"
 )
 
-// weather makes faults, one after the other.
-type weather struct {
+// faultInjector injects faults, one after the other.
+type faultInjector struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	link *wire.Link
@@ -19,95 +19,94 @@ type weather struct {
 	note func(text string)
 
 	kills int // of the control plane
-	stops int
+	stops int // of the control plane
 }
 
-// fault is something that goes wrong for a while, or until all is calm again.
+// fault is one fault. It lasts until do returns.
 type fault struct {
 	name string
-	do   func(w *weather, ctx context.Context)
+	do   func(f *faultInjector, ctx context.Context)
 }
 
-// faults come in a random order, each before any comes again. Lag comes twice:
-// it is what a gateway that answers too early is found out by.
+// faults are injected in random order, each once per round. Lag comes twice, because it reveals a
+// gateway that answers too early.
 var faults = []fault{
-	{"all connections are cut", func(w *weather, _ context.Context) { w.link.Cut(1) }},
-	{"some connections are cut", func(w *weather, _ context.Context) { w.link.Cut(w.rnd.Float64()) }},
-	{"connections are refused", (*weather).refuse},
-	{"connections stall", (*weather).stall},
-	{"connections are slow", (*weather).slow},
-	{"watches lag", (*weather).lags},
-	{"watches lag", (*weather).lags},
-	{"the apiserver stops", (*weather).stop},
-	{"the apiserver is killed", (*weather).kill},
+	{"all connections are cut", func(f *faultInjector, _ context.Context) { f.link.Cut(1) }},
+	{"some connections are cut", func(f *faultInjector, _ context.Context) { f.link.Cut(f.rnd.Float64()) }},
+	{"connections are refused", (*faultInjector).refuse},
+	{"connections stall", (*faultInjector).stall},
+	{"connections are slow", (*faultInjector).slow},
+	{"watches lag", (*faultInjector).delayWatches},
+	{"watches lag", (*faultInjector).delayWatches},
+	{"the apiserver stops", (*faultInjector).stop},
+	{"the apiserver is killed", (*faultInjector).kill},
 }
 
-// While nothing is wrong, watches are late and connections slow by so much. On
-// a perfect connection, a gateway that does not prove its answers recent is
-// right most of the time.
+// Lag and delay between faults. On a perfect connection, a gateway without a consistent-read fence
+// would be right most of the time.
 const (
-	calmLag   = 40 * time.Millisecond
-	calmDelay = 4 * time.Millisecond
+	normalLag   = 40 * time.Millisecond
+	normalDelay = 4 * time.Millisecond
 )
 
-func (w *weather) calm() {
-	w.lag.Set(0, calmLag)
-	w.link.Heal()
-	w.link.Delay(calmDelay)
+func (f *faultInjector) restore() {
+	f.lag.Set(0, normalLag)
+	f.link.Restore()
+	f.link.Delay(normalDelay)
 }
 
-// run makes faults until the context ends, but ends none too early.
-func (w *weather) run(ctx context.Context) {
-	w.calm()
+// run injects faults until the context ends. It does not shorten the last fault.
+func (f *faultInjector) run(ctx context.Context) {
+	f.restore()
 	for ctx.Err() == nil {
-		for _, n := range w.rnd.Perm(len(faults)) {
-			wait(ctx, between(w.rnd, 500*time.Millisecond, 2500*time.Millisecond))
+		for _, n := range f.rnd.Perm(len(faults)) {
+			wait(ctx, between(f.rnd, 500*time.Millisecond, 2500*time.Millisecond))
 			if ctx.Err() != nil {
 				return
 			}
-			w.note(faults[n].name)
-			faults[n].do(w, context.WithoutCancel(ctx))
-			w.calm()
-			w.note("over: " + faults[n].name)
+			f.note(faults[n].name)
+			faults[n].do(f, context.WithoutCancel(ctx))
+			f.restore()
+			f.note("end of: " + faults[n].name)
 		}
 	}
 }
 
-func (w *weather) refuse(ctx context.Context) {
-	w.link.Refuse(true)
-	w.link.Cut(1)
-	wait(ctx, between(w.rnd, 300*time.Millisecond, 2*time.Second))
+func (f *faultInjector) refuse(ctx context.Context) {
+	f.link.Refuse(true)
+	f.link.Cut(1)
+	wait(ctx, between(f.rnd, 300*time.Millisecond, 2*time.Second))
 }
 
-func (w *weather) stall(ctx context.Context) {
-	w.link.Stall(true)
-	wait(ctx, between(w.rnd, 300*time.Millisecond, 2500*time.Millisecond))
+func (f *faultInjector) stall(ctx context.Context) {
+	f.link.Stall(true)
+	wait(ctx, between(f.rnd, 300*time.Millisecond, 2500*time.Millisecond))
 }
 
-func (w *weather) slow(ctx context.Context) {
-	w.link.Delay(between(w.rnd, 20*time.Millisecond, 150*time.Millisecond))
-	wait(ctx, between(w.rnd, time.Second, 3*time.Second))
+func (f *faultInjector) slow(ctx context.Context) {
+	f.link.Delay(between(f.rnd, 20*time.Millisecond, 150*time.Millisecond))
+	wait(ctx, between(f.rnd, time.Second, 3*time.Second))
 }
 
-func (w *weather) lags(ctx context.Context) {
-	w.lag.Set(0, between(w.rnd, 100*time.Millisecond, 1500*time.Millisecond))
-	wait(ctx, between(w.rnd, 2*time.Second, 5*time.Second))
+func (f *faultInjector) delayWatches(ctx context.Context) {
+	f.lag.Set(0, between(f.rnd, 100*time.Millisecond, 1500*time.Millisecond))
+	wait(ctx, between(f.rnd, 2*time.Second, 5*time.Second))
 }
 
-func (w *weather) stop(ctx context.Context) {
-	if err := plane.Signal(syscall.SIGSTOP); err != nil {
-		w.t.Fatal(err)
+func (f *faultInjector) stop(ctx context.Context) {
+	if err := controlPlane.Signal(syscall.SIGSTOP); err != nil {
+		f.t.Fatal(err)
 	}
-	w.stops++
-	wait(ctx, between(w.rnd, 300*time.Millisecond, 2*time.Second))
-	if err := plane.Signal(syscall.SIGCONT); err != nil {
-		w.t.Fatal(err)
+	f.stops++
+	wait(ctx, between(f.rnd, 300*time.Millisecond, 2*time.Second))
+	if err := controlPlane.Signal(syscall.SIGCONT); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-func (w *weather) kill(ctx context.Context) {
-	plane.Kill()
-	w.kills++
-	wait(ctx, upTo(w.rnd, time.Second))
-	plane.Restart(w.t)
+func (f *faultInjector) kill(ctx context.Context) {
+	controlPlane.Kill()
+	f.kills++
+	wait(ctx, upTo(f.rnd, time.Second))
+	controlPlane.Restart(f.t)
 }

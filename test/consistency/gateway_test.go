@@ -14,20 +14,20 @@ import (
 	"sluice/test/harness"
 )
 
-// sluiceName is what sources call Sluice, and what stands in its place.
+// sluiceName is the name of Sluice, or of a wrong gateway before it, in sources.
 const sluiceName = "sluice"
 
-// gateway is a Sluice with a bad connection to the apiserver.
+// gateway is a Sluice with a faulty connection to the apiserver.
 type gateway struct {
 	*harness.Sluice
 	link *wire.Link
 	lag  *wire.Lag
 }
 
-// startGateway starts Sluice - link - lag - apiserver.
+// startGateway starts Sluice and the faulty connection: Sluice -> link -> lag -> apiserver.
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
-	base, transport := upstream(t, plane.RESTConfig("sluice"))
+	base, transport := upstream(t, controlPlane.RESTConfig("sluice"))
 	g := &gateway{lag: wire.NewLag(base, transport)}
 	t.Cleanup(g.lag.Close)
 	var err error
@@ -37,15 +37,15 @@ func startGateway(t *testing.T) *gateway {
 	ended := make(chan struct{})
 	go func() { defer close(ended); g.link.Run() }()
 	t.Cleanup(func() { g.link.Close(); <-ended })
-	g.Sluice = plane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
+	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
 	return g
 }
 
-// upstream is where a configuration leads, and how, without whose it is.
+// upstream returns the address of a configuration and a transport without its credentials.
 func upstream(t *testing.T, config *rest.Config) (*url.URL, http.RoundTripper) {
 	t.Helper()
 	config = rest.AnonymousClientConfig(config)
-	config.DisableCompression = true // that is between the two ends
+	config.DisableCompression = true // client and server negotiate it end to end
 	rt, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +57,10 @@ func upstream(t *testing.T, config *rest.Config) (*url.URL, http.RoundTripper) {
 	return base, rt
 }
 
-// kubeconfig writes Sluice's own, which leads over the link.
+// kubeconfig writes a kubeconfig for Sluice that connects through the link.
 func (g *gateway) kubeconfig(t *testing.T) string {
 	t.Helper()
-	config, err := clientcmd.LoadFromFile(plane.Kubeconfig("sluice"))
+	config, err := clientcmd.LoadFromFile(controlPlane.Kubeconfig("sluice"))
 	if err != nil {
 		t.Fatal(err)
 	}

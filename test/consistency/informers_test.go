@@ -23,23 +23,20 @@ import (
 
 const (
 	informerCount = 200
-	// churn is how many writes the informers live through.
-	churn = 600
-	// watchListServed says that streaming lists are served out of the cache,
-	// so that all informers together cost the apiserver one watch.
-	watchListServed = true
-	// ownWatches is how many watches Sluice has of a resource that it caches.
-	ownWatches = 1
+	// minWrites is the number of writes while the informers run.
+	minWrites = 600
+	// sluiceWatches is the number of watches that Sluice opens for a cached resource: all informers
+	// together cost the apiserver no more.
+	sluiceWatches = 1
 )
 
-// Two hundred informers that begin with a streaming list, as client-go's do,
-// end in the apiserver's state whatever is written meanwhile.
-func TestInformersConverge(t *testing.T) {
+// The informers start with a streaming list, as client-go's do by default, during writes.
+func TestInformersConvergeToTheStateOfTheAPIServer(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, true)
-	before := upstreamCounts(t)
-	sluice := plane.StartSluice(t)
+	before := countRequests(t)
+	sluice := controlPlane.StartSluice(t)
 	sluice.WaitForCacheSync(t, configMaps.path("", ""), configMaps.report())
-	namespace := plane.Namespace(t)
+	namespace := controlPlane.Namespace(t)
 	stop := write(t, namespace)
 	all := startInformers(t, sluice, namespace)
 	for _, i := range all {
@@ -47,26 +44,26 @@ func TestInformersConverge(t *testing.T) {
 			t.Fatal("not synced")
 		}
 	}
-	during := upstreamCounts(t)
+	during := countRequests(t)
 	writes := stop()
 	direct := converged(t, namespace, all)
-	after := upstreamCounts(t)
+	after := countRequests(t)
 	t.Logf("%d informers, %d writes; open watches at the apiserver: %v more with all informers, %v in the end; lists there: %v by Sluice, %v by the test",
 		len(all), writes, during.watches-before.watches, after.watches-before.watches, after.lists-before.lists-direct, direct)
-	if watchListServed && (during.watches != before.watches+ownWatches || after.watches != before.watches+ownWatches) {
+	if during.watches != before.watches+sluiceWatches || after.watches != before.watches+sluiceWatches {
 		t.Errorf("the apiserver had %v watches before, %v during and %v after", before.watches, during.watches, after.watches)
 	}
 }
 
-// write starts writers and returns what waits for enough writes, stops them and
-// returns how many there were.
+// write starts writers. It returns a function that waits for minWrites, stops the writers and
+// returns the number of writes.
 func write(t *testing.T, namespace string) (stop func() int) {
 	rec := newRecorder(&history.Clock{})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{}, 2)
 	for n := range cap(ended) {
 		w := &writer{
-			resource: configMaps, name: fmt.Sprintf("writer%d", n), raw: plane.Raw("admin"), rec: rec,
+			resource: configMaps, name: fmt.Sprintf("writer%d", n), raw: controlPlane.Raw("admin"), rec: rec,
 			rnd: random(*seed, fmt.Sprint("informers", n)), namespaces: []string{namespace}, objects: 20, pause: 20 * time.Millisecond,
 		}
 		go func() { w.run(ctx); ended <- struct{}{} }()
@@ -78,8 +75,8 @@ func write(t *testing.T, namespace string) (stop func() int) {
 	}
 	return func() int {
 		harness.Eventually(t, "writes are acknowledged", func() error {
-			if n := count(); n < churn {
-				return fmt.Errorf("%d of %d", n, churn)
+			if n := count(); n < minWrites {
+				return fmt.Errorf("%d of %d", n, minWrites)
 			}
 			return nil
 		})
@@ -91,7 +88,7 @@ func write(t *testing.T, namespace string) (stop func() int) {
 	}
 }
 
-// startInformers starts informers, each of a client of its own.
+// startInformers starts informers, each with its own client.
 func startInformers(t *testing.T, sluice *harness.Sluice, namespace string) []cache.SharedIndexInformer {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -111,12 +108,12 @@ func startInformers(t *testing.T, sluice *harness.Sluice, namespace string) []ca
 	return all
 }
 
-// converged waits until every informer holds the apiserver's state, and returns
-// how many lists of its own that took.
+// converged waits until every informer has the apiserver's state. It returns the number of lists
+// that it sent to the apiserver.
 func converged(t *testing.T, namespace string, all []cache.SharedIndexInformer) (lists float64) {
 	t.Helper()
-	client := plane.Client("admin")
-	harness.Eventually(t, "informers hold the apiserver's state", func() error {
+	client := controlPlane.Client("admin")
+	harness.Eventually(t, "informers have the apiserver's state", func() error {
 		lists++
 		want, err := versions(t.Context(), client, namespace)
 		if err != nil {
@@ -132,7 +129,7 @@ func converged(t *testing.T, namespace string, all []cache.SharedIndexInformer) 
 	return lists
 }
 
-// versions is the apiserver's own state.
+// versions returns the resource versions at the apiserver, by name.
 func versions(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]string, error) {
 	list, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -148,31 +145,31 @@ func versions(ctx context.Context, client kubernetes.Interface, namespace string
 func differs(store cache.Store, want map[string]string) error {
 	have := store.List()
 	if len(have) != len(want) {
-		return fmt.Errorf("holds %d objects, the apiserver %d", len(have), len(want))
+		return fmt.Errorf("has %d objects, the apiserver %d", len(have), len(want))
 	}
 	for _, o := range have {
 		c := o.(*corev1.ConfigMap)
 		if want[c.Name] != c.ResourceVersion {
-			return fmt.Errorf("holds %s at %s, the apiserver at %q", c.Name, c.ResourceVersion, want[c.Name])
+			return fmt.Errorf("has %s at %s, the apiserver at %q", c.Name, c.ResourceVersion, want[c.Name])
 		}
 	}
 	return nil
 }
 
-// upstreamed are the apiserver's own, of ConfigMaps.
-type upstreamed struct {
+// requestCounts are the apiserver's metrics of requests for ConfigMaps.
+type requestCounts struct {
 	watches float64 // open
 	lists   float64 // since it was started
 }
 
-func upstreamCounts(t *testing.T) upstreamed {
+func countRequests(t *testing.T) requestCounts {
 	t.Helper()
-	a, err := plane.Raw("admin").Get(t.Context(), "/metrics", "text/plain")
+	a, err := controlPlane.Raw("admin").Get(t.Context(), "/metrics", "text/plain")
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(a.Body)
-	return upstreamed{
+	return requestCounts{
 		watches: sum(page, "apiserver_longrunning_requests", `resource="configmaps"`, `verb="WATCH"`),
 		lists:   sum(page, "apiserver_request_total", `resource="configmaps"`, `verb="LIST"`),
 	}
@@ -180,7 +177,7 @@ func upstreamCounts(t *testing.T) upstreamed {
 
 var sample = regexp.MustCompile(`(?m)^(\w+)\{(.*)\} (\S+)$`)
 
-// sum is that of the samples of a metric which have all of the labels.
+// sum returns the sum of the samples of a metric that have all of the labels.
 func sum(page, name string, labels ...string) float64 {
 	total := 0.0
 	for _, m := range sample.FindAllStringSubmatch(page, -1) {

@@ -8,28 +8,27 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// kind is a way to read.
+// kind is one kind of read.
 type kind struct {
 	name   string
-	custom bool // only custom resources can be read so
+	custom bool // for custom resources only
 	read   func(r *reader, ctx context.Context, name string) error
 }
 
-// kinds are all ways to read. Those that are named twice are asked for more
-// often.
+// kinds are the kinds of reads. Repeated kinds are chosen more often.
 var kinds = []kind{
-	{"whole", false, listed(whole, latest)},
-	{"whole", false, listed(whole, latest)},
-	{"whole", false, listed(whole, latest)},
-	{"namespace", false, listed(inNamespace, latest)},
-	{"label", false, listed(byLabel, latest)},
-	{"name", false, listed(byName, latest)},
-	{"field", true, listed(byField, latest)},
-	{"paged", false, paged(whole, latest, false)},
-	{"paged", false, paged(inNamespace, latest, false)},
-	{"paged, selected", false, paged(byLabel, latest, false)},
-	{"paged, two servers", false, paged(whole, latest, true)},
-	{"paged, two servers", false, paged(inNamespace, latest, true)},
+	{"whole", false, listed(whole, mostRecent)},
+	{"whole", false, listed(whole, mostRecent)},
+	{"whole", false, listed(whole, mostRecent)},
+	{"namespace", false, listed(inNamespace, mostRecent)},
+	{"label", false, listed(byLabel, mostRecent)},
+	{"name", false, listed(byName, mostRecent)},
+	{"field", true, listed(byField, mostRecent)},
+	{"paged", false, paged(whole, mostRecent, false)},
+	{"paged", false, paged(inNamespace, mostRecent, false)},
+	{"paged, selected", false, paged(byLabel, mostRecent, false)},
+	{"paged, two servers", false, paged(whole, mostRecent, true)},
+	{"paged, two servers", false, paged(inNamespace, mostRecent, true)},
 	{"paged, exact", false, paged(whole, exact, false)},
 	{"paged, exact, two servers", false, paged(inNamespace, exact, true)},
 	{"paged, at a version", false, paged(whole, atVersion, false)},
@@ -39,24 +38,24 @@ var kinds = []kind{
 	{"not older, namespace", false, listed(inNamespace, newest)},
 	{"exact", false, listed(whole, exact)},
 	{"exact, selected", false, listed(byLabel, exact)},
-	{"stream", false, streamed(whole, latest)},
-	{"stream", false, streamed(whole, latest)},
-	{"stream, namespace", false, streamed(inNamespace, latest)},
-	{"stream, selected", false, streamed(byLabel, latest)},
+	{"stream", false, streamed(whole, mostRecent)},
+	{"stream", false, streamed(whole, mostRecent)},
+	{"stream, namespace", false, streamed(inNamespace, mostRecent)},
+	{"stream, selected", false, streamed(byLabel, mostRecent)},
 	{"stream, any", false, streamed(whole, anyState)},
 	{"stream, not older", false, streamed(whole, newest)},
-	{"get", false, gotten(latest)},
+	{"get", false, gotten(mostRecent)},
 	{"get, any", false, gotten(anyState)},
 	{"get, not older", false, gotten(newest)},
 }
 
-// scope chooses a part of the resource.
+// scope chooses a scope.
 type scope func(r *reader) history.Scope
 
 func whole(*reader) history.Scope         { return history.Scope{} }
 func inNamespace(r *reader) history.Scope { return history.Scope{Namespace: r.namespace()} }
 
-// labelSelectors are of every form.
+// labelSelectors have every operator.
 var labelSelectors = []string{"color=red", "color in (green,blue)", "color!=red", "!color", "color", "color notin (blue)", "color=red,color=blue"}
 
 func byLabel(r *reader) history.Scope {
@@ -79,63 +78,64 @@ func byField(r *reader) history.Scope {
 	return history.Scope{Fields: "spec.color=" + colors[r.rnd.IntN(len(colors))]}
 }
 
-// wish chooses what is asked of the version, and adds it to the query.
-type wish func(r *reader, q url.Values) history.Promise
+// consistency chooses the consistency of a read, and adds its parameters to the query.
+type consistency func(r *reader, q url.Values) history.Consistency
 
-func latest(*reader, url.Values) history.Promise { return history.Promise{Fresh: true} }
+func mostRecent(*reader, url.Values) history.Consistency {
+	return history.Consistency{MostRecent: true}
+}
 
-func anyState(_ *reader, q url.Values) history.Promise {
+func anyState(_ *reader, q url.Values) history.Consistency {
 	q.Set("resourceVersion", "0")
-	return history.Promise{}
+	return history.Consistency{}
 }
 
-// newest asks for what was just acknowledged, so that a client reads its own
-// writes.
-func newest(r *reader, q url.Values) history.Promise {
-	return asked(q, history.Promise{AtLeast: r.rec.newestVersion()})
+// newest asks for the newest acknowledged version, as a client that reads its own writes.
+func newest(r *reader, q url.Values) history.Consistency {
+	return withVersion(q, history.Consistency{NotOlderThan: r.rec.newestVersion()})
 }
 
-func exact(r *reader, q url.Values) history.Promise {
-	return asked(q, history.Promise{Exact: r.rec.someVersion(r.rnd)})
+func exact(r *reader, q url.Values) history.Consistency {
+	return withVersion(q, history.Consistency{Exact: r.rec.someVersion(r.rnd)})
 }
 
-// atVersion asks for an exact version as clients did before there were words
-// for it: by a version and a limit.
-func atVersion(r *reader, q url.Values) history.Promise {
+// atVersion asks for an exact version as clients did before resourceVersionMatch: by a version and
+// a limit.
+func atVersion(r *reader, q url.Values) history.Consistency {
 	p := exact(r, q)
 	q.Del("resourceVersionMatch")
 	return p
 }
 
-// asked adds a promise to the query. Before there is any version, it is of the
-// most recent state.
-func asked(q url.Values, p history.Promise) history.Promise {
+// withVersion adds a consistency to the query. While no version is known, it asks for the most
+// recent state.
+func withVersion(q url.Values, c history.Consistency) history.Consistency {
 	switch {
-	case p.AtLeast > 0:
-		q.Set("resourceVersion", strconv.FormatUint(p.AtLeast, 10))
+	case c.NotOlderThan > 0:
+		q.Set("resourceVersion", strconv.FormatUint(c.NotOlderThan, 10))
 		q.Set("resourceVersionMatch", "NotOlderThan")
-	case p.Exact > 0:
-		q.Set("resourceVersion", strconv.FormatUint(p.Exact, 10))
+	case c.Exact > 0:
+		q.Set("resourceVersion", strconv.FormatUint(c.Exact, 10))
 		q.Set("resourceVersionMatch", "Exact")
 	default:
-		return history.Promise{Fresh: true}
+		return history.Consistency{MostRecent: true}
 	}
-	return p
+	return c
 }
 
-func listed(s scope, w wish) func(*reader, context.Context, string) error {
+func listed(s scope, c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
 		scope := s(r)
 		q := query(scope)
-		return r.list(ctx, name, scope, w(r, q), q)
+		return r.list(ctx, name, scope, c(r, q), q)
 	}
 }
 
-func paged(s scope, w wish, both bool) func(*reader, context.Context, string) error {
+func paged(s scope, c consistency, both bool) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
 		scope := s(r)
 		q := query(scope)
-		return r.pages(ctx, name, scope, w(r, q), q, func() *server {
+		return r.pages(ctx, name, scope, c(r, q), q, func() *server {
 			if both && r.rnd.IntN(2) == 0 {
 				return r.apiserver
 			}
@@ -144,19 +144,19 @@ func paged(s scope, w wish, both bool) func(*reader, context.Context, string) er
 	}
 }
 
-func streamed(s scope, w wish) func(*reader, context.Context, string) error {
+func streamed(s scope, c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
 		scope := s(r)
 		q := query(scope)
-		return r.stream(ctx, name, scope, w(r, q), q)
+		return r.stream(ctx, name, scope, c(r, q), q)
 	}
 }
 
-func gotten(w wish) func(*reader, context.Context, string) error {
+func gotten(c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
 		q := url.Values{}
-		p := w(r, q)
-		q.Del("resourceVersionMatch") // a get has none
+		p := c(r, q)
+		q.Del("resourceVersionMatch") // a get does not accept it
 		return r.get(ctx, name, p, q)
 	}
 }

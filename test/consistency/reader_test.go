@@ -11,7 +11,7 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// reader asks for lists and objects in every way, one after the other.
+// reader sends reads of every kind, one after the other.
 type reader struct {
 	resource
 	name       string
@@ -21,8 +21,8 @@ type reader struct {
 	rnd        *rand.Rand
 	namespaces []string
 	names      []string      // of objects that may exist
-	page       int           // about how many objects a page should hold
-	pause      time.Duration // between reads, at most
+	page       int           // average limit of pages
+	pause      time.Duration // maximum between reads
 }
 
 // run reads until the context ends.
@@ -46,8 +46,8 @@ func (r *reader) choose() kind {
 	}
 }
 
-// rest waits a while, or half the time for the next write: a read right after
-// it is the one that may miss it.
+// rest waits before the next read. In half of the cases it waits for the next write, because a read
+// right after a write is the one that may miss it.
 func (r *reader) rest(ctx context.Context) {
 	limit := upTo(r.rnd, r.pause)
 	if r.rnd.IntN(2) == 0 {
@@ -63,10 +63,10 @@ func (r *reader) rest(ctx context.Context) {
 	}
 }
 
-// zip lets every third answer be compressed.
-func (r *reader) zip() bool { return r.rnd.IntN(3) == 0 }
+// compressed chooses compression for every third response.
+func (r *reader) compressed() bool { return r.rnd.IntN(3) == 0 }
 
-// query makes parameters of a scope, apart from its namespace.
+// query returns the parameters of a scope, except its namespace.
 func query(s history.Scope) url.Values {
 	q := url.Values{}
 	if s.Labels != "" {
@@ -78,15 +78,15 @@ func query(s history.Scope) url.Values {
 	return q
 }
 
-// list reads in one piece.
-func (r *reader) list(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values) error {
-	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
-	page, next, err := r.sluice.list(ctx, r.path(s.Namespace, ""), q, r.zip())
+// list sends a list without a limit.
+func (r *reader) list(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
+	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
+	page, next, err := r.sluice.list(ctx, r.path(s.Namespace, ""), q, r.compressed())
 	if err != nil {
 		return err
 	}
 	if next != "" {
-		return errors.New("a token without a limit")
+		return errors.New("a continue token without a limit")
 	}
 	read.Pages, read.Ended = []history.Page{page}, r.rec.clock.Now()
 	r.rec.listed(kind, read)
@@ -94,26 +94,26 @@ func (r *reader) list(ctx context.Context, kind string, s history.Scope, p histo
 }
 
 const (
-	// pageTries is how often a page is asked for before the list is given up.
+	// pageTries bounds the requests for one page.
 	pageTries = 5
-	// betweenPages is how long a client may take over a page.
+	// betweenPages is the maximum time between two pages.
 	betweenPages = 30 * time.Millisecond
 )
 
-// pages reads page by page, each from the server that is chosen for it.
-func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values, from func() *server) error {
+// pages sends a list with a limit. Each page comes from the server that from returns.
+func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values, from func() *server) error {
 	limit := 1 + r.rnd.IntN(2*r.page)
 	q.Set("limit", strconv.Itoa(limit))
-	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
+	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
 	for {
 		page, next, err := r.onePage(ctx, kind, s, q, from)
 		if err != nil {
 			return err
 		}
 		page.Limit = limit
-		circles := repeats(read.Pages, page)
+		repeats := repeats(read.Pages, page)
 		read.Pages = append(read.Pages, page)
-		if next == "" || circles {
+		if next == "" || repeats {
 			break
 		}
 		q = query(s)
@@ -126,8 +126,8 @@ func (r *reader) pages(ctx context.Context, kind string, s history.Scope, p hist
 	return nil
 }
 
-// repeats reports whether a page begins where pages before it have been: such a
-// list may never end.
+// repeats reports whether a page begins before the end of an earlier page: such a list may never
+// end.
 func repeats(pages []history.Page, next history.Page) bool {
 	for _, p := range pages {
 		if len(p.Items) > 0 && len(next.Items) > 0 && next.Items[0].Key <= p.Items[len(p.Items)-1].Key {
@@ -139,7 +139,7 @@ func repeats(pages []history.Page, next history.Page) bool {
 
 func (r *reader) onePage(ctx context.Context, kind string, s history.Scope, q url.Values, from func() *server) (page history.Page, next string, err error) {
 	for range pageTries {
-		page, next, err = from().list(ctx, r.path(s.Namespace, ""), q, r.zip())
+		page, next, err = from().list(ctx, r.path(s.Namespace, ""), q, r.compressed())
 		if err == nil || gone(err) || ctx.Err() != nil {
 			break
 		}
@@ -149,17 +149,17 @@ func (r *reader) onePage(ctx context.Context, kind string, s history.Scope, q ur
 	return page, next, err
 }
 
-// stream reads a streaming list up to the bookmark that ends it.
-func (r *reader) stream(ctx context.Context, kind string, s history.Scope, p history.Promise, q url.Values) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+// stream sends a streaming list and reads it up to the end of the initial events.
+func (r *reader) stream(ctx context.Context, kind string, s history.Scope, p history.Consistency, q url.Values) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	read := history.Read{Client: r.name, Scope: s, Promise: p, Began: r.rec.clock.Now()}
+	read := history.Read{Client: r.name, Scope: s, Consistency: p, Began: r.rec.clock.Now()}
 	open, err := r.sluice.watch(ctx, r.path(s.Namespace, ""), streaming(q))
 	if err != nil {
 		return err
 	}
 	defer open.close()
-	if read.Stream, err = state(open, r.rec.clock); err != nil {
+	if read.Stream, err = initialEvents(open, r.rec.clock); err != nil {
 		return err
 	}
 	read.Ended = r.rec.clock.Now()
@@ -167,7 +167,7 @@ func (r *reader) stream(ctx context.Context, kind string, s history.Scope, p his
 	return nil
 }
 
-// streaming makes parameters those of a streaming list.
+// streaming adds the parameters of a streaming list.
 func streaming(q url.Values) url.Values {
 	q.Set("sendInitialEvents", "true")
 	q.Set("resourceVersionMatch", "NotOlderThan")
@@ -175,8 +175,8 @@ func streaming(q url.Values) url.Values {
 	return q
 }
 
-// state reads a watch up to the end of the state.
-func state(open *events, clock *history.Clock) ([]history.Item, error) {
+// initialEvents reads a watch up to the end of the initial events.
+func initialEvents(open *events, clock *history.Clock) ([]history.Item, error) {
 	var items []history.Item
 	for {
 		item, end, err := open.next()
@@ -191,16 +191,16 @@ func state(open *events, clock *history.Clock) ([]history.Item, error) {
 	}
 }
 
-// get reads one object, or learns that there is none.
-func (r *reader) get(ctx context.Context, kind string, p history.Promise, q url.Values) error {
+// get sends a get.
+func (r *reader) get(ctx context.Context, kind string, p history.Consistency, q url.Values) error {
 	namespace, name := r.namespace(), r.object()
-	get := history.Get{Client: r.name, Key: namespace + "/" + name, Promise: p, Began: r.rec.clock.Now()}
+	get := history.Get{Client: r.name, Key: namespace + "/" + name, Consistency: p, Began: r.rec.clock.Now()}
 	body, source, err := r.sluice.get(ctx, r.path(namespace, name), q, false)
 	get.Ended, get.Source = r.rec.clock.Now(), source
-	var refusal *refusal
+	var status *statusError
 	switch {
-	case errors.As(err, &refusal) && refusal.Reason == "NotFound" && refusal.Details.Name == name:
-		// That there is none is an answer too.
+	case errors.As(err, &status) && status.Reason == "NotFound" && status.Details.Name == name:
+		// NotFound is an answer.
 	case err != nil:
 		return err
 	default:

@@ -7,62 +7,62 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// recorder writes the history of one resource. It may be used concurrently.
+// recorder records the history of one resource. It may be used concurrently.
 type recorder struct {
 	clock *history.Clock
 
-	mu      sync.Mutex // guards all below
-	history history.History
-	bell    chan struct{} // closed by the next acknowledgement
-	newest  uint64        // highest version that was acknowledged
-	told    []uint64      // versions of lists and acknowledgements, newest last
-	tallies map[string]*tally
+	mu        sync.Mutex // guards the fields below
+	history   history.History
+	nextWrite chan struct{} // closed when the next write is acknowledged
+	newest    uint64        // highest acknowledged version
+	observed  []uint64      // versions of lists and acknowledgements, newest last
+	tallies   map[string]*tally
 }
 
 func newRecorder(clock *history.Clock) *recorder {
-	return &recorder{clock: clock, bell: make(chan struct{}), tallies: map[string]*tally{}}
+	return &recorder{clock: clock, nextWrite: make(chan struct{}), tallies: map[string]*tally{}}
 }
 
 func (r *recorder) tally(kind string) *tally {
 	t := r.tallies[kind]
 	if t == nil {
-		t = &tally{sources: map[string]int{}, faults: map[string]int{}}
+		t = &tally{sources: map[string]int{}, failures: map[string]int{}}
 		r.tallies[kind] = t
 	}
 	return t
 }
 
-// failed counts a request without an answer.
+// failed counts a failed request.
 func (r *recorder) failed(kind string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.tally(kind).faults[cause(err)]++
+	r.tally(kind).failures[cause(err)]++
 }
 
-// mostTold bounds the versions that are kept to be asked for again.
-const mostTold = 300
+// maxObserved bounds the observed versions that reads ask for.
+const maxObserved = 300
 
-func (r *recorder) tell(version uint64) {
-	r.told = append(r.told, version)
-	if len(r.told) > 2*mostTold {
-		r.told = append(r.told[:0], r.told[mostTold:]...)
+func (r *recorder) observe(version uint64) {
+	r.observed = append(r.observed, version)
+	if len(r.observed) > 2*maxObserved {
+		r.observed = append(r.observed[:0], r.observed[maxObserved:]...)
 	}
 }
 
-// wrote records an acknowledged write and wakes those who wait for one.
+// wrote records an acknowledged write and wakes the readers that wait for it.
 func (r *recorder) wrote(w history.Write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Writes = append(r.history.Writes, w)
 	if w.Version > 0 {
 		r.newest = max(r.newest, w.Version)
-		r.tell(w.Version)
+		r.observe(w.Version)
 	}
-	close(r.bell)
-	r.bell = make(chan struct{})
+	close(r.nextWrite)
+	r.nextWrite = make(chan struct{})
 }
 
-// listed records a list of whatever form.
+// listed records a list in any form.
 func (r *recorder) listed(kind string, read history.Read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,11 +73,11 @@ func (r *recorder) listed(kind string, read history.Read) {
 	if n := len(read.Stream); n > 0 {
 		r.tally(kind).answered(read.Stream[n-1].Source)
 	} else {
-		r.tell(read.Pages[0].Version)
+		r.observe(read.Pages[0].Version)
 	}
 }
 
-// got records a read of one object.
+// got records a get.
 func (r *recorder) got(kind string, get history.Get) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,14 +85,14 @@ func (r *recorder) got(kind string, get history.Get) {
 	r.tally(kind).answered(get.Source)
 }
 
-// watched records a line of events.
+// watched records a watch.
 func (r *recorder) watched(w history.Watch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Watches = append(r.history.Watches, w)
 }
 
-// opened counts a watch that was opened.
+// opened counts an opened watch.
 func (r *recorder) opened(kind, source string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,33 +106,32 @@ func (r *recorder) note(text string) {
 	r.history.Notes = append(r.history.Notes, history.Note{At: r.clock.Now(), Text: text})
 }
 
-// acknowledged returns a channel that is closed when the next write is
-// acknowledged.
+// acknowledged returns a channel that is closed when the next write is acknowledged.
 func (r *recorder) acknowledged() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bell
+	return r.nextWrite
 }
 
-// newestVersion is the highest that was acknowledged, 0 for none.
+// newestVersion returns the highest acknowledged version, 0 if there is none.
 func (r *recorder) newestVersion() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.newest
 }
 
-// someVersion is one of the last that were told, 0 for none.
+// someVersion returns one of the last observed versions, 0 if there is none.
 func (r *recorder) someVersion(rnd *rand.Rand) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last := r.told[max(0, len(r.told)-mostTold):]
+	last := r.observed[max(0, len(r.observed)-maxObserved):]
 	if len(last) == 0 {
 		return 0
 	}
 	return last[rnd.IntN(len(last))]
 }
 
-// answers is how many reads have been answered.
+// answers returns the number of answered reads.
 func (r *recorder) answers() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

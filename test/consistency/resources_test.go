@@ -12,7 +12,7 @@ import (
 	"sluice/test/harness"
 )
 
-// resource is one that is written and read.
+// resource is a resource of the test.
 type resource struct {
 	group, version, plural, kind string
 }
@@ -26,20 +26,19 @@ var (
 
 const customGroup = "consistency.example.com"
 
-// custom reports whether the resource is defined by a CRD of ours.
+// custom reports whether the resource has a CRD.
 func (r resource) custom() bool { return r.group != "" }
 
 func (r resource) apiVersion() string {
 	return strings.TrimPrefix(r.group+"/"+r.version, "/")
 }
 
-// report is the name of the resource in Sluice's readiness report.
+// report returns the name of the resource in Sluice's readiness report.
 func (r resource) report() string {
 	return strings.TrimSuffix(r.plural+"."+r.version+"."+r.group, ".")
 }
 
-// path is that of the collection, of one namespace's part of it, or of one
-// object.
+// path returns the path of the resource, of the resource in one namespace, or of one object.
 func (r resource) path(namespace, name string) string {
 	path := "/apis/" + r.apiVersion()
 	if !r.custom() {
@@ -51,11 +50,11 @@ func (r resource) path(namespace, name string) string {
 	return strings.TrimSuffix(path+"/"+r.plural+"/"+name, "/")
 }
 
-// colors are the values of the label and field that objects are selected by;
-// an object of no color has neither.
+// colors are the values of the label and the field that selectors use. An object with color "" has
+// neither.
 var colors = []string{"red", "green", "blue", ""}
 
-// body is an object; number says which state of it.
+// body returns an object; number makes its revisions differ.
 func (r resource) body(name, color string, number int) []byte {
 	colored := map[string]any{}
 	if color != "" {
@@ -64,12 +63,12 @@ func (r resource) body(name, color string, number int) []byte {
 	return r.encode(name, colored, number, 0)
 }
 
-// padded is body with so many bytes more, for custom resources.
+// padded returns an object of a custom resource with padding more bytes.
 func (r resource) padded(name, color string, padding int) []byte {
 	return r.encode(name, map[string]any{"color": color}, 0, padding)
 }
 
-// patch is a merge patch that leads to the same as body.
+// patch returns a merge patch with the same result as body.
 func (r resource) patch(name, color string, number int) []byte {
 	colored := map[string]any{"color": color}
 	if color == "" {
@@ -97,12 +96,12 @@ func (r resource) encode(name string, colored map[string]any, number, padding in
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // maps of texts always marshal
+		panic(err) // maps of strings always marshal
 	}
 	return body
 }
 
-// definition is the CRD of a custom resource.
+// definition returns the CRD of a custom resource.
 func (r resource) definition() []byte {
 	return fmt.Appendf(nil, `{"metadata":{"name":"%s.%s"},"spec":{"group":"%[2]s","scope":"Namespaced",
 		"names":{"plural":"%[1]s","kind":"%[3]s"},"versions":[{"name":"v1","served":true,"storage":true,
@@ -111,10 +110,10 @@ func (r resource) definition() []byte {
 			"color":{"type":"string"},"padding":{"type":"string"}}}}}}}]}}`, r.plural, r.group, r.kind)
 }
 
-// define makes the apiserver serve a custom resource.
+// define creates the CRD and waits until the apiserver serves it.
 func (r resource) define(t *testing.T) {
 	t.Helper()
-	admin := plane.Raw("admin")
+	admin := controlPlane.Raw("admin")
 	harness.Eventually(t, r.plural+" are served", func() error {
 		if _, err := admin.Do(t.Context(), jsonRequest(http.MethodPost, crds, r.definition())); err != nil {
 			return err
@@ -131,8 +130,7 @@ func jsonRequest(method, path string, body []byte) harness.Request {
 	}}
 }
 
-// expect sends a request and returns an error unless it is answered with the
-// status.
+// expect sends a request and returns an error unless the response has the status code.
 func expect(ctx context.Context, raw *harness.RawClient, q harness.Request, status int) error {
 	a, err := raw.Do(ctx, q)
 	if err == nil && a.Status != status {

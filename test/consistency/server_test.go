@@ -17,11 +17,11 @@ import (
 	"sluice/test/harness"
 )
 
-// requestLimit is how long a client waits for an answer. Faults are shorter;
-// an apiserver that starts again may not be.
-const requestLimit = 15 * time.Second
+// requestTimeout bounds one request. Faults are shorter, but the restart of an apiserver may be
+// longer.
+const requestTimeout = 15 * time.Second
 
-// server is one that a client asks, on connections of the client's own.
+// server is Sluice or the apiserver, with connections of one client.
 type server struct {
 	name string
 	raw  *harness.RawClient
@@ -37,10 +37,10 @@ func newServer(t *testing.T, name string, config *rest.Config) *server {
 	return &server{name, raw}
 }
 
-// sourceHeader tells where Sluice has an answer from.
+// sourceHeader is the response header in which Sluice names the source of an answer.
 const sourceHeader = "Sluice-Source"
 
-// source is who answered: "apiserver", "sluice: cache".
+// source returns the source of an answer: "apiserver", "sluice: cache".
 func (s *server) source(h http.Header) string {
 	if from := h.Get(sourceHeader); from != "" {
 		return s.name + ": " + from
@@ -48,12 +48,12 @@ func (s *server) source(h http.Header) string {
 	return s.name
 }
 
-// get asks for a list or an object. Anything but a success is an error.
-func (s *server) get(ctx context.Context, path string, query url.Values, zip bool) (body []byte, source string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+// get requests a list or an object. A response with another code than 200 is an error.
+func (s *server) get(ctx context.Context, path string, query url.Values, compressed bool) (body []byte, source string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	q := harness.Request{Path: path + "?" + query.Encode(), Header: http.Header{"Accept": {"application/json"}}}
-	if zip {
+	if compressed {
 		q.Header.Set("Accept-Encoding", "gzip")
 	}
 	a, err := s.raw.Do(ctx, q)
@@ -66,7 +66,7 @@ func (s *server) get(ctx context.Context, path string, query url.Values, zip boo
 		}
 	}
 	if a.Status != http.StatusOK {
-		return nil, s.source(a.Header), refused(a.Status, a.Body)
+		return nil, s.source(a.Header), newStatusError(a.Status, a.Body)
 	}
 	return a.Body, s.source(a.Header), nil
 }
@@ -79,9 +79,9 @@ func unzip(body []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// list asks for one page.
-func (s *server) list(ctx context.Context, path string, query url.Values, zip bool) (page history.Page, next string, err error) {
-	body, source, err := s.get(ctx, path, query, zip)
+// list requests one page.
+func (s *server) list(ctx context.Context, path string, query url.Values, compressed bool) (page history.Page, next string, err error) {
+	body, source, err := s.get(ctx, path, query, compressed)
 	if err != nil {
 		return page, "", err
 	}
@@ -97,7 +97,7 @@ type events struct {
 	source  string
 }
 
-// watch opens a watch, which ends with the context at the latest.
+// watch opens a watch, which ends when the context does.
 func (s *server) watch(ctx context.Context, path string, query url.Values) (*events, error) {
 	query.Set("watch", "1")
 	resp, err := s.raw.Open(ctx, harness.Request{Path: path + "?" + query.Encode(), Header: http.Header{"Accept": {"application/json"}}})
@@ -110,12 +110,12 @@ func (s *server) watch(ctx context.Context, path string, query url.Values) (*eve
 		if err != nil {
 			return nil, err
 		}
-		return nil, refused(resp.StatusCode, body)
+		return nil, newStatusError(resp.StatusCode, body)
 	}
 	return &events{resp.Body, json.NewDecoder(resp.Body), s.source(resp.Header)}, nil
 }
 
-// next returns the next event; end says that it ends the state.
+// next returns the next event; end reports whether it ends the initial events.
 func (e *events) next() (item history.Item, end bool, err error) {
 	var ev event
 	if err := e.decoder.Decode(&ev); err != nil {

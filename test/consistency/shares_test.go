@@ -2,17 +2,17 @@ package consistency
 
 import "testing"
 
-// Resources as they are used here.
+// The loads, by index.
 const (
-	busyBuiltin = iota // ConfigMaps: few, changed all the time
-	busyCustom         // beats: few, changed often
-	largeQuiet         // stills: a thousand, changed now and then
-	smallQuiet         // ServiceAccounts: few, changed now and then
+	busyBuiltin = iota // ConfigMaps: few, always changing
+	busyCustom         // beats: few, often changing
+	largeQuiet         // stills: a thousand, rarely changing
+	smallQuiet         // ServiceAccounts: few, rarely changing
 )
 
-// leastCached is the share of answers that Sluice must give out of its cache,
-// by kind of read and resource, over a whole run with all its faults.
-var leastCached = map[string][4]float64{
+// minCachedShare is the least share of answers that Sluice must serve from its cache, by kind of
+// read and load, over a whole run with all faults.
+var minCachedShare = map[string][4]float64{
 	//                          ConfigMaps, beats, stills, ServiceAccounts
 	"whole":                     {0, 0, 0, 0},
 	"namespace":                 {0, 0, 0, 0},
@@ -44,14 +44,13 @@ var leastCached = map[string][4]float64{
 	watchStreamKind:             {0, 0, 0, 0},
 }
 
-// leastAnswers is how many reads of each resource a run must answer to have
-// shown anything, per second.
-const leastAnswers = 1
+// minReadsPerSecond is the least number of answered reads of each resource per second of a run.
+const minReadsPerSecond = 1
 
-func TestEveryKindHasAShare(t *testing.T) {
+func TestEveryKindOfReadHasAShare(t *testing.T) {
 	for _, k := range kinds {
-		if _, ok := leastCached[k.name]; !ok {
-			t.Errorf("%s has none", k.name)
+		if _, ok := minCachedShare[k.name]; !ok {
+			t.Errorf("%s has no share", k.name)
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// tally counts what became of one kind of read.
+// tally counts the results of one kind of read.
 type tally struct {
-	answers int // by Sluice
-	cached  int // of these, out of its cache
-	sources map[string]int
-	faults  map[string]int // requests that failed, by how
+	answers  int // from Sluice
+	cached   int // of these, from its cache
+	sources  map[string]int
+	failures map[string]int // failed requests, by cause
 }
 
 // answered counts an answer.
@@ -32,27 +32,27 @@ func (t *tally) answered(source string) {
 	}
 }
 
-// cause is an error without what is different each time.
+// cause returns an error without the parts that differ each time.
 func cause(err error) string {
-	var refusal *refusal
+	var statusError *statusError
 	var operation *net.OpError
 	switch {
-	case errors.As(err, &refusal):
-		return refusal.Error()
+	case errors.As(err, &statusError):
+		return statusError.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer in time"
+		return "timeout"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return "answer cut off"
+		return "response cut off"
 	case errors.As(err, &operation), strings.Contains(err.Error(), "stream error"):
 		return "connection lost"
 	}
 	return err.Error()
 }
 
-// summary is a table of what became of each kind of read.
-func (c *cast) summary() string {
+// summary returns a table of the results of each kind of read.
+func (wl *workload) summary() string {
 	var b strings.Builder
-	h := &c.recorder.history
+	h := &wl.recorder.history
 	items, bookmarks := 0, 0
 	for _, w := range h.Watches {
 		items += len(w.Items)
@@ -63,16 +63,16 @@ func (c *cast) summary() string {
 		}
 	}
 	fmt.Fprintf(&b, "%s: %d events, %d writes, %d lists, %d gets, %d watches with %d events, %d of them bookmarks\n",
-		c.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items, bookmarks)
-	for _, kind := range slices.Sorted(maps.Keys(c.recorder.tallies)) {
-		t := c.recorder.tallies[kind]
-		fmt.Fprintf(&b, "%-26s %5d answers by Sluice, %3.0f%% from its cache; all: %s; failed: %s\n",
-			kind, t.answers, 100*t.share(), counts(t.sources), counts(t.faults))
+		wl.plural, len(h.Log.Events), len(h.Writes), len(h.Reads), len(h.Gets), len(h.Watches), items, bookmarks)
+	for _, kind := range slices.Sorted(maps.Keys(wl.recorder.tallies)) {
+		t := wl.recorder.tallies[kind]
+		fmt.Fprintf(&b, "%-26s %5d answers from Sluice, %3.0f%% of them cached; all: %s; failed: %s\n",
+			kind, t.answers, 100*t.share(), counts(t.sources), counts(t.failures))
 	}
 	return b.String()
 }
 
-// share is that of Sluice's answers which came out of its cache.
+// share returns the share of Sluice's answers that were served from its cache.
 func (t *tally) share() float64 { return float64(t.cached) / float64(max(t.answers, 1)) }
 
 func counts(m map[string]int) string {

@@ -13,8 +13,8 @@ import (
 	"sluice/test/consistency/history"
 )
 
-// watcher follows a part of a resource as a reflector does: from a state, over
-// as many connections as it takes, until it is told that its version is gone.
+// watcher lists and watches a scope as a reflector does: it resumes its watch on new connections
+// until it receives 410 Gone.
 type watcher struct {
 	resource
 	name   string
@@ -23,28 +23,28 @@ type watcher struct {
 	rnd    *rand.Rand
 	scope  history.Scope
 
-	line  *history.Watch
-	last  atomic.Uint64 // version that it was told last
-	until atomic.Uint64 // version that it has to be told in the end
-	gone  int           // how often it had to start anew
+	watch *history.Watch
+	last  atomic.Uint64 // version that it received last
+	until atomic.Uint64 // version that it must receive in the end
+	gone  int           // number of 410 Gone
 }
 
-// A watch is asked to end within shortestLife to longestLife, in seconds; some
-// of them get a bookmark before that. One that goes on overtime is given up.
+// A watch has a timeoutSeconds between minWatchSeconds and maxWatchSeconds, so that some watches
+// get a bookmark before they end. The watcher closes a watch that exceeds it by watchGrace.
 const (
-	shortestLife = 3
-	longestLife  = 15
-	overtime     = 20 * time.Second
+	minWatchSeconds = 3
+	maxWatchSeconds = 15
+	watchGrace      = 20 * time.Second
 )
 
-// The names under which watchers are counted.
+// The kinds of reads of watchers.
 const (
 	watchKind       = "watch"
 	watchListKind   = "watch, list before"
 	watchStreamKind = "watch, stream before"
 )
 
-// run follows until the context ends.
+// run lists and watches until the context ends.
 func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		open, err := w.begin(ctx)
@@ -52,9 +52,9 @@ func (w *watcher) run(ctx context.Context) {
 			if err = w.follow(ctx, open); gone(err) {
 				w.gone++
 			} else {
-				w.line.Until = w.until.Load()
+				w.watch.Until = w.until.Load()
 			}
-			w.rec.watched(*w.line)
+			w.rec.watched(*w.watch)
 		}
 		w.failed(ctx, err)
 	}
@@ -68,17 +68,16 @@ func (w *watcher) failed(ctx context.Context, err error) {
 	wait(ctx, 50*time.Millisecond)
 }
 
-// begin takes the state from a list or from a streaming list, which it returns
-// to be read on.
+// begin reads the state from a list, or from a streaming list, which it returns.
 func (w *watcher) begin(ctx context.Context) (*events, error) {
 	if w.rnd.IntN(2) == 0 {
 		return w.beginStream(ctx)
 	}
 	q := query(w.scope)
-	read := history.Read{Client: w.name, Scope: w.scope, Promise: history.Promise{Fresh: true}}
+	read := history.Read{Client: w.name, Scope: w.scope, Consistency: history.Consistency{MostRecent: true}}
 	if w.rnd.IntN(2) == 0 {
 		q.Set("resourceVersion", "0")
-		read.Promise = history.Promise{}
+		read.Consistency = history.Consistency{}
 	}
 	read.Began = w.rec.clock.Now()
 	page, _, err := w.server.list(ctx, w.path(w.scope.Namespace, ""), q, false)
@@ -92,12 +91,12 @@ func (w *watcher) begin(ctx context.Context) (*events, error) {
 }
 
 func (w *watcher) beginStream(ctx context.Context) (*events, error) {
-	read := history.Read{Client: w.name, Scope: w.scope, Promise: history.Promise{Fresh: true}, Began: w.rec.clock.Now()}
+	read := history.Read{Client: w.name, Scope: w.scope, Consistency: history.Consistency{MostRecent: true}, Began: w.rec.clock.Now()}
 	open, err := w.open(ctx, streaming(query(w.scope)))
 	if err != nil {
 		return nil, err
 	}
-	if read.Stream, err = state(open, w.rec.clock); err != nil {
+	if read.Stream, err = initialEvents(open, w.rec.clock); err != nil {
 		open.close()
 		return nil, err
 	}
@@ -108,16 +107,16 @@ func (w *watcher) beginStream(ctx context.Context) (*events, error) {
 }
 
 func (w *watcher) start(version uint64) {
-	w.line = &history.Watch{Client: w.name, Scope: w.scope, From: version}
+	w.watch = &history.Watch{Client: w.name, Scope: w.scope, From: version}
 	w.last.Store(version)
 }
 
-// open opens a watch that ends after a random while.
+// open opens a watch with a random timeout.
 func (w *watcher) open(ctx context.Context, q url.Values) (*events, error) {
-	life := shortestLife + w.rnd.IntN(longestLife-shortestLife+1)
+	life := minWatchSeconds + w.rnd.IntN(maxWatchSeconds-minWatchSeconds+1)
 	q.Set("timeoutSeconds", strconv.Itoa(life))
 	q.Set("allowWatchBookmarks", "true")
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(life)*time.Second+overtime)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(life)*time.Second+watchGrace)
 	open, err := w.server.watch(ctx, w.path(w.scope.Namespace, ""), q)
 	if err != nil {
 		cancel()
@@ -127,7 +126,7 @@ func (w *watcher) open(ctx context.Context, q url.Values) (*events, error) {
 	return open, nil
 }
 
-// body is one whose request ends when it is closed.
+// body is a response body whose request ends when it is closed.
 type body struct {
 	io.Closer
 	cancel context.CancelFunc
@@ -138,8 +137,8 @@ func (b body) Close() error {
 	return b.Closer.Close()
 }
 
-// follow reads on from open, or with nil from the last version, again and
-// again, until that is gone or the context ends.
+// follow reads open, or if it is nil a new watch, and resumes the watch until it receives 410 Gone
+// or the context ends.
 func (w *watcher) follow(ctx context.Context, open *events) error {
 	for stream := 0; ctx.Err() == nil; stream++ {
 		var err error
@@ -156,7 +155,7 @@ func (w *watcher) follow(ctx context.Context, open *events) error {
 			return err
 		}
 		if errors.Is(err, io.EOF) {
-			err = nil // a watch has to end some time
+			err = nil // the end of a watch is no failure
 		}
 		w.failed(ctx, err)
 	}
@@ -169,7 +168,7 @@ func (w *watcher) resume() url.Values {
 	return q
 }
 
-// read reads a stream to its end, which is an error.
+// read reads a watch to its end and returns the error that ended it.
 func (w *watcher) read(open *events, stream int) error {
 	for {
 		item, _, err := open.next()
@@ -177,7 +176,7 @@ func (w *watcher) read(open *events, stream int) error {
 			return err
 		}
 		item.At, item.Stream = w.rec.clock.Now(), stream
-		w.line.Items = append(w.line.Items, item)
+		w.watch.Items = append(w.watch.Items, item)
 		w.last.Store(max(item.Version, w.last.Load()))
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"sluice/test/harness"
 )
 
-// writer changes objects of its own directly at the apiserver, one after the
-// other.
+// writer changes its own objects directly at the apiserver, one after the other.
 type writer struct {
 	resource
 	name       string
@@ -22,26 +21,26 @@ type writer struct {
 	rec        *recorder
 	rnd        *rand.Rand
 	namespaces []string
-	objects    int           // how many names it uses in each namespace
-	pause      time.Duration // between writes, at most
+	objects    int           // number of objects in each namespace
+	pause      time.Duration // maximum between writes
 
-	there  map[string]bool // what is believed to exist, by path
+	exists map[string]bool // as far as the writer knows, by path
 	number int
 }
 
-// run writes until the context ends. A write under way is still finished.
+// run writes until the context ends. It finishes the write that is running.
 func (w *writer) run(ctx context.Context) {
-	w.there = map[string]bool{}
+	w.exists = map[string]bool{}
 	for ctx.Err() == nil {
 		if err := w.write(context.WithoutCancel(ctx)); err != nil {
 			w.rec.failed("write", err)
-			wait(ctx, 50*time.Millisecond) // the apiserver is away
+			wait(ctx, 50*time.Millisecond) // the apiserver is unreachable
 		}
 		wait(ctx, upTo(w.rnd, w.pause))
 	}
 }
 
-// names of the objects that belong to the writer, in each namespace.
+// names returns the names of its objects, the same in each namespace.
 func (w *writer) names() []string {
 	var all []string
 	for n := range w.objects {
@@ -56,15 +55,14 @@ func (w *writer) object() (namespace, name string) {
 	return w.namespaces[w.rnd.IntN(len(w.namespaces))], names[w.rnd.IntN(len(names))]
 }
 
-// write creates an object that is not there; others are changed or, more
-// rarely, deleted.
+// write creates an object that does not exist, and updates or, more rarely, deletes one that does.
 func (w *writer) write(ctx context.Context) error {
 	namespace, name := w.object()
 	w.number++
 	color := colors[w.rnd.IntN(len(colors))]
 	path := w.path(namespace, name)
 	switch {
-	case !w.there[path]:
+	case !w.exists[path]:
 		return w.send(ctx, "create", namespace, name, jsonRequest(http.MethodPost, w.path(namespace, ""), w.body(name, color, w.number)))
 	case w.rnd.IntN(4) == 0:
 		return w.send(ctx, "delete", namespace, name, jsonRequest(http.MethodDelete, path, nil))
@@ -74,10 +72,10 @@ func (w *writer) write(ctx context.Context) error {
 	return w.send(ctx, "update", namespace, name, q)
 }
 
-// send makes one write. Only what is acknowledged is recorded; whether the rest
-// has happened is not known.
+// send sends one write and records it if it is acknowledged. Whether a failed write was committed
+// is unknown.
 func (w *writer) send(ctx context.Context, verb, namespace, name string, q harness.Request) error {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	write := history.Write{Client: w.name, Verb: verb, Key: namespace + "/" + name, Began: w.rec.clock.Now()}
 	a, err := w.raw.Do(ctx, q)
@@ -86,9 +84,9 @@ func (w *writer) send(ctx context.Context, verb, namespace, name string, q harne
 		return err
 	}
 	if a.Status/100 != 2 {
-		return w.believe(w.path(namespace, name), refused(a.Status, a.Body))
+		return w.learn(w.path(namespace, name), newStatusError(a.Status, a.Body))
 	}
-	w.there[w.path(namespace, name)] = verb != "delete"
+	w.exists[w.path(namespace, name)] = verb != "delete"
 	if write.UID, write.Version, err = acknowledged(a.Body); err != nil {
 		return err
 	}
@@ -96,19 +94,19 @@ func (w *writer) send(ctx context.Context, verb, namespace, name string, q harne
 	return nil
 }
 
-// believe takes what a refusal says about the object.
-func (w *writer) believe(path string, err error) error {
+// learn updates what the writer knows about an object from a failed write.
+func (w *writer) learn(path string, err error) error {
 	switch {
-	case is(err, "AlreadyExists"):
-		w.there[path] = true
-	case is(err, "NotFound"):
-		w.there[path] = false
+	case hasReason(err, "AlreadyExists"):
+		w.exists[path] = true
+	case hasReason(err, "NotFound"):
+		w.exists[path] = false
 	}
 	return err
 }
 
-// acknowledged reads the answer to a write: the object, or for a deletion a
-// Status that tells only its uid.
+// acknowledged decodes the response to a write: the object, or for a deletion a Status with only
+// its UID.
 func acknowledged(body []byte) (uid string, version uint64, err error) {
 	var o struct {
 		Kind     string

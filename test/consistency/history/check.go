@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Check returns what in the history breaks a promise, in the order of time.
+// Check returns the violations of the promises of the API in the history, in the order of time.
 func Check(h *History) []Violation {
-	c := &checker{history: h, scopes: map[Scope][]Event{}}
+	c := &checker{history: h, expectedEvents: map[Scope][]Event{}}
 	if err := h.Log.Valid(); err != nil {
-		c.report(Broken, 0, err.Error(), nil)
+		c.report(InvalidHistory, 0, err.Error(), nil)
 		return c.found
 	}
 	c.writes()
@@ -22,63 +22,62 @@ func Check(h *History) []Violation {
 	return c.found
 }
 
-// checker gathers violations.
+// checker collects violations.
 type checker struct {
-	history *History
-	order   *order
-	scopes  map[Scope][]Event // what watches of a scope have to see
-	found   []Violation
+	history        *History
+	order          *order
+	expectedEvents map[Scope][]Event // of a watch of each scope
+	found          []Violation
 }
 
 func (c *checker) report(kind Kind, at Tick, text string, excerpt []string) {
 	c.found = append(c.found, Violation{kind, at, text, excerpt})
 }
 
-// writes finds each acknowledged write in the log, and completes deletions by
-// the version that they have there.
+// writes finds each acknowledged write in the log. It adds the resource version to deletions, whose
+// acknowledgement does not have it.
 func (c *checker) writes() {
 	log := &c.history.Log
 	versions := map[uint64]Event{}
-	ends := map[string]uint64{} // of objects, by uid
+	deletions := map[string]uint64{} // versions by UID
 	for _, e := range log.Events {
 		versions[e.Version] = e
 		if e.Type == Deleted {
-			ends[e.Object.UID] = e.Version
+			deletions[e.Object.UID] = e.Version
 		}
 	}
 	for i := range c.history.Writes {
 		w := &c.history.Writes[i]
 		if w.Version == 0 {
-			w.Version = ends[w.UID]
+			w.Version = deletions[w.UID]
 		}
 		if e, ok := versions[w.Version]; !ok || e.Object.Key != w.Key {
-			c.report(Lost, w.Ended, w.String(), c.around(w.Began, w.Ended, w.Version))
+			c.report(LostWrite, w.Ended, w.String(), c.around(w.Began, w.Ended, w.Version))
 		}
 	}
 }
 
-// expected is what a watch of the scope has to see of the log.
+// expected returns the events that a watch of the scope must deliver.
 func (c *checker) expected(scope Scope) []Event {
-	events, known := c.scopes[scope]
+	events, known := c.expectedEvents[scope]
 	if !known {
 		var err error
 		if events, err = c.history.Log.In(scope); err != nil {
-			c.report(Broken, 0, err.Error(), nil)
+			c.report(InvalidHistory, 0, err.Error(), nil)
 		}
-		c.scopes[scope] = events
+		c.expectedEvents[scope] = events
 	}
 	return events
 }
 
 const (
-	// nearEvents is how many events of the log an excerpt shows on each side
-	// of a version, and nearTicks how far from the scene it looks for notes.
+	// nearEvents is how many events of the log an excerpt shows on each side of a version.
 	nearEvents = 4
-	nearTicks  = 2000
+	// nearTicks is how long before a violation an excerpt shows notes.
+	nearTicks = 2000
 )
 
-// around is the part of the history near a version, and what happened near the
-// time.
+// around returns an excerpt of the log around a version, and the notes of the time.
 func (c *checker) around(from, to Tick, version uint64) []string {
 	var lines []string
 	for _, n := range c.history.Notes {

@@ -1,20 +1,18 @@
-// Package history holds what clients of one resource wrote and were told, and
-// judges it against the promises of the Kubernetes API.
+// Package history holds what the clients of one resource wrote and received, and judges it against
+// the promises of the Kubernetes API.
 //
-// A [History] is the [Log] of what really happened to the resource, the
-// [Write]s that were acknowledged, and the answers that clients were given: a
-// [Read] for a list in any form, a [Get] for one object, a [Watch] for a line
-// of events that may go over several connections. [Check] returns what breaks
-// a promise:
-//   - a consistent read must show every write that was acknowledged before it
-//     began, and no version older than one that anybody was told before;
-//   - a list must be the state at its version, object for object, and its pages
-//     must be one state;
-//   - a version must not be told before it exists;
-//   - a watch must deliver every change of its scope once, in order and with
-//     the content that the change had, and a bookmark must not claim more.
+// A [History] has the [Log], which is the ground truth of the resource, each acknowledged [Write],
+// and the answers that clients received: a [Read] for a list in any form, a [Get] for one object, a
+// [Watch] for a sequence of events over several connections. [Check] returns the violations:
+//   - a consistent read must show every write that was acknowledged before it began, and must not
+//     have an older version than any client observed before;
+//   - a list must be the state at its version, object for object, and all of its pages must be of
+//     one state;
+//   - a version must not be delivered before it exists;
+//   - a watch must deliver every event of its scope once, in order and with the content of the log,
+//     and a bookmark must not have a version whose events were not delivered.
 //
-// Time is that of one logical [Clock]: only the order of moments counts.
+// Time is one logical [Clock]: only the order of moments counts.
 //
-// The package knows no HTTP and does not record anything itself.
+// The package does not know HTTP and does not record anything itself.
 package history

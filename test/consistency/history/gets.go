@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// life is what one key held, and since which version; nil is nothing.
-type life struct {
+// revision is the content of one key from a version on; nil means that the object does not exist.
+type revision struct {
 	since  uint64
 	object *Object
 }
 
-// lives is the history of each key.
-func (l *Log) lives() map[string][]life {
-	all := map[string][]life{}
+// revisions returns the revisions of each key, oldest first.
+func (l *Log) revisions() map[string][]revision {
+	all := map[string][]revision{}
 	for _, o := range l.State {
-		all[o.Key] = append(all[o.Key], life{0, o})
+		all[o.Key] = append(all[o.Key], revision{0, o})
 	}
 	for _, e := range l.Events {
 		if len(all[e.Object.Key]) == 0 {
-			all[e.Object.Key] = append(all[e.Object.Key], life{0, nil})
+			all[e.Object.Key] = append(all[e.Object.Key], revision{0, nil})
 		}
-		now := life{e.Version, e.Object}
+		now := revision{e.Version, e.Object}
 		if e.Type == Deleted {
 			now.object = nil
 		}
@@ -30,61 +30,60 @@ func (l *Log) lives() map[string][]life {
 	return all
 }
 
-// gets judges all reads of one object. They tell no version of their own, so
-// their answer must be one of those that were right at some version between
-// the oldest and the newest that may be told.
+// gets checks all gets. A get does not return the version of the state that it reads, so its answer
+// must be correct at some version between the oldest that it may show and the newest that can
+// exist.
 func (c *checker) gets() {
 	if len(c.history.Gets) == 0 {
 		return
 	}
-	lives := c.history.Log.lives()
+	revisions := c.history.Log.revisions()
 	for i := range c.history.Gets {
-		c.get(&c.history.Gets[i], lives)
+		c.get(&c.history.Gets[i], revisions)
 	}
 }
 
-func (c *checker) get(g *Get, lives map[string][]life) {
-	oldest := told{version: g.Promise.AtLeast}
-	if g.Promise.Fresh {
-		oldest = c.order.floor(g.Began)
+func (c *checker) get(g *Get, revisions map[string][]revision) {
+	oldest := observation{version: g.Consistency.NotOlderThan}
+	if g.Consistency.MostRecent {
+		oldest = c.order.newestBefore(g.Began)
 	}
-	unborn, write := c.order.ceiling(g.Ended)
-	line := lives[g.Key]
-	if len(line) == 0 {
-		line = []life{{0, nil}}
+	future, write := c.order.lowestWrittenAfter(g.Ended)
+	own := revisions[g.Key]
+	if len(own) == 0 {
+		own = []revision{{0, nil}}
 	}
-	kind := g.among(line, oldest.version, unborn)
+	kind := g.find(own, oldest.version, future)
 	if kind == "" {
 		return
 	}
 	excerpt := []string{g.String(), g.Object.full()}
-	if oldest.by != nil {
-		excerpt = append(excerpt, oldest.by.String())
+	if oldest.source != nil {
+		excerpt = append(excerpt, oldest.source.String())
 	}
 	if kind == Future {
 		excerpt = append(excerpt, write.String())
 	}
-	for _, l := range line[max(0, len(line)-nearEvents):] {
-		excerpt = append(excerpt, fmt.Sprintf("%s from %d: %s", g.Key, l.since, l.object))
+	for _, l := range own[max(0, len(own)-nearEvents):] {
+		excerpt = append(excerpt, fmt.Sprintf("%s from version %d: %s", g.Key, l.since, l.object))
 	}
-	c.report(kind, g.Ended, fmt.Sprintf("%s is told to be %s", g.Key, g.Object), append(excerpt, c.around(g.Began, g.Ended, oldest.version)...))
+	c.report(kind, g.Ended, fmt.Sprintf("%s is answered as %s", g.Key, g.Object), append(excerpt, c.around(g.Began, g.Ended, oldest.version)...))
 }
 
-// among looks for the answer in the life of its key. It returns what is wrong
-// with it, or nothing if it was right at some version from oldest on and before
-// unborn.
-func (g *Get) among(line []life, oldest, unborn uint64) Kind {
+// find looks for the answer among the revisions of its key. It returns "" if the answer was correct
+// at some version in [oldest, future), and else the violation.
+func (g *Get) find(revisions []revision, oldest, future uint64) Kind {
 	kind := Content
-	for i, l := range line {
+	for i, l := range revisions {
 		end := uint64(math.MaxUint64)
-		if i+1 < len(line) {
-			end = line[i+1].since
+		if i+1 < len(revisions) {
+			end = revisions[i+1].since
 		}
 		switch {
 		case !l.object.equal(g.Object):
 		case end <= oldest:
 			kind = Stale
-		case l.since >= unborn:
+		case l.since >= future:
 			kind = Future
 		default:
 			return ""

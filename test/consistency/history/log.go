@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Type is that of an event.
+// Type is the type of an event, as in the API.
 type Type string
 
-// The types of event.
+// The types of events.
 const (
 	Added    Type = "ADDED"
 	Modified Type = "MODIFIED"
@@ -22,27 +22,26 @@ const (
 type Event struct {
 	Type    Type
 	Version uint64
-	// Object is the new state, or for Deleted the last one under the version
-	// of the deletion.
+	// Object is the new object, or for Deleted the last one with the version of the deletion.
 	Object *Object
 }
 
 func (e Event) String() string { return fmt.Sprintf("%s %s", e.Type, e.Object) }
 
-// Log is what really happened to a resource: its state at one version and
-// every change after that, in order.
+// Log is the ground truth of a resource: its state at one version and every event after that, in
+// order.
 type Log struct {
-	Start  uint64
-	State  []*Object
+	Start  uint64    // version of State
+	State  []*Object // in any order
 	Events []Event
 }
 
-// errLog is returned when a log is no line of history.
-var errLog = errors.New("not a line of history")
+// errLog is returned when the events of a log contradict each other.
+var errLog = errors.New("contradiction in the log")
 
-// Valid returns an error if the log is not one line of history.
+// Valid returns an error if the events of the log contradict each other.
 func (l *Log) Valid() error {
-	s := l.begin()
+	s := l.replay()
 	last := l.Start
 	for _, e := range l.Events {
 		before := s.objects[e.Object.Key]
@@ -50,10 +49,10 @@ func (l *Log) Valid() error {
 			return fmt.Errorf("%s after version %d: %w", e, last, errLog)
 		}
 		if (before == nil) != (e.Type == Added) {
-			return fmt.Errorf("%s, where there was %s: %w", e, before, errLog)
+			return fmt.Errorf("%s, but the object was %s: %w", e, before, errLog)
 		}
 		if e.Type == Deleted && e.Object.Content != before.Content {
-			return fmt.Errorf("%s has other content than %s: %w", e, before, errLog)
+			return fmt.Errorf("%s differs from %s in content: %w", e, before, errLog)
 		}
 		last = e.Version
 		s.apply(e)
@@ -61,62 +60,61 @@ func (l *Log) Valid() error {
 	return nil
 }
 
-// At returns the state at a version. Before the log starts, that is the state
-// that it starts with.
+// At returns the state at a version by key. Before Start, this is the state at Start.
 func (l *Log) At(version uint64) map[string]*Object {
-	s := l.begin()
-	s.to(version)
+	s := l.replay()
+	s.advance(version)
 	return s.objects
 }
 
-// In returns the events as a watch of the scope sees them: an object that
-// enters the scope is added, one that leaves it is deleted (wire.md 7.5).
+// In returns the events that a watch of the scope delivers: an object that begins to match is
+// added, one that no longer matches is deleted (wire.md 7.5).
 func (l *Log) In(scope Scope) ([]Event, error) {
 	match, err := scope.Match()
 	if err != nil {
 		return nil, err
 	}
-	s := l.begin()
-	var seen []Event
+	s := l.replay()
+	var events []Event
 	for _, e := range l.Events {
 		before := s.objects[e.Object.Key]
 		s.apply(e)
 		now := s.objects[e.Object.Key]
 		switch was, is := match(before), match(now); {
 		case was && is:
-			seen = append(seen, Event{Modified, e.Version, now})
+			events = append(events, Event{Modified, e.Version, now})
 		case is:
-			seen = append(seen, Event{Added, e.Version, now})
+			events = append(events, Event{Added, e.Version, now})
 		case was:
-			seen = append(seen, Event{Deleted, e.Version, before.Under(e.Version)})
+			events = append(events, Event{Deleted, e.Version, before.WithVersion(e.Version)})
 		}
 	}
-	return seen, nil
+	return events, nil
 }
 
-// state is that of a log at one version, on its way forward.
-type state struct {
+// replay is a state of a log that moves forward.
+type replay struct {
 	log     *Log
 	next    int // index of the first event that has not been applied
 	objects map[string]*Object
 }
 
-func (l *Log) begin() *state {
-	s := &state{log: l, objects: make(map[string]*Object, len(l.State))}
+func (l *Log) replay() *replay {
+	s := &replay{log: l, objects: make(map[string]*Object, len(l.State))}
 	for _, o := range l.State {
 		s.objects[o.Key] = o
 	}
 	return s
 }
 
-// to goes on to a version, which must not be before the state's.
-func (s *state) to(version uint64) {
+// advance applies the events up to a version.
+func (s *replay) advance(version uint64) {
 	for ; s.next < len(s.log.Events) && s.log.Events[s.next].Version <= version; s.next++ {
 		s.apply(s.log.Events[s.next])
 	}
 }
 
-func (s *state) apply(e Event) {
+func (s *replay) apply(e Event) {
 	if e.Type == Deleted {
 		delete(s.objects, e.Object.Key)
 		return
@@ -124,7 +122,7 @@ func (s *state) apply(e Event) {
 	s.objects[e.Object.Key] = e.Object
 }
 
-// sorted is the state in the order of the keys.
+// sorted returns the objects in the order of keys.
 func sorted(objects map[string]*Object) []*Object {
 	all := make([]*Object, 0, len(objects))
 	for _, key := range slices.Sorted(maps.Keys(objects)) {

@@ -5,30 +5,29 @@ import (
 	"strings"
 )
 
-// Object is one state of one object. It must not be changed once it is part of
-// a history.
+// Object is one revision of one object. It must not be changed once it is part of a history.
 type Object struct {
 	Key     string // namespace/name
 	UID     string
 	Version uint64
 	Labels  map[string]string
-	Fields  map[string]string // that field selectors know, beside name and namespace
-	Content string            // everything but the version, in a form that can be compared
+	Fields  map[string]string // selectable fields, besides name and namespace
+	Content string            // everything except the version, in a comparable form
 }
 
-// Namespace is that of the object.
+// Namespace returns metadata.namespace.
 func (o *Object) Namespace() string {
 	namespace, _, _ := strings.Cut(o.Key, "/")
 	return namespace
 }
 
-// Name is that of the object.
+// Name returns metadata.name.
 func (o *Object) Name() string {
 	_, name, _ := strings.Cut(o.Key, "/")
 	return name
 }
 
-// equal compares two states, either of which may be missing.
+// equal compares two revisions, either of which may be nil.
 func (o *Object) equal(p *Object) bool {
 	if o == nil || p == nil || o == p {
 		return o == p
@@ -36,16 +35,15 @@ func (o *Object) equal(p *Object) bool {
 	return o.Key == p.Key && o.Version == p.Version && o.Content == p.Content
 }
 
-// Under is the object with another version, as the last event of its life
-// shows it.
-func (o *Object) Under(version uint64) *Object {
-	last := *o
-	last.Version = version
-	return &last
+// WithVersion returns a copy of the object with another version, as in a Deleted event.
+func (o *Object) WithVersion(version uint64) *Object {
+	c := *o
+	c.Version = version
+	return &c
 }
 
-// mostContent bounds what is printed of an object.
-const mostContent = 300
+// maxContent bounds the printed content of an object, in bytes.
+const maxContent = 300
 
 func (o *Object) String() string {
 	if o == nil {
@@ -54,10 +52,10 @@ func (o *Object) String() string {
 	return fmt.Sprintf("%s@%d", o.Key, o.Version)
 }
 
-// full is the object with what is in it.
+// full returns the object with its content, for excerpts.
 func (o *Object) full() string {
 	if o == nil {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s %.*s", o, mostContent, o.Content)
+	return fmt.Sprintf("%s %.*s", o, maxContent, o.Content)
 }

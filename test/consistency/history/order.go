@@ -8,61 +8,61 @@ import (
 	"sort"
 )
 
-// order answers what time says about versions: which must have existed at a
-// moment, and which cannot.
+// order relates versions to time: which versions must have existed at a moment, and which cannot
+// have existed.
 type order struct {
-	told   []told  // versions ever higher, by the time since when they are known to exist
-	begun  []Write // versioned writes by the time when they began
-	lowest []int   // for each of begun, the index of the lowest version from there on
+	observed []observation // with rising versions, by time
+	begun    []Write       // with a version, by the time when they began
+	lowest   []int         // for each index in begun, the index of the lowest version from there on
 }
 
-// told is a version and who was told it when.
-type told struct {
+// observation is a version that a client received, and when.
+type observation struct {
 	at      Tick
 	version uint64
-	by      fmt.Stringer
+	source  fmt.Stringer
 }
 
 func newOrder(c *checker) *order {
 	h := c.history
-	var all []told
+	var all []observation
 	for i := range h.Writes {
 		w := &h.Writes[i]
-		all = append(all, told{w.Ended, w.Version, w})
+		all = append(all, observation{w.Ended, w.Version, w})
 	}
 	for i := range h.Reads {
 		r := &h.Reads[i]
-		all = append(all, told{r.Ended, r.version(), r})
+		all = append(all, observation{r.Ended, r.version(), r})
 	}
 	for i := range h.Gets {
 		if g := &h.Gets[i]; g.Object != nil {
-			all = append(all, told{g.Ended, g.Object.Version, g})
+			all = append(all, observation{g.Ended, g.Object.Version, g})
 		}
 	}
 	for i := range h.Watches {
 		for j := range h.Watches[i].Items {
 			item := &h.Watches[i].Items[j]
-			all = append(all, told{item.At, item.Version, watched{&h.Watches[i], item}})
+			all = append(all, observation{item.At, item.Version, delivery{&h.Watches[i], item}})
 		}
 	}
-	return &order{told: rising(all), begun: byBeginning(h.Writes), lowest: lowestAfter(byBeginning(h.Writes))}
+	return &order{observed: rising(all), begun: byBeginning(h.Writes), lowest: lowestAfter(byBeginning(h.Writes))}
 }
 
-// watched is an item with the watch that it came on.
-type watched struct {
+// delivery is an item with the watch that delivered it.
+type delivery struct {
 	watch *Watch
 	item  *Item
 }
 
-func (w watched) String() string { return fmt.Sprintf("%s: %s", w.watch, w.item) }
+func (w delivery) String() string { return fmt.Sprintf("%s: %s", w.watch, w.item) }
 
-// rising keeps of all that was told only what was higher than anything before.
-func rising(all []told) []told {
-	slices.SortStableFunc(all, func(a, b told) int { return cmp.Compare(a.at, b.at) })
+// rising sorts observations by time and keeps those with a higher version than all before.
+func rising(all []observation) []observation {
+	slices.SortStableFunc(all, func(a, b observation) int { return cmp.Compare(a.at, b.at) })
 	kept := all[:0]
-	for _, t := range all {
-		if len(kept) == 0 || t.version > kept[len(kept)-1].version {
-			kept = append(kept, t)
+	for _, o := range all {
+		if len(kept) == 0 || o.version > kept[len(kept)-1].version {
+			kept = append(kept, o)
 		}
 	}
 	return kept
@@ -85,19 +85,19 @@ func lowestAfter(writes []Write) []int {
 	return lowest
 }
 
-// floor is the highest version that was told to anybody before the moment;
-// version 0 if none was.
-func (o *order) floor(before Tick) told {
-	i := sort.Search(len(o.told), func(i int) bool { return o.told[i].at >= before })
+// newestBefore returns the highest version that any client observed before the moment, version 0 if
+// none did.
+func (o *order) newestBefore(before Tick) observation {
+	i := sort.Search(len(o.observed), func(i int) bool { return o.observed[i].at >= before })
 	if i == 0 {
-		return told{}
+		return observation{}
 	}
-	return o.told[i-1]
+	return o.observed[i-1]
 }
 
-// ceiling is the lowest version that was made by a write which began after the
-// moment: it did not exist then.
-func (o *order) ceiling(after Tick) (version uint64, write *Write) {
+// lowestWrittenAfter returns the lowest version of the writes that began after the moment: it and
+// higher versions did not exist then. The version is the greatest number if there is no such write.
+func (o *order) lowestWrittenAfter(after Tick) (version uint64, write *Write) {
 	i := sort.Search(len(o.begun), func(i int) bool { return o.begun[i].Began > after })
 	if i == len(o.begun) {
 		return math.MaxUint64, nil

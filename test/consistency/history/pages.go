@@ -2,9 +2,9 @@ package history
 
 import "fmt"
 
-// onePlace checks what pages have to agree on, and what a list looks like
-// whatever is in it: each object once, in the order of keys.
-func (c *checker) onePlace(r *Read) {
+// pages checks that the pages of a list have one version, keep the limit, and hold each object once
+// in the order of keys.
+func (c *checker) pages(r *Read) {
 	last := ""
 	seen := map[string]bool{}
 	for n, p := range r.Pages {
@@ -19,7 +19,7 @@ func (c *checker) onePlace(r *Read) {
 			case seen[o.Key]:
 				c.reportRead(Duplicate, r, fmt.Sprintf("%s on page %d", o, n))
 			case o.Key < last:
-				c.reportRead(Disorder, r, fmt.Sprintf("%s on page %d, behind %s", o, n, last))
+				c.reportRead(Unordered, r, fmt.Sprintf("%s on page %d, after %s", o, n, last))
 			}
 			seen[o.Key] = true
 			last = o.Key
@@ -27,16 +27,16 @@ func (c *checker) onePlace(r *Read) {
 	}
 }
 
-// remaining checks what pages say about how many objects are left of a total.
+// remaining checks the remainingItemCount of each page of a list of total objects.
 func (c *checker) remaining(r *Read, total int) {
 	left := total
 	for n, p := range r.Pages {
 		left -= len(p.Items)
 		switch {
-		case p.Remaining != nil && (!p.More || r.Scope.selected()):
-			c.reportRead(PageSize, r, fmt.Sprintf("page %d says that %d remain, where nothing may be said", n, *p.Remaining))
+		case p.Remaining != nil && (!p.More || r.Scope.hasSelector()):
+			c.reportRead(PageSize, r, fmt.Sprintf("page %d has remainingItemCount %d, but must have none", n, *p.Remaining))
 		case p.Remaining != nil && *p.Remaining != int64(left):
-			c.reportRead(PageSize, r, fmt.Sprintf("page %d says that %d remain, it is %d", n, *p.Remaining, left))
+			c.reportRead(PageSize, r, fmt.Sprintf("page %d has remainingItemCount %d, want %d", n, *p.Remaining, left))
 		}
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// reads judges all lists.
+// reads checks all lists.
 func (c *checker) reads() {
 	byVersion := make([]*Read, 0, len(c.history.Reads))
 	for i := range c.history.Reads {
 		r := &c.history.Reads[i]
 		byVersion = append(byVersion, r)
-		c.promise(r)
+		c.consistency(r)
 		if len(r.Pages) > 0 {
-			c.onePlace(r)
+			c.pages(r)
 		}
 	}
 	c.timeTravel()
-	// In this order the log is replayed only once.
+	// In the order of versions, the log is replayed only once.
 	slices.SortStableFunc(byVersion, func(a, b *Read) int { return cmp.Compare(a.version(), b.version()) })
-	s := c.history.Log.begin()
+	s := c.history.Log.replay()
 	for _, r := range byVersion {
-		s.to(r.version())
+		s.advance(r.version())
 		c.content(r, s.objects)
 	}
 }
@@ -32,52 +32,52 @@ func (c *checker) reportRead(kind Kind, r *Read, text string, more ...string) {
 	c.report(kind, r.Ended, text, append(excerpt, c.around(r.Began, r.Ended, r.version())...))
 }
 
-// promise checks the version of a read against what it asked for and against
+// consistency checks the version of a read against the consistency that it asked for, and against
 // time.
-func (c *checker) promise(r *Read) {
+func (c *checker) consistency(r *Read) {
 	version := r.version()
-	switch p := r.Promise; {
-	case p.Fresh:
-		if floor := c.order.floor(r.Began); floor.version > version {
-			c.reportRead(Stale, r, fmt.Sprintf("the list is at %d, but %d was told before it began", version, floor.version), floor.by.String())
+	switch want := r.Consistency; {
+	case want.MostRecent:
+		if newest := c.order.newestBefore(r.Began); newest.version > version {
+			c.reportRead(Stale, r, fmt.Sprintf("the list is at %d, but %d was observed before it began", version, newest.version), newest.source.String())
 		}
-	case p.Exact > 0 && version != p.Exact, version < p.AtLeast:
-		c.reportRead(Version, r, fmt.Sprintf("the list is at %d, asked for was %s", version, p))
+	case want.Exact > 0 && version != want.Exact, version < want.NotOlderThan:
+		c.reportRead(Version, r, fmt.Sprintf("the list is at %d, want %s", version, want))
 	}
-	if lowest, write := c.order.ceiling(r.Ended); lowest <= version {
-		c.reportRead(Future, r, fmt.Sprintf("the list is at %d, but %d did not yet exist", version, lowest), write.String())
+	if lowest, write := c.order.lowestWrittenAfter(r.Ended); lowest <= version {
+		c.reportRead(Future, r, fmt.Sprintf("the list is at %d, but %d did not exist yet", version, lowest), write.String())
 	}
 }
 
-// timeTravel checks that no client's consistent reads go back. A client does
-// one thing after the other.
+// timeTravel checks that the consistent reads of one client never go back. A client sends one
+// request after the other.
 func (c *checker) timeTravel() {
-	fresh := make([]*Read, 0, len(c.history.Reads))
+	consistent := make([]*Read, 0, len(c.history.Reads))
 	for i := range c.history.Reads {
-		if r := &c.history.Reads[i]; r.Promise.Fresh {
-			fresh = append(fresh, r)
+		if r := &c.history.Reads[i]; r.Consistency.MostRecent {
+			consistent = append(consistent, r)
 		}
 	}
-	slices.SortFunc(fresh, func(a, b *Read) int { return cmp.Compare(a.Began, b.Began) })
+	slices.SortFunc(consistent, func(a, b *Read) int { return cmp.Compare(a.Began, b.Began) })
 	highest := map[string]*Read{}
-	for _, r := range fresh {
+	for _, r := range consistent {
 		before := highest[r.Client]
 		if before != nil && before.Ended < r.Began && before.version() > r.version() {
-			c.reportRead(TimeTravel, r, fmt.Sprintf("the list is at %d, the client's before it was at %d", r.version(), before.version()), before.String())
+			c.reportRead(TimeTravel, r, fmt.Sprintf("the list is at %d, the client's list before it was at %d", r.version(), before.version()), before.String())
 			continue
 		}
 		highest[r.Client] = r
 	}
 }
 
-// content checks that a read shows the state at its version, which is given.
+// content checks that a read returned the given state, which is the one at its version.
 func (c *checker) content(r *Read, objects map[string]*Object) {
 	match, err := r.Scope.Match()
 	if err != nil {
-		c.reportRead(Broken, r, err.Error())
+		c.reportRead(InvalidHistory, r, err.Error())
 		return
 	}
-	shown := c.shown(r)
+	returned := c.returned(r)
 	var missing, extra, wrong []string
 	count := 0
 	for _, o := range sorted(objects) {
@@ -85,14 +85,14 @@ func (c *checker) content(r *Read, objects map[string]*Object) {
 			continue
 		}
 		count++
-		switch got := shown[o.Key]; {
+		switch got := returned[o.Key]; {
 		case got == nil:
 			missing = append(missing, o.String())
 		case !got.equal(o):
-			wrong = append(wrong, fmt.Sprintf("listed: %s; was: %s", got.full(), o.full()))
+			wrong = append(wrong, fmt.Sprintf("got %s, want %s", got.full(), o.full()))
 		}
 	}
-	for _, o := range sorted(shown) {
+	for _, o := range sorted(returned) {
 		if !match(objects[o.Key]) {
 			extra = append(extra, o.String())
 		}
@@ -103,25 +103,25 @@ func (c *checker) content(r *Read, objects map[string]*Object) {
 	c.remaining(r, count)
 }
 
-// mostDifferences bounds what is printed of a list that is all wrong.
-const mostDifferences = 3
+// maxDifferences bounds how many differences of one list are printed.
+const maxDifferences = 3
 
 func (c *checker) differences(r *Read, kind Kind, which []string) {
 	if len(which) > 0 {
-		c.reportRead(kind, r, fmt.Sprintf("%d in a list at %d", len(which), r.version()), which[:min(len(which), mostDifferences)]...)
+		c.reportRead(kind, r, fmt.Sprintf("%d in a list at %d", len(which), r.version()), which[:min(len(which), maxDifferences)]...)
 	}
 }
 
-// shown is what the read holds, by key.
-func (c *checker) shown(r *Read) map[string]*Object {
+// returned returns the objects of a read by key.
+func (c *checker) returned(r *Read) map[string]*Object {
 	if len(r.Stream) > 0 {
 		return c.fold(r)
 	}
-	shown := map[string]*Object{}
+	objects := map[string]*Object{}
 	for _, p := range r.Pages {
 		for _, o := range p.Items {
-			shown[o.Key] = o
+			objects[o.Key] = o
 		}
 	}
-	return shown
+	return objects
 }

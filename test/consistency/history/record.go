@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// History is all that is known of one resource.
+// History is everything that was recorded about one resource.
 type History struct {
 	Log     Log
 	Writes  []Write
 	Reads   []Read
 	Gets    []Get
 	Watches []Watch
-	Notes   []Note // what else happened; it is only printed
+	Notes   []Note // printed in excerpts only
 }
 
-// Write is a write that was acknowledged.
+// Write is an acknowledged write.
 type Write struct {
 	Client  string
 	Verb    string // create, update or delete
 	Key     string
 	UID     string
-	Version uint64 // 0 for a deletion, whose acknowledgement does not tell it
+	Version uint64 // 0 for a deletion, whose acknowledgement does not have it
 	Began   Tick
 	Ended   Tick // when it was acknowledged
 }
@@ -30,49 +30,49 @@ func (w *Write) String() string {
 	return fmt.Sprintf("%s: %s %s, version %d [%d-%d]", w.Client, w.Verb, w.Key, w.Version, w.Began, w.Ended)
 }
 
-// Promise is what the parameters of a read ask for. Neither of all means any
-// state.
-type Promise struct {
-	Fresh   bool   // the most recent state
-	AtLeast uint64 // a state not older than this version; 0 for none
-	Exact   uint64 // the state at this version; 0 for none
+// Consistency is the state that a read asks for by its parameters resourceVersion and
+// resourceVersionMatch. The zero value allows any state.
+type Consistency struct {
+	MostRecent   bool   // the state at or after the beginning of the read
+	NotOlderThan uint64 // a state at this version or a later one; 0 for none
+	Exact        uint64 // the state at this version; 0 for none
 }
 
-func (p Promise) String() string {
+func (c Consistency) String() string {
 	switch {
-	case p.Fresh:
+	case c.MostRecent:
 		return "most recent"
-	case p.AtLeast > 0:
-		return fmt.Sprintf("not older than %d", p.AtLeast)
-	case p.Exact > 0:
-		return fmt.Sprintf("at %d", p.Exact)
+	case c.NotOlderThan > 0:
+		return fmt.Sprintf("not older than %d", c.NotOlderThan)
+	case c.Exact > 0:
+		return fmt.Sprintf("exactly %d", c.Exact)
 	}
 	return "any"
 }
 
-// Read is a list that was answered: in one piece, in pages, or as a stream
-// whose last item is the bookmark that ends the state.
+// Read is an answered list: in one response, in pages, or as a streaming list whose last item is
+// the bookmark that ends the initial events.
 type Read struct {
-	Client  string
-	Scope   Scope
-	Promise Promise
-	Began   Tick
-	Ended   Tick
-	Pages   []Page
-	Stream  []Item // instead of pages
+	Client      string
+	Scope       Scope
+	Consistency Consistency
+	Began       Tick
+	Ended       Tick
+	Pages       []Page
+	Stream      []Item // instead of Pages
 }
 
-// Page is one answer to a list.
+// Page is one response to a list.
 type Page struct {
 	Version   uint64
 	Items     []*Object
-	Limit     int    // that was asked for; 0 for none
-	More      bool   // the answer says that there are more
-	Remaining *int64 // how many, if the answer says so
-	Source    string // who answered
+	Limit     int    // of the request; 0 for none
+	More      bool   // the response has a continue token
+	Remaining *int64 // remainingItemCount, if the response has one
+	Source    string // the server that answered
 }
 
-// version is the one that the read claims. Pages must agree on it.
+// version returns the resource version of the read.
 func (r *Read) version() uint64 {
 	if len(r.Stream) > 0 {
 		return r.Stream[len(r.Stream)-1].Version
@@ -81,55 +81,54 @@ func (r *Read) version() uint64 {
 }
 
 func (r *Read) String() string {
-	how := fmt.Sprintf("a stream of %d", len(r.Stream))
+	form := fmt.Sprintf("a stream of %d", len(r.Stream))
 	if len(r.Stream) == 0 {
 		var pages []string
 		for _, p := range r.Pages {
 			pages = append(pages, fmt.Sprintf("%d from %s", len(p.Items), p.Source))
 		}
-		how = strings.Join(pages, " + ")
+		form = strings.Join(pages, " + ")
 	}
-	return fmt.Sprintf("%s: list of %s, %s [%d-%d]: version %d, %s", r.Client, r.Scope, r.Promise, r.Began, r.Ended, r.version(), how)
+	return fmt.Sprintf("%s: list of %s, %s [%d-%d]: version %d, %s", r.Client, r.Scope, r.Consistency, r.Began, r.Ended, r.version(), form)
 }
 
-// Get is a read of one object that was answered, if only by saying that there
-// is none.
+// Get is an answered get of one object.
 type Get struct {
-	Client  string
-	Key     string
-	Promise Promise
-	Began   Tick
-	Ended   Tick
-	Object  *Object // nil if it was not found
-	Source  string
+	Client      string
+	Key         string
+	Consistency Consistency
+	Began       Tick
+	Ended       Tick
+	Object      *Object // nil if the answer was NotFound
+	Source      string
 }
 
 func (g *Get) String() string {
-	return fmt.Sprintf("%s: get of %s, %s [%d-%d]: %s from %s", g.Client, g.Key, g.Promise, g.Began, g.Ended, g.Object, g.Source)
+	return fmt.Sprintf("%s: get of %s, %s [%d-%d]: %s from %s", g.Client, g.Key, g.Consistency, g.Began, g.Ended, g.Object, g.Source)
 }
 
-// Watch is a line of events: a client resumes it on a new connection from the
-// last version that it was told.
+// Watch is the sequence of events that a client receives over several connections: it resumes the
+// watch on a new connection from the last version that it received.
 type Watch struct {
 	Client string
 	Scope  Scope
 	From   uint64
 	Items  []Item
-	Until  uint64 // everything up to this version must be told in the end; 0 asks for nothing
+	Until  uint64 // every event up to this version must be in Items; 0 for none
 }
 
 func (w *Watch) String() string {
 	return fmt.Sprintf("%s: watch of %s from %d", w.Client, w.Scope, w.From)
 }
 
-// Item is one event or bookmark as it was received.
+// Item is one received event or bookmark.
 type Item struct {
 	Type    Type
 	Version uint64
 	Object  *Object // nil for a bookmark
 	At      Tick
-	Stream  int    // which connection of the line
-	Source  string // who answered on it
+	Stream  int    // number of the connection
+	Source  string // the server that answered
 }
 
 func (i *Item) String() string {
@@ -140,7 +139,7 @@ func (i *Item) String() string {
 	return fmt.Sprintf("%s %s [%d] on stream %d from %s", i.Type, what, i.At, i.Stream, i.Source)
 }
 
-// Note is something that happened, such as a fault.
+// Note is something else that happened, such as a fault.
 type Note struct {
 	At   Tick
 	Text string

@@ -8,16 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Scope is the part of a resource that a client asks for. The zero Scope is
-// the whole.
+// Scope is the part of a resource that a client reads. The zero Scope is the whole resource.
 type Scope struct {
 	Namespace string
 	Labels    string // a label selector
 	Fields    string // a field selector
 }
 
-// selected reports whether the scope is less than a namespace.
-func (s Scope) selected() bool { return s.Labels != "" || s.Fields != "" }
+// hasSelector reports whether the scope has a label or field selector.
+func (s Scope) hasSelector() bool { return s.Labels != "" || s.Fields != "" }
 
 func (s Scope) String() string {
 	var parts []string
@@ -29,13 +28,12 @@ func (s Scope) String() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "the whole"
+		return "the whole resource"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Match returns what tells whether an object, which may be missing, is in the
-// scope.
+// Match returns a function that reports whether an object is in the scope; nil is not.
 func (s Scope) Match() (func(*Object) bool, error) {
 	byLabel, err := labels.Parse(s.Labels)
 	if err != nil {

@@ -6,41 +6,40 @@ import (
 	"slices"
 )
 
-// watches judges all lines of events.
+// watches checks all watches.
 func (c *checker) watches() {
 	for i := range c.history.Watches {
 		w := &c.history.Watches[i]
-		(&follower{checker: c, watch: w, expected: c.expected(w.Scope), told: w.From}).follow()
+		(&follower{checker: c, watch: w, expected: c.expected(w.Scope), version: w.From}).follow()
 	}
 }
 
-// follower goes along a watch and the events that it has to show.
+// follower compares the items of a watch with the expected events, one after the other.
 type follower struct {
 	*checker
 	watch    *Watch
 	expected []Event
-	next     int    // index of the event that is due
-	told     uint64 // version up to which the client was told everything
-	item     int    // index of the item that is looked at
+	next     int    // index of the next expected event
+	version  uint64 // version up to which the watch is complete
+	item     int    // index of the present item
 }
 
-// follow stops at the first thing that is wrong: what comes after it follows
-// from it.
+// follow stops at the first violation, because later ones may be its consequences.
 func (f *follower) follow() {
-	f.next = f.find(f.told + 1)
+	f.next = f.find(f.version + 1)
 	for f.item = range f.watch.Items {
 		item := &f.watch.Items[f.item]
-		right := f.event
+		check := f.event
 		if item.Type == Bookmark {
-			right = f.bookmark
+			check = f.bookmark
 		}
-		if !right(item) || !f.inTime(item) {
+		if !check(item) || !f.inTime(item) {
 			return
 		}
-		f.told = item.Version
+		f.version = item.Version
 	}
 	if f.next < len(f.expected) && f.expected[f.next].Version <= f.watch.Until {
-		f.wrong(Unfinished, fmt.Sprintf("%s never came, nor what follows up to %d", f.expected[f.next], f.watch.Until))
+		f.violation(Incomplete, fmt.Sprintf("%s was not delivered, nor any event after it up to %d", f.expected[f.next], f.watch.Until))
 	}
 }
 
@@ -51,36 +50,35 @@ func (f *follower) find(version uint64) int {
 }
 
 func (f *follower) bookmark(item *Item) bool {
-	if item.Version < f.told {
-		return f.wrong(Lie, fmt.Sprintf("%s goes back from %d", item, f.told))
+	if item.Version < f.version {
+		return f.violation(FalseBookmark, fmt.Sprintf("%s goes back from %d", item, f.version))
 	}
 	if f.next < len(f.expected) && f.expected[f.next].Version <= item.Version {
-		return f.wrong(Lie, fmt.Sprintf("%s, but %s has not come", item, f.expected[f.next]))
+		return f.violation(FalseBookmark, fmt.Sprintf("%s, but %s was not delivered", item, f.expected[f.next]))
 	}
 	return true
 }
 
 func (f *follower) event(item *Item) bool {
-	if item.Version <= f.told {
-		return f.wrong(f.lateness(item), fmt.Sprintf("%s after version %d", item, f.told))
+	if item.Version <= f.version {
+		return f.violation(f.lateKind(item), fmt.Sprintf("%s after version %d", item, f.version))
 	}
 	if f.next == len(f.expected) || f.expected[f.next].Version > item.Version {
-		return f.wrong(Invented, fmt.Sprintf("%s never happened", item))
+		return f.violation(Invented, fmt.Sprintf("%s is not in the log", item))
 	}
 	due := f.expected[f.next]
 	if due.Version < item.Version {
-		return f.wrong(Gap, fmt.Sprintf("%s came, but not %s", item, due))
+		return f.violation(Gap, fmt.Sprintf("%s was delivered, but not %s", item, due))
 	}
 	if due.Type != item.Type || !due.Object.equal(item.Object) {
-		return f.wrong(Content, fmt.Sprintf("%s %s, it was %s %s", item, item.Object.full(), due.Type, due.Object.full()))
+		return f.violation(Content, fmt.Sprintf("%s %s, want %s %s", item, item.Object.full(), due.Type, due.Object.full()))
 	}
 	f.next++
 	return true
 }
 
-// lateness tells what an event is that comes after a version not before its
-// own.
-func (f *follower) lateness(item *Item) Kind {
+// lateKind returns the violation of an event whose version is not above the version of the watch.
+func (f *follower) lateKind(item *Item) Kind {
 	if item.Version <= f.watch.From {
 		return Repeated
 	}
@@ -90,32 +88,32 @@ func (f *follower) lateness(item *Item) Kind {
 		}
 	}
 	if f.item > 0 && f.watch.Items[f.item-1].Type == Bookmark {
-		return Lie
+		return FalseBookmark
 	}
 	return Reordered
 }
 
 func (f *follower) inTime(item *Item) bool {
-	lowest, write := f.order.ceiling(item.At)
+	lowest, write := f.order.lowestWrittenAfter(item.At)
 	if lowest <= item.Version {
-		return f.wrong(Future, fmt.Sprintf("%s, but %d did not yet exist: %s", item, lowest, write))
+		return f.violation(Future, fmt.Sprintf("%s, but %d did not exist yet: %s", item, lowest, write))
 	}
 	return true
 }
 
-// wrong reports and returns false.
-func (f *follower) wrong(kind Kind, text string) bool {
+// violation reports a violation and returns false.
+func (f *follower) violation(kind Kind, text string) bool {
 	excerpt := []string{f.watch.String()}
 	items := f.watch.Items
 	var from, to Tick
 	for _, item := range items[max(0, f.item-nearEvents):min(len(items), f.item+nearEvents+1)] {
-		excerpt = append(excerpt, "told: "+item.String())
+		excerpt = append(excerpt, "received: "+item.String())
 		if from == 0 {
 			from = item.At
 		}
 		to = item.At
 	}
-	version := f.told
+	version := f.version
 	if len(items) > 0 {
 		version = items[f.item].Version
 	}

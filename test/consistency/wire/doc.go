@@ -1,8 +1,7 @@
-// Package wire is a bad connection to an apiserver, at the test's command.
+// Package wire is a faulty connection to an apiserver, under the control of a test.
 //
-// A [Link] is a TCP proxy: it cuts, refuses, stalls and delays connections,
-// all alike. A [Lag] is an HTTP proxy behind it that holds back watches but
-// nothing else, each by another time: only then does a gateway hear of a
-// version from one request while the events up to it are still on their way on
-// another.
+// A [Link] is a TCP proxy: it cuts, refuses, stalls and delays connections. A [Lag] is an HTTP
+// proxy behind it that delays watches and nothing else, each by a different time. Only with a lag
+// does a gateway learn of a version from one request while the events up to it are still on their
+// way on another.
 package wire

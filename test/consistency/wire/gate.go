@@ -5,44 +5,44 @@ import (
 	"sync"
 )
 
-// gate lets pass while it is open.
+// gate blocks goroutines while it is closed.
 type gate struct {
-	mu   sync.Mutex // guards open
-	open chan struct{}
-	shut bool
+	mu     sync.Mutex    // guards the fields below
+	opened chan struct{} // closed while the gate is open
+	closed bool
 }
 
 func newGate() *gate {
-	g := &gate{open: make(chan struct{})}
-	close(g.open)
+	g := &gate{opened: make(chan struct{})}
+	close(g.opened)
 	return g
 }
 
-func (g *gate) set(shut bool) {
+func (g *gate) set(closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shut == shut {
+	if g.closed == closed {
 		return
 	}
-	g.shut = shut
-	if shut {
-		g.open = make(chan struct{})
+	g.closed = closed
+	if closed {
+		g.opened = make(chan struct{})
 		return
 	}
-	close(g.open)
+	close(g.opened)
 }
 
-// pass waits until the gate is open or the context ends.
-func (g *gate) pass(ctx context.Context) error {
+// wait waits until the gate is open or the context ends.
+func (g *gate) wait(ctx context.Context) error {
 	for {
 		g.mu.Lock()
-		open, shut := g.open, g.shut
+		opened, closed := g.opened, g.closed
 		g.mu.Unlock()
-		if !shut {
+		if !closed {
 			return ctx.Err()
 		}
 		select {
-		case <-open:
+		case <-opened:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// Lag is an HTTP proxy that holds back watches. Its methods may be used
+// Lag is an HTTP proxy that delays watches. Its methods may be used
 // concurrently.
 type Lag struct {
-	server      *httptest.Server
-	least, most atomic.Int64 // time.Duration
+	server   *httptest.Server
+	min, max atomic.Int64 // time.Duration
 }
 
-// NewLag serves over TLS on a loopback port what is found at base. Close must
-// be called.
+// NewLag returns a proxy of base that listens with TLS on a loopback port. The caller must call
+// Close.
 func NewLag(base *url.URL, transport http.RoundTripper) *Lag {
 	g := &Lag{}
 	proxy := Proxy(base, transport)
 	proxy.ModifyResponse = func(r *http.Response) error {
-		if r.StatusCode == http.StatusOK && watches(r.Request) {
-			r.Body = g.hold(r.Body)
+		if r.StatusCode == http.StatusOK && isWatch(r.Request) {
+			r.Body = g.delay(r.Body)
 		}
 		return nil
 	}
@@ -36,30 +36,29 @@ func NewLag(base *url.URL, transport http.RoundTripper) *Lag {
 	return g
 }
 
-// watches reports whether a request is a watch, as those of clients are
-// written.
-func watches(r *http.Request) bool {
+// isWatch reports whether a request is a watch, in the spelling of the clients of this test.
+func isWatch(r *http.Request) bool {
 	w := r.URL.Query().Get("watch")
 	return w == "1" || w == "true"
 }
 
-// Server is where the proxy is to be found.
+// Server returns the server of the proxy.
 func (g *Lag) Server() *httptest.Server { return g.server }
 
-// Set makes each watch late by a time of its own between the given ones.
-func (g *Lag) Set(least, most time.Duration) {
-	g.least.Store(int64(least))
-	g.most.Store(int64(most))
+// Set delays each watch by a time of its own between shortest and longest.
+func (g *Lag) Set(shortest, longest time.Duration) {
+	g.min.Store(int64(shortest))
+	g.max.Store(int64(longest))
 }
 
-// Close ends the proxy and its connections.
+// Close stops the proxy and closes its connections.
 func (g *Lag) Close() {
 	g.server.CloseClientConnections()
 	g.server.Close()
 }
 
-// Proxy is a reverse proxy that hands on requests as they are and answers as
-// they come. A failure upstream is one of the connection.
+// Proxy returns a reverse proxy of base that does not change requests and does not buffer
+// responses. It resets the client's stream when base fails.
 func Proxy(base *url.URL, transport http.RoundTripper) *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(base) },
@@ -70,7 +69,7 @@ func Proxy(base *url.URL, transport http.RoundTripper) *httputil.ReverseProxy {
 	}
 }
 
-// Serve serves a handler over TLS and HTTP/2 on a loopback port.
+// Serve serves a handler with TLS and HTTP/2 on a loopback port.
 func Serve(h http.Handler) *httptest.Server {
 	s := httptest.NewUnstartedServer(h)
 	s.EnableHTTP2 = true
@@ -79,13 +78,13 @@ func Serve(h http.Handler) *httptest.Server {
 	return s
 }
 
-// silent takes what proxies say about the faults that they are there for.
+// silent discards log lines about the intended faults.
 var silent = log.New(io.Discard, "", 0)
 
-// held is a body that is late.
-type held struct {
+// delayedBody is the body of a watch.
+type delayedBody struct {
 	lag    *Lag
-	part   float64 // of the way from the least to the most lag
+	share  float64 // of the way from the shortest to the longest delay
 	body   io.ReadCloser
 	queue  *queue
 	ctx    context.Context
@@ -94,19 +93,19 @@ type held struct {
 	rest   []byte // of the last chunk
 }
 
-func (g *Lag) hold(body io.ReadCloser) io.ReadCloser {
-	h := &held{lag: g, part: rand.Float64(), body: body, queue: newQueue()}
+func (g *Lag) delay(body io.ReadCloser) io.ReadCloser {
+	h := &delayedBody{lag: g, share: rand.Float64(), body: body, queue: newQueue()}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.filled.Go(func() { h.queue.fill(h.ctx, body) })
 	return h
 }
 
-func (h *held) delay() time.Duration {
-	least, most := h.lag.least.Load(), h.lag.most.Load()
-	return time.Duration(least) + time.Duration(h.part*float64(most-least))
+func (h *delayedBody) delay() time.Duration {
+	shortest, longest := h.lag.min.Load(), h.lag.max.Load()
+	return time.Duration(shortest) + time.Duration(h.share*float64(longest-shortest))
 }
 
-func (h *held) Read(p []byte) (int, error) {
+func (h *delayedBody) Read(p []byte) (int, error) {
 	if len(h.rest) == 0 {
 		var err error
 		if h.rest, err = h.queue.take(h.ctx, h.delay); err != nil {
@@ -118,7 +117,7 @@ func (h *held) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (h *held) Close() error {
+func (h *delayedBody) Close() error {
 	h.cancel()
 	err := h.body.Close()
 	h.filled.Wait()

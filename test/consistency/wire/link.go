@@ -21,7 +21,7 @@ type Link struct {
 	conns map[*conn]struct{}
 }
 
-// NewLink listens on a loopback port. Close must be called.
+// NewLink listens on a loopback port. The caller must call Run and Close.
 func NewLink(target string) (*Link, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,10 +30,10 @@ func NewLink(target string) (*Link, error) {
 	return &Link{target: target, listener: l, gate: newGate(), conns: map[*conn]struct{}{}}, nil
 }
 
-// Addr is where the link listens.
+// Addr returns the address of the listener.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Run forwards connections until Close.
+// Run forwards connections until Close is called.
 func (l *Link) Run() {
 	defer l.running.Wait()
 	for {
@@ -49,19 +49,19 @@ func (l *Link) Run() {
 	}
 }
 
-// Close ends the link and its connections.
+// Close stops the link and resets its connections.
 func (l *Link) Close() {
 	l.listener.Close()
 	l.Refuse(true)
 	l.Cut(1)
 }
 
-// Cut resets this share of the connections, at least one if there is any.
+// Cut resets a share of the connections, between 0 and 1, and at least one connection.
 func (l *Link) Cut(share float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := max(1, int(share*float64(len(l.conns))))
-	for c := range l.conns { // in no particular order
+	for c := range l.conns { // in random order
 		if n--; n < 0 {
 			return
 		}
@@ -69,23 +69,23 @@ func (l *Link) Cut(share float64) {
 	}
 }
 
-// Refuse makes new connections fail, or not.
+// Refuse resets new connections, or accepts them again.
 func (l *Link) Refuse(refuse bool) { l.refuse.Store(refuse) }
 
-// Stall holds all bytes in both directions, or lets them go on.
+// Stall holds all bytes in both directions, or releases them.
 func (l *Link) Stall(stall bool) { l.gate.set(stall) }
 
-// Delay makes each byte take so much longer.
+// Delay delays each byte.
 func (l *Link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 
-// Heal takes back all of the above.
-func (l *Link) Heal() {
+// Restore ends refusal, stall and delay.
+func (l *Link) Restore() {
 	l.Refuse(false)
 	l.Stall(false)
 	l.Delay(0)
 }
 
-// forward carries one connection until one side ends it.
+// forward forwards one connection until one side ends it.
 func (l *Link) forward(client net.Conn) {
 	ctx, cut := context.WithCancel(context.Background())
 	defer cut()
@@ -102,8 +102,8 @@ func (l *Link) forward(client net.Conn) {
 	}
 	context.AfterFunc(ctx, func() { reset(client); reset(server) })
 	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
-		both.Go(func() { defer cut(); l.pump(ctx, way[0], way[1]) })
+	for _, direction := range [][2]net.Conn{{client, server}, {server, client}} {
+		both.Go(func() { defer cut(); l.pump(ctx, direction[0], direction[1]) })
 	}
 	both.Wait()
 }
@@ -111,7 +111,7 @@ func (l *Link) forward(client net.Conn) {
 // conn is a connection that can be cut.
 type conn struct{ cut context.CancelFunc }
 
-// enter takes the connection in, unless the link is being closed.
+// enter adds a connection. It returns false if the link refuses connections.
 func (l *Link) enter(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,19 +125,19 @@ func (l *Link) leave(c *conn) {
 	delete(l.conns, c)
 }
 
-// pump carries bytes one way.
+// pump forwards the bytes of one direction.
 func (l *Link) pump(ctx context.Context, src, dst net.Conn) {
 	q := newQueue()
 	var filled sync.WaitGroup
 	defer filled.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer src.SetReadDeadline(time.Unix(1, 0)) // ends the filling
+	defer src.SetReadDeadline(time.Unix(1, 0)) // ends fill
 	filled.Go(func() { q.fill(ctx, src) })
 	for {
 		data, err := q.take(ctx, func() time.Duration { return time.Duration(l.delay.Load()) })
 		if err == nil {
-			err = l.gate.pass(ctx)
+			err = l.gate.wait(ctx)
 		}
 		if err == nil {
 			_, err = dst.Write(data)
@@ -148,7 +148,7 @@ func (l *Link) pump(ctx context.Context, src, dst net.Conn) {
 	}
 }
 
-// reset ends a connection as a crash of the other side would.
+// reset closes a connection as a crash of the other side would.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

@@ -7,28 +7,27 @@ import (
 )
 
 const (
-	// chunkSize is how much is read at once.
+	// chunkSize is the size of one read, in bytes.
 	chunkSize = 16 << 10
-	// queueLength bounds what is under way, in chunks. What is beyond waits
-	// where it comes from, as with a full socket.
+	// queueLength bounds a queue, in chunks. A full queue blocks its source, as a full socket does.
 	queueLength = 256
 )
 
-// chunk is a piece of a stream that is under way.
+// chunk is a part of a stream and the time when it was read.
 type chunk struct {
 	data []byte
 	read time.Time
 }
 
-// queue is a stream between its source and its destination.
+// queue holds the chunks of a stream between source and destination.
 type queue struct {
 	chunks chan chunk // closed by fill
-	err    error      // how the source ended; to be read when chunks is closed
+	err    error      // of the source; valid once chunks is closed
 }
 
 func newQueue() *queue { return &queue{chunks: make(chan chunk, queueLength)} }
 
-// fill reads the source until it ends or the context does.
+// fill reads the source until the source or the context ends.
 func (q *queue) fill(ctx context.Context, src io.Reader) {
 	defer close(q.chunks)
 	for {
@@ -48,28 +47,26 @@ func (q *queue) fill(ctx context.Context, src io.Reader) {
 	}
 }
 
-// take returns the next chunk when it has been under way for the delay.
+// take returns the next chunk once the delay has passed since it was read.
 func (q *queue) take(ctx context.Context, delay func() time.Duration) ([]byte, error) {
 	select {
 	case c, ok := <-q.chunks:
 		if !ok {
 			return nil, q.err
 		}
-		return c.data, wait(ctx, time.Until(c.read.Add(delay())))
+		return c.data, sleep(ctx, time.Until(c.read.Add(delay())))
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// wait lets a time pass, unless the context ends.
-func wait(ctx context.Context, d time.Duration) error {
+// sleep waits for d or the end of the context.
+func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

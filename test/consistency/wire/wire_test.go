@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// echo is a server that says back what it is told.
+// echo starts a server that returns what it receives, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,8 +52,8 @@ func dial(t *testing.T, l *Link) net.Conn {
 	return c
 }
 
-// say sends a word and reads it back.
-func say(c net.Conn, word string) error {
+// roundTrip sends a word and reads it back.
+func roundTrip(c net.Conn, word string) error {
 	if _, err := io.WriteString(c, word); err != nil {
 		return err
 	}
@@ -74,93 +74,92 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestLinkForwards(t *testing.T) {
+func TestLinkForwardsBothDirections(t *testing.T) {
 	c := dial(t, link(t))
-	must(t, say(c, "hello"))
-	must(t, say(c, "world"))
+	must(t, roundTrip(c, "hello"))
+	must(t, roundTrip(c, "world"))
 }
 
-func TestLinkCuts(t *testing.T) {
+func TestCutResetsAShareOfTheConnections(t *testing.T) {
 	l := link(t)
 	one, two := dial(t, l), dial(t, l)
-	must(t, say(one, "hello"))
-	must(t, say(two, "hello"))
+	must(t, roundTrip(one, "hello"))
+	must(t, roundTrip(two, "hello"))
 	l.Cut(0)
 	if lost := failures(one, two); lost != 1 {
-		t.Errorf("%d connections are lost, not one", lost)
+		t.Errorf("%d connections are lost, want 1", lost)
 	}
 	l.Cut(1)
 	if lost := failures(one, two); lost != 2 {
-		t.Errorf("%d connections are lost, not both", lost)
+		t.Errorf("%d connections are lost, want 2", lost)
 	}
-	must(t, say(dial(t, l), "again"))
+	must(t, roundTrip(dial(t, l), "again"))
 }
 
-// failures counts the connections that do not work.
+// failures returns the number of connections that fail.
 func failures(conns ...net.Conn) int {
 	n := 0
 	for _, c := range conns {
-		if say(c, "x") != nil {
+		if roundTrip(c, "x") != nil {
 			n++
 		}
 	}
 	return n
 }
 
-func TestLinkRefuses(t *testing.T) {
+func TestRefuseResetsNewConnections(t *testing.T) {
 	l := link(t)
 	l.Refuse(true)
-	// Whether the connection fails at once or when it is used is a matter of luck.
+	// The connection may fail at once or when it is used.
 	if c, err := net.Dial("tcp", l.Addr()); err == nil {
 		defer c.Close()
-		if say(c, "hello") == nil {
-			t.Error("is not refused")
+		if roundTrip(c, "hello") == nil {
+			t.Error("the connection is not refused")
 		}
 	}
-	l.Heal()
-	must(t, say(dial(t, l), "hello"))
+	l.Restore()
+	must(t, roundTrip(dial(t, l), "hello"))
 }
 
-func TestLinkStalls(t *testing.T) {
+func TestStallHoldsBytesUntilRestore(t *testing.T) {
 	l := link(t)
 	c := dial(t, l)
-	must(t, say(c, "hello"))
+	must(t, roundTrip(c, "hello"))
 	l.Stall(true)
 	done := make(chan error)
-	go func() { done <- say(c, "world") }()
+	go func() { done <- roundTrip(c, "world") }()
 	select {
 	case err := <-done:
-		t.Fatalf("got through: %v", err)
+		t.Fatalf("the round trip ended during the stall: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	l.Heal()
+	l.Restore()
 	must(t, <-done)
 }
 
-func TestLinkDelays(t *testing.T) {
+func TestDelayAppliesInBothDirections(t *testing.T) {
 	const delay = 50 * time.Millisecond
 	l := link(t)
 	c := dial(t, l)
 	l.Delay(delay)
 	start := time.Now()
-	must(t, say(c, "hello"))
+	must(t, roundTrip(c, "hello"))
 	if took := time.Since(start); took < 2*delay {
-		t.Errorf("there and back took only %s", took)
+		t.Errorf("the round trip took only %s", took)
 	}
 }
 
-// A watch is late, and a list that was asked for later is not.
-func TestLagHoldsWatches(t *testing.T) {
-	hold := make(chan struct{})
+func TestLagDelaysWatchesOnly(t *testing.T) {
+	end := make(chan struct{})
 	origin := Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.URL.RequestURI())
-		if watches(r) {
+		if isWatch(r) {
 			http.NewResponseController(w).Flush()
-			<-hold
+			<-end
 		}
 	}))
 	defer origin.Close()
-	defer close(hold)
+	defer close(end)
 	base, err := url.Parse(origin.URL)
 	must(t, err)
 	lag := NewLag(base, origin.Client().Transport)
@@ -185,7 +184,7 @@ func TestLagHoldsWatches(t *testing.T) {
 	}
 	select {
 	case text := <-read:
-		t.Errorf("the watch was not held: %q", text)
+		t.Errorf("the watch was not delayed: %q", text)
 	case <-time.After(50 * time.Millisecond):
 	}
 }

@@ -21,26 +21,25 @@ import (
 )
 
 const (
-	// mistakenLag is how late a gateway's cache is while it makes its mistake.
-	mistakenLag = 500 * time.Millisecond
-	// mistakenReads is how many reads it has to be found out.
-	mistakenReads = 120
+	// wrongGatewayLag is the lag of the watches of Sluice behind a wrong gateway.
+	wrongGatewayLag = 500 * time.Millisecond
+	// wrongGatewayReads is the number of reads after which a mistake must have shown.
+	wrongGatewayReads = 120
 )
 
-// Gateways that answer too early are found out, in each of the ways in which
-// it has been done.
-func TestEarlyAnswersAreCaught(t *testing.T) {
+// Each gateway makes a mistake that has been made before.
+func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		mistake func(next http.Handler) http.Handler
-		want    []history.Kind // any of them
+		want    []history.Kind // any of these
 	}{
-		{"any", anyForLatest, []history.Kind{history.Stale}},
-		{"stamped", stampLists, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"marked", stampBookmarks, []history.Kind{history.Lie}},
+		{"any", anyForMostRecent, []history.Kind{history.Stale}},
+		{"lists", stampLists, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"bookmarks", stampBookmarks, []history.Kind{history.FalseBookmark}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			results := trial{name: tc.name, seed: *seed, loads: []load{mistakenLoad}, front: before(tc.mistake), during: lagBehind}.run(t)
+			results := scenario{name: tc.name, seed: *seed, loads: []load{wrongGatewayLoad}, front: before(tc.mistake), during: lagUntilRead}.run(t)
 			found := results[0].violations
 			i := slices.IndexFunc(found, func(v history.Violation) bool { return slices.Contains(tc.want, v.Kind) })
 			if i < 0 {
@@ -51,24 +50,24 @@ func TestEarlyAnswersAreCaught(t *testing.T) {
 	}
 }
 
-var mistakenLoad = load{
+var wrongGatewayLoad = load{
 	resource: configMaps, writers: 2, objects: 8, writing: 30 * time.Millisecond,
 	readers: 3, reading: 30 * time.Millisecond, page: 6, watchers: 6,
 }
 
-// lagBehind lets a gateway's cache be late until enough was asked.
-func lagBehind(t *testing.T, p *play) {
-	p.gateway.lag.Set(mistakenLag, mistakenLag)
-	defer p.gateway.lag.Set(0, 0)
+// lagUntilRead delays watches until enough reads are answered.
+func lagUntilRead(t *testing.T, e *execution) {
+	e.gateway.lag.Set(wrongGatewayLag, wrongGatewayLag)
+	defer e.gateway.lag.Set(0, 0)
 	harness.Eventually(t, "reads are answered", func() error {
-		if have := p.casts[0].recorder.answers(); have < mistakenReads {
-			return fmt.Errorf("%d of %d", have, mistakenReads)
+		if have := e.workloads[0].recorder.answers(); have < wrongGatewayReads {
+			return fmt.Errorf("%d of %d", have, wrongGatewayReads)
 		}
 		return nil
 	})
 }
 
-// before puts a handler before Sluice.
+// before returns a function that starts a server of a handler before Sluice.
 func before(mistake func(http.Handler) http.Handler) func(*testing.T, *gateway) *rest.Config {
 	return func(t *testing.T, g *gateway) *rest.Config {
 		config := g.RESTConfig("admin")
@@ -79,7 +78,7 @@ func before(mistake func(http.Handler) http.Handler) func(*testing.T, *gateway) 
 	}
 }
 
-// at is a configuration for a test server.
+// at returns a configuration for a test server.
 func at(s *httptest.Server, config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host = s.URL
@@ -87,17 +86,16 @@ func at(s *httptest.Server, config *rest.Config) *rest.Config {
 	return config
 }
 
-// asksForLatest reports whether a list or streaming list asks for the most
-// recent state.
-func asksForLatest(q url.Values) bool {
+// asksForMostRecent reports whether a list or streaming list is a consistent read.
+func asksForMostRecent(q url.Values) bool {
 	return q.Get("resourceVersion") == "" && q.Get("continue") == ""
 }
 
-// anyForLatest takes whatever is in the cache for the most recent state: it
-// asks for version 0 where the client asked for none.
-func anyForLatest(next http.Handler) http.Handler {
+// anyForMostRecent serves consistent reads from the cache, whatever its version: it sets
+// resourceVersion=0 where the client set none.
+func anyForMostRecent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if q := r.URL.Query(); r.Method == http.MethodGet && asksForLatest(q) {
+		if q := r.URL.Query(); r.Method == http.MethodGet && asksForMostRecent(q) {
 			q.Set("resourceVersion", "0")
 			r.URL.RawQuery = q.Encode()
 		}
@@ -105,12 +103,12 @@ func anyForLatest(next http.Handler) http.Handler {
 	})
 }
 
-// stampLists learns the present version from a small list, and takes that for a
-// proof that its cache has come so far.
+// stampLists takes the current version from a small list, and assumes that its cache has reached
+// it.
 func stampLists(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if !asksForLatest(q) || q.Has("watch") || q.Has("limit") {
+		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -124,7 +122,7 @@ func stampLists(next http.Handler) http.Handler {
 		var meta map[string]any
 		if json.Unmarshal(answer.Body.Bytes(), &l) == nil && json.Unmarshal(l["metadata"], &meta) == nil && version != "" {
 			meta["resourceVersion"] = version
-			l["metadata"], _ = json.Marshal(meta) // it was JSON before
+			l["metadata"], _ = json.Marshal(meta) // it was decoded from JSON
 			answer.Body = new(bytes.Buffer)
 			_ = json.NewEncoder(answer.Body).Encode(l)
 		}
@@ -134,14 +132,13 @@ func stampLists(next http.Handler) http.Handler {
 	})
 }
 
-// probe asks for the most recent version of the collection that r reads, which
-// is empty if there is no answer.
+// probe returns the current version of the resource that r reads, or "" if there is no answer.
 func probe(next http.Handler, r *http.Request) string {
 	small := r.Clone(r.Context())
 	small.URL.RawQuery = url.Values{"limit": {"1"}, "fieldSelector": {"metadata.name=none"}}.Encode()
 	small.Header.Del("Accept-Encoding")
 	answer := httptest.NewRecorder()
-	defer func() { _ = recover() }() // the client has gone
+	defer func() { _ = recover() }() // the client has disconnected
 	next.ServeHTTP(answer, small)
 	page, _, err := decodeList(answer.Body.Bytes())
 	if err != nil {
@@ -150,11 +147,11 @@ func probe(next http.Handler, r *http.Request) string {
 	return fmt.Sprint(page.Version)
 }
 
-// markEvery is how often stampBookmarks adds a bookmark.
-const markEvery = 100 * time.Millisecond
+// stampInterval is the time between the bookmarks of stampBookmarks.
+const stampInterval = 100 * time.Millisecond
 
-// stampBookmarks tells watchers the version of a list, as if what a list tells
-// were under way to them already.
+// stampBookmarks sends watchers bookmarks with the version of a list, and assumes that the watch
+// has delivered the events up to it.
 func stampBookmarks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -162,57 +159,57 @@ func stampBookmarks(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		m := &marker{ResponseWriter: w}
+		b := &bookmarkInserter{ResponseWriter: w}
 		ended := make(chan struct{})
-		var marking sync.WaitGroup
-		marking.Go(func() {
-			tick := time.NewTicker(markEvery)
+		var inserting sync.WaitGroup
+		inserting.Go(func() {
+			tick := time.NewTicker(stampInterval)
 			defer tick.Stop()
 			for {
 				select {
 				case <-tick.C:
-					m.mark(probe(next, r))
+					b.insert(probe(next, r))
 				case <-ended:
 					return
 				}
 			}
 		})
-		defer marking.Wait()
+		defer inserting.Wait()
 		defer close(ended)
-		next.ServeHTTP(m, r)
+		next.ServeHTTP(b, r)
 	})
 }
 
-// marker writes bookmarks between the lines of a watch.
-type marker struct {
+// bookmarkInserter inserts bookmarks between the frames of a watch.
+type bookmarkInserter struct {
 	http.ResponseWriter
-	mu   sync.Mutex // guards all below, and writing
-	last byte       // that was written; 0 for nothing
+	mu   sync.Mutex // guards last and the ResponseWriter
+	last byte       // the last byte written; 0 if none
 }
 
-func (m *marker) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+func (b *bookmarkInserter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-func (m *marker) Write(p []byte) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (b *bookmarkInserter) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(p) > 0 {
-		m.last = p[len(p)-1]
+		b.last = p[len(p)-1]
 	}
-	return m.ResponseWriter.Write(p)
+	return b.ResponseWriter.Write(p)
 }
 
-func (m *marker) Flush() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_ = http.NewResponseController(m.ResponseWriter).Flush()
+func (b *bookmarkInserter) Flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }
 
-func (m *marker) mark(version string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.last != '\n' || version == "" {
+func (b *bookmarkInserter) insert(version string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last != '\n' || version == "" {
 		return
 	}
-	fmt.Fprintf(m.ResponseWriter, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":%q}}}`+"\n", version)
-	_ = http.NewResponseController(m.ResponseWriter).Flush()
+	fmt.Fprintf(b.ResponseWriter, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":%q}}}`+"\n", version)
+	_ = http.NewResponseController(b.ResponseWriter).Flush()
 }

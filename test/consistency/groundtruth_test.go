@@ -1,0 +1,243 @@
+package consistency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"sluice/test/consistency/history"
+)
+
+// groundTruth records the log of a resource from one watch directly at the apiserver. A restarted
+// apiserver no longer has the last events from before; the log is then repaired by exact lists at
+// each version.
+type groundTruth struct {
+	resource
+	server     *server
+	namespaces []string // whose objects change
+
+	started chan struct{} // closed when the log has its first state
+
+	mu      sync.Mutex // guards the fields below
+	log     history.Log
+	objects map[string]*history.Object
+	reached uint64 // version up to which the log is complete
+	grown   chan struct{}
+}
+
+func newGroundTruth(r resource, s *server, namespaces []string) *groundTruth {
+	return &groundTruth{resource: r, server: s, namespaces: namespaces, started: make(chan struct{}), grown: make(chan struct{})}
+}
+
+// errGroundTruth is returned when the log cannot be repaired.
+var errGroundTruth = errors.New("the log of the test is incomplete")
+
+// run records the log until the context ends.
+func (g *groundTruth) run(ctx context.Context) error {
+	if err := g.begin(ctx); err != nil {
+		return err
+	}
+	close(g.started)
+	for ctx.Err() == nil {
+		err := g.follow(ctx)
+		if gone(err) {
+			err = g.repair(ctx)
+		}
+		if errors.Is(err, errGroundTruth) {
+			return fmt.Errorf("%s: %w", g.plural, err)
+		}
+		wait(ctx, 20*time.Millisecond)
+	}
+	return nil
+}
+
+// gone reports whether err is 410 Gone.
+func gone(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.Code == http.StatusGone
+}
+
+func (g *groundTruth) begin(ctx context.Context) error {
+	page, _, err := g.list(ctx, "", 0)
+	if err != nil {
+		return err
+	}
+	g.log = history.Log{Start: page.Version, State: page.Items}
+	g.objects = g.log.At(page.Version)
+	g.reached = page.Version
+	return nil
+}
+
+// list returns the state at a version, or with 0 the most recent state. It retries until the
+// request succeeds.
+func (g *groundTruth) list(ctx context.Context, namespace string, version uint64) (page history.Page, next string, err error) {
+	query := url.Values{}
+	if version > 0 {
+		query = url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}, "resourceVersionMatch": {"Exact"}}
+	}
+	for {
+		page, next, err = g.server.list(ctx, g.path(namespace, ""), query, false)
+		if err == nil || gone(err) || ctx.Err() != nil {
+			return page, next, err
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+}
+
+// follow watches from the version up to which the log is complete, until the watch ends.
+func (g *groundTruth) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := g.server.watch(ctx, g.path("", ""), url.Values{
+		"resourceVersion": {strconv.FormatUint(g.reachedVersion(), 10)}, "allowWatchBookmarks": {"true"},
+	})
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	for {
+		item, _, err := stream.next()
+		if err != nil {
+			return err
+		}
+		if item.Type == history.Bookmark {
+			g.add(item.Version)
+		} else {
+			g.add(item.Version, history.Event{Type: item.Type, Version: item.Version, Object: item.Object})
+		}
+	}
+}
+
+// add appends events; the log is then complete up to version.
+func (g *groundTruth) add(version uint64, events ...history.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range events {
+		g.log.Events = append(g.log.Events, e)
+		if e.Type == history.Deleted {
+			delete(g.objects, e.Object.Key)
+		} else {
+			g.objects[e.Object.Key] = e.Object
+		}
+	}
+	g.reached = max(g.reached, version)
+	close(g.grown)
+	g.grown = make(chan struct{})
+}
+
+func (g *groundTruth) reachedVersion() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reached
+}
+
+// repair completes the log up to the current version, version by version.
+func (g *groundTruth) repair(ctx context.Context) error {
+	now, _, err := g.list(ctx, "", 0)
+	if err != nil {
+		return err
+	}
+	for version := g.reachedVersion() + 1; version <= now.Version; version++ {
+		if err := g.repairVersion(ctx, version); err != nil {
+			return err
+		}
+	}
+	return g.verify(now)
+}
+
+// repairVersion adds the event of one version, if there is one.
+func (g *groundTruth) repairVersion(ctx context.Context, version uint64) error {
+	var changes []history.Event
+	for _, namespace := range g.namespaces {
+		page, _, err := g.list(ctx, namespace, version)
+		if gone(err) {
+			return fmt.Errorf("%w: version %d is gone", errGroundTruth, version)
+		}
+		if err != nil {
+			return err
+		}
+		changes = append(changes, g.changes(namespace, page)...)
+	}
+	if len(changes) > 1 {
+		return fmt.Errorf("%w: %d changes at version %d: %v", errGroundTruth, len(changes), version, changes)
+	}
+	g.add(version, changes...)
+	return nil
+}
+
+// changes returns the events that lead from the state of the log to a list of one namespace.
+func (g *groundTruth) changes(namespace string, page history.Page) []history.Event {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := maps.Clone(g.objects)
+	maps.DeleteFunc(before, func(_ string, o *history.Object) bool { return o.Namespace() != namespace })
+	var changes []history.Event
+	for _, o := range page.Items {
+		switch old := before[o.Key]; {
+		case old == nil:
+			changes = append(changes, history.Event{Type: history.Added, Version: o.Version, Object: o})
+		case old.Version != o.Version:
+			changes = append(changes, history.Event{Type: history.Modified, Version: o.Version, Object: o})
+		}
+		delete(before, o.Key)
+	}
+	for _, old := range before {
+		changes = append(changes, history.Event{Type: history.Deleted, Version: page.Version, Object: old.WithVersion(page.Version)})
+	}
+	return changes
+}
+
+// verify compares the state of the log with a list.
+func (g *groundTruth) verify(now history.Page) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	same := len(now.Items) == len(g.objects) && !slices.ContainsFunc(now.Items, func(o *history.Object) bool {
+		have := g.objects[o.Key]
+		return have == nil || have.Version != o.Version
+	})
+	if !same {
+		return fmt.Errorf("%w: differs from the list at %d", errGroundTruth, now.Version)
+	}
+	return nil
+}
+
+// until waits until the log is complete up to a version.
+func (g *groundTruth) until(ctx context.Context, version uint64) error {
+	for {
+		g.mu.Lock()
+		reached, grown := g.reached, g.grown
+		g.mu.Unlock()
+		if reached >= version {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: at version %d, want %d: %w", g.plural, reached, version, ctx.Err())
+		}
+	}
+}
+
+// snapshot returns a copy of the log.
+func (g *groundTruth) snapshot() history.Log {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	log := g.log
+	log.Events = slices.Clone(log.Events)
+	return log
+}
+
+// wait waits for d or the end of the context.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,222 @@
+package consistency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/test/consistency/history"
+)
+
+// scenario is a set of loads and what happens during them.
+type scenario struct {
+	name  string
+	seed  uint64
+	loads []load
+	// front starts a server before Sluice and returns its configuration; nil for none.
+	front func(t *testing.T, g *gateway) *rest.Config
+	// during runs while all clients are running. The scenario ends when it returns.
+	during func(t *testing.T, e *execution)
+}
+
+// execution is a running scenario.
+type execution struct {
+	scenario
+	gateway   *gateway
+	clock     history.Clock
+	workloads []*workload
+}
+
+// note adds a note to the history of each resource.
+func (e *execution) note(text string) {
+	for _, wl := range e.workloads {
+		wl.recorder.note(text)
+	}
+}
+
+// result is the workload of one resource and the violations of its history.
+type result struct {
+	*workload
+	violations []history.Violation
+}
+
+// run executes the scenario and judges the histories.
+func (s scenario) run(t *testing.T) []result {
+	t.Helper()
+	createNamespaces(t, s.name)
+	e := &execution{scenario: s, gateway: startGateway(t)}
+	config := e.config(t)
+	for _, l := range s.loads {
+		if l.custom() {
+			l.define(t)
+		}
+		e.workloads = append(e.workloads, l.newWorkload(t, s.name, s.seed, &e.clock, sluiceName, config))
+	}
+	e.runClients(t)
+	var results []result
+	for _, wl := range e.workloads {
+		h := &wl.recorder.history
+		h.Log = wl.groundTruth.snapshot()
+		results = append(results, result{wl, history.Check(h)})
+	}
+	return results
+}
+
+// config returns the configuration of the server that the clients read from.
+func (e *execution) config(t *testing.T) *rest.Config {
+	switch {
+	case e.front != nil:
+		return e.front(t, e.gateway)
+	case *direct:
+		return controlPlane.RESTConfig("admin")
+	}
+	return e.gateway.RESTConfig("admin")
+}
+
+// runClients runs all clients. It stops writers and readers first, and watchers once they have
+// received every event.
+func (e *execution) runClients(t *testing.T) {
+	t.Helper()
+	groundTruths := e.start(t, func(wl *workload, start func(func(context.Context) error)) { start(wl.groundTruth.run) })
+	for _, wl := range e.workloads {
+		<-wl.groundTruth.started
+		wl.populate(t, e.name)
+		e.gateway.WaitForCacheSync(t, wl.path("", ""), wl.report())
+	}
+	watchers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
+		for _, w := range wl.watchers {
+			start(func(ctx context.Context) error { w.run(ctx); return nil })
+		}
+	})
+	readers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
+		for _, r := range wl.readers {
+			start(func(ctx context.Context) error { r.run(ctx); return nil })
+		}
+	})
+	writers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
+		for _, w := range wl.writers {
+			start(func(ctx context.Context) error { w.run(ctx); return nil })
+		}
+	})
+	e.during(t, e)
+	writers.stop(t)
+	readers.stop(t)
+	for _, wl := range e.workloads {
+		wl.writeLast(t)
+		wl.catchUp(t)
+	}
+	watchers.stop(t)
+	groundTruths.stop(t)
+}
+
+// group is a group of goroutines that stop together.
+type group struct {
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex // guards errs
+	errs []error
+}
+
+// start calls choose for each workload, which starts the goroutines of the group.
+func (e *execution) start(t *testing.T, choose func(wl *workload, start func(func(context.Context) error))) *group {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &group{cancel: cancel}
+	t.Cleanup(func() { g.cancel(); g.wg.Wait() })
+	for _, wl := range e.workloads {
+		choose(wl, func(run func(context.Context) error) {
+			g.wg.Go(func() { g.add(run(ctx)) })
+		})
+	}
+	return g
+}
+
+func (g *group) add(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.errs = append(g.errs, err)
+}
+
+// stop stops the goroutines, waits for them, and fails the test with their errors.
+func (g *group) stop(t *testing.T) {
+	t.Helper()
+	g.cancel()
+	g.wg.Wait()
+	if err := errors.Join(g.errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// catchUpTimeout bounds the wait for the last events. A watcher that does not notice the loss of
+// its connection resumes only after its watch has exceeded its timeout.
+const catchUpTimeout = (maxWatchSeconds+5)*time.Second + watchGrace
+
+// catchUp waits until the watchers have received every event. The check reports those that have
+// not.
+func (wl *workload) catchUp(t *testing.T) {
+	t.Helper()
+	log := wl.groundTruth.snapshot()
+	ctx, cancel := context.WithTimeout(t.Context(), catchUpTimeout)
+	defer cancel()
+	for _, w := range wl.watchers {
+		events, err := log.In(w.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) == 0 {
+			continue
+		}
+		until := events[len(events)-1].Version
+		w.until.Store(until)
+		for w.last.Load() < until && ctx.Err() == nil {
+			wait(ctx, 10*time.Millisecond)
+		}
+		if last := w.last.Load(); last < until {
+			t.Logf("%s of %s is at %d after %s, not at %d", w.name, wl.plural, last, catchUpTimeout, until)
+		}
+	}
+}
+
+// recoveryTimeout bounds the recovery after the last fault.
+const recoveryTimeout = time.Minute
+
+// waitForRecovery waits until every resource is in sync again and reads are answered. If they are
+// not, the test goes on, because the violations may show why.
+func (e *execution) waitForRecovery(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), recoveryTimeout)
+	defer cancel()
+	for _, wl := range e.workloads {
+		synced := func() error { return e.gateway.CacheSynced(ctx, wl.path("", ""), wl.report()) }
+		goal := wl.recorder.answers() + 2*len(wl.readers)
+		answered := func() error {
+			if have := wl.recorder.answers(); have < goal {
+				return fmt.Errorf("%d reads are answered instead of %d", have, goal)
+			}
+			return nil
+		}
+		for _, condition := range []func() error{synced, answered} {
+			if err := until(ctx, condition); err != nil {
+				t.Errorf("%s has not recovered within %s: %v", wl.plural, recoveryTimeout, err)
+			}
+		}
+	}
+}
+
+// until calls condition until it returns no error. It returns the last error if the context ends
+// first.
+func until(ctx context.Context, condition func() error) error {
+	for {
+		err := condition()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait(ctx, 20*time.Millisecond)
+	}
+}

@@ -1,0 +1,142 @@
+package consistency
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/consistency/history"
+	"sluice/test/harness"
+)
+
+// load describes the clients of one resource.
+type load struct {
+	resource
+	static   int // objects that never change, in their own namespace
+	writers  int
+	objects  int           // of each writer in each namespace
+	writing  time.Duration // maximum between writes
+	readers  int
+	reading  time.Duration // maximum between reads
+	page     int           // average limit of pages
+	watchers int
+}
+
+// namespacesOf returns the namespaces of the writers. The second sorts before the first in the
+// order of keys, "name-b/" before "name/", although not in the order of names.
+func namespacesOf(name string) []string { return []string{name, name + "-b"} }
+
+func staticNamespace(name string) string { return name + "-still" }
+
+// workload is a load in execution: the clients of one resource and what they recorded.
+type workload struct {
+	load
+	groundTruth *groundTruth
+	recorder    *recorder
+	writers     []*writer
+	readers     []*reader
+	watchers    []*watcher
+}
+
+// newWorkload creates the clients of a load. Readers and watchers send requests to the server of
+// config, which has serverName in sources. Namespaces begin with prefix.
+func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *history.Clock, serverName string, config *rest.Config) *workload {
+	t.Helper()
+	namespaces := namespacesOf(prefix)
+	admin := controlPlane.RESTConfig("admin")
+	apiserver := func() *server { return newServer(t, "apiserver", admin) }
+	wl := &workload{load: l, groundTruth: newGroundTruth(l.resource, apiserver(), namespaces), recorder: newRecorder(clock)}
+	var names []string
+	for n := range l.writers {
+		w := &writer{
+			resource: l.resource, name: fmt.Sprintf("writer%d", n), raw: apiserver().raw, rec: wl.recorder,
+			rnd: random(seed, fmt.Sprint(l.plural, "writer", n)), namespaces: namespaces, objects: l.objects, pause: l.writing,
+		}
+		wl.writers = append(wl.writers, w)
+		names = append(names, w.names()...)
+	}
+	for n := range l.readers {
+		wl.readers = append(wl.readers, &reader{
+			resource: l.resource, name: fmt.Sprintf("reader%d", n), sluice: newServer(t, serverName, config), apiserver: apiserver(), rec: wl.recorder,
+			rnd: random(seed, fmt.Sprint(l.plural, "reader", n)), namespaces: append(namespaces, staticNamespace(prefix)), names: names,
+			page: l.page, pause: l.reading,
+		})
+	}
+	for n := range l.watchers {
+		w := &watcher{
+			resource: l.resource, name: fmt.Sprintf("watcher%d", n), server: newServer(t, serverName, config), rec: wl.recorder,
+			rnd: random(seed, fmt.Sprint(l.plural, "watcher", n)),
+		}
+		w.scope = l.watcherScope(n, namespaces[0], names[n%len(names)])
+		wl.watchers = append(wl.watchers, w)
+	}
+	return wl
+}
+
+// watcherScope returns the scope of watcher n: every kind of scope in turn.
+func (l load) watcherScope(n int, namespace, name string) history.Scope {
+	scopes := []history.Scope{
+		{}, {Namespace: namespace}, {Labels: "color=red"}, {Namespace: namespace, Fields: "metadata.name=" + name},
+		{Labels: "color notin (red,blue)", Namespace: namespace}, {Fields: "metadata.name=" + name},
+	}
+	if l.custom() {
+		scopes = append(scopes, history.Scope{Fields: "spec.color=blue"})
+	}
+	return scopes[n%len(scopes)]
+}
+
+// staticPadding is the size of static objects in bytes, so that a list of them from the apiserver
+// is expensive.
+const staticPadding = 1500
+
+// populateConcurrency is the number of objects that populate creates at the same time.
+const populateConcurrency = 16
+
+// populate creates the static objects.
+func (wl *workload) populate(t *testing.T, prefix string) {
+	t.Helper()
+	g, ctx := errgroup.WithContext(t.Context())
+	g.SetLimit(populateConcurrency)
+	for n := range wl.static {
+		g.Go(func() error {
+			body := wl.padded(fmt.Sprintf("still-%04d", n), colors[n%len(colors)], staticPadding)
+			return expect(ctx, controlPlane.Raw("admin"), jsonRequest(http.MethodPost, wl.path(staticNamespace(prefix), ""), body), http.StatusCreated)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// createNamespaces creates the namespaces of a scenario. They live as long as the control plane.
+func createNamespaces(t *testing.T, prefix string) {
+	t.Helper()
+	for _, name := range append(namespacesOf(prefix), staticNamespace(prefix)) {
+		q := jsonRequest(http.MethodPost, "/api/v1/namespaces", fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name))
+		if err := expect(t.Context(), controlPlane.Raw("admin"), q, http.StatusCreated); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeLast creates one more object in each namespace and waits until the log has it, and therefore
+// all acknowledged writes.
+func (wl *workload) writeLast(t *testing.T) {
+	t.Helper()
+	last := wl.writers[0]
+	last.name = "last"
+	last.objects = 1
+	for _, namespace := range last.namespaces {
+		harness.Eventually(t, "last write", func() error {
+			body := last.body("last-0", "red", 0)
+			return last.send(t.Context(), "create", namespace, "last-0", jsonRequest(http.MethodPost, last.path(namespace, ""), body))
+		})
+	}
+	if err := wl.groundTruth.until(t.Context(), wl.recorder.newestVersion()); err != nil {
+		t.Fatal(err)
+	}
+}
