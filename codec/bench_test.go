@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec/json/jsontest"
 )
@@ -104,7 +105,7 @@ func BenchmarkEvent(b *testing.B) {
 			var dst []byte
 			var err error
 			for b.Loop() {
-				if dst, err = w.AppendEvent(dst[:0], EventModified, src, false); err != nil {
+				if dst, err = w.AppendEvent(dst[:0], string(watch.Modified), src, false); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -171,7 +172,7 @@ func TestWriterAllocatesNothing(t *testing.T) {
 				return
 			}
 			if n := testing.AllocsPerRun(200, func() {
-				if _, err := w.AppendEvent(dst, EventAdded, src, false); err != nil {
+				if _, err := w.AppendEvent(dst, string(watch.Added), src, false); err != nil {
 					t.Fatal(err)
 				}
 			}); n > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec/codectest"
 )
@@ -26,7 +27,7 @@ func TestBookmarkShapes(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &event); err != nil {
 				t.Fatal(err)
 			}
-			if event.Type != EventBookmark {
+			if event.Type != string(watch.Bookmark) {
 				continue
 			}
 			o := event.Object
@@ -38,7 +39,7 @@ func TestBookmarkShapes(t *testing.T) {
 				r.Style, r.Source = Unstructured, JSON
 			}
 			t.Run(o.APIVersion+" "+o.Kind, func(t *testing.T) {
-				_, end := o.Metadata.Annotations[initialEventsEnd]
+				_, end := o.Metadata.Annotations[metav1.InitialEventsAnnotationKey]
 				checkBookmark(t, &r, o.Metadata.ResourceVersion, end, line)
 				if r.Style == Typed {
 					r.Source = JSON

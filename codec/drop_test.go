@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // managedPods are pods and custom objects with and without managedFields, as a resource has them stored.
@@ -92,8 +93,8 @@ func compareDropped(t *testing.T, r *Resource, got, want *Writer) {
 			continue
 		}
 		for _, first := range []bool{true, false} {
-			one, err := got.AppendEvent(nil, EventModified, with[i], first)
-			other, wantErr := want.AppendEvent(nil, EventModified, without[i], first)
+			one, err := got.AppendEvent(nil, string(watch.Modified), with[i], first)
+			other, wantErr := want.AppendEvent(nil, string(watch.Modified), without[i], first)
 			if err != nil || wantErr != nil {
 				t.Fatal(err, wantErr)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/randfill"
 )
 
@@ -50,7 +51,7 @@ func FuzzWriter(f *testing.F) {
 					if w.format.Encoding == YAML {
 						return dst, nil
 					}
-					return w.AppendEvent(dst, EventAdded, src, true)
+					return w.AppendEvent(dst, string(watch.Added), src, true)
 				},
 			} {
 				out, err := write([]byte("before"), src)

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"sluice/codec/internal/scratch"
 	"sluice/codec/json"
 )
 
@@ -15,13 +16,13 @@ import (
 // The metadata is first brought into the form in which the apiserver prints it, so that what is read here has no nulls,
 // no members in odd places and no unknown ones.
 func appendMetadataProto(dst, obj []byte) ([]byte, error) {
-	s := getScratch()
-	defer s.put()
+	s := scratch.Get()
+	defer s.Put()
 	var err error
-	if s.b, err = json.AppendPartialObjectMetadata(s.b[:0], obj, MetaV1.String()); err != nil {
+	if s.B, err = json.AppendPartialObjectMetadata(s.B, obj, MetaV1.String()); err != nil {
 		return dst, err
 	}
-	return appendObjectMeta(dst, 1, json.Value(s.b).Get("metadata"))
+	return appendObjectMeta(dst, 1, json.Value(s.B).Get("metadata"))
 }
 
 // objectMeta is the members of a metadata object, each nil if absent.

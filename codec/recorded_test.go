@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/yaml"
 
 	"sluice/codec"
@@ -42,8 +43,8 @@ type seen struct {
 func (s *seen) add(event string, m metav1.ObjectMeta, raw []byte) {
 	s.events = append(s.events, event)
 	key := m.Name + "@" + m.ResourceVersion
-	if event == codec.EventDeleted { // carries the state before that version
-		key += codec.EventDeleted
+	if event == string(watch.Deleted) { // carries the state before that version
+		key += string(watch.Deleted)
 	}
 	s.keys = append(s.keys, key)
 	s.raw = append(s.raw, raw)
@@ -133,7 +134,7 @@ func look(t *testing.T, body []byte, f codec.Format, verb string) (s seen) {
 
 func lookProto(t *testing.T, body []byte, verb string) (s seen) {
 	add := func(event string, raw []byte) {
-		if event == codec.EventError {
+		if event == string(watch.Error) {
 			s.add(event, metav1.ObjectMeta{}, raw)
 			return
 		}
@@ -290,13 +291,13 @@ func rewrite(t *testing.T, w *codec.Writer, x *codectest.Exchange, verb string, 
 		return codec.WriteList(t, w, s.meta, items), true
 	case "watch":
 		for i, typ := range s.events {
-			if typ == codec.EventError {
+			if typ == string(watch.Error) {
 				raw := s.raw[i]
 				if w.Format().Encoding == codec.Protobuf {
 					raw = proto.AppendEnvelope(nil, "v1", "Status", raw)
 				}
 				out = w.AppendErrorEvent(out, codec.ParseStatus(t, raw))
-			} else if typ == codec.EventBookmark {
+			} else if typ == string(watch.Bookmark) {
 				out, err = w.AppendBookmark(out, strings.TrimPrefix(s.keys[i], "@"), s.end[i], i == 0)
 			} else {
 				out, err = w.AppendEvent(out, typ, items[i], i == 0)

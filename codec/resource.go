@@ -23,8 +23,8 @@ type Resource struct {
 	// Columns is how Tables of it are printed; nil is the apiserver's own way for its own kinds, and makes NewWriter
 	// refuse Tables of others.
 	Columns Columns
-	// Bookmark is a bookmark's object as the upstream sent it, for typed resources stored as JSON: only the upstream
-	// knows what their other fields print as when empty. Nil makes AppendBookmark fail with ErrTemplate.
+	// Bookmark is the object of a bookmark that the apiserver sent, for typed resources stored as JSON: only the
+	// apiserver knows how the other fields of a zero object are printed. Others leave it nil.
 	Bookmark []byte
 }
 

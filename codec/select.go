@@ -1,116 +1,119 @@
 package codec
 
 import (
-	"sluice/codec/cbor"
 	"sluice/codec/proto"
 	"sluice/codec/table"
 )
 
-// newBody finds the way from r's stored bytes to f's encoding and shape.
-func newBody(r *Resource, f Format) (body, error) {
+// newObjectEncoder returns the encoder from the stored bytes of r to the encoding and shape of f.
+func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
 	if r.Source == Protobuf && r.Style == Unstructured || r.Source != Protobuf && r.Source != JSON {
 		return nil, ErrUnsupported
 	}
-	if f.Shape == Table {
-		return newTableBody(r, f)
-	}
-	b, err := plainBody(r, f)
-	if err == nil && f.Unmanaged {
-		b = dropManagedFields(b, r)
-	}
-	return b, err
-}
-
-func plainBody(r *Resource, f Format) (body, error) {
 	switch f.Shape {
 	case Object:
-		return objectBody(r, f.Encoding)
+		e, err := wholeObject(r, f.Encoding)
+		return dropManagedFields(e, r, f), err
 	case Metadata:
-		return metadataBody(r, f)
+		e, err := metadataOnly(r, f)
+		return dropManagedFields(e, r, f), err
+	case Table:
+		return newTableEncoder(r, f)
 	}
 	return nil, ErrUnsupported
 }
 
-func objectBody(r *Resource, e Encoding) (body, error) {
-	if e == Protobuf {
-		if r.Source == Protobuf {
-			return copied{}, nil
-		}
-		return nil, ErrUnsupported
+// dropManagedFields returns e for objects without metadata.managedFields, if f leaves them out.
+func dropManagedFields(e objectEncoder, r *Resource, f Format) objectEncoder {
+	switch drop := (withoutManagedFields{r.Source}); {
+	case !f.Unmanaged || e == nil:
+		return e
+	case e == passthrough{}:
+		return drop
+	default:
+		return pipe{drop, e}
 	}
-	b, err := objectJSON(r)
-	if err != nil {
-		return nil, err
-	}
-	if e != CBOR || r.Style == Unstructured {
-		return encoded(b, e), nil
-	}
-	p, ok := b.(planJSON)
-	if !ok {
-		return nil, ErrUnsupported // JSON does not tell bytes, which CBOR tags, from text
-	}
-	return planCBOR(p), nil
 }
 
-// objectJSON is the way to JSON.
-func objectJSON(r *Resource) (body, error) {
+func wholeObject(r *Resource, encoding Encoding) (objectEncoder, error) {
+	switch encoding {
+	case Protobuf:
+		if r.Source != Protobuf {
+			return nil, ErrUnsupported
+		}
+		return passthrough{}, nil
+	case CBOR:
+		return wholeCBOR(r)
+	default:
+		return wholeJSON(r) // of which framing makes YAML
+	}
+}
+
+func wholeJSON(r *Resource) (objectEncoder, error) {
 	switch {
 	case r.Source == Protobuf:
-		p, ok := proto.Lookup(r.APIVersion(), r.Kind)
+		schema, ok := proto.Lookup(r.APIVersion(), r.Kind)
 		if !ok {
 			return nil, ErrUnsupported
 		}
-		return planJSON{p}, nil
+		return schemaJSON{schema}, nil
 	case r.Style == Typed:
 		return newTypedJSON(r), nil
 	}
-	return copied{}, nil
+	return passthrough{}, nil
 }
 
-// encoded is the way from JSON to another encoding, one object at a time. YAML is made by the layout.
-func encoded(b body, e Encoding) body {
-	if e == CBOR {
-		return through{b, cbor.AppendFromJSON}
+// wholeCBOR refuses typed resources stored as JSON: CBOR tags bytes, which JSON does not tell from text.
+func wholeCBOR(r *Resource) (objectEncoder, error) {
+	if r.Style == Unstructured {
+		return jsonToCBOR{}, nil
 	}
-	return b
+	schema, ok := proto.Lookup(r.APIVersion(), r.Kind)
+	if r.Source != Protobuf || !ok {
+		return nil, ErrUnsupported
+	}
+	return schemaCBOR{schema}, nil
 }
 
-func metadataBody(r *Resource, f Format) (body, error) {
+func metadataOnly(r *Resource, f Format) (objectEncoder, error) {
 	version := f.MetaVersion.String()
-	switch {
-	case f.Encoding == Protobuf && r.Source == Protobuf:
-		return metadataProto{}, nil
-	case f.Encoding == Protobuf:
-		return metadataProtoJSON{}, nil
-	case r.Source == JSON:
-		return encoded(metadataJSON{version}, f.Encoding), nil
+	if f.Encoding == Protobuf {
+		if r.Source == Protobuf {
+			return metadataProtobuf{}, nil
+		}
+		return metadataProtobufFromJSON{}, nil
 	}
-	p, ok := proto.Lookup(version, "PartialObjectMetadata")
+	if r.Source == JSON {
+		if f.Encoding == CBOR {
+			return pipe{metadataJSON{version}, jsonToCBOR{}}, nil
+		}
+		return metadataJSON{version}, nil
+	}
+	schema, ok := proto.Lookup(version, "PartialObjectMetadata")
 	if !ok {
 		return nil, ErrUnsupported
 	}
 	if f.Encoding == CBOR {
-		return metadataPlan{planCBOR{p}}, nil
+		return metadataFromProtobuf{schemaCBOR{schema}}, nil
 	}
-	return metadataPlan{planJSON{p}}, nil
+	return metadataFromProtobuf{schemaJSON{schema}}, nil
 }
 
-func newTableBody(r *Resource, f Format) (body, error) {
+func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
 	columns, ok := columnsOf(r)
 	if !ok || f.Encoding != JSON && f.Encoding != YAML {
 		return nil, ErrUnsupported
 	}
-	b, err := objectJSON(r)
+	e, err := wholeJSON(r)
 	if err != nil {
 		return nil, err
 	}
-	if f.Unmanaged {
-		b = dropManagedFields(b, r)
-	}
-	return tableBody{of: b, columns: columns, version: f.MetaVersion.String(), include: f.Include}, nil
+	return tableEncoder{
+		object: dropManagedFields(e, r, f), columns: columns, version: f.MetaVersion.String(), include: f.Include,
+	}, nil
 }
 
-// columnsOf returns how r is printed in Tables.
+// columnsOf returns the columns of Tables of r, and false if it has none.
 func columnsOf(r *Resource) (Columns, bool) {
 	if r.Columns != nil {
 		return r.Columns, true

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	stdjson "encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,10 +39,4 @@ func completeStatus(s *metav1.Status) *metav1.Status {
 		out.Status = metav1.StatusFailure
 	}
 	return &out
-}
-
-// statusJSON returns s in JSON, as it stands in an event.
-func statusJSON(s *metav1.Status) []byte {
-	b, _ := stdjson.Marshal(s) // strings and numbers cannot fail
-	return b
 }

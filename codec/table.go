@@ -3,12 +3,13 @@ package codec
 import (
 	"time"
 
+	"sluice/codec/internal/scratch"
 	"sluice/codec/json"
 )
 
-// tableBody gives Tables in JSON: an object is a Table of one row, an item is a row (wire.md 1.5).
-type tableBody struct {
-	of      body // gives the object in JSON
+// tableEncoder gives Tables in JSON: an object is a Table of one row, an item is a row (wire.md 1.5).
+type tableEncoder struct {
+	object  objectEncoder // gives JSON
 	columns Columns
 	version string // of meta.k8s.io
 	include Include
@@ -16,18 +17,18 @@ type tableBody struct {
 }
 
 // object appends a Table of one row. Only the first of a stream carries the column definitions.
-func (t tableBody) object(dst, src []byte, first bool) ([]byte, error) {
+func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) {
 	return t.single(dst, src, first, t.include)
 }
 
-func (t tableBody) single(dst, src []byte, first bool, include Include) ([]byte, error) {
-	s := getScratch()
-	defer s.put()
+func (t tableEncoder) single(dst, src []byte, first bool, include Include) ([]byte, error) {
+	s := scratch.Get()
+	defer s.Put()
 	var err error
-	if s.b, err = t.of.object(s.b[:0], src, false); err != nil {
+	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
 		return dst, err
 	}
-	meta, err := json.ParseObjectMeta(s.b)
+	meta, err := json.ParseObjectMeta(s.B)
 	if err != nil {
 		return dst, err
 	}
@@ -45,25 +46,25 @@ func (t tableBody) single(dst, src []byte, first bool, include Include) ([]byte,
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"rows":[`...)
-	if dst, err = t.row(dst, s.b, include); err != nil {
+	if dst, err = t.row(dst, s.B, include); err != nil {
 		return dst[:base], err
 	}
 	return append(dst, "]}"...), nil
 }
 
 // item appends a row.
-func (t tableBody) item(dst, src []byte) ([]byte, error) {
-	s := getScratch()
-	defer s.put()
+func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
+	s := scratch.Get()
+	defer s.Put()
 	var err error
-	if s.b, err = t.of.object(s.b[:0], src, false); err != nil {
+	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
 		return dst, err
 	}
-	return t.row(dst, s.b, t.include)
+	return t.row(dst, s.B, t.include)
 }
 
 // row appends {"cells":[…],"object":…} for an object in JSON. On an error dst is as long as it was.
-func (t tableBody) row(dst, obj []byte, include Include) ([]byte, error) {
+func (t tableEncoder) row(dst, obj []byte, include Include) ([]byte, error) {
 	now := t.now
 	if now.IsZero() {
 		now = time.Now()
@@ -90,7 +91,7 @@ func (t tableBody) row(dst, obj []byte, include Include) ([]byte, error) {
 }
 
 // appendConditions appends the row's conditions member, if it has any.
-func (t tableBody) appendConditions(dst, obj []byte) []byte {
+func (t tableEncoder) appendConditions(dst, obj []byte) []byte {
 	base := len(dst)
 	dst = append(dst, `,"conditions":`...)
 	n := len(dst)
@@ -98,12 +99,4 @@ func (t tableBody) appendConditions(dst, obj []byte) []byte {
 		return dst[:base]
 	}
 	return dst
-}
-
-// appendTypeMeta appends the beginning of a typed object: {"kind":…,"apiVersion":…
-func appendTypeMeta(dst []byte, kind, apiVersion string) []byte {
-	dst = append(dst, `{"kind":`...)
-	dst = json.AppendString(dst, kind)
-	dst = append(dst, `,"apiVersion":`...)
-	return json.AppendString(dst, apiVersion)
 }

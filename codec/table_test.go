@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec/table"
 )
@@ -101,8 +102,8 @@ func TestTableEvents(t *testing.T) {
 		write               func() ([]byte, error)
 		definitions, object bool
 	}{
-		{"first", func() ([]byte, error) { return w.AppendEvent(nil, EventAdded, src, true) }, true, false},
-		{"second", func() ([]byte, error) { return w.AppendEvent(nil, EventAdded, src, false) }, false, false},
+		{"first", func() ([]byte, error) { return w.AppendEvent(nil, string(watch.Added), src, true) }, true, false},
+		{"second", func() ([]byte, error) { return w.AppendEvent(nil, string(watch.Added), src, false) }, false, false},
 		{"bookmark", func() ([]byte, error) { return w.AppendBookmark(nil, "7", false, false) }, false, false},
 		{"first is a bookmark", func() ([]byte, error) { return w.AppendBookmark(nil, "7", false, true) }, true, false},
 		{"end of initial events", func() ([]byte, error) { return w.AppendBookmark(nil, "7", true, false) }, false, true},

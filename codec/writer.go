@@ -5,99 +5,91 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
+	"sluice/codec/bookmark"
 	"sluice/codec/proto"
 )
 
-// The types of events.
-const (
-	EventAdded    = "ADDED"
-	EventModified = "MODIFIED"
-	EventDeleted  = "DELETED"
-	EventBookmark = "BOOKMARK"
-	EventError    = "ERROR"
-)
-
-// Writer writes the objects of one resource in one format. It is immutable and safe for concurrent use. Methods append to
-// dst and return it; on an error dst comes back as long as it was.
+// Writer writes the objects of one resource in one format. It is immutable and safe for concurrent use.
+// Methods append to dst and return it; on an error dst comes back as long as it was.
 //
 // A list is AppendListHead, the items with Separator between them, AppendListTail.
 type Writer struct {
 	resource *Resource
 	format   Format
-	body     body
-	layout   layout
-	mark     marker
+	encoder  objectEncoder
+	framer   framer
+	bookmark bookmark.Encoder
 }
 
-// NewWriter returns the Writer for r in f. ErrUnsupported means that the conversion cannot be exact, and the request must
-// be passed upstream: Protobuf of what is stored as JSON and CBOR of what is compiled in but stored as JSON (but for
-// metadata), Tables in Protobuf or CBOR, kinds without a plan.
+// NewWriter returns the Writer for r in f. The error is ErrUnsupported if the conversion cannot be exact,
+// so that the request must be passed upstream:
+//
+//   - Protobuf and CBOR of a typed resource stored as JSON, except for its metadata,
+//   - Protobuf of custom resources, except for their metadata,
+//   - Tables in Protobuf or CBOR, or without columns,
+//   - kinds that are stored as Protobuf and have no schema here.
 func NewWriter(r *Resource, f Format) (*Writer, error) {
-	b, err := newBody(r, f)
+	e, err := newObjectEncoder(r, f)
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s as %s %s: %w", r.APIVersion(), r.Resource, f.Encoding, f.Shape, err)
 	}
-	w := &Writer{resource: r, format: f, body: b}
-	if w.mark, err = newMarker(r); err != nil {
+	b, err := newBookmarkEncoder(r)
+	if err != nil {
 		return nil, fmt.Errorf("bookmarks of %s %s: %w", r.APIVersion(), r.Resource, err)
 	}
-	w.layout = newLayout(b, r, f)
-	return w, nil
+	return &Writer{resource: r, format: f, encoder: e, framer: newFramer(r, f), bookmark: b}, nil
 }
 
-// newLayout returns the framing of f's encoding.
-func newLayout(b body, r *Resource, f Format) layout {
-	plain := jsonLayout{body: b, list: newCollection(r, f)}
+func newBookmarkEncoder(r *Resource) (bookmark.Encoder, error) {
 	switch {
-	case f.Encoding == Protobuf:
-		return newProtoLayout(b, r, f)
-	case f.Encoding == CBOR:
-		return &cborLayout{b, plain.list}
-	case f.Encoding == YAML:
-		return &yamlLayout{b, plain.list}
-	case f.Pretty:
-		return &prettyLayout{plain}
+	case r.Source == Protobuf:
+		return bookmark.Protobuf(r.Group, r.APIVersion(), r.Kind)
+	case r.Style == Unstructured:
+		return bookmark.Unstructured(r.APIVersion(), r.Kind), nil
 	}
-	return &plain
+	return bookmark.Typed(r.Bookmark)
 }
 
-// At returns a Writer that tells ages as of now; without it, Tables tell them as of the moment of writing.
+// At returns a Writer that computes the ages in Tables as of now. Without it they are computed as of the
+// moment of writing.
 func (w *Writer) At(now time.Time) *Writer {
-	t, ok := w.body.(tableBody)
+	t, ok := w.encoder.(tableEncoder)
 	if !ok {
 		return w
 	}
 	t.now = now
 	out := *w
-	out.body = t
-	out.layout = newLayout(t, w.resource, w.format)
+	out.encoder = t
 	return &out
 }
 
-// Format returns what the Writer writes.
+// Format returns the format that the Writer writes.
 func (w *Writer) Format() Format { return w.format }
 
-// ContentType returns the Content-Type of a watch stream, or of anything else.
+// ContentType returns the Content-Type of a watch stream, or of a single body.
 func (w *Writer) ContentType(watch bool) string { return w.format.ContentType(watch) }
 
-// Sorted says that the rows of a list must be put in the order of the columns' own comparison, so that the items of a
-// list cannot be written in the order in which they are stored. The caller passes such lists upstream.
+// Sorted reports whether the rows of a list have an order of their own, so that the items cannot be
+// written in the order in which they are stored. Such lists must be passed upstream.
 func (w *Writer) Sorted() bool {
-	t, ok := w.body.(tableBody)
+	t, ok := w.encoder.(tableEncoder)
 	return ok && t.columns.Sorted()
 }
 
-// AppendObject appends the response to a GET.
+// AppendObject appends the response to a get.
 func (w *Writer) AppendObject(dst, src []byte) ([]byte, error) {
-	return w.layout.appendObject(dst, src)
+	return w.framer.AppendObject(dst, src, w.encoder)
 }
 
 // AppendItem appends one item of a list.
-func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) { return w.layout.appendItem(dst, src) }
+func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
+	return w.framer.AppendItem(dst, src, w.encoder)
+}
 
-// ItemSize returns the length of what AppendItem appends for src, where that can be told without doing it: in Protobuf out
-// of Protobuf, whose list heads need the sum of all items.
+// ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without
+// encoding. It is known for Protobuf stored as Protobuf, whose lists need the size of all items first.
 func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 	if w.format.Encoding != Protobuf || w.resource.Source != Protobuf {
 		return 0, false
@@ -116,35 +108,54 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 	return proto.ItemSize(n), true
 }
 
-// Separator returns what stands between two items; it may be empty.
-func (w *Writer) Separator() string { return w.layout.separator() }
+// Separator returns what separates two items; it may be empty.
+func (w *Writer) Separator() string { return w.framer.Separator() }
 
-// AppendListHead appends what precedes the first of n items. size is the length of all items as AppendItem wrote them,
-// in bytes; it counts only in Protobuf, whose head must tell it.
+// AppendListHead appends what precedes the first of n items. size is the number of bytes of all items as
+// AppendItem appended them; only Protobuf, whose envelope contains it, uses it. Tables and lists of
+// metadata omit the shardInfo of meta, as at the apiserver (KEP-5866).
 func (w *Writer) AppendListHead(dst []byte, meta metav1.ListMeta, n, size int) []byte {
-	return w.layout.appendHead(dst, w.metaOf(&meta), n, size)
+	return w.framer.AppendListHead(dst, w.listMeta(&meta), n, size)
 }
 
 // AppendListTail appends what follows the last of n items.
 func (w *Writer) AppendListTail(dst []byte, meta metav1.ListMeta, n int) []byte {
-	return w.layout.appendTail(dst, w.metaOf(&meta), n)
+	return w.framer.AppendListTail(dst, w.listMeta(&meta), n)
 }
 
-// metaOf leaves out of a list's metadata what its shape does not tell.
-func (w *Writer) metaOf(meta *metav1.ListMeta) *metav1.ListMeta {
+func (w *Writer) listMeta(meta *metav1.ListMeta) *metav1.ListMeta {
 	if w.format.Shape != Object {
 		meta.ShardInfo = nil
 	}
 	return meta
 }
 
-// AppendEvent appends a watch event of type typ. first says that it is the first event of its stream: only that one
-// carries the definitions of a Table's columns, so for Tables events must not be shared between first and others.
+// AppendEvent appends a watch event of type typ. first says that it is the first event of its stream: only
+// that one carries the column definitions of a Table, so events of Tables must not be shared between
+// first and later ones. YAML has no events.
 func (w *Writer) AppendEvent(dst []byte, typ string, src []byte, first bool) ([]byte, error) {
-	return w.layout.appendEvent(dst, typ, src, w.body, first)
+	return w.framer.AppendEvent(dst, typ, src, w.encoder, first)
 }
 
-// AppendErrorEvent appends an ERROR event. It carries the Status itself, also in Table and metadata streams.
+// AppendBookmark appends a BOOKMARK event with the resource version rv. Its object is the zero object of
+// the kind with that version (wire.md 7.6). initialEventsEnd adds the annotation that ends the initial
+// events. first is as for AppendEvent. The error is bookmark.ErrNoTemplate if the Resource needs a
+// Bookmark and has none.
+func (w *Writer) AppendBookmark(dst []byte, rv string, initialEventsEnd, first bool) ([]byte, error) {
+	object, err := w.bookmark(nil, rv, initialEventsEnd)
+	if err != nil {
+		return dst, err
+	}
+	e := w.encoder
+	// This bookmark keeps its object in a Table without objects, for the annotation.
+	if t, ok := e.(tableEncoder); ok && initialEventsEnd && t.include == IncludeNone {
+		t.include = IncludeMetadata
+		e = t
+	}
+	return w.framer.AppendEvent(dst, string(watch.Bookmark), object, e, first)
+}
+
+// AppendErrorEvent appends an ERROR event. Its object is the Status, in Tables and metadata too.
 func (w *Writer) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
-	return w.layout.appendStatus(dst, completeStatus(s))
+	return w.framer.AppendErrorEvent(dst, completeStatus(s))
 }

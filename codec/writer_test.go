@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"sluice/codec/bookmark"
 )
 
 var (
@@ -335,11 +337,11 @@ func TestWriterBookmarks(t *testing.T) {
 	bare := *podsJSON
 	bare.Bookmark = nil
 	w := mustWriter(t, &bare, Format{})
-	if _, err := w.AppendBookmark(nil, "1", true, true); !errors.Is(err, ErrTemplate) {
+	if _, err := w.AppendBookmark(nil, "1", true, true); !errors.Is(err, bookmark.ErrNoTemplate) {
 		t.Errorf("without template: %v", err)
 	}
 	bare.Bookmark = []byte(strings.Repeat("[", 10))
-	if _, err := NewWriter(&bare, Format{}); !errors.Is(err, ErrTemplate) {
+	if _, err := NewWriter(&bare, Format{}); !errors.Is(err, bookmark.ErrNoTemplate) {
 		t.Errorf("bad template: %v", err)
 	}
 }

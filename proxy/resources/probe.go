@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/watch"
+
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/json"
@@ -128,11 +130,11 @@ func (j *jsonStream) version() (uint64, bool, error) {
 }
 
 func versionOf(eventType string, rv []byte) (version uint64, bookmark bool, err error) {
-	if _, changes := typeOf(eventType); !changes && eventType != codec.EventBookmark {
+	if _, changes := typeOf(eventType); !changes && eventType != string(watch.Bookmark) {
 		return 0, false, fmt.Errorf("chaser got %s", eventType)
 	}
 	version, err = parseVersion(rv)
-	return version, eventType == codec.EventBookmark, err
+	return version, eventType == string(watch.Bookmark), err
 }
 
 func isProtobuf(h http.Header) bool {

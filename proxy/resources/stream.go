@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/cache"
 	"sluice/cache/reflector"
-	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/proto"
 )
@@ -82,9 +82,9 @@ func (p *protoStream) change(frame []byte) (reflector.Event, error) {
 			return reflector.Event{}, err
 		}
 		return reflector.Event{Type: t, Object: o, Version: o.RV}, nil
-	case string(text) == codec.EventBookmark:
+	case string(text) == string(watch.Bookmark):
 		return protoBookmark(u.Raw)
-	case string(text) == codec.EventError:
+	case string(text) == string(watch.Error):
 		var status metav1.Status
 		if err := status.Unmarshal(u.Raw); err != nil {
 			return reflector.Event{}, err
@@ -199,9 +199,9 @@ func (j *jsonStream) change(event json.Value) (reflector.Event, error) {
 			return reflector.Event{}, err
 		}
 		return reflector.Event{Type: t, Object: o, Version: o.RV}, nil
-	case text == codec.EventBookmark:
+	case text == string(watch.Bookmark):
 		return j.bookmark(object)
-	case text == codec.EventError:
+	case text == string(watch.Error):
 		code, _ := object.Get("code").Int()
 		message, _ := object.Get("message").Text()
 		return reflector.Event{}, &statusError{code: int(code), message: message}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec"
 	"sluice/codec/cbor"
@@ -118,12 +119,12 @@ func (s *watchStream) appendEvent(dst []byte, event json.Value) ([]byte, error) 
 	switch {
 	case s.target.format.Encoding == codec.JSON && s.target.matches(object):
 		return append(append(dst, event...), '\n'), nil
-	case typ == codec.EventError:
+	case typ == string(watch.Error):
 		return s.appendError(dst, object)
 	}
 	s.info.Outcome.Transcoded = true
 	writer := s.writer
-	if typ == codec.EventBookmark && object.Get("metadata", "annotations", metav1.InitialEventsAnnotationKey) != nil {
+	if typ == string(watch.Bookmark) && object.Get("metadata", "annotations", metav1.InitialEventsAnnotationKey) != nil {
 		writer = s.endWriter
 	}
 	dst, err = writer.AppendEvent(dst, typ, object, first)
@@ -154,7 +155,7 @@ func (s *watchStream) reserve(dst []byte, event json.Value) ([]byte, error) {
 // appendError appends an ERROR event, whose object is a Status in every shape.
 func (s *watchStream) appendError(dst []byte, object json.Value) ([]byte, error) {
 	if s.target.format.Encoding == codec.CBOR {
-		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, codec.EventError), object)
+		return cbor.AppendFromJSON(cbor.AppendEventHead(dst, string(watch.Error)), object)
 	}
 	status := &metav1.Status{}
 	status.Message, _ = object.Get("message").Text()

@@ -1,4 +1,4 @@
-package codec
+package framing
 
 import (
 	"encoding/json"
@@ -6,12 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// appendListMeta appends the metadata object of a list. Typed lists have it in struct order with empty
-// members left out. The lists of custom resources have it in sorted order, with continue printed
-// even when empty and without shardInfo (wire.md 4.5).
-func appendListMeta(dst []byte, m *metav1.ListMeta, style Style) []byte {
+// appendListMeta appends the metadata of a list as JSON. Typed lists have it in struct order with empty
+// members left out. Unstructured lists have it in sorted order, with continue even when empty, and
+// without shardInfo (wire.md 4.5).
+func (l *List) appendListMeta(dst []byte, m *metav1.ListMeta) []byte {
 	var v any = m
-	if style == Unstructured {
+	if l.Unstructured {
 		members := map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}
 		if m.RemainingItemCount != nil {
 			members["remainingItemCount"] = *m.RemainingItemCount

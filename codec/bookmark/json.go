@@ -1,0 +1,84 @@
+package bookmark
+
+import (
+	stdjson "encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/json"
+)
+
+// Unstructured returns the Encoder for custom resources in JSON: apiVersion, kind and metadata, sorted.
+func Unstructured(apiVersion, kind string) Encoder {
+	head := json.AppendString([]byte(`{"apiVersion":`), apiVersion)
+	head = append(head, `,"kind":`...)
+	head = json.AppendString(head, kind)
+	head = append(head, `,"metadata":{`...)
+	return func(dst []byte, rv string, initialEventsEnd bool) ([]byte, error) {
+		dst = append(dst, head...)
+		if initialEventsEnd {
+			dst = append(dst, `"annotations":{"`+metav1.InitialEventsAnnotationKey+`":"true"},`...)
+		}
+		dst = append(dst, `"resourceVersion":`...)
+		return append(json.AppendString(dst, rv), "}}"...), nil
+	}
+}
+
+// Typed returns the Encoder for built-in resources in JSON. template is the object of a bookmark that the
+// apiserver sent: only the apiserver knows how the other fields of a zero object are printed. If it is
+// nil the Encoder returns ErrNoTemplate.
+func Typed(template []byte) (Encoder, error) {
+	if template == nil {
+		return func(dst []byte, _ string, _ bool) ([]byte, error) { return dst, ErrNoTemplate }, nil
+	}
+	before, after, ok := cutMetadata(template)
+	if !ok {
+		return nil, ErrNoTemplate
+	}
+	own := map[string]string{}
+	for key, v := range json.Value(template).Get("metadata", "annotations").Members {
+		own[string(key)], _ = v.Text()
+	}
+	delete(own, metav1.InitialEventsAnnotationKey)
+	plain := annotationsMember(own)
+	own[metav1.InitialEventsAnnotationKey] = "true"
+	ending := annotationsMember(own)
+	return func(dst []byte, rv string, initialEventsEnd bool) ([]byte, error) {
+		dst = append(dst, before...)
+		dst = append(dst, `{"resourceVersion":`...)
+		dst = json.AppendString(dst, rv)
+		if initialEventsEnd {
+			dst = append(dst, ending...)
+		} else {
+			dst = append(dst, plain...)
+		}
+		return append(append(dst, '}'), after...), nil
+	}, nil
+}
+
+// annotationsMember returns annotations as a member that is not the first, or nothing.
+func annotationsMember(annotations map[string]string) []byte {
+	if len(annotations) == 0 {
+		return nil
+	}
+	b, _ := stdjson.Marshal(annotations) // strings cannot fail
+	return append([]byte(`,"annotations":`), b...)
+}
+
+// cutMetadata splits an object around the value of its metadata.
+func cutMetadata(obj []byte) (before, after []byte, ok bool) {
+	part := &before
+	for key, v := range json.Value(obj).Members {
+		*part = append(*part, ',')
+		*part = append(json.AppendString(*part, key), ':')
+		if string(key) == "metadata" && !ok {
+			ok, part = true, &after
+			continue
+		}
+		*part = append(*part, v...)
+	}
+	if ok {
+		before[0] = '{'
+	}
+	return before, append(after, '}'), ok
+}

@@ -1,0 +1,54 @@
+package framing
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/internal/scratch"
+	"sluice/codec/json"
+)
+
+// PrettyJSON is indented JSON, which ends without a newline. Events are not indented: the apiserver never
+// gives pretty watches.
+type PrettyJSON struct{ JSON }
+
+// itemDepth is the level at which the items of a list are indented.
+const itemDepth = 2
+
+// AppendObject appends the response to a get.
+func (p *PrettyJSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
+	s := scratch.Get()
+	defer s.Put()
+	var err error
+	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
+		return dst, err
+	}
+	return json.AppendIndent(dst, s.B, 0), nil
+}
+
+// AppendItem appends an item of a list.
+func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
+	s := scratch.Get()
+	defer s.Put()
+	var err error
+	if s.B, err = e.AppendItem(s.B, src); err != nil {
+		return dst, err
+	}
+	return json.AppendIndent(dst, s.B, itemDepth), nil
+}
+
+// Separator returns what separates two items.
+func (p *PrettyJSON) Separator() string { return ",\n    " }
+
+// AppendListHead appends what precedes the first of n items.
+func (p *PrettyJSON) AppendListHead(dst []byte, meta *metav1.ListMeta, n, _ int) []byte {
+	return json.AppendIndent(dst, p.List.appendJSONHead(nil, meta, n), 0)
+}
+
+// AppendListTail appends what follows the last of n items.
+func (p *PrettyJSON) AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
+	depth := 1
+	if n > 0 {
+		depth = itemDepth
+	}
+	return json.AppendIndent(dst, p.List.appendJSONTail(nil, meta, n), depth)
+}
