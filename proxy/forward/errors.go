@@ -16,9 +16,9 @@ import (
 
 // Values of Outcome.Reason for requests that failed on the way to or from the upstream.
 const (
-	reasonClientGone        = "client-gone"
-	reasonResponseCut       = "response-cut"
-	reasonUpstreamUnreached = "upstream-unreachable"
+	reasonClientGone          = "client-gone"
+	reasonResponseCut         = "response-cut"
+	reasonUpstreamUnreachable = "upstream-unreachable"
 )
 
 // errUnnamed is the reason to refuse a caller whose name does not fit into request headers.
@@ -44,7 +44,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		response.Error(w, r, status)
 		return
 	}
-	info.Outcome.Reason = reasonUpstreamUnreached
+	info.Outcome.Reason = reasonUpstreamUnreachable
 	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))
 	status = apierrors.NewServiceUnavailable("upstream apiserver cannot be reached")
 	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}

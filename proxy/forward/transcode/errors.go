@@ -48,8 +48,8 @@ func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
 	return codec.AppendFromJSON(dst, src, f.Encoding)
 }
 
-// peek returns the first n bytes of the body, or all if it is shorter. The body stays complete: who
-// reads it gets the same bytes and the same error.
+// peek returns the first n bytes of the body, or all if it is shorter. Reading the
+// body afterwards returns the same bytes and the same error.
 func peek(resp *http.Response, n int64) ([]byte, error) {
 	head, err := io.ReadAll(io.LimitReader(resp.Body, n))
 	rest := io.Reader(resp.Body)

@@ -36,9 +36,9 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	if t.format, ok = negotiate.Format(t.client, permissive); !ok {
 		return nil
 	}
-	strict := permissive
-	strict.Style, strict.CBOR = codec.Typed, false
-	_, ok = negotiate.Format(t.client, strict)
+	withoutCBOR := permissive
+	withoutCBOR.Style, withoutCBOR.CBOR = codec.Typed, false
+	_, ok = negotiate.Format(t.client, withoutCBOR)
 	t.onlyCBOR = t.format.Encoding == codec.CBOR && !ok
 	return t
 }
