@@ -13,7 +13,7 @@ import (
 	"sluice/test/harness"
 )
 
-// codings are what clients ask for, and what they get of a long answer.
+// codings are Accept-Encoding headers and the content coding of a long response to each.
 var codings = map[string]string{"": "", "gzip": "gzip", "zstd": "zstd", "gzip, deflate, br, zstd": "zstd", "br": ""}
 
 var formats = map[string]string{
@@ -25,9 +25,10 @@ var formats = map[string]string{
 	"metadata": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
 }
 
-func TestLists(t *testing.T) {
-	state := "?resourceVersionMatch=Exact&resourceVersion=" + sluicesInSync(t)
-	for _, query := range []string{state, state + "&labelSelector=!none", state + "&fieldSelector=spec.nodeName!%3Dx"} {
+// TestCompressedListEqualsThePlainOne in every format, of all pods and of a selection.
+func TestCompressedListEqualsThePlainOne(t *testing.T) {
+	exact := "?resourceVersionMatch=Exact&resourceVersion=" + syncBoth(t)
+	for _, query := range []string{exact, exact + "&labelSelector=!none", exact + "&fieldSelector=spec.nodeName!%3Dx"} {
 		for format, accept := range formats {
 			t.Run(format+query, func(t *testing.T) {
 				body, _ := open(t, sluice, pods+query, accept, "")
@@ -43,16 +44,17 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A list is spliced anew after each update, out of blocks of which one is new.
-func TestListsUnderUpdates(t *testing.T) {
+// TestCompressedListFollowsUpdates: after each update a list is spliced from compressed blocks, one
+// of which is new.
+func TestCompressedListFollowsUpdates(t *testing.T) {
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	for i := range 20 {
-		rv := touch(t, i*loaded/20)
+		rv := touch(t, i*podCount/20)
 		path := pods + "?resourceVersionMatch=Exact&resourceVersion=" + rv
 		body, _ := open(t, sluice, path, "application/json", "")
 		plain := readAll(t, body)
 		if !bytes.Contains(plain, []byte(`"resourceVersion":"`+rv+`"`)) {
-			t.Fatalf("the list at %s does not show it", rv)
+			t.Fatalf("the list at %s lacks the update", rv)
 		}
 		for _, accepted := range []string{"gzip", "zstd"} {
 			body, _ := open(t, sluice, path, "application/json", accepted)
@@ -63,12 +65,12 @@ func TestListsUnderUpdates(t *testing.T) {
 	}
 }
 
-// touch changes a pod and returns the version of the change.
+// touch changes a pod and returns its new resource version.
 func touch(t *testing.T, i int) string {
 	t.Helper()
 	name := harness.Pods(i+1, namespace, 1)[i].Name
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())
-	p, err := plane.Client("admin").CoreV1().Pods(namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	p, err := apiserver.Client("admin").CoreV1().Pods(namespace).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +79,9 @@ func touch(t *testing.T, i int) string {
 
 const streaming = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=20"
 
-var endOfState = []byte("k8s.io/initial-events-end")
+var initialEventsEnd = []byte("k8s.io/initial-events-end")
 
-// readTo reads until text has come. Nothing may have to follow for that.
+// readTo reads until the text has been read. No later byte may be needed to decompress it.
 func readTo(t *testing.T, in io.Reader, text []byte) []byte {
 	t.Helper()
 	var got []byte
@@ -96,8 +98,9 @@ func readTo(t *testing.T, in io.Reader, text []byte) []byte {
 	}
 }
 
-// The state comes compressed, what follows comes at once, and the end is one.
-func TestStreamingLists(t *testing.T) {
+// TestStreamingListIsCompressedAndLive: the initial events are compressed, later events are
+// readable at once, and the compressed stream ends well.
+func TestStreamingListIsCompressedAndLive(t *testing.T) {
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	for _, format := range []string{"json", "protobuf", "cbor"} {
 		for _, accepted := range []string{"", "gzip", "zstd"} {
@@ -114,55 +117,55 @@ func checkWatch(t *testing.T, s *harness.Sluice, path, format, accepted, want st
 	accept := formats[format]
 	body, coding := open(t, s, path, accept, accepted)
 	if coding != want {
-		t.Errorf("in %q, want %q", coding, want)
+		t.Errorf("Content-Encoding is %q, want %q", coding, want)
 	}
 	if bytes.Contains([]byte(path), []byte("sendInitialEvents=true")) {
-		state := readTo(t, body, endOfState)
-		if n := bytes.Count(state, []byte("ADDED")); n != loaded {
-			t.Errorf("the state has %d objects", n)
+		initial := readTo(t, body, initialEventsEnd)
+		if n := bytes.Count(initial, []byte("ADDED")); n != podCount {
+			t.Errorf("%d initial events, want %d", n, podCount)
 		}
 	}
 	rv := touch(t, 7)
 	readTo(t, body, []byte(rv))
 	if rest, err := io.ReadAll(body); err != nil {
-		t.Errorf("the end, after %d bytes: %v", len(rest), err)
+		t.Errorf("end after %d more bytes: %v", len(rest), err)
 	}
 }
 
-func TestWatches(t *testing.T) {
-	now := sluicesInSync(t)
+func TestWatchIsCompressedOnlyIfConfigured(t *testing.T) {
+	now := syncBoth(t)
 	short := "?watch=1&timeoutSeconds=10&resourceVersion=" + now
 	for accepted, want := range map[string]string{"": "", "gzip": "gzip", "zstd": "zstd"} {
-		t.Run("where configured "+accepted, func(t *testing.T) {
+		t.Run("configured "+accepted, func(t *testing.T) {
 			t.Parallel()
-			checkWatch(t, eager, pods+short, "json", accepted, want)
+			checkWatch(t, compressing, pods+short, "json", accepted, want)
 		})
-		t.Run("not by default "+accepted, func(t *testing.T) {
+		t.Run("default "+accepted, func(t *testing.T) {
 			t.Parallel()
 			checkWatch(t, sluice, pods+short, "json", accepted, "")
 		})
 	}
 }
 
-// sluicesInSync returns a version that both have in their history.
-func sluicesInSync(t *testing.T) string {
+// syncBoth returns a resource version that is in the history of both.
+func syncBoth(t *testing.T) string {
 	t.Helper()
-	for _, s := range []*harness.Sluice{sluice, eager} {
+	for _, s := range []*harness.Sluice{sluice, compressing} {
 		s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	}
 	rv := touch(t, 0)
-	for _, s := range []*harness.Sluice{sluice, eager} {
+	for _, s := range []*harness.Sluice{sluice, compressing} {
 		body, _ := open(t, s, pods+"?limit=1&resourceVersion="+rv, "application/json", "")
 		readAll(t, body)
 	}
 	return rv
 }
 
-// A short state is not worth a compressed stream.
-func TestShortStreamingListsStayPlain(t *testing.T) {
+// TestShortStreamingListIsNotCompressed: a compressed stream costs more than it saves.
+func TestShortStreamingListIsNotCompressed(t *testing.T) {
 	sluice.WaitForCacheSync(t, "/api/v1/namespaces", "namespaces.v1")
 	_, coding := open(t, sluice, "/api/v1/namespaces"+streaming, "application/json", "gzip")
 	if coding != "" {
-		t.Errorf("in %q", coding)
+		t.Errorf("Content-Encoding is %q", coding)
 	}
 }

@@ -1,4 +1,4 @@
-// Package compression reads long answers in every content coding, from Sluice
-// before a real apiserver: what is unpacked must be what comes uncompressed, and
-// events must be there as soon as they have been sent.
+// Package compression reads long responses in every content coding from Sluice in front of a real
+// apiserver: decompressed they must be equal to the uncompressed response, and every event of a
+// watch must be readable as soon as Sluice has sent it.
 package compression

@@ -17,17 +17,17 @@ import (
 const (
 	namespace = "default"
 	pods      = "/api/v1/namespaces/" + namespace + "/pods"
-	// loaded is how many pods there are: 1.6 MB of JSON, some segments.
-	loaded = 200
+	// podCount is enough for 1.6 MB of JSON and several segments.
+	podCount = 200
 )
 
 var (
-	plane *harness.ControlPlane
-	// sluice is as it comes; eager compresses all watches.
-	sluice, eager *harness.Sluice
+	apiserver *harness.ControlPlane
+	// sluice has the default configuration; compressing compresses all watches.
+	sluice, compressing *harness.Sluice
 )
 
-const eagerConfig = `
+const watchesConfig = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
 compression: {watches: true}
@@ -36,21 +36,21 @@ compression: {watches: true}
 func TestMain(m *testing.M) { harness.Main(m, 50, run) }
 
 func run(m *testing.M) (code int, err error) {
-	if plane, err = harness.StartMain(); err != nil {
+	if apiserver, err = harness.StartMain(); err != nil {
 		return 0, err
 	}
-	defer plane.Stop()
-	if err := plane.CreatePods(context.Background(), harness.Pods(loaded, namespace, 1)); err != nil {
+	defer apiserver.Stop()
+	if err := apiserver.CreatePods(context.Background(), harness.Pods(podCount, namespace, 1)); err != nil {
 		return 0, err
 	}
-	if sluice, err = plane.StartSluiceMain(); err != nil {
+	if sluice, err = apiserver.StartSluiceMain(); err != nil {
 		return 0, err
 	}
-	if eager, err = plane.StartSluiceMain(harness.SluiceOptions{Config: eagerConfig}); err != nil {
+	if compressing, err = apiserver.StartSluiceMain(harness.SluiceOptions{Config: watchesConfig}); err != nil {
 		return 0, err
 	}
 	code = m.Run()
-	for _, s := range []*harness.Sluice{sluice, eager} {
+	for _, s := range []*harness.Sluice{sluice, compressing} {
 		if err = s.Stop(); err != nil || code != 0 {
 			fmt.Fprintln(os.Stderr, s.Log())
 		}
@@ -58,8 +58,8 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// open sends a read that takes a media type and, unless empty, a coding. The
-// answer's body is unpacked as it is read; coding is what it was packed in.
+// open sends a GET with these Accept and, unless empty, Accept-Encoding headers. It returns a
+// reader of the decompressed body and its content coding.
 func open(t *testing.T, s *harness.Sluice, path, accept, accepted string) (body io.Reader, coding string) {
 	t.Helper()
 	h := http.Header{"Accept": {accept}}

@@ -22,12 +22,12 @@ import (
 	"sluice/test/harness"
 )
 
-// lab is an API server that has one resource and nothing but JSON: other
-// encodings it refuses, what is asked for beside it it does not understand.
+// lab is an extension API server with one resource that supports JSON only. It refuses other
+// encodings, and ignores query parameters other than watch.
 type lab struct {
 	mu     sync.Mutex
 	things []string      // guarded by mu
-	more   chan struct{} // closed when there is another; guarded by mu
+	more   chan struct{} // closed when a thing is added; guarded by mu
 }
 
 const (
@@ -38,15 +38,15 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	takesJSON := r.Header.Get("Accept") == ""
+	acceptsJSON := r.Header.Get("Accept") == ""
 	for clause := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
 		media, params, _ := mime.ParseMediaType(clause)
-		takesJSON = takesJSON || (media == "application/json" || media == "*/*") && params["as"] == ""
+		acceptsJSON = acceptsJSON || (media == "application/json" || media == "*/*") && params["as"] == ""
 	}
 	w.Header().Set("Content-Type", "application/json")
 	path := strings.TrimPrefix(r.URL.Path, labPath)
 	switch contentType := r.Header.Get("Content-Type"); {
-	case !takesJSON:
+	case !acceptsJSON:
 		l.fail(w, 406, "NotAcceptable")
 	case r.ContentLength != 0 && contentType != "application/json":
 		l.fail(w, 415, "UnsupportedMediaType")
@@ -69,7 +69,7 @@ func (l *lab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (l *lab) fail(w http.ResponseWriter, code int, reason string) {
 	w.WriteHeader(code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"lab says no","reason":%q,"code":%d}`, reason, code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"refused by lab","reason":%q,"code":%d}`, reason, code)
 }
 
 func (l *lab) create(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func (l *lab) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startLab puts a lab behind the aggregator.
+// startLab starts a lab and registers it with the aggregation layer.
 func startLab(t *testing.T) {
 	backend := httptest.NewTLSServer(&lab{more: make(chan struct{})})
 	t.Cleanup(func() {
@@ -136,10 +136,10 @@ func startLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := plane.Namespace(t)
+	ns := apiserver.Namespace(t)
 	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
 	for _, w := range []Write{
-		{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints may not be on loopback
+		{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints must not be on loopback
 			`{"metadata":{"name":"lab"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)},
 		{Path: services, Object: fmt.Appendf(nil, `{"metadata":{"name":"v1.%s"},"spec":{"group":%q,"version":"v1","groupPriorityMinimum":100,
 			"versionPriority":100,"insecureSkipTLSVerify":true,"service":{"namespace":%q,"name":"lab","port":%s}}}`, labGroup, labGroup, ns, port)},
@@ -153,8 +153,8 @@ func startLab(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	harness.Eventually(t, "the lab behind the aggregator", func() error {
-		a, err := plane.Raw("admin").Get(t.Context(), labPath+"/things", "application/json")
+	harness.Eventually(t, "lab behind the aggregation layer", func() error {
+		a, err := apiserver.Raw("admin").Get(t.Context(), labPath+"/things", "application/json")
 		if err == nil && a.Status != http.StatusOK {
 			err = fmt.Errorf("%d: %s", a.Status, a.Body)
 		}
@@ -162,11 +162,11 @@ func startLab(t *testing.T) {
 	})
 }
 
-// TestAggregatedWithoutFormats asks an aggregated API for all that it does not
-// have: the apiserver passes its refusals, Sluice makes it.
-func TestAggregatedWithoutFormats(t *testing.T) {
+// TestFormatsThatAnExtensionServerLacksAreTranscoded: without Sluice, the apiserver passes the
+// refusals of the extension server.
+func TestFormatsThatAnExtensionServerLacksAreTranscoded(t *testing.T) {
 	startLab(t)
-	ask := func(s server, method, path, contentType, accept, body string) *harness.Response {
+	send := func(s server, method, path, contentType, accept, body string) *harness.Response {
 		t.Helper()
 		h := http.Header{"Accept": {accept}}
 		if contentType != "" {
@@ -184,50 +184,50 @@ func TestAggregatedWithoutFormats(t *testing.T) {
 		partials = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	)
 	thing := "kind: Thing\napiVersion: " + labGroup + "/v1\nmetadata: {name: a}\ncolor: red\ncolor: blue\n"
-	a := ask(sluice, "POST", "/things", "application/yaml", "application/yaml", thing)
+	a := send(sluice, "POST", "/things", "application/yaml", "application/yaml", thing)
 	if a.Status != 201 || !strings.Contains(string(a.Body), "\ncolor: blue\n") || a.Header.Get("Content-Type") != "application/yaml" ||
 		!strings.Contains(a.Header.Get("Warning"), `key \"color\" already set in map`) {
-		t.Fatalf("created %d %v: %s", a.Status, a.Header, a.Body)
+		t.Fatalf("create: %d %v: %s", a.Status, a.Header, a.Body)
 	}
-	if a := ask(sluice, "POST", "/things?fieldValidation=Strict", "application/yaml", "*/*", thing); a.Status != 400 || !strings.Contains(string(a.Body), "strict decoding error") {
-		t.Errorf("strictly %d: %s", a.Status, a.Body)
+	if a := send(sluice, "POST", "/things?fieldValidation=Strict", "application/yaml", "*/*", thing); a.Status != 400 || !strings.Contains(string(a.Body), "strict decoding error") {
+		t.Errorf("strict create: %d: %s", a.Status, a.Body)
 	}
 	for _, accept := range []string{"application/yaml", mediaCBOR, table, partial, partials} {
-		if a := ask(plane, "GET", "/things", "", accept, ""); a.Status != 406 {
-			t.Errorf("the lab has %s: %d", accept, a.Status)
+		if a := send(apiserver, "GET", "/things", "", accept, ""); a.Status != 406 {
+			t.Errorf("the lab supports %s: %d", accept, a.Status)
 		}
 	}
-	a = ask(sluice, "GET", "/things", "", table, "")
+	a = send(sluice, "GET", "/things", "", table, "")
 	var rows metav1.Table
 	if err := json.Unmarshal(a.Body, &rows); err != nil || rows.Kind != "Table" || len(rows.ColumnDefinitions) != 2 || len(rows.Rows) != 1 || rows.Rows[0].Cells[0] != "a" {
 		t.Errorf("Table is %s", a.Body)
 	}
-	a = ask(sluice, "GET", "/things", "", partials, "")
+	a = send(sluice, "GET", "/things", "", partials, "")
 	var metas metav1.PartialObjectMetadataList
 	if err := json.Unmarshal(a.Body, &metas); err != nil || len(metas.Items) != 1 || metas.Items[0].Name != "a" || strings.Contains(string(a.Body), "color") {
 		t.Errorf("metadata is %s", a.Body)
 	}
-	a = ask(sluice, "GET", "/things/a", "", partial, "")
+	a = send(sluice, "GET", "/things/a", "", partial, "")
 	var meta metav1.PartialObjectMetadata
 	if err := json.Unmarshal(a.Body, &meta); err != nil || meta.Name != "a" || meta.Kind != "PartialObjectMetadata" {
 		t.Errorf("metadata is %s", a.Body)
 	}
-	a = ask(sluice, "GET", "/things", "", "application/yaml", "")
+	a = send(sluice, "GET", "/things", "", "application/yaml", "")
 	var list struct{ Items []struct{ Color string } }
 	if err := yaml.Unmarshal(a.Body, &list); err != nil || len(list.Items) != 1 || list.Items[0].Color != "blue" {
 		t.Errorf("YAML is %s", a.Body)
 	}
-	if got := decodeCBOR(t, ask(sluice, "GET", "/things/a", "", mediaCBOR, "").Body); got["color"] != "blue" {
+	if got := decodeCBOR(t, send(sluice, "GET", "/things/a", "", mediaCBOR, "").Body); got["color"] != "blue" {
 		t.Errorf("CBOR is %v", got)
 	}
-	if a := ask(sluice, "GET", "/things/b", "", mediaCBOR, ""); a.Status != 404 || decodeCBOR(t, a.Body)["message"] != "lab says no" {
+	if a := send(sluice, "GET", "/things/b", "", mediaCBOR, ""); a.Status != 404 || decodeCBOR(t, a.Body)["message"] != "refused by lab" {
 		t.Errorf("404 is %d %q", a.Status, a.Body)
 	}
 	watchLab(t, table, partial)
 	kubectlInLab(t)
 }
 
-// watchLab watches in every shape while another thing is made.
+// watchLab watches in every target while a thing is created.
 func watchLab(t *testing.T, table, partial string) {
 	readers := map[string]func(io.Reader) func() (string, error){
 		mediaCBOR: func(r io.Reader) func() (string, error) {
@@ -271,7 +271,7 @@ func watchLab(t *testing.T, table, partial string) {
 	}
 }
 
-// kubectlInLab sees that the usual client works as it does without Sluice.
+// kubectlInLab reads things with kubectl.
 func kubectlInLab(t *testing.T) {
 	binary, err := harness.Binary("kubectl")
 	if err != nil {

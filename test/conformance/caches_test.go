@@ -12,7 +12,7 @@ import (
 	"sluice/test/harness"
 )
 
-// cached are the resources that the rows expect in the cache.
+// cached are the resources that rows expect to be served from the cache.
 var cached = []string{
 	"/api/v1/configmaps",
 	"/api/v1/endpoints",
@@ -41,7 +41,7 @@ var cached = []string{
 	"/apis/resource.k8s.io/v1/resourceslices",
 }
 
-// resourceName returns the name of a resource in Sluice's report of readiness.
+// resourceName returns the name of a resource in the readiness report of Sluice, such as pods.v1.
 func resourceName(collection string) string {
 	parts := strings.Split(strings.Trim(collection, "/"), "/")
 	if parts[0] == "api" {
@@ -50,10 +50,9 @@ func resourceName(collection string) string {
 	return parts[3] + "." + parts[2] + "." + parts[1]
 }
 
-// synchronize makes Sluice cache the resources. It returns a version that is in
-// the history of each cache: once all are filled, an object of each resource is
-// changed, and the version of the first change returned when all have seen
-// theirs.
+// synchronize has Sluice cache the resources and returns a resource version in the history of every
+// cache: once all caches are synced, it changes an object of each resource, waits until all caches
+// have their change, and returns the version of the first.
 func synchronize(ctx context.Context) (string, error) {
 	for _, c := range cached {
 		if err := harness.Poll(ctx, func() error { return sluice.CacheSynced(ctx, c, resourceName(c)) }); err != nil {
@@ -85,10 +84,10 @@ type list struct {
 	Items    []object
 }
 
-// touch changes the first object of a collection and returns its version.
+// touch changes the first object of a collection and returns its new resource version.
 func touch(ctx context.Context, collection string) (uint64, error) {
 	var l list
-	if err := fetch(ctx, plane, collection+"?limit=1", &l); err != nil {
+	if err := fetch(ctx, apiserver, collection+"?limit=1", &l); err != nil {
 		return 0, err
 	}
 	if len(l.Items) == 0 {
@@ -104,18 +103,18 @@ func touch(ctx context.Context, collection string) (uint64, error) {
 	if err := (Write{Method: "PATCH", Path: one, Object: patch}).send(ctx); err != nil {
 		return 0, err
 	}
-	o, err := look(ctx, one)
+	o, err := getObject(ctx, one)
 	if err != nil {
 		return 0, err
 	}
 	return strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
 }
 
-// caughtUp returns an error until both servers' caches have reached the version
-// and hold the same.
+// caughtUp returns an error until the caches of both servers have reached the version and are
+// equal.
 func caughtUp(ctx context.Context, collection string, version uint64) error {
 	var bodies [2][]byte
-	for i, s := range []server{plane, sluice} {
+	for i, s := range []server{apiserver, sluice} {
 		a, err := s.Raw("admin").Get(ctx, collection+"?resourceVersion=0", "application/json")
 		if err != nil {
 			return err
@@ -125,9 +124,9 @@ func caughtUp(ctx context.Context, collection string, version uint64) error {
 			return err
 		}
 		if v, err := strconv.ParseUint(l.Metadata.ResourceVersion, 10, 64); err != nil || v < version {
-			return fmt.Errorf("%T has version %s, not %d", s, l.Metadata.ResourceVersion, version)
+			return fmt.Errorf("%T is at resource version %s, want %d", s, l.Metadata.ResourceVersion, version)
 		}
-		bodies[i] = steady(a.Body, a.Header, false)
+		bodies[i] = normalize(a.Body, a.Header, false)
 	}
 	if !bytes.Equal(bodies[0], bodies[1]) {
 		return fmt.Errorf("apiserver has\n%s\nSluice has\n%s", bodies[0], bodies[1])

@@ -18,67 +18,66 @@ import (
 	featuretesting "k8s.io/client-go/features/testing"
 )
 
-// wireTap notes in which formats a client and its server talk.
-type wireTap struct {
+// formatRecorder counts the formats of request bodies and responses between a client and a server.
+type formatRecorder struct {
 	next   http.RoundTripper
-	accept string // takes the place of the client's own, unless empty
+	accept string // unless empty, replaces the Accept header
 
-	mu              sync.Mutex
-	bodies, answers map[string]int // guarded by mu
+	mu                sync.Mutex
+	bodies, responses map[string]int // guarded by mu
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *wireTap) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f *formatRecorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	if w.accept != "" {
-		r.Header.Set("Accept", w.accept)
+	if f.accept != "" {
+		r.Header.Set("Accept", f.accept)
 	}
-	resp, err := w.next.RoundTrip(r)
+	resp, err := f.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if ct := r.Header.Get("Content-Type"); ct != "" {
-		w.bodies[ct]++
+		f.bodies[ct]++
 	}
-	w.answers[fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Content-Type"))]++
+	f.responses[fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Content-Type"))]++
 	return resp, nil
 }
 
-// testClients has client-go write and read CBOR: it never learns that the
-// apiserver does not.
+// testClients has client-go write and read CBOR. It never meets a refusal of the apiserver.
 func (n *noCBOR) testClients(t *testing.T) {
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsAllowCBOR, true)
 	featuretesting.SetFeatureDuringTest(t, clientfeatures.ClientsPreferCBOR, true)
-	for name, accept := range map[string]string{"its own Accept": "", "only CBOR": mediaCBOR} {
+	for name, accept := range map[string]string{"default Accept": "", "only CBOR": mediaCBOR} {
 		t.Run(name, func(t *testing.T) {
-			tap := &wireTap{accept: accept, bodies: map[string]int{}, answers: map[string]int{}}
+			recorder := &formatRecorder{accept: accept, bodies: map[string]int{}, responses: map[string]int{}}
 			config := n.sluice.RESTConfig("admin")
 			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				tap.next = next
-				return tap
+				recorder.next = next
+				return recorder
 			})
 			clients, err := dynamic.NewForConfig(config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			live(t, clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(n.plane.Namespace(t)))
+			exerciseSecrets(t, clients.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace(n.apiserver.Namespace(t)))
 			want := map[string]int{"application/cbor": 4, "application/apply-patch+cbor": 2, "application/merge-patch+json": 1}
-			if diff := cmp.Diff(want, tap.bodies); diff != "" {
+			if diff := cmp.Diff(want, recorder.bodies); diff != "" {
 				t.Errorf("bodies (-want +got):\n%s", diff)
 			}
-			for answer := range tap.answers {
-				if answer[:3] == "415" || answer[:3] == "406" || accept == mediaCBOR && answer[3:] != " application/cbor" && answer[3:] != " application/cbor-seq" {
-					t.Errorf("there was an answer %s", answer)
+			for response := range recorder.responses {
+				if response[:3] == "415" || response[:3] == "406" || accept == mediaCBOR && response[3:] != " application/cbor" && response[3:] != " application/cbor-seq" {
+					t.Errorf("response %s", response)
 				}
 			}
 		})
 	}
 }
 
-// live does with secrets what there is to be done.
-func live(t *testing.T, secrets dynamic.ResourceInterface) {
+// exerciseSecrets calls every method of a client.
+func exerciseSecrets(t *testing.T, secrets dynamic.ResourceInterface) {
 	ctx := t.Context()
 	object := func(value string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -108,34 +107,34 @@ func live(t *testing.T, secrets dynamic.ResourceInterface) {
 			t.Fatalf("event %v, want %s of %s", e, typ, v)
 		}
 	}
-	made := must(secrets.Create(ctx, object("b25l"), metav1.CreateOptions{}))
+	created := must(secrets.Create(ctx, object("b25l"), metav1.CreateOptions{}))
 	expect(watch.Added, "b25l")
 	if _, err := secrets.Create(ctx, object("b25l"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("created again: %v", err)
+		t.Errorf("create again: %v", err)
 	}
-	if err := unstructured.SetNestedField(made.Object, "dHdv", "data", "k"); err != nil {
+	if err := unstructured.SetNestedField(created.Object, "dHdv", "data", "k"); err != nil {
 		t.Fatal(err)
 	}
-	must(secrets.Update(ctx, made, metav1.UpdateOptions{}))
+	must(secrets.Update(ctx, created, metav1.UpdateOptions{}))
 	expect(watch.Modified, "dHdv")
 	must(secrets.Apply(ctx, "s", object("dGhyZWU="), metav1.ApplyOptions{FieldManager: "me", Force: true}))
 	expect(watch.Modified, "dGhyZWU=")
 	if _, err := secrets.Apply(ctx, "s", object("Zm91cg=="), metav1.ApplyOptions{FieldManager: "other"}); !apierrors.IsConflict(err) {
-		t.Errorf("applied against another: %v", err)
+		t.Errorf("apply of another manager: %v", err)
 	}
 	must(secrets.Patch(ctx, "s", types.MergePatchType, []byte(`{"data":{"k":"Zml2ZQ=="}}`), metav1.PatchOptions{}))
 	expect(watch.Modified, "Zml2ZQ==")
 	if got := value(must(secrets.Get(ctx, "s", metav1.GetOptions{}))); got != "Zml2ZQ==" {
-		t.Errorf("got %s", got)
+		t.Errorf("get: %s", got)
 	}
 	if l, err := secrets.List(ctx, metav1.ListOptions{}); err != nil || len(l.Items) != 1 || value(&l.Items[0]) != "Zml2ZQ==" {
-		t.Errorf("listed %v, %v", l, err)
+		t.Errorf("list: %v, %v", l, err)
 	}
 	if err := secrets.Delete(ctx, "s", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
 	expect(watch.Deleted, "Zml2ZQ==")
 	if _, err := secrets.Get(ctx, "s", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("got what is deleted: %v", err)
+		t.Errorf("get after delete: %v", err)
 	}
 }

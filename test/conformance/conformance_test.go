@@ -13,17 +13,18 @@ import (
 	"sluice/test/harness"
 )
 
-// TestReads sends the rows first: writes would come between the two answers.
-func TestReads(t *testing.T) {
+// TestResponsesEqualTheApiserver sends the rows before the writes of the other subtests, which
+// would change the response between the two servers.
+func TestResponsesEqualTheApiserver(t *testing.T) {
 	t.Parallel()
-	t.Run("answers", testAnswers)
+	t.Run("rows", testRows)
 	t.Run("writes", func(t *testing.T) {
-		t.Run("events", testEvents)
-		t.Run("definitions", testDefinitions)
+		t.Run("scripts", testScripts)
+		t.Run("CRD changes", testCRDChanges)
 	})
 }
 
-func testAnswers(t *testing.T) {
+func testRows(t *testing.T) {
 	rows, err := Load("testdata/rows")
 	if err != nil {
 		t.Fatal(err)
@@ -32,42 +33,41 @@ func testAnswers(t *testing.T) {
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, one := range row.continued(t) {
-				one.replace(words).check(t, plane, sluice)
+				one.replace(variables).check(t, apiserver, sluice)
 			}
 		})
 	}
 }
 
-// continued returns the row, or if it is about the rest of a list, one for each
-// server with the token that this gave.
+// continued returns the row, or if it continues a list, one row for each server with the continue
+// token of that server.
 func (r Row) continued(t *testing.T) []Row {
 	t.Helper()
 	if r.After == "" {
 		return []Row{r}
 	}
 	var rows []Row
-	for _, s := range []server{plane, sluice} {
+	for _, s := range []server{apiserver, sluice} {
 		var l list
-		if err := fetch(t.Context(), s, words.Replace(r.After), &l); err != nil {
+		if err := fetch(t.Context(), s, variables.Replace(r.After), &l); err != nil {
 			t.Fatal(err)
 		}
 		if l.Metadata.Continue == "" {
-			t.Fatalf("%s is not continued at %T", r.After, s)
+			t.Fatalf("%s has no continue token at %T", r.After, s)
 		}
 		rows = append(rows, r.replace(strings.NewReplacer("{continue}", l.Metadata.Continue)))
 	}
 	return rows
 }
 
-// check sends the row to an apiserver and to its Sluice and compares the
-// answers.
-func (r Row) check(t *testing.T, plane, sluice server) {
+// check sends the row to an apiserver and to its Sluice and compares the responses.
+func (r Row) check(t *testing.T, apiserver, sluice server) {
 	t.Helper()
-	want, err := r.upstream().ask(t.Context(), plane)
+	want, err := r.upstream().send(t.Context(), apiserver)
 	if err != nil {
 		t.Fatalf("apiserver: %v", err)
 	}
-	got, err := r.ask(t.Context(), sluice)
+	got, err := r.send(t.Context(), sluice)
 	if err != nil {
 		t.Fatalf("Sluice: %v", err)
 	}
@@ -75,39 +75,40 @@ func (r Row) check(t *testing.T, plane, sluice server) {
 		t.Error(text)
 	}
 	if r.Instead != "" && isCBOR(got.Header) && !isCBOR(want.Header) {
-		if err := recode(want); err != nil {
+		if err := reencode(want); err != nil {
 			t.Fatal(err)
 		}
-		got.Header.Del("Content-Length") // that of the other encoding says nothing
+		got.Header.Del("Content-Length") // reencode has removed the other
 	}
 	switch difference := r.difference(want, got); {
 	case r.Known == "" && difference != "":
 		t.Error(difference)
 	case r.Known != "" && difference == "":
-		t.Errorf("there is no difference any more, though: %s", r.Known)
+		t.Errorf("the known difference is gone: %s", r.Known)
 	}
 }
 
-// unexpected says what the row does not expect of the apiserver's answer.
+// unexpected describes how the apiserver's response differs from what the row expects of it.
 func (r Row) unexpected(want *harness.Response) string {
 	if want.Status != r.Status {
-		return fmt.Sprintf("the apiserver answers %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
+		return fmt.Sprintf("apiserver: status is %d, the row expects %d: %.300s", want.Status, r.Status, want.Body)
 	}
 	for _, text := range r.Shows {
 		if !strings.Contains(string(want.Body), text) {
-			return fmt.Sprintf("the apiserver's body lacks %q: %.2000s", text, want.Body)
+			return fmt.Sprintf("apiserver: no %q in the body: %.2000s", text, want.Body)
 		}
 	}
 	return ""
 }
 
+// difference describes how Sluice's response differs from that of the apiserver.
 func (r Row) difference(want, got *harness.Response) string {
 	source, why, _ := strings.Cut(got.Header.Get("Sluice-Source"), ";")
 	if got.Status == http.StatusSwitchingProtocols {
-		source = "upstream" // its headers are only those of the protocol
+		source = "upstream" // the response has only the headers of the protocol
 	}
 	if source != r.Source && r.Source != "either" {
-		return fmt.Sprintf("answered from %q, want %s;%s", source, r.Source, why)
+		return fmt.Sprintf("source is %q, want %s;%s", source, r.Source, why)
 	}
 	w, g := reduceBoth(&r, want, got)
 	if diff := cmp.Diff(w, g); diff != "" {
@@ -116,7 +117,8 @@ func (r Row) difference(want, got *harness.Response) string {
 	return ""
 }
 
-func (r Row) ask(ctx context.Context, s server) (*harness.Response, error) {
+// send sends the row to a server. Of a watch it reads the events up to Until.
+func (r Row) send(ctx context.Context, s server) (*harness.Response, error) {
 	raw := s.Raw(r.user())
 	if r.Until == "" {
 		return raw.Do(ctx, r.request())

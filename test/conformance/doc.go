@@ -1,16 +1,14 @@
-// Package conformance sends the same requests to the apiserver and to Sluice
-// and compares the answers: status, headers that matter, and every byte of the
-// body; of CBOR all but the order of maps, which the apiserver shuffles.
+// Package conformance sends the same requests to the apiserver and to Sluice and compares the
+// responses: status, the headers of comparedHeaders, and every byte of the body. In CBOR the order
+// of map entries is ignored, since the apiserver shuffles them.
 //
-// The requests are data. testdata/rows holds requests whose answers stand
-// still, testdata/scripts watches that are open while objects change. Each says
-// whether Sluice must answer it out of its cache, so that a request which
-// quietly passes is noticed, and what the apiserver is expected to say, so that
-// none tests nothing. The objects are in testdata/objects.yaml, and those of an
-// extension server in aggregated.yaml.
+// The requests are data. testdata/rows has requests whose responses do not change, testdata/scripts
+// watches that are open while objects change. Each row states the source of Sluice's response, so
+// that a request which passes instead of being served from the cache fails, and the status of the
+// apiserver's response, so that a row which tests nothing fails. The objects are in
+// testdata/objects.yaml, those of an extension API server in aggregated.yaml.
 //
-// That apiserver has CBOR switched on, so that it has every format. testdata/gate
-// is for apiservers without: a strict Sluice has none either; of another the
-// answers are compared with the apiserver's JSON, encoded by apimachinery's own
-// serializers.
+// That apiserver serves CBOR, so that it supports every format. testdata/gate is for apiservers
+// that do not: a strict Sluice serves no CBOR either; CBOR of a Sluice that is not strict is
+// compared with the apiserver's JSON, encoded by apimachinery's serializers.
 package conformance

@@ -21,13 +21,13 @@ kind: Configuration
 features: {dropManagedFields: true}
 `
 
-// TestDropManagedFields compares what Sluice leaves out with what the apiserver,
-// which does not know the parameter, has there.
-func TestDropManagedFields(t *testing.T) {
+// TestDropManagedFieldsOmitsNothingElse: the apiserver does not support the parameter, so its
+// responses are compared without managedFields.
+func TestDropManagedFieldsOmitsNothingElse(t *testing.T) {
 	t.Parallel()
-	own := plane.StartSluice(t, harness.SluiceOptions{Config: dropManagedFields})
+	extended := apiserver.StartSluice(t, harness.SluiceOptions{Config: dropManagedFields})
 	for _, c := range []string{"/api/v1/configmaps", "/apis/ex.io/v1/foos"} {
-		own.WaitForCacheSync(t, c, resourceName(c))
+		extended.WaitForCacheSync(t, c, resourceName(c))
 	}
 	const table = ";as=Table;g=meta.k8s.io;v=v1"
 	const partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -49,15 +49,15 @@ func TestDropManagedFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			compareUnmanaged(t, own, tt.path, tt.accept)
+			compareUnmanaged(t, extended, tt.path, tt.accept)
 		})
 	}
-	t.Run("Protobuf", func(t *testing.T) { compareUnmanagedProtobuf(t, own) })
+	t.Run("Protobuf", func(t *testing.T) { compareUnmanagedProtobuf(t, extended) })
 	t.Run("unknown field", func(t *testing.T) {
 		const path, accept = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/json;drop=spec,application/yaml;q=0.5"
-		a, err := own.Raw("admin").Get(t.Context(), path, accept)
+		a, err := extended.Raw("admin").Get(t.Context(), path, accept)
 		if err != nil || a.Header.Get("Content-Type") != "application/yaml" {
-			t.Errorf("answered in %q, %v", a.Header.Get("Content-Type"), err)
+			t.Errorf("Content-Type is %q, %v", a.Header.Get("Content-Type"), err)
 		}
 	})
 	t.Run("switched off", func(t *testing.T) {
@@ -65,35 +65,35 @@ func TestDropManagedFields(t *testing.T) {
 			Path: "/api/v1/namespaces/o/configmaps?resourceVersion=0", Accept: "application/json;drop=metadata.managedFields",
 			Source: "cache", Status: 200, Shows: []string{"managedFields"},
 		}
-		row.check(t, plane, sluice)
+		row.check(t, apiserver, sluice)
 	})
 }
 
-// compareUnmanaged compares an answer without managedFields with the
-// apiserver's, of which they are taken out here.
-func compareUnmanaged(t *testing.T, own server, path, accept string) {
+// compareUnmanaged compares a response without managedFields with that of the apiserver, from which
+// it removes them.
+func compareUnmanaged(t *testing.T, extended server, path, accept string) {
 	t.Helper()
 	row := Row{Path: path, Accept: accept}
 	if strings.Contains(path, "watch=1") {
 		row.Until = "k8s.io/initial-events-end"
 	}
 	row.Header = map[string]Lines{"Accept": {strings.ReplaceAll(accept, "cbor", "json")}}
-	whole, err := row.ask(t.Context(), plane)
+	with, err := row.send(t.Context(), apiserver)
 	if err != nil {
 		t.Fatal(err)
 	}
 	row.Header["Accept"] = Lines{accept + ";drop=metadata.managedFields"}
-	less, err := row.ask(t.Context(), own)
+	without, err := row.send(t.Context(), extended)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if source := less.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
-		t.Errorf("answered from %q", source)
+	if source := without.Header.Get("Sluice-Source"); !strings.HasPrefix(source, "cache") {
+		t.Errorf("source is %q", source)
 	}
-	want, had := values(t, whole)
-	got, has := values(t, less)
+	want, had := values(t, with)
+	got, has := values(t, without)
 	if had == 0 || has != 0 {
-		t.Errorf("%d managedFields at the apiserver, %d here", had, has)
+		t.Errorf("%d objects of the apiserver have managedFields, %d of Sluice", had, has)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-without managedFields +got):\n%s", diff)
@@ -101,15 +101,15 @@ func compareUnmanaged(t *testing.T, own server, path, accept string) {
 }
 
 // compareUnmanagedProtobuf is compareUnmanaged for a list in Protobuf.
-func compareUnmanagedProtobuf(t *testing.T, own server) {
+func compareUnmanagedProtobuf(t *testing.T, extended server) {
 	t.Helper()
 	const path, typ = "/api/v1/namespaces/o/configmaps?resourceVersion=0", "application/vnd.kubernetes.protobuf"
 	var lists [2]corev1.ConfigMapList
-	for i, ask := range []struct {
+	for i, read := range []struct {
 		server server
 		accept string
-	}{{plane, typ}, {own, typ + ";drop=metadata.managedFields"}} {
-		a, err := ask.server.Raw("admin").Get(t.Context(), path, ask.accept)
+	}{{apiserver, typ}, {extended, typ + ";drop=metadata.managedFields"}} {
+		a, err := read.server.Raw("admin").Get(t.Context(), path, read.accept)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func compareUnmanagedProtobuf(t *testing.T, own server) {
 			lists[i].Items[n].ManagedFields = nil
 		}
 		if (managed > 0) != (i == 0) {
-			t.Errorf("%d managedFields of %T", managed, ask.server)
+			t.Errorf("%d managedFields of %T", managed, read.server)
 		}
 	}
 	if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
@@ -135,8 +135,8 @@ func compareUnmanagedProtobuf(t *testing.T, own server) {
 	}
 }
 
-// values decodes an answer, leaves out managedFields and what is of the moment,
-// and returns how many objects had them.
+// values decodes a response without managedFields and list metadata, and returns how many objects
+// had managedFields.
 func values(t *testing.T, a *harness.Response) (all []any, managed int) {
 	t.Helper()
 	body := a.Body
@@ -147,7 +147,7 @@ func values(t *testing.T, a *harness.Response) (all []any, managed int) {
 	case "application/cbor":
 		body, err = cbor.AppendJSON(nil, body, 0)
 	default:
-		body = steady(body, a.Header, false)
+		body = normalize(body, a.Header, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +163,7 @@ func values(t *testing.T, a *harness.Response) (all []any, managed int) {
 	return all, managed
 }
 
+// prune removes managedFields and list metadata, and returns how many objects had managedFields.
 func prune(v any) (managed int) {
 	switch v := v.(type) {
 	case []any:

@@ -11,29 +11,29 @@ import (
 )
 
 var (
-	plane  *harness.ControlPlane
-	sluice *harness.Sluice
-	words  *strings.Replacer // the variables of the rows
+	apiserver *harness.ControlPlane
+	sluice    *harness.Sluice
+	variables *strings.Replacer // replaces the variables of the rows
 )
 
-// cacheSecrets: what field selectors select of them is to be compared, too.
+// cacheSecrets has Secrets cached, so that their field selectors are compared too.
 const cacheSecrets = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
 cache: {exclude: [events, events.events.k8s.io]}
 `
 
-// cborGate gives the apiserver every format that Sluice has.
+// cborGate makes the apiserver support every format that Sluice supports.
 const cborGate = "--feature-gates=CBORServingAndStorage=true"
 
 func TestMain(m *testing.M) { harness.Main(m, 100, run) }
 
 func run(m *testing.M) (code int, err error) {
-	if plane, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate}}); err != nil {
+	if apiserver, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate}}); err != nil {
 		return 0, err
 	}
-	defer plane.Stop()
-	if sluice, err = plane.StartSluiceMain(harness.SluiceOptions{Config: cacheSecrets}); err != nil {
+	defer apiserver.Stop()
+	if sluice, err = apiserver.StartSluiceMain(harness.SluiceOptions{Config: cacheSecrets}); err != nil {
 		return 0, err
 	}
 	if err = prepare(context.Background()); err == nil {
@@ -48,7 +48,7 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// prepare makes the objects and the variables, and fills the caches.
+// prepare creates the objects, fills the caches and sets the variables.
 func prepare(ctx context.Context) error {
 	if err := populate(ctx); err != nil {
 		return err
@@ -57,14 +57,14 @@ func prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := look(ctx, "/api/v1/namespaces/o/configmaps/a")
+	a, err := getObject(ctx, "/api/v1/namespaces/o/configmaps/a")
 	if err != nil {
 		return err
 	}
-	words = strings.NewReplacer(
-		"{old}", a.Metadata.ResourceVersion, // before Sluice's history
+	variables = strings.NewReplacer(
+		"{old}", a.Metadata.ResourceVersion, // older than Sluice's history
 		"{now}", now, // in the history of every cache
-		"{future}", "99999999", // what neither server has reached
+		"{future}", "99999999", // not reached by either server
 		"{uid}", a.Metadata.UID, // of the ConfigMap o/a
 	)
 	return nil

@@ -9,14 +9,14 @@ import (
 	"sluice/test/harness"
 )
 
-// TestGone reads what neither etcd nor the apiserver keeps any more
-// (wire.md 4.3, 4.4). The apiserver takes some 15 seconds to notice.
-func TestGone(t *testing.T) {
+// TestCompactedStatesAreGone reads states that etcd has compacted (wire.md 4.3, 4.4). The apiserver
+// notices after some 15 seconds.
+func TestCompactedStatesAreGone(t *testing.T) {
 	t.Parallel()
-	plane := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s", cborGate}})
+	apiserver := harness.Start(t, harness.Options{Flags: []string{"--etcd-compaction-interval=1s", cborGate}})
 	write := func(method, path, object string) {
 		t.Helper()
-		a, err := plane.Raw("admin").Do(t.Context(), harness.Request{
+		a, err := apiserver.Raw("admin").Do(t.Context(), harness.Request{
 			Method: method, Path: path, Body: []byte(object), Header: http.Header{"Content-Type": {"application/json"}},
 		})
 		if err != nil || a.Status >= http.StatusBadRequest {
@@ -28,24 +28,24 @@ func TestGone(t *testing.T) {
 		write(http.MethodPost, in, fmt.Sprintf(`{"metadata":{"name":%q}}`, name))
 	}
 	var early list
-	if err := fetch(t.Context(), plane, in+"?limit=1", &early); err != nil {
+	if err := fetch(t.Context(), apiserver, in+"?limit=1", &early); err != nil {
 		t.Fatal(err)
 	}
-	// So that Sluice's history begins later than that.
+	// Sluice's history begins after this write.
 	write(http.MethodPut, in+"/b", `{"metadata":{"name":"b"},"data":{"k":"v"}}`)
-	sluice := plane.StartSluice(t)
+	sluice := apiserver.StartSluice(t)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	write(http.MethodPut, in+"/a", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
 	var late list
-	if err := fetch(t.Context(), plane, in+"?limit=1", &late); err != nil {
+	if err := fetch(t.Context(), apiserver, in+"?limit=1", &late); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "the state is gone", func() error {
+	harness.Eventually(t, "compaction", func() error {
 		write(http.MethodDelete, in+"/c", "")
 		write(http.MethodPost, in, `{"metadata":{"name":"c"}}`)
-		a, err := plane.Raw("admin").Get(t.Context(), in+"?limit=1&continue="+late.Metadata.Continue, "application/json")
+		a, err := apiserver.Raw("admin").Get(t.Context(), in+"?limit=1&continue="+late.Metadata.Continue, "application/json")
 		if err == nil && a.Status != http.StatusGone {
-			err = fmt.Errorf("answer is %d", a.Status)
+			err = fmt.Errorf("status is %d", a.Status)
 		}
 		return err
 	})
@@ -53,13 +53,13 @@ func TestGone(t *testing.T) {
 	if err := read("testdata/gone.yaml", &rows); err != nil {
 		t.Fatal(err)
 	}
-	words := strings.NewReplacer(
+	variables := strings.NewReplacer(
 		"{early}", early.Metadata.ResourceVersion, "{early token}", early.Metadata.Continue,
 		"{late}", late.Metadata.ResourceVersion, "{late token}", late.Metadata.Continue,
 	)
 	for _, row := range rows {
 		for _, one := range row.expand() {
-			t.Run(one.Name, func(t *testing.T) { one.replace(words).check(t, plane, sluice) })
+			t.Run(one.Name, func(t *testing.T) { one.replace(variables).check(t, apiserver, sluice) })
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"sluice/test/harness"
 )
 
-// Write is one change at an apiserver.
+// Write is one write at an apiserver.
 type Write struct {
 	Method string          `json:"method"` // default: POST
 	Path   string          `json:"path"`
 	Object json.RawMessage `json:"object"` // for PATCH a merge patch
 }
 
-func (w Write) send(ctx context.Context) error { return w.sendTo(ctx, plane) }
+func (w Write) send(ctx context.Context) error { return w.sendTo(ctx, apiserver) }
 
 func (w Write) sendTo(ctx context.Context, to server) error {
 	method, contentType, want := w.Method, "application/json", http.StatusOK
@@ -41,30 +41,30 @@ func (w Write) sendTo(ctx context.Context, to server) error {
 	return err
 }
 
-// sendWhenServed waits for what is not served yet: a CRD takes a moment.
+// sendWhenServed sends the write until its resource is served: a CRD is not served at once.
 func (w Write) sendWhenServed(ctx context.Context, to server) (err error) {
-	late := harness.Poll(ctx, func() error {
+	timeout := harness.Poll(ctx, func() error {
 		if err = w.sendTo(ctx, to); errors.Is(err, errNotFound) {
 			return err
 		}
 		return nil
 	})
-	return cmp.Or(late, err)
+	return cmp.Or(timeout, err)
 }
 
 var errNotFound = errors.New("not found")
 
-// object is what has to be known of one.
+// object is the metadata of an object that tests read.
 type object struct {
 	Metadata struct{ Name, Namespace, ResourceVersion, UID string }
 }
 
-func look(ctx context.Context, path string) (o object, err error) {
-	err = fetch(ctx, plane, path, &o)
+func getObject(ctx context.Context, path string) (o object, err error) {
+	err = fetch(ctx, apiserver, path, &o)
 	return o, err
 }
 
-// server is the apiserver or Sluice.
+// server is an apiserver or a Sluice.
 type server interface {
 	Raw(user string) *harness.RawClient
 }
@@ -80,11 +80,11 @@ func fetch(ctx context.Context, s server, path string, into any) error {
 	return json.Unmarshal(a.Body, into)
 }
 
-// populate makes the objects: those of the files, collections that are
-// large enough to be compressed, and objects of telling sizes.
+// populate creates the objects: those of the files, collections that are large enough to be
+// compressed, and objects with the sizes at which headers change.
 func populate(ctx context.Context) error {
 	for _, file := range []string{objects, "testdata/aggregated.yaml"} {
-		if err := makeAll(ctx, plane, file); err != nil {
+		if err := createAll(ctx, apiserver, file); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func populate(ctx context.Context) error {
 		}
 	}
 	for _, size := range []int{2048, 2049, 4096, 4097, 131072, 131073} {
-		if err := sized(ctx, size); err != nil {
+		if err := createSized(ctx, size); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,8 @@ func populate(ctx context.Context) error {
 
 const objects = "testdata/objects.yaml"
 
-// makeAll makes the objects of a file.
-func makeAll(ctx context.Context, at server, file string) error {
+// createAll sends the writes of a file.
+func createAll(ctx context.Context, at server, file string) error {
 	var writes []Write
 	if err := read(file, &writes); err != nil {
 		return err
@@ -124,7 +124,7 @@ func makeAll(ctx context.Context, at server, file string) error {
 	return nil
 }
 
-// padded is an object that is as long as the text.
+// padded creates a ServiceAccount whose size grows with the text.
 func padded(namespace, name, text string) Write {
 	return Write{
 		Path:   "/api/v1/namespaces/" + namespace + "/serviceaccounts",
@@ -132,17 +132,17 @@ func padded(namespace, name, text string) Write {
 	}
 }
 
-// sized makes an object of which the JSON is that long.
-func sized(ctx context.Context, size int) error {
+// createSized creates an object whose JSON has this size, in bytes.
+func createSized(ctx context.Context, size int) error {
 	name := fmt.Sprintf("s%d", size)
 	path := padded("size", name, "").Path + "/" + name
 	pad := 0
 	return harness.Poll(ctx, func() error {
-		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // not there at first
+		_ = Write{Method: http.MethodDelete, Path: path}.send(ctx) // fails the first time
 		if err := padded("size", name, strings.Repeat("x", pad)).send(ctx); err != nil {
 			return err
 		}
-		a, err := plane.Raw("admin").Get(ctx, path, "application/json")
+		a, err := apiserver.Raw("admin").Get(ctx, path, "application/json")
 		if err != nil || len(a.Body) == size {
 			return err
 		}

@@ -15,45 +15,43 @@ import (
 	"sluice/test/harness"
 )
 
-// Row is one request of the table, or with For one for each combination of
-// values.
+// Row is one request, or with For one request for each combination of values.
 type Row struct {
 	Name   string            `json:"name"`
-	For    map[string]Values `json:"for"`    // {word} in any text of the row stands for one value after the other
+	For    map[string]Values `json:"for"`    // {word} in any text of the row stands for each value
 	User   string            `json:"user"`   // default: admin; "anonymous" has no credentials
 	Method string            `json:"method"` // default: GET
-	Path   string            `json:"path"`   // with its query; {now} and others are replaced
-	Accept string            `json:"accept"` // short for that header
-	// Instead is what the apiserver is asked to accept where it refuses what
-	// Sluice has: its answer to that is the one to give.
+	Path   string            `json:"path"`   // with its query; variables such as {now} are replaced
+	Accept string            `json:"accept"` // the Accept header
+	// Instead is the Accept header for the apiserver where it refuses a format that Sluice
+	// supports. Sluice's response must be equal to the response to that.
 	Instead string           `json:"instead"`
 	Header  map[string]Lines `json:"header"`
 	Body    string           `json:"body"`
 	HTTP1   bool             `json:"http1"`
-	// After is the path of a list that is read before, once at each server:
-	// its continue token is {continue}, and goes to both servers.
+	// After is the path of a list that is read before at each server. The row is sent to both
+	// servers with each continue token as {continue}.
 	After string `json:"after"`
-	// Until ends a watch behind the first event that holds this text.
+	// Until ends a watch after the first event that contains this text.
 	Until string `json:"until"`
-	// Source is where Sluice must have the answer from: cache, upstream, or
-	// gateway if it refuses by itself; either for reads that may be delegated.
+	// Source is the required source of Sluice's response: cache, upstream, or gateway for a refusal
+	// of Sluice; either for small reads, which may pass.
 	Source string `json:"source"`
-	// Status is checked at both servers, against tables that test nothing; so
-	// is that the apiserver's body holds all texts of Shows.
+	// Status is checked at both servers, so that no row tests nothing. For the same reason the
+	// apiserver's body must contain all texts of Shows.
 	Status int      `json:"status"`
 	Shows  []string `json:"shows"`
-	// Coding is how Sluice must compress the answer; the apiserver does not.
+	// Coding is the content coding of Sluice's response; the apiserver's has none.
 	Coding string `json:"coding"`
-	// Loose compares only status and headers: the body differs by nature.
+	// Loose compares only status and headers, since the body differs.
 	Loose bool `json:"loose"`
-	// Exact compares the versions of lists too.
+	// Exact compares the resource versions of lists too.
 	Exact bool `json:"exact"`
-	// Known says why the answers differ. They must: a difference that is gone
-	// must be taken off the table.
+	// Known is the reason of a known difference. The row fails when the difference is gone.
 	Known string `json:"known"`
 }
 
-// Lines are the lines of one header; a single one may be written as a string.
+// Lines are the lines of one header; a single line may be written as a string.
 type Lines []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -66,8 +64,8 @@ func (l *Lines) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(l))
 }
 
-// Values are what a word stands for, by the names under which they appear in
-// the names of rows. A list names them by themselves.
+// Values are the values of a word, by their names in the names of rows. In a list, each value is
+// its own name.
 type Values map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -83,7 +81,7 @@ func (v *Values) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Load reads the rows of all files in a directory.
+// Load returns the rows of all files in a directory.
 func Load(dir string) ([]Row, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -91,11 +89,11 @@ func Load(dir string) ([]Row, error) {
 	}
 	var rows []Row
 	for _, file := range files {
-		var some []Row
-		if err := read(file, &some); err != nil {
+		var fileRows []Row
+		if err := read(file, &fileRows); err != nil {
 			return nil, err
 		}
-		for _, r := range some {
+		for _, r := range fileRows {
 			r.Name = strings.TrimSuffix(filepath.Base(file), ".yaml") + "/" + r.Name
 			rows = append(rows, r.expand()...)
 		}
@@ -131,27 +129,27 @@ func (r Row) expand() []Row {
 	return rows
 }
 
-// replace returns the row with words replaced.
-func (r Row) replace(words *strings.Replacer) Row {
+// replace returns the row with variables replaced.
+func (r Row) replace(variables *strings.Replacer) Row {
 	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Coding, &r.Body, &r.After, &r.Until} {
-		*text = words.Replace(*text)
+		*text = variables.Replace(*text)
 	}
 	header := map[string]Lines{}
 	for name, lines := range r.Header {
 		for _, line := range lines {
-			header[name] = append(header[name], words.Replace(line))
+			header[name] = append(header[name], variables.Replace(line))
 		}
 	}
 	r.Header = header
 	shows := make([]string, len(r.Shows))
 	for i, text := range r.Shows {
-		shows[i] = words.Replace(text)
+		shows[i] = variables.Replace(text)
 	}
 	r.Shows = shows
 	return r
 }
 
-// request returns what is to be sent.
+// request returns the request to send.
 func (r Row) request() harness.Request {
 	h := http.Header{"User-Agent": {"conformance"}}
 	if r.Accept != "" {
@@ -163,7 +161,7 @@ func (r Row) request() harness.Request {
 	return harness.Request{Method: r.Method, Path: r.Path, Header: h, Body: []byte(r.Body), HTTP1: r.HTTP1}
 }
 
-// upstream returns the row as it is sent to the apiserver.
+// upstream returns the row for the apiserver.
 func (r Row) upstream() Row {
 	if r.Instead != "" {
 		r.Accept = r.Instead
@@ -171,7 +169,7 @@ func (r Row) upstream() Row {
 	return r
 }
 
-// user returns the name by which the harness knows the row's user.
+// user returns the harness's name of the row's user.
 func (r Row) user() string {
 	switch r.User {
 	case "":

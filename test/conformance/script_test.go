@@ -13,29 +13,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Script is a run of writes at the apiserver that is seen through watches of
-// both servers. {ns} is a namespace of its own, {start} the version between the
-// writes before the watches and those that they see.
+// Script is a sequence of writes at the apiserver that watches of both servers observe. {ns} is the
+// namespace of the script, {start} the resource version between Before and Writes.
 type Script struct {
 	Before  []Write `json:"before"`
 	Writes  []Write `json:"writes"`
 	Watches []Watch `json:"watches"`
 }
 
-// Watch is one watch of a script, or with For several. Its path lacks what all
-// have: watch, version and timeout.
+// Watch is one watch of a script, or with For several. Its path lacks the parameters that all have:
+// watch, resourceVersion and timeoutSeconds.
 type Watch struct {
 	Row
-	// State has the watch begin with the state at {start}.
+	// State has the watch send initial events for the state at {start}.
 	State bool `json:"state"`
-	// Events are the types of all events that are to come, in order.
+	// Events are the types of all expected events, in order.
 	Events string `json:"events"`
 }
 
-// testEvents opens each watch before the writes, and again after them
-// from the version before, so that it sees the same events once as they come
-// and once out of the history.
-func testEvents(t *testing.T) {
+// testScripts opens each watch before the writes, and again after them from {start}, so that it
+// gets the same events live and from the history.
+func testScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/scripts/*.yaml")
 	if err != nil {
@@ -47,27 +45,27 @@ func testEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		ns := strings.TrimSuffix(filepath.Base(file), ".yaml")
-		t.Run(ns, func(t *testing.T) { s.play(t, ns) })
+		t.Run(ns, func(t *testing.T) { s.run(t, ns) })
 	}
 }
 
-func (s Script) play(t *testing.T, ns string) {
+func (s Script) run(t *testing.T, ns string) {
 	namespace := Write{Path: "/api/v1/namespaces", Object: fmt.Appendf(nil, `{"metadata":{"name":%q}}`, ns)}
-	perform(t, append([]Write{namespace}, s.Before...), ns)
+	writeAll(t, append([]Write{namespace}, s.Before...), ns)
 	var all list
-	if err := fetch(t.Context(), plane, "/api/v1/configmaps?limit=1", &all); err != nil {
+	if err := fetch(t.Context(), apiserver, "/api/v1/configmaps?limit=1", &all); err != nil {
 		t.Fatal(err)
 	}
 	own := strings.NewReplacer("{ns}", ns, "{start}", all.Metadata.ResourceVersion)
-	var live []*view
+	var live []*openedWatch
 	for _, w := range s.Watches {
 		for _, row := range w.rows(own) {
-			v := openView(t, w, row)
+			v := openWatch(t, w, row)
 			v.live = true
 			live = append(live, v)
 		}
 	}
-	perform(t, s.Writes, ns)
+	writeAll(t, s.Writes, ns)
 	for _, v := range live {
 		t.Run(v.row.Name, v.check)
 	}
@@ -76,12 +74,12 @@ func (s Script) play(t *testing.T, ns string) {
 			continue
 		}
 		for _, row := range w.rows(own) {
-			t.Run(row.Name+" afterwards", openView(t, w, row).check)
+			t.Run(row.Name+" from history", openWatch(t, w, row).check)
 		}
 	}
 }
 
-func perform(t *testing.T, writes []Write, ns string) {
+func writeAll(t *testing.T, writes []Write, ns string) {
 	t.Helper()
 	for _, w := range writes {
 		w.Path = strings.ReplaceAll(w.Path, "{ns}", ns)
@@ -111,53 +109,52 @@ func (w Watch) rows(own *strings.Replacer) []Row {
 	return rows
 }
 
-// view is one watch, open at both servers.
-type view struct {
+// openedWatch is one watch, open at both servers.
+type openedWatch struct {
 	row       Row
 	events    []string
 	responses [2]*http.Response
 	live      bool
 }
 
-func openView(t *testing.T, w Watch, row Row) *view {
+func openWatch(t *testing.T, w Watch, row Row) *openedWatch {
 	t.Helper()
-	v := &view{row: row, events: strings.Fields(w.Events)}
-	for i, s := range []server{plane, sluice} {
+	v := &openedWatch{row: row, events: strings.Fields(w.Events)}
+	for i, s := range []server{apiserver, sluice} {
 		resp, err := s.Raw("admin").Open(t.Context(), row.request())
 		if err != nil {
 			t.Fatalf("%s: %v", row.Name, err)
 		}
 		t.Cleanup(func() { resp.Body.Close() })
 		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %T answers %d", row.Name, s, resp.StatusCode)
+			t.Fatalf("%s: %T responds with %d", row.Name, s, resp.StatusCode)
 		}
 		v.responses[i] = resp
 	}
 	return v
 }
 
-// columns of Tables stand in the first event of a watch, says the apiserver;
-// but it encodes an event once for several watches as it comes, and so sends
-// the columns, or null, also to those for which it is not the first.
-var columns = regexp.MustCompile(`"columnDefinitions":\[\{.*?"priority":\d+\}\]`)
+// columnDefinitions of Tables are meant for the first event of a watch. But the apiserver encodes a
+// live event once for several watches, and so sends the columns, or null, to all of them alike.
+var columnDefinitions = regexp.MustCompile(`"columnDefinitions":\[\{.*?"priority":\d+\}\]`)
 
-// check reads the events that are to come and compares them.
-func (v *view) check(t *testing.T) {
+// check reads the expected events from both servers and compares them.
+func (v *openedWatch) check(t *testing.T) {
 	if source := v.responses[1].Header.Get("Sluice-Source"); !strings.HasPrefix(source, v.row.Source) {
-		t.Errorf("answered from %q, want %s", source, v.row.Source)
+		t.Errorf("source is %q, want %s", source, v.row.Source)
 	}
 	var bodies [2]string
 	for i, resp := range v.responses {
-		body, types, err := take(newStream(resp), len(v.events))
+		body, types, err := readEvents(newStream(resp), len(v.events))
 		if err != nil {
 			t.Errorf("server %d: %v", i, err)
 		}
 		if diff := cmp.Diff(v.events, types); diff != "" {
 			t.Errorf("server %d: events (-want +got):\n%s", i, diff)
 		}
-		body = steady(body, resp.Header, false)
+		body = normalize(body, resp.Header, false)
 		if v.live {
-			body = columns.ReplaceAll(body, []byte(`"columnDefinitions":null`))
+			body = columnDefinitions.ReplaceAll(body, []byte(`"columnDefinitions":null`))
 		}
 		bodies[i] = string(body)
 	}
@@ -166,14 +163,15 @@ func (v *view) check(t *testing.T) {
 	}
 }
 
-// take reads n events. Bookmarks that end no state do not count: none is owed.
-func take(s *stream, n int) (all []byte, types []string, err error) {
+// readEvents reads n events. Bookmarks other than the end of initial events do not count: servers
+// send them at any time.
+func readEvents(s *stream, n int) (all []byte, types []string, err error) {
 	for len(types) < n {
 		event, typ, err := s.next()
 		if err != nil {
 			return all, types, err
 		}
-		if typ == "BOOKMARK" && !bytes.Contains(event, endOfState) {
+		if typ == "BOOKMARK" && !bytes.Contains(event, initialEventsEnd) {
 			continue
 		}
 		all, types = append(all, event...), append(types, typ)

@@ -20,66 +20,65 @@ import (
 	"sluice/test/harness"
 )
 
-// serveShards switches shard selectors on.
-const serveShards = `
+// shardConfig enables shard selectors.
+const shardConfig = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
 features: {shardSelector: true}
 `
 
-// TestSharded sends lists and watches of shards to an apiserver with the gate
-// on, and to Sluice.
-func TestSharded(t *testing.T) {
+// TestShardsEqualTheApiserver with the feature gate on.
+func TestShardsEqualTheApiserver(t *testing.T) {
 	t.Parallel()
-	plane := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=ShardedListAndWatch=true,CBORServingAndStorage=true"}})
-	scatter(t, plane)
-	sluice := plane.StartSluice(t, harness.SluiceOptions{Config: serveShards})
-	words := strings.NewReplacer(settle(t, plane, sluice)...)
-	ends := finish(t, plane, sluice)
+	apiserver := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=ShardedListAndWatch=true,CBORServingAndStorage=true"}})
+	createShardObjects(t, apiserver)
+	sluice := apiserver.StartSluice(t, harness.SluiceOptions{Config: shardConfig})
+	variables := strings.NewReplacer(writeHistory(t, apiserver, sluice)...)
+	ends := createEnds(t, apiserver, sluice)
 	var rows []Row
 	if err := read("testdata/sharded.yaml", &rows); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("answers", func(t *testing.T) {
+	t.Run("rows", func(t *testing.T) {
 		for _, row := range rows {
 			for _, one := range row.expand() {
 				t.Run(one.Name, func(t *testing.T) {
 					t.Parallel()
-					one = one.replace(words)
+					one = one.replace(variables)
 					if one.Until == "{end}" {
-						one.Until = lastOf(t, ends, one.Path)
+						one.Until = lastInShard(t, ends, one.Path)
 					}
 					if one.After == "" {
-						one.check(t, plane, sluice)
+						one.check(t, apiserver, sluice)
 						return
 					}
-					for _, s := range []server{plane, sluice} {
+					for _, s := range []server{apiserver, sluice} {
 						var l list
 						if err := fetch(t.Context(), s, one.After, &l); err != nil || l.Metadata.Continue == "" {
 							t.Fatalf("%s at %T: %v, continue %q", one.After, s, err, l.Metadata.Continue)
 						}
-						one.replace(strings.NewReplacer("{continue}", l.Metadata.Continue)).check(t, plane, sluice)
+						one.replace(strings.NewReplacer("{continue}", l.Metadata.Continue)).check(t, apiserver, sluice)
 					}
 				})
 			}
 		}
 	})
-	t.Run("whole", func(t *testing.T) { shardsAreTheWhole(t, sluice) })
+	t.Run("union", func(t *testing.T) { testShardsAreDisjointAndComplete(t, sluice) })
 }
 
-// scattered are the collections of TestSharded.
-var scattered = []string{"/api/v1/configmaps", "/api/v1/namespaces", "/apis/ex.io/v1/foos"}
+// shardedCollections are the collections of TestShardsEqualTheApiserver.
+var shardedCollections = []string{"/api/v1/configmaps", "/api/v1/namespaces", "/apis/ex.io/v1/foos"}
 
 const fooDefinition = `{"metadata":{"name":"foos.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
 	"names":{"plural":"foos","singular":"foo","kind":"Foo","listKind":"FooList"},
 	"versions":[{"name":"v1","served":true,"storage":true,
 	"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
-// namespaces have hashes in both halves.
+// namespaces have names whose hashes are in both halves.
 var namespaces = []string{"s0", "s1", "blue", "green", "red"}
 
-// scatter makes objects in some namespaces.
-func scatter(t *testing.T, plane server) {
+// createShardObjects creates objects in each namespace.
+func createShardObjects(t *testing.T, apiserver server) {
 	t.Helper()
 	writes := []Write{{Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Object: json.RawMessage(fooDefinition)}}
 	for i := range namespaces {
@@ -93,21 +92,21 @@ func scatter(t *testing.T, plane server) {
 		}
 	}
 	for _, w := range writes {
-		if err := w.sendWhenServed(t.Context(), plane); err != nil {
+		if err := w.sendWhenServed(t.Context(), apiserver); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// settle makes Sluice cache the collections, and a history: creations, changes
-// that move objects in and out of selections, deletions. It returns the words
-// {before} and {now} for the versions at which this begins and ends.
-func settle(t *testing.T, plane, sluice server) []string {
+// writeHistory has Sluice cache the collections and writes a history: updates, updates that move
+// objects into and out of selections, and deletes. It returns the variables {before} and {now}, the
+// resource versions at its begin and end.
+func writeHistory(t *testing.T, apiserver, sluice server) []string {
 	t.Helper()
-	for _, c := range scattered {
+	for _, c := range shardedCollections {
 		sluice.(*harness.Sluice).WaitForCacheSync(t, c, resourceName(c))
 	}
-	before := mark(t, plane, sluice, "before")
+	before := createMark(t, apiserver, sluice, "before")
 	for _, ns := range namespaces {
 		for _, in := range []string{"/api/v1/namespaces/%s/configmaps", "/apis/ex.io/v1/namespaces/%s/foos"} {
 			path := fmt.Sprintf(in, ns)
@@ -117,40 +116,40 @@ func settle(t *testing.T, plane, sluice server) []string {
 				{Method: http.MethodPatch, Path: path + "/c05", Object: json.RawMessage(`{"metadata":{"labels":{"k":"0"}}}`)},
 				{Method: http.MethodDelete, Path: path + "/c00"},
 			} {
-				if err := w.sendTo(t.Context(), plane); err != nil {
+				if err := w.sendTo(t.Context(), apiserver); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
-	return []string{"{before}", before, "{now}", mark(t, plane, sluice, "now")}
+	return []string{"{before}", before, "{now}", createMark(t, apiserver, sluice, "now")}
 }
 
-// finish makes objects that end the watches of shards: enough for each to have
-// some. It returns them in the order in which they were made.
-func finish(t *testing.T, plane, sluice server) (ends []object) {
+// createEnds creates objects that end the watches of shards, enough for each shard to have some. It
+// returns them in the order of their creation.
+func createEnds(t *testing.T, apiserver, sluice server) (ends []object) {
 	t.Helper()
 	const enough = 60
 	for i := range enough {
 		path := "/api/v1/namespaces/" + namespaces[i%len(namespaces)] + "/configmaps"
 		name := fmt.Sprintf("end%02d", i)
-		if err := (Write{Path: path, Object: fmt.Appendf(nil, `{"metadata":{"name":%q,"labels":{"k":"0"}}}`, name)}).sendTo(t.Context(), plane); err != nil {
+		if err := (Write{Path: path, Object: fmt.Appendf(nil, `{"metadata":{"name":%q,"labels":{"k":"0"}}}`, name)}).sendTo(t.Context(), apiserver); err != nil {
 			t.Fatal(err)
 		}
 		var o object
-		if err := fetch(t.Context(), plane, path+"/"+name, &o); err != nil {
+		if err := fetch(t.Context(), apiserver, path+"/"+name, &o); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, o)
 		if i == enough-1 {
-			reached(t, plane, sluice, "/api/v1/configmaps", path+"/"+name)
+			waitForCaches(t, apiserver, sluice, "/api/v1/configmaps", path+"/"+name)
 		}
 	}
 	return ends
 }
 
-// lastOf returns what the last event of a shard's watch holds.
-func lastOf(t *testing.T, ends []object, path string) string {
+// lastInShard returns the name of the last object of ends in the shard of the path.
+func lastInShard(t *testing.T, ends []object, path string) string {
 	t.Helper()
 	at, err := url.Parse(path)
 	if err != nil {
@@ -172,35 +171,35 @@ func lastOf(t *testing.T, ends []object, path string) string {
 	return ""
 }
 
-// mark makes an object in each collection and waits until all caches have it.
-// It returns the first one's version, which they all have passed then.
-func mark(t *testing.T, plane, sluice server, name string) (first string) {
+// createMark creates an object in each collection and waits until all caches have it. It returns
+// the resource version of the first, which all caches then have passed.
+func createMark(t *testing.T, apiserver, sluice server, name string) (first string) {
 	t.Helper()
-	for _, c := range scattered {
+	for _, c := range shardedCollections {
 		path := strings.NewReplacer("/configmaps", "/namespaces/s0/configmaps", "/foos", "/namespaces/s0/foos").Replace(c)
 		object := fmt.Appendf(nil, `{"metadata":{"name":%q}}`, name)
 		if strings.HasSuffix(c, "foos") {
 			object = fmt.Appendf(nil, `{"kind":"Foo","apiVersion":"ex.io/v1","metadata":{"name":%q}}`, name)
 		}
-		if err := (Write{Path: path, Object: object}).sendTo(t.Context(), plane); err != nil {
+		if err := (Write{Path: path, Object: object}).sendTo(t.Context(), apiserver); err != nil {
 			t.Fatal(err)
 		}
-		version := reached(t, plane, sluice, c, path+"/"+name)
+		version := waitForCaches(t, apiserver, sluice, c, path+"/"+name)
 		first = cmp.Or(first, version)
 	}
 	return first
 }
 
-// reached waits until both servers' caches of a collection have an object, and
-// returns its version.
-func reached(t *testing.T, plane, sluice server, collection, path string) (version string) {
+// waitForCaches waits until the caches of both servers have an object, and returns its resource
+// version.
+func waitForCaches(t *testing.T, apiserver, sluice server, collection, path string) (version string) {
 	t.Helper()
 	var o object
-	if err := fetch(t.Context(), plane, path, &o); err != nil {
+	if err := fetch(t.Context(), apiserver, path, &o); err != nil {
 		t.Fatal(err)
 	}
 	version = o.Metadata.ResourceVersion
-	for _, s := range []server{plane, sluice} {
+	for _, s := range []server{apiserver, sluice} {
 		harness.Eventually(t, path+" is cached", func() error {
 			a, err := s.Raw("admin").Get(t.Context(), collection+"?resourceVersionMatch=NotOlderThan&resourceVersion="+version, "application/json")
 			if err == nil && strings.HasPrefix(a.Header.Get("Sluice-Source"), "upstream") {
@@ -212,9 +211,9 @@ func reached(t *testing.T, plane, sluice server, collection, path string) (versi
 	return version
 }
 
-// shardsAreTheWhole takes a collection apart into shards of several sizes.
-func shardsAreTheWhole(t *testing.T, sluice server) {
-	for _, c := range scattered {
+// testShardsAreDisjointAndComplete divides each collection into several numbers of shards.
+func testShardsAreDisjointAndComplete(t *testing.T, sluice server) {
+	for _, c := range shardedCollections {
 		whole, err := uids(t.Context(), sluice, c+"?resourceVersion=0")
 		if err != nil {
 			t.Fatal(err)
@@ -222,28 +221,28 @@ func shardsAreTheWhole(t *testing.T, sluice server) {
 		for _, n := range []uint64{1, 2, 3, 16} {
 			parts := map[string]bool{}
 			for i := range n {
-				some, err := uids(t.Context(), sluice, c+"?resourceVersion=0&shardSelector="+url.QueryEscape(shard("uid", i, n)))
+				found, err := uids(t.Context(), sluice, c+"?resourceVersion=0&shardSelector="+url.QueryEscape(shard("uid", i, n)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				for uid := range some {
+				for uid := range found {
 					if parts[uid] {
 						t.Errorf("%s: %s is in two of %d shards", c, uid, n)
 					}
 					parts[uid] = true
 				}
-				if n == 2 && (len(some) == 0 || len(some) == len(whole)) {
-					t.Errorf("%s: a half holds %d of %d", c, len(some), len(whole))
+				if n == 2 && (len(found) == 0 || len(found) == len(whole)) {
+					t.Errorf("%s: a half has %d of %d objects", c, len(found), len(whole))
 				}
 			}
 			if !maps.Equal(parts, whole) {
-				t.Errorf("%s: %d shards hold %d of %d objects", c, n, len(parts), len(whole))
+				t.Errorf("%s: %d shards have %d of %d objects", c, n, len(parts), len(whole))
 			}
 		}
 	}
 }
 
-// shard is the selector of the i-th of n shards.
+// shard returns the selector of shard i of n.
 func shard(field string, i, n uint64) string {
 	width := ^uint64(0)/n + 1 // 0 stands for 2^64
 	end := "0x10000000000000000"
@@ -263,20 +262,20 @@ func uids(ctx context.Context, s server, path string) (map[string]bool, error) {
 	return found, err
 }
 
-// TestShardedWithoutGate serves shards before an apiserver that knows nothing
-// of them. What was a shard in the list must not become all there is later on.
-func TestShardedWithoutGate(t *testing.T) {
+// TestShardNeverPassesToAnApiserverWithoutGate: such an apiserver ignores the selector, so that a
+// client which listed a shard would then watch the whole collection.
+func TestShardNeverPassesToAnApiserverWithoutGate(t *testing.T) {
 	t.Parallel()
 	const path = "/api/v1/namespaces/o/configmaps?"
-	own := plane.StartSluice(t, harness.SluiceOptions{Config: serveShards})
-	own.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	extended := apiserver.StartSluice(t, harness.SluiceOptions{Config: shardConfig})
+	extended.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	half := "shardSelector=" + url.QueryEscape(shard("uid", 0, 2))
 	var l struct {
 		Metadata struct{ ShardInfo *struct{ Selector string } }
 		Items    []object
 	}
-	for _, state := range []string{"", "&resourceVersion=0"} { // the first is small, but never delegated
-		if err := fetch(t.Context(), own, path+half+state, &l); err != nil || l.Metadata.ShardInfo == nil {
+	for _, state := range []string{"", "&resourceVersion=0"} { // the first is a small read, which passes without shardSelector
+		if err := fetch(t.Context(), extended, path+half+state, &l); err != nil || l.Metadata.ShardInfo == nil {
 			t.Fatalf("list%s: %+v, %v", state, l.Metadata, err)
 		}
 	}
@@ -286,9 +285,9 @@ func TestShardedWithoutGate(t *testing.T) {
 		source string
 		shows  string
 	}{
-		"watch from before the history": {"watch=1&resourceVersion=" + words.Replace("{old}"), http.StatusOK, "gateway", `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: `},
-		"list from before the history":  {"resourceVersionMatch=Exact&resourceVersion=" + words.Replace("{old}"), http.StatusGone, "gateway", "is too old."},
-		"watch from the future":         {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=" + words.Replace("{future}"), http.StatusTooManyRequests, "gateway", "storage is"},
+		"watch from before the history": {"watch=1&resourceVersion=" + variables.Replace("{old}"), http.StatusOK, "gateway", `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: `},
+		"list from before the history":  {"resourceVersionMatch=Exact&resourceVersion=" + variables.Replace("{old}"), http.StatusGone, "gateway", "is too old."},
+		"watch from the future":         {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=" + variables.Replace("{future}"), http.StatusTooManyRequests, "gateway", "storage is"},
 		"format":                        {"watch=1&resourceVersion=0&timeoutSeconds=1", http.StatusNotAcceptable, "upstream", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +295,7 @@ func TestShardedWithoutGate(t *testing.T) {
 			if name == "format" {
 				accept = "application/x"
 			}
-			a, err := own.Raw("admin").Get(t.Context(), path+tt.query+"&"+half, accept)
+			a, err := extended.Raw("admin").Get(t.Context(), path+tt.query+"&"+half, accept)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +308,7 @@ func TestShardedWithoutGate(t *testing.T) {
 	t.Run("switched off", func(t *testing.T) {
 		a, err := sluice.Raw("admin").Get(t.Context(), path+"resourceVersion=0&"+half, "application/json")
 		if err != nil || !strings.HasPrefix(a.Header.Get("Sluice-Source"), "upstream; options") {
-			t.Errorf("answered from %q, %v", a.Header.Get("Sluice-Source"), err)
+			t.Errorf("source is %q, %v", a.Header.Get("Sluice-Source"), err)
 		}
 	})
 }

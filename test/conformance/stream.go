@@ -20,13 +20,13 @@ import (
 type stream struct {
 	in       *bufio.Reader
 	protobuf bool
-	items    *cbor.Decoder // of a watch in CBOR
-	read     bytes.Buffer  // what items has read, from the next event on
-	events   int           // how many bytes of events came before that
+	items    *cbor.Decoder // of a watch in CBOR; nil otherwise
+	read     bytes.Buffer  // the bytes that items has read, from the next event on
+	events   int           // how many bytes of events precede read
 }
 
 func newStream(resp *http.Response) *stream {
-	body, err := unpacked(resp.Header.Get("Content-Encoding"), resp.Body)
+	body, err := decompressor(resp.Header.Get("Content-Encoding"), resp.Body)
 	if err != nil {
 		body = iotest.ErrReader(err)
 	}
@@ -37,13 +37,13 @@ func newStream(resp *http.Response) *stream {
 	return s
 }
 
-// isFrames reports whether an answer is a watch in Protobuf.
+// isFrames reports whether a response is a watch in Protobuf.
 func isFrames(h http.Header) bool {
 	contentType := h.Get("Content-Type")
 	return strings.Contains(contentType, "protobuf") && strings.Contains(contentType, "stream=watch")
 }
 
-// next returns the next event as it came, and its type.
+// next returns the bytes of the next event, and its type.
 func (s *stream) next() (event []byte, typ string, err error) {
 	switch {
 	case s.items != nil:
@@ -85,7 +85,7 @@ func (s *stream) nextFrame() (event []byte, typ string, err error) {
 	return event, string(text), err
 }
 
-// until reads up to and including the first event that holds the text.
+// until reads up to and including the first event that contains the text.
 func (s *stream) until(text string) ([]byte, error) {
 	var all []byte
 	for {

@@ -23,38 +23,35 @@ import (
 
 const mediaCBOR = "application/cbor"
 
-// call is a request in which {ns} stands for a namespace of its own at each
-// server's turn.
+// call is a request. {ns} stands for a namespace, which is another one for each server.
 type call struct {
 	name, method, path, contentType, body string
 	user                                  string // default: admin
 	accept                                string // default: CBOR
 	status                                int
-	plain                                 bool // the answer is JSON, as the apiserver's front door has no CBOR
+	json                                  bool // the response is JSON, as the apiserver writes 403
 }
 
-// noCBOR is a control plane as it is by default, without CBOR, and a Sluice
-// before it.
+// noCBOR is an apiserver without CBOR, which is the default, and a Sluice in front of it.
 type noCBOR struct {
-	plane  *harness.ControlPlane
-	sluice *harness.Sluice
+	apiserver *harness.ControlPlane
+	sluice    *harness.Sluice
 }
 
-// TestWithoutCBOR has clients speak CBOR through Sluice with an apiserver that
-// does not.
-func TestWithoutCBOR(t *testing.T) {
-	n := &noCBOR{plane: harness.Start(t)}
-	n.sluice = n.plane.StartSluice(t)
-	if a, err := n.plane.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
-		t.Fatalf("the apiserver has CBOR: %v, %v", a, err)
+// TestCBORIsTranscodedForAnApiserverWithoutIt in requests, watches and clients.
+func TestCBORIsTranscodedForAnApiserverWithoutIt(t *testing.T) {
+	n := &noCBOR{apiserver: harness.Start(t)}
+	n.sluice = n.apiserver.StartSluice(t)
+	if a, err := n.apiserver.Raw("admin").Get(t.Context(), "/api/v1/namespaces/default", mediaCBOR); err != nil || a.Status != http.StatusNotAcceptable {
+		t.Fatalf("the apiserver supports CBOR: %v, %v", a, err)
 	}
 	t.Run("requests", n.testRequests)
 	t.Run("watches", n.testWatches)
 	t.Run("clients that prefer CBOR", n.testClients)
 }
 
-// testRequests makes the same requests in CBOR through Sluice and in JSON at
-// the apiserver: the answers say the same.
+// testRequests sends the same requests in CBOR through Sluice and in JSON to the apiserver: the
+// responses have the same content.
 func (n *noCBOR) testRequests(t *testing.T) {
 	const (
 		secrets = "/api/v1/namespaces/{ns}/secrets"
@@ -72,10 +69,10 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		{name: "create", method: "POST", path: secrets, contentType: mediaCBOR, body: secret, status: 201},
 		{name: "create again", method: "POST", path: secrets, contentType: mediaCBOR, body: secret, status: 409},
 		{name: "create event", method: "POST", path: "/api/v1/namespaces/{ns}/events", contentType: mediaCBOR, body: event, status: 201},
-		{name: "create with answer in JSON", method: "POST", path: maps, contentType: mediaCBOR, body: config, accept: "application/json", status: 201},
+		{name: "create with JSON response", method: "POST", path: maps, contentType: mediaCBOR, body: config, accept: "application/json", status: 201},
 		{name: "create in JSON", method: "POST", path: maps, contentType: "application/json", body: strings.Replace(config, `"c"`, `"d"`, 1), status: 201},
 		{name: "dry run", method: "POST", path: maps + "?dryRun=All", contentType: mediaCBOR, body: strings.Replace(config, `"c"`, `"dry"`, 1), status: 201},
-		{name: "dry run left nothing", path: maps + "/dry", status: 404},
+		{name: "get after dry run", path: maps + "/dry", status: 404},
 		{name: "unknown field", method: "POST", path: maps + "?dryRun=All", contentType: mediaCBOR, body: unknown, status: 201},
 		{name: "unknown field, Warn", method: "POST", path: maps + "?dryRun=All&fieldValidation=Warn", contentType: mediaCBOR, body: unknown, status: 201},
 		{name: "unknown field, Ignore", method: "POST", path: maps + "?dryRun=All&fieldValidation=Ignore", contentType: mediaCBOR, body: unknown, status: 201},
@@ -89,34 +86,34 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		{name: "strategic patch", method: "PATCH", path: secrets + "/s", contentType: "application/strategic-merge-patch+json", body: `{"metadata":{"labels":{"e":"f"}}}`, status: 200},
 		{name: "apply", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"b"}}`, status: 201},
 		{name: "apply again", method: "PATCH", path: maps + "/applied?fieldManager=me", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"c"}}`, status: 200},
-		{name: "apply against", method: "PATCH", path: maps + "/applied?fieldManager=other", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"d"}}`, status: 409},
+		{name: "apply conflict", method: "PATCH", path: maps + "/applied?fieldManager=other", contentType: apply, body: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"applied"},"data":{"a":"d"}}`, status: 409},
 		{name: "custom", method: "POST", path: rings, contentType: mediaCBOR, body: `{"kind":"Ring","apiVersion":"ex.io/v1","metadata":{"name":"f"},"spec":{"size":1}}`, status: 201},
 		{name: "get", path: secrets + "/s", status: 200},
 		{name: "get metadata", path: secrets + "/s", accept: partial, status: 200},
 		{name: "get event", path: "/api/v1/namespaces/{ns}/events/e", status: 200},
 		{name: "get custom", path: rings + "/f", status: 200},
-		{name: "get nothing", path: secrets + "/nope", status: 404},
+		{name: "get not found", path: secrets + "/nope", status: 404},
 		{name: "list", path: secrets, status: 200},
-		{name: "list of events", path: "/api/v1/namespaces/{ns}/events", status: 200},
+		{name: "list events", path: "/api/v1/namespaces/{ns}/events", status: 200},
 		{name: "empty list", path: secrets + "?labelSelector=no", status: 200},
 		{name: "list metadata", path: secrets, accept: partial, status: 200},
-		{name: "bad list", path: secrets + "?labelSelector=(", status: 400},
-		{name: "bad version", path: secrets + "/s?resourceVersion=x", status: 500},
+		{name: "malformed selector", path: secrets + "?labelSelector=(", status: 400},
+		{name: "malformed resource version", path: secrets + "/s?resourceVersion=x", status: 500},
 		{name: "page", path: secrets + "?limit=1", status: 200},
-		{name: "forbidden", path: secrets, user: "nobody", status: 403, plain: true},
-		{name: "forbidden write", method: "POST", path: secrets, user: "reader", contentType: mediaCBOR, body: secret, status: 403, plain: true},
-		{name: "anonymous", path: secrets, user: harness.Anonymous, status: 403, plain: true},
-		{name: "scale that is not there", path: "/apis/apps/v1/namespaces/{ns}/deployments/x/scale", status: 404},
+		{name: "forbidden", path: secrets, user: "nobody", status: 403, json: true},
+		{name: "forbidden write", method: "POST", path: secrets, user: "reader", contentType: mediaCBOR, body: secret, status: 403, json: true},
+		{name: "anonymous", path: secrets, user: harness.Anonymous, status: 403, json: true},
+		{name: "scale not found", path: "/apis/apps/v1/namespaces/{ns}/deployments/x/scale", status: 404},
 		{name: "access review", method: "POST", path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", contentType: mediaCBOR,
 			body: `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"nonResourceAttributes":{"path":"/x","verb":"get"}}}`, status: 201},
 		{name: "delete, dry run", method: "DELETE", path: maps + "/c", contentType: mediaCBOR, body: strings.Replace(gone, `"propagation`, `"dryRun":["All"],"propagation`, 1), status: 200},
 		{name: "delete", method: "DELETE", path: maps + "/c", contentType: mediaCBOR, body: gone, status: 200},
-		{name: "delete by patience", method: "DELETE", path: maps + "/d", contentType: mediaCBOR, body: strings.Replace(gone, `"propagation`, `"preconditions":{"resourceVersion":"1"},"propagation`, 1), status: 409},
+		{name: "delete with precondition", method: "DELETE", path: maps + "/d", contentType: mediaCBOR, body: strings.Replace(gone, `"propagation`, `"preconditions":{"resourceVersion":"1"},"propagation`, 1), status: 409},
 		{name: "delete all", method: "DELETE", path: secrets, contentType: mediaCBOR, body: gone, status: 200},
-		{name: "all are deleted", path: secrets, status: 200},
+		{name: "list after delete all", path: secrets, status: 200},
 	}
-	direct, passed := n.plane.Namespace(t), n.plane.Namespace(t)
-	n.defineRings(t)
+	direct, passed := n.apiserver.Namespace(t), n.apiserver.Namespace(t)
+	n.createRingCRD(t)
 	for _, c := range calls {
 		if c.method == "" {
 			c.method = "GET"
@@ -124,7 +121,7 @@ func (n *noCBOR) testRequests(t *testing.T) {
 		if c.user == "" && c.name != "anonymous" {
 			c.user = "admin"
 		}
-		want, err := c.asJSON(t, n.plane, direct)
+		want, err := c.asJSON(t, n.apiserver, direct)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,26 +133,26 @@ func (n *noCBOR) testRequests(t *testing.T) {
 	}
 }
 
-func (n *noCBOR) defineRings(t *testing.T) {
+func (n *noCBOR) createRingCRD(t *testing.T) {
 	t.Helper()
 	const definitions, rings = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/ex.io/v1/rings"
-	definition := Write{Path: definitions, Object: ringDefinition("Namespaced", "RingList", `[]`, `[]`)}
-	if err := definition.sendTo(t.Context(), n.plane); err != nil {
+	definition := Write{Path: definitions, Object: ringCRD("Namespaced", "RingList", `[]`, `[]`)}
+	if err := definition.sendTo(t.Context(), n.apiserver); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, "the custom resource", func() error {
+	harness.Eventually(t, "custom resource", func() error {
 		var l list
-		return fetch(t.Context(), n.plane, rings, &l)
+		return fetch(t.Context(), n.apiserver, rings, &l)
 	})
 }
 
-// asJSON makes the call in JSON at the apiserver.
+// asJSON sends the call in JSON to the apiserver.
 func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Response, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {strings.NewReplacer(mediaCBOR, "application/json").Replace(c.accept)}}
 	if c.accept == "" {
 		h.Set("Accept", "application/json")
 	}
-	if c.name == "list metadata" { // which the apiserver refuses
+	if c.name == "list metadata" { // the apiserver refuses lists as PartialObjectMetadata
 		h.Set("Accept", strings.Replace(h.Get("Accept"), "Metadata;", "MetadataList;", 1))
 	}
 	switch c.contentType {
@@ -170,7 +167,7 @@ func (c call) asJSON(t *testing.T, s server, ns string) (*harness.Response, erro
 	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: []byte(in.Replace(c.body))})
 }
 
-// asCBOR makes the call in CBOR through Sluice.
+// asCBOR sends the call in CBOR through Sluice.
 func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, error) {
 	h := http.Header{"User-Agent": {"transcoded"}, "Accept": {c.accept}}
 	if c.accept == "" {
@@ -180,7 +177,7 @@ func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, erro
 	body := []byte(in.Replace(c.body))
 	if strings.HasSuffix(c.contentType, "cbor") {
 		var object any
-		if err := utiljson.Unmarshal(body, &object); err != nil { // integers are no floats
+		if err := utiljson.Unmarshal(body, &object); err != nil { // keeps integers
 			return nil, err
 		}
 		var err error
@@ -194,21 +191,20 @@ func (c call) asCBOR(t *testing.T, s server, ns string) (*harness.Response, erro
 	return s.Raw(c.user).Do(t.Context(), harness.Request{Method: c.method, Path: in.Replace(c.path), Header: h, Body: body})
 }
 
-// check compares what both say, but for what belongs to each: namespaces, uids,
-// versions, times.
+// check compares both responses except for namespaces, UIDs, resource versions and times.
 func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Replacer) {
 	if want.Status != c.status || got.Status != c.status {
 		t.Fatalf("apiserver %d, Sluice %d, want %d: %s %q", want.Status, got.Status, c.status, want.Body, got.Body)
 	}
 	contentType := mediaCBOR
-	if c.plain || c.accept == "application/json" || c.accept != "" && c.status >= 400 {
+	if c.json || c.accept == "application/json" || c.accept != "" && c.status >= 400 {
 		contentType = "application/json"
 	}
 	if got.Header.Get("Content-Type") != contentType {
-		t.Errorf("answer is %s", got.Header.Get("Content-Type"))
+		t.Errorf("Content-Type is %s", got.Header.Get("Content-Type"))
 	}
 	if c.user == "admin" && !strings.HasPrefix(got.Header.Get("Sluice-Source"), "cache") && !strings.HasSuffix(got.Header.Get("Sluice-Source"), "; transcoded") {
-		t.Errorf("answer comes from %s", got.Header.Get("Sluice-Source"))
+		t.Errorf("source is %s", got.Header.Get("Sluice-Source"))
 	}
 	if diff := cmp.Diff(want.Header["Warning"], got.Header["Warning"]); diff != "" {
 		t.Errorf("warnings: apiserver (-) and Sluice (+):\n%s", diff)
@@ -228,15 +224,15 @@ func (c call) check(t *testing.T, want, got *harness.Response, names *strings.Re
 	} else if err := json.Unmarshal(got.Body, &g); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(settled(w, names), settled(g, names)); diff != "" {
+	if diff := cmp.Diff(withoutOwn(w, names), withoutOwn(g, names)); diff != "" {
 		t.Errorf("apiserver (-) and Sluice (+):\n%s", diff)
 	}
 }
 
-// decodeCBOR reads an object or list with the apiserver's own serializer.
+// decodeCBOR decodes an object or list with apimachinery's serializer.
 func decodeCBOR(t *testing.T, body []byte) map[string]any {
 	t.Helper()
-	if !bytes.HasPrefix(body, []byte("\xd9\xd9\xf7")) { // the tag that says that it is CBOR
+	if !bytes.HasPrefix(body, []byte("\xd9\xd9\xf7")) { // the self-described CBOR tag
 		t.Errorf("body begins with %x", body[:min(len(body), 3)])
 	}
 	s := apicbor.NewSerializer(runtime.NewScheme(), runtime.NewScheme())
@@ -255,11 +251,11 @@ func decodeCBOR(t *testing.T, body []byte) map[string]any {
 	return plain
 }
 
-// itsOwn are the marks of one object in a message.
-var itsOwn = regexp.MustCompile(`resource version \d+|\(\d+\)`)
+// objectMarks are resource versions and counts in messages.
+var objectMarks = regexp.MustCompile(`resource version \d+|\(\d+\)`)
 
-// settled replaces what belongs to one object alone.
-func settled(v any, names *strings.Replacer) any {
+// withoutOwn replaces what differs between two objects with the same content.
+func withoutOwn(v any, names *strings.Replacer) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
@@ -267,30 +263,29 @@ func settled(v any, names *strings.Replacer) any {
 			case "uid", "resourceVersion", "creationTimestamp", "time", "continue":
 				v[name] = "one"
 			default:
-				v[name] = settled(value, names)
+				v[name] = withoutOwn(value, names)
 			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = settled(v[i], names)
+			v[i] = withoutOwn(v[i], names)
 		}
 	case string:
-		return itsOwn.ReplaceAllString(names.Replace(v), "one")
+		return objectMarks.ReplaceAllString(names.Replace(v), "one")
 	}
 	return v
 }
 
-// testWatches follows an uncached resource in CBOR through Sluice, and in JSON
-// at the apiserver.
+// testWatches watches an uncached resource in CBOR through Sluice, and in JSON at the apiserver.
 func (n *noCBOR) testWatches(t *testing.T) {
-	ns := n.plane.Namespace(t)
+	ns := n.apiserver.Namespace(t)
 	path := "/api/v1/namespaces/" + ns + "/events"
 	write := func(method, at, body string) {
 		t.Helper()
 		if method == "POST" {
 			method = ""
 		}
-		if err := (Write{Method: method, Path: at, Object: json.RawMessage(body)}).sendTo(t.Context(), n.plane); err != nil {
+		if err := (Write{Method: method, Path: at, Object: json.RawMessage(body)}).sendTo(t.Context(), n.apiserver); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -310,7 +305,7 @@ func (n *noCBOR) testWatches(t *testing.T) {
 			}
 			return resp
 		}
-		want, got := open(n.plane, "application/json"+as), open(n.sluice, mediaCBOR+as)
+		want, got := open(n.apiserver, "application/json"+as), open(n.sluice, mediaCBOR+as)
 		if ct := got.Header.Get("Content-Type"); ct != "application/cbor-seq" {
 			t.Errorf("stream is %s", ct)
 		}

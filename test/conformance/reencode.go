@@ -17,26 +17,26 @@ import (
 	"sluice/test/harness"
 )
 
-// kinds are those that are compiled in; all others are unstructured.
+// kinds are the built-in kinds; all others are unstructured.
 var kinds = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		scheme.AddToScheme, metav1.AddMetaToScheme, metav1beta1.AddMetaToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
-			panic(err) // for kinds that are compiled in
+			panic(err) // the kinds are compiled in
 		}
 	}
 	return s
 }()
 
-// recode encodes an answer in JSON anew in CBOR, with apimachinery's own
-// serializers: it is what an apiserver would have said that has no CBOR.
-func recode(a *harness.Response) error {
+// reencode re-encodes a JSON response in CBOR with apimachinery's serializers: the response that an
+// apiserver with CBOR would give.
+func reencode(a *harness.Response) error {
 	a.Header.Del("Content-Length")
 	if !bytes.HasPrefix(a.Body, []byte(`{"type":"`)) {
 		a.Header.Set("Content-Type", "application/cbor")
-		body, err := recodeObject(a.Body)
+		body, err := reencodeObject(a.Body)
 		a.Body = body
 		return err
 	}
@@ -47,7 +47,7 @@ func recode(a *harness.Response) error {
 		if err := json.Unmarshal(line, &event); err != nil {
 			return err
 		}
-		object, err := recodeObject(event.Object.Raw)
+		object, err := reencodeObject(event.Object.Raw)
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ func recode(a *harness.Response) error {
 	return nil
 }
 
-func recodeObject(body []byte) ([]byte, error) {
+func reencodeObject(body []byte) ([]byte, error) {
 	object, _, err := serializer.NewCodecFactory(kinds).UniversalDeserializer().Decode(body, nil, nil)
 	if runtime.IsNotRegisteredError(err) {
-		// A list too, since decoding it as such adds kinds to its items.
+		// Lists too: decoding them as lists adds kinds to their items.
 		var content map[string]any
 		err = json.Unmarshal(body, &content)
 		object = &unstructured.Unstructured{Object: content}

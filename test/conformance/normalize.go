@@ -14,33 +14,33 @@ import (
 	"sluice/codec/proto"
 )
 
-// steady replaces what two servers may rightly tell differently: the versions
-// of lists and bookmarks, which rise with writes anywhere in the cluster
-// (unless exact), when bookmarks come that end no state, and the times, ages
-// and names of the moment.
-func steady(body []byte, h http.Header, exact bool) []byte {
+// normalize replaces what may differ between two servers: resource versions of lists and bookmarks,
+// which grow with every write in the cluster (unless exact), bookmarks other than the end of
+// initial events, and times, ages and generated names.
+func normalize(body []byte, h http.Header, exact bool) []byte {
 	switch contentType := h.Get("Content-Type"); {
 	case isFrames(h):
-		return steadyFrames(body)
+		return normalizeFrames(body)
 	case isCBOR(h):
-		text, err := steadyCBOR(body, exact)
+		text, err := normalizeCBOR(body, exact)
 		if err != nil {
 			return fmt.Appendf(nil, "%v: %x", err, body)
 		}
 		return text
 	case strings.Contains(contentType, "protobuf"):
-		return steadyProto(body, exact)
+		return normalizeProto(body, exact)
 	case bytes.HasPrefix(body, []byte(`{"type":"`)):
-		body = bookmark.ReplaceAllFunc(body, steadyBookmark)
+		body = bookmark.ReplaceAllFunc(body, normalizeBookmark)
 	case strings.Contains(contentType, "yaml"):
-		body = yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return steadyMeta(meta, exact) })
+		body = yamlMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
 	default:
-		body = listMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return steadyMeta(meta, exact) })
+		body = listMeta.ReplaceAllFunc(body, func(meta []byte) []byte { return normalizeListMeta(meta, exact) })
 	}
-	return steadyMoment(body)
+	return normalizeMoments(body)
 }
 
-func steadyMoment(text []byte) []byte {
+// normalizeMoments replaces the texts of moments.
+func normalizeMoments(text []byte) []byte {
 	for _, r := range moments {
 		if bytes.Contains(text, []byte(r.where)) {
 			text = r.pattern.ReplaceAll(text, []byte(r.with))
@@ -50,31 +50,30 @@ func steadyMoment(text []byte) []byte {
 }
 
 var (
-	// listMeta is the metadata of a list or Table in JSON, with what stands
-	// before it.
+	// listMeta is the metadata of a list or Table in JSON, with kind and apiVersion before it.
 	listMeta = regexp.MustCompile(`"kind":\s*"(\w*List|Table)",(\s*"apiVersion":\s*"[^"]+",)?\s*"metadata":\s*\{(?:[^{}]|\{[^{}]*\})*\}`)
-	// yamlMeta is the same in YAML, where it is not far from the list's end.
-	yamlMeta   = regexp.MustCompile(`(?m)^kind: (\w*List|Table)\nmetadata:\n(  \w+:( \S+)?\n|    selector: .*\n)+`)
-	version    = regexp.MustCompile(`(["']?resourceVersion["']?:\s*)["']\d+["']`)
-	continues  = regexp.MustCompile(`(["']?continue["']?:\s*["']?)([\w-]+)`)
-	tokenRV    = regexp.MustCompile(`"rv":\d+`)
-	bookmark   = regexp.MustCompile(`(?m)^\{"type":"BOOKMARK".*\n`)
-	endOfState = []byte("k8s.io/initial-events-end")
+	// yamlMeta is the same in YAML, where it follows the items.
+	yamlMeta         = regexp.MustCompile(`(?m)^kind: (\w*List|Table)\nmetadata:\n(  \w+:( \S+)?\n|    selector: .*\n)+`)
+	version          = regexp.MustCompile(`(["']?resourceVersion["']?:\s*)["']\d+["']`)
+	continues        = regexp.MustCompile(`(["']?continue["']?:\s*["']?)([\w-]+)`)
+	tokenRV          = regexp.MustCompile(`"rv":\d+`)
+	bookmark         = regexp.MustCompile(`(?m)^\{"type":"BOOKMARK".*\n`)
+	initialEventsEnd = []byte("k8s.io/initial-events-end")
 )
 
-// steadyMeta replaces the version of a list, also in its continue token.
-func steadyMeta(meta []byte, exact bool) []byte {
+// normalizeListMeta replaces the resource version of a list, also in its continue token.
+func normalizeListMeta(meta []byte, exact bool) []byte {
 	if exact {
 		return meta
 	}
 	meta = version.ReplaceAll(meta, []byte(`$1"N"`))
 	return continues.ReplaceAllFunc(meta, func(m []byte) []byte {
 		parts := continues.FindSubmatch(m)
-		return append(bytes.Clone(parts[1]), steadyToken(parts[2])...)
+		return append(bytes.Clone(parts[1]), normalizeToken(parts[2])...)
 	})
 }
 
-func steadyToken(token []byte) []byte {
+func normalizeToken(token []byte) []byte {
 	plain, err := base64.RawURLEncoding.AppendDecode(nil, token)
 	if err != nil {
 		return token
@@ -82,19 +81,20 @@ func steadyToken(token []byte) []byte {
 	return tokenRV.ReplaceAll(plain, []byte(`"rv":N`))
 }
 
-// steadyBookmark drops a bookmark unless it ends the state: others come by the
-// clock, and none is owed.
-func steadyBookmark(event []byte) []byte {
-	if !bytes.Contains(event, endOfState) {
+// normalizeBookmark removes a bookmark unless it marks the end of initial events: servers send
+// others at any time.
+func normalizeBookmark(event []byte) []byte {
+	if !bytes.Contains(event, initialEventsEnd) {
 		return nil
 	}
 	return version.ReplaceAll(event, []byte(`$1"N"`))
 }
 
-// current stands before the version at which a server is.
+// current matches the resource version of a server in its messages.
 var current = regexp.MustCompile(`(current: )\d+`)
 
-// moments are searched for only where there is some text: long bodies take long.
+// moments are texts that depend on the time. A pattern is applied only to bodies that contain
+// where, since patterns are slow on long bodies.
 var moments = []struct {
 	where   string
 	pattern *regexp.Regexp
@@ -106,8 +106,8 @@ var moments = []struct {
 	{"kind: Table", regexp.MustCompile(`(?m)^(\s*- )(?:\d+[ydhms])+$`), `${1}AGE`},
 }
 
-// fresh are the marks of objects that were made just for the answer.
-var fresh = []struct {
+// created are fields that the server sets when it creates an object.
+var created = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
@@ -115,23 +115,23 @@ var fresh = []struct {
 	{regexp.MustCompile(`"resourceVersion":"\d+","creationTimestamp":"T"`), `"resourceVersion":"N","creationTimestamp":"T"`},
 }
 
-// steadyNew replaces the marks of the moment in the answer to a write.
-func steadyNew(body string) string {
-	for _, r := range fresh {
+// normalizeCreated replaces the fields that the server sets in the response to a write.
+func normalizeCreated(body string) string {
+	for _, r := range created {
 		body = r.pattern.ReplaceAllString(body, r.with)
 	}
 	return body
 }
 
-// steadyProto replaces the version of a Protobuf list.
-func steadyProto(body []byte, exact bool) []byte {
+// normalizeProto replaces the resource version of a Protobuf list.
+func normalizeProto(body []byte, exact bool) []byte {
 	u, err := proto.ParseEnvelope(body)
 	if err != nil || exact {
 		return body
 	}
 	switch {
 	case string(u.APIVersion) == "meta.k8s.io/v1beta1":
-		return steadyBeta(body, u)
+		return normalizeV1beta1(body, u)
 	case string(u.Kind) == "Status":
 		return current.ReplaceAll(body, []byte(`${1}N`))
 	case !bytes.HasSuffix(u.Kind, []byte("List")):
@@ -152,17 +152,17 @@ func steadyProto(body []byte, exact bool) []byte {
 		}
 		raw = proto.AppendItem(raw, item)
 	}
-	head := proto.AppendListMeta(nil, "N", string(steadyToken(meta.Continue)), remaining, string(meta.ShardSelector))
+	head := proto.AppendListMeta(nil, "N", string(normalizeToken(meta.Continue)), remaining, string(meta.ShardSelector))
 	return proto.AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), append(head, raw...))
 }
 
-// steadyBeta does the same for the one list that has its metadata last.
-func steadyBeta(body []byte, u proto.Unknown) []byte {
+// normalizeV1beta1 does the same for the one list type whose metadata comes last.
+func normalizeV1beta1(body []byte, u proto.Unknown) []byte {
 	var list metav1beta1.PartialObjectMetadataList
 	if string(u.Kind) != "PartialObjectMetadataList" || list.Unmarshal(u.Raw) != nil {
 		return body
 	}
-	list.ResourceVersion, list.Continue = "N", string(steadyToken([]byte(list.Continue)))
+	list.ResourceVersion, list.Continue = "N", string(normalizeToken([]byte(list.Continue)))
 	raw, err := list.Marshal()
 	if err != nil {
 		return body
@@ -170,8 +170,8 @@ func steadyBeta(body []byte, u proto.Unknown) []byte {
 	return proto.AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), raw)
 }
 
-// steadyFrames does for a Protobuf watch what steadyBookmark does for JSON.
-func steadyFrames(body []byte) []byte {
+// normalizeFrames does for a Protobuf watch what normalizeBookmark does for JSON.
+func normalizeFrames(body []byte) []byte {
 	var out []byte
 	for len(body) >= 4 {
 		size := 4 + int(binary.BigEndian.Uint32(body))
@@ -182,7 +182,7 @@ func steadyFrames(body []byte) []byte {
 		body = body[size:]
 		if typ, object, err := proto.ParseEvent(frame[4:]); err == nil && string(typ) == "BOOKMARK" {
 			frame = nil
-			if u, err := proto.ParseEnvelope(object); err == nil && bytes.Contains(object, endOfState) {
+			if u, err := proto.ParseEnvelope(object); err == nil && bytes.Contains(object, initialEventsEnd) {
 				frame, _ = proto.AppendWithResourceVersion([]byte("BOOKMARK "), u.Raw, "N")
 			}
 		}
