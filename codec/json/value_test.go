@@ -3,7 +3,6 @@ package json
 import (
 	"bytes"
 	stdjson "encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -245,12 +244,4 @@ func walk(v Value, depth int) {
 	for _, e := range v.Elements {
 		walk(e, depth+1)
 	}
-}
-
-func ExampleValue_Get() {
-	pod := Value(`{"metadata":{"name":"web-0"},"spec":{"nodeName":"n1"}}`)
-	name, _ := pod.Get("metadata", "name").Text()
-	node, _ := pod.Get("spec", "nodeName").Text()
-	fmt.Println(name, node, pod.Get("status", "phase") == nil)
-	// Output: web-0 n1 true
 }

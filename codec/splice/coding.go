@@ -1,32 +1,33 @@
 package splice
 
-// Coding is a way to compress streams, by the names that HTTP has for them (RFC 9110, section 8.4.1). The zero value is
-// none.
+// Coding is an HTTP content coding (RFC 9110, section 8.4.1). The zero value is Identity.
 type Coding uint8
 
-// The codings.
+// The content codings.
 const (
 	Identity Coding = iota
 	Gzip
 	Zstd
 )
 
-// String returns the name, as in Content-Encoding.
+// String returns the name of the coding in Content-Encoding.
 func (c Coding) String() string { return [...]string{"identity", "gzip", "zstd"}[c] }
 
-// Compress makes a Block of plain. Its data is appended to dst, and may alias it. There are no Blocks in Identity.
+// Compress returns a Block of plain; c must not be Identity. Its data is appended to dst and may alias
+// it.
 func (c Coding) Compress(dst, plain []byte) Block {
 	if c == Gzip {
-		return Compress(dst, plain, DefaultLevel)
+		return newGzipBlock(appendDeflate(dst, plain)[len(dst):], plain)
 	}
-	return Block{Data: AppendFrame(dst, plain)[len(dst):], Plain: len(plain)}
+	return Block{Data: appendFrame(dst, plain)[len(dst):], Plain: len(plain)}
 }
 
-// Store makes a Block of plain at little cost, for what is too short to gain: separators, heads, tails. Its data is
-// appended to dst, and may alias it.
+// Store returns a Block of plain at little cost, for runs that are too short to compress well, such as
+// separators; c must not be Identity. In Gzip the run is not compressed and grows by five bytes per
+// 65,535. Its data is appended to dst and may alias it.
 func (c Coding) Store(dst, plain []byte) Block {
 	if c == Gzip {
-		return Store(dst, plain)
+		return newGzipBlock(appendStored(dst, plain)[len(dst):], plain)
 	}
 	return c.Compress(dst, plain)
 }

@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// The CRC-32 of gzip is the remainder of the message, as a polynomial over GF(2), modulo P. A polynomial is held in a
-// uint32 with the coefficient of x^0 in the highest bit, as hash/crc32 has it. Appending n bytes to a message multiplies
-// what was there by x^(8n); so
+// The CRC-32 of gzip is the remainder of the message, as a polynomial over GF(2), modulo P. A uint32 holds
+// a polynomial with the coefficient of x^0 in the highest bit, as in hash/crc32. Appending n bytes to a
+// message multiplies its polynomial by x^(8n). Therefore
 //
 //	crc(a+b) = crc(a)·x^(8·len(b)) + crc(b)   (mod P)
 //
-// where the initial and final inversions of both sides cancel out.
+// where the initial and final inversions of both sides cancel.
 
 // one is the polynomial 1, x is the polynomial x.
 const (
@@ -28,7 +28,7 @@ var squares = func() (t [64]uint32) {
 	return t
 }()
 
-// multiply returns a·b mod P: it goes through a's coefficients from x^0 up and adds b·x^i for those that are set.
+// multiply returns a·b mod P: the sum of b·x^i for each coefficient of x^i in a that is set.
 func multiply(a, b uint32) (sum uint32) {
 	for ; a != 0; a <<= 1 {
 		sum ^= b & -(a >> 31)
@@ -37,7 +37,8 @@ func multiply(a, b uint32) (sum uint32) {
 	return sum
 }
 
-// shift returns x^(8n) mod P, which moves a CRC past n bytes. It takes a multiplication for each set bit of n.
+// shift returns x^(8n) mod P, which advances a CRC past n bytes. It takes one multiplication per set bit of
+// n.
 func shift(n uint64) uint32 {
 	s := one
 	for ; n != 0; n &= n - 1 {
@@ -46,6 +47,6 @@ func shift(n uint64) uint32 {
 	return s
 }
 
-// combine returns the CRC of a message of which a is the CRC of the first part, and b that of the second, which moves
-// what precedes it by shift.
+// combine returns the CRC of a message in two parts with the CRCs a and b. shift must be the shift of the
+// length of the second part.
 func combine(a, b, shift uint32) uint32 { return multiply(a, shift) ^ b }

@@ -2,19 +2,19 @@ package splice
 
 import "encoding/binary"
 
-// Stream is a compressed stream that is written as it comes: what [Stream.Begin] appends, the data of blocks in any
-// number, what [Stream.End] appends. A reader can unpack each block as soon as it has it. The Stream holds no blocks, only
-// their checksum. It must not be used by two goroutines at once.
+// Stream is the state of one compressed stream: its length and checksum so far. The stream consists of
+// the bytes of [Stream.Begin], the data of any number of blocks, each passed to [Stream.Add], and the
+// bytes of [Stream.End]. A Stream is not safe for concurrent use.
 type Stream struct {
 	coding Coding
 	crc    uint32
-	plain  uint64
+	plain  uint64 // bytes before compression
 }
 
-// NewStream returns a Stream in that coding.
+// NewStream returns an empty Stream; c must not be Identity.
 func NewStream(c Coding) *Stream { return &Stream{coding: c} }
 
-// Begin appends what precedes the first block.
+// Begin appends the bytes before the first block.
 func (s *Stream) Begin(dst []byte) []byte {
 	if s.coding == Gzip {
 		return append(dst, gzipHeader...)
@@ -22,7 +22,7 @@ func (s *Stream) Begin(dst []byte) []byte {
 	return dst
 }
 
-// Add takes note of a block whose data the caller writes. The block must be of the Stream's coding.
+// Add records a block, whose data the caller writes. The block must have the coding of the stream.
 func (s *Stream) Add(b *Block) {
 	s.plain += uint64(b.Plain)
 	if s.coding != Gzip || b.Plain == 0 {
@@ -35,13 +35,13 @@ func (s *Stream) Add(b *Block) {
 	s.crc = combine(s.crc, b.CRC, by)
 }
 
-// Plain returns how many bytes the blocks unpack to.
+// Plain returns the length of all added blocks before compression, in bytes.
 func (s *Stream) Plain() uint64 { return s.plain }
 
-// End appends what follows the last block.
+// End appends the bytes after the last block.
 func (s *Stream) End(dst []byte) []byte {
 	if s.coding == Zstd && s.plain == 0 {
-		return append(dst, emptyFrame...) // a stream is at least one frame (RFC 8878, section 3)
+		return append(dst, emptyFrame...) // a stream has at least one frame (RFC 8878, section 3)
 	}
 	if s.coding != Gzip {
 		return dst

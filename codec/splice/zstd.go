@@ -7,14 +7,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// window is the largest distance that frames refer back, in bytes: what every reader of HTTP's zstd must allow is 8 MB
-// (RFC 9659), and pieces are far smaller.
+// window is the largest distance of back references in a frame, in bytes. Every HTTP client must accept
+// 8 MB (RFC 9659), and runs are far smaller than 1 MiB.
 const window = 1 << 20
 
-// emptyFrame unpacks to nothing: magic number, a single segment of size 0, an empty raw block that is the last.
+// emptyFrame decompresses to nothing: magic number, a single segment of size 0, an empty last raw block.
 const emptyFrame = "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
 
-// encoder is made on first use; it may be used concurrently.
+// encoder is shared by all goroutines.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedDefault),
@@ -27,9 +27,9 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// AppendFrame appends a zstd frame that unpacks to plain. Frames that follow each other are one stream, so pieces
-// compressed before are spliced by writing them one after the other. Empty input gives no bytes at all.
-func AppendFrame(dst, plain []byte) []byte {
+// appendFrame appends a zstd frame of plain, or nothing if plain is empty. A sequence of frames is one
+// stream (RFC 8878, section 3).
+func appendFrame(dst, plain []byte) []byte {
 	if len(plain) == 0 {
 		return dst
 	}
