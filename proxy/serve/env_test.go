@@ -1,12 +1,19 @@
 package serve
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/proxy/request"
 	"sluice/proxy/resources"
 )
 
@@ -18,7 +25,7 @@ func foos(n int) *resources.CachedResource {
 	}
 	return &resources.CachedResource{
 		Encoders: new(sync.Map),
-		Store:    cache.New(cache.Options{HistoryAge: time.Minute, HistoryBytes: 1 << 20}, objects, uint64(n)),
+		Store:    cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n)),
 		Resource: codec.Resource{
 			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
 			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
@@ -26,10 +33,148 @@ func foos(n int) *resources.CachedResource {
 	}
 }
 
+// foo returns the object i at a version. Its label says whether i is even.
 func foo(i int, version uint64) *cache.Object {
 	name := fmt.Sprintf("f%06d", i)
 	return &cache.Object{
-		Key: cache.KeyOf("ns", name), RV: version,
+		Key: cache.KeyOf("ns", name), RV: version, Labels: []cache.Label{{Key: "even", Value: fmt.Sprint(i%2 == 0)}},
 		Data: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"}}`, name, version),
 	}
+}
+
+// env is a Handler for one cached resource, between an apiserver and an authorizer that the test
+// controls.
+type env struct {
+	*testing.T
+	resource  *resources.CachedResource
+	handler   *Handler
+	apiserver *apiserver
+	access    *access
+	draining  chan struct{}
+	missing   string        // the reason of a resource that is not cached; empty if it is
+	passed    *http.Request // the last request that was forwarded
+}
+
+// newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, the
+// fence runs in the bubble.
+func newEnv(t *testing.T, c *resources.CachedResource, o Options) *env {
+	e := &env{T: t, resource: c, apiserver: &apiserver{version: c.Store.Snapshot().Version}, access: &access{allowed: true, still: true}, draining: make(chan struct{})}
+	c.Fence = cache.NewFence(c.Store, e.apiserver, func(err error) { t.Error(err) })
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { c.Fence.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	o.Resources, o.Access, o.Draining = e, e.access, e.draining
+	o.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { e.passed = r })
+	e.handler = New(o)
+	return e
+}
+
+// Lookup implements Resources.
+func (e *env) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {
+	if e.missing != "" {
+		return nil, e.missing
+	}
+	return e.resource, ""
+}
+
+// request returns a GET by an authenticated caller.
+func (e *env) request(url string, header http.Header) *http.Request {
+	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		e.Fatal(err)
+	}
+	if header != nil {
+		r.Header = header
+	}
+	info, err := request.Parse(r)
+	if err != nil {
+		e.Fatal(err)
+	}
+	info.Caller = request.BearerToken
+	return r.WithContext(request.With(r.Context(), info))
+}
+
+// serve serves a request and returns its outcome.
+func (e *env) serve(w http.ResponseWriter, r *http.Request) request.Outcome {
+	e.passed = nil
+	e.handler.ServeHTTP(w, r)
+	return request.From(r.Context()).Outcome
+}
+
+// apply applies an event to the store.
+func (e *env) apply(t cache.Type, o *cache.Object) {
+	e.Helper()
+	if err := e.resource.Store.Apply(t, o, time.Now()); err != nil {
+		e.Fatal(err)
+	}
+}
+
+// apiserver is a cache.Prober at a version that the test sets.
+type apiserver struct {
+	mu       sync.Mutex
+	version  uint64        // 0 if it cannot be reached
+	bookmark uint64        // what every probe watch delivers; 0 for nothing
+	slow     time.Duration // how long a probe takes
+}
+
+var errUnreachable = errors.New("the apiserver cannot be reached")
+
+// Probe implements cache.Prober.
+func (a *apiserver) Probe(context.Context) (uint64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	time.Sleep(a.slow)
+	if a.version == 0 {
+		return 0, errUnreachable
+	}
+	return a.version, nil
+}
+
+// ProbeWatch implements cache.Prober.
+func (a *apiserver) ProbeWatch(ctx context.Context, _ uint64, _, bookmark func(uint64)) error {
+	a.mu.Lock()
+	version := a.bookmark
+	a.mu.Unlock()
+	if version > 0 {
+		bookmark(version)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (a *apiserver) set(version, bookmark uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version, a.bookmark = version, bookmark
+}
+
+// access is an Access whose answers the test sets.
+type access struct {
+	allowed bool // for new requests
+
+	mu    sync.Mutex
+	still bool // for open watches
+	err   error
+	hangs bool // rechecks end with their context
+}
+
+// Allowed implements Access.
+func (a *access) Allowed(*http.Request) bool { return a.allowed }
+
+// StillAllowed implements Access.
+func (a *access) StillAllowed(r *http.Request) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hangs {
+		<-r.Context().Done()
+		return false, r.Context().Err()
+	}
+	return a.still, a.err
+}
+
+func (a *access) set(still bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.still, a.err = still, err
 }

@@ -1,0 +1,283 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/cache"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+)
+
+const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+// tables returns foos whose Tables can be served.
+func tables(t *testing.T, n int) *resources.CachedResource {
+	c := foos(n)
+	c.ColumnsMatch = true
+	c.Resource.Columns = columns(t, "A")
+	return c
+}
+
+func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
+	for _, row := range []struct {
+		query string
+		want  []string
+	}{
+		{"resourceVersion=0", []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "MODIFIED f000000@4"}},
+		{"resourceVersion=3", []string{"MODIFIED f000000@4+"}},
+		{streaming + bookmarks + "&labelSelector=even%3Dtrue", []string{
+			"ADDED f000000@1+", "ADDED f000002@3", "BOOKMARK@3 end", "MODIFIED f000000@4",
+		}},
+		{streaming + bookmarks + "&labelSelector=even%3Dnever", []string{"BOOKMARK@3 end+"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, tables(t, 3), Options{})
+			c := e.watch(fooWatch+row.query, http.Header{"Accept": {asTable}})
+			e.apply(cache.Modified, foo(0, 4))
+			synctest.Wait()
+			if got := c.take(); !slices.Equal(got, row.want) {
+				t.Errorf("%s: got %q, want %q", row.query, got, row.want)
+			}
+		})
+	}
+}
+
+// The DELETED event of an object that leaves a selection has its last selected content, at the
+// version of the event.
+func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, tables(t, 3), Options{})
+		c := e.watch(fooWatch+fromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {asTable}})
+		relabeled(0, 4, "false")(e, c)
+		synctest.Wait()
+		if got := c.take(); !slices.Equal(got, []string{"DELETED f000000@4+"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestBatchIsFlushedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{})
+		c := e.watch(fooWatch+fromThree, nil)
+		stalls(e, c)
+		for i := range batch {
+			e.apply(cache.Modified, foo(0, uint64(4+i)))
+			synctest.Wait() // the first event is a batch of its own
+		}
+		before := c.flushes
+		resumes(e, c)
+		synctest.Wait()
+		if got := c.flushes - before; len(c.take()) != batch || got != 2 {
+			t.Errorf("%d flushes", got)
+		}
+	})
+}
+
+func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := foos(3)
+		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 3)
+		e := newEnv(t, c, Options{})
+		client := e.watch(fooWatch+fromThree, nil)
+		stalls(e, client)
+		e.apply(cache.Modified, foo(0, 4))
+		synctest.Wait() // the watch writes
+		for i := range 100 {
+			e.apply(cache.Modified, foo(0, uint64(5+i)))
+		}
+		isOpen(e, client)
+		resumes(e, client)
+		synctest.Wait()
+		hasEnded(e, client)
+		for i, event := range client.take() {
+			if want := "MODIFIED f000000@" + strconv.Itoa(4+i); event != want {
+				t.Errorf("event %d is %s, want %s", i, event, want)
+			}
+		}
+	})
+}
+
+func TestCompressedWatchIsOneWholeStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
+		c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
+		e.apply(cache.Added, foo(3, 4))
+		synctest.Wait()
+		c.leave()
+		synctest.Wait()
+		if got := c.header.Get("Content-Encoding"); got != "gzip" {
+			t.Fatalf("coding %q", got)
+		}
+		z, err := gzip.NewReader(&c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		want := append(slices.Clone(threeFoos), "BOOKMARK@3 end", "ADDED f000003@4")
+		if got := decodeEvents(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// The apiserver compresses no watch. A streaming list that is too short stays plain as well.
+func TestWatchIsPlainUnlessItIsALongStreamingList(t *testing.T) {
+	for _, row := range []struct {
+		objects int
+		query   string
+		want    string
+	}{
+		{3, streaming, ""},
+		{2000, streaming, "gzip"},
+		{2000, streaming + "&labelSelector=even%3Dtrue", "gzip"},
+		{2000, "resourceVersion=0", ""},
+		{2000, "resourceVersion=2000", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, foos(row.objects), Options{})
+			c := e.watch(fooWatch+row.query, http.Header{"Accept-Encoding": {"gzip"}})
+			if got := c.header.Get("Content-Encoding"); got != row.want {
+				t.Errorf("%d objects, %s: coding %q, want %q", row.objects, row.query, got, row.want)
+			}
+		})
+	}
+}
+
+// Initial events are the same bytes from memoized segments and one by one.
+func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
+	watch := func(budget *cache.Budget, accept string) (body []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, foos(1000), Options{Encoded: budget})
+			c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
+			body = c.body.Bytes()
+		})
+		return body
+	}
+	for _, accept := range []string{"application/json", "application/cbor", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"} {
+		plain, memoized := watch(nil, accept), watch(cache.NewBudget(1<<30), accept)
+		if len(plain) < 1000 || !bytes.Equal(plain, memoized) {
+			t.Errorf("%s: %d bytes, memoized %d", accept, len(plain), len(memoized))
+		}
+	}
+}
+
+// beforeHistory returns a resource whose history begins at version 50.
+func beforeHistory() *resources.CachedResource {
+	c := foos(3)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 50)
+	return c
+}
+
+func TestWatchFromBeforeTheHistoryPassesWithAShortTimeout(t *testing.T) {
+	for timeout, kept := range map[string]bool{"": false, "&timeoutSeconds=3600": false, "&timeoutSeconds=20": true} {
+		e := newEnv(t, beforeHistory(), Options{})
+		r := e.request(fooWatch+fromThree+timeout, nil)
+		url := r.URL.String()
+		w := &watchClient{header: http.Header{}}
+		outcome := e.serve(w, r)
+		if e.passed == nil || outcome.Reason != "version-before-history" || len(w.header) > 0 {
+			t.Fatalf("%q: outcome %+v, headers %v", timeout, outcome, w.header)
+		}
+		if r.URL.String() != url {
+			t.Errorf("%q: the request of the caller is now %s", timeout, r.URL)
+		}
+		if kept {
+			if e.passed.URL.String() != url {
+				t.Errorf("%q: forwarded as %s", timeout, e.passed.URL)
+			}
+			continue
+		}
+		seconds, err := strconv.Atoi(e.passed.URL.Query().Get("timeoutSeconds"))
+		if life := time.Duration(seconds) * time.Second; err != nil || life < passedWatchLife || life > 2*passedWatchLife {
+			t.Errorf("%q: forwarded with timeoutSeconds %d", timeout, seconds)
+		}
+		if got := e.passed.URL.Query().Get("resourceVersion"); got != "3" {
+			t.Errorf("%q: forwarded with version %s", timeout, got)
+		}
+	}
+}
+
+// An apiserver without the feature would send the whole resource.
+func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, beforeHistory(), Options{Features: Features{ShardSelector: true}})
+		r := e.request(fooWatch+fromThree+"&shardSelector="+halfOfUIDs, nil)
+		w := &watchClient{header: http.Header{}}
+		outcome := e.serve(w, r)
+		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json"}
+		if e.passed != nil || outcome != want || w.code != http.StatusOK {
+			t.Fatalf("code %d, outcome %+v", w.code, outcome)
+		}
+		if body := w.body.String(); !strings.Contains(body, "too old resource version: 3 (50)") {
+			t.Errorf("body %s", body)
+		}
+		if got := w.take(); !slices.Equal(got, []string{"ERROR 410"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+
+func TestWatchCountsItselfAndItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		e := newEnv(t, foos(3), Options{Metrics: NewMetrics(registry)})
+		c := e.watch(fooWatch+streaming+bookmarks, nil)
+		e.apply(cache.Added, foo(3, 4))
+		e.apply(cache.Added, foo(4, 5))
+		synctest.Wait()
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2})
+		c.leave()
+		synctest.Wait()
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2})
+	})
+}
+
+func checkMetrics(t *testing.T, from prometheus.Gatherer, want map[string]float64) {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("metrics %v, want %v", got, want)
+	}
+}
+
+// A watch that cannot be opened leaves no cursor behind, and one that ends closes its own.
+func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{})
+		for _, query := range []string{fromThree, streaming + bookmarks, "resourceVersion=0&labelSelector=even%3Dtrue"} {
+			c := e.watch(fooWatch+query, nil)
+			if n := e.resource.Store.Stats().Cursors; n != 1 {
+				t.Errorf("%s: %d cursors", query, n)
+			}
+			c.leave()
+			synctest.Wait()
+		}
+		if n := e.resource.Store.Stats().Cursors; n != 0 {
+			t.Errorf("%d cursors", n)
+		}
+	})
+}

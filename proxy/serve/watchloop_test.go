@@ -1,0 +1,261 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+)
+
+// step is one step of a watch: something happens, or must have happened.
+type step func(*env, *watchClient)
+
+func added(i int, version uint64) step {
+	return func(e *env, _ *watchClient) { e.apply(cache.Added, foo(i, version)) }
+}
+
+func modified(i int, version uint64) step {
+	return func(e *env, _ *watchClient) { e.apply(cache.Modified, foo(i, version)) }
+}
+
+// relabeled is modified with the label value.
+func relabeled(i int, version uint64, value string) step {
+	return func(e *env, _ *watchClient) {
+		o := foo(i, version)
+		o.Labels[0].Value = value
+		e.apply(cache.Modified, o)
+	}
+}
+
+func deleted(i int, version uint64) step {
+	return func(e *env, _ *watchClient) { e.apply(cache.Deleted, foo(i, version)) }
+}
+
+// bookmarked is a bookmark on the watch of the store.
+func bookmarked(version uint64) step {
+	return func(e *env, _ *watchClient) {
+		if err := e.resource.Store.ApplyBookmark(version); err != nil {
+			e.Error(err)
+		}
+	}
+}
+
+// storeEnds is the end of the history, as after a 410 of the apiserver.
+func storeEnds(e *env, _ *watchClient) { e.resource.Store.Close() }
+
+// current sets the version of the apiserver.
+func current(version uint64) step {
+	return func(e *env, _ *watchClient) { e.apiserver.set(version, 0) }
+}
+
+// probeWatched lets probe watches deliver a bookmark.
+func probeWatched(version uint64) step {
+	return func(e *env, _ *watchClient) { e.apiserver.set(version, version) }
+}
+
+func unreachable(e *env, _ *watchClient) { e.apiserver.set(0, 0) }
+
+// rechecks sets the answer to the rechecks that follow.
+func rechecks(allowed bool, err error) step {
+	return func(e *env, _ *watchClient) { e.access.set(allowed, err) }
+}
+
+func rechecksHang(e *env, _ *watchClient) { e.access.hangs = true }
+func drains(e *env, _ *watchClient)       { close(e.draining) }
+func stalls(_ *env, c *watchClient)       { c.stalled = make(chan struct{}) }
+func resumes(_ *env, c *watchClient)      { close(c.stalled) }
+func leaves(_ *env, c *watchClient)       { c.leave() }
+
+func after(d time.Duration) step { return func(*env, *watchClient) { time.Sleep(d) } }
+
+// gets checks the events since the last check.
+func gets(want ...string) step {
+	return func(e *env, c *watchClient) {
+		e.Helper()
+		if got := c.take(); !slices.Equal(got, want) {
+			e.Errorf("the client gets %q, want %q", got, want)
+		}
+	}
+}
+
+func isOpen(e *env, c *watchClient) {
+	e.Helper()
+	if c.ended() {
+		e.Error("the watch has ended")
+	}
+}
+
+func hasEnded(e *env, c *watchClient) {
+	e.Helper()
+	if !c.ended() {
+		e.Error("the watch is still open")
+	}
+}
+
+const (
+	fooWatch  = "/apis/ex.io/v1/foos?watch=1&"
+	bookmarks = "&allowWatchBookmarks=true"
+	fromThree = "resourceVersion=3"
+	streaming = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+)
+
+// manyModified are more events than one batch.
+var manyModified = func() (all []step) {
+	for i := range 3 * batch {
+		all = append(all, modified(i%3, uint64(4+i)))
+	}
+	return all
+}()
+
+func getsManyModified(e *env, c *watchClient) {
+	e.Helper()
+	got := c.take()
+	if len(got) != 3*batch {
+		e.Fatalf("%d events", len(got))
+	}
+	for i, event := range got {
+		if want := fmt.Sprintf("MODIFIED f%06d@%d", i%3, 4+i); event != want {
+			e.Fatalf("event %d is %q, want %q", i, event, want)
+		}
+	}
+}
+
+var threeFoos = []string{"ADDED f000000@1", "ADDED f000001@2", "ADDED f000002@3"}
+
+// The store of every row begins with three objects, at versions 1 to 3.
+func TestWatch(t *testing.T) {
+	for _, row := range []struct {
+		law    string
+		query  string // or a whole URL
+		before []step // before the watch is opened, without a client
+		steps  []step
+	}{
+		// Events.
+		{"DeliversEveryEventAfterItsVersion", fromThree, nil, []step{
+			gets(), added(3, 4), modified(0, 5), deleted(3, 6), gets("ADDED f000003@4", "MODIFIED f000000@5", "DELETED f000003@6"), isOpen,
+		}},
+		{"WaitsForAVersionInTheFuture", "resourceVersion=5", nil, []step{added(3, 4), modified(0, 5), modified(0, 6), gets("MODIFIED f000000@6")}},
+		{"FromAnyVersionBeginsWithTheState", "resourceVersion=0", nil, []step{gets(threeFoos...), added(3, 4), gets("ADDED f000003@4")}},
+		{"FromAnyVersionCanBeginWithoutTheState", "resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", nil, []step{
+			gets(), added(3, 4), gets("ADDED f000003@4"),
+		}},
+		{"OfASelectorAddsWhatEntersAndDeletesWhatLeaves", fromThree + "&labelSelector=even%3Dtrue", nil, []step{
+			added(3, 4), gets(), relabeled(3, 5, "true"), gets("ADDED f000003@5"), relabeled(3, 6, "true"), gets("MODIFIED f000003@6"),
+			relabeled(3, 7, "false"), gets("DELETED f000003@7"), deleted(0, 8), gets("DELETED f000000@8"),
+		}},
+		{"OfANamespaceIgnoresOthers", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + fromThree, nil, []step{added(3, 4), gets()}},
+		{"MoreThanABatchBehindDeliversEveryEvent", "resourceVersion=3", manyModified, []step{getsManyModified, modified(0, 1000), gets("MODIFIED f000000@1000")}},
+
+		// Initial events.
+		{"EndsInitialEventsWithABookmark", streaming + bookmarks, nil, []step{gets(append(slices.Clone(threeFoos), "BOOKMARK@3 end")...)}},
+		{"HasNoInitialEventsEndWithoutBookmarks", streaming, nil, []step{gets(threeFoos...), after(2 * time.Minute), gets()}},
+		{"OfOneVersionEndsInitialEventsThere", streaming + "&resourceVersion=2" + bookmarks, nil, []step{
+			unreachable, gets(append(slices.Clone(threeFoos), "BOOKMARK@3 end")...),
+		}},
+		{"EndsInitialEventsOnceTheyAreProvenRecent", streaming + bookmarks, []step{current(5)}, []step{
+			gets(threeFoos...), after(time.Minute), gets(), added(3, 5), gets("ADDED f000003@5", "BOOKMARK@5 end"),
+		}},
+		{"DeliversEventsBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{
+			gets(threeFoos...), added(3, 4), gets("ADDED f000003@4"), bookmarked(6), gets("BOOKMARK@6 end"),
+		}},
+		{"EndsInitialEventsOnAProbeWatch", streaming + bookmarks, []step{probeWatched(5)}, []step{
+			gets(append(slices.Clone(threeFoos), "BOOKMARK@5 end")...),
+		}},
+		{"EndsInitialEventsWhenTheAPIServerIsBack", streaming + bookmarks, []step{unreachable}, []step{
+			after(time.Hour / 4), gets(threeFoos...), current(3), after(2 * time.Second), gets("BOOKMARK@3 end"),
+		}},
+		{"SendsNoOtherBookmarkBeforeTheInitialEventsEnd", streaming + bookmarks, []step{unreachable}, []step{
+			bookmarked(4), after(5 * time.Minute), gets(threeFoos...),
+		}},
+		{"EndsWithTheStoreBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded}},
+		{"WithoutBookmarksWaitsUntilItsInitialEventsAreRecent", streaming, []step{probeWatched(5)}, []step{gets(threeFoos...), isOpen}},
+		{"OfALegacyPathHasNoInitialEventsEnd", "/apis/ex.io/v1/watch/foos?allowWatchBookmarks=true", nil, []step{
+			gets(threeFoos...), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
+		}},
+
+		// Bookmarks.
+		{"SendsABookmarkEveryMinute", fromThree + bookmarks, nil, []step{
+			bookmarked(9), after(59 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@9"),
+			bookmarked(12), after(58 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@12"),
+		}},
+		{"SendsNoBookmarkUnasked", fromThree, nil, []step{bookmarked(9), after(5 * time.Minute), gets(), isOpen}},
+		{"SendsNoBookmarkTwice", fromThree + bookmarks, nil, []step{bookmarked(9), after(5 * time.Minute), gets("BOOKMARK@9")}},
+		{"SendsNoBookmarkAtTheVersionOfTheLastEvent", fromThree + bookmarks, nil, []step{
+			added(3, 4), gets("ADDED f000003@4"), after(5 * time.Minute), gets(),
+		}},
+		{"RetriesABookmarkWithoutNewVersionSoon", fromThree + bookmarks, nil, []step{
+			after(61 * time.Second), gets(), bookmarked(9), after(10 * time.Second), gets("BOOKMARK@9"),
+		}},
+		{"SendsABookmarkBeforeItsTimeout", fromThree + bookmarks + "&timeoutSeconds=30", nil, []step{
+			bookmarked(9), after(28*time.Second + time.Millisecond), gets("BOOKMARK@9"), isOpen, after(2 * time.Second), hasEnded,
+		}},
+
+		// Rechecks.
+		{"EndsWhenAccessIsRevoked", fromThree, nil, []step{rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded}},
+		{"StaysOpenWhileAccessIsAllowed", fromThree, nil, []step{after(10 * time.Minute), isOpen}},
+		{"StaysOpenWhileAccessIsInDoubtForAWhile", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor), isOpen}},
+		{"EndsWhenAccessIsInDoubtForLong", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor + 2*defaultRecheck), hasEnded}},
+		{"ForgetsDoubtAfterAConfirmation", fromThree, nil, []step{
+			rechecks(false, errUnreachable), after(100 * time.Second), rechecks(true, nil), after(defaultRecheck * 3 / 2),
+			rechecks(false, errUnreachable), after(100 * time.Second), isOpen,
+		}},
+		{"EndsOnRevocationAfterDoubt", fromThree, nil, []step{
+			rechecks(false, errUnreachable), after(time.Minute), rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded,
+		}},
+		{"DeliversWhileARecheckHangs", fromThree, nil, []step{rechecksHang, after(defaultRecheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded}},
+
+		// Ends.
+		{"LivesThirtyMinutesOrLonger", fromThree, nil, []step{after(30*time.Minute - time.Second), isOpen, after(30*time.Minute + time.Second), hasEnded}},
+		{"EndsAtItsTimeout", fromThree + "&timeoutSeconds=7", nil, []step{after(7*time.Second - time.Millisecond), isOpen, after(time.Millisecond), hasEnded}},
+		{"EndsWhenTheClientLeaves", fromThree, nil, []step{leaves, hasEnded}},
+		{"EndsWithTheStoreAfterItsLastEvent", fromThree, nil, []step{added(3, 4), storeEnds, gets("ADDED f000003@4"), hasEnded}},
+		{"EndsInHalfTheGraceOfADrainWithABookmark", fromThree + bookmarks, nil, []step{
+			bookmarked(9), drains, after(5 * time.Second), gets("BOOKMARK@9"), hasEnded,
+		}},
+		{"DeliversUntilItDrains", fromThree, nil, []step{drains, added(3, 4), gets("ADDED f000003@4"), after(5 * time.Second), hasEnded}},
+		{"DrainsNoLaterThanItsTimeout", fromThree + "&timeoutSeconds=1", nil, []step{drains, after(time.Second), hasEnded}},
+
+		// Slow readers.
+		{"EndsWhenAWriteIsNotAccepted", fromThree, nil, []step{
+			stalls, added(3, 4), after(writeTimeout - time.Millisecond), isOpen, after(time.Millisecond), hasEnded,
+		}},
+		{"OfASlowReaderMissesNoEvent", fromThree, nil, []step{
+			stalls, added(3, 4), after(time.Second), added(4, 5), added(5, 6), after(time.Second), resumes,
+			gets("ADDED f000003@4", "ADDED f000004@5", "ADDED f000005@6"), isOpen,
+		}},
+		{"SendsNoBookmarkAheadOfEvents", fromThree + bookmarks, nil, []step{
+			after(59 * time.Second), stalls, added(3, 4), after(2 * time.Second), modified(3, 5), resumes,
+			gets("ADDED f000003@4", "MODIFIED f000003@5"),
+		}},
+	} {
+		t.Run(row.law, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEnv(t, foos(3), Options{Grace: 10 * time.Second})
+				for _, step := range row.before {
+					step(e, nil)
+				}
+				url := fooWatch + row.query
+				if strings.HasPrefix(row.query, "/") {
+					url = row.query
+				}
+				c := e.watch(url, nil)
+				if c.code == 0 {
+					time.Sleep(proofLimit)
+					synctest.Wait()
+				}
+				if c.code != http.StatusOK {
+					t.Fatalf("code %d, passed %v", c.code, e.passed)
+				}
+				for _, step := range row.steps {
+					step(e, c)
+					synctest.Wait()
+				}
+			})
+		})
+	}
+}
