@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+)
+
+// largeFoos is foos with objects that are longer than a small read.
+func largeFoos(n int) *resources.CachedResource {
+	c := foos(n)
+	var objects []*cache.Object
+	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
+		objects = append(objects, &cache.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), 2*smallBytes)...)})
+	}
+	c.Store = cache.New(cache.Options{}, objects, uint64(n))
+	return c
+}
+
+// The store of every row begins with three objects, at version 3.
+func TestConsistentRead(t *testing.T) {
+	const (
+		list = "/apis/ex.io/v1/foos"
+		ns   = "/apis/ex.io/v1/namespaces/"
+		soon = 10 * time.Millisecond
+	)
+	event := func(version uint64) func(*env) {
+		return func(e *env) { e.apply(cache.Added, foo(int(version), version)) }
+	}
+	for _, row := range []struct {
+		law      string
+		url      string
+		resource func(int) *resources.CachedResource
+		version  uint64        // of the apiserver; 0 if it cannot be reached
+		bookmark uint64        // of a probe watch
+		slow     time.Duration // how long a probe takes
+		at       time.Duration // when happens happens
+		happens  func(*env)
+		reason   string
+		passes   bool
+		took     time.Duration
+	}{
+		{law: "AtAnyVersionNeedsNoProof", url: list + "?resourceVersion=0", reason: "any-version"},
+		{law: "AtAVersionThatIsReachedNeedsNoProof", url: list + "?resourceVersion=2", reason: "any-version"},
+		{law: "AtAVersionOfTheFuturePasses", url: list + "?resourceVersion=9", version: 8, reason: "version-not-reached", passes: true},
+		{law: "WaitsForTheProbe", url: list, version: 3, slow: time.Second, reason: "up-to-date", took: time.Second},
+		{law: "IsProvenByAnEvent", url: list, version: 4, at: soon, happens: event(4), reason: "own-watch", took: soon},
+		{law: "IsProvenByALaterEvent", url: list, version: 4, at: soon, happens: event(7), reason: "own-watch", took: soon},
+		{law: "IsProvenByABookmark", url: list, version: 9, at: soon, happens: func(e *env) { bookmarked(9)(e, nil) }, reason: "own-watch", took: soon},
+		{law: "IsNotProvenByAnEarlierEvent", url: list, version: 9, at: soon, happens: event(8), reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "NotOlderThanAVersionIsProvenByIt", url: list + "?resourceVersion=4", version: 9, at: soon, happens: event(4), reason: "own-watch", took: soon},
+		{law: "OfAnExactVersionComesFromTheHistory", url: list + "?resourceVersion=3&resourceVersionMatch=Exact", reason: "past-version"},
+		{law: "OfAnExactVersionWaitsForIt", url: list + "?resourceVersion=4&resourceVersionMatch=Exact", version: 9, at: soon, happens: event(4), reason: "past-version", took: soon},
+		{
+			law: "OfAnExactVersionBeforeTheHistoryPasses", url: list + "?resourceVersion=2&resourceVersionMatch=Exact",
+			reason: "version-before-history", passes: true,
+		},
+
+		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "OfAnEmptyNamespacePassesWithoutProof", url: ns + "other/foos", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfMuchAcceptsALateEvent", url: list, resource: largeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
+		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: largeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
+
+		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
+		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: proofLimit},
+		{
+			law: "PassesWhenTheStoreEnds", url: list, resource: largeFoos, version: 9, at: time.Second, happens: func(e *env) { storeEnds(e, nil) },
+			reason: "not-proven-in-time", passes: true, took: time.Second,
+		},
+	} {
+		t.Run(row.law, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := foos(3)
+				if row.resource != nil {
+					c = row.resource(3)
+				}
+				e := newEnv(t, c, Options{})
+				e.apiserver.set(row.version, row.bookmark)
+				e.apiserver.slow = row.slow
+				if row.happens != nil {
+					time.AfterFunc(row.at, func() { row.happens(e) })
+				}
+				start := time.Now()
+				outcome := e.serve(&watchClient{header: http.Header{}}, e.request(row.url, nil))
+				took := time.Since(start)
+				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) == row.passes || (e.passed != nil) != row.passes || took != row.took {
+					t.Errorf("%q, %s after %v, want %s after %v", outcome.Source, outcome.Reason, took, row.reason, row.took)
+				}
+				time.Sleep(row.slow)
+			})
+		})
+	}
+}
