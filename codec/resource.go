@@ -50,8 +50,8 @@ type Columns interface {
 	AppendConditions(dst []byte, obj json.Value) []byte
 	// Sorted says that a list's rows are not in the order of its objects.
 	Sorted() bool
-	// Repeats says that every event of a watch carries the definitions.
-	Repeats() bool
+	// RepeatsDefinitions reports whether every event of a watch carries the definitions.
+	RepeatsDefinitions() bool
 }
 
 // APIVersion returns "group/version", or "version" in the core group.

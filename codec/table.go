@@ -40,7 +40,7 @@ func (t tableEncoder) single(dst, src []byte, first bool, include Include) ([]by
 		dst = json.AppendString(dst, meta.ResourceVersion)
 	}
 	dst = append(dst, `},"columnDefinitions":`...)
-	if first || t.columns.Repeats() {
+	if first || t.columns.RepeatsDefinitions() {
 		dst = t.columns.AppendDefinitions(dst)
 	} else {
 		dst = append(dst, "null"...)

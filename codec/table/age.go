@@ -7,11 +7,11 @@ import (
 	"sluice/codec/json"
 )
 
-// unknown is the age of what has no time, and what a node does not tell.
+// unknown is printed for the age of an object without a timestamp, and for facts that a node does
+// not report.
 const unknown = "<unknown>"
 
-// timeOf returns the time of an RFC 3339 string; the zero time for anything
-// else.
+// timeOf returns the time of an RFC 3339 string, or the zero time for any other value.
 func timeOf(v json.Value) time.Time {
 	b, ok := v.Bytes()
 	if !ok {
@@ -24,11 +24,12 @@ func timeOf(v json.Value) time.Time {
 	return t
 }
 
-// appendSince appends how long before now the time v was.
+// appendSince appends the age of the time v.
 func appendSince(dst []byte, v json.Value, now time.Time) []byte {
 	return appendAge(dst, timeOf(v), now)
 }
 
+// appendAge appends the age of t.
 func appendAge(dst []byte, t, now time.Time) []byte {
 	if t.IsZero() {
 		return append(dst, unknown...)
@@ -36,8 +37,8 @@ func appendAge(dst []byte, t, now time.Time) []byte {
 	return appendDuration(dst, now.Sub(t))
 }
 
-// unit is how a duration below a limit is printed: in whole big units and,
-// where rest is set, the remainder in small ones unless it is none.
+// A unit is the way to print durations below a limit: in whole big units and, if rest is set, the
+// remainder in small units, which is omitted if it is zero.
 type unit struct {
 	below      time.Duration
 	big, small time.Duration
@@ -49,7 +50,7 @@ const (
 	year = 365 * day
 )
 
-// units gives two or three figures to any duration. The last has no limit.
+// units prints two or three digits of any duration. The last unit has no limit.
 var units = [...]unit{
 	{2 * time.Minute, time.Second, 0, 's', 0},
 	{10 * time.Minute, time.Minute, time.Second, 'm', 's'},
@@ -62,9 +63,9 @@ var units = [...]unit{
 	{0, year, 0, 'y', 0},
 }
 
-// appendDuration appends a duration for people to read: "61s", "4m3s", "5d".
-// Clocks may differ by less than two seconds; beyond that the future is
-// "<invalid>".
+// appendDuration appends a duration as duration.HumanDuration of apimachinery prints it: "61s",
+// "4m3s", "5d". Durations down to -2s are "0s", because clocks differ; longer negative durations
+// are "<invalid>".
 func appendDuration(dst []byte, d time.Duration) []byte {
 	switch {
 	case d <= -2*time.Second:

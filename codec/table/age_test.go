@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-func TestDurations(t *testing.T) {
+func TestDurationsEqualHumanDuration(t *testing.T) {
 	var all []time.Duration
 	for _, u := range units {
 		for _, off := range []time.Duration{-time.Second, -1, 0, 1, time.Second, time.Minute, time.Hour, day} {

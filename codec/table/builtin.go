@@ -1,13 +1,15 @@
 package table
 
-// group is the printed kinds of one API group.
+import "time"
+
+// A group lists the kinds of one API group.
 type group struct {
 	name  string
 	kinds []kind
 }
 
-// kind is one kind in the versions whose objects have the fields that the
-// columns read.
+// A kind has the columns of one kind in the versions whose objects have the fields that the columns
+// read.
 type kind struct {
 	name     string
 	versions []string
@@ -16,8 +18,7 @@ type kind struct {
 
 func versions(v ...string) []string { return v }
 
-// groups is everything that kube-apiserver 1.36 can list, alpha and beta
-// versions included.
+// groups are all API groups of kube-apiserver 1.36, alpha and beta versions included.
 var groups = []group{
 	admissionGroup,
 	apiExtensionsGroup,
@@ -56,10 +57,22 @@ var builtins = func() map[groupVersionKind]*Columns {
 	return m
 }()
 
-// Builtin returns how the apiserver prints one of its own kinds; ok is false
-// for a kind or version that this package does not know. The core group is
-// "".
+// Builtin returns the columns of one of the apiserver's own kinds; ok is false for a kind or
+// version that this package does not know. The core group is "".
 func Builtin(group, version, kind string) (c *Columns, ok bool) {
 	c, ok = builtins[groupVersionKind{group, version, kind}]
 	return c, ok
 }
+
+// Default returns the columns of kinds that define none: Name and Created At.
+func Default() *Columns { return defaultColumns }
+
+var defaultColumns = newColumns(
+	nameColumn,
+	column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
+)
+
+// createdCell prints the creation timestamp; the year 1 if there is none.
+var createdCell = quoted(func(dst []byte, r *row) []byte {
+	return timeOf(r.created).UTC().AppendFormat(dst, time.RFC3339)
+})

@@ -8,13 +8,13 @@ import (
 	"sluice/codec/json"
 )
 
-// cell appends one cell, a JSON value.
+// A cell appends one cell, a JSON value.
 type cell func(dst []byte, r *row) []byte
 
-// printer appends the text of a cell, unquoted.
+// A printer appends the text of a cell without quotes.
 type printer func(dst []byte, r *row) []byte
 
-// quoted is the cell with a printer's text as a JSON string.
+// quoted returns the cell that prints a printer's text as a JSON string.
 func quoted(p printer) cell {
 	return func(dst []byte, r *row) []byte {
 		start := len(dst)
@@ -22,8 +22,8 @@ func quoted(p printer) cell {
 	}
 }
 
-// quote ends the string whose opening quote is at dst[start]. Text that
-// needs escapes is written again.
+// quote closes the string whose opening quote is at dst[start]. Text that needs escapes is written
+// again.
 func (r *row) quote(dst []byte, start int) []byte {
 	text := dst[start+1:]
 	if plain(text) {
@@ -43,37 +43,36 @@ func plain(text []byte) bool {
 	return true
 }
 
-// unset is what stands for a setting that was not made.
+// unset is printed for an optional field that is not set.
 const unset = "<unset>"
 
-// The cells of nearly every kind.
+// The cells of nearly every kind's first and last column.
 var (
 	nameCell = quoted(func(dst []byte, r *row) []byte { return appendScalar(dst, r.name) })
 	ageCell  = quoted(func(dst []byte, r *row) []byte { return appendSince(dst, r.created, r.now) })
 )
 
-// str is the text of a field, empty if it is absent.
+// str prints the text of a field, or the empty string if it is absent.
 func str(path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendScalar(dst, r.at(path)) })
 }
 
-// strOr is the text of a field, or instead if it is absent.
+// strOr prints the text of a field, or instead if it is absent.
 func strOr(instead string, path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendOr(dst, r.at(path), instead) })
 }
 
-// filledOr is the text of a field, or instead if it is absent or empty.
+// filledOr prints the text of a field, or instead if it is absent or empty.
 func filledOr(instead string, path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendFilled(dst, r.at(path), instead) })
 }
 
-// num is the integer of a field, 0 if it is absent.
+// num prints the integer of a field, or 0 if it is absent.
 func num(path ...string) cell {
 	return func(dst []byte, r *row) []byte { return appendInt(dst, r.at(path)) }
 }
 
-// numIn is the integer of a field of parent, 0 if it is absent, or <none> if
-// parent is.
+// numIn prints the integer of a field of parent: 0 if the field is absent, <none> if parent is.
 func numIn(parent []string, field string) cell {
 	return func(dst []byte, r *row) []byte {
 		if p := r.at(parent); present(p) {
@@ -83,7 +82,7 @@ func numIn(parent []string, field string) cell {
 	}
 }
 
-// flag is the boolean of a field, or instead if it is absent.
+// flag prints the boolean of a field, or instead if it is absent.
 func flag(instead bool, path ...string) cell {
 	return func(dst []byte, r *row) []byte {
 		b, ok := r.at(path).Bool()
@@ -91,29 +90,29 @@ func flag(instead bool, path ...string) cell {
 	}
 }
 
-// count is the number of a field's elements.
+// count prints the number of elements or members of a field.
 func count(path ...string) cell {
 	return func(dst []byte, r *row) []byte {
 		return strconv.AppendInt(dst, int64(r.at(path).Len()), 10)
 	}
 }
 
-// quantity is the quantity of a field, "0" if it is absent.
+// quantity prints the quantity of a field, or "0" if it is absent.
 func quantity(path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendQuantity(dst, r.at(path)) })
 }
 
-// ratio is "part/whole" of two integer fields.
+// ratio prints two integer fields as "part/whole".
 func ratio(part, whole []string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendRatio(dst, r.at(part), r.at(whole)) })
 }
 
-// joined is the strings of a list with commas between them.
+// joined prints the strings of a list, separated by commas.
 func joined(path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendJoined(dst, r.at(path), ",") })
 }
 
-// each is one field of every element of a list, with commas between them.
+// each prints one field of every element of a list, separated by commas.
 func each(field string, path []string) cell {
 	return quoted(func(dst []byte, r *row) []byte {
 		for i, v := range r.at(path).Elements {
@@ -126,15 +125,15 @@ func each(field string, path []string) cell {
 	})
 }
 
-// path is a list of member names.
+// path returns member names as a path.
 func path(names ...string) []string { return names }
 
-// containerNames is the column of a pod template's container names.
+// containerNames returns the column of a pod template's container names.
 func containerNames(list []string) column {
 	return text("Containers", "Names of each container in the template.", each("name", list))
 }
 
-// containerImages is the column of a pod template's images.
+// containerImages returns the column of a pod template's images.
 func containerImages(list []string) column {
 	return text("Images", "Images referenced by each container in the template.", each("image", list))
 }

@@ -7,8 +7,8 @@ import (
 	sjson "sluice/codec/json"
 )
 
-// printing is one object and its cells at testNow. The real apiserver
-// confirms many more in test/tables.
+// A printing is one object and its cells at testNow. test/tables compares many more with the real
+// apiserver.
 type printing struct {
 	name, group, version, kind string
 
@@ -18,10 +18,10 @@ type printing struct {
 const made = `"creationTimestamp":"2026-11-20T12:00:00Z"`
 
 var printings = []printing{
-	{"nothing", "", "v1", "ConfigMap", `{}`, `["",0,"\u003cunknown\u003e"]`},
+	{"empty object", "", "v1", "ConfigMap", `{}`, `["",0,"\u003cunknown\u003e"]`},
 	{"text and binary data", "", "v1", "ConfigMap", `{"metadata":{"name":"c",` + made + `},"data":{"a":"","b":""},"binaryData":{"c":""}}`, `["c",3,"10m"]`},
 	{"default columns", "", "v1", "LimitRange", `{"metadata":{"name":"l",` + made + `}}`, `["l","2026-11-20T12:00:00Z"]`},
-	{"default columns, nothing", "", "v1", "LimitRange", `{}`, `["","0001-01-01T00:00:00Z"]`},
+	{"default columns of an empty object", "", "v1", "LimitRange", `{}`, `["","0001-01-01T00:00:00Z"]`},
 	{"created in the future", "", "v1", "ServiceAccount", `{"metadata":{"name":"s","creationTimestamp":"2027-01-01T00:00:00Z"}}`, `["s","\u003cinvalid\u003e"]`},
 	{"text that needs escapes", "", "v1", "Secret", `{"metadata":{"name":"s"},"type":"a\u003cb\"\\\u2028é"}`, `["s","a\u003cb\"\\\u2028é",0,"\u003cunknown\u003e"]`},
 
@@ -44,12 +44,12 @@ var printings = []printing{
 		`["s","ExternalName","\u003cnone\u003e","e","\u003cnone\u003e","\u003cunknown\u003e","app.kubernetes.io/name=y,app=x"]`},
 	{"invalid selector", "apps", "v1", "Deployment", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"bad key":"x"}}}}`,
 		`["d","0/0",0,0,"\u003cunknown\u003e","","","\u003cinvalid\u003e"]`},
-	{"event of the new group", "events.k8s.io", "v1", "Event", `{"metadata":{"name":"e"},"note":" n ","reason":"R","type":"Normal","regarding":{"kind":"POD","name":"p"},` +
+	{"event of events.k8s.io", "events.k8s.io", "v1", "Event", `{"metadata":{"name":"e"},"note":" n ","reason":"R","type":"Normal","regarding":{"kind":"POD","name":"p"},` +
 		`"eventTime":"2026-11-20T12:00:00.000000Z","reportingController":"c","reportingInstance":"i"}`,
 		`["10m","Normal","R","pod/p","","c, i","n","10m",1,"e"]`},
 	{"unbound claim", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c"},"spec":{"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Pending"}}`,
 		`["c","Pending","","","","","\u003cunset\u003e","\u003cunknown\u003e","\u003cunset\u003e"]`},
-	{"address with a cell too many", "networking.k8s.io", "v1", "IPAddress", `{"metadata":{"name":"10.0.0.1",` + made + `}}`, `["10.0.0.1","\u003cnone\u003e","10m"]`},
+	{"address with more cells than columns", "networking.k8s.io", "v1", "IPAddress", `{"metadata":{"name":"10.0.0.1",` + made + `}}`, `["10.0.0.1","\u003cnone\u003e","10m"]`},
 	{"autoscaler without metrics", "autoscaling", "v2", "HorizontalPodAutoscaler", `{"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"kind":"K","name":"n"},"minReplicas":1,"maxReplicas":3}}`,
 		`["h","K/n","\u003cnone\u003e","1",3,0,"\u003cunknown\u003e"]`},
 	{"autoscaler of version 1", "autoscaling", "v1", "HorizontalPodAutoscaler", `{"metadata":{"name":"h","annotations":{"autoscaling.alpha.kubernetes.io/current-metrics":` +
@@ -57,7 +57,7 @@ var printings = []printing{
 		`["h","/","cpu: 40%/80%","\u003cunset\u003e",0,0,"\u003cunknown\u003e"]`},
 }
 
-func TestCells(t *testing.T) {
+func TestCellsEqualTheApiservers(t *testing.T) {
 	for _, p := range printings {
 		t.Run(p.kind+" "+p.name, func(t *testing.T) {
 			c, ok := Builtin(p.group, p.version, p.kind)
@@ -72,15 +72,15 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestUndeterminedCells are autoscalers of which version 1 has lost
-// something.
-func TestUndeterminedCells(t *testing.T) {
+// Version 1 of an autoscaler does not record everything that the apiserver prints from its internal
+// type.
+func TestCellsThatTheObjectDoesNotDetermineAreErrors(t *testing.T) {
 	const metrics = `"autoscaling.alpha.kubernetes.io/metrics":`
 	const current = `"autoscaling.alpha.kubernetes.io/current-metrics":`
 	c, _ := Builtin("autoscaling", "v1", "HorizontalPodAutoscaler")
 	for name, src := range map[string]string{
-		"the CPU's place": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\"}]"}},"spec":{"targetCPUUtilizationPercentage":80}}`,
-		"zero or nothing": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\",\"pods\":{\"targetAverageValue\":\"5\"}}]",` +
+		"position of the CPU": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\"}]"}},"spec":{"targetCPUUtilizationPercentage":80}}`,
+		"zero or missing": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\",\"pods\":{\"targetAverageValue\":\"5\"}}]",` +
 			current + `"[{\"type\":\"Pods\",\"pods\":{\"currentAverageValue\":\"0\"}}]"}}}`,
 	} {
 		if got, err := c.AppendCells(nil, sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) {

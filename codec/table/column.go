@@ -6,7 +6,7 @@ import (
 	"sluice/codec/json"
 )
 
-// column is one column of a kind. A hidden one has cells and no definition.
+// A column is one column of a kind. A hidden column has cells but no definition.
 type column struct {
 	name, typ, format, doc string
 
@@ -15,40 +15,40 @@ type column struct {
 	cell     cell
 }
 
-// text is a column of type string.
+// text returns a column of type string.
 func text(name, doc string, c cell) column {
 	return column{name: name, typ: "string", doc: doc, cell: c}
 }
 
-// integer is a column of type integer.
+// integer returns a column of type integer.
 func integer(name, doc string, c cell) column {
 	return column{name: name, typ: "integer", doc: doc, cell: c}
 }
 
-// boolean is a column of type boolean.
+// boolean returns a column of type boolean.
 func boolean(name, doc string, c cell) column {
 	return column{name: name, typ: "boolean", doc: doc, cell: c}
 }
 
-// wide makes a column one that kubectl shows with -o wide only.
+// wide sets priority 1: kubectl shows the column with -o wide only.
 func wide(c column) column {
 	c.priority = 1
 	return c
 }
 
-// named gives a column the format "name".
+// named sets the format "name".
 func named(c column) column {
 	c.format = "name"
 	return c
 }
 
-// hidden keeps a column's cells and drops its definition.
+// hidden removes the definition of a column and keeps its cells.
 func hidden(c column) column {
 	c.hidden = true
 	return c
 }
 
-// The columns that nearly every kind has.
+// The columns of nearly every kind.
 var (
 	nameColumn = named(text("Name", metaDoc["name"], nameCell))
 	ageColumn  = text("Age", metaDoc["creationTimestamp"], ageCell)

@@ -6,12 +6,12 @@ import (
 	"sluice/codec/json"
 )
 
-// Columns is how the objects of one kind are printed.
+// Columns are the columns of one kind: they print Table definitions, cells and row conditions.
 type Columns struct {
 	columns     []column
 	definitions []byte
-	conditions  func(dst []byte, r *row) []byte // nil: rows have none
-	compare     func(a, b json.Value) int       // nil: rows stand as the objects do
+	conditions  func(dst []byte, r *row) []byte // nil if rows have none
+	sorted      bool
 	repeats     bool
 }
 
@@ -35,8 +35,8 @@ func (c *Columns) AppendDefinitions(dst []byte) []byte {
 	return append(dst, c.definitions...)
 }
 
-// AppendCells appends the JSON array of obj's cells, with ages as of now. On
-// an error dst is as long as it was.
+// AppendCells appends the JSON array of a row's cells for obj, with ages relative to now. On error
+// dst is returned unchanged. Errors: ErrUndetermined, ErrUnprintable.
 func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error) {
 	r := openRow(obj, now)
 	defer r.close()
@@ -54,9 +54,9 @@ func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte
 	return append(dst, ']'), nil
 }
 
-// AppendConditions appends the JSON array of a row's conditions. It appends
-// nothing when the row has none: then the member is left out, as nearly all
-// rows leave it out. It stands between a row's cells and its object.
+// AppendConditions appends the JSON array of a row's conditions, which belongs between the row's
+// cells and its object. It appends nothing if the row has no conditions, as nearly all rows: the
+// member is then omitted.
 func (c *Columns) AppendConditions(dst []byte, obj json.Value) []byte {
 	if c.conditions == nil {
 		return dst
@@ -66,19 +66,10 @@ func (c *Columns) AppendConditions(dst []byte, obj json.Value) []byte {
 	return c.conditions(dst, r)
 }
 
-// Sorted reports whether the rows of a list are not in the order of its
-// objects but in that of [Columns.Compare].
-func (c *Columns) Sorted() bool { return c.compare != nil }
+// Sorted reports whether the rows of a list are not in the order of its objects. The order is not
+// implemented here: such Tables are left to the apiserver.
+func (c *Columns) Sorted() bool { return c.sorted }
 
-// Compare orders two objects as their rows stand in the Table of a list. It
-// is 0 for all unless the columns are Sorted.
-func (c *Columns) Compare(a, b json.Value) int {
-	if c.compare == nil {
-		return 0
-	}
-	return c.compare(a, b)
-}
-
-// Repeats reports whether every event of a watch carries the definitions,
-// not only the first one.
-func (c *Columns) Repeats() bool { return c.repeats }
+// RepeatsDefinitions reports whether every event of a watch carries the column definitions, not
+// only the first one.
+func (c *Columns) RepeatsDefinitions() bool { return c.repeats }

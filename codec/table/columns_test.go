@@ -9,18 +9,17 @@ import (
 	sjson "sluice/codec/json"
 )
 
-// testNow is ten minutes after the objects here were made.
+// testNow is ten minutes after the creation of the objects in these tests.
 var testNow = time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)
 
-// undocumented are columns of fields that the apiserver describes with
-// nothing.
+// undocumented are the columns that the apiserver leaves without a description.
 var undocumented = []string{"BinaryVersion", "EmulationVersion", "Handler"}
 
-func TestDefinitionsAreDocumented(t *testing.T) {
+func TestEveryDefinitionHasTheFieldsDescription(t *testing.T) {
 	for of, c := range builtins {
 		for _, col := range c.columns {
 			if (col.doc == "") != slices.Contains(undocumented, col.name) {
-				t.Errorf("%v: column %q is described as %q", of, col.name, col.doc)
+				t.Errorf("%v: column %q has the description %q", of, col.name, col.doc)
 			}
 		}
 		if !json.Valid(c.AppendDefinitions(nil)) {
@@ -29,8 +28,8 @@ func TestDefinitionsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestObjectsWithMetadataOnly prints what the bookmark of a watch has.
-func TestObjectsWithMetadataOnly(t *testing.T) {
+// The object of a bookmark has a resource version and nothing else.
+func TestEveryKindPrintsBookmarks(t *testing.T) {
 	for of, c := range builtins {
 		for _, src := range []string{`{}`, `{"metadata":{"resourceVersion":"5","creationTimestamp":null}}`} {
 			cells, err := c.AppendCells(nil, sjson.Value(src), testNow)
@@ -41,37 +40,31 @@ func TestObjectsWithMetadataOnly(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnown(t *testing.T) {
+func TestUnknownKindsHaveNoColumns(t *testing.T) {
 	for _, gvk := range []groupVersionKind{
 		{"", "v2", "Pod"}, {"apps", "v1beta1", "Deployment"}, {"example.com", "v1", "Pod"}, {"", "v1", "Binding"},
 	} {
 		if _, ok := Builtin(gvk.group, gvk.version, gvk.kind); ok {
-			t.Errorf("%v is known", gvk)
+			t.Errorf("%v has columns", gvk)
 		}
 	}
 }
 
-func TestPlaceInTables(t *testing.T) {
+func TestSortedAndRepeatedDefinitionsAreMarked(t *testing.T) {
 	schema, _ := Builtin("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema")
 	if !schema.Sorted() {
 		t.Error("flow schemas are not sorted")
 	}
-	early := sjson.Value(`{"metadata":{"name":"z"},"spec":{"matchingPrecedence":2}}`)
-	late := sjson.Value(`{"metadata":{"name":"a"},"spec":{"matchingPrecedence":10}}`)
-	last := sjson.Value(`{"metadata":{"name":"b"},"spec":{"matchingPrecedence":10}}`)
-	if schema.Compare(early, late) >= 0 || schema.Compare(late, last) >= 0 || schema.Compare(late, late) != 0 {
-		t.Error("flow schemas are ordered wrongly")
-	}
-	if Default().Sorted() || Default().Compare(late, early) != 0 {
-		t.Error("others are sorted too")
+	if Default().Sorted() {
+		t.Error("the default columns are sorted")
 	}
 	service, _ := Builtin("apiregistration.k8s.io", "v1", "APIService")
-	if !service.Repeats() || Default().Repeats() {
+	if !service.RepeatsDefinitions() || Default().RepeatsDefinitions() {
 		t.Error("the wrong definitions are repeated")
 	}
 }
 
-func TestConditionsOfRows(t *testing.T) {
+func TestPodsInAFinalPhaseHaveARowCondition(t *testing.T) {
 	c, _ := Builtin("", "v1", "Pod")
 	for phase, want := range map[string]string{
 		"Running":   ``,
@@ -87,13 +80,13 @@ func TestConditionsOfRows(t *testing.T) {
 	}
 }
 
-func TestAnErrorLeavesNothing(t *testing.T) {
+func TestErrorsLeaveDstUnchanged(t *testing.T) {
 	c, _ := Builtin("apps", "v1", "ControllerRevision")
 	bad := sjson.Value(`{"metadata":{"name":"r","ownerReferences":[{"apiVersion":"a/b/c","kind":"K","name":"n","controller":true}]}}`)
 	if got, err := c.AppendCells([]byte("before"), bad, testNow); err == nil || string(got) != "before" {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if got, err := c.AppendCells(nil, sjson.Value(`{"metadata":{"name":"r"}}`), testNow); err != nil {
-		t.Errorf("the next one: %s, %v", got, err)
+		t.Errorf("the next object: %s, %v", got, err)
 	}
 }

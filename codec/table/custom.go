@@ -17,9 +17,8 @@ type PrinterColumn struct {
 	JSONPath    string `json:"jsonPath"`
 }
 
-// Custom returns the columns of a CRD's version: Name and then those it
-// declares, or Age if it declares none. A path that it cannot evaluate
-// exactly as the apiserver would is an [ErrPath].
+// Custom returns the columns of a CRD version: Name, then the declared columns, or Age if none are
+// declared. Error: ErrPath, for a JSONPath that is not evaluated exactly as the apiserver does.
 func Custom(declared []PrinterColumn) (*Columns, error) {
 	if len(declared) == 0 {
 		declared = []PrinterColumn{{
@@ -28,7 +27,7 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 	}
 	columns := append(make([]column, 0, len(declared)+1), nameColumn)
 	for _, d := range declared {
-		steps, err := parsePath(d.JSONPath)
+		path, err := compilePath(d.JSONPath)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", d.Name, err)
 		}
@@ -38,32 +37,25 @@ func Custom(declared []PrinterColumn) (*Columns, error) {
 		}
 		columns = append(columns, column{
 			name: d.Name, typ: d.Type, format: d.Format, doc: doc, priority: d.Priority,
-			cell: customCell(d.Type, steps),
+			cell: customCell(d.Type, path),
 		})
 	}
 	return newColumns(columns...), nil
 }
 
-// customCell is the first value at a path, in the column's type; null if
-// there is none or it is of another type.
-func customCell(typ string, steps []step) cell {
+// customCell returns the cell with the first value at a path in the column's type, or null if there
+// is no value or it has another type.
+func customCell(typ string, path columnPath) cell {
 	p, ok := customPrinters[typ]
 	if !ok {
-		p = printNothing
-	}
-	if names, ok := memberNames(steps); ok {
-		return func(dst []byte, r *row) []byte {
-			if v := r.at(names); v != nil {
-				return p(dst, v, r)
-			}
-			return append(dst, "null"...)
-		}
+		p = printNull
 	}
 	return func(dst []byte, r *row) []byte {
-		if v, ok := r.firstAt(steps); ok {
-			return p(dst, v, r)
+		v, ok := path.first(r)
+		if !ok {
+			return append(dst, "null"...)
 		}
-		return append(dst, "null"...)
+		return p(dst, v, r)
 	}
 }
 
@@ -75,10 +67,9 @@ var customPrinters = map[string]func(dst []byte, v json.Value, r *row) []byte{
 	"date":    printDate,
 }
 
-func printNothing(dst []byte, _ json.Value, _ *row) []byte { return append(dst, "null"...) }
+func printNull(dst []byte, _ json.Value, _ *row) []byte { return append(dst, "null"...) }
 
-// printText shows any value as text: objects and arrays as JSON, and null
-// as no value.
+// printText prints any value as text: objects and arrays as JSON, null as "<no value>".
 func printText(dst []byte, v json.Value, r *row) []byte {
 	start := len(dst)
 	dst = append(dst, '"')
@@ -95,14 +86,14 @@ func printText(dst []byte, v json.Value, r *row) []byte {
 	return r.quote(dst, start)
 }
 
-// printInteger cuts fractions off.
+// printInteger truncates floats.
 func printInteger(dst []byte, v json.Value, r *row) []byte {
 	if _, ok := v.Int(); ok {
 		return append(dst, v...)
 	}
 	f, ok := v.Float()
 	if !ok {
-		return printNothing(dst, v, r)
+		return printNull(dst, v, r)
 	}
 	return fmt.Append(dst, int64(f))
 }
@@ -110,23 +101,23 @@ func printInteger(dst []byte, v json.Value, r *row) []byte {
 func printNumber(dst []byte, v json.Value, r *row) []byte {
 	f, ok := v.Float()
 	if !ok {
-		return printNothing(dst, v, r)
+		return printNull(dst, v, r)
 	}
 	return appendFloat(dst, f)
 }
 
 func printBoolean(dst []byte, v json.Value, r *row) []byte {
 	if v.Kind() != json.Bool {
-		return printNothing(dst, v, r)
+		return printNull(dst, v, r)
 	}
 	return append(dst, v...)
 }
 
-// printDate shows how long ago a time was.
+// printDate prints the age of a time.
 func printDate(dst []byte, v json.Value, r *row) []byte {
 	text, ok := v.Bytes()
 	if !ok {
-		return printNothing(dst, v, r)
+		return printNull(dst, v, r)
 	}
 	start := len(dst)
 	dst = append(dst, '"')

@@ -1,30 +1,28 @@
-// Package table prints objects as rows of a meta.k8s.io Table, cell for cell
-// as the kube-apiserver does.
+// Package table prints objects as rows of a meta.k8s.io Table, cell for cell as the kube-apiserver
+// does.
 //
-// [Columns] is how one kind is printed: [Builtin] has it for the kinds that
-// are compiled into the apiserver, [Custom] makes it from a CRD's
-// additionalPrinterColumns, and [Default] is the two columns that everything
-// else gets. Columns write the definitions and the cells; the rows and the
-// Table around them are composed by the caller.
+// [Columns] print the objects of one kind. [Builtin] has the columns of the kinds that are compiled
+// into the apiserver, [Custom] compiles a CRD's additionalPrinterColumns, and [Default] returns the
+// two columns of all other kinds. Columns write definitions, cells and row conditions; the caller
+// composes the rows and the Table.
 //
-// The columns of the built-in kinds are data, one file per API group: name,
-// type, description, priority and a cell, the small function that appends
-// one JSON value. Cells are put together from the few in cell.go. They read
-// the object's JSON in the endpoint's version, while the apiserver prints
-// from its internal types, so versions that spell a field differently have
-// cells of their own, and an absent field prints as the internal type's zero.
+// The columns of the built-in kinds are data, in one file per API group (group_apps.go; the larger
+// core kinds have files of their own): name, type, description, priority and a cell, a function
+// that appends one JSON value. Cells are composed of the functions in cell.go. They read the
+// object's JSON in the version of the request, while the apiserver prints its internal types: a
+// version that names a field differently has its own cells, and an absent field prints as the zero
+// value of the internal type.
 //
 // Invariants:
 //
-//   - An object must be well-formed JSON (codec/json's Valid). Fields of the
-//     wrong type print as if they were absent; nothing panics.
-//   - Columns must not be changed after they were made; they are safe for
-//     concurrent use.
-//   - A cell that the JSON does not determine is an error ([ErrUndetermined]),
-//     never a guess: the caller then passes the request upstream.
-//   - Nothing is allocated per row in the steady state, but for text that
-//     must be unescaped first.
+//   - An object must be valid JSON (codec/json's Valid). A field of the wrong type prints as if it were
+//     absent; nothing panics.
+//   - Columns must not be modified after construction; they are safe for concurrent use.
+//   - A cell that cannot be derived from the JSON is an error ([ErrUndetermined]), never a guess: the
+//     caller then passes the request through.
+//   - Printing a row must not allocate in the steady state, strings with escapes and JSONPaths beyond
+//     plain member paths aside.
 //
-// Ages are taken relative to the time given to [Columns.AppendCells], so
-// cells must not be kept.
+// Cells contain ages relative to the time given to [Columns.AppendCells], so they must not be
+// cached.
 package table

@@ -3,13 +3,12 @@ package table
 import "errors"
 
 var (
-	// ErrUndetermined is returned when an object's JSON, in the version it is
-	// in, does not say what the apiserver prints from its internal form.
+	// ErrUndetermined is returned if the JSON of an object, in its version, does not contain what
+	// the apiserver prints from its internal type.
 	ErrUndetermined = errors.New("the object does not determine its cells")
-	// ErrUnprintable is returned when the apiserver itself fails to print the
-	// object.
+	// ErrUnprintable is returned for an object that the apiserver itself fails to print.
 	ErrUnprintable = errors.New("the object cannot be printed")
-	// ErrPath is returned when the JSONPath of a custom column is one that
-	// this package does not evaluate, or that is not valid at all.
+	// ErrPath is returned for the JSONPath of a custom column that is invalid, or whose first value
+	// depends on the iteration order of a Go map.
 	ErrPath = errors.New("unsupported JSONPath")
 )

@@ -7,8 +7,8 @@ import (
 	"sluice/codec/json"
 )
 
-// appendFloat appends a number as encoding/json prints a float64: in plain
-// decimals unless it is very large or very small.
+// appendFloat appends a number as encoding/json prints a float64: with an exponent only if it is
+// very large or very small.
 func appendFloat(dst []byte, f float64) []byte {
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
@@ -21,8 +21,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendGoNumber appends a number as Go's fmt prints it: integers as they
-// are, others as float64 with the shortest digits.
+// appendGoNumber appends a number as Go's fmt prints it: integers as they are written, others as
+// float64 with the fewest digits.
 func appendGoNumber(dst []byte, v json.Value) []byte {
 	if _, ok := v.Int(); ok {
 		return append(dst, v...)

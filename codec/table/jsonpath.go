@@ -1,132 +1,126 @@
 package table
 
 import (
+	stdjson "encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
-	"strings"
+
+	kjson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/util/jsonpath"
+
+	"sluice/codec/json"
 )
 
-// A path is parsed into steps. The grammar is that of kubectl's JSONPath as
-// far as printer columns make sensible use of it: members, escaped or in
-// brackets, indices, slices, [*] and comparing filters. What lies beyond it,
-// valid or not, is an ErrPath: what the apiserver makes of it then depends
-// on the order of Go's maps, on printing several results, or on how far it
-// got before a syntax error.
-
-// step takes values to values. Exactly one field is set, or none for a member
-// whose name is empty.
-type step struct {
-	member string
-	slice  *slice
-	filter *filter
+// A columnPath is the compiled JSONPath of a custom column.
+//
+// Plain member paths, such as .spec.replicas, are evaluated on the raw JSON. All other paths are
+// evaluated by client-go, as the apiserver does, on the decoded part of the object that their
+// leading members lead to.
+type columnPath struct {
+	members []string           // the leading members
+	library *jsonpath.JSONPath // nil for a plain member path
 }
 
-// slice is [start:end:by]. A bound that was not written is not known; the
-// end of a single index is derived from its start.
-type slice struct {
-	start, end, by bound
-	derived        bool
-}
-
-type bound struct {
-	n     int
-	known bool
-}
-
-// filter keeps the elements of an array at whose path the comparison holds;
-// without an operator, those that have something at that path.
-type filter struct {
-	path  []string
-	op    string
-	right literal
-}
-
-// parsePath parses a column's path, which begins with a dot.
-func parsePath(s string) ([]step, error) {
-	var steps []step
-	for rest := s; rest != ""; {
-		var add []step
-		var err error
-		switch {
-		case strings.HasPrefix(rest, ".."):
-			err = ErrPath
-		case rest[0] == '.':
-			add, rest, err = parseMember(rest[1:])
-		case strings.HasPrefix(rest, "[?("):
-			add, rest, err = parseFilter(rest[3:])
-		case rest[0] == '[':
-			add, rest, err = parseBrackets(rest[1:])
-		default:
-			err = ErrPath
+// compilePath compiles a column's JSONPath. Error: ErrPath for a path that is invalid, and for a
+// path whose first value depends on the iteration order of a Go map.
+func compilePath(path string) (columnPath, error) {
+	template := "{" + path + "}" // as the apiserver's tableconvertor has it
+	parsed, err := jsonpath.Parse(path, template)
+	if err != nil {
+		return columnPath{}, fmt.Errorf("path %q: %w: %w", path, ErrPath, err)
+	}
+	if len(parsed.Root.Nodes) != 1 {
+		return columnPath{}, fmt.Errorf("path %q is more than one expression: %w", path, ErrPath)
+	}
+	expression := parsed.Root.Nodes[0].(*jsonpath.ListNode)
+	if len(expression.Nodes) == 0 || !deterministic(expression, false) {
+		return columnPath{}, fmt.Errorf("path %q: %w", path, ErrPath)
+	}
+	var c columnPath
+	for _, n := range expression.Nodes {
+		f, ok := n.(*jsonpath.FieldNode)
+		if !ok {
+			c.library = jsonpath.New(path).AllowMissingKeys(true)
+			return c, c.library.Parse(template)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("path %q at %q: %w", s, rest, err)
-		}
-		steps = append(steps, add...)
+		c.members = append(c.members, f.Value)
 	}
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("path %q: %w", s, ErrPath)
-	}
-	return steps, nil
+	return c, nil
 }
 
-// parseMember reads a member's name up to what ends it. A backslash takes
-// away the meaning of what follows, and is itself dropped.
-func parseMember(s string) (steps []step, rest string, err error) {
-	end := 0
-	for end < len(s) && !strings.ContainsRune(" \t\r\n.,[]$@{}", rune(s[end])) {
-		if s[end] == '\\' {
-			end++
+// deterministic reports whether a node gives the same values in the same order every time, and
+// every value is a part of the object. Inside filters, literals are values too.
+//
+// Wildcards and recursive descent follow the iteration order of Go maps. Identifiers are the
+// keywords range and end, which change the state of the library's evaluator and make it unsafe for
+// concurrent use. [*] is an array slice, not a wildcard.
+func deterministic(n jsonpath.Node, literals bool) bool {
+	switch n := n.(type) {
+	case *jsonpath.ListNode:
+		for _, child := range n.Nodes {
+			if !deterministic(child, literals) {
+				return false
+			}
 		}
-		end++
+		return true
+	case *jsonpath.UnionNode:
+		for _, child := range n.Nodes {
+			if !deterministic(child, literals) {
+				return false
+			}
+		}
+		return true
+	case *jsonpath.FilterNode:
+		return deterministic(n.Left, true) && deterministic(n.Right, true)
+	case *jsonpath.FieldNode, *jsonpath.ArrayNode:
+		return true
+	case *jsonpath.TextNode, *jsonpath.IntNode, *jsonpath.FloatNode, *jsonpath.BoolNode:
+		return literals
 	}
-	end = min(end, len(s))
-	name := strings.ReplaceAll(s[:end], `\`, "")
-	if name == "*" {
-		return nil, s, ErrPath
-	}
-	return []step{{member: name}}, s[end:], nil
+	return false
 }
 
-// parseBrackets reads an index, a slice or a quoted path.
-func parseBrackets(s string) (steps []step, rest string, err error) {
-	inside, rest, ok := strings.Cut(s, "]")
-	if !ok || strings.ContainsAny(inside, ",\n") {
-		return nil, s, ErrPath
+// first returns the first value at the path; ok is false if there is none or the evaluation fails,
+// for which the apiserver prints the same cell.
+func (c *columnPath) first(r *row) (v json.Value, ok bool) {
+	if c.library == nil {
+		v = r.at(c.members)
+		return v, v != nil
 	}
-	if n := len(inside); n >= 2 && inside[0] == '\'' && inside[n-1] == '\'' {
-		if strings.Contains(inside[1:n-1], "'") {
-			return nil, s, ErrPath
-		}
-		steps, err = parsePath("." + inside[1:n-1])
-		return steps, rest, err
+	object, err := decodeMember(r.object, c.members)
+	if err != nil {
+		return nil, false
 	}
-	if inside == "*" {
-		inside = ":"
+	results, err := c.library.FindResults(object)
+	if err != nil || len(results) == 0 || len(results[0]) == 0 {
+		return nil, false
 	}
-	sl, ok := parseSlice(strings.Split(inside, ":"))
-	if !ok {
-		return nil, s, ErrPath
-	}
-	return []step{{slice: &sl}}, rest, nil
+	return encodeValue(results[0][0])
 }
 
-func parseSlice(parts []string) (s slice, ok bool) {
-	if len(parts) > 3 {
-		return s, false
+// decodeMember decodes the value at a member path and returns it within objects that have no other
+// members, so that a path which begins with these members finds the same values as in all of v.
+func decodeMember(v json.Value, members []string) (decoded any, err error) {
+	if len(members) == 0 || v.Kind() != json.Object {
+		err = kjson.Unmarshal(v, &decoded)
+		return decoded, err
 	}
-	for i, into := range []*bound{&s.start, &s.end, &s.by} {
-		if i >= len(parts) || parts[i] == "" {
-			continue
-		}
-		n, err := strconv.Atoi(parts[i])
-		if err != nil || parts[i][0] == '+' {
-			return s, false
-		}
-		*into = bound{n, true}
+	member := v.Get(members[0])
+	if member == nil {
+		return map[string]any{}, nil
 	}
-	if len(parts) == 1 {
-		s.end, s.derived = bound{s.start.n + 1, true}, true
+	decoded, err = decodeMember(member, members[1:])
+	return map[string]any{members[0]: decoded}, err
+}
+
+// encodeValue encodes a value that the library has found. A float keeps the spelling with which Go
+// prints it, which is how the library would print it as a string.
+func encodeValue(v reflect.Value) (json.Value, bool) {
+	value := v.Interface()
+	if f, ok := value.(float64); ok {
+		return strconv.AppendFloat(nil, f, 'g', -1, 64), true
 	}
-	return s, true
+	b, err := stdjson.Marshal(value)
+	return b, err == nil
 }

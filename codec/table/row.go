@@ -7,24 +7,22 @@ import (
 	"sluice/codec/json"
 )
 
-// row is one object on its way to cells: the parts that columns look into,
-// found in one pass, and scratch space. Rows are pooled.
+// A row is one object that is being printed: the members that columns read, found in one pass, and
+// scratch space. Rows are pooled.
 type row struct {
 	now time.Time
-	err error // the first one; the cells are void then
+	err error // the first error; the cells are then invalid
 
 	object, meta, spec, status json.Value
 
 	name, created, deleted json.Value // of meta
 	labels, annotations    json.Value
 
-	pod podState // see pod.go
+	pod podState // see core_pod_status.go
 
 	scratch []byte
 	parts   [][]byte
 	terms   []term
-
-	found, previous []json.Value // see jsonpathwalk.go
 }
 
 var rows = sync.Pool{New: func() any { return new(row) }}
@@ -63,18 +61,15 @@ func (r *row) openMeta() {
 	}
 }
 
-// close gives the row back. It keeps nothing of the object alive.
+// close returns the row to the pool. It drops every reference to the object.
 func (r *row) close() {
 	clear(r.parts[:cap(r.parts)])
 	clear(r.terms[:cap(r.terms)])
-	clear(r.found[:cap(r.found)])
-	clear(r.previous[:cap(r.previous)])
 	*r = row{
 		scratch: r.scratch[:0],
 		parts:   r.parts[:0],
 		terms:   r.terms[:0],
-		found:   r.found[:0], previous: r.previous[:0],
-		pod: podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
+		pod:     podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
 	}
 	rows.Put(r)
 }
@@ -86,7 +81,7 @@ func (r *row) fail(err error) {
 	}
 }
 
-// at returns what path leads to, starting from the parts already found.
+// at returns the value at a member path.
 func (r *row) at(path []string) json.Value { return r.part(path[0]).Get(path[1:]...) }
 
 // part returns a member of the object.
@@ -102,7 +97,7 @@ func (r *row) part(name string) json.Value {
 	return r.object.Get(name)
 }
 
-// terminating reports whether the object is being deleted.
+// terminating reports whether the object has a deletion timestamp.
 func (r *row) terminating() bool { return present(r.deleted) }
 
 // annotated reports whether an annotation has exactly this value.

@@ -7,15 +7,14 @@ import (
 	"sluice/codec/json"
 )
 
-// term is one requirement of a label selector: key = value, or an expression
-// with its operator and list of values.
+// A term is one requirement of a label selector: key = value, or an expression.
 type term struct {
 	key, value []byte
 	op         string // "" for key = value
 	values     json.Value
 }
 
-// operators maps an expression's operator to whether it takes values.
+// operators maps the operator of an expression to whether it takes values.
 var operators = [...]struct {
 	name   string
 	values bool
@@ -26,12 +25,12 @@ var operators = [...]struct {
 	{"DoesNotExist", false},
 }
 
-// selectorCell is a label selector in the syntax of queries.
+// selectorCell prints a label selector in the syntax of queries.
 func selectorCell(path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return r.appendSelector(dst, r.at(path)) })
 }
 
-// appendSelector appends a selector as nearly all kinds print it.
+// appendSelector appends a selector in the form of nearly all kinds.
 func (r *row) appendSelector(dst []byte, selector json.Value) []byte {
 	start := len(dst)
 	dst, ok := r.appendTerms(dst, selector)
@@ -44,8 +43,7 @@ func (r *row) appendSelector(dst []byte, selector json.Value) []byte {
 	return dst
 }
 
-// appendTerms appends a selector's terms ordered by key; ok is false for an
-// invalid selector.
+// appendTerms appends a selector's terms sorted by key; ok is false for an invalid selector.
 func (r *row) appendTerms(dst []byte, selector json.Value) (out []byte, ok bool) {
 	if !r.readTerms(selector) {
 		return dst, false
@@ -60,7 +58,7 @@ func (r *row) appendTerms(dst []byte, selector json.Value) (out []byte, ok bool)
 	return dst, true
 }
 
-// readTerms collects a selector's terms; false if one is invalid.
+// readTerms reads a selector's terms into r.terms and reports whether all are valid.
 func (r *row) readTerms(selector json.Value) bool {
 	r.terms = r.terms[:0]
 	for key, v := range selector.Get("matchLabels").Members {
@@ -114,8 +112,7 @@ func (r *row) appendTerm(dst []byte, t *term) []byte {
 	return append(r.appendValues(dst, t.values), ')')
 }
 
-// appendValues appends the values of an expression in order. Unlike a set's,
-// equal ones are all printed.
+// appendValues appends the values of an expression in order. Duplicates are kept.
 func (r *row) appendValues(dst []byte, values json.Value) []byte {
 	r.parts = r.parts[:0]
 	for _, v := range values.Elements {

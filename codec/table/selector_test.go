@@ -17,7 +17,7 @@ var (
 	someOps    = []metav1.LabelSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist", "Gt", ""}
 )
 
-// pick prefers the first few, which are valid, so that whole selectors are.
+// pick prefers the first four elements, which are valid, so that whole selectors are valid too.
 func pick[T any](rng *rand.Rand, from []T) T {
 	if rng.IntN(12) > 0 {
 		return from[rng.IntN(4)]
@@ -43,7 +43,7 @@ func randomSelector(rng *rand.Rand) *metav1.LabelSelector {
 	return s
 }
 
-func TestSelectorsEqualApimachinerys(t *testing.T) {
+func TestSelectorsPrintAsInApimachinery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	valid := 0
 	for range 20000 {
@@ -68,7 +68,7 @@ func TestSelectorsEqualApimachinerys(t *testing.T) {
 	}
 }
 
-func TestLabelsAreOrderedAsPairs(t *testing.T) {
+func TestLabelsAreSortedAsPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 5000 {
 		m := map[string]string{}

@@ -2,14 +2,14 @@ package table
 
 import "strconv"
 
-// shortlist prints the first few of many: "a,b,c + 2 more...".
+// A shortlist prints the first elements of a list: "a,b,c + 2 more...".
 type shortlist struct {
 	max, n int
 	sep    string
 }
 
-// add counts one more and reports whether it is to be printed. If so the
-// separator before it has been appended.
+// add counts one element and reports whether it must be printed. The separator before it has then
+// been appended.
 func (l *shortlist) add(dst []byte) ([]byte, bool) {
 	l.n++
 	if l.n > l.max {
@@ -21,10 +21,10 @@ func (l *shortlist) add(dst []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// end appends how many were not printed, if any.
+// end appends the number of elements that were not printed, if any.
 func (l *shortlist) end(dst []byte) []byte { return appendMore(dst, l.n-l.max) }
 
-// appendMore appends how many more there are, if any.
+// appendMore appends " + n more..." if n is positive.
 func appendMore(dst []byte, n int) []byte {
 	if n <= 0 {
 		return dst
@@ -33,8 +33,8 @@ func appendMore(dst []byte, n int) []byte {
 	return append(dst, " more..."...)
 }
 
-// endOr is end for a list whose text begins at dst[start]; if that is empty
-// it appends instead.
+// endOr is end for a list whose text begins at dst[start]; if the text is empty, it appends
+// instead.
 func (l *shortlist) endOr(dst []byte, start int, instead string) []byte {
 	if dst = l.end(dst); len(dst) == start {
 		dst = append(dst, instead...)

@@ -7,10 +7,9 @@ import (
 	"sluice/codec/json"
 )
 
-// What cells ask of a value. An absent value and null are the same to them,
-// as they are to the apiserver.
+// The functions below treat null as absent, as the apiserver does.
 
-// present reports whether v is there and not null.
+// present reports whether v is neither absent nor null.
 func present(v json.Value) bool { return v.Kind() > json.Null }
 
 // is reports whether v is the string s.
@@ -22,23 +21,23 @@ func is(v json.Value, s string) bool {
 // isTrue reports whether v is true.
 func isTrue(v json.Value) bool { return string(v) == "true" }
 
-// bytesOf returns the text of a string; nil for anything else.
+// bytesOf returns the text of a string, or nil for any other value.
 func bytesOf(v json.Value) []byte {
 	b, _ := v.Bytes()
 	return b
 }
 
-// empty reports whether v is not a string with something in it.
+// empty reports whether v is the empty string or not a string.
 func empty(v json.Value) bool { return len(bytesOf(v)) == 0 }
 
-// intOf returns the value of an integer, 0 for anything else.
+// intOf returns the value of an integer, or 0 for any other value.
 func intOf(v json.Value) int64 {
 	n, _ := v.Int()
 	return n
 }
 
-// appendScalar appends a string's text or a number as it is written, nothing
-// for anything else.
+// appendScalar appends the text of a string or a number as it is written, and nothing for any other
+// value.
 func appendScalar(dst []byte, v json.Value) []byte {
 	if v.Kind() == json.Number {
 		return append(dst, v...)
@@ -47,7 +46,7 @@ func appendScalar(dst []byte, v json.Value) []byte {
 	return dst
 }
 
-// appendOr appends a scalar, or instead if there is none.
+// appendOr appends a scalar, or instead if v is absent.
 func appendOr(dst []byte, v json.Value, instead string) []byte {
 	if present(v) {
 		return appendScalar(dst, v)
@@ -55,7 +54,7 @@ func appendOr(dst []byte, v json.Value, instead string) []byte {
 	return append(dst, instead...)
 }
 
-// appendFilled appends a string's text, or instead if there is none in it.
+// appendFilled appends the text of a string, or instead if it is empty.
 func appendFilled(dst []byte, v json.Value, instead string) []byte {
 	if empty(v) {
 		return append(dst, instead...)
@@ -63,7 +62,7 @@ func appendFilled(dst []byte, v json.Value, instead string) []byte {
 	return appendScalar(dst, v)
 }
 
-// appendInt appends an integer as it is written, 0 if there is none.
+// appendInt appends an integer as it is written, or 0 for any other value.
 func appendInt(dst []byte, v json.Value) []byte {
 	if _, ok := v.Int(); ok {
 		return append(dst, v...)
@@ -76,8 +75,8 @@ func appendRatio(dst []byte, part, whole json.Value) []byte {
 	return appendInt(append(appendInt(dst, part), '/'), whole)
 }
 
-// appendQuantity appends a resource quantity, which the apiserver always
-// writes in canonical form; a zero one if it is absent.
+// appendQuantity appends a resource quantity, or 0 if it is absent. The apiserver always writes
+// quantities in canonical form, so they need no parsing.
 func appendQuantity(dst []byte, v json.Value) []byte {
 	return appendOr(dst, v, "0")
 }
@@ -86,7 +85,7 @@ func appendQuantity(dst []byte, v json.Value) []byte {
 func appendLower(dst, text []byte) []byte {
 	for i, c := range text {
 		switch {
-		case c >= 0x80: // rare: leave the rest to Unicode
+		case c >= 0x80: // rare: convert the rest by Unicode rules
 			return append(dst, strings.ToLower(string(text[i:]))...)
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
@@ -96,7 +95,7 @@ func appendLower(dst, text []byte) []byte {
 	return dst
 }
 
-// appendJoined appends the strings of an array with sep between them.
+// appendJoined appends the strings of an array, separated by sep.
 func appendJoined(dst []byte, array json.Value, sep string) []byte {
 	for i, v := range array.Elements {
 		if i > 0 {
@@ -107,8 +106,8 @@ func appendJoined(dst []byte, array json.Value, sep string) []byte {
 	return dst
 }
 
-// appendSorted appends parts in order, each once, with commas between them.
-// It reorders parts.
+// appendSorted appends parts in order and without duplicates, separated by commas. It reorders
+// parts.
 func appendSorted(dst []byte, parts [][]byte) []byte {
 	sortParts(parts)
 	var last []byte
@@ -124,7 +123,7 @@ func appendSorted(dst []byte, parts [][]byte) []byte {
 	return dst
 }
 
-// condition returns the first condition of a type, nil if there is none.
+// condition returns the first condition of a type, or nil.
 func condition(conditions json.Value, typ string) json.Value {
 	for _, c := range conditions.Elements {
 		if is(c.Get("type"), typ) {
@@ -134,7 +133,7 @@ func condition(conditions json.Value, typ string) json.Value {
 	return nil
 }
 
-// lastCondition returns the last condition of a type, nil if there is none.
+// lastCondition returns the last condition of a type, or nil.
 func lastCondition(conditions json.Value, typ string) json.Value {
 	var last json.Value
 	for _, c := range conditions.Elements {
@@ -150,7 +149,7 @@ func conditionTrue(conditions json.Value, typ string) bool {
 	return is(condition(conditions, typ).Get("status"), "True")
 }
 
-// memberOf is Get for a name that is not a string.
+// memberOf is Value.Get for a name in bytes.
 func memberOf(object json.Value, name []byte) json.Value {
 	for key, v := range object.Members {
 		if bytes.Equal(key, name) {

@@ -16,7 +16,7 @@ const (
 	crd     = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.custom.example.com"
 )
 
-// widgetObjects have values of every type at the paths that the columns name.
+// widgetObjects have values of every type at the paths of the CRD's columns.
 var widgetObjects = []string{
 	`{"metadata":{"name":"empty"}}`,
 	`{"metadata":{"name":"nulls"},"spec":{"color":null,"size":null,"ratio":null,"on":null,"parts":null,"big":null,"due":null}}`,
@@ -31,7 +31,7 @@ var widgetObjects = []string{
 		`"status":{"conditions":"none"}}`,
 }
 
-func TestCustomTables(t *testing.T) {
+func TestTablesOfCustomResourcesEqualTheApiservers(t *testing.T) {
 	c := widgetColumns(t)
 	makeWidgets(t)
 	if rows := checkTable(t, c["v1"], widgets+"?includeObject=Object"); len(rows) != len(widgetObjects) {
@@ -42,7 +42,7 @@ func TestCustomTables(t *testing.T) {
 	checkWatch(t, c["v1"], widgets+watchQuery)
 }
 
-// widgetColumns makes the columns of each version from the CRD.
+// widgetColumns returns the columns of each version of the CRD.
 func widgetColumns(t *testing.T) map[string]*table.Columns {
 	t.Helper()
 	body, _, _ := get(t, crd, "application/json")
@@ -67,7 +67,7 @@ func widgetColumns(t *testing.T) map[string]*table.Columns {
 	return columns
 }
 
-// makeWidgets creates the objects once the apiserver serves their kind.
+// makeWidgets creates the objects as soon as the apiserver serves their kind.
 func makeWidgets(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "widgets are served", func() error {

@@ -1,7 +1,7 @@
 // Package tables compares codec/table with the real apiserver, cell by cell. It has tests only.
 //
-// The objects in testdata are written to an apiserver that serves every API version it has, in the
-// states that their kinds print differently. Then each resource that can be listed is listed as a
-// Table with whole objects in it, and every row is printed again from its object. A resource without
-// a row fails, unless it stands in a list here with the reason.
+// The objects in testdata cover the states that their kinds print differently. They are written to an
+// apiserver that serves every API version it has. Then each resource that can be listed is listed as a
+// Table that includes whole objects, and every row is printed again from its object. A resource without
+// rows fails the test, unless the map empty has the reason.
 package tables

@@ -26,14 +26,14 @@ const (
 	fillLimit = 2 * time.Minute
 )
 
-// writer writes the objects of testdata.
+// A writer writes the objects of testdata.
 type writer struct {
 	ctx    context.Context
 	client dynamic.Interface
 	mapper meta.RESTMapper
 }
 
-// fill writes all objects, and says of all that failed why.
+// fill writes all objects and returns the errors of those that failed.
 func fill() error {
 	ctx, cancel := context.WithTimeout(context.Background(), fillLimit)
 	defer cancel()
@@ -75,7 +75,7 @@ func newWriter(ctx context.Context) (*writer, error) {
 	return &writer{ctx, client, restmapper.NewDiscoveryRESTMapper(groups)}, nil
 }
 
-// writeFile writes the documents of one file. NS in them is the namespace.
+// writeFile writes the documents of one file. NS stands for the namespace in them.
 func (w *writer) writeFile(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -131,8 +131,8 @@ func (w *writer) resource(u *unstructured.Unstructured) (dynamic.ResourceInterfa
 	return w.client.Resource(m.Resource), nil
 }
 
-// writeStatus writes the status through its subresource; what decides about a signing request goes
-// through approval first.
+// writeStatus writes the status through its subresource. The decision about a signing request must be
+// written through the subresource approval first.
 func (w *writer) writeStatus(r dynamic.ResourceInterface, made *unstructured.Unstructured, status map[string]any) error {
 	subresources := []string{"status"}
 	if made.GetKind() == "CertificateSigningRequest" {
@@ -146,7 +146,7 @@ func (w *writer) writeStatus(r dynamic.ResourceInterface, made *unstructured.Uns
 	return nil
 }
 
-// update tries again when one of the apiserver's own controllers was quicker.
+// update retries on conflicts with the apiserver's own controllers.
 func (w *writer) update(r dynamic.ResourceInterface, name string, status map[string]any, subresource string) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		u, err := r.Get(w.ctx, name, metav1.GetOptions{})

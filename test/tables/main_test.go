@@ -9,13 +9,13 @@ import (
 	"sluice/test/harness"
 )
 
-// server has been filled with the objects of testdata before the first test.
+// server has the objects of testdata before the first test runs.
 var server *harness.ControlPlane
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
-		os.Exit(0) // everything here needs the apiserver
+		os.Exit(0) // every test needs the apiserver
 	}
 	code, err := run(m)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// listed is one resource that can be listed.
+// A listed is one resource that can be listed.
 type listed struct {
 	gv   schema.GroupVersion
 	kind metav1.APIResource
@@ -18,7 +18,7 @@ type listed struct {
 
 func (l listed) String() string { return path.Join(l.gv.String(), l.kind.Name) }
 
-// path is where all of them are.
+// path returns the URL path of the list across namespaces.
 func (l listed) path() string {
 	if l.gv.Group == "" {
 		return path.Join("/api", l.gv.Version, l.kind.Name)
@@ -28,7 +28,7 @@ func (l listed) path() string {
 
 func (l listed) watchable() bool { return slices.Contains(l.kind.Verbs, "watch") }
 
-// builtin asks discovery for every resource of the apiserver's own that can be listed.
+// builtin returns every built-in resource in discovery that can be listed.
 func builtin(t *testing.T) []listed {
 	t.Helper()
 	_, lists, err := server.Client("admin").Discovery().ServerGroupsAndResources()

@@ -13,10 +13,10 @@ import (
 	"sluice/test/harness"
 )
 
-// watchQuery streams all objects and then a bookmark.
+// watchQuery requests initial events, which end with a bookmark.
 const watchQuery = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=20&includeObject=Object"
 
-// unwatched are resources whose watches send no bookmark, and why.
+// unwatched maps resources whose watches send no bookmark to the reason.
 var unwatched = map[string]string{
 	"events.k8s.io/v1/events": "the apiserver keeps no watch cache for events",
 	"v1/events":               "the apiserver keeps no watch cache for events",
@@ -27,7 +27,7 @@ type tableEvent struct {
 	Object tableAnswer `json:"object"`
 }
 
-// watchTables returns the events up to the bookmark that ends the initial ones.
+// watchTables returns the events up to the bookmark at the end of the initial events.
 func watchTables(t *testing.T, url string) []tableEvent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -50,8 +50,8 @@ func watchTables(t *testing.T, url string) []tableEvent {
 	}
 }
 
-// checkWatch expects definitions where the columns say they are, and every row as printed from its
-// object; that of the bookmark also from an object with metadata only.
+// checkWatch expects definitions in the events that must have them, and the cells of every row's object.
+// The row of the bookmark must equal the cells of an object that has metadata only.
 func checkWatch(t *testing.T, c *table.Columns, url string) {
 	t.Helper()
 	before := time.Now()
@@ -59,7 +59,7 @@ func checkWatch(t *testing.T, c *table.Columns, url string) {
 	after := time.Now()
 	for i, e := range events {
 		definitions := "null"
-		if i == 0 || c.Repeats() {
+		if i == 0 || c.RepeatsDefinitions() {
 			definitions = string(c.AppendDefinitions(nil))
 		}
 		if got := string(e.Object.ColumnDefinitions); got != definitions {
@@ -85,7 +85,7 @@ func checkBookmark(c *table.Columns, e tableEvent) error {
 	return checkCells(e.Object.Rows[0].Cells, cells, cells)
 }
 
-func TestBuiltinWatches(t *testing.T) {
+func TestWatchesOfTablesEqualTheApiservers(t *testing.T) {
 	for _, l := range builtin(t) {
 		if unwatched[l.String()] != "" || !l.watchable() {
 			continue
@@ -93,7 +93,7 @@ func TestBuiltinWatches(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
 			url := l.path() + watchQuery
-			if name := unprinted[l.String()]; name != "" {
+			if name := undetermined[l.String()]; name != "" {
 				url += "&fieldSelector=metadata.name!=" + name
 			}
 			checkWatch(t, columnsOf(t, l), url)

@@ -11,8 +11,8 @@ var eventsGroup = group{"events.k8s.io", []kind{
 	{"Event", versions("v1"), newEvent},
 }}
 
-// eventFields is what an API group calls the fields of an event. Both groups
-// store the same objects.
+// eventFields are the names of an event's fields, which differ between the two API groups. Both
+// groups store the same objects.
 type eventFields struct {
 	first, last, count, target, source, message, controller string
 }
@@ -53,8 +53,8 @@ func eventColumns(f eventFields) *Columns {
 	)
 }
 
-// firstTime is when the event was first recorded; new events have a time of
-// their own instead.
+// firstTime returns when the event was first recorded: its first timestamp, which new events do not
+// have, or its event time.
 func (f eventFields) firstTime(r *row) time.Time {
 	if t := timeOf(r.object.Get(f.first)); !t.IsZero() {
 		return t
@@ -66,7 +66,7 @@ func (f eventFields) firstSeen(dst []byte, r *row) []byte {
 	return appendAge(dst, f.firstTime(r), r.now)
 }
 
-// lastSeen is from the series if the event has become one.
+// lastSeen prints the last time from the event's series if there is one.
 func (f eventFields) lastSeen(dst []byte, r *row) []byte {
 	if s := r.object.Get("series"); present(s) {
 		return appendSince(dst, s.Get("lastObservedTime"), r.now)
@@ -77,7 +77,7 @@ func (f eventFields) lastSeen(dst []byte, r *row) []byte {
 	return f.firstSeen(dst, r)
 }
 
-// times is how often it happened; an event without a count did so once.
+// times prints how often the event occurred; without a count that is once.
 func (f eventFields) times(dst []byte, r *row) []byte {
 	if s := r.object.Get("series"); present(s) {
 		return appendInt(dst, s.Get("count"))
@@ -88,7 +88,7 @@ func (f eventFields) times(dst []byte, r *row) []byte {
 	return append(dst, '1')
 }
 
-// object is "kind/name" of what the event is about.
+// object prints "kind/name" of the object that the event is about.
 func (f eventFields) object(dst []byte, r *row) []byte {
 	target := r.object.Get(f.target)
 	dst = appendLower(dst, bytesOf(target.Get("kind")))
@@ -98,8 +98,8 @@ func (f eventFields) object(dst []byte, r *row) []byte {
 	return dst
 }
 
-// reporter is "component, host", each from the source or, failing that, from
-// the reporting controller and its instance.
+// reporter prints "component, host", each from the source or else from the reporting controller and
+// its instance.
 func (f eventFields) reporter(dst []byte, r *row) []byte {
 	source := r.object.Get(f.source)
 	dst = appendScalar(dst, filled(source.Get("component"), r.object.Get(f.controller)))
@@ -113,7 +113,7 @@ func (f eventFields) trimmed(dst []byte, r *row) []byte {
 	return append(dst, bytes.TrimSpace(bytesOf(r.object.Get(f.message)))...)
 }
 
-// filled returns the first of two strings that is not empty.
+// filled returns a unless it is empty, else b.
 func filled(a, b json.Value) json.Value {
 	if empty(a) {
 		return b

@@ -6,7 +6,7 @@ import (
 	"sluice/codec/json"
 )
 
-// metricFields maps a metric's type to the member that describes it.
+// metricFields maps the type of a metric to the member that holds its source.
 var metricFields = map[string]string{
 	"External":          "external",
 	"Object":            "object",
@@ -15,7 +15,7 @@ var metricFields = map[string]string{
 	"ContainerResource": "containerResource",
 }
 
-// metricSource returns the type of a metric and what describes it.
+// metricSource returns the type of a metric and the name of the member that holds its source.
 func metricSource(spec json.Value) (typ, field string) {
 	typ, _ = spec.Get("type").Text()
 	return typ, metricFields[typ]
@@ -29,7 +29,7 @@ func optional(v json.Value) json.Value {
 	return nil
 }
 
-// elementAt returns element n of an array, nil if there is none.
+// elementAt returns element n of an array, or nil.
 func elementAt(array json.Value, n int) json.Value {
 	for i, v := range array.Elements {
 		if i == n {
@@ -39,8 +39,7 @@ func elementAt(array json.Value, n int) json.Value {
 	return nil
 }
 
-// targetsV2 is the first metrics with what the status at the same place in
-// its list says of them.
+// targetsV2 prints the first metrics, each with the status at the same index.
 func targetsV2(dst []byte, r *row) []byte {
 	statuses := r.status.Get("currentMetrics")
 	list := shortlist{max: 2, sep: ", "}
@@ -75,16 +74,16 @@ func measuresV2(v json.Value) measures {
 	}
 }
 
-// Version 1 has a field for one metric only, the CPU's utilization. The
-// apiserver puts the others, and what was measured of all, into annotations.
+// Version 1 has a field for only one metric, CPU utilization. The apiserver stores the other
+// metrics, and the current values of all metrics, in annotations.
 const (
 	specsAnnotation    = "autoscaling.alpha.kubernetes.io/metrics"
 	statusesAnnotation = "autoscaling.alpha.kubernetes.io/current-metrics"
 )
 
-// targetsV1 is targetsV2 for version 1. Where the CPU stood among other
-// metrics is lost there, that it was there twice as well, and nothing tells
-// an amount that is missing from one that is zero.
+// targetsV1 is targetsV2 for version 1. That version does not record the position of the CPU among
+// other metrics, nor that it occurs twice, nor whether an amount is missing or zero: such objects
+// are ErrUndetermined.
 func targetsV1(dst []byte, r *row) []byte {
 	specs := embedded(r.annotations.Get(specsAnnotation))
 	statuses := embedded(r.annotations.Get(statusesAnnotation))
@@ -142,8 +141,8 @@ func metricV1(r *row, spec, status json.Value) (m metric) {
 	return m
 }
 
-// ambiguous reports whether an amount that is printed is one that version 1
-// writes as zero both when it is zero and when it is missing.
+// ambiguous reports whether a printed amount is zero in version 1, which also writes missing
+// amounts as zero.
 func (m *metric) ambiguous() bool {
 	zero := func(v json.Value) bool { return is(v, "0") }
 	switch m.source {

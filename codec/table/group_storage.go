@@ -53,8 +53,7 @@ var csiDriver = newColumns(
 	ageColumn,
 )
 
-// tokenAudiences is whom the requested tokens are for; one may be for nobody
-// in particular and show as nothing.
+// tokenAudiences prints the audiences of the requested tokens. An audience may be empty.
 func tokenAudiences(dst []byte, r *row) []byte {
 	requests := r.spec.Get("tokenRequests")
 	if requests.Kind() != json.Array {

@@ -14,7 +14,7 @@ var endpointSlice = newColumns(
 	ageColumn,
 )
 
-// slicePorts is the first ports, by name where they have no number.
+// slicePorts prints the first ports: the number, or the name of a port without a number.
 func slicePorts(dst []byte, r *row) []byte {
 	list, start := shortlist{max: 3, sep: ","}, len(dst)
 	for _, p := range r.object.Get("ports").Elements {
@@ -33,7 +33,7 @@ func appendSlicePort(dst []byte, port json.Value) []byte {
 	return appendOr(dst, port.Get("name"), "*")
 }
 
-// sliceAddresses is the first addresses of all endpoints.
+// sliceAddresses prints the first addresses of all endpoints.
 func sliceAddresses(dst []byte, r *row) []byte {
 	list, start := shortlist{max: 3, sep: ","}, len(dst)
 	for _, e := range r.object.Get("endpoints").Elements {

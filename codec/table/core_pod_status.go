@@ -7,8 +7,8 @@ import (
 	"sluice/codec/json"
 )
 
-// podState sums up a pod. It is computed once per row, because several
-// columns show parts of it.
+// A podState is the summary of a pod. It is computed once per row, because several columns print
+// parts of it.
 type podState struct {
 	done bool
 
@@ -18,15 +18,15 @@ type podState struct {
 	initStatus, runStatus json.Value
 
 	containers, ready, restarts int64
-	restarted                   time.Time // the last time, of those counted
-	reason                      []byte    // what the pod's status is called
+	restarted                   time.Time // the time of the last counted restart
+	reason                      []byte    // the text of the column Status
 	failure                     []byte    // scratch: the reason of a failed container
 
 	gates               json.Value
 	node, nominatedNode json.Value
 }
 
-// podSpec is what the state needs of a pod's spec.
+// A podSpec holds the parts of a pod's spec that podState needs.
 type podSpec struct {
 	initContainers json.Value
 	inits          int
@@ -68,8 +68,8 @@ func (p *podState) readSpec(spec json.Value) {
 	}
 }
 
-// readStatus finds the parts of the status, and the reason that holds when
-// no container has a better one: the pod's own, or its phase.
+// readStatus reads the status, and sets the reason that applies unless a container has one: the
+// pod's own, or its phase.
 func (p *podState) readStatus(status json.Value) {
 	var reason json.Value
 	for key, v := range status.Members {
@@ -100,10 +100,10 @@ func (p *podState) readStatus(status json.Value) {
 
 const gated = "SchedulingGated"
 
-// sidecar reports whether an init container stays with the pod.
+// sidecar reports whether an init container is a sidecar: it keeps running with the pod.
 func sidecar(container json.Value) bool { return is(container.Get("restartPolicy"), "Always") }
 
-// sidecarNamed reports whether the init container of a status is a sidecar.
+// sidecarNamed reports whether the init container with this name is a sidecar.
 func (p *podState) sidecarNamed(name json.Value) bool {
 	for _, c := range p.spec.initContainers.Elements {
 		if string(bytesOf(c.Get("name"))) == string(bytesOf(name)) {
@@ -113,9 +113,9 @@ func (p *podState) sidecarNamed(name json.Value) bool {
 	return false
 }
 
-// initialize goes through the init containers up to the first that holds
-// things up, whose reason becomes the pod's, and reports whether there is
-// one. When all are through, only the restarts of sidecars go on counting.
+// initialize walks the init containers up to the first that blocks the pod, whose reason becomes
+// the pod's, and reports whether there is one. Once all have finished, only the restarts of
+// sidecars count.
 func (p *podState) initialize() bool {
 	var sidecars podState // restarts only
 	held := false
@@ -145,8 +145,7 @@ func (p *podState) initialize() bool {
 	return held
 }
 
-// hold makes the reason that init container i has for not being done the
-// pod's.
+// hold sets the pod's reason to the reason why init container i has not finished.
 func (p *podState) hold(i int, c *containerStatus) {
 	p.reason = append(p.reason[:0], "Init:"...)
 	waiting := bytesOf(c.waiting.Get("reason"))
@@ -161,9 +160,9 @@ func (p *podState) hold(i int, c *containerStatus) {
 	}
 }
 
-// run goes through the containers. The first that has a reason gives it to
-// the pod. A pod that would be called Completed while containers run, or
-// after one failed, is called something else.
+// run walks the containers. The first one with a reason determines the pod's reason. A pod whose
+// reason would be Completed while containers are running, or after one has failed, gets another one
+// from complete.
 func (p *podState) run() {
 	running, named := false, false
 	p.failure = p.failure[:0]
@@ -204,7 +203,7 @@ func (p *podState) complete(running bool) {
 	}
 }
 
-// terminate has the last word if the pod is being deleted.
+// terminate overrides the reason if the pod is being deleted.
 func (p *podState) terminate(r *row) {
 	if !r.terminating() {
 		return

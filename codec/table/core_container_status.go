@@ -6,8 +6,8 @@ import (
 	"sluice/codec/json"
 )
 
-// containerStatus is one entry of a pod's container statuses. The states
-// that the container is not in are nil.
+// A containerStatus is one entry of a pod's container statuses. Of the three states, those that do
+// not apply are nil.
 type containerStatus struct {
 	name, ready, started, restarts json.Value
 	waiting, running, terminated   json.Value
@@ -50,8 +50,8 @@ func (c *containerStatus) readState(state json.Value) {
 	}
 }
 
-// appendExit appends how a container ended: the reason given, or its signal,
-// or its exit code.
+// appendExit appends how a container ended: the reason if there is one, else the signal, else the
+// exit code.
 func appendExit(dst []byte, terminated json.Value) []byte {
 	if reason := terminated.Get("reason"); !empty(reason) {
 		return appendScalar(dst, reason)

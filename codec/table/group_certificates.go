@@ -25,8 +25,8 @@ func requestedDuration(dst []byte, r *row) []byte {
 	return appendDuration(dst, time.Duration(intOf(seconds))*time.Second)
 }
 
-// signingState is the decision, then whether signing failed and whether
-// there is a certificate. A condition counts whatever its status.
+// signingState prints the decision, then whether signing failed, then whether there is a
+// certificate. A condition counts whatever its status is.
 func signingState(dst []byte, r *row) []byte {
 	conditions := r.status.Get("conditions")
 	switch {
@@ -61,7 +61,7 @@ var podCertificateRequest = newColumns(
 	text("UnverifiedUserAnnotations", podCertificateSpecDoc["unverifiedUserAnnotations"], labelsCell("spec", "unverifiedUserAnnotations")),
 )
 
-// podCertificateState is the last condition that is a final state.
+// podCertificateState prints the last condition that is a final state.
 func podCertificateState(dst []byte, r *row) []byte {
 	state := []byte("Pending")
 	for _, c := range r.status.Get("conditions").Elements {

@@ -28,7 +28,7 @@ var persistentVolumeClaim = newColumns(
 	wide(text("VolumeMode", pvcSpecDoc["volumeMode"], strOr(unset, "spec", "volumeMode"))),
 )
 
-// accessModes maps access modes to how they are printed, in that order.
+// accessModes maps access modes to their abbreviations, in the order of printing.
 var accessModes = [...]struct{ name, short string }{
 	{"ReadWriteOnce", "RWO"},
 	{"ReadOnlyMany", "ROX"},
@@ -47,7 +47,7 @@ func appendModes(dst []byte, modes json.Value) []byte {
 	return dst
 }
 
-// contains reports whether a list of strings has s in it.
+// contains reports whether s is an element of a list of strings.
 func contains(list json.Value, s string) bool {
 	for _, v := range list.Elements {
 		if is(v, s) {
@@ -66,7 +66,7 @@ func volumePhase(dst []byte, r *row) []byte {
 	return appendScalar(dst, r.status.Get("phase"))
 }
 
-// volumeClaim is "namespace/name".
+// volumeClaim prints "namespace/name".
 func volumeClaim(dst []byte, r *row) []byte {
 	ref := r.spec.Get("claimRef")
 	if !present(ref) {
@@ -76,7 +76,7 @@ func volumeClaim(dst []byte, r *row) []byte {
 	return appendScalar(dst, ref.Get("name"))
 }
 
-// volumeClass is the storage class; the old annotation goes first.
+// volumeClass prints the storage class; the beta annotation takes precedence.
 func volumeClass(dst []byte, r *row) []byte {
 	if class := r.annotations.Get("volume.beta.kubernetes.io/storage-class"); present(class) {
 		return appendScalar(dst, class)
@@ -84,7 +84,7 @@ func volumeClass(dst []byte, r *row) []byte {
 	return appendScalar(dst, r.spec.Get("storageClassName"))
 }
 
-// A claim shows what it got once it names a volume, and nothing before.
+// A claim prints its capacity and access modes only once it names a volume.
 
 func claimCapacity(dst []byte, r *row) []byte {
 	if empty(r.spec.Get("volumeName")) {

@@ -17,8 +17,8 @@ var ingress = newColumns(
 	ageColumn,
 )
 
-// ingressHosts is the first three hosts; rules without a host are passed
-// over, but counted among those left out.
+// ingressHosts prints the first three hosts. Rules without a host are skipped, but they count in
+// the number of rules that are left out.
 func ingressHosts(dst []byte, r *row) []byte {
 	const most = 3
 	hosts, more, rules := 0, false, r.spec.Get("rules")
@@ -51,8 +51,8 @@ func ingressPorts(dst []byte, r *row) []byte {
 	return append(dst, "80"...)
 }
 
-// balancerAddresses is the addresses that a load balancer has assigned, in
-// order, by IP where there is one.
+// balancerAddresses prints the addresses that a load balancer has assigned, sorted: the IP, or the
+// hostname of an address without one.
 func balancerAddresses(dst []byte, r *row) []byte {
 	r.parts = r.parts[:0]
 	for _, in := range r.status.Get("loadBalancer", "ingress").Elements {
@@ -70,8 +70,7 @@ var ingressClass = newColumns(
 	ageColumn,
 )
 
-// nameOrDefault is the name, marked if one of the annotations says that this
-// is the default class.
+// nameOrDefault prints the name, marked if one of the annotations makes this the default class.
 func nameOrDefault(annotations ...string) printer {
 	return func(dst []byte, r *row) []byte {
 		dst = appendScalar(dst, r.name)
@@ -84,7 +83,7 @@ func nameOrDefault(annotations ...string) printer {
 	}
 }
 
-// ingressParameters is "Kind.group/name".
+// ingressParameters prints "Kind.group/name".
 func ingressParameters(dst []byte, r *row) []byte {
 	p := r.spec.Get("parameters")
 	if !present(p) {
@@ -109,14 +108,14 @@ var serviceCIDR = newColumns(
 	ageColumn,
 )
 
-// ipAddress has three cells a row, though the apiserver defines two columns.
+// ipAddress prints three cells per row, although the apiserver defines two columns.
 var ipAddress = newColumns(
 	nameColumn,
 	text("ParentRef", ipAddressSpecDoc["parentRef"], quoted(parentRef)),
 	hidden(ageColumn),
 )
 
-// parentRef is "resource.group/namespace/name".
+// parentRef prints "resource.group/namespace/name".
 func parentRef(dst []byte, r *row) []byte {
 	p := r.spec.Get("parentRef")
 	if !present(p) {

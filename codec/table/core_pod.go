@@ -31,7 +31,7 @@ func podReady(dst []byte, r *row) []byte {
 
 func podStatus(dst []byte, r *row) []byte { return append(dst, r.podState().reason...) }
 
-// podRestarts tells how often and how long ago.
+// podRestarts prints the number of restarts and the age of the last one.
 func podRestarts(dst []byte, r *row) []byte {
 	p := r.podState()
 	dst = strconv.AppendInt(dst, p.restarts, 10)
@@ -57,7 +57,7 @@ func nominatedNode(dst []byte, r *row) []byte {
 	return appendFilled(dst, r.podState().nominatedNode, none)
 }
 
-// readinessGates is how many of the gates' conditions are true.
+// readinessGates prints how many of the gates' conditions are true.
 func readinessGates(dst []byte, r *row) []byte {
 	p := r.podState()
 	all, open := int64(0), int64(0)
@@ -74,7 +74,7 @@ func readinessGates(dst []byte, r *row) []byte {
 	return strconv.AppendInt(dst, all, 10)
 }
 
-// conditionOf returns the first condition of a type that is a value itself.
+// conditionOf returns the first condition whose type equals the string typ.
 func conditionOf(conditions, typ json.Value) json.Value {
 	for _, c := range conditions.Elements {
 		if bytes.Equal(bytesOf(c.Get("type")), bytesOf(typ)) {
@@ -84,7 +84,7 @@ func conditionOf(conditions, typ json.Value) json.Value {
 	return nil
 }
 
-// podConditions marks the rows of pods that have run to their end.
+// podConditions returns the condition Completed for pods in a final phase.
 func podConditions(dst []byte, r *row) []byte {
 	reason, message := "", ""
 	switch phase := r.status.Get("phase"); {

@@ -1,12 +1,5 @@
 package table
 
-import (
-	"bytes"
-	"cmp"
-
-	"sluice/codec/json"
-)
-
 var flowControlGroup = group{"flowcontrol.apiserver.k8s.io", []kind{
 	{"FlowSchema", versions("v1"), flowSchema},
 	{"PriorityLevelConfiguration", versions("v1"), priorityLevel},
@@ -21,24 +14,17 @@ var flowSchema = func() *Columns {
 		ageColumn,
 		text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", quoted(danglingReference)),
 	)
-	c.compare = compareFlowSchemas
+	c.sorted = true // by precedence and name
 	return c
 }()
 
-// danglingReference is the status of the condition that says so.
+// danglingReference prints the status of the condition Dangling.
 func danglingReference(dst []byte, r *row) []byte {
 	c := condition(r.status.Get("conditions"), "Dangling")
 	if c == nil {
 		return append(dst, '?')
 	}
 	return appendScalar(dst, c.Get("status"))
-}
-
-// compareFlowSchemas puts those first that are tried first.
-func compareFlowSchemas(a, b json.Value) int {
-	precedence := func(v json.Value) int64 { return intOf(v.Get("spec", "matchingPrecedence")) }
-	name := func(v json.Value) []byte { return bytesOf(v.Get("metadata", "name")) }
-	return cmp.Or(cmp.Compare(precedence(a), precedence(b)), bytes.Compare(name(a), name(b)))
 }
 
 var (

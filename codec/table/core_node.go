@@ -15,7 +15,7 @@ var node = newColumns(
 	wide(text("Container-Runtime", nodeSystemInfoDoc["containerRuntimeVersion"], filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
 )
 
-// nodeState is whether the node is ready, and whether pods may come to it.
+// nodeState prints whether the node is ready, and whether it is unschedulable.
 func nodeState(dst []byte, r *row) []byte {
 	switch c := lastCondition(r.status.Get("conditions"), "Ready"); {
 	case c == nil:
@@ -36,7 +36,7 @@ var (
 	roleLabel  = []byte("kubernetes.io/role")
 )
 
-// nodeRoles is the roles that labels give the node, in order.
+// nodeRoles prints the roles in the node's labels, sorted.
 func nodeRoles(dst []byte, r *row) []byte {
 	r.parts = r.parts[:0]
 	for key, v := range r.labels.Members {
@@ -54,7 +54,7 @@ func nodeRoles(dst []byte, r *row) []byte {
 	return appendSorted(dst, r.parts)
 }
 
-// nodeAddress is the first address of a type.
+// nodeAddress prints the first address of a type.
 func nodeAddress(typ string) cell {
 	return quoted(func(dst []byte, r *row) []byte {
 		if a := condition(r.status.Get("addresses"), typ); a != nil {

@@ -11,7 +11,7 @@ var storageVersion = newColumns(
 	ageColumn,
 )
 
-// serverVersions is "server=version" for the first servers.
+// serverVersions prints "server=version" for the first servers.
 func serverVersions(dst []byte, r *row) []byte {
 	list, start := shortlist{max: 3, sep: ","}, len(dst)
 	for _, v := range r.status.Get("storageVersions").Elements {

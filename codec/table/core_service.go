@@ -12,7 +12,7 @@ var service = newColumns(
 	wide(text("Selector", serviceSpecDoc["selector"], labelsCell("spec", "selector"))),
 )
 
-// clusterIP is the first one.
+// clusterIP prints the first cluster IP.
 func clusterIP(dst []byte, r *row) []byte {
 	for _, ip := range r.spec.Get("clusterIPs").Elements {
 		return appendScalar(dst, ip)
@@ -20,7 +20,7 @@ func clusterIP(dst []byte, r *row) []byte {
 	return append(dst, none...)
 }
 
-// externalIP is how the service is reached from outside, by its type.
+// externalIP prints how the service is reached from outside the cluster, which depends on its type.
 func externalIP(dst []byte, r *row) []byte {
 	switch typ := r.spec.Get("type"); {
 	case is(typ, "ClusterIP"), is(typ, "NodePort"):
@@ -33,7 +33,8 @@ func externalIP(dst []byte, r *row) []byte {
 	return append(dst, unknown...)
 }
 
-// balancerIP is what the load balancer assigned and then the service's own.
+// balancerIP prints the addresses that the load balancer has assigned, then the service's external
+// IPs.
 func balancerIP(dst []byte, r *row) []byte {
 	start := len(dst)
 	dst = balancerAddresses(dst, r)

@@ -4,7 +4,7 @@ var policyGroup = group{"policy", []kind{
 	{"PodDisruptionBudget", versions("v1"), disruptionBudget},
 }}
 
-// The limits of a budget are numbers or percentages.
+// disruptionBudget: the limits of a budget are numbers or percentages.
 var disruptionBudget = newColumns(
 	nameColumn,
 	text("Min Available", "The minimum number of pods that must be available.", strOr("N/A", "spec", "minAvailable")),

@@ -18,15 +18,14 @@ func binding(what, roleDoc string) *Columns {
 	)
 }
 
-// boundRole is "Kind/name".
+// boundRole prints "Kind/name".
 func boundRole(dst []byte, r *row) []byte {
 	ref := r.object.Get("roleRef")
 	dst = append(appendScalar(dst, ref.Get("kind")), '/')
 	return appendScalar(dst, ref.Get("name"))
 }
 
-// subjects is the names of the subjects of a kind, those of service accounts
-// with their namespaces.
+// subjects prints the names of the subjects of one kind; service accounts with their namespaces.
 func subjects(kind string) cell {
 	return quoted(func(dst []byte, r *row) []byte {
 		list := shortlist{max: 1<<31 - 1, sep: ", "}

@@ -2,9 +2,8 @@ package table
 
 import "strconv"
 
-// coreGroup is the group without a name. The larger kinds have files of
-// their own: pod.go, service.go, endpoints.go, event.go, node.go, volume.go,
-// quota.go.
+// coreGroup is the group with the empty name. The larger kinds have files of their own, core_*.go;
+// events are in group_events.go.
 var coreGroup = group{"", []kind{
 	{"ComponentStatus", versions("v1"), componentStatus},
 	{"ConfigMap", versions("v1"), configMap},
@@ -24,7 +23,7 @@ var coreGroup = group{"", []kind{
 	{"ServiceAccount", versions("v1"), nameAndAge},
 }}
 
-// nameAndAge is for kinds that have nothing else to show.
+// nameAndAge are the columns of kinds that print nothing else.
 var nameAndAge = newColumns(nameColumn, ageColumn)
 
 var componentStatus = newColumns(
@@ -56,7 +55,7 @@ var configMap = newColumns(
 	ageColumn,
 )
 
-// configMapKeys counts text and binary keys together.
+// configMapKeys counts the keys of data and binaryData together.
 func configMapKeys(dst []byte, r *row) []byte {
 	n := r.object.Get("data").Len() + r.object.Get("binaryData").Len()
 	return strconv.AppendInt(dst, int64(n), 10)

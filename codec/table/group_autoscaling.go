@@ -20,7 +20,7 @@ func autoscaler(targets printer) *Columns {
 	)
 }
 
-// scaleTarget is "Kind/name".
+// scaleTarget prints "Kind/name".
 func scaleTarget(dst []byte, r *row) []byte {
 	ref := r.spec.Get("scaleTargetRef")
 	dst = append(appendScalar(dst, ref.Get("kind")), '/')
@@ -34,18 +34,17 @@ var scale = newColumns(
 	ageColumn,
 )
 
-// metric is one metric of an autoscaler: what is wanted and what is there.
-// Measures that were not given are nil, and so is current if nothing has
-// been measured yet.
+// A metric is one metric of a HorizontalPodAutoscaler: its target and its current measures. A
+// measure that is not set is nil; current is empty until something has been measured.
 type metric struct {
 	source   string     // "Resource", "Pods", ...
-	resource json.Value // its name, for those that measure one
+	resource json.Value // the name of the resource, for resource metrics
 	target   measures
 	measured bool
 	current  measures
 }
 
-// measures is the ways in which an amount can be given.
+// measures are the forms in which an amount can be given.
 type measures struct{ value, average, utilization json.Value }
 
 // appendMetric appends "current/target".
@@ -69,15 +68,14 @@ func appendMetric(dst []byte, m *metric) []byte {
 	return append(dst, "<unknown type>"...)
 }
 
-// appendPair appends two quantities, of which the first may be unknown.
+// appendPair appends two quantities; current may be unknown.
 func appendPair(dst []byte, current, target json.Value) []byte {
 	dst = append(appendOr(dst, current, unknown), '/')
 	return appendScalar(dst, target)
 }
 
-// appendMeasured is appendPair for amounts that are expected to be there
-// once anything has been measured; if one is not, the apiserver prints a nil
-// pointer.
+// appendMeasured is appendPair for amounts that exist once anything has been measured. For one that
+// does not, the apiserver prints a nil pointer.
 func (m *metric) appendMeasured(dst []byte, current, target json.Value) []byte {
 	if m.measured {
 		dst = appendOr(dst, current, "<nil>")

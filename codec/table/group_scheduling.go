@@ -37,8 +37,7 @@ func groupWorkload(dst []byte, r *row) []byte {
 	return appendScalar(dst, ref.Get("workload", "workloadName"))
 }
 
-// groupState is why the group is being disrupted, or whether it has been
-// scheduled.
+// groupState prints the reason of a disruption, or whether the group has been scheduled.
 func groupState(dst []byte, r *row) []byte {
 	conditions := r.status.Get("conditions")
 	if c := lastCondition(conditions, "DisruptionTarget"); c != nil {

@@ -19,8 +19,8 @@ var poolStatusRequest = newColumns(
 	text("Completed", "Time since the observation completed.", quoted(poolCompleted)),
 )
 
-// poolResult returns the first condition that ends a request, nil while it
-// is pending, and which one it is.
+// poolResult returns the first condition that ends a request, or nil while it is pending, and
+// whether that condition is Complete.
 func poolResult(r *row) (c json.Value, complete bool) {
 	for _, c := range r.status.Get("conditions").Elements {
 		if typ := c.Get("type"); is(c.Get("status"), "True") && (is(typ, "Complete") || is(typ, "Failed")) {
@@ -30,14 +30,13 @@ func poolResult(r *row) (c json.Value, complete bool) {
 	return nil, false
 }
 
-// counted reports whether the status has numbers to show.
+// counted reports whether the status has numbers to print.
 func counted(r *row) bool {
 	c, complete := poolResult(r)
 	return present(r.status) && (c == nil || complete)
 }
 
-// poolDevices is the sum of a field over all pools. The apiserver adds up 32
-// bits.
+// poolDevices prints the sum of a field over all pools, in 32 bits as the apiserver adds.
 func poolDevices(field string) cell {
 	return quoted(func(dst []byte, r *row) []byte {
 		if !counted(r) {
@@ -64,7 +63,7 @@ func poolErrors(dst []byte, r *row) []byte {
 	return strconv.AppendInt(dst, int64(n), 10)
 }
 
-// poolState tells when a complete status does not list every pool.
+// poolState prints the state, and how many pools a complete status lists if it does not list all.
 func poolState(dst []byte, r *row) []byte {
 	c, complete := poolResult(r)
 	switch {

@@ -10,7 +10,7 @@ var migration = newColumns(
 	text("Status", "Status of the migration", quoted(migrationState)),
 )
 
-// migratedResource is "resource.group".
+// migratedResource prints "resource.group".
 func migratedResource(dst []byte, r *row) []byte {
 	res := r.spec.Get("resource")
 	dst = appendScalar(dst, res.Get("resource"))
@@ -20,7 +20,7 @@ func migratedResource(dst []byte, r *row) []byte {
 	return dst
 }
 
-// migrationState is the last state that is true.
+// migrationState prints the last state that is true.
 func migrationState(dst []byte, r *row) []byte {
 	state := []byte("Unknown")
 	for _, c := range r.status.Get("conditions").Elements {

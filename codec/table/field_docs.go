@@ -21,10 +21,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fieldDocs is the documentation of a type's fields, by their JSON names.
-// Where a column shows a field, the apiserver describes it with the field's
-// own documentation, from the API version written here. This file is the
-// only one that reads it.
+// fieldDocs are the descriptions of a type's fields by JSON name. The apiserver describes a column
+// that prints a field with the description of the field, in the API version used here.
 type fieldDocs map[string]string
 
 var (

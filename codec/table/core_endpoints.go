@@ -12,8 +12,8 @@ var endpoints = newColumns(
 	ageColumn,
 )
 
-// endpointAddresses is the first ready addresses with each of their ports,
-// or bare where there are no ports.
+// endpointAddresses prints the first ready addresses, each with each of its ports, or without a
+// port if there are none.
 func endpointAddresses(dst []byte, r *row) []byte {
 	subsets := r.object.Get("subsets")
 	if subsets.Len() == 0 {
@@ -47,7 +47,7 @@ func appendEndpoints(dst []byte, list *shortlist, addresses, port json.Value) []
 	return dst
 }
 
-// appendHostPort appends "host:port", an IPv6 address in brackets.
+// appendHostPort appends "host:port", with an IPv6 address in brackets.
 func appendHostPort(dst, host []byte, port json.Value) []byte {
 	if bytes.IndexByte(host, ':') >= 0 {
 		dst = append(append(append(dst, '['), host...), ']')

@@ -11,8 +11,8 @@ var resourceQuota = newColumns(
 
 var limitPrefix = []byte("limits.")
 
-// quotas is "resource: used/hard" for the resources whose names begin with
-// "limits.", or for all the others.
+// quotas prints "resource: used/hard" for the resources whose names begin with "limits.", or for
+// all others.
 func quotas(limits bool) printer {
 	return func(dst []byte, r *row) []byte {
 		hard, used := r.status.Get("hard"), r.status.Get("used")

@@ -15,8 +15,8 @@ var apiService = func() *Columns {
 	return c
 }()
 
-// apiServiceBackend is the service behind the API, or that the apiserver
-// itself answers.
+// apiServiceBackend prints "namespace/name" of the service behind the API, or "Local" if the
+// apiserver itself serves it.
 func apiServiceBackend(dst []byte, r *row) []byte {
 	s := r.spec.Get("service")
 	if !present(s) {
@@ -26,8 +26,8 @@ func apiServiceBackend(dst []byte, r *row) []byte {
 	return appendScalar(dst, s.Get("name"))
 }
 
-// apiServiceAvailable is the condition's status, with the reason if it is
-// not True.
+// apiServiceAvailable prints the status of the condition Available, with the reason if the status
+// is not True.
 func apiServiceAvailable(dst []byte, r *row) []byte {
 	c := condition(r.status.Get("conditions"), "Available")
 	if c == nil {

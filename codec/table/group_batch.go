@@ -18,8 +18,8 @@ var job = newColumns(
 	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "selector"))),
 )
 
-// jobState is the first of these that holds. A finished job stays so even
-// while it is being deleted; a deleted one is not called suspended.
+// jobState prints the first state that applies. A finished job keeps its state while it is being
+// deleted, and a job that is being deleted is not called suspended.
 func jobState(dst []byte, r *row) []byte {
 	conditions := r.status.Get("conditions")
 	state := "Running"
@@ -40,8 +40,8 @@ func jobState(dst []byte, r *row) []byte {
 	return append(dst, state...)
 }
 
-// jobCompletions is how many pods succeeded of how many must. A job without
-// a number of completions needs one success of any of its pods.
+// jobCompletions prints how many pods have succeeded and how many must. A job without a number of
+// completions needs one success of any of its pods.
 func jobCompletions(dst []byte, r *row) []byte {
 	succeeded := r.status.Get("succeeded")
 	if n := r.spec.Get("completions"); present(n) {
@@ -54,7 +54,7 @@ func jobCompletions(dst []byte, r *row) []byte {
 	return dst
 }
 
-// jobDuration is how long the job has been running, or ran.
+// jobDuration prints how long the job has been running, or ran.
 func jobDuration(dst []byte, r *row) []byte {
 	started, completed := r.status.Get("startTime"), r.status.Get("completionTime")
 	if !present(started) {
@@ -82,7 +82,7 @@ var cronJob = newColumns(
 	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "jobTemplate", "spec", "selector"))),
 )
 
-// cronJobSuspended is text, whatever the column's type says.
+// cronJobSuspended prints a string although the column is of type boolean.
 func cronJobSuspended(dst []byte, r *row) []byte {
 	switch v := r.spec.Get("suspend"); {
 	case v.Kind() != json.Bool:

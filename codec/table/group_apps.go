@@ -15,7 +15,7 @@ var appsGroup = group{"apps", []kind{
 	{"ControllerRevision", versions("v1"), controllerRevision},
 }}
 
-// templateContainers is where the kinds here keep their containers.
+// templateContainers is the path of the containers in the pod template of a workload.
 var templateContainers = path("spec", "template", "spec", "containers")
 
 var deployment = newColumns(
@@ -29,8 +29,7 @@ var deployment = newColumns(
 	wide(text("Selector", deploymentSpecDoc["selector"], quoted(deploymentSelector))),
 )
 
-// deploymentSelector differs from other selectors in what stands for an
-// empty and for an invalid one.
+// deploymentSelector prints an empty selector and an invalid one differently from other kinds.
 func deploymentSelector(dst []byte, r *row) []byte {
 	start := len(dst)
 	dst, ok := r.appendTerms(dst, r.spec.Get("selector"))
@@ -80,7 +79,7 @@ var controllerRevision = newColumns(
 	ageColumn,
 )
 
-// controller is "kind.group/name" of the owner that controls the object.
+// controller prints "kind.group/name" of the controlling owner.
 func controller(dst []byte, r *row) []byte {
 	owner := controllerOf(r.meta)
 	if owner == nil {
@@ -102,7 +101,7 @@ func controller(dst []byte, r *row) []byte {
 	return appendScalar(dst, owner.Get("name"))
 }
 
-// controllerOf returns the owner that is the controller, nil if none is.
+// controllerOf returns the controlling owner reference, or nil.
 func controllerOf(meta json.Value) json.Value {
 	for _, owner := range meta.Get("ownerReferences").Elements {
 		if isTrue(owner.Get("controller")) {
