@@ -16,14 +16,14 @@ const (
 	hashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 )
 
-// app is what runs, configures and serves pods that are there already.
+// app describes the owner, configuration and service of a set of existing pods.
 type app struct {
 	pod      *corev1.Pod // one of them
 	replicas int32
 }
 
-// makeApp makes the app's objects. The ReplicaSet comes when its pods are there and before its
-// Deployment, so that the controllers adopt what they find instead of making it again.
+// makeApp creates the app's objects: the ReplicaSet after its pods and before its Deployment, so that the
+// controllers adopt the existing objects instead of creating new ones.
 func (s *samples) makeApp(ctx context.Context, a *app) error {
 	core, apps := s.client.CoreV1(), s.client.AppsV1()
 	ns, opts := a.pod.Namespace, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}
@@ -42,10 +42,10 @@ func (s *samples) makeApp(ctx context.Context, a *app) error {
 
 func (a *app) name() string { return a.pod.Labels[nameLabel] }
 
-// labels tell the app's objects from others.
+// labels select the app's objects.
 func (a *app) labels() map[string]string { return map[string]string{nameLabel: a.name()} }
 
-// hashed are the labels of one generation of the app's pods.
+// hashed returns the labels of one pod template generation.
 func (a *app) hashed() map[string]string {
 	labels := a.labels()
 	labels[hashLabel] = a.pod.Labels[hashLabel]
@@ -73,7 +73,7 @@ func (a *app) replicaSet() *appsv1.ReplicaSet {
 	}}
 }
 
-// template is the pod without what admission and the scheduler added.
+// template returns the pod template: the pod without the fields that admission and the scheduler set.
 func (a *app) template(labels map[string]string) corev1.PodTemplateSpec {
 	t := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: a.pod.Annotations},

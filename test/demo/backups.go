@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // the definition of backups
+	_ "embed" // the CRD of backups
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -28,7 +28,7 @@ var (
 	backups     = schema.GroupVersionResource{Group: "storage.example.com", Version: "v1", Resource: "backups"}
 )
 
-// makeBackups defines a custom resource and makes some.
+// makeBackups creates a CRD and some of its custom resources.
 func (s *samples) makeBackups(ctx context.Context) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(backupDefinition, &definition.Object); err != nil {
@@ -38,7 +38,7 @@ func (s *samples) makeBackups(ctx context.Context) error {
 		return err
 	}
 	for i := range backupCount {
-		// A resource is served a moment after it is defined.
+		// The apiserver serves a custom resource a moment after its CRD exists.
 		if err := until(ctx, func() error { return s.makeBackup(ctx, i) }); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *samples) backupsOf(i int) dynamic.ResourceInterface {
 
 func backupName(i int) string { return fmt.Sprintf("nightly-%02d", i) }
 
-// setBackup says in the status how a backup goes.
+// setBackup writes the phase of a backup into its status.
 func (s *samples) setBackup(ctx context.Context, i int, phase string) error {
 	status := fmt.Sprintf(`{"status":{"phase":%q,"lastRun":%q,"size":"%dGi"}}`,
 		phase, time.Now().UTC().Format(time.RFC3339), rand.IntN(400)+1)
@@ -76,7 +76,7 @@ func (s *samples) setBackup(ctx context.Context, i int, phase string) error {
 	return err
 }
 
-// runBackups changes the status of one backup after the other until the context ends.
+// runBackups changes the status of random backups until the context ends.
 func (s *samples) runBackups(ctx context.Context) error {
 	every(ctx, backupInterval, func() {
 		phase := []string{"Running", "Completed", "Completed", "Failed"}[rand.IntN(4)]

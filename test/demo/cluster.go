@@ -8,47 +8,47 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
-	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 const (
-	// roundInterval is how soon a new pod runs and a deleted one is gone.
+	// roundInterval is the time between two rounds over all pods.
 	roundInterval = 300 * time.Millisecond
-	// restartInterval is how often a container of any pod restarts.
+	// restartInterval is the time between two container restarts in the whole cluster.
 	restartInterval = 300 * time.Millisecond
 )
 
-// cluster plays scheduler and kubelets: pods that controllers or the user make are bound and run,
-// those that are deleted end.
+// cluster plays scheduler and kubelets: it binds and runs new pods and finishes deleted ones.
 type cluster struct {
-	client    kubernetes.Interface
-	informers informers.SharedInformerFactory
-	pods      corelisters.PodLister
-	nodes     []string
-	started   int // pods that were started here
+	client  kubernetes.Interface
+	pods    cache.SharedInformer // one informer: the factory of all of them takes a minute to compile
+	nodes   []string
+	started int // pods that the cluster started
 }
 
 func newCluster(client kubernetes.Interface, n *nodes) *cluster {
-	f := informers.NewSharedInformerFactory(client, 0)
-	return &cluster{client: client, informers: f, pods: f.Core().V1().Pods().Lister(), nodes: n.names}
+	pods := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll, fields.Everything())
+	return &cluster{client: client, pods: cache.NewSharedInformer(pods, &corev1.Pod{}, 0), nodes: n.names}
 }
 
-// sync waits until the pods are known, and follows them until the context ends.
+// runInformer keeps the list of pods current until the context ends.
+func (c *cluster) runInformer(ctx context.Context) error {
+	c.pods.RunWithContext(ctx)
+	return nil
+}
+
+// sync waits until the informer has listed the pods.
 func (c *cluster) sync(ctx context.Context) error {
-	c.informers.Start(ctx.Done())
-	for _, ok := range c.informers.WaitForCacheSync(ctx.Done()) {
-		if !ok {
-			return errors.New("pods cannot be watched")
-		}
+	if !cache.WaitForCacheSync(ctx.Done(), c.pods.HasSynced) {
+		return errors.New("the pods cannot be watched")
 	}
 	return nil
 }
 
-// runPods looks after all pods, round by round, until the context ends. What fails in one round is
-// tried again in the next.
+// runPods reconciles all pods, round by round, until the context ends. The next round repeats what
+// failed in this one.
 func (c *cluster) runPods(ctx context.Context) error {
 	every(ctx, roundInterval, func() {
 		for _, p := range c.all() {
@@ -62,13 +62,15 @@ func (c *cluster) runPods(ctx context.Context) error {
 			}
 		}
 	})
-	c.informers.Shutdown()
 	return nil
 }
 
-// all are the pods of now, not to be changed.
+// all returns the current pods, which must not be changed.
 func (c *cluster) all() []*corev1.Pod {
-	pods, _ := c.pods.List(labels.Everything()) // a cache does not fail
+	var pods []*corev1.Pod
+	for _, o := range c.pods.GetStore().List() {
+		pods = append(pods, o.(*corev1.Pod))
+	}
 	return pods
 }
 
@@ -93,7 +95,7 @@ func (c *cluster) run(ctx context.Context, p *corev1.Pod) {
 	c.update(ctx, fresh)
 }
 
-// restartPods restarts a container of one pod after the other until the context ends.
+// restartPods restarts a container of a random pod at each interval until the context ends.
 func (c *cluster) restartPods(ctx context.Context) error {
 	every(ctx, restartInterval, func() {
 		if pods := c.all(); len(pods) > 0 {

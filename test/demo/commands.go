@@ -9,7 +9,7 @@ import (
 	"sluice/test/harness"
 )
 
-// commands is what the user is told once everything runs. Each can be copied as it stands.
+// commands is printed once everything runs. Each command can be copied as it stands.
 var commands = template.Must(template.New("commands").Parse(`
 Sluice serves {{.Sluice}} in front of the apiserver at {{.Apiserver}}.
 In another terminal, in this directory, try:
@@ -20,23 +20,23 @@ In another terminal, in this directory, try:
   {{.Kubectl}} get service -n search -o yaml
   {{.Kubectl}} rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
 
-A list out of the cache (-i shows Sluice-Source, which tells so), a streaming list with what changes
-after it, and Sluice about itself:
+A list from the cache (the header Sluice-Source says so), a streaming list with the changes that follow,
+and Sluice's own health and metrics:
 
   {{.Curl}} -i '{{.Sluice}}/api/v1/namespaces/shop/pods?resourceVersion=0'
   {{.Curl}} -N '{{.Sluice}}/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
   curl -s '{{.Admin}}/readyz?verbose'
   curl -s '{{.Admin}}/metrics'
 
-The same commands with {{.Direct}} ask the apiserver itself.
-{{.Watchers}} clients watch through Sluice already. Ctrl-C ends it all.
+The same commands with {{.Direct}} go to the apiserver directly.
+{{.Watchers}} clients already watch through Sluice. Ctrl-C stops everything.
 
 `))
 
-// places are what the commands name.
+// places are the addresses and files in the commands.
 type places struct {
 	Sluice, Apiserver, Admin string // addresses
-	Kubectl, Curl            string // with what leads them to Sluice
+	Kubectl, Curl            string // with the flags that point them to Sluice
 	Direct                   string // kubeconfig of the apiserver
 	App                      struct{ Namespace, Name string }
 	Watchers                 int
@@ -45,7 +45,7 @@ type places struct {
 func (d *demo) kubeconfig() string { return d.dir.file("sluice-admin.kubeconfig") }
 func (d *demo) token() string      { return d.dir.file("sluice-admin.token") }
 
-// writeCredentials writes what clients of Sluice need.
+// writeCredentials writes the kubeconfig and token for clients of Sluice.
 func (d *demo) writeCredentials() error {
 	if err := d.sluice.WriteKubeconfig(d.kubeconfig(), "admin"); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (d *demo) printCommands(s *samples) error {
 	return commands.Execute(d.out, p)
 }
 
-// near is the path as seen from here, if it lies below.
+// near returns path relative to the working directory if it is below it.
 func near(path string) string {
 	here, err := os.Getwd()
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// refresh is how often the line changes on a terminal, and logInterval how often there is a new
-	// one elsewhere.
+	// refresh is the time between two updates of the line on a terminal, logInterval between two lines
+	// elsewhere.
 	refresh     = time.Second
 	logInterval = 10 * time.Second
 )
 
-// counters are what the two servers count.
+// counters are the metrics of the two servers.
 type counters struct {
 	sluice, apiserver harness.Metrics
-	asked             time.Time // when the apiserver was
+	scraped           time.Time // last scrape of the apiserver
 }
 
-// String puts them in one line.
+// String formats the counters as one line.
 func (c *counters) String() string {
 	requests := func(source string) string {
 		return number(c.sluice.Sum("sluice_request_total", "source="+source))
 	}
-	return fmt.Sprintf("requests %s cached %s passed | watches %s out of %s | events %s in %s out | objects %s | memory sluice %s apiserver %s",
+	return fmt.Sprintf("requests %s cached %s passed | watches %s from %s upstream | events %s in %s out | objects %s | memory sluice %s apiserver %s",
 		requests("cache"), requests("upstream"),
 		number(c.sluice.Sum("sluice_watchers")), number(c.sluice.Sum("sluice_upstream_watches")),
 		number(c.sluice.Sum("sluice_store_received_total")), number(c.sluice.Sum("sluice_watch_events_total")),
@@ -45,16 +45,16 @@ func memory(m harness.Metrics) string {
 
 var english = message.NewPrinter(language.English)
 
-// number prints a number for readers: 12,345.
+// number formats a number with separators: 12,345.
 func number[T int | float64](n T) string { return english.Sprintf("%d", int64(n)) }
 
-// readCounters asks Sluice, and the apiserver if what it said last is old: its page is long.
+// readCounters scrapes Sluice, and the apiserver only every logInterval because its page is long.
 func (d *demo) readCounters(ctx context.Context, last *counters) error {
 	var err error
 	if last.sluice, err = d.sluice.Metrics(); err != nil {
 		return fmt.Errorf("metrics of Sluice: %w", err)
 	}
-	if time.Since(last.asked) < logInterval {
+	if time.Since(last.scraped) < logInterval {
 		return nil
 	}
 	answer, err := d.plane.Raw("admin").Get(ctx, "/metrics", "*/*")
@@ -67,11 +67,11 @@ func (d *demo) readCounters(ctx context.Context, last *counters) error {
 	if err != nil {
 		return fmt.Errorf("metrics of the apiserver: %w", err)
 	}
-	last.asked = time.Now()
+	last.scraped = time.Now()
 	return nil
 }
 
-// showCounters shows the counters until the demo is over.
+// showCounters prints the counters until the demo ends.
 func (d *demo) showCounters(ctx context.Context) error {
 	if d.options.length > 0 {
 		var cancel context.CancelFunc
@@ -84,9 +84,9 @@ func (d *demo) showCounters(ctx context.Context) error {
 		defer fmt.Fprintln(d.out)
 	}
 	c := new(counters)
-	for wait := refresh; pause(ctx, wait); wait = interval { // soon at first: the crowd takes a moment
+	for wait := refresh; pause(ctx, wait); wait = interval { // the first line appears soon
 		if err := d.readCounters(ctx, c); err != nil {
-			d.show(err.Error()) // guard ends the demo if a server is gone
+			d.show(err.Error()) // guard ends the demo if a server has exited
 			continue
 		}
 		d.show(c.String())
@@ -96,7 +96,7 @@ func (d *demo) showCounters(ctx context.Context) error {
 
 func (d *demo) terminal() bool { return term.IsTerminal(int(d.out.Fd())) }
 
-// show prints a line: on a terminal in the place of the one before, cut to one row.
+// show prints a line; on a terminal it replaces the line before and fits one row.
 func (d *demo) show(line string) {
 	if !d.terminal() {
 		fmt.Fprintln(d.out, line)

@@ -12,7 +12,7 @@ import (
 	"sluice/test/harness"
 )
 
-// crowded are the resources that the crowd watches: path, and name in Sluice's readiness report.
+// crowded lists the resources that the clients watch: path, and name in Sluice's readiness report.
 var crowded = [][2]string{
 	{"/api/v1/pods", "pods.v1"},
 	{"/api/v1/nodes", "nodes.v1"},
@@ -21,7 +21,7 @@ var crowded = [][2]string{
 	{"/apis/storage.example.com/v1/backups", "backups.v1.storage.example.com"},
 }
 
-// startCrowd makes Sluice cache what the crowd watches, and starts the watchers in g.
+// startCrowd waits until Sluice caches the watched resources, then starts the watchers in g.
 func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
 	done := d.step("Waiting for Sluice's caches")
 	for _, c := range crowded {
@@ -37,7 +37,7 @@ func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
 	return nil
 }
 
-// keepWatching reads the state and then what changes, again and again, as an informer would.
+// keepWatching opens a watch with initial events again and again, as an informer does.
 func (d *demo) keepWatching(ctx context.Context, path string) error {
 	for {
 		d.watch(ctx, path+"?watch=1&resourceVersion=0&allowWatchBookmarks=true")
@@ -47,7 +47,7 @@ func (d *demo) keepWatching(ctx context.Context, path string) error {
 	}
 }
 
-// watch reads one watch to its end. Why it ended does not matter: another follows.
+// watch reads one watch to its end. The reason of its end is ignored: keepWatching opens the next.
 func (d *demo) watch(ctx context.Context, path string) {
 	resp, err := d.sluice.Raw("admin").Open(ctx, harness.Request{
 		Path: path, Header: http.Header{"Accept": {"application/json"}},

@@ -12,13 +12,13 @@ import (
 	"sluice/test/harness"
 )
 
-// sluiceConfig makes the end short: no balancer has to notice it.
+// sluiceConfig shortens the shutdown: no load balancer has to notice it.
 const sluiceConfig = `apiVersion: sluice/v1alpha1
 kind: Configuration
 shutdown: {grace: 1s}
 `
 
-// demo is a control plane, Sluice before it, and the life in them.
+// demo runs a control plane, Sluice in front of it, and a simulated cluster.
 type demo struct {
 	options options
 	dir     *directory
@@ -26,17 +26,17 @@ type demo struct {
 
 	plane  *harness.ControlPlane
 	sluice *harness.Sluice
-	inStep bool // the line of a step is open
+	inStep bool // a step has begun and not ended its line
 }
 
-// run shows the demo until the context ends or something fails, and stops all of it.
+// run runs the demo until the context ends or something fails, and stops everything.
 func (d *demo) run(ctx context.Context) error {
 	err := d.start(ctx)
 	if err == nil {
 		err = d.live(ctx)
 	}
 	if ctx.Err() != nil || errors.Is(err, errOver) {
-		err = nil // asked to end: how the parts took it does not matter
+		err = nil // a requested end is not a failure
 	}
 	return errors.Join(err, d.stop())
 }
@@ -65,7 +65,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 	return d.writeCredentials()
 }
 
-// live fills the cluster and keeps it alive.
+// live creates the samples and simulates the cluster.
 func (d *demo) live(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.guard(ctx) })
@@ -73,16 +73,16 @@ func (d *demo) live(ctx context.Context) error {
 	return g.Wait()
 }
 
-// play makes the samples, starts the players in g and shows the counters for as long as the demo
-// lasts.
+// play creates the samples, starts the simulation in g and prints the counters until the demo ends.
 func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
-	done := d.step("Making %s pods and what goes with them", number(d.options.pods))
+	done := d.step("Creating %s pods, their owners and other samples", number(d.options.pods))
 	s := newSamples(d.plane, d.options.pods)
 	if err := s.fill(ctx, g); err != nil {
 		return fmt.Errorf("samples: %w", err)
 	}
 	done()
 	c := newCluster(d.plane.Client("admin"), s.nodes)
+	g.Go(func() error { return c.runInformer(ctx) })
 	if err := c.sync(ctx); err != nil {
 		return err
 	}
@@ -98,22 +98,22 @@ func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
 	return d.showCounters(ctx)
 }
 
-// errOver ends the demo when its time is over.
+// errOver ends the demo after --for.
 var errOver = errors.New("time is over")
 
-// guard ends the demo when a server ends that should not.
+// guard ends the demo when a server exits by itself.
 func (d *demo) guard(ctx context.Context) error {
 	select {
 	case <-d.plane.Done():
-		return fmt.Errorf("the control plane ended by itself\n%s", d.plane.Logs())
+		return fmt.Errorf("the control plane exited\n%s", d.plane.Logs())
 	case <-d.sluice.Done():
-		return fmt.Errorf("the gateway ended by itself\n%s", d.sluice.Log())
+		return fmt.Errorf("the gateway exited\n%s", d.sluice.Log())
 	case <-ctx.Done():
 		return nil
 	}
 }
 
-// stop stops what was started, the last first.
+// stop stops the servers in reverse order of their start.
 func (d *demo) stop() error {
 	defer d.step("Stopping everything")()
 	var errs []error
@@ -126,8 +126,8 @@ func (d *demo) stop() error {
 	return errors.Join(errs...)
 }
 
-// step says what begins, and with the function it returns how long it took. A step that fails is
-// never done.
+// step prints the name of a step; done prints the time that the step took. A step that fails never calls
+// done.
 func (d *demo) step(format string, args ...any) (done func()) {
 	if d.inStep {
 		fmt.Fprintln(d.out)

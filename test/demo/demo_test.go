@@ -15,7 +15,7 @@ import (
 	"sluice/test/harness"
 )
 
-// asDemo makes the test binary the demo, so that what is tested has the race detector.
+// asDemo makes the test binary run as the demo, with the race detector.
 const asDemo = "SLUICE_TEST_AS_DEMO"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// running is a demo in a process of its own, in the repository's root.
+// running is a demo process in the root of the repository.
 type running struct {
 	cmd    *exec.Cmd
 	out    *bufio.Scanner // stdout
@@ -69,7 +69,7 @@ func (r *running) line(t *testing.T, prefix string) string {
 	return ""
 }
 
-// end waits for the demo's good end and checks that it left nothing.
+// end waits until the demo exits without error and checks that it left nothing behind.
 func (r *running) end(t *testing.T) {
 	t.Helper()
 	for r.out.Scan() { // to the last line
@@ -85,7 +85,7 @@ func (r *running) end(t *testing.T) {
 	}
 }
 
-// processesWith are the command lines that hold the text.
+// processesWith returns the command lines that contain the text.
 func processesWith(t *testing.T, text string) []string {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -102,7 +102,7 @@ func processesWith(t *testing.T, text string) []string {
 	return found
 }
 
-// shell runs a command as a user would who copied it.
+// shell runs a command line as a user would.
 func (r *running) shell(t *testing.T, command string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
@@ -114,7 +114,7 @@ func (r *running) shell(t *testing.T, command string) string {
 	return string(out)
 }
 
-func TestCommandsWorkAndSignalEnds(t *testing.T) {
+func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 	t.Parallel()
 	r := startDemo(t)
 	get := r.line(t, "  bin/kubectl --kubeconfig")
@@ -140,14 +140,14 @@ func TestCommandsWorkAndSignalEnds(t *testing.T) {
 	r.end(t)
 }
 
-func TestEndsByItself(t *testing.T) {
+func TestForEndsDemo(t *testing.T) {
 	t.Parallel()
 	r := startDemo(t, "--for=1s")
 	r.line(t, "Sluice serves")
 	r.end(t)
 }
 
-func TestSignalEndsStart(t *testing.T) {
+func TestSignalDuringStartStopsDemo(t *testing.T) {
 	t.Parallel()
 	r := startDemo(t)
 	for len(processesWith(t, filepath.Join(r.dir, "controlplane"))) == 0 {

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockName is the file that marks a directory as a demo's and is locked while the demo runs.
+// lockName is the file that marks a demo's directory; it is locked while the demo runs.
 const lockName = "demo.lock"
 
-// directory belongs to one demo as long as that runs.
+// directory belongs to one running demo.
 type directory struct {
 	path string
 	lock *os.File
 }
 
-// claim makes the directory, or clears one that a demo left behind. It leaves alone what is not a
-// demo's, or is another's that still runs.
+// claim creates the directory, or clears one that a killed demo left. It fails for a directory without the
+// lock file and for one whose demo still runs.
 func claim(path string) (*directory, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func claim(path string) (*directory, error) {
 	}
 	isLock := func(e fs.DirEntry) bool { return e.Name() == lockName }
 	if len(entries) > 0 && !slices.ContainsFunc(entries, isLock) {
-		return nil, fmt.Errorf("%s holds something that is not a demo's: give another --dir", path)
+		return nil, fmt.Errorf("%s holds files that no demo created: choose another --dir", path)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -44,12 +44,12 @@ func claim(path string) (*directory, error) {
 	}
 	if err := unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		d.lock.Close()
-		return nil, fmt.Errorf("another demo runs in %s: give another --dir", path)
+		return nil, fmt.Errorf("another demo runs in %s: choose another --dir", path)
 	}
 	return d, d.clear(entries)
 }
 
-// clear removes what was found, but the lock.
+// clear removes all entries except the lock file.
 func (d *directory) clear(entries []fs.DirEntry) error {
 	var errs []error
 	for _, e := range entries {
@@ -60,10 +60,10 @@ func (d *directory) clear(entries []fs.DirEntry) error {
 	return errors.Join(errs...)
 }
 
-// remove removes the directory and gives up the lock, in this order.
+// remove removes the directory, then releases the lock.
 func (d *directory) remove() error {
 	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
 }
 
-// file is the path of the file with this name.
+// file returns the path of a file in the directory.
 func (d *directory) file(name string) string { return filepath.Join(d.path, name) }

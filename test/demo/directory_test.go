@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestDirectoryHasOneDemo(t *testing.T) {
+func TestDirectoryIsLockedByOneDemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo")
 	first, err := claim(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func TestDirectoryHasOneDemo(t *testing.T) {
 	}
 }
 
-func TestDirectoryOfKilledDemoIsCleared(t *testing.T) {
+func TestNextDemoClearsDirectoryOfKilledDemo(t *testing.T) {
 	path := t.TempDir()
 	for _, name := range []string{lockName, "left"} {
 		if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestDirectoryOfKilledDemoIsCleared(t *testing.T) {
 	}
 }
 
-func TestDirectoryOfOthersIsLeftAlone(t *testing.T) {
+func TestForeignDirectoryIsRefused(t *testing.T) {
 	path := t.TempDir()
 	precious := filepath.Join(path, "precious")
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {

@@ -24,12 +24,12 @@ func main() {
 	}
 }
 
-// run shows the demo until it is over. Further signals change nothing: stopping is short, and under
-// make one Ctrl-C may well arrive as two.
+// run runs the demo. Further signals change nothing: stopping is short, and under make one Ctrl-C may arrive
+// twice.
 func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	klog.SetLogger(logr.Discard()) // the clients' complaints would tear the live line
+	klog.SetLogger(logr.Discard()) // client-go's log lines would break the live line
 	o, err := parseOptions(args)
 	if err != nil {
 		return err

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// heartbeat is how often each node renews its lease, as kubelets do; the node lifecycle controller
-	// takes one for lost that is silent for 50 s.
+	// heartbeat is the interval at which kubelets renew their leases; the node lifecycle controller marks a
+	// node as unreachable after 50 s.
 	heartbeat     = 10 * time.Second
 	leaseSeconds  = 40
 	nodeVersion   = "v1.36.3"
 	leaseTimeForm = "2006-01-02T15:04:05.000000Z07:00" // metav1.MicroTime
 )
 
-// nodes are the kubelets as far as they look after their nodes.
+// nodes simulates the part of kubelets that keeps nodes ready.
 type nodes struct {
 	client kubernetes.Interface
 	names  []string
 }
 
-// newNodes are the nodes that the pods name.
+// newNodes returns the nodes that the pods are bound to.
 func newNodes(client kubernetes.Interface, pods []*corev1.Pod) *nodes {
 	n := &nodes{client: client}
 	for _, p := range pods {
@@ -41,7 +41,7 @@ func newNodes(client kubernetes.Interface, pods []*corev1.Pod) *nodes {
 	return n
 }
 
-// register makes the nodes, ready, and their leases.
+// register creates the nodes, ready, and their leases.
 func (n *nodes) register(ctx context.Context) error {
 	return each(ctx, n.names, func(ctx context.Context, name string) error {
 		if _, err := n.client.CoreV1().Nodes().Create(ctx, newNode(name), metav1.CreateOptions{}); err != nil {
@@ -52,12 +52,12 @@ func (n *nodes) register(ctx context.Context) error {
 	})
 }
 
-// keepReady renews one lease after the other until the context ends.
+// keepReady renews the leases in turn until the context ends.
 func (n *nodes) keepReady(ctx context.Context) error {
 	next := 0
 	every(ctx, heartbeat/time.Duration(len(n.names)), func() {
 		patch := fmt.Sprintf(`{"spec":{"renewTime":%q}}`, time.Now().UTC().Format(leaseTimeForm))
-		// A failure is made good by the next beat.
+		// The next heartbeat repeats a failed renewal.
 		_, _ = n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Patch(ctx,
 			n.names[next], types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubelet"})
 		next = (next + 1) % len(n.names)

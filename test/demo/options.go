@@ -20,7 +20,7 @@ type options struct {
 	length        time.Duration // 0 means until a signal
 }
 
-// parseOptions reads the flags and checks what can be checked before anything is started.
+// parseOptions reads and checks the flags before anything starts.
 func parseOptions(args []string) (options, error) {
 	root, err := harness.Root()
 	if err != nil {
@@ -29,11 +29,11 @@ func parseOptions(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
 	fs.StringVar(&o.dir, "dir", filepath.Join(root, ".demo"), "directory for everything; removed at the end")
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of Sluice; port 0 takes a free one")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of Sluice; port 0 picks a free one")
 	fs.StringVar(&o.admin, "admin-listen", "127.0.0.1:0", "address of Sluice's metrics and health checks")
-	fs.IntVar(&o.pods, "pods", 1000, "how many pods to make")
-	fs.IntVar(&o.watchers, "watchers", 50, "how many clients watch through Sluice")
-	fs.DurationVar(&o.length, "for", 0, "end by itself this long after everything is ready; 0 goes on until Ctrl-C")
+	fs.IntVar(&o.pods, "pods", 1000, "number of sample pods")
+	fs.IntVar(&o.watchers, "watchers", 50, "number of clients that watch through Sluice")
+	fs.DurationVar(&o.length, "for", 0, "time to run once everything is ready; 0 runs until Ctrl-C")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -55,7 +55,7 @@ func (o options) check() error {
 	return errors.Join(free("--listen", o.listen), free("--admin-listen", o.admin))
 }
 
-// free reports an address that Sluice could not listen on.
+// free returns an error if Sluice could not listen on the address.
 func free(option, address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestInvalidOptionsAreRefused(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

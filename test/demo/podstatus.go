@@ -6,7 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// runningStatus is what a kubelet reports about a pod that came up well.
+// runningStatus returns the status that a kubelet reports for a healthy pod.
 func runningStatus(p *corev1.Pod, ip string) corev1.PodStatus {
 	now := metav1.Now()
 	s := corev1.PodStatus{
@@ -33,7 +33,7 @@ func runningStatus(p *corev1.Pod, ip string) corev1.PodStatus {
 	return s
 }
 
-// restart makes the status that of a container that crashed and came back at once.
+// restart changes the status to that of a container that crashed and restarted at once.
 func restart(c *corev1.ContainerStatus) {
 	now := metav1.Now()
 	crash := &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: now, ContainerID: c.ContainerID}

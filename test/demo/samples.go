@@ -15,10 +15,10 @@ import (
 	"sluice/test/harness"
 )
 
-// namespaces are what the pods are spread over.
+// namespaces hold the sample pods.
 var namespaces = []string{"shop", "payments", "search", "platform"}
 
-// samples are the objects that a demo begins with.
+// samples are the objects that a demo starts with.
 type samples struct {
 	plane   *harness.ControlPlane
 	client  kubernetes.Interface
@@ -36,7 +36,7 @@ func newSamples(plane *harness.ControlPlane, n int) *samples {
 	return s
 }
 
-// samplePods are running pods that belong to nobody yet: their owners come later and adopt them.
+// samplePods returns running pods without owners; ReplicaSets created later adopt them.
 func samplePods(n int) []*corev1.Pod {
 	pods := make([]*corev1.Pod, 0, n)
 	for i, ns := range namespaces {
@@ -51,13 +51,13 @@ func samplePods(n int) []*corev1.Pod {
 	return pods
 }
 
-// podIP is the address of the pod with this number.
+// podIP returns the address of the i-th pod.
 func podIP(i int) string {
 	return fmt.Sprintf("10.%d.%d.%d", 64+i>>16&63, i>>8&255, i&255)
 }
 
-// fill makes all samples, with their nodes first, which g keeps ready from then on: the controllers
-// clear away pods whose node is missing or silent.
+// fill creates all samples, the nodes first, and keeps the nodes ready in g: the controllers delete pods
+// whose node is missing or not ready.
 func (s *samples) fill(ctx context.Context, g *errgroup.Group) error {
 	if err := each(ctx, namespaces, s.makeNamespace); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *samples) fill(ctx context.Context, g *errgroup.Group) error {
 	return s.makeBackups(ctx)
 }
 
-// makeNamespace makes a namespace and waits for the service account that its pods need.
+// makeNamespace creates a namespace and waits for the service account that its pods need.
 func (s *samples) makeNamespace(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": name}}}
 	if _, err := s.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
@@ -87,7 +87,7 @@ func (s *samples) makeNamespace(ctx context.Context, name string) error {
 	})
 }
 
-// appsOf groups the pods by what runs them.
+// appsOf groups the pods by their app label.
 func appsOf(pods []*corev1.Pod) []*app {
 	apps := make(map[string]*app)
 	for _, p := range pods {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// writers keep the apiserver busy and stay below its limits.
+	// writers keeps the apiserver busy and stays below its concurrency limits.
 	writers = 32
-	// retryLimit is far above what anything here takes.
+	// retryLimit is far above the time that any step takes.
 	retryLimit    = time.Minute
 	retryInterval = 50 * time.Millisecond
 )
 
-// each calls f for every item, some at a time, until one fails.
+// each calls f for every item, up to writers at a time, until one call fails.
 func each[T any](ctx context.Context, items []T, f func(context.Context, T) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)
@@ -26,7 +26,7 @@ func each[T any](ctx context.Context, items []T, f func(context.Context, T) erro
 	return g.Wait()
 }
 
-// until calls f until it succeeds. If that takes too long, it returns f's last error.
+// until calls f until it succeeds, or returns its last error after retryLimit.
 func until(ctx context.Context, f func() error) error {
 	limit := time.Now().Add(retryLimit)
 	for {
@@ -50,7 +50,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// pause waits and reports whether the context still goes on.
+// pause waits and reports whether the context is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
