@@ -128,7 +128,7 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 		t.Errorf("no cached list but %s", list)
 	}
 	counters := r.line(t, "requests ")
-	for !strings.Contains(counters, "watches 5 out of 5") { // watchers may need more than a moment
+	for !strings.Contains(counters, "watches 5 from 5 upstream") { // watchers may need more than a moment
 		counters = r.line(t, "requests ")
 	}
 	if strings.Contains(counters, "apiserver 0 MB") {
