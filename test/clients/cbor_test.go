@@ -16,14 +16,13 @@ import (
 	"sluice/test/harness"
 )
 
-// testCBORWrites writes through Sluice in CBOR, whether the apiserver takes it
-// or not.
+// testCBORWrites sends CBOR request bodies through Sluice, whether the apiserver accepts CBOR or not.
 func testCBORWrites(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice) {
 	namespace := c.Namespace(t)
-	sent := &contentTypes{}
+	types := &contentTypes{}
 	cfg := gateway.RESTConfig("admin")
 	cfg.ContentType = inCBOR
-	cfg.Wrap(sent.record)
+	cfg.Wrap(types.record)
 	maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps(namespace)
 
 	apply := corev1apply.ConfigMap("c", namespace).WithData(map[string]string{"a": "1"})
@@ -41,31 +40,31 @@ func testCBORWrites(t *testing.T, c *harness.ControlPlane, gateway *harness.Slui
 	if _, err := maps.Create(t.Context(), made, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	there, err := c.Client("admin").CoreV1().ConfigMaps(namespace).Get(t.Context(), "c", metav1.GetOptions{})
+	stored, err := c.Client("admin").CoreV1().ConfigMaps(namespace).Get(t.Context(), "c", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(there, updated); diff != "" {
-		t.Errorf("update (-apiserver +answer):\n%s", diff)
+	if diff := cmp.Diff(stored, updated); diff != "" {
+		t.Errorf("update (-apiserver +response):\n%s", diff)
 	}
 	if err := maps.Delete(t.Context(), "c", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := maps.Get(t.Context(), "c", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("get what is deleted: %v", err)
+		t.Errorf("get after delete: %v", err)
 	}
 	want := []string{"application/apply-patch+cbor", inCBOR, inCBOR, inCBOR, ""}
-	if !slices.Equal(sent.of, want) {
-		t.Errorf("sent %q, want %q", sent.of, want)
+	if !slices.Equal(types.sent, want) {
+		t.Errorf("sent %q, want %q", types.sent, want)
 	}
 }
 
-// contentTypes are those of the requests that a client sent.
-type contentTypes struct{ of []string }
+// contentTypes records the Content-Type of each request.
+type contentTypes struct{ sent []string }
 
 func (c *contentTypes) record(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		c.of = append(c.of, r.Header.Get("Content-Type"))
+		c.sent = append(c.sent, r.Header.Get("Content-Type"))
 		return next.RoundTrip(r)
 	})
 }
@@ -74,29 +73,28 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// testCBORPasses reads in CBOR what is not cached, with a client that takes
-// nothing else. (client-go's own words for it, "application/cbor,*/*", leave the
-// apiserver the choice.)
-func testCBORPasses(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice) {
+// testCBORForwarded reads an uncached resource with a client that accepts only CBOR. (client-go itself
+// sends "application/cbor,*/*", which lets the apiserver choose.)
+func testCBORForwarded(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice) {
 	namespace := c.Namespace(t)
 	direct := c.Client("admin").CoreV1().Secrets(namespace)
-	cfg, answers := record(gateway.RESTConfig("admin"))
+	cfg, responses := record(gateway.RESTConfig("admin"))
 	cfg.ContentType, cfg.AcceptContentTypes = inCBOR, inCBOR
-	passed := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets(namespace)
+	forwarded := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets(namespace)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"a": {0, 1, 0xff}}}
 	want, err := direct.Create(t.Context(), secret, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := passed.Get(t.Context(), "s", metav1.GetOptions{})
+	got, err := forwarded.Get(t.Context(), "s", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := passed.List(t.Context(), metav1.ListOptions{})
+	list, err := forwarded.List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := passed.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+	stream, err := forwarded.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,5 +108,5 @@ func testCBORPasses(t *testing.T, c *harness.ControlPlane, gateway *harness.Slui
 	if diff := cmp.Diff(watch.Event{Type: watch.Added, Object: want}, next(t, stream)); diff != "" {
 		t.Errorf("watch (-apiserver +Sluice):\n%s", diff)
 	}
-	answers.allFrom(t, "upstream", inCBOR, inCBORSeq)
+	responses.check(t, "upstream", inCBOR, inCBORSeq)
 }

@@ -26,18 +26,17 @@ const (
 	inCBORSeq  = "application/cbor-seq" // watches
 )
 
-// pair is the same client of both servers.
+// pair holds the same client for Sluice and for the apiserver.
 type pair struct {
 	t          *testing.T
-	cached     way // through Sluice
-	direct     way // from the apiserver
-	answers    *answers
-	writes     writes
+	cached     resourceClient // through Sluice
+	direct     resourceClient // from the apiserver
+	responses  *responses
+	writer     objectWriter
 	mediaTypes []string
 }
 
-// clientCase is a client for some resources, and the media types that it is
-// answered in.
+// clientCase is a kind of client, the resources that it reads, and the media types of the responses.
 type clientCase struct {
 	name       string
 	make       maker
@@ -47,12 +46,11 @@ type clientCase struct {
 
 var builtIn = []sample{pods, configMaps, deployments, leases}
 
-// Typed, dynamic and metadata clients get from the cache what the apiserver
-// gives them, and their informers end in its state.
-func TestClientGo(t *testing.T) {
-	defineGadgets(t, plane)
-	runClientCases(t, plane, sluice, []clientCase{
-		{"typed", typedAs(""), []sample{pods}, []string{inProtobuf}}, // client-go prefers it
+// Lists, gets and watches from the cache are equal to the apiserver's, and informers converge.
+func TestClientGoReadsTheApiserversObjects(t *testing.T) {
+	defineGadgets(t, apiserver)
+	runClientCases(t, apiserver, sluice, []clientCase{
+		{"typed", typedAs(""), []sample{pods}, []string{inProtobuf}}, // client-go's default
 		{"typed JSON", typedAs(inJSON), builtIn, []string{inJSON}},
 		{"typed Protobuf", typedAs(inProtobuf), builtIn, []string{inProtobuf}},
 		{"dynamic", asUnstructured, []sample{pods, gadgets}, []string{inJSON}},
@@ -61,28 +59,27 @@ func TestClientGo(t *testing.T) {
 	})
 }
 
-// client-go speaks CBOR when its gates are on. An apiserver whose own gate is
-// off does not; through Sluice it is spoken all the same.
-func TestClientGoInCBOR(t *testing.T) {
+// Sluice serves CBOR whether the apiserver does (by a feature gate) or not.
+func TestClientGoReadsTheApiserversObjectsInCBOR(t *testing.T) {
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsPreferCBOR, true)
 	cases := []clientCase{
 		{"typed", typedAs(inCBOR), builtIn, []string{inCBOR, inCBORSeq}},
 		{"dynamic", asUnstructured, []sample{deployments, gadgets}, []string{inCBOR, inCBORSeq}},
 	}
-	t.Run("before an apiserver without", func(t *testing.T) {
-		defineGadgets(t, plane)
-		runClientCases(t, plane, sluice, cases)
-		testCBORPasses(t, plane, sluice)
-		testCBORWrites(t, plane, sluice)
+	t.Run("apiserver without CBOR", func(t *testing.T) {
+		defineGadgets(t, apiserver)
+		runClientCases(t, apiserver, sluice, cases)
+		testCBORForwarded(t, apiserver, sluice)
+		testCBORWrites(t, apiserver, sluice)
 	})
-	t.Run("before an apiserver with", func(t *testing.T) {
-		plane := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=CBORServingAndStorage=true"}})
-		defineGadgets(t, plane)
-		sluice := plane.StartSluice(t)
-		runClientCases(t, plane, sluice, cases)
-		testCBORPasses(t, plane, sluice)
-		testCBORWrites(t, plane, sluice)
+	t.Run("apiserver with CBOR", func(t *testing.T) {
+		apiserver := harness.Start(t, harness.Options{Flags: []string{"--feature-gates=CBORServingAndStorage=true"}})
+		defineGadgets(t, apiserver)
+		sluice := apiserver.StartSluice(t)
+		runClientCases(t, apiserver, sluice, cases)
+		testCBORForwarded(t, apiserver, sluice)
+		testCBORWrites(t, apiserver, sluice)
 	})
 }
 
@@ -91,7 +88,7 @@ func runClientCases(t *testing.T, c *harness.ControlPlane, gateway *harness.Slui
 		for _, s := range tc.samples {
 			t.Run(tc.name+" "+s.gvr.Resource, func(t *testing.T) {
 				namespace := c.Namespace(t)
-				s.at(t, c, namespace).create("first") // a custom resource is served from now on
+				s.at(t, c, namespace).create("first") // waits until a custom resource is served
 				s.sync(t, gateway)
 				for name, test := range map[string]func(*pair){
 					"reads": (*pair).reads, "watch": (*pair).watch, "streaming list": (*pair).streamingList,
@@ -111,7 +108,7 @@ func runClientCases(t *testing.T, c *harness.ControlPlane, gateway *harness.Slui
 
 func newPair(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice, tc clientCase, s sample, namespace string) *pair {
 	t.Helper()
-	cfg, answers := record(gateway.RESTConfig("admin"))
+	cfg, responses := record(gateway.RESTConfig("admin"))
 	cached, err := tc.make(cfg, s, namespace)
 	if err != nil {
 		t.Fatal(err)
@@ -120,17 +117,16 @@ func newPair(t *testing.T, c *harness.ControlPlane, gateway *harness.Sluice, tc 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &pair{t, cached, direct, answers, s.at(t, c, namespace), tc.mediaTypes}
+	return &pair{t, cached, direct, responses, s.at(t, c, namespace), tc.mediaTypes}
 }
 
-// reads compares lists and gets of any version. The cache may be behind for a
-// moment.
+// reads compares lists and gets at any version, which the cache may serve late, and consistent reads.
 func (p *pair) reads() {
 	any := metav1.ListOptions{ResourceVersion: "0"}
-	harness.Eventually(p.t, "the list is the apiserver's", func() error {
+	harness.Eventually(p.t, "lists are equal", func() error {
 		return p.sameLists(any, any)
 	})
-	p.sees(any)
+	p.listsOne(any)
 	direct, err := p.direct.get(p.t.Context(), "first")
 	if err != nil {
 		p.t.Fatal(err)
@@ -142,8 +138,8 @@ func (p *pair) reads() {
 	if diff := cmp.Diff(direct, cached); diff != "" {
 		p.t.Errorf("get (-apiserver +Sluice):\n%s", diff)
 	}
-	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
-	// The present may be passed.
+	p.responses.check(p.t, "cache", p.mediaTypes...)
+	// Consistent reads may be forwarded.
 	if err := p.sameLists(metav1.ListOptions{}, metav1.ListOptions{}); err != nil {
 		p.t.Error(err)
 	}
@@ -152,15 +148,15 @@ func (p *pair) reads() {
 	}
 }
 
-// sees checks that a list has the object that is there.
-func (p *pair) sees(o metav1.ListOptions) {
+// listsOne checks that a list from Sluice has one object.
+func (p *pair) listsOne(o metav1.ListOptions) {
 	p.t.Helper()
 	list, err := p.cached.list(p.t.Context(), o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	if n := meta.LenList(list); n != 1 {
-		p.t.Errorf("%d objects are listed", n)
+		p.t.Errorf("%d objects in the list, want 1", n)
 	}
 }
 
@@ -179,7 +175,7 @@ func (p *pair) sameLists(fromDirect, fromCached metav1.ListOptions) error {
 	return nil
 }
 
-// items are a list's.
+// items returns the items of a list.
 func items(list runtime.Object, err error) ([]runtime.Object, error) {
 	if err != nil {
 		return nil, err
@@ -187,7 +183,7 @@ func items(list runtime.Object, err error) ([]runtime.Object, error) {
 	return meta.ExtractList(list)
 }
 
-// watch compares the events of the same changes.
+// watch compares the events of two watches for the same changes.
 func (p *pair) watch() {
 	list, err := p.cached.list(p.t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -195,11 +191,11 @@ func (p *pair) watch() {
 	}
 	o := metav1.ListOptions{ResourceVersion: list.(metav1.ListInterface).GetResourceVersion(), LabelSelector: "app=x"}
 	direct, cached := open(p.t, p.direct, o), open(p.t, p.cached, o)
-	p.writes.create("second")
-	p.writes.label("second", "n", "2")
-	p.writes.label("second", "app", "other") // leaves the selection
-	p.writes.label("second", "app", "x")     // and comes back
-	p.writes.delete("second")
+	p.writer.create("second")
+	p.writer.label("second", "n", "2")
+	p.writer.label("second", "app", "other") // no longer selected
+	p.writer.label("second", "app", "x")     // selected again
+	p.writer.delete("second")
 	for deletions := 0; deletions < 2; {
 		d, c := next(p.t, direct), next(p.t, cached)
 		if diff := cmp.Diff(d, c); diff != "" {
@@ -209,10 +205,10 @@ func (p *pair) watch() {
 			deletions++
 		}
 	}
-	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
+	p.responses.check(p.t, "cache", p.mediaTypes...)
 }
 
-func open(t *testing.T, w way, o metav1.ListOptions) watch.Interface {
+func open(t *testing.T, w resourceClient, o metav1.ListOptions) watch.Interface {
 	t.Helper()
 	stream, err := w.watch(t.Context(), o)
 	if err != nil {
@@ -229,16 +225,16 @@ func next(t *testing.T, stream watch.Interface) watch.Event {
 	select {
 	case e, open := <-stream.ResultChan():
 		if !open {
-			t.Fatal("the watch ended")
+			t.Fatal("the watch has ended")
 		}
 		return e
 	case <-ctx.Done():
-		t.Fatal("no event comes")
+		t.Fatal("no event")
 	}
 	panic("not reached")
 }
 
-// streamingList compares what comes up to the bookmark that ends the state.
+// streamingList compares the initial events of a streaming list.
 func (p *pair) streamingList() {
 	yes := true
 	o := metav1.ListOptions{
@@ -246,15 +242,15 @@ func (p *pair) streamingList() {
 	}
 	direct, cached := initial(p.t, open(p.t, p.direct, o)), initial(p.t, open(p.t, p.cached, o))
 	if len(direct) != 1 {
-		p.t.Errorf("the apiserver sent %d objects", len(direct))
+		p.t.Errorf("%d initial events from the apiserver, want 1", len(direct))
 	}
 	if diff := cmp.Diff(direct, cached); diff != "" {
-		p.t.Errorf("state (-apiserver +Sluice):\n%s", diff)
+		p.t.Errorf("initial events (-apiserver +Sluice):\n%s", diff)
 	}
-	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
+	p.responses.check(p.t, "cache", p.mediaTypes...)
 }
 
-// initial are the events before the bookmark that ends the state.
+// initial returns the events before the bookmark at the end of the initial events.
 func initial(t *testing.T, stream watch.Interface) (all []watch.Event) {
 	t.Helper()
 	for {
@@ -270,36 +266,36 @@ func initial(t *testing.T, stream watch.Interface) (all []watch.Event) {
 	}
 }
 
-// informer follows creations, updates and deletions.
+// informer runs an informer against Sluice while objects change.
 func (p *pair) informer(streaming bool) {
 	ctx, stop := context.WithCancel(p.t.Context())
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		p.cached.informer.RunWithContext(ctx)
 	}()
-	defer func() { stop(); <-ended }()
-	p.converges("the informer is in sync")
-	p.writes.create("second")
-	p.writes.label("first", "n", time.Now().Format("150405.000000"))
-	p.converges("the informer saw a creation and an update")
-	p.writes.delete("second")
-	p.converges("the informer saw a deletion")
-	p.answers.allFrom(p.t, "cache", p.mediaTypes...)
-	p.answers.streamed(p.t, streaming)
+	defer func() { stop(); <-done }()
+	p.converges("the initial state")
+	p.writer.create("second")
+	p.writer.label("first", "n", time.Now().Format("150405.000000"))
+	p.converges("the state after a creation and an update")
+	p.writer.delete("second")
+	p.converges("the state after a deletion")
+	p.responses.check(p.t, "cache", p.mediaTypes...)
+	p.responses.streamed(p.t, streaming)
 }
 
-// streamed checks that the state was streamed, or listed.
-func (a *answers) streamed(t *testing.T, want bool) {
+// streamed checks whether the first request was a streaming list.
+func (a *responses) streamed(t *testing.T, want bool) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if got := strings.Contains(a.all[0].url, "sendInitialEvents=true"); got != want {
-		t.Errorf("began with %s", a.all[0].url)
+		t.Errorf("the first request is %s", a.all[0].url)
 	}
 }
 
-// converges waits until the informer holds what the apiserver lists.
+// converges waits until the informer's store equals the apiserver's list.
 func (p *pair) converges(what string) {
 	p.t.Helper()
 	harness.Eventually(p.t, what, func() error {
@@ -317,7 +313,7 @@ func (p *pair) converges(what string) {
 	})
 }
 
-// byKey are objects by namespace and name.
+// byKey returns objects by namespace and name.
 func byKey[O any](objects []O) map[string]any {
 	m := make(map[string]any, len(objects))
 	for _, o := range objects {

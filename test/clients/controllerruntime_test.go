@@ -26,15 +26,14 @@ import (
 	"sluice/test/harness"
 )
 
-// cachedKind is one of the forms in which controller-runtime's cache holds
-// objects, with what is selected of them.
+// cachedKind is a form in which controller-runtime's cache stores objects, with its selectors.
 type cachedKind struct {
 	name     string
 	sample   sample
 	object   client.Object
 	list     func() client.ObjectList
 	selected runtimecache.ByObject
-	selects  []client.ListOption // the same
+	selects  []client.ListOption // the same selectors
 }
 
 func cachedKinds() []cachedKind {
@@ -89,36 +88,34 @@ func metadatasOf(s sample) client.ObjectList {
 	return l
 }
 
-// controller-runtime's cache holds, through Sluice, what its client reads from
-// the apiserver: typed, unstructured and metadata only, selected by object.
-func TestControllerRuntimeCache(t *testing.T) {
-	log.SetLogger(logr.Discard()) // it complains if it has none
-	defineGadgets(t, plane)
-	namespace := plane.Namespace(t)
+// Typed, unstructured and metadata objects, each with selectors of its own.
+func TestControllerRuntimeCacheHoldsTheApiserversObjects(t *testing.T) {
+	log.SetLogger(logr.Discard()) // it warns without a logger
+	defineGadgets(t, apiserver)
+	namespace := apiserver.Namespace(t)
 	kinds := cachedKinds()
 	for _, k := range kinds {
-		k.sample.at(t, plane, namespace).create("first")
+		k.sample.at(t, apiserver, namespace).create("first")
 		k.sample.sync(t, sluice)
 	}
-	direct, err := client.New(plane.RESTConfig("admin"), client.Options{})
+	direct, err := client.New(apiserver.RESTConfig("admin"), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cached, answers := startCache(t, kinds, namespace, direct.RESTMapper())
+	cached, responses := startCache(t, kinds, namespace, direct.RESTMapper())
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			followKind(t, direct, cached, k, k.sample.at(t, plane, namespace), namespace)
+			followKind(t, direct, cached, k, k.sample.at(t, apiserver, namespace), namespace)
 		})
 	}
 	t.Run("index", func(t *testing.T) { testIndex(t, cached, namespace) })
-	answers.allFrom(t, "cache", inJSON, inProtobuf)
+	responses.check(t, "cache", inJSON, inProtobuf)
 }
 
-// startCache starts a cache whose reads are recorded, without the discovery
-// that the mapper makes.
-func startCache(t *testing.T, kinds []cachedKind, namespace string, mapper meta.RESTMapper) (runtimecache.Cache, *answers) {
+// startCache starts a cache and records its reads, without discovery, which mapper has done.
+func startCache(t *testing.T, kinds []cachedKind, namespace string, mapper meta.RESTMapper) (runtimecache.Cache, *responses) {
 	t.Helper()
-	cfg, answers := record(sluice.RESTConfig("admin"))
+	cfg, responses := record(sluice.RESTConfig("admin"))
 	http, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -148,16 +145,16 @@ func startCache(t *testing.T, kinds []cachedKind, namespace string, mapper meta.
 			t.Error(err)
 		}
 	})
-	return c, answers
+	return c, responses
 }
 
-// followKind makes changes and waits until the cache holds each.
-func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k cachedKind, w writes, namespace string) {
-	informer, err := cached.GetInformer(t.Context(), k.object) // waits until it is in sync
+// followKind changes objects, and after each change waits until the cache has it.
+func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k cachedKind, w objectWriter, namespace string) {
+	informer, err := cached.GetInformer(t.Context(), k.object) // waits until it has synced
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := &happenings{}
+	events := &handlerCalls{}
 	if _, err := informer.AddEventHandler(events); err != nil {
 		t.Fatal(err)
 	}
@@ -168,32 +165,32 @@ func followKind(t *testing.T, direct client.Client, cached runtimecache.Cache, k
 		})
 	}
 	selected := k.selected.Label != nil
-	same("the start", 1)
+	same("the initial list", 1)
 	w.create("second")
 	same("a creation", 2)
 	w.label("second", "n", "2")
 	same("an update", 2)
 	w.label("second", "app", "other")
 	if selected {
-		same("it has left the selection", 1)
+		same("the object is no longer selected", 1)
 	} else {
 		same("another update", 2)
 	}
 	w.label("second", "app", "x")
-	same("it is selected again", 2)
+	same("the object is selected again", 2)
 	w.delete("second")
 	same("a deletion", 1)
 	want := []string{"add first", "add second", "update second", "update second", "update second", "delete second"}
 	if selected {
 		want = []string{"add first", "add second", "update second", "delete second", "add second", "delete second"}
 	}
-	if k.sample.kind == "Pod" { // marked before it is deleted
+	if k.sample.kind == "Pod" { // the deletion timestamp is set first
 		want = slices.Insert(want, len(want)-1, "update second")
 	}
-	harness.Eventually(t, "handlers are told", func() error { return events.differ(want) })
+	harness.Eventually(t, "event handler calls", func() error { return events.differ(want) })
 }
 
-// sameKind compares what the cache lists with what the apiserver does.
+// sameKind compares the list of the cache with the apiserver's.
 func sameKind(ctx context.Context, direct client.Client, cached client.Reader, k cachedKind, namespace string, count int) error {
 	want, have := k.list(), k.list()
 	if err := direct.List(ctx, want, append(k.selects, client.InNamespace(namespace))...); err != nil {
@@ -211,8 +208,8 @@ func sameKind(ctx context.Context, direct client.Client, cached client.Reader, k
 	return nil
 }
 
-// kindless are a list's objects by name. The cache sets the kinds of typed
-// ones, the client does not.
+// kindless returns the items of a list by name, without their kinds: the cache sets the kind of typed
+// objects, the client does not.
 func kindless(list client.ObjectList) map[string]client.Object {
 	all := map[string]client.Object{}
 	_ = meta.EachListItem(list, func(o runtime.Object) error {
@@ -224,7 +221,7 @@ func kindless(list client.ObjectList) map[string]client.Object {
 	return all
 }
 
-// testIndex reads the cache by an index of its own.
+// testIndex lists by an index.
 func testIndex(t *testing.T, cached client.Reader, namespace string) {
 	for image, want := range map[string]int{"i": 1, "other": 0} {
 		var list corev1.PodList
@@ -237,19 +234,19 @@ func testIndex(t *testing.T, cached client.Reader, namespace string) {
 	}
 }
 
-// happenings are what a handler of events was told.
-type happenings struct {
+// handlerCalls records the calls of an event handler.
+type handlerCalls struct {
 	mu  sync.Mutex
 	all []string
 }
 
-var _ toolscache.ResourceEventHandler = (*happenings)(nil)
+var _ toolscache.ResourceEventHandler = (*handlerCalls)(nil)
 
-func (h *happenings) OnAdd(o any, _ bool) { h.note("add", o) }
-func (h *happenings) OnUpdate(_, o any)   { h.note("update", o) }
-func (h *happenings) OnDelete(o any)      { h.note("delete", o) }
+func (h *handlerCalls) OnAdd(o any, _ bool) { h.record("add", o) }
+func (h *handlerCalls) OnUpdate(_, o any)   { h.record("update", o) }
+func (h *handlerCalls) OnDelete(o any)      { h.record("delete", o) }
 
-func (h *happenings) note(what string, o any) {
+func (h *handlerCalls) record(what string, o any) {
 	name := fmt.Sprintf("%T", o)
 	if object, ok := o.(metav1.Object); ok {
 		name = object.GetName()
@@ -259,11 +256,11 @@ func (h *happenings) note(what string, o any) {
 	h.all = append(h.all, what+" "+name)
 }
 
-func (h *happenings) differ(want []string) error {
+func (h *handlerCalls) differ(want []string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.Equal(h.all, want) {
-		return fmt.Errorf("told %q, want %q", h.all, want)
+		return fmt.Errorf("calls %q, want %q", h.all, want)
 	}
 	return nil
 }

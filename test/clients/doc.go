@@ -1,9 +1,7 @@
-// Package clients puts real clients before Sluice, unchanged - client-go's typed,
-// dynamic and metadata clients and informers, controller-runtime's cache,
-// kubectl, curl, the JavaScript client, slow and broken ones - with a real
-// apiserver behind it, and holds what they get and end up with against the
-// apiserver's own answers and state.
+// Package clients runs real, unmodified clients against Sluice in front of a real apiserver:
+// client-go's typed, dynamic and metadata clients and informers, controller-runtime's cache, kubectl,
+// curl, the JavaScript client, and clients that stop reading. It compares what they receive through
+// Sluice with what they receive from the apiserver directly.
 //
-// curl, node and npm are looked for: their tests are skipped where they are not
-// installed.
+// The tests of curl, node and npm are skipped where these are not installed.
 package clients

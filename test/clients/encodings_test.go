@@ -21,7 +21,7 @@ import (
 	"sluice/test/harness"
 )
 
-// acceptEncodings are what clients send, as they send it.
+// acceptEncodings lists the Accept-Encoding headers of widespread clients.
 var acceptEncodings = []struct{ client, value string }{
 	{"Go", "gzip"},
 	{"curl --compressed", "deflate, gzip, br, zstd"},
@@ -34,16 +34,16 @@ var acceptEncodings = []struct{ client, value string }{
 	{"Python requests", "gzip, deflate, br, zstd"},
 	{"Python urllib", "identity"},
 	{"Java", "zstd;q=0.9, gzip"},
-	{"one that wants none", "gzip;q=0, zstd;q=0"},
+	{"both refused", "gzip;q=0, zstd;q=0"},
 }
 
-// longList is a path to more than the length from which answers are compressed,
-// and the query for a state of it: lists of any version differ in theirs.
+// longList creates a list that is long enough to be compressed. It returns its path, and a query for
+// one exact version of it.
 func longList(t *testing.T) (path, query string) {
 	t.Helper()
-	namespace := plane.Namespace(t)
+	namespace := apiserver.Namespace(t)
 	pods := harness.Pods(40, namespace, 1)
-	if err := plane.CreatePods(t.Context(), pods); err != nil {
+	if err := apiserver.CreatePods(t.Context(), pods); err != nil {
 		t.Fatal(err)
 	}
 	path = "/api/v1/namespaces/" + namespace + "/pods"
@@ -53,9 +53,9 @@ func longList(t *testing.T) (path, query string) {
 		if err != nil {
 			return err
 		}
-		direct, err := plane.Raw("admin").Get(t.Context(), path, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+		direct, err := apiserver.Raw("admin").Get(t.Context(), path, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 		if err == nil && !bytes.Equal(a.Body[bytes.Index(a.Body, []byte("items")):], direct.Body[bytes.Index(direct.Body, []byte("items")):]) {
-			err = fmt.Errorf("the cache is behind")
+			err = fmt.Errorf("the cache has another list")
 		}
 		version, _ := json.Value(a.Body).Get("metadata", "resourceVersion").Text()
 		query = "?resourceVersionMatch=Exact&resourceVersion=" + version
@@ -64,9 +64,7 @@ func longList(t *testing.T) (path, query string) {
 	return path, query
 }
 
-// Whatever coding an answer comes in is one of those that were asked for, and
-// what is in it is what comes without.
-func TestCodingsThatClientsAskFor(t *testing.T) {
+func TestResponsesAreCompressedOnlyAsAccepted(t *testing.T) {
 	path, query := longList(t)
 	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"} {
 		q := harness.Request{Path: path + query}
@@ -76,7 +74,7 @@ func TestCodingsThatClientsAskFor(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, HTTP/1 %v", accept, e.client, http1), func(t *testing.T) {
 					q.HTTP1 = http1
 					if got := readAs(t, q, accept, e.value); !bytes.Equal(got, plain) {
-						t.Errorf("%d bytes differ from the %d without a coding", len(got), len(plain))
+						t.Errorf("%d bytes differ from the %d uncompressed bytes", len(got), len(plain))
 					}
 				})
 			}
@@ -84,24 +82,23 @@ func TestCodingsThatClientsAskFor(t *testing.T) {
 	}
 }
 
-// A streaming list is compressed too; each event is to be read as it comes.
-func TestCodingsOfStreamingLists(t *testing.T) {
+func TestStreamingListsAreCompressedOnlyAsAccepted(t *testing.T) {
 	path, _ := longList(t)
 	path += "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 	plain := readState(t, path, "")
 	if len(plain) != 40 {
-		t.Errorf("%d objects", len(plain))
+		t.Errorf("%d initial events, want 40", len(plain))
 	}
 	for _, e := range acceptEncodings {
 		t.Run(e.client, func(t *testing.T) {
 			if got := readState(t, path, e.value); !slices.Equal(got, plain) {
-				t.Errorf("%d events differ from the %d without a coding", len(got), len(plain))
+				t.Errorf("%d events differ from the %d uncompressed events", len(got), len(plain))
 			}
 		})
 	}
 }
 
-// readAs returns an answer of the cache, decoded.
+// readAs returns the decompressed body of a response from the cache.
 func readAs(t *testing.T, q harness.Request, accept, encodings string) []byte {
 	t.Helper()
 	q.Header = http.Header{"Accept": {accept}}
@@ -121,7 +118,7 @@ func readAs(t *testing.T, q harness.Request, accept, encodings string) []byte {
 	return body
 }
 
-// readState returns the lines of a watch up to the bookmark that ends the state.
+// readState returns the lines of a watch before the bookmark at the end of the initial events.
 func readState(t *testing.T, path, encodings string) (lines []string) {
 	t.Helper()
 	q := harness.Request{Path: path, Header: http.Header{}}
@@ -149,25 +146,25 @@ func readState(t *testing.T, path, encodings string) (lines []string) {
 	}
 }
 
-// checkHead checks that an answer comes out of the cache, and in a coding if
-// the client takes one that there is.
+// checkHead checks that a response comes from the cache, and that it is compressed with an encoding
+// that the client accepts, if there is one.
 func checkHead(t *testing.T, resp *http.Response, encodings string) {
 	t.Helper()
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Sluice-Source"), "cache") {
 		t.Fatalf("%s from %q", resp.Status, resp.Header.Get("Sluice-Source"))
 	}
-	var takes []string
+	var accepted []string
 	for token := range strings.SplitSeq(encodings, ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(token), ";")
 		if (name == "gzip" || name == "zstd") && weight != "q=0" {
-			takes = append(takes, name)
+			accepted = append(accepted, name)
 		}
 	}
 	coding := resp.Header.Get("Content-Encoding")
-	if coding == "" && len(takes) == 0 {
+	if coding == "" && len(accepted) == 0 {
 		return
 	}
-	if !slices.Contains(takes, coding) {
+	if !slices.Contains(accepted, coding) {
 		t.Errorf("Content-Encoding %q for %q", coding, encodings)
 	}
 	if vary := resp.Header.Values("Vary"); !strings.Contains(strings.Join(vary, ","), "Accept-Encoding") {
@@ -199,8 +196,8 @@ func decoded(t *testing.T, resp *http.Response) io.Reader {
 	}
 }
 
-// curl --compressed prints what curl prints.
-func TestCurl(t *testing.T) {
+// curl prints the same with and without --compressed.
+func TestCurlDecompressesResponses(t *testing.T) {
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("curl is not installed")
@@ -208,7 +205,7 @@ func TestCurl(t *testing.T) {
 	path, state := longList(t)
 	url := sluice.URL + path
 	for _, query := range []string{state, state + "&limit=3"} {
-		for _, protocol := range [][]string{{"--http1.1"}, nil} { // by default HTTP/2, if curl has it
+		for _, protocol := range [][]string{{"--http1.1"}, nil} { // curl's default is HTTP/2 if built with it
 			t.Run(fmt.Sprint(query, protocol), func(t *testing.T) {
 				args := append(protocol, url+query)
 				plain, _ := runCurl(t, curl, args...)
@@ -217,14 +214,14 @@ func TestCurl(t *testing.T) {
 					t.Errorf("%d bytes without --compressed, %d with", len(plain), len(compressed))
 				}
 				if long := len(plain) > 128<<10; long != strings.Contains(strings.ToLower(head), "content-encoding: ") {
-					t.Errorf("%d bytes came with\n%s", len(plain), head)
+					t.Errorf("%d bytes with the header\n%s", len(plain), head)
 				}
 			})
 		}
 	}
 }
 
-// runCurl returns what curl prints, and the head of the answer.
+// runCurl returns the body that curl prints, and the response header.
 func runCurl(t *testing.T, curl string, args ...string) (body []byte, head string) {
 	t.Helper()
 	headFile := filepath.Join(t.TempDir(), "head")

@@ -10,13 +10,12 @@ import (
 	"sluice/test/harness"
 )
 
-// plane and sluice are shared by the tests that do not break them.
+// apiserver and sluice are shared by the tests that do not restart them.
 var (
-	plane  *harness.ControlPlane
-	sluice *harness.Sluice
+	apiserver *harness.ControlPlane
+	sluice    *harness.Sluice
 
-	// ownWatches is how often the apiserver watches pods for its own ends: its
-	// node authorizer does.
+	// ownWatches is the number of pod watches that the apiserver opens itself, for the node authorizer.
 	ownWatches float64
 )
 
@@ -30,14 +29,14 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if plane, err = harness.StartMain(); err != nil {
+	if apiserver, err = harness.StartMain(); err != nil {
 		return 0, err
 	}
-	defer plane.Stop()
+	defer apiserver.Stop()
 	if ownWatches, err = podWatches(context.Background()); err != nil {
 		return 0, err
 	}
-	if sluice, err = plane.StartSluiceMain(); err != nil {
+	if sluice, err = apiserver.StartSluiceMain(); err != nil {
 		return 0, err
 	}
 	code = m.Run()
@@ -47,41 +46,20 @@ func run(m *testing.M) (code int, err error) {
 	return code, err
 }
 
-// sum returns the sum of the samples of a metric whose labels contain all
-// of the given texts, as the admin listener or an apiserver prints them.
-func sum(exposition []byte, name string, labels ...string) float64 {
-	total := 0.0
-	for line := range bytes.Lines(exposition) {
-		rest, ok := bytes.CutPrefix(line, []byte(name+"{"))
-		if !ok {
-			continue
-		}
-		end := bytes.LastIndexByte(rest, '}')
-		if end < 0 || !containsAll(rest[:end], labels) {
-			continue
-		}
-		var v float64
-		if _, err := fmt.Sscan(string(rest[end+1:]), &v); err == nil {
-			total += v
-		}
+// apiserverMetrics returns the metrics of an apiserver.
+func apiserverMetrics(ctx context.Context) (harness.Metrics, error) {
+	a, err := apiserver.Raw("admin").Get(ctx, "/metrics", "text/plain")
+	if err != nil {
+		return nil, err
 	}
-	return total
+	return harness.ParseMetrics(bytes.NewReader(a.Body))
 }
 
-func containsAll(text []byte, parts []string) bool {
-	for _, p := range parts {
-		if !bytes.Contains(text, []byte(p)) {
-			return false
-		}
-	}
-	return true
-}
-
-// podWatches is the apiserver's own count of open pod watches.
+// podWatches returns the number of pod watches that the apiserver serves.
 func podWatches(ctx context.Context) (float64, error) {
-	a, err := plane.Raw("admin").Get(ctx, "/metrics", "text/plain")
+	m, err := apiserverMetrics(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return sum(a.Body, "apiserver_longrunning_requests", `resource="pods"`, `verb="WATCH"`), nil
+	return m.Sum("apiserver_longrunning_requests", "resource=pods", "verb=WATCH"), nil
 }

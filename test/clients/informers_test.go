@@ -21,23 +21,23 @@ import (
 	"sluice/test/harness"
 )
 
-// informer is one client-go informer of ConfigMaps and what it saw.
+// informer is a client-go informer of pods that checks the order of versions.
 type informer struct {
 	informer cache.SharedIndexInformer
 	stop     context.CancelFunc
-	ended    chan struct{}
+	done     chan struct{}
 
 	mu       sync.Mutex
 	seen     int               // additions and updates
-	versions map[string]uint64 // last version of each object that was seen
+	versions map[string]uint64 // the last version of each object
 	faults   []string
 }
 
-// startInformer starts an informer of its own connection.
+// startInformer starts an informer until the test ends.
 func startInformer(t testing.TB, client kubernetes.Interface, namespace string) *informer {
 	t.Helper()
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
-	i := &informer{informer: factory.Core().V1().Pods().Informer(), ended: make(chan struct{}), versions: map[string]uint64{}}
+	i := &informer{informer: factory.Core().V1().Pods().Informer(), done: make(chan struct{}), versions: map[string]uint64{}}
 	if _, err := i.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { i.saw(o) },
 		UpdateFunc: func(_, o any) { i.saw(o) },
@@ -47,19 +47,20 @@ func startInformer(t testing.TB, client kubernetes.Interface, namespace string) 
 	ctx, stop := context.WithCancel(context.Background())
 	i.stop = stop
 	go func() {
-		defer close(i.ended)
+		defer close(i.done)
 		i.informer.RunWithContext(ctx)
 	}()
 	t.Cleanup(i.end)
 	return i
 }
 
+// end stops the informer.
 func (i *informer) end() {
 	i.stop()
-	<-i.ended
+	<-i.done
 }
 
-// saw checks that no object goes back in time.
+// saw checks that the version of no object decreases.
 func (i *informer) saw(o any) {
 	pod := o.(*corev1.Pod)
 	key := pod.Namespace + "/" + pod.Name + "/" + string(pod.UID)
@@ -73,7 +74,7 @@ func (i *informer) saw(o any) {
 	i.seen++
 }
 
-// differs says how the informer's store differs from the apiserver's state.
+// differs returns how the informer's store differs from the apiserver's state, nil if it does not.
 func (i *informer) differs(want map[string]string) error {
 	have := i.informer.GetStore().List()
 	if len(have) != len(want) {
@@ -97,7 +98,7 @@ func (i *informer) check(t *testing.T) {
 	}
 }
 
-// podVersions is the apiserver's own most recent state.
+// podVersions returns the resource version of each pod at the apiserver.
 func podVersions(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]string, error) {
 	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -110,10 +111,10 @@ func podVersions(ctx context.Context, client kubernetes.Interface, namespace str
 	return versions, nil
 }
 
-// converge waits until every informer holds exactly the apiserver's state.
+// converge waits until the store of every informer equals the apiserver's state.
 func converge(t *testing.T, c *harness.ControlPlane, namespace string, all []*informer) {
 	t.Helper()
-	harness.Eventually(t, "informers hold the apiserver's state", func() error {
+	harness.Eventually(t, "informers converge", func() error {
 		want, err := podVersions(t.Context(), c.Client("admin"), namespace)
 		if err != nil {
 			return err
@@ -130,8 +131,8 @@ func converge(t *testing.T, c *harness.ControlPlane, namespace string, all []*in
 	}
 }
 
-// writer creates, updates and deletes pods directly at the apiserver until its
-// context ends. Failures are part of it: the apiserver may be away.
+// writer creates, updates and deletes pods directly at the apiserver until its context ends. Errors
+// are expected: the apiserver may be down.
 type writer struct {
 	client    kubernetes.Interface
 	namespace string
@@ -158,7 +159,7 @@ func (w *writer) run(ctx context.Context, t *testing.T, seed uint64) {
 		case err == nil:
 			w.done++
 		case !apierrors.IsNotFound(err) && !apierrors.IsAlreadyExists(err):
-			idle(ctx, 50*time.Millisecond) // the apiserver is away: do not spin
+			idle(ctx, 50*time.Millisecond) // do not spin while the apiserver is down
 		}
 	}
 }
@@ -177,7 +178,7 @@ func smallPod(name string) *corev1.Pod {
 	}
 }
 
-// writeFor runs writers for as long as during takes.
+// writeFor runs writers until during returns.
 func writeFor(t *testing.T, c *harness.ControlPlane, namespace string, writers int, during func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -192,18 +193,17 @@ func writeFor(t *testing.T, c *harness.ControlPlane, namespace string, writers i
 	wg.Wait()
 	for _, w := range all {
 		if w.done == 0 {
-			t.Error("a writer wrote nothing")
+			t.Error("no write of a writer succeeded")
 		}
 	}
 }
 
-// A hundred informers end in the apiserver's state, and cost it one watch.
 func TestInformersShareOneWatch(t *testing.T) {
 	listThenWatch(t)
-	namespace := plane.Namespace(t)
+	namespace := apiserver.Namespace(t)
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	var all []*informer
-	writeFor(t, plane, namespace, 4, func() {
+	writeFor(t, apiserver, namespace, 4, func() {
 		for range 100 {
 			all = append(all, startInformer(t, sluice.Client("admin"), namespace))
 		}
@@ -224,35 +224,33 @@ func TestInformersShareOneWatch(t *testing.T) {
 		})
 		oneWatch(t)
 	})
-	converge(t, plane, namespace, all)
+	converge(t, apiserver, namespace, all)
 	oneWatch(t)
 }
 
-// listThenWatch makes informers list and then watch, as all did before
-// client-go 1.35.
+// listThenWatch makes informers list before they watch, which was the default before client-go 1.35.
 func listThenWatch(t *testing.T) {
 	t.Helper()
 	featurestesting.SetFeatureDuringTest(t, features.WatchListClient, false)
 }
 
-// servedEvents is how many pod events Sluice has sent.
+// servedEvents returns the number of pod events that Sluice has sent.
 func servedEvents(t *testing.T) float64 {
 	t.Helper()
-	text, err := sluice.AdminGet("/metrics")
+	m, err := sluice.Metrics()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sum([]byte(text), "sluice_watch_events_total", `resource="pods"`)
+	return m.Sum("sluice_watch_events_total", "resource=pods")
 }
 
-// oneWatch checks, by the apiserver's own count, that nobody but Sluice watches
-// pods there, and that Sluice does so once.
+// oneWatch waits until the apiserver serves one pod watch besides its own: Sluice's.
 func oneWatch(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "one pod watch at the apiserver", func() error {
 		n, err := podWatches(t.Context())
 		if err == nil && n != ownWatches+1 {
-			err = fmt.Errorf("the apiserver serves %v pod watches, %v of them to itself", n, ownWatches)
+			err = fmt.Errorf("the apiserver serves %v pod watches, %v of them its own", n, ownWatches)
 		}
 		return err
 	})

@@ -15,7 +15,7 @@ import (
 	"sluice/test/harness"
 )
 
-// sameOutput are commands that print the same through Sluice.
+// sameOutput lists commands that succeed.
 var sameOutput = []string{
 	"get pods",
 	"get pods -o wide --show-labels",
@@ -40,7 +40,7 @@ var sameOutput = []string{
 	"wait --for=jsonpath={.spec.size}=3 gadget/first",
 }
 
-// sameFailure are commands that fail, and do so in the same words.
+// sameFailure lists commands that fail.
 var sameFailure = []string{
 	"get gadgets --field-selector=spec.size=3",
 	"get pods --selector=a=b=c",
@@ -49,13 +49,12 @@ var sameFailure = []string{
 	"wait --for=condition=Ready pod/first --timeout=0",
 }
 
-// What kubectl prints through Sluice, how it complains and ends, is what it
-// does before the apiserver.
-func TestKubectlPrintsTheSame(t *testing.T) {
-	defineGadgets(t, plane)
-	namespace := plane.Namespace(t)
+// The output, errors and exit codes of kubectl do not depend on whether it uses Sluice.
+func TestKubectlPrintsTheSameThroughSluice(t *testing.T) {
+	defineGadgets(t, apiserver)
+	namespace := apiserver.Namespace(t)
 	for _, s := range []sample{pods, configMaps, gadgets} {
-		w := s.at(t, plane, namespace)
+		w := s.at(t, apiserver, namespace)
 		w.create("first")
 		w.create("second")
 		w.label("second", "app", "y")
@@ -65,15 +64,15 @@ func TestKubectlPrintsTheSame(t *testing.T) {
 	for _, command := range slices.Concat(sameOutput, sameFailure) {
 		t.Run(command, func(t *testing.T) {
 			args := append([]string{"-n", namespace}, strings.Fields(command)...)
-			// Ages are printed: now and then one is another when asked again.
+			// The output contains ages, which may change between the two commands.
 			harness.Eventually(t, command, func() error {
-				direct, failure := outcome(t, plane.Kubeconfig("admin"), args)
+				direct, failure := outcome(t, apiserver.Kubeconfig("admin"), args)
 				if fails := slices.Contains(sameFailure, command); direct == "" || fails != (failure != nil) {
-					t.Fatalf("before the apiserver: %v\n%s", failure, direct)
+					t.Fatalf("apiserver: %v\n%s", failure, direct)
 				}
 				cached, other := outcome(t, through, args)
 				if direct != cached || fmt.Sprint(failure) != fmt.Sprint(other) {
-					return fmt.Errorf("before the apiserver: %v\n%s\nthrough Sluice: %v\n%s", failure, direct, other, cached)
+					return fmt.Errorf("apiserver: %v\n%s\nSluice: %v\n%s", failure, direct, other, cached)
 				}
 				return nil
 			})
@@ -81,7 +80,7 @@ func TestKubectlPrintsTheSame(t *testing.T) {
 	}
 }
 
-// outcome is all that a command prints, and how it ends.
+// outcome returns the output of a command and its exit error.
 func outcome(t *testing.T, kubeconfig string, args []string) (string, error) {
 	t.Helper()
 	out, err := kubectlFor(t.Context(), t, kubeconfig, "", args...).CombinedOutput()
@@ -92,7 +91,7 @@ func outcome(t *testing.T, kubeconfig string, args []string) (string, error) {
 	return string(out), err
 }
 
-// watchCommands print what happens to gadgets, which have Tables without ages.
+// watchCommands watch gadgets, whose Tables have no ages.
 var watchCommands = []string{
 	"get gadgets -w -o wide --output-watch-events",
 	"get gadgets -w -o yaml",
@@ -103,11 +102,10 @@ var watchCommands = []string{
 	"get gadget second -w --output-watch-events",
 }
 
-// Two kubectls that watch, one of them through Sluice, print the same.
-func TestKubectlWatchesTheSame(t *testing.T) {
-	defineGadgets(t, plane)
-	namespace := plane.Namespace(t)
-	w := gadgets.at(t, plane, namespace)
+func TestKubectlWatchPrintsTheSameThroughSluice(t *testing.T) {
+	defineGadgets(t, apiserver)
+	namespace := apiserver.Namespace(t)
+	w := gadgets.at(t, apiserver, namespace)
 	w.create("first")
 	for _, command := range watchCommands {
 		t.Run(command, func(t *testing.T) {
@@ -115,7 +113,7 @@ func TestKubectlWatchesTheSame(t *testing.T) {
 			gadgets.sync(t, sluice)
 			watches := gadgetWatches(t)
 			args := append([]string{"-n", namespace}, strings.Fields(command)...)
-			direct := startKubectl(t, plane.Kubeconfig("admin"), args)
+			direct := startKubectl(t, apiserver.Kubeconfig("admin"), args)
 			cached := startKubectl(t, sluice.Kubeconfig(t, "admin"), args)
 			watches.grow(t, 1, 1)
 			w.label("second", "n", "2")
@@ -126,17 +124,17 @@ func TestKubectlWatchesTheSame(t *testing.T) {
 			w.resize("second", marker)
 			d, c := direct.before(t), cached.before(t)
 			if d != c {
-				t.Errorf("before the apiserver:\n%s\nthrough Sluice:\n%s", d, c)
+				t.Errorf("apiserver:\n%s\nSluice:\n%s", d, c)
 			}
 			w.delete("second")
 		})
 	}
 }
 
-// marker is the size that a gadget has in the end.
+// marker is the size to which a gadget is set last: it ends the compared output.
 const marker = "7777"
 
-func (w writes) resize(name, size string) {
+func (w objectWriter) resize(name, size string) {
 	w.t.Helper()
 	patch := []byte(`{"spec":{"size":` + size + `}}`)
 	if err := w.send(http.MethodPatch, w.path+"/"+name, "application/merge-patch+json", patch); err != nil {
@@ -144,18 +142,18 @@ func (w writes) resize(name, size string) {
 	}
 }
 
-// running is a kubectl that goes on.
+// running is a started kubectl.
 type running struct {
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
-	out    *seen
+	out    *textWaiter
 }
 
 func startKubectl(t *testing.T, kubeconfig string, args []string) running {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	r := running{kubectlFor(ctx, t, kubeconfig, "", args...), cancel, &seen{wanted: marker, found: make(chan struct{})}}
+	r := running{kubectlFor(ctx, t, kubeconfig, "", args...), cancel, &textWaiter{wanted: marker, found: make(chan struct{})}}
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -163,7 +161,7 @@ func startKubectl(t *testing.T, kubeconfig string, args []string) running {
 	return r
 }
 
-// before is what is printed before the marker; the command is ended then.
+// before returns the output before the marker, and kills the command.
 func (r running) before(t *testing.T) string {
 	t.Helper()
 	select {
@@ -171,49 +169,49 @@ func (r running) before(t *testing.T) string {
 	case <-t.Context().Done():
 	}
 	r.cancel()
-	_ = r.cmd.Wait() // it is killed
+	_ = r.cmd.Wait() // the command is killed
 	text, _, found := strings.Cut(r.out.text.String(), marker)
 	if !found {
-		t.Fatalf("only this was printed:\n%s", text)
+		t.Fatalf("no marker in the output:\n%s", text)
 	}
 	return text
 }
 
-// openWatches are the numbers of open watches at both servers.
+// openWatches holds the numbers of open gadget watches at both servers.
 type openWatches struct{ direct, cached float64 }
 
 func gadgetWatches(t *testing.T) openWatches {
 	t.Helper()
-	of, err := plane.Raw("admin").Get(t.Context(), "/metrics", "text/plain")
+	direct, err := apiserverMetrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	through, err := sluice.AdminGet("/metrics")
+	cached, err := sluice.Metrics()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return openWatches{
-		sum(of.Body, "apiserver_longrunning_requests", `resource="gadgets"`, `verb="WATCH"`),
-		sum([]byte(through), "sluice_watchers", `resource="gadgets"`),
+		direct.Sum("apiserver_longrunning_requests", "resource=gadgets", "verb=WATCH"),
+		cached.Sum("sluice_watchers", "resource=gadgets"),
 	}
 }
 
-// grow waits until there are so many more.
+// grow waits until at least so many more watches are open.
 func (o openWatches) grow(t *testing.T, direct, cached float64) {
 	t.Helper()
 	harness.Eventually(t, "watches are open", func() error {
 		if now := gadgetWatches(t); now.direct < o.direct+direct || now.cached < o.cached+cached {
-			return fmt.Errorf("were %v, are %v", o, now)
+			return fmt.Errorf("open watches: %v before, %v now", o, now)
 		}
 		return nil
 	})
 }
 
-// wait, edit and diff work on what others change meanwhile.
-func TestKubectlOnChangingObjects(t *testing.T) {
-	defineGadgets(t, plane)
-	namespace := plane.Namespace(t)
-	w := gadgets.at(t, plane, namespace)
+// wait, edit and diff work on an object that changes meanwhile.
+func TestKubectlFollowsChangingObjects(t *testing.T) {
+	defineGadgets(t, apiserver)
+	namespace := apiserver.Namespace(t)
+	w := gadgets.at(t, apiserver, namespace)
 	w.create("first")
 	gadgets.sync(t, sluice)
 	config := sluice.Kubeconfig(t, "admin")
@@ -238,7 +236,7 @@ func TestKubectlOnChangingObjects(t *testing.T) {
 	waits(func() { w.resize("first", "9") }, "--for=jsonpath={.spec.size}=9", "gadget/first")
 	t.Setenv("KUBE_EDITOR", "sed -i 's/size: 9/size: 10/'")
 	kubectl(t, config, "", "-n", namespace, "edit", "gadget", "first")
-	if got := kubectl(t, plane.Kubeconfig("admin"), "", "-n", namespace, "get", "gadget", "first", "-o", "jsonpath={.spec.size}"); got != "10" {
+	if got := kubectl(t, apiserver.Kubeconfig("admin"), "", "-n", namespace, "get", "gadget", "first", "-o", "jsonpath={.spec.size}"); got != "10" {
 		t.Errorf("after edit the size is %s", got)
 	}
 	object := fmt.Sprintf("{apiVersion: %s, kind: Gadget, metadata: {name: first}, spec: {size: 11}}", gadgets.gvr.GroupVersion())

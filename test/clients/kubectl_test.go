@@ -11,7 +11,7 @@ import (
 	"sluice/test/harness"
 )
 
-// kubectl runs bin/kubectl through Sluice and returns what it prints.
+// kubectl runs bin/kubectl and returns its output; the test ends if it fails.
 func kubectl(t *testing.T, kubeconfig, stdin string, args ...string) string {
 	t.Helper()
 	out, err := kubectlFor(t.Context(), t, kubeconfig, stdin, args...).CombinedOutput()
@@ -44,20 +44,20 @@ spec:
     spec: {containers: [{name: web, image: nginx}]}
 `
 
-func TestKubectl(t *testing.T) {
-	namespace := plane.Namespace(t)
+func TestKubectlCommandsWork(t *testing.T) {
+	namespace := apiserver.Namespace(t)
 	config := sluice.Kubeconfig(t, "admin")
 	steps := []struct {
 		name  string
 		stdin string
 		args  []string
-		want  string // is part of what is printed
+		want  string // part of the output
 	}{
 		{"version", "", []string{"version"}, "Server Version: v1.36.3"},
 		{"apply", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web created"},
 		{"apply again", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web unchanged"},
 		{"server-side apply", strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied"},
-		{"diff free dry-run", deployment, []string{"apply", "--dry-run=server", "-f", "-"}, "(server dry run)"},
+		{"dry run", deployment, []string{"apply", "--dry-run=server", "-f", "-"}, "(server dry run)"},
 		{"get", "", []string{"get", "deployments"}, "web    0/3"},
 		{"get wide", "", []string{"get", "deployments", "-o", "wide"}, "nginx"},
 		{"get yaml", "", []string{"get", "deployment", "web", "-o", "yaml"}, "replicas: 3"},
@@ -90,14 +90,13 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// get -w shows what happens as it happens.
-func TestKubectlWatch(t *testing.T) {
-	namespace := plane.Namespace(t)
+func TestKubectlWatchPrintsEventsAsTheyHappen(t *testing.T) {
+	namespace := apiserver.Namespace(t)
 	config := sluice.Kubeconfig(t, "admin")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := kubectlFor(ctx, t, config, "", "-n", namespace, "get", "configmaps", "-w", "-o", "name")
-	lines := &seen{wanted: "configmap/later", found: make(chan struct{})}
+	lines := &textWaiter{wanted: "configmap/later", found: make(chan struct{})}
 	cmd.Stdout = lines
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -106,21 +105,21 @@ func TestKubectlWatch(t *testing.T) {
 	select {
 	case <-lines.found:
 	case <-ctx.Done():
-		t.Errorf("the watch printed only %q", lines.text.String())
+		t.Errorf("output %q", lines.text.String())
 	}
 	cancel()
-	_ = cmd.Wait() // it is killed
+	_ = cmd.Wait() // the command is killed
 }
 
-// seen is a writer that notices a text.
-type seen struct {
+// textWaiter is a writer that closes found once it has received a text.
+type textWaiter struct {
 	wanted string
 	text   bytes.Buffer
 	found  chan struct{}
 	done   bool
 }
 
-func (s *seen) Write(p []byte) (int, error) {
+func (s *textWaiter) Write(p []byte) (int, error) {
 	s.text.Write(p)
 	if !s.done && strings.Contains(s.text.String(), s.wanted) {
 		s.done = true
@@ -129,10 +128,9 @@ func (s *seen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A user with rights in one namespace sees that one and no other, whatever the
-// cache holds.
-func TestKubectlShowsOnlyWhatIsAllowed(t *testing.T) {
-	mine, others := plane.Namespace(t), plane.Namespace(t)
+// A user with access to one namespace cannot read others from the cache.
+func TestKubectlShowsOnlyAllowedNamespaces(t *testing.T) {
+	mine, others := apiserver.Namespace(t), apiserver.Namespace(t)
 	admin := sluice.Kubeconfig(t, "admin")
 	kubectl(t, admin, "", "-n", mine, "create", "role", "see", "--verb=list,watch,get", "--resource=pods")
 	kubectl(t, admin, "", "-n", mine, "create", "rolebinding", "see", "--role=see", "--user=reader")
@@ -142,7 +140,7 @@ func TestKubectlShowsOnlyWhatIsAllowed(t *testing.T) {
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	reader := sluice.Kubeconfig(t, "reader")
 	if out := kubectl(t, reader, "", "-n", mine, "get", "pods", "-o", "name"); strings.TrimSpace(out) != "pod/pod-of-"+mine {
-		t.Errorf("in the own namespace: %q", out)
+		t.Errorf("in the allowed namespace: %q", out)
 	}
 	for _, where := range [][]string{{"-n", others}, {"-A"}} {
 		args := append([]string{"get", "pods", "-o", "name"}, where...)

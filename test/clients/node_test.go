@@ -20,7 +20,7 @@ import (
 	"sluice/test/harness"
 )
 
-// summary is what is compared of ConfigMaps, by name. node/main.js prints it.
+// summary holds the compared parts of ConfigMaps, by name, as node/main.js prints them.
 type summary map[string]struct {
 	Version string            `json:"version"`
 	Data    map[string]string `json:"data"`
@@ -40,38 +40,38 @@ type nodeError struct {
 	Reason string `json:"reason"`
 }
 
-// The JavaScript client lists, watches and informs itself through Sluice as it
-// is told by the apiserver, and goes on when Sluice has been restarted.
-func TestNode(t *testing.T) {
-	sluice := plane.StartSluice(t)
-	namespace := plane.Namespace(t)
-	w := configMaps.at(t, plane, namespace)
+// Lists, watches and informers of the JavaScript client agree with the apiserver, also after a restart
+// of Sluice.
+func TestJavaScriptClientFollowsTheApiserver(t *testing.T) {
+	sluice := apiserver.StartSluice(t)
+	namespace := apiserver.Namespace(t)
+	w := configMaps.at(t, apiserver, namespace)
 	w.create("first")
 	w.create("second")
 	w.label("second", "app", "other")
 	configMaps.sync(t, sluice)
-	harness.Eventually(t, "the cache holds both", func() error {
+	harness.Eventually(t, "the cache has both objects", func() error {
 		list, err := sluice.Client("admin").CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 		if err == nil && !cmp.Equal(summarize(list), stateOf(t, namespace, metav1.ListOptions{})) {
-			err = fmt.Errorf("it holds %v", summarize(list))
+			err = fmt.Errorf("it has %v", summarize(list))
 		}
 		return err
 	})
 	p := startNode(t, sluice.Kubeconfig(t, "admin"), namespace)
-	p.wait("it is ready", func() error { return p.printed("ready") })
+	p.wait("ready", func() error { return p.printed("ready") })
 	p.checkLists(namespace)
 	p.checkErrors()
-	p.informed(namespace)
+	p.converge(namespace)
 
 	w.create("third")
 	w.label("third", "n", "2")
-	p.informed(namespace)
+	p.converge(namespace)
 	w.label("third", "app", "other")
 	w.label("second", "app", "x")
-	p.informed(namespace)
+	p.converge(namespace)
 	w.delete("first")
-	p.informed(namespace)
-	p.wait("the watch prints all", func() error {
+	p.converge(namespace)
+	p.wait("watch events", func() error {
 		want := []string{"ADDED third", "MODIFIED third", "MODIFIED third", "MODIFIED second", "DELETED first"}
 		if got := p.events("watch"); !slices.Equal(got, want) {
 			return fmt.Errorf("got %q, want %q", got, want)
@@ -83,7 +83,7 @@ func TestNode(t *testing.T) {
 	w.create("fourth")
 	w.delete("third")
 	w.label("second", "n", "2")
-	p.informed(namespace)
+	p.converge(namespace)
 }
 
 // node is a running node/main.js.
@@ -93,8 +93,7 @@ type node struct {
 	lines []nodeLine // guarded by mu
 }
 
-// startNode installs the client as its lock file says, in a directory that
-// goes with the test, and runs main.js.
+// startNode installs the client from its lock file in a temporary directory, and runs main.js.
 func startNode(t *testing.T, kubeconfig, namespace string) *node {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
@@ -113,7 +112,7 @@ func startNode(t *testing.T, kubeconfig, namespace string) *node {
 	}
 	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "main.js"), kubeconfig, namespace)
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe() // closed when this process dies, too
+	stdin, err := cmd.StdinPipe() // also closed when this process dies
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,15 +124,15 @@ func startNode(t *testing.T, kubeconfig, namespace string) *node {
 		t.Fatal(err)
 	}
 	n := &node{t: t}
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		n.read(stdout)
 	}()
 	t.Cleanup(func() {
 		stdin.Close()
-		<-ended
-		_ = cmd.Wait() // the test's context has ended it, if not its input
+		<-done
+		_ = cmd.Wait() // killed by the test's context, if not ended by its input
 	})
 	return n
 }
@@ -151,8 +150,8 @@ func (n *node) read(r io.Reader) {
 	}
 }
 
-// of returns the lines about one thing.
-func (n *node) of(what string) (lines []nodeLine) {
+// about returns the lines about one operation.
+func (n *node) about(what string) (lines []nodeLine) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.lines {
@@ -164,7 +163,7 @@ func (n *node) of(what string) (lines []nodeLine) {
 }
 
 func (n *node) events(what string) (events []string) {
-	for _, l := range n.of(what) {
+	for _, l := range n.about(what) {
 		events = append(events, l.Event)
 	}
 	return events
@@ -186,10 +185,10 @@ func (n *node) printed(what string) error {
 	return fmt.Errorf("printed so far: %+v", n.lines)
 }
 
-// stateOf is the apiserver's own.
+// stateOf returns the state of the apiserver.
 func stateOf(t *testing.T, namespace string, o metav1.ListOptions) summary {
 	t.Helper()
-	list, err := plane.Client("admin").CoreV1().ConfigMaps(namespace).List(t.Context(), o)
+	list, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).List(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +205,7 @@ func summarize(list *corev1.ConfigMapList) summary {
 	return state
 }
 
-// checkLists compares what was listed at the start.
+// checkLists compares the lists that main.js makes at its start.
 func (n *node) checkLists(namespace string) {
 	for what, o := range map[string]metav1.ListOptions{
 		"list":                {},
@@ -215,7 +214,7 @@ func (n *node) checkLists(namespace string) {
 		"list by field":       {FieldSelector: "metadata.name=first"},
 		"page":                {Limit: 1},
 	} {
-		lines := n.of(what)
+		lines := n.about(what)
 		if len(lines) != 1 {
 			n.t.Errorf("%s: %d lines", what, len(lines))
 			continue
@@ -226,27 +225,27 @@ func (n *node) checkLists(namespace string) {
 	}
 }
 
-// checkErrors checks what the client made of failures.
+// checkErrors checks the errors that the client reports.
 func (n *node) checkErrors() {
 	for what, want := range map[string]nodeError{
 		"missing":      {404, "NotFound"},
 		"bad selector": {400, "BadRequest"},
 	} {
-		lines := n.of(what)
+		lines := n.about(what)
 		if len(lines) != 1 || lines[0].Error != want {
 			n.t.Errorf("%s: %+v, want %+v", what, lines, want)
 		}
 	}
 }
 
-// informed waits until both informers hold the apiserver's state.
-func (n *node) informed(namespace string) {
+// converge waits until both informers have the apiserver's state.
+func (n *node) converge(namespace string) {
 	n.t.Helper()
 	for what, selector := range map[string]string{"informer": "", "informer by label": "app=x"} {
-		n.wait(what+" holds the apiserver's state", func() error {
-			lines := n.of(what)
+		n.wait(what+" converges", func() error {
+			lines := n.about(what)
 			if len(lines) == 0 {
-				return fmt.Errorf("nothing is printed")
+				return fmt.Errorf("no output")
 			}
 			last := lines[len(lines)-1]
 			if diff := cmp.Diff(stateOf(n.t, namespace, metav1.ListOptions{LabelSelector: selector}), last.State); diff != "" {

@@ -7,34 +7,32 @@ import (
 	"sluice/test/harness"
 )
 
-// The apiserver dies twice under open watches while writers go on: when it is
-// back, every informer holds its state, and none has seen an object go back in
-// time.
-func TestInformersSurviveTheApiserver(t *testing.T) {
+// The apiserver is killed twice while watches are open and writers run.
+func TestInformersConvergeAfterTheApiserverIsKilled(t *testing.T) {
 	listThenWatch(t)
-	plane := harness.Start(t)
-	sluice := plane.StartSluice(t)
-	namespace := plane.Namespace(t)
+	apiserver := harness.Start(t)
+	sluice := apiserver.StartSluice(t)
+	namespace := apiserver.Namespace(t)
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	var all []*informer
 	for range 10 {
 		all = append(all, startInformer(t, sluice.Client("admin"), namespace))
 	}
-	writeFor(t, plane, namespace, 3, func() {
+	writeFor(t, apiserver, namespace, 3, func() {
 		waitForWrites(t, all, 50)
 		for range 2 {
-			plane.Kill()
-			plane.Restart(t)
+			apiserver.Kill()
+			apiserver.Restart(t)
 			waitForWrites(t, all, 50)
 		}
 	})
-	converge(t, plane, namespace, all)
+	converge(t, apiserver, namespace, all)
 	for _, i := range all {
-		i.end() // before the control plane is
+		i.end() // before the control plane stops
 	}
 }
 
-// waitForWrites waits until each informer has seen so many more changes.
+// waitForWrites waits until each informer has received so many more changes.
 func waitForWrites(t *testing.T, all []*informer, more int) {
 	t.Helper()
 	goal := make([]int, len(all))
@@ -44,7 +42,7 @@ func waitForWrites(t *testing.T, all []*informer, more int) {
 	harness.Eventually(t, "changes reach the informers", func() error {
 		for n, i := range all {
 			if have := i.changes(); have < goal[n] {
-				return fmt.Errorf("informer %d saw %d of %d changes", n, have, goal[n])
+				return fmt.Errorf("informer %d has received %d of %d changes", n, have, goal[n])
 			}
 		}
 		return nil

@@ -12,12 +12,12 @@ import (
 	"sluice/test/harness"
 )
 
-// sample is a resource and an object of it, with values that formats write in
-// ways of their own: quantities, times, bytes, integers or strings.
+// sample is a resource and an object of it with values that the encodings write differently:
+// quantities, times, bytes, integers or strings.
 type sample struct {
 	gvr    schema.GroupVersionResource
 	kind   string
-	object string // YAML, without kind; its name is NAME
+	object string // YAML, without apiVersion and kind; NAME stands for the name
 }
 
 var (
@@ -70,7 +70,7 @@ spec:
         properties:
           spec:
             type: object
-            description: what the gadget is
+            description: spec of a gadget
             properties:
               size: {type: integer}
               weight: {type: number}
@@ -80,7 +80,7 @@ spec:
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// path is that of the resource's whole collection.
+// path returns the path of the collection in all namespaces.
 func (s sample) path() string {
 	if s.gvr.Group == "" {
 		return "/api/" + s.gvr.Version + "/" + s.gvr.Resource
@@ -88,7 +88,7 @@ func (s sample) path() string {
 	return "/apis/" + s.gvr.Group + "/" + s.gvr.Version + "/" + s.gvr.Resource
 }
 
-// sync makes a gateway cache the resource.
+// sync waits until a gateway caches the resource.
 func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
 	t.Helper()
 	name := s.gvr.Resource + "." + s.gvr.Version
@@ -98,23 +98,23 @@ func (s sample) sync(t *testing.T, gateway *harness.Sluice) {
 	gateway.WaitForCacheSync(t, s.path(), name)
 }
 
-// at is where objects of the resource are written.
-func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) writes {
+// at returns a writer of objects of the resource in a namespace.
+func (s sample) at(t *testing.T, c *harness.ControlPlane, namespace string) objectWriter {
 	prefix, collection := s.path()[:len(s.path())-len(s.gvr.Resource)], s.gvr.Resource
-	return writes{t, s, c.Raw("admin"), prefix + "namespaces/" + namespace + "/" + collection}
+	return objectWriter{t, s, c.Raw("admin"), prefix + "namespaces/" + namespace + "/" + collection}
 }
 
-// writes makes changes directly at an apiserver, in JSON whatever gates
-// client-go has on.
-type writes struct {
+// objectWriter changes objects directly at an apiserver. It sends JSON, whatever feature gates of
+// client-go a test enables.
+type objectWriter struct {
 	t      *testing.T
 	sample sample
 	server *harness.RawClient
 	path   string
 }
 
-// create makes an object; while a definition is new, that may take a moment.
-func (w writes) create(name string) {
+// create creates an object. It retries while a new custom resource is not served yet.
+func (w objectWriter) create(name string) {
 	w.t.Helper()
 	group, kind := w.sample.gvr.GroupVersion(), w.sample.kind
 	object := toJSON(w.t, fmt.Sprintf("apiVersion: %s\nkind: %s\n", group, kind)+strings.Replace(w.sample.object, "NAME", name, 1))
@@ -123,7 +123,7 @@ func (w writes) create(name string) {
 	})
 }
 
-func (w writes) label(name, key, value string) {
+func (w objectWriter) label(name, key, value string) {
 	w.t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, key, value)
 	if err := w.send(http.MethodPatch, w.path+"/"+name, "application/merge-patch+json", patch); err != nil {
@@ -131,16 +131,15 @@ func (w writes) label(name, key, value string) {
 	}
 }
 
-func (w writes) delete(name string) {
+func (w objectWriter) delete(name string) {
 	w.t.Helper()
 	if err := w.send(http.MethodDelete, w.path+"/"+name+"?gracePeriodSeconds=0", "", nil); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// send makes one change. Not to be found is an error that may pass, all else
-// that is no success ends the test.
-func (w writes) send(method, path, contentType string, body []byte) error {
+// send sends one write. It returns an error for 404, and ends the test on any other failure.
+func (w objectWriter) send(method, path, contentType string, body []byte) error {
 	w.t.Helper()
 	a, err := w.server.Do(w.t.Context(), harness.Request{
 		Method: method, Path: path, Body: body, Header: http.Header{"Content-Type": {contentType}},
@@ -166,7 +165,7 @@ func toJSON(t *testing.T, text string) []byte {
 	return data
 }
 
-// defineGadgets makes an apiserver serve them.
+// defineGadgets creates the CustomResourceDefinition of gadgets, if there is none.
 func defineGadgets(t *testing.T, c *harness.ControlPlane) {
 	t.Helper()
 	a, err := c.Raw("admin").Do(t.Context(), harness.Request{

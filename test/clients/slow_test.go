@@ -27,7 +27,7 @@ func openWatch(t *testing.T, namespace string) *watcher {
 	t.Cleanup(cancel)
 	resp, err := sluice.Raw("admin").Open(ctx, harness.Request{
 		Path:  "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&resourceVersion=0",
-		HTTP1: true, // a connection of its own
+		HTTP1: true, // a separate connection
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +56,11 @@ func (w *watcher) next(t *testing.T) string {
 	return n
 }
 
-// A reader that stops reading costs another nothing, and goes on where it was
-// when it reads again.
-func TestSlowReaderDelaysNobody(t *testing.T) {
-	namespace := plane.Namespace(t)
+// A client that stops reading a watch does not delay others, and misses no event when it reads again.
+func TestSlowWatchDelaysNoOther(t *testing.T) {
+	namespace := apiserver.Namespace(t)
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	maps := plane.Client("admin").CoreV1().ConfigMaps(namespace)
+	maps := apiserver.Client("admin").CoreV1().ConfigMaps(namespace)
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "big"}, Data: map[string]string{"n": "0"}}
 	if _, err := maps.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -75,9 +74,9 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 	})
 	slow, fast := openWatch(t, namespace), openWatch(t, namespace)
 	if first := fast.next(t); first != "0" {
-		t.Fatalf("the state begins with %q", first)
+		t.Fatalf("the first event has n=%q", first)
 	}
-	// Far more than sockets and buffers on the way hold: 12 MB.
+	// 12 MB, much more than the buffers between Sluice and the client hold.
 	const updates = 60
 	padding := strings.Repeat("x", 200_000)
 	for n := 1; n <= updates; n++ {
@@ -86,12 +85,12 @@ func TestSlowReaderDelaysNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fast.next(t); got != fmt.Sprint(n) {
-			t.Fatalf("after update %d came %q", n, got)
+			t.Fatalf("update %d: event with n=%q", n, got)
 		}
 	}
 	for n := 0; n <= updates; n++ {
 		if got := slow.next(t); got != fmt.Sprint(n) {
-			t.Fatalf("the slow reader got %q instead of %d", got, n)
+			t.Fatalf("the slow watch delivers n=%q, want %d", got, n)
 		}
 	}
 }

@@ -18,16 +18,14 @@ import (
 
 const (
 	slowReaders = 50
-	// grown is the most by which they may make the process grow, all together:
-	// a quarter of what one copy of the list for each would take.
-	grown = 200 << 20
+	// maxGrowth limits the growth of the process to a quarter of one copy of the list per reader.
+	maxGrowth = 200 << 20
 )
 
-// Clients that stop reading a long list hold up little memory: none of the list
-// but what lies in sockets, and a piece on its way there.
-func TestSlowReadersOfAListAreCheap(t *testing.T) {
-	namespace := plane.Namespace(t)
-	s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector takes memory of its own
+// A client that stops reading a long list pins socket buffers and one block of the list, not a copy.
+func TestSlowListReadersUseLittleMemory(t *testing.T) {
+	namespace := apiserver.Namespace(t)
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice"}) // the race detector needs additional memory
 	size := fill(t, namespace)
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
@@ -44,7 +42,7 @@ func TestSlowReadersOfAListAreCheap(t *testing.T) {
 	}
 }
 
-// fill makes objects that are long together, and returns how long.
+// fill creates 32 large objects and returns their total size.
 func fill(t *testing.T, namespace string) (size int) {
 	t.Helper()
 	const objects, each = 32, 500_000
@@ -52,7 +50,7 @@ func fill(t *testing.T, namespace string) (size int) {
 	g.SetLimit(8)
 	for i := range objects {
 		g.Go(func() error {
-			_, err := plane.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
+			_, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)},
 				Data:       map[string]string{"text": strings.Repeat(fmt.Sprintf("line %d of a text\n", i), each/17)},
 			}, metav1.CreateOptions{})
@@ -73,7 +71,7 @@ func readSlowly(t *testing.T, s *harness.Sluice, path, accept string, size int) 
 	var bodies []io.Reader
 	for range slowReaders {
 		resp, err := s.Raw("admin").Open(t.Context(), harness.Request{
-			Path: path, Header: http.Header{"Accept": {accept}}, HTTP1: true, // a connection of its own
+			Path: path, Header: http.Header{"Accept": {accept}}, HTTP1: true, // a separate connection
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +108,7 @@ func readSlowly(t *testing.T, s *harness.Sluice, path, accept string, size int) 
 		t.Fatal(err)
 	}
 	t.Logf("%d readers of %d MB: from %d to %d MB", slowReaders, size>>20, before>>20, after>>20)
-	if after-before > grown {
+	if after-before > maxGrowth {
 		t.Errorf("the process grew by %d MB", (after-before)>>20)
 	}
 }

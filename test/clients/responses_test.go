@@ -11,29 +11,29 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answers records the heads of what Sluice answers to a client's reads.
-type answers struct {
+// responses records the responses to a client's reads, without their bodies.
+type responses struct {
 	mu  sync.Mutex
-	all []answer
+	all []response
 }
 
-type answer struct {
+type response struct {
 	url       string
 	code      int
 	mediaType string
-	source    string // of Sluice
+	source    string // the header Sluice-Source
 }
 
-// record returns a configuration whose reads are recorded.
-func record(cfg *rest.Config) (*rest.Config, *answers) {
-	a := &answers{}
+// record returns cfg with a transport that records reads.
+func record(cfg *rest.Config) (*rest.Config, *responses) {
+	a := &responses{}
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return recorder{next, a} })
 	return cfg, a
 }
 
 type recorder struct {
-	next    http.RoundTripper
-	answers *answers
+	next      http.RoundTripper
+	responses *responses
 }
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -45,15 +45,15 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		mediaType = err.Error()
 	}
-	r.answers.mu.Lock()
-	defer r.answers.mu.Unlock()
-	r.answers.all = append(r.answers.all, answer{req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source")})
+	r.responses.mu.Lock()
+	defer r.responses.mu.Unlock()
+	r.responses.all = append(r.responses.all, response{req.URL.RequestURI(), resp.StatusCode, mediaType, resp.Header.Get("Sluice-Source")})
 	return resp, nil
 }
 
-// allFrom checks that every answer came from there - "cache" or "upstream" - and
-// in one of these media types, and that there were some.
-func (a *answers) allFrom(t *testing.T, source string, mediaTypes ...string) {
+// check checks that there are responses, and that each has the source, "cache" or "upstream", and one
+// of the media types.
+func (a *responses) check(t *testing.T, source string, mediaTypes ...string) {
 	t.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,6 +63,6 @@ func (a *answers) allFrom(t *testing.T, source string, mediaTypes ...string) {
 		}
 	}
 	if len(a.all) == 0 {
-		t.Error("nothing was asked")
+		t.Error("no request was sent")
 	}
 }

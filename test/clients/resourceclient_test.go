@@ -16,35 +16,33 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// way is one of client-go's clients, for one resource in one namespace.
-type way struct {
+// resourceClient is a client of client-go for one resource in one namespace.
+type resourceClient struct {
 	list     func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	get      func(context.Context, string) (runtime.Object, error) // version 0
+	get      func(context.Context, string) (runtime.Object, error) // at any version
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	informer cache.SharedIndexInformer
 }
 
-// maker makes a client of a server. The same maker is used for the apiserver
-// and for Sluice.
-type maker func(cfg *rest.Config, s sample, namespace string) (way, error)
+// maker returns a client for the server of cfg: the apiserver or Sluice.
+type maker func(cfg *rest.Config, s sample, namespace string) (resourceClient, error)
 
 var anyVersion = metav1.GetOptions{ResourceVersion: "0"}
 
-// typedAs makes typed clients that name a content type; empty leaves it to
-// client-go.
+// typedAs returns a maker of typed clients with a content type; empty means client-go's default.
 func typedAs(contentType string) maker {
-	return func(cfg *rest.Config, s sample, namespace string) (way, error) {
+	return func(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
 		cfg.ContentType = contentType
 		client, err := kubernetes.NewForConfig(cfg)
 		if err != nil {
-			return way{}, err
+			return resourceClient{}, err
 		}
 		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
 		informer, err := factory.ForResource(s.gvr)
 		if err != nil {
-			return way{}, err
+			return resourceClient{}, err
 		}
-		var w way
+		var w resourceClient
 		switch s.kind {
 		case "Pod":
 			w = typed(client.CoreV1().Pods(namespace))
@@ -60,30 +58,30 @@ func typedAs(contentType string) maker {
 	}
 }
 
-// reads are those of a typed client.
-type reads[O, L runtime.Object] interface {
+// reader is the read methods of a typed client.
+type reader[O, L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Get(context.Context, string, metav1.GetOptions) (O, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-func typed[O, L runtime.Object](r reads[O, L]) way {
-	return way{
+func typed[O, L runtime.Object](r reader[O, L]) resourceClient {
+	return resourceClient{
 		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:   func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 		watch: r.Watch,
 	}
 }
 
-// asUnstructured makes dynamic clients.
-func asUnstructured(cfg *rest.Config, s sample, namespace string) (way, error) {
+// asUnstructured is the maker of dynamic clients.
+func asUnstructured(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
-		return way{}, err
+		return resourceClient{}, err
 	}
 	r := client.Resource(s.gvr).Namespace(namespace)
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
-	return way{
+	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 		watch:    r.Watch,
@@ -91,15 +89,15 @@ func asUnstructured(cfg *rest.Config, s sample, namespace string) (way, error) {
 	}, nil
 }
 
-// asMetadata makes metadata clients.
-func asMetadata(cfg *rest.Config, s sample, namespace string) (way, error) {
+// asMetadata is the maker of metadata clients.
+func asMetadata(cfg *rest.Config, s sample, namespace string) (resourceClient, error) {
 	client, err := metadata.NewForConfig(cfg)
 	if err != nil {
-		return way{}, err
+		return resourceClient{}, err
 	}
 	r := client.Resource(s.gvr).Namespace(namespace)
 	factory := metadatainformer.NewFilteredSharedInformerFactory(client, 0, namespace, nil)
-	return way{
+	return resourceClient{
 		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
 		get:      func(ctx context.Context, name string) (runtime.Object, error) { return r.Get(ctx, name, anyVersion) },
 		watch:    r.Watch,
