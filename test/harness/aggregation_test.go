@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestAggregation shows how a test puts an API server of its own behind the aggregator, and that the
-// aggregator identifies itself to it by the front proxy's certificate.
-func TestAggregation(t *testing.T) {
+// Also an example of how a test registers an API server of its own with the aggregator.
+func TestAggregatorAuthenticatesByFrontProxyCertificate(t *testing.T) {
 	const group = "wardle.example.com"
 	backend := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/apis/"+group+"/v1/who" {
@@ -22,11 +21,11 @@ func TestAggregation(t *testing.T) {
 	}))
 	backend.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	backend.StartTLS()
-	t.Cleanup(backend.Close) // after the API service is gone
+	t.Cleanup(backend.Close) // after the API service is deleted
 	register(t, group, backend.URL)
 
 	Eventually(t, "aggregated API", func() error {
-		got, err := plane.Raw("admin").Get(t.Context(), "/apis/"+group+"/v1/who", "*/*")
+		got, err := apiserver.Raw("admin").Get(t.Context(), "/apis/"+group+"/v1/who", "*/*")
 		if err == nil && string(got.Body) != "admin by front-proxy-client" {
 			err = fmt.Errorf("%d: %s", got.Status, got.Body)
 		}
@@ -34,8 +33,8 @@ func TestAggregation(t *testing.T) {
 	})
 }
 
-// register makes the API service of a group, served by the server at this address. Endpoints may
-// not be loopback addresses, hence the external name.
+// register creates the API service of a group that a server serves. It uses an external name because
+// endpoints must not be loopback addresses.
 func register(t *testing.T, group, server string) {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -46,14 +45,14 @@ func register(t *testing.T, group, server string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := plane.Namespace(t)
+	ns := apiserver.Namespace(t)
 	create(t, "/api/v1/namespaces/"+ns+"/services", fmt.Sprintf(`{"metadata":{"name":"backend"},
 		"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port))
 	name := "v1." + group
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		path := "/apis/apiregistration.k8s.io/v1/apiservices/" + name
-		if _, err := plane.Raw("admin").Do(ctx, Request{Method: http.MethodDelete, Path: path}); err != nil {
+		if _, err := apiserver.Raw("admin").Do(ctx, Request{Method: http.MethodDelete, Path: path}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -62,10 +61,10 @@ func register(t *testing.T, group, server string) {
 		"insecureSkipTLSVerify":true,"service":{"namespace":%q,"name":"backend","port":%s}}}`, name, group, ns, port))
 }
 
-// create posts an object.
+// create creates an object.
 func create(t *testing.T, path, object string) {
 	t.Helper()
-	r := plane.Raw("admin")
+	r := apiserver.Raw("admin")
 	got, err := r.Do(t.Context(), Request{
 		Method: http.MethodPost, Path: path, Body: []byte(object),
 		Header: http.Header{"Content-Type": {"application/json"}},

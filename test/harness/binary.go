@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Binary is the path of a program in the repository's bin directory.
+// Binary returns the path of a program in the repository's bin directory.
 func Binary(name string) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -20,7 +20,7 @@ func Binary(name string) (string, error) {
 	return path, nil
 }
 
-// Root is the repository's root: the nearest directory above with the go.mod of module sluice.
+// Root returns the root of the repository: the nearest parent directory with the go.mod of module sluice.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Anonymous is the user without credentials.
+// Anonymous is the name of the user without credentials.
 const Anonymous = ""
 
-// RESTConfig is a user's configuration, without client-side limits. An unknown user is a mistake in
-// the test, hence the panic.
+// RESTConfig returns a user's client configuration, without client-side rate limits. It panics for an
+// unknown user.
 func (c *ControlPlane) RESTConfig(user string) *rest.Config {
-	of := user
+	name := user
 	if user == Anonymous {
-		of = "nobody"
+		name = "nobody"
 	}
-	cfg, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig(of))
+	cfg, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig(name))
 	if err != nil {
 		panic(fmt.Sprintf("harness: configuration of %q: %v", user, err))
 	}
@@ -31,7 +31,7 @@ func (c *ControlPlane) RESTConfig(user string) *rest.Config {
 	return cfg
 }
 
-// Client is a typed client that speaks Protobuf, as controllers do.
+// Client returns a typed client that uses Protobuf, as controllers do.
 func (c *ControlPlane) Client(user string) kubernetes.Interface {
 	cfg := c.RESTConfig(user)
 	cfg.ContentType = runtime.ContentTypeProtobuf

@@ -11,31 +11,32 @@ import (
 	"testing"
 )
 
-// Options say how to start a control plane. The zero value is one without controllers, in a
-// directory of its own that Stop removes.
+// Options configures a control plane. The zero value means one without controllers, in a temporary
+// directory.
 type Options struct {
-	// Dir holds everything of the control plane; empty means a new one. One that is given is kept.
+	// Dir is the directory of data, credentials and logs; empty means a temporary one. Stop deletes
+	// only a temporary directory.
 	Dir string
-	// Port of the apiserver; 0 means a free one.
+	// Port is the port of the apiserver; empty means a free one.
 	Port string
-	// Controllers runs the kube-controller-manager too. Without it namespaces get no service
-	// accounts, nothing is collected as garbage, and pods may name nodes and owners that do not exist.
+	// Controllers also runs the kube-controller-manager. Without it namespaces get no service
+	// accounts, there is no garbage collection, and nodes and owners of pods need not exist.
 	Controllers bool
-	// Sample runs the sample-apiserver too, behind the aggregator: wardle.example.com, with flunders
-	// in namespaces (v1alpha1, v1beta1) and fischers of the cluster (v1alpha1).
+	// Sample also runs the sample-apiserver behind the aggregator. It serves wardle.example.com:
+	// namespaced flunders (v1alpha1, v1beta1) and cluster-scoped fischers (v1alpha1).
 	Sample bool
-	// Flags are handed on to kube-apiserver.
+	// Flags are additional flags of kube-apiserver.
 	Flags []string
-	// Cancel, when closed, gives up a start that is under way; nil never does.
+	// Cancel aborts a start when it is closed; may be nil.
 	Cancel <-chan struct{}
 }
 
-// ControlPlane is a running apiserver with its etcd. Its methods may be used concurrently, but Kill,
-// Stop and Restart are for one goroutine at a time.
+// ControlPlane is a running apiserver with its etcd. Its methods can be called concurrently, except
+// Kill, Stop and Restart.
 type ControlPlane struct {
-	// Dir holds credentials and logs; see test/controlplane.
+	// Dir contains credentials and logs; see test/controlplane.
 	Dir string
-	// URL of the apiserver. A restart does not change it.
+	// URL is the address of the apiserver. A restart does not change it.
 	URL string
 
 	opts    Options
@@ -47,8 +48,8 @@ type ControlPlane struct {
 	raws map[string]*RawClient
 }
 
-// Start runs a control plane for one test and stops it when the test ends. If the test has failed,
-// the ends of the logs are shown.
+// Start starts a control plane and stops it when the test ends. If the test has failed, it logs the
+// last lines of the logs.
 func Start(t testing.TB, opts ...Options) *ControlPlane {
 	t.Helper()
 	c, err := StartMain(opts...)
@@ -64,7 +65,7 @@ func Start(t testing.TB, opts ...Options) *ControlPlane {
 	return c
 }
 
-// StartMain runs a control plane for a whole package, from TestMain, which must call Stop.
+// StartMain starts a control plane for all tests of a package, from TestMain, which must call Stop.
 func StartMain(opts ...Options) (*ControlPlane, error) {
 	c := &ControlPlane{raws: make(map[string]*RawClient)}
 	if len(opts) > 0 {
@@ -95,7 +96,7 @@ func (c *ControlPlane) makeDir() error {
 	return err
 }
 
-// start runs the binary, on the port that it had before if there was one.
+// start starts the binary, after a restart on the same port.
 func (c *ControlPlane) start() error {
 	args := []string{"--dir=" + c.Dir, "--port=" + c.port()}
 	if c.opts.Controllers {
@@ -111,7 +112,7 @@ func (c *ControlPlane) start() error {
 	c.proc = p
 	fields := strings.Fields(line)
 	if len(fields) < 2 || fields[0] != "ready" {
-		return fmt.Errorf("controlplane said %q", line)
+		return fmt.Errorf("controlplane: unexpected line %q", line)
 	}
 	c.URL = fields[1]
 	return nil
@@ -127,20 +128,20 @@ func (c *ControlPlane) port() string {
 	return "0"
 }
 
-// Kill ends the control plane as a crash would (kill -9) and returns when it is gone.
+// Kill kills the control plane (SIGKILL) and waits until it has ended.
 func (c *ControlPlane) Kill() {
 	c.proc.kill()
 	c.closeIdle()
 }
 
-// Done is closed when the control plane's process has ended.
+// Done returns a channel that is closed when the process of the control plane has ended.
 func (c *ControlPlane) Done() <-chan struct{} { return c.proc.done }
 
-// Signal sends a signal to the control plane; SIGSTOP makes it hang, SIGCONT go on.
+// Signal sends a signal to the control plane: SIGSTOP suspends it, SIGCONT resumes it.
 func (c *ControlPlane) Signal(s os.Signal) error { return c.proc.signal(s) }
 
-// Restart starts the control plane again on the same directory and port, after stopping it in an
-// orderly way if it still runs. Data, certificates and tokens are as before.
+// Restart stops the control plane, if it runs, and starts it again with the same data, certificates,
+// tokens and port.
 func (c *ControlPlane) Restart(t testing.TB) {
 	t.Helper()
 	c.proc.stop()
@@ -150,7 +151,7 @@ func (c *ControlPlane) Restart(t testing.TB) {
 	}
 }
 
-// Stop ends the control plane and removes its directory, unless that was given.
+// Stop stops the control plane and deletes its directory if that is temporary.
 func (c *ControlPlane) Stop() error {
 	var err error
 	if c.proc != nil {
@@ -171,7 +172,7 @@ func (c *ControlPlane) closeIdle() {
 	}
 }
 
-// Kubeconfig is the path of a user's kubeconfig.
+// Kubeconfig returns the path of a user's kubeconfig.
 func (c *ControlPlane) Kubeconfig(user string) string {
 	return filepath.Join(c.Dir, user+".kubeconfig")
 }

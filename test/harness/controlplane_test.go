@@ -12,25 +12,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// plane is shared by all tests but those that kill theirs.
-var plane *ControlPlane
+// apiserver is shared by the tests that do not kill it.
+var apiserver *ControlPlane
 
 func TestMain(m *testing.M) {
 	var err error
-	if plane, err = StartMain(); err != nil {
+	if apiserver, err = StartMain(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	if err := plane.Stop(); err != nil {
+	if err := apiserver.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
 	os.Exit(code)
 }
 
-func TestVersion(t *testing.T) {
-	v, err := plane.Client("nobody").Discovery().ServerVersion()
+func TestControlPlaneHasItsVersion(t *testing.T) {
+	v, err := apiserver.Client("nobody").Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestUsers(t *testing.T) {
+func TestUsersHaveTheirRights(t *testing.T) {
 	for _, tc := range []struct {
 		user string
 		may  bool
@@ -49,7 +49,7 @@ func TestUsers(t *testing.T) {
 		{"nobody", false}, {"nobody-cert", false}, {Anonymous, false},
 	} {
 		t.Run("list pods as "+tc.user, func(t *testing.T) {
-			_, err := plane.Client(tc.user).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+			_, err := apiserver.Client(tc.user).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
 			if tc.may && err != nil || !tc.may && !apierrors.IsForbidden(err) {
 				t.Errorf("may: %v, got: %v", tc.may, err)
 			}
@@ -58,8 +58,8 @@ func TestUsers(t *testing.T) {
 }
 
 func TestSluiceReviewsTokens(t *testing.T) {
-	review := &authnv1.TokenReview{Spec: authnv1.TokenReviewSpec{Token: plane.RESTConfig("reader").BearerToken}}
-	got, err := plane.Client("sluice").AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	review := &authnv1.TokenReview{Spec: authnv1.TokenReviewSpec{Token: apiserver.RESTConfig("reader").BearerToken}}
+	got, err := apiserver.Client("sluice").AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestSluiceReviewsTokens(t *testing.T) {
 }
 
 func TestSluiceImpersonates(t *testing.T) {
-	cfg := plane.RESTConfig("sluice")
+	cfg := apiserver.RESTConfig("sluice")
 	cfg.Impersonate.UserName, cfg.Impersonate.UID, cfg.Impersonate.Groups = "zoe", "7", []string{"system:authenticated"}
 	cfg.Impersonate.Extra = map[string][]string{"example.com/scopes": {"a", "b"}}
 	got, err := whoami(t, cfg)
@@ -77,11 +77,11 @@ func TestSluiceImpersonates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Username != "zoe" || got.UID != "7" || len(got.Extra["example.com/scopes"]) != 2 {
-		t.Errorf("the apiserver sees %+v", got)
+		t.Errorf("user %+v", got)
 	}
 }
 
-func TestKillAndRestart(t *testing.T) {
+func TestRestartAfterKillKeepsDataAndCredentials(t *testing.T) {
 	c := Start(t)
 	token := c.RESTConfig("admin").BearerToken
 	url := c.URL
@@ -92,7 +92,7 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	c.Kill()
 	if _, err := c.Raw("admin").Get(t.Context(), "/version", "*/*"); err == nil {
-		t.Error("still answers after a kill")
+		t.Error("a killed apiserver responds")
 	}
 	c.Restart(t)
 	after, err := c.Client("admin-cert").CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
@@ -100,19 +100,18 @@ func TestKillAndRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
-		t.Errorf("was %v, is %v", before.ObjectMeta, after.ObjectMeta)
+		t.Errorf("before %v, after %v", before.ObjectMeta, after.ObjectMeta)
 	}
 	if c.RESTConfig("admin").BearerToken != token || c.URL != url {
-		t.Error("a restart changed the token or the address")
+		t.Error("the restart has changed the token or the address")
 	}
 }
 
-// TestSample: the extension server is behind the aggregator, and is found there again after a crash.
-func TestSample(t *testing.T) {
+func TestSampleServerIsAggregatedAlsoAfterKill(t *testing.T) {
 	c := Start(t, Options{Sample: true})
-	const in = "/apis/wardle.example.com/v1alpha1/fischers"
+	const path = "/apis/wardle.example.com/v1alpha1/fischers"
 	made, err := c.Raw("admin").Do(t.Context(), Request{
-		Method: http.MethodPost, Path: in, Header: http.Header{"Content-Type": {"application/json"}},
+		Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: []byte(`{"apiVersion":"wardle.example.com/v1alpha1","kind":"Fischer","metadata":{"name":"f"}}`),
 	})
 	if err != nil || made.Status != http.StatusCreated {
@@ -120,15 +119,15 @@ func TestSample(t *testing.T) {
 	}
 	c.Kill()
 	c.Restart(t)
-	if got, err := c.Raw("admin").Get(t.Context(), in+"/f", "application/json"); err != nil || got.Status != http.StatusOK {
+	if got, err := c.Raw("admin").Get(t.Context(), path+"/f", "application/json"); err != nil || got.Status != http.StatusOK {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if got, err := c.Raw("reader").Get(t.Context(), in+"/f", "application/json"); err != nil || got.Status != http.StatusForbidden {
+	if got, err := c.Raw("reader").Get(t.Context(), path+"/f", "application/json"); err != nil || got.Status != http.StatusForbidden {
 		t.Errorf("reader: %v, %+v", err, got)
 	}
 }
 
-func TestStopLeavesNothing(t *testing.T) {
+func TestStopDeletesTheTemporaryDirectory(t *testing.T) {
 	c, err := StartMain()
 	if err != nil {
 		t.Fatal(err)
@@ -141,9 +140,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestControllersMakeServiceAccounts(t *testing.T) {
+func TestControllersCreateServiceAccounts(t *testing.T) {
 	c := Start(t, Options{Controllers: true})
-	ns := c.Namespace(t) // waits for the account
+	ns := c.Namespace(t) // waits for the service account
 	Eventually(t, "root CA", func() error {
 		_, err := c.Client("admin").CoreV1().ConfigMaps(ns).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		return err

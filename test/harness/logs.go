@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// tail is how many lines of each log are worth showing.
+// tail is the number of lines of each log that Logs returns.
 const tail = 25
 
-// Logs are the last lines of each log of the control plane.
+// Logs returns the last lines of each log of the control plane.
 func (c *ControlPlane) Logs() string {
-	paths, _ := filepath.Glob(filepath.Join(c.Dir, "*.log")) // the pattern is good
+	paths, _ := filepath.Glob(filepath.Join(c.Dir, "*.log")) // the pattern is valid
 	var b strings.Builder
 	for _, path := range paths {
 		content, err := os.ReadFile(path)

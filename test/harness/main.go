@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Main is the TestMain of a package whose tests wait for servers and compute
-// little: up to parallel of them run at once, unless the caller of go test says
-// otherwise. run starts what they share, and stops it; its error fails them.
+// Main is the TestMain of a package whose parallel tests mostly wait for servers: up to parallel of
+// them run at once, unless go test has the flag -parallel. run starts what the tests share, runs
+// them, and stops it; its error fails the package.
 func Main(m *testing.M, parallel int, run func(*testing.M) (int, error)) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		if err := flag.Set(f.Name, strconv.Itoa(parallel)); err != nil {
-			panic(err) // for a flag that is there
+			panic(err) // never, for an existing flag
 		}
 	}
 	code, err := run(m)

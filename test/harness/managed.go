@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// managed is an entry of managedFields as an update by this manager leaves it.
+// managed returns the managedFields entry of an update by a manager.
 func managed(manager, subresource string, at metav1.Time, owned map[string]any) metav1.ManagedFieldsEntry {
 	raw, err := json.Marshal(owned)
 	if err != nil {
@@ -21,7 +21,7 @@ func managed(manager, subresource string, at metav1.Time, owned map[string]any) 
 	}
 }
 
-// ownedByController is what whoever created the pod owns.
+// ownedByController returns the fields that the creator of the pod owns.
 func ownedByController(p *corev1.Pod) map[string]any {
 	return map[string]any{
 		"f:metadata": fieldsOf(map[string]any{
@@ -34,14 +34,14 @@ func ownedByController(p *corev1.Pod) map[string]any {
 	}
 }
 
-// ownedByKubelet is what whoever wrote the status owns.
+// ownedByKubelet returns the fields that the writer of the status owns.
 func ownedByKubelet(p *corev1.Pod) map[string]any {
 	status := fieldsOf(tree(p.Status))
 	delete(status, "f:qosClass") // the apiserver sets it when the pod is created
 	return map[string]any{"f:status": status}
 }
 
-// tree is v as plain JSON.
+// tree returns v as decoded JSON.
 func tree(v any) any {
 	raw, err := json.Marshal(v)
 	if err == nil {
@@ -53,8 +53,8 @@ func tree(v any) any {
 	return v
 }
 
-// listKeys are the lists of a pod whose items are owned one by one, and the fields that tell items
-// apart. Others, like tolerations, are owned as a whole.
+// listKeys maps the associative lists of a pod to their keys. Other lists, like tolerations, are
+// atomic.
 var listKeys = map[string][]string{
 	"conditions":      {"type"},
 	"containers":      {"name"},
@@ -66,16 +66,16 @@ var listKeys = map[string][]string{
 	"volumes":         {"name"},
 }
 
-// atomic are the fields whose struct, or items, are owned as a whole.
+// atomic contains the fields whose struct, or whose items, are atomic.
 var atomic = map[string]bool{"fieldRef": true, "secretKeyRef": true, "ownerReferences": true}
 
-// optional are the fields which can be there and empty, so that they are owned themselves too.
+// optional contains the fields that can be present and empty, so that they are owned themselves.
 var optional = map[string]bool{
 	"annotations": true, "labels": true, "requests": true, "resources": true, "httpGet": true,
 	"projected": true, "readinessProbe": true, "valueFrom": true,
 }
 
-// fieldsOf turns JSON into the notation of FieldsV1 for somebody who owns all of it.
+// fieldsOf returns the FieldsV1 of a manager that owns all of v.
 func fieldsOf(v any) map[string]any {
 	fields := make(map[string]any)
 	object, _ := v.(map[string]any) // anything else has no fields
@@ -85,7 +85,7 @@ func fieldsOf(v any) map[string]any {
 	return fields
 }
 
-// owned is the notation for the value of one field.
+// owned returns the FieldsV1 of one field.
 func owned(name string, value any) map[string]any {
 	if items, ok := value.([]any); ok && listKeys[name] != nil {
 		return itemsOf(name, items)
@@ -100,10 +100,10 @@ func owned(name string, value any) map[string]any {
 	return fields
 }
 
-// itemsOf is the notation for a list whose items have keys.
+// itemsOf returns the FieldsV1 of an associative list.
 func itemsOf(list string, items []any) map[string]any {
 	fields := make(map[string]any)
-	if list != "containers" { // no pod can be without containers, so nobody owns that there are some
+	if list != "containers" { // required, so the list itself is not owned
 		withSelf(fields)
 	}
 	for _, item := range items {

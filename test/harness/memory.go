@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// PeakMemory returns the most memory that the gateway's process has ever had resident, in bytes, as
-// Linux counts it.
+// PeakMemory returns the peak resident memory of the gateway's process (VmHWM), in bytes.
 func (s *Sluice) PeakMemory() (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.proc.cmd.Process.Pid))
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// clearLimit is enough to delete some 10,000 objects.
+// clearLimit is enough time to delete 10,000 objects.
 const clearLimit = 5 * time.Minute
 
-// Namespace makes a namespace with a name of its own and deletes it, with all that is in it, when
-// the test ends.
+// Namespace creates a namespace with a unique name, and deletes it with all its objects when the test
+// ends.
 func (c *ControlPlane) Namespace(t testing.TB) string {
 	t.Helper()
 	client := c.Client("admin")
@@ -46,7 +46,7 @@ func (c *ControlPlane) Namespace(t testing.TB) string {
 	return ns.Name
 }
 
-// deleteNamespace deletes the namespace and, where no controller does it, its content.
+// deleteNamespace deletes the namespace and, without controllers, its objects.
 func (c *ControlPlane) deleteNamespace(ctx context.Context, client kubernetes.Interface, name string) error {
 	namespaces := client.CoreV1().Namespaces()
 	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
@@ -66,7 +66,7 @@ func (c *ControlPlane) deleteNamespace(ctx context.Context, client kubernetes.In
 	return err
 }
 
-// clear does the namespace controller's work: it deletes everything in the namespace.
+// clear deletes every object in the namespace, as the namespace controller would.
 func (c *ControlPlane) clear(ctx context.Context, client kubernetes.Interface, ns string) error {
 	meta, err := metadata.NewForConfig(c.RESTConfig("admin"))
 	if err != nil {
@@ -88,8 +88,8 @@ func (c *ControlPlane) clear(ctx context.Context, client kubernetes.Interface, n
 	return errors.Join(errs...)
 }
 
-// collections are the namespaced resources that can be deleted as a whole. Groups whose server does
-// not answer are left out: tests register such ones.
+// collections returns the namespaced resources that support deletecollection, except those of groups
+// whose API server does not respond: some tests register such groups.
 func collections(client kubernetes.Interface) ([]schema.GroupVersionResource, error) {
 	lists, err := client.Discovery().ServerPreferredNamespacedResources()
 	if err != nil && len(lists) == 0 {

@@ -7,15 +7,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestNamespaceGoesWithItsTest(t *testing.T) {
+func TestNamespaceIsDeletedWithItsTest(t *testing.T) {
 	var ns string
 	t.Run("use", func(t *testing.T) {
-		ns = plane.Namespace(t)
-		if err := plane.CreatePods(t.Context(), Pods(5, ns, 1)); err != nil {
+		ns = apiserver.Namespace(t)
+		if err := apiserver.CreatePods(t.Context(), Pods(5, ns, 1)); err != nil {
 			t.Fatal(err)
 		}
 	})
-	core := plane.Client("admin").CoreV1()
+	core := apiserver.Client("admin").CoreV1()
 	pods, err := core.Pods(ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) > 0 {
 		t.Errorf("%d pods are left, %v", len(pods.Items), err)

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	nodes = 100 // pods are spread over so many node names
-	apps  = 40  // and belong to so many deployments
+	nodes = 100 // number of node names
+	apps  = 40  // number of deployments
 )
 
-// epoch is when the first sample was created; the present would make runs differ.
+// epoch is the creation time of the first sample, constant so that runs are equal.
 var epoch = metav1.NewTime(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC))
 
-// Pods makes n running pods as a cluster would hold them, about 7.4 KB of JSON each, with
-// everything that the apiserver, the deployment controller and the kubelet fill in. The same n,
-// namespace and seed give the same pods.
+// Pods returns n running pods as in a real cluster, about 7.4 KB of JSON each, with all fields that
+// the apiserver, the deployment controller and the kubelet set. It is a pure function of its
+// arguments.
 func Pods(n int, ns string, seed uint64) []*corev1.Pod {
 	pods := make([]*corev1.Pod, n)
 	for i := range pods {
@@ -33,7 +33,7 @@ func Pods(n int, ns string, seed uint64) []*corev1.Pod {
 	return pods
 }
 
-// sample is what differs from one pod to the next.
+// sample holds what differs between pods.
 type sample struct {
 	*rand.Rand
 	number  int
@@ -58,7 +58,7 @@ func newSample(ns string, seed uint64, i int) *sample {
 	return s
 }
 
-// hex gives n hexadecimal digits.
+// hex returns n random hexadecimal digits.
 func (s *sample) hex(n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -67,14 +67,14 @@ func (s *sample) hex(n int) string {
 	return string(b)
 }
 
-// digest is what pods of the same content share.
-func digest(of string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(of))) }
+// digest returns the SHA-256 of a text, in hexadecimal.
+func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 func (s *sample) uid() types.UID {
 	return types.UID(s.hex(8) + "-" + s.hex(4) + "-4" + s.hex(3) + "-a" + s.hex(3) + "-" + s.hex(12))
 }
 
-// after is a moment so many seconds after the creation.
+// after returns the time some seconds after the creation.
 func (s *sample) after(seconds int) metav1.Time {
 	return metav1.NewTime(s.created.Add(time.Duration(seconds) * time.Second))
 }
@@ -151,7 +151,7 @@ func notReady(taint string) corev1.Toleration {
 
 const accessVolume = "kube-api-access-x7k2p"
 
-// apiAccess is the volume that the ServiceAccount admission plugin adds to every pod.
+// apiAccess returns the volume that the ServiceAccount admission plugin adds to every pod.
 func apiAccess() corev1.Volume {
 	sources := []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: ptr.To[int64](3607), Path: "token"}},
@@ -193,7 +193,7 @@ func (s *sample) logShipper() corev1.Container {
 	return c
 }
 
-// container is one with the defaults that the apiserver sets.
+// container returns a container with the defaults that the apiserver sets.
 func container(name, image string) corev1.Container {
 	return corev1.Container{
 		Name:  name,

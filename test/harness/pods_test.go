@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// wantSize is what the benchmarks' numbers are about, in bytes of JSON.
+// wantSize is the size of a pod in bytes of JSON; the results of benchmarks depend on it.
 const wantSize, sizeTolerance = 7400, 200
 
 func TestPodsAreDeterministic(t *testing.T) {
 	a, b := Pods(50, "shop", 7), Pods(50, "shop", 7)
 	if diff := cmp.Diff(a, b); diff != "" {
-		t.Errorf("same seed, other pods:\n%s", diff)
+		t.Errorf("same seed, different pods:\n%s", diff)
 	}
 	if cmp.Equal(a, Pods(50, "shop", 8)) {
-		t.Error("another seed, same pods")
+		t.Error("different seed, same pods")
 	}
 }
 
@@ -31,7 +31,7 @@ func TestPodsHaveDistinctNames(t *testing.T) {
 	}
 }
 
-func TestPodSize(t *testing.T) {
+func TestPodsHaveTheirSize(t *testing.T) {
 	for _, p := range Pods(3, "shop", 1) {
 		checkSize(t, p)
 	}

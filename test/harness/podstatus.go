@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// status is what a kubelet reports about a pod that came up well.
+// status returns the status that a kubelet reports for a running pod.
 func (s *sample) status() corev1.PodStatus {
 	host := fmt.Sprintf("172.18.%d.%d", s.number%4, s.IntN(250)+1)
 	ip := fmt.Sprintf("10.%d.%d.%d", 64+s.number>>16, s.number>>8&255, s.number&255)

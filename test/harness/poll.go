@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	// pollLimit is generous: it only ever passes when something is wrong.
+	// pollLimit is much longer than any condition takes unless something is broken.
 	pollLimit    = time.Minute
 	pollInterval = 20 * time.Millisecond
 )
 
-// Eventually asks until the condition holds, and ends the test with its last error if it never does.
+// Eventually polls a condition until it returns nil, and fails the test with its last error after a
+// minute.
 func Eventually(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	if err := Poll(context.Background(), condition); err != nil {
@@ -21,7 +22,8 @@ func Eventually(t testing.TB, what string, condition func() error) {
 	}
 }
 
-// Poll asks until the condition holds, and returns its last error if it never does or the context ends.
+// Poll polls a condition until it returns nil. It returns the last error after a minute, or when ctx
+// ends.
 func Poll(ctx context.Context, condition func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, pollLimit)
 	defer cancel()

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// readyLimit is far above what a loaded machine with the race detector needs.
+	// readyLimit is enough for a loaded machine with the race detector.
 	readyLimit = 3 * time.Minute
-	// stopLimit is what an orderly stop may take before it becomes a kill.
+	// stopLimit is how long a stop may take before the process is killed.
 	stopLimit = 15 * time.Second
 )
 
-// process is a child that says in one line on its stdout when it is ready.
+// process is a child process that prints one line to stdout when it is ready.
 type process struct {
 	cmd    *exec.Cmd
 	done   chan struct{} // closed by the goroutine that waits for the child
-	err    error         // how it ended; to be read after done
+	err    error         // of Wait; valid after done
 	first  *firstLine
-	stderr *bytes.Buffer // to be read after done
+	stderr *bytes.Buffer // valid after done
 }
 
-// startProcess starts the program and returns it with its first line, unless cancel is closed before
-// that comes. What it writes to stderr goes to log, and if that is nil into the error of a bad end.
+// startProcess starts a program and returns it with its first line of output, or an error when cancel
+// is closed before. Its stderr goes to log or, if that is nil, into the error of an early exit.
 func startProcess(path string, args []string, log io.Writer, cancel <-chan struct{}) (*process, string, error) {
 	p := &process{
 		cmd:    exec.Command(path, args...),
@@ -44,7 +44,7 @@ func startProcess(path string, args []string, log io.Writer, cancel <-chan struc
 	if log != nil {
 		p.cmd.Stderr = log
 	}
-	// In a process group of its own, no child is told to end but by us: not by a terminal's Ctrl-C.
+	// A separate process group does not receive the SIGINT of a terminal's Ctrl-C.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
 	go p.run(started)
@@ -59,8 +59,8 @@ func startProcess(path string, args []string, log io.Writer, cancel <-chan struc
 	return p, line, nil
 }
 
-// run starts the child and waits for it on one thread: the kernel kills the child when the thread
-// that forked it ends, not the process.
+// run starts the child and waits for it on one locked thread, because Pdeathsig kills the child when
+// the thread that forked it ends.
 func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -80,7 +80,7 @@ func (p *process) ready(cancel <-chan struct{}) (string, error) {
 	case line := <-p.first.line:
 		return line, nil
 	case <-p.done:
-		return "", fmt.Errorf("%s ended at once: %w: %s", p.cmd.Path, p.err, p.stderr)
+		return "", fmt.Errorf("%s exited: %w: %s", p.cmd.Path, p.err, p.stderr)
 	case <-cancel:
 		return "", fmt.Errorf("start of %s: %w", p.cmd.Path, context.Canceled)
 	case <-limit.C:
@@ -90,13 +90,13 @@ func (p *process) ready(cancel <-chan struct{}) (string, error) {
 
 func (p *process) signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// kill ends the child at once and waits until it is gone. A child that is gone already is fine.
+// kill kills the child and waits until it has ended. The child may have ended before.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }
 
-// stop ends the child in an orderly way; one that takes too long is killed, which is an error.
+// stop sends SIGTERM and waits for the child. After stopLimit it kills the child and returns an error.
 func (p *process) stop() error {
 	if err := p.signal(syscall.SIGTERM); errors.Is(err, os.ErrProcessDone) {
 		return nil
@@ -112,7 +112,7 @@ func (p *process) stop() error {
 	}
 }
 
-// firstLine is a writer that sends the first line written to it and forgets the rest.
+// firstLine is a writer that sends its first line to a channel and discards the rest.
 type firstLine struct {
 	once sync.Once
 	text strings.Builder

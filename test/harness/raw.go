@@ -10,17 +10,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Request is one request, sent as it is: no header is added but what HTTP itself needs and, unless
-// given, the user's Authorization.
+// Request is a request that is sent unchanged, with only the headers that HTTP requires and, unless it
+// has one, the user's Authorization header.
 type Request struct {
 	Method string // empty means GET
-	Path   string // with its query, already escaped
+	Path   string // with the query, escaped
 	Header http.Header
 	Body   []byte
 	HTTP1  bool // HTTP/1.1 instead of HTTP/2
 }
 
-// Response is a whole answer, its body exactly as it came: nothing is decompressed.
+// Response is a complete response. Its body is not decompressed.
 type Response struct {
 	Status  int
 	Proto   string
@@ -36,7 +36,7 @@ type RawClient struct {
 	h1, h2 *http.Client
 }
 
-// NewRawClient makes a Raw from where and as whom cfg says. Close must be called.
+// NewRawClient returns a RawClient for the server and user of cfg. The caller must call Close.
 func NewRawClient(cfg *rest.Config) (*RawClient, error) {
 	h1, err := rawClient(cfg, func(p *http.Protocols) { p.SetHTTP1(true) })
 	if err != nil {
@@ -49,7 +49,7 @@ func NewRawClient(cfg *rest.Config) (*RawClient, error) {
 	return &RawClient{base: cfg.Host, token: cfg.BearerToken, h1: h1, h2: h2}, nil
 }
 
-// rawClient is a client that speaks one protocol, follows no redirects and asks for no compression.
+// rawClient returns a client that uses one protocol, follows no redirects and requests no compression.
 func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, error) {
 	tlsConfig, err := rest.TLSConfigFor(cfg)
 	if err != nil {
@@ -63,7 +63,7 @@ func rawClient(cfg *rest.Config, protocol func(*http.Protocols)) (*http.Client, 
 	}, nil
 }
 
-// Raw is the user's Raw to this control plane, shared by all who ask and closed by Stop.
+// Raw returns the RawClient of a user for this control plane. All calls share one; Stop closes it.
 func (c *ControlPlane) Raw(user string) *RawClient {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,8 @@ func (c *ControlPlane) Raw(user string) *RawClient {
 	return r
 }
 
-// Open sends the request and returns when the headers are there, so that a stream can be read as it
-// comes. The caller closes the body.
+// Open sends a request and returns when it has received the response header, so that the caller can
+// read the body as a stream. The caller must close the body.
 func (r *RawClient) Open(ctx context.Context, q Request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, q.Method, r.base+q.Path, bytes.NewReader(q.Body))
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *RawClient) Open(ctx context.Context, q Request) (*http.Response, error)
 	return r.h2.Do(req)
 }
 
-// Do sends the request and reads the whole answer.
+// Do sends a request and reads the complete response.
 func (r *RawClient) Do(ctx context.Context, q Request) (*Response, error) {
 	resp, err := r.Open(ctx, q)
 	if err != nil {
@@ -112,12 +112,12 @@ func (r *RawClient) Do(ctx context.Context, q Request) (*Response, error) {
 	return &Response{resp.StatusCode, resp.Proto, resp.Header, body, resp.Trailer}, nil
 }
 
-// Get is Do for a GET that wants one media type.
+// Get sends a GET with an Accept header.
 func (r *RawClient) Get(ctx context.Context, path, accept string) (*Response, error) {
 	return r.Do(ctx, Request{Path: path, Header: http.Header{"Accept": {accept}}})
 }
 
-// Close closes connections that are not in use; r can still be used.
+// Close closes idle connections; r can still be used.
 func (r *RawClient) Close() {
 	r.h1.CloseIdleConnections()
 	r.h2.CloseIdleConnections()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestRawProtocols(t *testing.T) {
+func TestRawClientUsesTheRequestedProtocol(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		http1 bool
@@ -21,7 +21,7 @@ func TestRawProtocols(t *testing.T) {
 		{"http2", false, "HTTP/2.0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := plane.Raw("admin").Do(t.Context(), Request{Path: "/api/v1/namespaces?limit=1", HTTP1: tc.http1})
+			got, err := apiserver.Raw("admin").Do(t.Context(), Request{Path: "/api/v1/namespaces?limit=1", HTTP1: tc.http1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,15 +29,15 @@ func TestRawProtocols(t *testing.T) {
 				t.Errorf("got %d over %s", got.Status, got.Proto)
 			}
 			if !bytes.HasPrefix(got.Body, []byte(`{"kind":"NamespaceList"`)) {
-				t.Errorf("body starts with %.60q", got.Body)
+				t.Errorf("body %.60q", got.Body)
 			}
 		})
 	}
 }
 
-func TestRawKeepsCompression(t *testing.T) {
+func TestRawClientDoesNotDecompress(t *testing.T) {
 	q := Request{Path: "/openapi/v2", Header: http.Header{"Accept-Encoding": {"gzip"}}}
-	got, err := plane.Raw("admin").Do(t.Context(), q)
+	got, err := apiserver.Raw("admin").Do(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestRawKeepsCompression(t *testing.T) {
 	}
 }
 
-// whoami is who the apiserver takes the user of cfg for.
+// whoami returns the user as whom the apiserver authenticates cfg.
 func whoami(t *testing.T, cfg *rest.Config) (authnv1.UserInfo, error) {
 	c, err := kubernetes.NewForConfig(cfg)
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// SluiceOptions say how to start a Sluice. The zero value is one on free ports, with the race
-// detector, that takes the control plane's client certificates.
+// SluiceOptions configures a Sluice. The zero value means free ports, the race detector, and the
+// control plane's CA of client certificates.
 type SluiceOptions struct {
-	// Binary in bin; empty means sluice-race.
+	// Binary is the name of a program in bin; empty means sluice-race.
 	Binary string
-	// Dir holds certificates and the log; empty means a new one. One that is given must be there.
+	// Dir is an existing directory for certificates and the log; empty means a temporary one.
 	Dir string
-	// Config is the text of a configuration file; empty means none.
+	// Config is the content of a configuration file; empty means none.
 	Config string
-	// Flags are added to those that the harness gives.
+	// Flags are additional flags.
 	Flags []string
 }
 
@@ -38,17 +38,17 @@ type Sluice struct {
 	Admin string // of the admin listener
 	Dir   string // certificates and the log
 
-	plane *ControlPlane
-	opts  SluiceOptions
-	proc  *process
-	log   *os.File
+	controlPlane *ControlPlane
+	opts         SluiceOptions
+	proc         *process
+	log          *os.File
 
 	mu   sync.Mutex // guards raws
 	raws map[string]*RawClient
 }
 
-// StartSluice runs a gateway for one test and stops it when the test ends. A data race in it fails
-// the test, and if the test has failed, the end of its log is shown.
+// StartSluice starts a gateway and stops it when the test ends. A data race fails the test. If the
+// test has failed, it logs the end of the gateway's log.
 func (c *ControlPlane) StartSluice(t testing.TB, opts ...SluiceOptions) *Sluice {
 	t.Helper()
 	s, err := c.StartSluiceMain(opts...)
@@ -67,10 +67,10 @@ func (c *ControlPlane) StartSluice(t testing.TB, opts ...SluiceOptions) *Sluice 
 	return s
 }
 
-// StartSluiceMain runs a gateway for a whole package, from TestMain, which must call Stop and fail
-// with its error.
+// StartSluiceMain starts a gateway for all tests of a package, from TestMain, which must call Stop and
+// fail with its error.
 func (c *ControlPlane) StartSluiceMain(opts ...SluiceOptions) (*Sluice, error) {
-	s := &Sluice{plane: c, raws: make(map[string]*RawClient)}
+	s := &Sluice{controlPlane: c, raws: make(map[string]*RawClient)}
 	if len(opts) > 0 {
 		s.opts = opts[0]
 	}
@@ -98,8 +98,8 @@ func (s *Sluice) start(listen, admin string) error {
 		return err
 	}
 	args := []string{
-		"serve", "--kubeconfig=" + s.plane.Kubeconfig("sluice"), "--listen=" + listen, "--admin-listen=" + admin,
-		"--cert-dir=" + s.Dir, "--client-ca-file=" + filepath.Join(s.plane.Dir, "client-ca.crt"), "--profiling", "--debug-headers",
+		"serve", "--kubeconfig=" + s.controlPlane.Kubeconfig("sluice"), "--listen=" + listen, "--admin-listen=" + admin,
+		"--cert-dir=" + s.Dir, "--client-ca-file=" + filepath.Join(s.controlPlane.Dir, "client-ca.crt"), "--profiling", "--debug-headers",
 	}
 	if s.opts.Config != "" {
 		path := filepath.Join(s.Dir, "config.yaml")
@@ -114,13 +114,13 @@ func (s *Sluice) start(listen, admin string) error {
 	}
 	s.proc = p
 	if _, err := fmt.Sscanf(line, "ready %s admin %s", &s.URL, &s.Admin); err != nil {
-		return fmt.Errorf("sluice said %q", line)
+		return fmt.Errorf("sluice: unexpected line %q", line)
 	}
 	return nil
 }
 
-// Stop ends the gateway in an orderly way. It returns an error if that fails or if the race detector
-// had something to say.
+// Stop stops the gateway. It returns an error if that fails or if the race detector has reported a
+// data race.
 func (s *Sluice) Stop() error {
 	s.closeIdle()
 	err := s.proc.stop()
@@ -133,13 +133,13 @@ func (s *Sluice) Stop() error {
 	return nil
 }
 
-// Terminate asks the gateway to end, as an orchestrator does, and returns at once.
+// Terminate sends SIGTERM and does not wait.
 func (s *Sluice) Terminate() error { return s.proc.signal(syscall.SIGTERM) }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (s *Sluice) Done() <-chan struct{} { return s.proc.done }
 
-// Restart stops the gateway and starts another on the same addresses.
+// Restart stops the gateway and starts it again on the same addresses.
 func (s *Sluice) Restart(t testing.TB) {
 	t.Helper()
 	if err := s.Stop(); err != nil {
@@ -150,7 +150,7 @@ func (s *Sluice) Restart(t testing.TB) {
 	}
 }
 
-// Log is the end of the gateway's log; more of it if it holds a data race.
+// Log returns the last 16 KiB of the gateway's log, or those from a data race on.
 func (s *Sluice) Log() string {
 	const end = 16 << 10
 	text, err := os.ReadFile(s.log.Name())
@@ -164,30 +164,30 @@ func (s *Sluice) Log() string {
 	return string(text[from:min(from+end, len(text))])
 }
 
-// RESTConfig is a user's configuration for the gateway.
+// RESTConfig returns a user's client configuration for the gateway.
 func (s *Sluice) RESTConfig(user string) *rest.Config {
-	cfg := s.plane.RESTConfig(user)
+	cfg := s.controlPlane.RESTConfig(user)
 	cfg.Host = s.URL
 	cfg.TLSClientConfig.CAData = nil
 	cfg.TLSClientConfig.CAFile = filepath.Join(s.Dir, "ca.crt")
 	return cfg
 }
 
-// Client is a typed client of the gateway that speaks Protobuf.
+// Client returns a typed client for the gateway that uses Protobuf.
 func (s *Sluice) Client(user string) kubernetes.Interface {
 	cfg := s.RESTConfig(user)
 	cfg.ContentType = "application/vnd.kubernetes.protobuf"
 	return kubernetes.NewForConfigOrDie(cfg)
 }
 
-// Raw is the user's Raw to the gateway, shared by all who ask and closed by Stop.
+// Raw returns the RawClient of a user for the gateway. All calls share one; Stop closes it.
 func (s *Sluice) Raw(user string) *RawClient {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.raws[user] == nil {
 		raw, err := NewRawClient(s.RESTConfig(user))
 		if err != nil {
-			panic(err) // as RESTConfig does for a user that does not exist
+			panic(err) // as RESTConfig for an unknown user
 		}
 		s.raws[user] = raw
 	}
@@ -202,7 +202,7 @@ func (s *Sluice) closeIdle() {
 	}
 }
 
-// Kubeconfig writes a kubeconfig of the user for the gateway and returns its path.
+// Kubeconfig writes a user's kubeconfig for the gateway and returns its path.
 func (s *Sluice) Kubeconfig(t testing.TB, user string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), user+".kubeconfig")
@@ -212,9 +212,9 @@ func (s *Sluice) Kubeconfig(t testing.TB, user string) string {
 	return path
 }
 
-// WriteKubeconfig writes a kubeconfig of the user for the gateway.
+// WriteKubeconfig writes a user's kubeconfig for the gateway.
 func (s *Sluice) WriteKubeconfig(path, user string) error {
-	config, err := clientcmd.LoadFromFile(s.plane.Kubeconfig(user))
+	config, err := clientcmd.LoadFromFile(s.controlPlane.Kubeconfig(user))
 	if err != nil {
 		return err
 	}
@@ -224,27 +224,28 @@ func (s *Sluice) WriteKubeconfig(path, user string) error {
 	return clientcmd.WriteToFile(*config, path)
 }
 
-// WaitForCacheSync makes the gateway cache a resource and waits until it does. The path is that of the whole
-// collection; name is the resource's in the gateway's readiness report, such as "pods.v1".
+// WaitForCacheSync makes the gateway cache a resource and waits until the cache is in sync. path is the
+// path of the collection in all namespaces; name is the resource's name in the verbose /readyz, such
+// as "pods.v1".
 func (s *Sluice) WaitForCacheSync(t testing.TB, path, name string) {
 	t.Helper()
-	Eventually(t, name+" is cached", func() error { return s.CacheSynced(t.Context(), path, name) })
+	Eventually(t, name+" is in sync", func() error { return s.CacheSynced(t.Context(), path, name) })
 }
 
-// CacheSynced makes the gateway cache a resource, as WaitForCacheSync does, and returns why it does not do so yet. It
-// has to be called again and again: a resource may have been found absent when it was young.
+// CacheSynced makes the gateway cache a resource, as WaitForCacheSync does, and returns why the cache is
+// not in sync, or nil. Callers must poll: a resource may have been absent when it was last discovered.
 func (s *Sluice) CacheSynced(ctx context.Context, path, name string) error {
 	if _, err := s.Raw("admin").Get(ctx, path+"?resourceVersion=0", "application/json"); err != nil {
 		return err
 	}
 	report, err := s.AdminGet("/readyz?verbose")
 	if err == nil && !strings.Contains(report, "cache-sync/"+name+" ok") {
-		err = fmt.Errorf("not in the report:\n%s", report)
+		err = fmt.Errorf("%s is not in sync:\n%s", name, report)
 	}
 	return err
 }
 
-// AdminGet returns what the admin listener answers.
+// AdminGet returns the body that the admin listener serves at path.
 func (s *Sluice) AdminGet(path string) (string, error) {
 	resp, err := http.Get(s.Admin + path)
 	if err != nil {

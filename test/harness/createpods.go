@@ -10,12 +10,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// writers keep the apiserver busy and stay below its limits.
+// writers is the number of concurrent writes, below the limits of the apiserver.
 const writers = 32
 
-// CreatePods creates the pods, which must come from Pods, with their status, the way controllers and
-// kubelets would: the server issues uids, times, versions and managed fields. Their owners and
-// nodes do not exist, so with controllers running they soon are garbage.
+// CreatePods creates pods made by Pods, with their status, as controllers and kubelets would: the
+// apiserver sets UIDs, creation times, versions and managed fields. Their owners and nodes do not
+// exist, so the garbage collector would delete them.
 func (c *ControlPlane) CreatePods(ctx context.Context, pods []*corev1.Pod) error {
 	client := c.Client("admin")
 	g, ctx := errgroup.WithContext(ctx)
@@ -24,15 +24,15 @@ func (c *ControlPlane) CreatePods(ctx context.Context, pods []*corev1.Pod) error
 		if ctx.Err() != nil {
 			break
 		}
-		g.Go(func() error { return loadPod(ctx, client, p) })
+		g.Go(func() error { return createPod(ctx, client, p) })
 	}
 	if err := g.Wait(); err != nil {
-		return fmt.Errorf("load %d pods: %w", len(pods), err)
+		return fmt.Errorf("create %d pods: %w", len(pods), err)
 	}
 	return nil
 }
 
-func loadPod(ctx context.Context, client kubernetes.Interface, p *corev1.Pod) error {
+func createPod(ctx context.Context, client kubernetes.Interface, p *corev1.Pod) error {
 	fresh := p.DeepCopy()
 	fresh.UID, fresh.ResourceVersion, fresh.ManagedFields = "", "", nil
 	fresh.CreationTimestamp = metav1.Time{}

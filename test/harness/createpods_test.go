@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestLoad(t *testing.T) {
-	ns := plane.Namespace(t)
+func TestCreatedPodsEqualTheSamples(t *testing.T) {
+	ns := apiserver.Namespace(t)
 	samples := Pods(100, ns, 1)
-	if err := plane.CreatePods(t.Context(), samples); err != nil {
+	if err := apiserver.CreatePods(t.Context(), samples); err != nil {
 		t.Fatal(err)
 	}
-	list, err := plane.Client("admin").CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
+	list, err := apiserver.Client("admin").CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(list.Items) != len(samples) {
-		t.Fatalf("%d pods of %d", len(list.Items), len(samples))
+		t.Fatalf("%d pods, want %d", len(list.Items), len(samples))
 	}
 	byName := make(map[string]*corev1.Pod)
 	for i := range list.Items {
@@ -28,25 +28,25 @@ func TestLoad(t *testing.T) {
 	}
 	for _, want := range samples[:3] {
 		got := byName[want.Name]
-		got.TypeMeta = want.TypeMeta // lists leave it out
+		got.TypeMeta = want.TypeMeta // absent in lists
 		checkSize(t, got)
 		if diff := cmp.Diff(withoutServerPart(want), withoutServerPart(got)); diff != "" {
-			t.Errorf("sample (-) and what the server makes of it (+):\n%s", diff)
+			t.Errorf("(-sample +apiserver):\n%s", diff)
 		}
 		if diff := cmp.Diff(ownership(t, want), ownership(t, got)); diff != "" {
-			t.Errorf("managed fields of the sample (-) and of the server (+):\n%s", diff)
+			t.Errorf("managed fields (-sample +apiserver):\n%s", diff)
 		}
 	}
 }
 
-// withoutServerPart leaves out what no two servers would agree on.
+// withoutServerPart returns the pod without the fields that differ between servers.
 func withoutServerPart(p *corev1.Pod) *corev1.Pod {
 	p = p.DeepCopy()
 	p.UID, p.ResourceVersion, p.CreationTimestamp, p.ManagedFields = "", "", metav1.Time{}, nil
 	return p
 }
 
-// ownership is managedFields without the times.
+// ownership returns managedFields without the times.
 func ownership(t *testing.T, p *corev1.Pod) map[string]any {
 	t.Helper()
 	owners := make(map[string]any)
