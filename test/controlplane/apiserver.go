@@ -14,8 +14,8 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
 	logsapi "k8s.io/component-base/logs/api/v1"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // as the real main does
-	_ "k8s.io/component-base/metrics/prometheus/version"  // as the real main does
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // as kube-apiserver's main does
+	_ "k8s.io/component-base/metrics/prometheus/version"  // as kube-apiserver's main does
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 	apiserveroptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
@@ -26,8 +26,7 @@ type apiserver struct {
 	flags    []string
 }
 
-// newAPIServer opens the listener at once, so that the port is known, and ours, before anything
-// else starts.
+// newAPIServer opens the listener, so that the port is known and taken before anything else starts.
 func newAPIServer(o options, etcd string) (*apiserver, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
 	if err != nil {
@@ -38,8 +37,8 @@ func newAPIServer(o options, etcd string) (*apiserver, error) {
 
 func (a *apiserver) url() string { return "https://" + a.listener.Addr().String() }
 
-// run serves until ctx ends. It does what the command of kube-apiserver does, except that the
-// command insists on handling signals itself and cannot be given a listener.
+// run serves until ctx ends. It repeats the command of kube-apiserver, which handles signals itself
+// and does not accept a listener.
 func (a *apiserver) run(ctx context.Context) error {
 	s := apiserveroptions.NewServerRunOptions()
 	fs := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
@@ -75,11 +74,11 @@ func (a *apiserver) run(ctx context.Context) error {
 	return app.Run(ctx, completed)
 }
 
-// apiserverFlags are ours, less those which the user gives, then the user's. Admission plugins add
-// up instead: to disable one more should not enable ours again.
+// apiserverFlags returns the default flags, except those that the user overrides, and the user's flags.
+// Disabled admission plugins accumulate: disabling another one must not enable the first again.
 func apiserverFlags(o options, etcd string) []string {
-	ours := append(defaultFlags(o.dir), "--etcd-servers="+etcd)
-	ours = slices.DeleteFunc(ours, func(f string) bool {
+	defaults := append(defaultFlags(o.dir), "--etcd-servers="+etcd)
+	defaults = slices.DeleteFunc(defaults, func(f string) bool {
 		name, _, _ := strings.Cut(f, "=")
 		return slices.ContainsFunc(o.extra, func(x string) bool {
 			given, _, _ := strings.Cut(x, "=")
@@ -87,18 +86,18 @@ func apiserverFlags(o options, etcd string) []string {
 		})
 	})
 	if !o.controllers {
-		// Nobody makes the service accounts that every pod would have to name.
-		ours = append(ours, "--disable-admission-plugins=ServiceAccount")
+		// Without controllers there are no service accounts, which the plugin requires for pods.
+		defaults = append(defaults, "--disable-admission-plugins=ServiceAccount")
 	}
-	return append(ours, o.extra...)
+	return append(defaults, o.extra...)
 }
 
-// defaultFlags follow kubeadm where they matter to a client: authentication, authorization,
-// admission and aggregation.
+// defaultFlags returns the flags that kubeadm sets, as far as clients observe them: authentication,
+// authorization, admission and aggregation.
 func defaultFlags(d directory) []string {
 	return []string{
 		"--bind-address=127.0.0.1",
-		// An address that Endpoints may hold (loopback may not) and that leads nowhere.
+		// An unreachable address; endpoints must not be loopback addresses.
 		"--advertise-address=192.0.2.1",
 		"--service-cluster-ip-range=10.0.0.0/16",
 		"--allow-privileged=true",
@@ -114,7 +113,7 @@ func defaultFlags(d directory) []string {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--proxy-client-cert-file=" + d.file(frontProxyPair+".crt"),
 		"--proxy-client-key-file=" + d.file(frontProxyPair+".key"),
-		"--delete-collection-workers=8", // clearing away 10,000 objects one by one takes minutes
+		"--delete-collection-workers=8", // deleting 10,000 objects one by one takes minutes
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",

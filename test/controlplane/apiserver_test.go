@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestGivenFlagsReplaceOurs(t *testing.T) {
+func TestUserFlagsReplaceDefaults(t *testing.T) {
 	const given = "--authorization-mode=AlwaysAllow"
 	got := apiserverFlags(options{dir: "/d", extra: []string{given}}, "http://etcd")
 	modes := slices.DeleteFunc(slices.Clone(got), func(f string) bool { return !strings.HasPrefix(f, "--authorization-mode") })
@@ -15,14 +15,14 @@ func TestGivenFlagsReplaceOurs(t *testing.T) {
 	}
 }
 
-func TestDisabledPluginsAddUp(t *testing.T) {
-	const ours, given = "--disable-admission-plugins=ServiceAccount", "--disable-admission-plugins=Priority"
+func TestDisabledAdmissionPluginsAccumulate(t *testing.T) {
+	const byDefault, given = "--disable-admission-plugins=ServiceAccount", "--disable-admission-plugins=Priority"
 	got := apiserverFlags(options{dir: "/d", extra: []string{given}}, "http://etcd")
-	if !slices.Contains(got, ours) || !slices.Contains(got, given) {
+	if !slices.Contains(got, byDefault) || !slices.Contains(got, given) {
 		t.Errorf("flags are %q", got)
 	}
 	got = apiserverFlags(options{dir: "/d", controllers: true}, "http://etcd")
-	if slices.Contains(got, ours) {
-		t.Error("controllers make service accounts, yet their admission plugin is off")
+	if slices.Contains(got, byDefault) {
+		t.Error("the ServiceAccount plugin is disabled although controllers create service accounts")
 	}
 }

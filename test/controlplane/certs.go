@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// The certificate authorities, each alone responsible for one question.
+// The names of the certificate authorities.
 const (
-	servingCA    = "ca"             // is this the apiserver?
-	clientCA     = "client-ca"      // who is this client?
-	frontProxyCA = "front-proxy-ca" // may this client say who its user is?
+	servingCA    = "ca"             // of the apiserver's serving certificate
+	clientCA     = "client-ca"      // of client certificates
+	frontProxyCA = "front-proxy-ca" // of clients that may send X-Remote-* headers
 )
 
-// The names of key pairs and keys that are no client's.
+// The names of other key pairs and keys.
 const (
 	apiserverPair   = "apiserver"
 	frontProxyPair  = "front-proxy-client"
@@ -33,7 +33,7 @@ const (
 
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCerts makes whatever certificates and keys are not in the directory yet.
+// makeCerts creates the certificates and keys that the directory does not contain.
 func makeCerts(d directory) error {
 	serving, errServing := authority(d, servingCA)
 	client, errClient := authority(d, clientCA)
@@ -54,7 +54,7 @@ func makeCerts(d directory) error {
 	return errors.Join(errs...)
 }
 
-// authority loads or makes the self-signed pair of a certificate authority.
+// authority loads or creates the self-signed key pair of a certificate authority.
 func authority(d directory, name string) (tls.Certificate, error) {
 	t := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: name},
@@ -87,8 +87,8 @@ func clientTemplate(user string, groups ...string) *x509.Certificate {
 	}
 }
 
-// leaf makes NAME.crt and NAME.key unless both exist. Without an issuer it signs itself. The
-// certificate is written last, so that its presence means the pair is whole.
+// leaf creates NAME.crt and NAME.key unless they exist. Without an issuer the certificate is
+// self-signed. leaf writes the certificate last, so that its presence means that the pair is complete.
 func leaf(d directory, name string, issuer tls.Certificate, t *x509.Certificate) error {
 	if exists(d.file(name + ".crt")) {
 		return nil
@@ -107,14 +107,14 @@ func leaf(d directory, name string, issuer tls.Certificate, t *x509.Certificate)
 	return d.write(name+".crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// sign fills in what all certificates share and signs.
+// sign sets the serial number and validity of a certificate and signs it.
 func sign(t *x509.Certificate, key *ecdsa.PrivateKey, issuer tls.Certificate) ([]byte, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return nil, err
 	}
 	t.SerialNumber = serial
-	t.NotBefore = time.Now().Add(-time.Hour) // clocks differ
+	t.NotBefore = time.Now().Add(-time.Hour) // tolerates clock skew
 	t.NotAfter = time.Now().Add(validity)
 	if issuer.Leaf == nil {
 		return x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
@@ -122,7 +122,7 @@ func sign(t *x509.Certificate, key *ecdsa.PrivateKey, issuer tls.Certificate) ([
 	return x509.CreateCertificate(rand.Reader, t, issuer.Leaf, &key.PublicKey, issuer.PrivateKey)
 }
 
-// serviceAccountKey makes the key that signs service account tokens.
+// serviceAccountKey creates the key that signs service account tokens.
 func serviceAccountKey(d directory) error {
 	if exists(d.file(serviceAccounts)) {
 		return nil

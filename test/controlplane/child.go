@@ -8,16 +8,16 @@ import (
 	"syscall"
 )
 
-// child is a part that runs in a process of its own, as a hidden sub-command of this program.
+// child is a component that runs in a separate process, as a hidden subcommand of this program.
 type child struct {
 	log   string // the name of its log file
 	args  []string
 	files []*os.File // inherited, from descriptor 3 on
 }
 
-// runChild runs the child until ctx ends. It starts it when ready is closed, since what needs an
-// apiserver gives up on one that takes its time. Should this process die by kill -9, the kernel ends
-// the child too. The kernel watches the thread that forked, not the process, hence the lock.
+// runChild starts the child when ready is closed, because components exit when the apiserver is not
+// ready for long, and runs it until ctx ends. If this process is killed, Pdeathsig kills the child. It
+// works per thread, so runChild locks the thread that forks.
 func runChild(ctx context.Context, d directory, ready <-chan struct{}, c child) error {
 	select {
 	case <-ready:
@@ -32,7 +32,7 @@ func runChild(ctx context.Context, d directory, ready <-chan struct{}, c child) 
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", c.args...)
-	cmd.Args[0] = os.Args[0] // what ps shows
+	cmd.Args[0] = os.Args[0] // for ps
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, log, c.files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd.Run()

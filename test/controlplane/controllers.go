@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// controllerCommand is the hidden sub-command that runs the controllers. They get a process of
-	// their own because feature gates, metrics and log flags are global to one.
+	// controllerCommand is the hidden subcommand that runs the controllers. They need a separate
+	// process because feature gates, metrics and log flags are global.
 	controllerCommand = "kube-controller-manager"
 	controllerUser    = "system:kube-controller-manager"
 )
 
-// controllerManager is the child process: all of kube-controller-manager's main.
+// controllerManager is the main function of the child process.
 func controllerManager(args []string) int {
 	cmd := controllers.NewControllerManagerCommand()
 	cmd.SetArgs(args)
@@ -33,7 +33,7 @@ func controllerFlags(d directory) []string {
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
-		"--leader-elect=false", // there is only one, and a restart should not wait for a lease
+		"--leader-elect=false", // there is one instance, and a restart must not wait for a lease
 		"--secure-port=0",
 		"--service-account-private-key-file=" + d.file(serviceAccounts),
 		"--root-ca-file=" + d.file(servingCA+".crt"),

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// directory is where one control plane keeps everything, as an absolute path so that kubeconfigs
-// work from anywhere.
+// directory is the absolute path of the directory of a control plane.
 type directory string
 
 func openDirectory(path string) (directory, error) {
@@ -17,10 +16,10 @@ func openDirectory(path string) (directory, error) {
 	return directory(abs), os.MkdirAll(abs, 0o700)
 }
 
-// file is the path of the file with this name.
+// file returns the path of a file.
 func (d directory) file(name string) string { return filepath.Join(string(d), name) }
 
-// write replaces the file in one step: a reader, or a start after a kill -9, never sees half of it.
+// write replaces a file atomically.
 func (d directory) write(name string, content []byte) error {
 	tmp := d.file("." + name)
 	if err := os.WriteFile(tmp, content, 0o600); err != nil {

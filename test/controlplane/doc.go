@@ -1,11 +1,12 @@
 // Controlplane runs a real Kubernetes control plane on loopback ports for tests, demos and
-// benchmarks: etcd and kube-apiserver in one process and, in child processes, with --controllers
-// the kube-controller-manager and with --sample the sample-apiserver behind the aggregator.
+// benchmarks: etcd and kube-apiserver in one process, and in child processes the
+// kube-controller-manager (with --controllers) and the sample-apiserver behind the aggregator (with
+// --sample).
 //
-// Everything it needs or makes lives in one directory: certificates, tokens, kubeconfigs, etcd's
-// data and the logs. Started again on the same directory and port, even after a kill -9, it
-// continues with the same data and the same credentials.
+// One directory contains certificates, tokens, kubeconfigs, etcd's data and logs. A control plane that
+// is started again on the same directory and port, even after SIGKILL, has the same data and
+// credentials.
 //
-// It prints one line when it is really ready and nothing else. It must not be used for anything
-// that matters: etcd listens without TLS and never syncs to disk.
+// It prints one line to stdout when it is ready, and nothing else. It must not be used for anything of
+// value: etcd listens without TLS and never syncs to disk.
 package main

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// progressInterval is kubeadm's; the apiserver's own progress depends on it, so tests of
-	// freshness would prove nothing with another.
+	// progressInterval is kubeadm's setting. The apiserver's consistent reads from its cache depend on
+	// it, so tests of consistent reads need the same.
 	progressInterval = 5 * time.Second
-	// quota keeps long benchmarks from filling the default 2 GiB.
+	// quota is larger than the default 2 GiB, which long benchmarks exceed.
 	quota = 8 << 30
 )
 
@@ -34,9 +34,8 @@ func startEtcd(ctx context.Context, d directory) (*embed.Etcd, string, error) {
 	}
 }
 
-// etcdConfig listens on port 0 and asks the listener afterwards: nobody can take the port in
-// between. The peer address is never used by a single member, but its text must stay the same over
-// restarts.
+// etcdConfig returns a configuration that listens on port 0, so that ports cannot collide. A single
+// member does not use its peer address, but the address must not change over restarts.
 func etcdConfig(d directory) *embed.Config {
 	c := embed.NewConfig()
 	c.Dir = d.file("etcd")

@@ -9,9 +9,8 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeKubeconfigs writes USER.kubeconfig with the token of each user and, for those who have one,
-// USER-cert.kubeconfig with the client certificate. All content is inline, so that a kubeconfig
-// may be copied or mounted elsewhere.
+// writeKubeconfigs writes USER.kubeconfig with the token of each user and, for users that have one,
+// USER-cert.kubeconfig with the client certificate. The kubeconfigs refer to no other files.
 func writeKubeconfigs(d directory, server string, tokens map[string]string) error {
 	var errs []error
 	for _, u := range users {
@@ -26,7 +25,7 @@ func writeKubeconfigs(d directory, server string, tokens map[string]string) erro
 	return errors.Join(errs...)
 }
 
-// fileName turns a user's name into one that no shell or file system minds.
+// fileName returns a user's name without colons.
 func fileName(user string) string { return strings.ReplaceAll(user, ":", "-") }
 
 func certAuth(d directory, pair string) (*api.AuthInfo, error) {

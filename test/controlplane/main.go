@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// commands are the hidden ones of children.
+// commands are the hidden subcommands of child processes.
 var commands = map[string]func(args []string) int{
 	controllerCommand: controllerManager,
 	sampleCommand:     sampleServer,

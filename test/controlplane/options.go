@@ -7,17 +7,16 @@ import (
 	"os"
 )
 
-// options is the command line.
+// options holds the command line flags.
 type options struct {
 	dir         directory
 	port        int
 	controllers bool
 	sample      bool
-	extra       []string // flags handed on to kube-apiserver
+	extra       []string // flags of kube-apiserver
 }
 
-// parseOptions reads the command line, tells the user what is wrong with it, and makes the
-// directory.
+// parseOptions parses the command line and creates the directory. It prints errors to stderr.
 func parseOptions(args []string) (options, error) {
 	var o options
 	var dir string

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// startLimit is far above what a slow machine needs; a start that takes longer never ends.
+	// startLimit is enough for a slow machine.
 	startLimit   = 2 * time.Minute
 	pollInterval = 25 * time.Millisecond
-	// probeTimeout keeps a probe which the apiserver swallowed while starting from holding up the rest.
+	// probeTimeout limits a probe to which a starting apiserver never responds.
 	probeTimeout = 5 * time.Second
 )
 
-// makeReady waits until the apiserver says it is ready, which includes the RBAC bootstrap, closes
-// ready, grants the rights that users start with, and waits until objects can be created.
-func (p plane) makeReady(ctx context.Context, ready chan<- struct{}) error {
+// makeReady waits until the apiserver is ready, including the RBAC bootstrap, closes ready, grants
+// Sluice its rights, and waits until objects can be created.
+func (p components) makeReady(ctx context.Context, ready chan<- struct{}) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("not ready in time"))
 	defer cancel()
 	c, err := adminClient(p.dir)
@@ -49,7 +49,7 @@ func adminClient(d directory) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.QPS = -1 // poll as often as we say
+	cfg.QPS = -1 // no client-side rate limit
 	cfg.Timeout = probeTimeout
 	return kubernetes.NewForConfig(cfg)
 }
@@ -59,8 +59,8 @@ func serverReady(ctx context.Context, c kubernetes.Interface) bool {
 	return err == nil
 }
 
-// namespaceReady tells whether the default namespace is there and, if controllers run, has the
-// service account without which no pod can be created in it.
+// namespaceReady reports whether the default namespace exists and, with controllers, has the service
+// account that pods need.
 func namespaceReady(ctx context.Context, c kubernetes.Interface, controllers bool) bool {
 	if _, err := c.CoreV1().Namespaces().Get(ctx, corev1.NamespaceDefault, metav1.GetOptions{}); err != nil {
 		return false
@@ -72,7 +72,7 @@ func namespaceReady(ctx context.Context, c kubernetes.Interface, controllers boo
 	return err == nil
 }
 
-// poll asks again and again until the answer is yes or ctx ends.
+// poll polls until ready returns true, or returns the cause when ctx ends.
 func poll(ctx context.Context, ready func() bool) error {
 	t := time.NewTicker(pollInterval)
 	defer t.Stop()

@@ -12,30 +12,30 @@ import (
 
 const sluice = "sluice"
 
-// sluiceRules are exactly what Sluice needs in production. They are never wider, so that a test
-// which passes here does not fail there.
+// sluiceRules are exactly the rights that docs/operating.md requires, so that a test fails if Sluice
+// needs more.
 var sluiceRules = []rbacv1.PolicyRule{
-	{ // to fill its caches
+	{ // reflectors
 		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},
 	},
 	{ // discovery, OpenAPI, health
 		Verbs: []string{"get"}, NonResourceURLs: []string{"*"},
 	},
-	{ // who is calling
+	{ // authentication of callers
 		Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"},
 	},
-	{ // and may they see it
+	{ // authorization of callers
 		Verbs: []string{"create"}, APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"},
 	},
-	{ // to pass requests of callers known by certificate
+	{ // forwarded requests of callers with client certificates
 		Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users", "groups", "serviceaccounts"},
 	},
-	{ // uids and userextras; RBAC knows no userextras/*, and the keys of extras are not known beforehand
+	{ // UIDs and extras; RBAC has no wildcard for the subresources of userextras
 		Verbs: []string{"impersonate"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"*"},
 	},
 }
 
-// grantRights gives the user sluice its rights, or on a restart brings them up to date.
+// grantRights creates or updates the rights of the user sluice.
 func grantRights(ctx context.Context, c kubernetes.Interface) error {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: sluice}, Rules: sluiceRules}
 	binding := &rbacv1.ClusterRoleBinding{

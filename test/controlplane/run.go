@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stopLimit bounds each half of the stop. What is not done by then ends with the process, which
-// loses nothing: etcd has already written what it acknowledged.
+// stopLimit limits each of the two steps of stopping. The process may exit before they are done: etcd
+// has already written what it has acknowledged.
 const stopLimit = time.Second
 
-// run starts everything, says so on out, and stays until ctx ends or a part fails.
+// run starts the control plane, prints a line to out when it is ready, and runs until ctx ends or a
+// component fails.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if err := makeCerts(o.dir); err != nil {
 		return err
@@ -35,7 +36,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err := writeKubeconfigs(o.dir, server.url(), tokens); err != nil {
 		return err
 	}
-	p := plane{options: o, server: server}
+	p := components{options: o, server: server}
 	if o.sample {
 		if p.extension, err = newSample(o.dir, address); err != nil {
 			return err
@@ -44,19 +45,19 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return p.serve(ctx, out)
 }
 
-// plane is all that needs etcd.
-type plane struct {
+// components are the components that use etcd.
+type components struct {
 	options
 	server    *apiserver
-	extension *sample // nil unless asked for
+	extension *sample // nil without --sample
 }
 
-// serve runs the parts and waits for them.
-func (p plane) serve(ctx context.Context, out io.Writer) error {
+// serve runs the components and waits for them.
+func (p components) serve(ctx context.Context, out io.Writer) error {
 	g, gctx := errgroup.WithContext(ctx)
-	ready := make(chan struct{}) // closed once the apiserver can be used
+	ready := make(chan struct{}) // closed when the apiserver is ready
 	start := func(name string, run func(context.Context) error) {
-		g.Go(func() error { return part(gctx, name, run) })
+		g.Go(func() error { return runComponent(gctx, name, run) })
 	}
 	start("kube-apiserver", p.server.run)
 	if p.controllers {
@@ -76,24 +77,24 @@ func (p plane) serve(ctx context.Context, out io.Writer) error {
 	<-gctx.Done()
 	within(stopLimit, func() { g.Wait() })
 	if ctx.Err() != nil {
-		return nil // asked to stop: how the parts took it does not matter
+		return nil // stopped on request: errors of components do not matter
 	}
 	return context.Cause(gctx)
 }
 
-// part runs one part for as long as ctx lasts. Whatever a part returns before that is a failure.
-func part(ctx context.Context, name string, run func(context.Context) error) error {
+// runComponent runs a component until ctx ends. Returning before that is an error.
+func runComponent(ctx context.Context, name string, run func(context.Context) error) error {
 	err := run(ctx)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err == nil {
-		err = errors.New("ended by itself")
+		err = errors.New("returned early")
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// within waits for f, but not longer than limit.
+// within waits until f returns, at most for limit.
 func within(limit time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// sampleCommand is the hidden sub-command that runs the sample API server. It gets a process of
-	// its own for the reasons that the controllers have.
+	// sampleCommand is the hidden subcommand that runs the sample API server. It needs a separate
+	// process for the same reasons as the controllers.
 	sampleCommand = "sample-apiserver"
 	sampleUser    = "sample-apiserver"
-	// sampleDescriptor is where the child finds its listener: the first of exec.Cmd's ExtraFiles.
+	// sampleDescriptor is the file descriptor of the child's listener: the first of ExtraFiles.
 	sampleDescriptor = 3
-	// sampleService is the name by which the aggregator checks the certificate.
+	// sampleService is the name that the aggregator verifies in the certificate.
 	sampleService = sampleCommand + ".kube-system.svc"
 	sampleGroup   = "wardle.example.com"
 )
 
-// sampleVersions are those that the sample serves: flunders in both, fischers in the first.
+// sampleVersions are the API versions of the sample: flunders are in both, fischers in the first.
 var sampleVersions = []string{"v1alpha1", "v1beta1"}
 
-// sampleServer is the child process: all of sample-apiserver's main but its listener.
+// sampleServer is the main function of the child process.
 func sampleServer(args []string) int {
 	l, err := net.FileListener(os.NewFile(sampleDescriptor, "listener"))
 	if err != nil {
@@ -47,14 +47,14 @@ func sampleServer(args []string) int {
 	return cli.Run(cmd)
 }
 
-// sample is a sample API server that does not run yet.
+// sample is a sample API server that is configured but does not run yet.
 type sample struct {
 	dir      directory
 	listener *net.TCPListener
 	etcd     string
 }
 
-// newSample opens the listener at once, as newAPIServer does.
+// newSample opens the listener, as newAPIServer does.
 func newSample(d directory, etcd string) (*sample, error) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	return &sample{d, l, etcd}, err
@@ -83,8 +83,8 @@ func (s *sample) run(ctx context.Context, ready <-chan struct{}) error {
 	})
 }
 
-// makeReady waits until the child serves, puts it behind the aggregator, and waits until it is
-// reached there. The aggregator tries again only after seconds, hence the first wait.
+// makeReady waits until the child serves, registers it with the aggregator, and waits until the
+// apiserver proxies to it. Without the first wait the aggregator would retry only after seconds.
 func (s *sample) makeReady(ctx context.Context, c kubernetes.Interface) error {
 	direct, err := rest.HTTPClientFor(&rest.Config{
 		TLSClientConfig: rest.TLSClientConfig{CAFile: s.dir.file(servingCA + ".crt")}, Timeout: probeTimeout,
@@ -93,7 +93,7 @@ func (s *sample) makeReady(ctx context.Context, c kubernetes.Interface) error {
 		return err
 	}
 	defer direct.CloseIdleConnections()
-	if err := poll(ctx, func() bool { return answers(direct, "https://"+s.listener.Addr().String()+"/readyz") }); err != nil {
+	if err := poll(ctx, func() bool { return healthy(direct, "https://"+s.listener.Addr().String()+"/readyz") }); err != nil {
 		return err
 	}
 	if err := s.register(ctx, c); err != nil {
@@ -109,7 +109,7 @@ func (s *sample) makeReady(ctx context.Context, c kubernetes.Interface) error {
 	})
 }
 
-func answers(c *http.Client, url string) bool {
+func healthy(c *http.Client, url string) bool {
 	resp, err := c.Get(url)
 	if err != nil {
 		return false
@@ -118,8 +118,8 @@ func answers(c *http.Client, url string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// register makes the Service and the APIServices, or on a restart brings them up to date. Endpoints
-// may not be loopback addresses, hence the external name.
+// register creates or updates the Service and the APIServices. It uses an external name because
+// endpoints must not be loopback addresses.
 func (s *sample) register(ctx context.Context, c kubernetes.Interface) error {
 	ca, err := os.ReadFile(s.dir.file(servingCA + ".crt"))
 	if err != nil {
@@ -150,7 +150,7 @@ spec:
 	return errors.Join(errs...)
 }
 
-// apply makes or changes one object.
+// apply creates or updates an object by server-side apply.
 func apply(ctx context.Context, c kubernetes.Interface, path, object string) error {
 	return c.Discovery().RESTClient().Patch(types.ApplyYAMLPatchType).AbsPath(path).
 		Param("fieldManager", "controlplane").Param("force", "true").Body([]byte(object)).Do(ctx).Error()

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is what stdout and stderr were at the start.
+// terminal holds the original stdout and stderr.
 type terminal struct{ out, err *os.File }
 
-// redirect sends the process' stdout and stderr to a log file, at the level of descriptors: klog,
-// the Go runtime's panics and any stray Println end there, so that the one line a caller waits for
-// is the only one it reads.
+// redirect replaces the file descriptors of stdout and stderr by a log file, for klog, panics of the Go
+// runtime and any other output, so that a caller reads only the line that it waits for.
 func redirect(log string) (terminal, error) {
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -26,7 +25,7 @@ func redirect(log string) (terminal, error) {
 	return terminal{out, errs}, err
 }
 
-// replace puts f in the place of descriptor fd and returns what was there.
+// replace duplicates f to descriptor fd and returns the former file.
 func replace(fd int, f *os.File, name string) (*os.File, error) {
 	old, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

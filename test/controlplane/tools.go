@@ -2,5 +2,5 @@
 
 package main
 
-// Keeps what only bin/kubectl needs in go.mod when it is tidied.
+// Keeps the dependencies of bin/kubectl in go.mod.
 import _ "k8s.io/kubernetes/cmd/kubectl"

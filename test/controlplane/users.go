@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// user is someone with a static token and perhaps a client certificate.
+// user is a user with a static token and optionally a client certificate.
 type user struct {
 	name   string
 	groups []string
 	cert   bool
 }
 
-// users are those that get a kubeconfig each. reader and nobody have no rights until a test grants
-// some; sluice has those in rights.go.
+// users lists the users that have a kubeconfig. reader and nobody have no rights until a test grants
+// some; sluice has the rights in rights.go.
 var users = []user{
 	{name: "admin", groups: []string{"system:masters"}, cert: true},
 	{name: "reader", cert: true},
 	{name: "nobody", cert: true},
 	{name: "sluice"},
-	{name: controllerUser, groups: []string{"system:masters"}}, // one identity for all controllers starts faster
+	{name: controllerUser, groups: []string{"system:masters"}}, // one identity for all controllers, which start faster with it
 	{name: sampleUser, groups: []string{"system:masters"}},
 }
 
 const tokenFile = "tokens.csv"
 
-// loadTokens returns each user's token. Those already in the token file stay as they are, so that
-// clients survive a restart; the others are made up.
+// loadTokens returns each user's token. It keeps the tokens in the token file, so that clients survive
+// a restart, and generates the others.
 func loadTokens(d directory) (map[string]string, error) {
 	tokens, err := readTokens(d)
 	if err != nil {
@@ -49,8 +49,8 @@ func loadTokens(d directory) (map[string]string, error) {
 	return tokens, d.write(tokenFile, []byte(file.String()))
 }
 
-// tokenRow is a line as the apiserver reads it: token, user, uid, groups. Without groups it must
-// be shorter, for an empty last column is a group with an empty name.
+// tokenRow returns a line of the token file: token, user, UID, groups. Without groups the last column
+// must be absent: the apiserver reads an empty column as a group with an empty name.
 func tokenRow(token string, u user) []string {
 	row := []string{token, u.name, "uid-" + u.name}
 	if len(u.groups) > 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTokensStay(t *testing.T) {
+func TestTokensSurviveRestart(t *testing.T) {
 	d := directory(t.TempDir())
 	first, err := loadTokens(d)
 	if err != nil {
@@ -18,11 +18,10 @@ func TestTokensStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !maps.Equal(first, second) {
-		t.Errorf("tokens were %v, are %v", first, second)
+		t.Errorf("tokens before %v, after %v", first, second)
 	}
 }
 
-// A trailing comma would put users in a group with an empty name.
 func TestTokenFileHasNoEmptyGroup(t *testing.T) {
 	d := directory(t.TempDir())
 	if _, err := loadTokens(d); err != nil {
