@@ -109,16 +109,7 @@ func parse(r *http.Request, query url.Values) (*apirequest.RequestInfo, error) {
 
 // afterVersion returns what follows the API version in the path.
 func afterVersion(i *apirequest.RequestInfo) string {
-	return strings.TrimPrefix(i.Path, versionPath(i))
-}
-
-// versionPath returns the path of the API version, with a trailing slash.
-func versionPath(i *apirequest.RequestInfo) string {
-	path := "/" + i.APIPrefix + "/"
-	if i.APIGroup != "" {
-		path += i.APIGroup + "/"
-	}
-	return path + i.APIVersion + "/"
+	return strings.TrimPrefix(i.Path, GroupVersionPath(i.APIGroup, i.APIVersion)+"/")
 }
 
 func auditID(r *http.Request) string {
@@ -160,7 +151,7 @@ func (i *Info) CanonicalPath() bool {
 
 func (i *Info) canonicalPath() string {
 	var b strings.Builder
-	b.WriteString(versionPath(i.RequestInfo))
+	b.WriteString(GroupVersionPath(i.APIGroup, i.APIVersion) + "/")
 	if i.LegacyWatchPath {
 		b.WriteString("watch/")
 	}

@@ -1,0 +1,87 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// headerTimeout is how long the apiserver may take to begin a response, and bodyTimeout how
+	// long to complete one that is read as a whole.
+	headerTimeout = time.Minute
+	bodyTimeout   = 5 * time.Minute
+	// maxBody bounds a response that is read as a whole, in bytes: a page of 500 objects of the
+	// largest size that etcd accepts.
+	maxBody = 1 << 30
+	// maxMessage bounds the text that is read of an error, in bytes: enough to find its cause.
+	maxMessage = 512
+)
+
+// Open sends a GET request of Sluice's own and returns its response, of status 200. Any other status
+// is returned as an *apierrors.StatusError. The caller must close the body.
+func (u *Upstream) Open(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(headerTimeout, func() { cancel(errors.New("the apiserver did not begin its response in time")) })
+	defer late.Stop()
+	target := u.Resolve(&url.URL{Path: path}, query.Encode())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	resp, err := u.Self.RoundTrip(req)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer cancel(nil)
+		defer resp.Body.Close()
+		return nil, statusError(resp)
+	}
+	return resp, nil
+}
+
+// Get is like Open and reads the whole body.
+func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accept string) ([]byte, http.Header, error) {
+	ctx, cancel := context.WithTimeout(ctx, bodyTimeout)
+	defer cancel()
+	resp, err := u.Open(ctx, path, query, accept)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(body) > maxBody {
+		return nil, nil, fmt.Errorf("response is longer than %d bytes", maxBody)
+	}
+	return body, resp.Header, nil
+}
+
+// statusError returns a response that is not a success as an error. Its message is the beginning of
+// the body, whatever the encoding: it is only logged.
+func statusError(resp *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	status := metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    int32(resp.StatusCode),
+		Message: fmt.Sprintf("apiserver responds %d: %s", resp.StatusCode, text),
+	}
+	if seconds, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32); err == nil && seconds > 0 {
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(seconds)}
+	}
+	return &apierrors.StatusError{ErrStatus: status}
+}

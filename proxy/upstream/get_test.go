@@ -1,0 +1,52 @@
+package upstream
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func TestErrorBodiesAreReadOnlyToTheirCause(t *testing.T) {
+	body := &endless{head: "because "}
+	err := statusError(&http.Response{StatusCode: http.StatusGone, Body: body})
+	if !apierrors.IsGone(err) || !strings.Contains(err.Error(), "because xxx") {
+		t.Errorf("got %.100v", err)
+	}
+	if len(err.Error()) > 4<<10 || body.n > 4<<10 {
+		t.Errorf("error has %d bytes of %d", len(err.Error()), body.n)
+	}
+}
+
+func TestStatusErrorsTellRetryAfter(t *testing.T) {
+	for header, want := range map[string]int{"": 0, "13": 13, "-1": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0} {
+		err := statusError(&http.Response{
+			StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {header}}, Body: http.NoBody,
+		})
+		if seconds, ok := apierrors.SuggestsClientDelay(err); seconds != want || ok != (want > 0) {
+			t.Errorf("%q: %d, %v", header, seconds, ok)
+		}
+	}
+}
+
+// endless is a body without end.
+type endless struct {
+	head string
+	n    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.head)
+	e.head = e.head[n:]
+	for i := n; i < len(p); i++ {
+		p[i] = 'x'
+	}
+	if e.n += len(p); e.n > 1<<20 {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+func (e *endless) Close() error { return nil }
