@@ -1,0 +1,104 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/codec/json"
+	"sluice/proxy/request"
+)
+
+// describeCustom sets what the CRD says of the resource. Without a CRD that Sluice may read, objects
+// can neither be selected by fields nor printed in Tables.
+func (d *Discovery) describeCustom(ctx context.Context, out *Description) error {
+	crd, err := d.crd(ctx)
+	if notServed(err) || forbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	version := d.version(crd)
+	if version == nil {
+		return fmt.Errorf("CRD has no version %s: %w", d.gvr.Version, ErrNotCacheable)
+	}
+	out.Fields = customFields(version, out.Resource.Namespaced)
+	out.Resource.Columns = customColumns(version)
+	out.revision, out.read = revisionOf(crd), time.Now()
+	return nil
+}
+
+// Verify returns ErrChanged if a store that was built by was must be rebuilt. A nil error means that
+// the store can go on, though perhaps with other columns.
+func (d *Discovery) Verify(ctx context.Context, was *Description) error {
+	_, err := d.change(ctx, was)
+	return err
+}
+
+// Refresh returns the Description by which a store that was built by was goes on: was itself, or one
+// with other columns. It returns ErrChanged if the store must be rebuilt.
+func (d *Discovery) Refresh(ctx context.Context, was *Description) (*Description, error) {
+	crd, err := d.change(ctx, was)
+	if err != nil {
+		return nil, err
+	}
+	columns, revision := was.Resource.Columns, was.revision
+	switch {
+	case crd != nil:
+		columns, revision = customColumns(d.version(crd)), revisionOf(crd)
+	case columns == nil || was.ColumnsMatch:
+		return was, nil
+	} // else the apiserver may have come to print these columns
+	match, err := d.columnsMatch(ctx, &was.Resource, columns)
+	if err != nil {
+		return nil, err
+	}
+	if crd == nil && !match {
+		return was, nil
+	}
+	return was.withColumns(columns, match, revision), nil
+}
+
+// change returns the present CRD if only printer columns differ from those of was, and nil if nothing
+// differs. It returns ErrChanged for any other difference: the CRD says which fields objects have.
+func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, error) {
+	if was.revision == nil {
+		return nil, nil
+	}
+	crd, err := d.crd(ctx)
+	if notServed(err) {
+		return nil, ErrChanged
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := revisionOf(crd)
+	switch {
+	case was.revision.equal(now):
+		return nil, nil
+	case was.revision.onlyColumnsChanged(now) && was.Settled() && d.version(crd) != nil:
+		return crd, nil
+	}
+	return nil, ErrChanged
+}
+
+// crd reads the CRD of the resource.
+func (d *Discovery) crd(ctx context.Context) (json.Value, error) {
+	path := request.GroupVersionPath("apiextensions.k8s.io", "v1") + "/customresourcedefinitions/" + d.gvr.GroupResource().String()
+	crd, _, err := d.getJSON(ctx, path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("CRD: %w", err)
+	}
+	return crd, nil
+}
+
+// version returns the described version of a CRD, or nil.
+func (d *Discovery) version(crd json.Value) json.Value {
+	for _, v := range crd.Get("spec", "versions").Elements {
+		if name, _ := v.Get("name").Text(); name == d.gvr.Version {
+			return v
+		}
+	}
+	return nil
+}

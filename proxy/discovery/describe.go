@@ -1,0 +1,167 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/codec/proto"
+	"sluice/proxy/request"
+	"sluice/proxy/upstream"
+)
+
+// Discovery describes one resource of the apiserver. It is immutable.
+type Discovery struct {
+	upstream *upstream.Upstream
+	gvr      schema.GroupVersionResource
+}
+
+// New returns the Discovery of a resource.
+func New(u *upstream.Upstream, gvr schema.GroupVersionResource) *Discovery { return &Discovery{u, gvr} }
+
+// ResourcePath returns the path of the resource in all namespaces, such as "/apis/apps/v1/deployments".
+func (d *Discovery) ResourcePath() string {
+	return request.GroupVersionPath(d.gvr.Group, d.gvr.Version) + "/" + d.gvr.Resource
+}
+
+// Describe returns the present Description of the resource. Its objects are stored as Protobuf if
+// their message is compiled in and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
+// apierrors.StatusError and those of the transport.
+func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
+	kind, namespaced, err := d.discover(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	if aggregated, err := d.aggregated(ctx); err != nil {
+		return nil, err
+	} else if aggregated {
+		return nil, fmt.Errorf("%s is served by an extension server: %w", d.gvr, ErrNotCacheable)
+	}
+	// The form of the list tells typed from unstructured resources.
+	list, header, err := d.getJSON(ctx, d.ResourcePath(), url.Values{"limit": {"1"}})
+	if err != nil {
+		return nil, fmt.Errorf("first list: %w", err)
+	}
+	listKind, ok := list.Get("kind").Text()
+	if !ok {
+		return nil, fmt.Errorf("first list has no kind: %w", ErrNotCacheable)
+	}
+	out := &Description{Warnings: header["Warning"], Resource: codec.Resource{
+		Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
+		Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
+	}}
+	if err := d.describeObjects(ctx, out, jsonOnly); err != nil {
+		return nil, err
+	}
+	out.ColumnsMatch, err = d.columnsMatch(ctx, &out.Resource, out.Resource.Columns)
+	return out, err
+}
+
+// describeObjects sets the encoding of the stored objects and what depends on their schema.
+func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonOnly bool) error {
+	r := &out.Resource
+	if r.Style == codec.Unstructured {
+		return d.describeCustom(ctx, out)
+	}
+	s, known := proto.Lookup(r.APIVersion(), r.Kind)
+	if !known {
+		return nil
+	}
+	if !jsonOnly {
+		out.Schema, r.Source = s, codec.Protobuf
+	}
+	out.Fields = builtinFields(r.APIVersion(), r.Kind, out.Schema)
+	return nil
+}
+
+// discover finds the resource in the discovery document of its version.
+func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool, err error) {
+	list, _, err := d.getJSON(ctx, request.GroupVersionPath(d.gvr.Group, d.gvr.Version), nil)
+	if err != nil {
+		return "", false, err
+	}
+	for _, r := range list.Get("resources").Elements {
+		if name, _ := r.Get("name").Text(); name != d.gvr.Resource {
+			continue
+		}
+		var verbs []string
+		for _, v := range r.Get("verbs").Elements {
+			verb, _ := v.Text()
+			verbs = append(verbs, verb)
+		}
+		if !slices.Contains(verbs, "list") || !slices.Contains(verbs, "watch") {
+			return "", false, fmt.Errorf("%s cannot be listed and watched: %w", d.gvr, ErrNotCacheable)
+		}
+		kind, _ = r.Get("kind").Text()
+		namespaced, _ = r.Get("namespaced").Bool()
+		return kind, namespaced, nil
+	}
+	return "", false, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
+}
+
+// aggregated reports whether an extension server serves the resource. Its responses may depend on
+// the caller beyond what a SubjectAccessReview tells, so they must not be shared.
+func (d *Discovery) aggregated(ctx context.Context) (bool, error) {
+	if d.gvr.Group == "" {
+		return false, nil
+	}
+	path := request.GroupVersionPath("apiregistration.k8s.io", "v1") + "/apiservices/" + d.gvr.Version + "." + d.gvr.Group
+	service, _, err := d.getJSON(ctx, path, nil)
+	if notServed(err) {
+		return false, nil // the apiserver has no aggregator
+	}
+	if err != nil {
+		return false, fmt.Errorf("APIService: %w", err)
+	}
+	return service.Get("spec", "service").Kind() == json.Object, nil
+}
+
+// getJSON gets an object or list as JSON.
+func (d *Discovery) getJSON(ctx context.Context, path string, query url.Values) (json.Value, http.Header, error) {
+	body, header, err := d.upstream.Get(ctx, path, query, codec.MediaJSON)
+	if err != nil {
+		return nil, nil, err
+	}
+	return body, header, json.Valid(body, json.Limits{})
+}
+
+// notServed reports whether the apiserver does not serve what was asked for.
+func notServed(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// forbidden reports whether Sluice itself may not read what was asked for.
+func forbidden(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// transient reports whether a repeated request may be answered otherwise.
+func transient(err error) bool {
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) {
+		return true
+	}
+	switch status.ErrStatus.Code {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// styleOf returns the style of a resource by the order of the members of a list: the apiserver prints
+// the members of objects without a Go type in the order of their names, so that "apiVersion" is first.
+func styleOf(list json.Value) codec.Style {
+	for key := range list.Members {
+		if string(key) == "kind" {
+			return codec.Typed
+		}
+		break
+	}
+	return codec.Unstructured
+}

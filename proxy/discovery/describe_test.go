@@ -1,0 +1,158 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/codec"
+	"sluice/codec/proto"
+	"sluice/proxy/listwatch/fake"
+)
+
+// describe describes a resource of a fake apiserver.
+func describe(t *testing.T, r fake.Resource, jsonOnly bool, steps []fake.Step) (d *Description, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		a := fake.New(t, r, steps)
+		u, end := a.Upstream()
+		defer end()
+		d, err = New(u, r.GVR).Describe(t.Context(), jsonOnly)
+		a.CheckPlayed(t)
+	})
+	return d, err
+}
+
+func respond(call string, h http.HandlerFunc) fake.Step { return fake.Step{Call: call, Respond: h} }
+
+func respondJSON(call, body string) []fake.Step {
+	return []fake.Step{respond(call, fake.Body(codec.MediaJSON, []byte(body)))}
+}
+
+func TestOnlyWhatTheApiserverItselfListsAndWatchesIsCacheable(t *testing.T) {
+	for name, steps := range map[string][]fake.Step{
+		"no resources":         respondJSON("discovery", `{"resources":[]}`),
+		"another resource":     respondJSON("discovery", `{"resources":[{"name":"widgets/status","kind":"Widget","verbs":["list","watch"]}]}`),
+		"no watch":             respondJSON("discovery", `{"resources":[{"name":"widgets","kind":"Widget","verbs":["get","list"]}]}`),
+		"no list":              respondJSON("discovery", `{"resources":[{"name":"widgets","kind":"Widget","verbs":["get","watch","create"]}]}`),
+		"another kind":         respondJSON("discovery", `{"kind":"Status"}`),
+		"malformed resources":  respondJSON("discovery", `{"resources":[1,"widgets",null,{"name":7},{"verbs":"list"}]}`),
+		"list without kind":    respondJSON("first list", `{"apiVersion":"example.com/v1","items":[]}`),
+		"CRD without version":  respondJSON("crd", `{"spec":{"versions":[{"name":"v2"}]}}`),
+		"CRD without versions": respondJSON("crd", `{}`),
+	} {
+		if _, err := describe(t, fake.Widgets, false, steps); !errors.Is(err, ErrNotCacheable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	extension := append([]fake.Step{respond("discovery", fake.Widgets.Discovery())}, respondJSON("discovery", `{"spec":{"service":{"name":"s"}}}`)...)
+	if _, err := describe(t, fake.Widgets, false, extension); !errors.Is(err, ErrNotCacheable) {
+		t.Errorf("extension server: %v", err)
+	}
+}
+
+func TestDescribeReturnsTheApiserversErrors(t *testing.T) {
+	for _, call := range []string{"discovery", "first list"} {
+		steps := []fake.Step{respond(call, fake.Refuse(http.StatusForbidden))}
+		if _, err := describe(t, fake.Widgets, false, steps); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	steps := []fake.Step{respond("table", fake.Refuse(http.StatusServiceUnavailable))}
+	if _, err := describe(t, fake.ConfigMaps, false, steps); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("table: %v", err)
+	}
+}
+
+func TestEncodingOfStoredObjects(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		resource fake.Resource
+		jsonOnly bool
+		want     codec.Encoding
+		style    codec.Style
+	}{
+		{"compiled in", fake.ConfigMaps, false, codec.Protobuf, codec.Typed},
+		{"compiled in, JSON only", fake.ConfigMaps, true, codec.JSON, codec.Typed},
+		{"custom", fake.Widgets, false, codec.JSON, codec.Unstructured},
+	} {
+		d, err := describe(t, tt.resource, tt.jsonOnly, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := d.Resource; r.Source != tt.want || r.Style != tt.style || (d.Schema != nil) != (tt.want == codec.Protobuf) {
+			t.Errorf("%s: %+v, schema: %v", tt.name, r, d.Schema != nil)
+		}
+		if r := d.Resource; r.Kind != tt.resource.Kind || r.ListKind != tt.resource.Kind+"List" || !r.Namespaced {
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+}
+
+func TestWarningsAreTheApiservers(t *testing.T) {
+	want := []string{`299 - "old"`, `299 - "older"`}
+	first := func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Warning"] = want
+		fake.Body(codec.MediaJSON, fake.ConfigMaps.FirstList())(w, r)
+	}
+	d, err := describe(t, fake.ConfigMaps, false, []fake.Step{respond("first list", first)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, d.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCRDThatCannotBeReadLeavesNoFieldsAndColumns(t *testing.T) {
+	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusUnauthorized} {
+		d, err := describe(t, fake.Widgets, false, []fake.Step{respond("crd", fake.Refuse(code))})
+		if err != nil {
+			t.Fatal(code, err)
+		}
+		if _, ok := d.Fields.Position(FieldName); ok || d.Resource.Columns != nil || d.Settled() {
+			t.Errorf("%d: fields: %v, columns: %v", code, ok, d.Resource.Columns)
+		}
+	}
+}
+
+func TestFieldsOfCustomResources(t *testing.T) {
+	const crd = `{"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":%q}]}]}}`
+	for path, want := range map[string][]string{
+		".spec.color":     {FieldName, FieldNamespace, "spec.color"},
+		".spec.colors[*]": nil, // a path that cannot be parsed leaves no fields
+	} {
+		d, err := describe(t, fake.Widgets, false, respondJSON("crd", fmt.Sprintf(crd, path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, d.Fields.labels); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+	d, err := describe(t, fake.Widgets, false, respondJSON("crd", fmt.Sprintf(crd, ".spec.color")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := d.Fields.Of([]byte(`{"metadata":{"name":"n","namespace":"ns"},"spec":{"color":"red"}}`))
+	if diff := cmp.Diff([]string{"", "", "red"}, values); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestPodsAreIndexedByNode(t *testing.T) {
+	schema, _ := proto.Lookup("v1", "Pod")
+	f := builtinFields("v1", "Pod", schema)
+	position, ok := f.Position("spec.nodeName")
+	if !ok || f.Index() == nil || *f.Index() != position || !f.Indexed(position) || f.Indexed(position+1) {
+		t.Errorf("position %d, %v, index %v", position, ok, f.Index())
+	}
+	if none := (Fields{}); none.Index() != nil || none.Indexed(0) {
+		t.Error("no fields have an index")
+	}
+}

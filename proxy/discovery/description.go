@@ -1,0 +1,60 @@
+package discovery
+
+import (
+	"errors"
+	"time"
+
+	"sluice/codec"
+	"sluice/codec/proto"
+)
+
+var (
+	// ErrNotCacheable is returned by Describe if the apiserver does not serve the resource for list
+	// and watch, or not by itself.
+	ErrNotCacheable = errors.New("resource is not cacheable")
+
+	// ErrChanged is returned by Refresh and Verify if a store that was built by a Description must
+	// be rebuilt.
+	ErrChanged = errors.New("CRD has changed")
+)
+
+// Description is what is known of one resource. It is immutable and safe for concurrent use.
+type Description struct {
+	Resource codec.Resource
+	// Schema reads the stored objects if Resource.Source is Protobuf; else it is nil.
+	Schema *proto.Schema
+	// Fields are the selectable fields.
+	Fields Fields
+	// ColumnsMatch is true if Resource.Columns, or the built-in columns where these are nil, are
+	// the columns of the apiserver's Tables.
+	ColumnsMatch bool
+	// Warnings are the values of the Warning headers of every read of the resource.
+	Warnings []string
+
+	revision *revision // of the CRD; nil if there is none or it cannot be followed
+	read     time.Time // when the CRD was first read for the store
+}
+
+// settleTime is how long after a change of a CRD an apiserver may still send objects that it pruned
+// by the CRD before, on watches that are open.
+const settleTime = time.Minute
+
+// Settled reports whether the apiserver has certainly served the resource by the described CRD since
+// the store was built. It is false for resources without a CRD that can be followed.
+func (d *Description) Settled() bool {
+	return d.revision != nil && time.Since(d.read) >= settleTime
+}
+
+// WithBookmark returns a Description whose Resource has the given template for bookmarks.
+func (d *Description) WithBookmark(object []byte) *Description {
+	next := *d
+	next.Resource.Bookmark = object
+	return &next
+}
+
+// withColumns returns a Description of the same stored objects, printed with other columns.
+func (d *Description) withColumns(columns codec.Columns, match bool, r *revision) *Description {
+	next := *d
+	next.Resource.Columns, next.ColumnsMatch, next.revision = columns, match, r
+	return &next
+}

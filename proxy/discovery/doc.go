@@ -1,0 +1,14 @@
+// Package discovery describes resources of the apiserver: what has to be known of a resource to
+// store its objects and to serve them in every format.
+//
+// [Discovery.Describe] returns a [Description] out of the discovery document, the form of an empty
+// list, the APIService and, for custom resources, the CRD. A Description is immutable. A store keeps
+// the Description by which it was built; [Discovery.Refresh] and [Discovery.Verify] compare that
+// Description with the present CRD and decide whether the store can go on:
+//
+//   - an unchanged CRD changes nothing;
+//   - if only printer columns changed, in a single update of the CRD, the store goes on with a new
+//     Description;
+//   - anything else is [ErrChanged], and the store must be rebuilt, because the new CRD may say that
+//     the stored objects have other fields.
+package discovery

@@ -1,0 +1,131 @@
+package discovery
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/cache"
+	"sluice/codec/json"
+	"sluice/codec/proto"
+)
+
+// The selectable fields that are parts of an object's key.
+const (
+	FieldName      = "metadata.name"
+	FieldNamespace = "metadata.namespace"
+)
+
+// indexedField is the field by which stores are indexed: every kubelet selects pods by it.
+const indexedField = "spec.nodeName"
+
+// Fields are the fields that field selectors can name for a resource. The values of an object's
+// fields are stored in cache.Object.Fields, in the order of their positions; the values of FieldName
+// and FieldNamespace are left empty there, because they are in the key. The zero value has none.
+type Fields struct {
+	labels []string // as selectors spell them
+	paths  []fieldPath
+	schema *proto.Schema // reads the values of Protobuf objects; nil for JSON
+}
+
+// fieldPath is where the value of a field is in a JSON object.
+type fieldPath struct {
+	names, fallback []string
+	zero            string // the value if neither is there
+}
+
+// builtinFields returns the fields of a kind whose Go type is compiled in.
+func builtinFields(apiVersion, kind string, schema *proto.Schema) Fields {
+	f := Fields{schema: schema}
+	for _, s := range proto.SelectableFields(apiVersion, kind) {
+		f.add(s.Label, fieldPath{names: split(s.Path), fallback: split(s.Fallback), zero: s.Zero})
+	}
+	return f
+}
+
+func split(dotted string) []string {
+	if dotted == "" {
+		return nil
+	}
+	return strings.Split(dotted, ".")
+}
+
+// customFields returns the fields of a version of a CRD: name, namespace and its selectableFields,
+// which selectors name by their JSONPath without the leading dot. If one of these cannot be parsed
+// there are no fields at all.
+func customFields(version json.Value, namespaced bool) Fields {
+	f := Fields{}
+	f.add(FieldName, fieldPath{})
+	if namespaced {
+		f.add(FieldNamespace, fieldPath{})
+	}
+	for _, s := range version.Get("selectableFields").Elements {
+		jsonPath, _ := s.Get("jsonPath").Text()
+		names, err := json.ParsePath(jsonPath)
+		if err != nil {
+			return Fields{}
+		}
+		f.add(strings.TrimPrefix(jsonPath, "."), fieldPath{names: names})
+	}
+	return f
+}
+
+func (f *Fields) add(label string, p fieldPath) {
+	f.labels, f.paths = append(f.labels, label), append(f.paths, p)
+}
+
+// Position returns the position of a selector's field, and false if selectors cannot name it.
+func (f *Fields) Position(label string) (int, bool) {
+	if f.schema != nil {
+		return f.schema.FieldIndex(label) // knows aliases
+	}
+	i := slices.Index(f.labels, label)
+	return max(i, 0), i >= 0
+}
+
+// Index returns the position of the field by which the store is indexed, or nil.
+func (f *Fields) Index() *int {
+	if i := slices.Index(f.labels, indexedField); i >= 0 {
+		return &i
+	}
+	return nil
+}
+
+// Indexed reports whether the store is indexed by the field at a position.
+func (f *Fields) Indexed(position int) bool {
+	index := f.Index()
+	return index != nil && *index == position
+}
+
+// Of returns the values of a stored object.
+func (f *Fields) Of(object []byte) ([]string, error) {
+	if f.schema == nil {
+		values := make([]string, len(f.paths))
+		for i, p := range f.paths {
+			if !inKey(f.labels[i]) {
+				values[i] = cache.Intern(p.value(object))
+			}
+		}
+		return values, nil
+	}
+	values, err := f.schema.AppendFieldValues(make([]string, 0, len(f.labels)), object)
+	for i, v := range values {
+		if values[i] = ""; !inKey(f.labels[i]) {
+			values[i] = cache.Intern(v) // v aliases object
+		}
+	}
+	return values, err
+}
+
+func inKey(label string) bool { return label == FieldName || label == FieldNamespace }
+
+func (p fieldPath) value(object json.Value) string {
+	for _, names := range [][]string{p.names, p.fallback} {
+		if len(names) == 0 {
+			continue
+		}
+		if text, ok := object.Field(names...); ok && text != "" {
+			return text
+		}
+	}
+	return p.zero
+}

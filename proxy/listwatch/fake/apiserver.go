@@ -1,0 +1,147 @@
+package fake
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/codec"
+	"sluice/proxy/proxytest"
+	"sluice/proxy/upstream"
+)
+
+// Step responds to one call. The calls are "discovery", "first list", "crd", "table", "metadata" for
+// lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
+type Step struct {
+	Call    string
+	Respond http.HandlerFunc
+}
+
+// APIServer serves one resource by a script. Calls that describe the resource are served without a
+// step, unless theirs is next. When the script is over, watches stay open without events.
+type APIServer struct {
+	t        *testing.T
+	resource Resource
+
+	mu    sync.Mutex // guards all below
+	steps []Step
+	calls []Call
+}
+
+// Call is a call that a step responded to, or one after the script.
+type Call struct {
+	Name   string
+	Accept string
+	At     time.Time
+}
+
+// New returns an APIServer of a resource.
+func New(t *testing.T, r Resource, steps []Step) *APIServer {
+	return &APIServer{t: t, resource: r, steps: steps}
+}
+
+// Upstream serves over connections in memory and returns the Upstream that leads there, until the
+// returned function is called.
+func (a *APIServer) Upstream() (*upstream.Upstream, func()) {
+	a.t.Helper()
+	server := proxytest.Serve(a)
+	u, err := upstream.New(upstream.Options{Config: &rest.Config{Host: "http://apiserver", Dial: server.Dial}})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return u, func() {
+		u.Close()
+		server.Close(a.t)
+	}
+}
+
+// SetSteps replaces the script.
+func (a *APIServer) SetSteps(steps []Step) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.steps = steps
+}
+
+// Calls returns the calls so far, without those served as description.
+func (a *APIServer) Calls() []Call {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]Call(nil), a.calls...)
+}
+
+// CheckPlayed fails the test if part of the script is left.
+func (a *APIServer) CheckPlayed(t *testing.T) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.steps {
+		t.Errorf("no call of %q; calls are %v", s.Call, a.calls)
+	}
+}
+
+func (a *APIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.next(r)(w, r) }
+
+func (a *APIServer) next(r *http.Request) http.HandlerFunc {
+	name := callOf(r)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	scripted := len(a.steps) > 0 && a.steps[0].Call == name
+	if description := a.description(name); description != nil && !scripted {
+		return description
+	}
+	if len(a.steps) > 0 && !scripted {
+		a.t.Errorf("call after %v is %q, want %q", a.calls, name, a.steps[0].Call)
+		return Refuse(http.StatusTeapot)
+	}
+	a.calls = append(a.calls, Call{name, r.Header.Get("Accept"), time.Now()})
+	if !scripted {
+		return a.resource.Stream()
+	}
+	respond := a.steps[0].Respond
+	a.steps = a.steps[1:]
+	return respond
+}
+
+// callOf names a request.
+func callOf(r *http.Request) string {
+	q, accept := r.URL.Query(), r.Header.Get("Accept")
+	list := strings.HasSuffix(r.URL.Path, "/configmaps") || strings.HasSuffix(r.URL.Path, "/widgets")
+	switch {
+	case strings.Contains(r.URL.Path, "customresourcedefinitions"):
+		return "crd"
+	case !list:
+		return "discovery"
+	case strings.Contains(accept, "as=Table"):
+		return "table"
+	case strings.Contains(accept, "as=Partial"):
+		return "metadata"
+	case q.Has("sendInitialEvents"):
+		return "watchlist"
+	case q.Has("watch"):
+		return "watch " + q.Get("resourceVersion")
+	case q.Get("limit") == "1":
+		return "first list"
+	case q.Get("limit") != "500":
+		return "list without limit"
+	}
+	return strings.TrimSpace("page " + q.Get("continue"))
+}
+
+// description responds to a call that describes the resource; it is nil for other calls.
+func (a *APIServer) description(name string) http.HandlerFunc {
+	switch name {
+	case "discovery":
+		return a.resource.Discovery()
+	case "first list":
+		return Body(codec.MediaJSON, a.resource.FirstList())
+	case "crd":
+		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}]}}`))
+	case "table":
+		return Refuse(http.StatusNotAcceptable)
+	}
+	return nil
+}
