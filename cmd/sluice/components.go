@@ -177,7 +177,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics, registry 
 func syncNotes(registry *resources.Registry) func() []string {
 	return func() []string {
 		var lines []string
-		for _, s := range registry.Report() {
+		for _, s := range registry.States() {
 			state := "ok"
 			if !s.Synced {
 				state = "not in sync, reads are forwarded"

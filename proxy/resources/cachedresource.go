@@ -5,61 +5,42 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/codec"
+	"sluice/proxy/discovery"
 )
 
-// CachedResource is a store in sync and what has to be known to serve it.
+// CachedResource is a store in sync and what has to be known to serve it. It is immutable: when the
+// store goes on with other printer columns, Lookup returns another CachedResource of the same store.
 type CachedResource struct {
-	// ID is random: no collection of another store, here or elsewhere, ever
-	// had it.
-	ID       string
-	Store    *cache.Store
-	Resource codec.Resource
-	// Warnings are the values of the Warning headers that the upstream adds
-	// to reads of this resource.
-	Warnings []string
-	// Fence proves that the store has reached the upstream's present.
+	*discovery.Description
+
+	// ID is random. No two stores, of this process or another, have the same.
+	ID    string
+	Store *cache.Store
+	// Fence confirms that the store is complete up to the apiserver's current version.
 	Fence *cache.Fence
-	// ColumnsMatch is true if Resource.Columns, or the built-in columns where
-	// these are nil, are the columns of the apiserver's Tables.
-	ColumnsMatch bool
-	// Encoders holds the encoders that package serve makes of Resource. All
-	// CachedResources of one store share it, so that watches go on sharing
-	// frames when columns change.
+	// Encoders holds the encoders of package serve. All CachedResources of one store share it, so
+	// that watches go on sharing frames when columns change.
 	Encoders *sync.Map
 
-	adrift   func() time.Duration
-	fields   *fields
-	outdated chan struct{} // closed when Tables are printed otherwise
+	disconnectedFor func() time.Duration
+	columnsChanged  chan struct{} // closed when another CachedResource takes over with other columns
 }
 
-// ColumnsChanged returns a channel that is closed when another collection prints the
-// Tables of the store: with other columns.
-func (c *CachedResource) ColumnsChanged() <-chan struct{} { return c.outdated }
+// ColumnsChanged returns a channel that is closed when the store goes on with other printer columns.
+func (c *CachedResource) ColumnsChanged() <-chan struct{} { return c.columnsChanged }
 
-// reprint returns a collection of the same store that prints Tables with other
-// columns.
-func (c *CachedResource) reprint(columns codec.Columns, printable bool) *CachedResource {
-	next := *c
-	next.Resource.Columns, next.ColumnsMatch, next.outdated = columns, printable, make(chan struct{})
-	return &next
-}
-
-// DisconnectedFor returns for how long the feed has been without a stream: about as old
-// may the state be.
+// DisconnectedFor returns for how long the reflector has had no open watch. The state may lag behind
+// the apiserver by about as much.
 func (c *CachedResource) DisconnectedFor() time.Duration {
-	if c.adrift == nil {
+	if c.disconnectedFor == nil {
 		return 0
 	}
-	return c.adrift()
+	return c.disconnectedFor()
 }
 
-// Field returns where the values of a field stand in the objects' Fields, and
-// false if selectors cannot name it.
-func (c *CachedResource) Field(label string) (position int, ok bool) { return c.fields.position(label) }
-
-// Indexed reports whether the store is indexed by the field at that position.
-func (c *CachedResource) Indexed(position int) bool {
-	index := c.fields.index()
-	return index != nil && *index == position
+// withDescription returns a CachedResource of the same store with another description.
+func (c *CachedResource) withDescription(d *discovery.Description) *CachedResource {
+	next := *c
+	next.Description, next.columnsChanged = d, make(chan struct{})
+	return &next
 }

@@ -1,10 +1,8 @@
-// Package resources keeps copies of the upstream's resources: for each that is
-// asked for and may be cached, a feed that fills its store.
+// Package resources holds the cached resources: for each resource that is read and may be cached, a
+// reflector and the store that it fills.
 //
-// A [CachedResource] is a store in sync together with what has to be known to
-// serve it. [Registry.CachedResource] returns it, or says why there is none, and
-// starts the feed on first demand; nobody waits for it. What a resource is (its
-// kind, its scope, how its lists look) is learnt from the upstream each time a
-// store is built, so that a changed or re-created CRD is never served by what
-// held before.
+// [Registry.Lookup] returns a [CachedResource], which is a store in sync together with what has to
+// be known to serve it, or the reason why there is none. The first Lookup of a resource starts its
+// reflector; no caller waits for the store. A resource is described anew for every store, so that a
+// changed or recreated CRD is never served by the CRD before.
 package resources

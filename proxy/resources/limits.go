@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -10,21 +9,21 @@ import (
 )
 
 const (
-	// limitsEvery is how often stores are held against the limits.
-	limitsEvery = 30 * time.Second
-	// refusedFor is how long a resource whose store was given up for its size
-	// is passed.
-	refusedFor = 10 * time.Minute
+	// enforceEvery is how often the stores are measured against the limits.
+	enforceEvery = 30 * time.Second
+	// tooLargeFor is for how long the reads of a resource pass after its store was stopped because
+	// all stores were too large.
+	tooLargeFor = 10 * time.Minute
 )
 
 // Limits bound what is cached. Zero values mean the defaults.
 type Limits struct {
-	// Resources is the most that are cached; 0 means 500.
+	// Resources is how many resources are cached at most; 0 means 500.
 	Resources int
-	// Bytes is about how much memory all stores together may take, histories
-	// included; 0 means no limit.
+	// Bytes is about how much memory all stores together may take, histories included; 0 means no
+	// limit.
 	Bytes int64
-	// Idle is how long a store is kept that nobody reads; 0 means an hour.
+	// Idle is for how long a store without readers is kept; 0 means an hour.
 	Idle time.Duration
 }
 
@@ -38,71 +37,74 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// keepLimits stops feeds that are idle or too much, until the context ends.
-func (m *Registry) keepLimits(ctx context.Context) {
-	t := time.NewTicker(limitsEvery)
+// enforceLimits stops stores that are idle or too large, until the context ends.
+func (r *Registry) enforceLimits(ctx context.Context) {
+	t := time.NewTicker(enforceEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-t.C:
-			m.keep(now)
+			r.enforce(now)
 		}
 	}
 }
 
-// holding is an entry with what counts for the limits.
-type holding struct {
+// usage is what an entry uses of the limits.
+type usage struct {
 	*entry
 	bytes   int64
-	readers bool // open watches
+	watched bool // it has open watches
 	used    time.Time
 }
 
-func (m *Registry) holdings() []holding {
-	var all []holding
-	for _, e := range m.all() {
-		h := holding{entry: e, used: time.Unix(0, e.used.Load())}
-		if c := e.collection.Load(); c != nil {
+func (r *Registry) usages() []usage {
+	var all []usage
+	for _, e := range r.all() {
+		u := usage{entry: e, used: time.Unix(0, e.used.Load())}
+		if c := e.current.Load(); c != nil {
 			s := c.Store.Stats()
-			h.bytes, h.readers = s.Bytes+s.HistoryBytes, s.Cursors > 0
+			u.bytes, u.watched = s.Bytes+s.HistoryBytes, s.Cursors > 0
 		}
-		all = append(all, h)
+		all = append(all, u)
 	}
 	return all
 }
 
-// keep stops what is idle, and then, while all is too large, what was not used
-// for longest, without open watches first.
-func (m *Registry) keep(now time.Time) {
-	all := m.holdings()
-	limits := m.options.Limits
-	slices.SortFunc(all, func(a, b holding) int {
-		if a.readers != b.readers {
-			if b.readers {
-				return -1
-			}
-			return 1
+// compare orders the stores without open watches first, and these by their last use.
+func (u usage) compare(v usage) int {
+	if u.watched != v.watched {
+		if v.watched {
+			return -1
 		}
-		return cmp.Compare(a.used.UnixNano(), b.used.UnixNano())
-	})
-	var total int64
-	for _, h := range all {
-		total += h.bytes
+		return 1
 	}
-	for _, h := range all {
+	return u.used.Compare(v.used)
+}
+
+// enforce stops the stores that are idle and then, as long as all stores together are too large, those
+// that were not used for longest, the ones without open watches first.
+func (r *Registry) enforce(now time.Time) {
+	all := r.usages()
+	slices.SortFunc(all, usage.compare)
+	var total int64
+	for _, u := range all {
+		total += u.bytes
+	}
+	limits := r.options.Limits
+	for _, u := range all {
 		switch {
-		case !h.readers && now.Sub(h.used) > limits.Idle:
-			m.options.Log.Info("store is stopped: nobody reads it", zap.String("resource", name(h.resource)))
-		case limits.Bytes > 0 && total > limits.Bytes && h.bytes > 0:
-			m.options.Log.Warn("store is stopped: all stores are too large", zap.String("resource", name(h.resource)),
-				zap.Int64("bytes", h.bytes), zap.Int64("all_bytes", total), zap.Int64("limit_bytes", limits.Bytes))
-			h.refused.Store(true)
+		case !u.watched && now.Sub(u.used) > limits.Idle:
+			r.options.Log.Info("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", "idle"))
+		case limits.Bytes > 0 && total > limits.Bytes && u.bytes > 0:
+			r.options.Log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
+				zap.Int64("bytes", u.bytes), zap.Int64("all_bytes", total), zap.Int64("limit_bytes", limits.Bytes))
+			u.tooLarge.Store(true)
 		default:
 			continue
 		}
-		total -= h.bytes
-		h.stop()
+		total -= u.bytes
+		u.stop()
 	}
 }

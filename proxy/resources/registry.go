@@ -2,28 +2,17 @@ package resources
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
-	"sluice/cache/reflector"
-	"sluice/codec"
 	"sluice/proxy/upstream"
-)
-
-const (
-	// absentFor is how long a resource that the upstream does not serve is
-	// not asked for again.
-	absentFor = 5 * time.Second
 )
 
 // The reasons why Lookup returns no CachedResource, as they stand in metrics and the access log.
@@ -42,229 +31,142 @@ type Options struct {
 	// Exclude names resources that are never cached: "secrets",
 	// "leases.coordination.k8s.io".
 	Exclude []string
-	Store   cache.Options
-	Limits  Limits
-	// CheckEvery is the least time between two comparisons of a store with
-	// the upstream; 0 means five minutes.
+	// Store sets up the stores, except for their index.
+	Store  cache.Options
+	Limits Limits
+	// CheckEvery is the least time between two comparisons of a store with the apiserver; 0 means
+	// five minutes.
 	CheckEvery time.Duration
 	Log        *zap.Logger
-	// Watches is told of each watch that is opened upstream, and calls what it
-	// returns when that is closed; nil counts none.
+	// Watches is called when a watch of a resource is open at the apiserver. It returns a function
+	// that is called when that watch is closed. Nil counts none.
 	Watches func(group, version, resource string) (closed func())
 }
 
-// Registry holds the collections.
+// Registry holds the cached resources. It is safe for concurrent use.
 type Registry struct {
-	options Options
-	exclude map[string]bool
-	feeds   sync.WaitGroup // Run waits for them
+	options    Options
+	exclude    map[string]bool
+	goroutines sync.WaitGroup // Run waits for them
 
-	mu      sync.RWMutex // guards all below
-	run     context.Context
+	mu      sync.RWMutex    // guards run and entries
+	run     context.Context // nil before and after Run
 	entries map[schema.GroupVersionResource]*entry
 }
 
-// entry is one resource that was asked for.
-type entry struct {
-	resource   schema.GroupVersionResource
-	collection atomic.Pointer[CachedResource] // nil while not in sync
-	absent     atomic.Bool                    // until it is forgotten
-	refused    atomic.Bool                    // for its size, until it is forgotten
-	used       atomic.Int64                   // UnixNano of the last read
-	feed       *reflector.Reflector
-	stop       context.CancelFunc // ends the feed
-	received   atomic.Uint64
-	mismatches atomic.Uint64
-}
-
-// New returns a Registry. It feeds nothing before Run.
+// New returns a Registry. It caches nothing before Run.
 func New(o Options) *Registry {
-	m := &Registry{options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{}}
-	m.options.Limits = o.Limits.withDefaults()
+	o.Limits = o.Limits.withDefaults()
 	if o.CheckEvery == 0 {
-		m.options.CheckEvery = checkEvery
+		o.CheckEvery = defaultCheckEvery
 	}
 	if o.Watches == nil {
-		m.options.Watches = func(_, _, _ string) func() { return func() {} }
+		o.Watches = func(_, _, _ string) func() { return func() {} }
 	}
+	r := &Registry{options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{}}
 	for _, name := range o.Exclude {
-		m.exclude[name] = true
+		r.exclude[name] = true
 	}
-	return m
+	return r
 }
 
-// Run lets feeds run until the context ends, and returns when they have ended.
-func (m *Registry) Run(ctx context.Context) error {
-	m.mu.Lock()
-	m.run = ctx
-	m.mu.Unlock()
-	m.keepLimits(ctx)
-	m.mu.Lock() // no feed starts behind this
-	m.run = nil
-	m.mu.Unlock()
-	m.feeds.Wait()
+// Run caches resources until the context ends. It returns when all reflectors have ended.
+func (r *Registry) Run(ctx context.Context) error {
+	r.setRun(ctx)
+	r.enforceLimits(ctx)
+	r.setRun(nil) // no reflector starts from here on
+	r.goroutines.Wait()
 	return nil
 }
 
-// CachedResource returns the collection of a resource, or nil and why there is
-// none. The first call for a resource starts its feed.
-func (m *Registry) Lookup(r schema.GroupVersionResource) (*CachedResource, string) {
-	if m.exclude[r.GroupResource().String()] {
+func (r *Registry) setRun(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.run = ctx
+}
+
+// Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
+// first call for a resource starts its reflector.
+func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*CachedResource, string) {
+	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
 	}
-	m.mu.RLock()
-	e := m.entries[r]
-	m.mu.RUnlock()
+	r.mu.RLock()
+	e := r.entries[gvr]
+	r.mu.RUnlock()
 	if e == nil {
-		return nil, m.start(r)
+		return nil, r.start(gvr)
 	}
 	e.used.Store(time.Now().UnixNano())
-	if c := e.collection.Load(); c != nil {
+	if c := e.current.Load(); c != nil {
 		return c, ""
 	}
 	switch {
-	case e.absent.Load():
+	case e.notCacheable.Load():
 		return nil, NotCacheable
-	case e.refused.Load():
+	case e.tooLarge.Load():
 		return nil, StoresTooLarge
 	}
 	return nil, NotInSync
 }
 
-// start starts the feed of a resource, unless somebody else just did.
-func (m *Registry) start(r schema.GroupVersionResource) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+// start starts the reflector of a resource, unless a concurrent call already did. It returns why the
+// resource cannot be served yet.
+func (r *Registry) start(gvr schema.GroupVersionResource) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
-	case m.run == nil:
+	case r.run == nil:
 		return NotRunning
-	case m.entries[r] != nil:
+	case r.entries[gvr] != nil:
 		return NotInSync
-	case m.present() >= m.options.Limits.Resources:
+	case r.cacheable() >= r.options.Limits.Resources:
 		return TooManyResources
 	}
-	e := &entry{resource: r}
-	e.used.Store(time.Now().UnixNano())
-	ctx, stop := context.WithCancel(m.run)
-	e.stop = stop
-	log := m.options.Log.With(zap.Stringer("resource", r.GroupResource()), zap.String("version", r.Version))
-	src := &source{upstream: m.options.Upstream, gvr: r, watches: m.options.Watches, reprinted: e.reprint}
-	e.feed = reflector.New(src, reflector.Options{
-		Store:    func() cache.Options { return m.storeOptions(src) },
-		Publish:  func(s *cache.Store) { m.publish(ctx, e, src, s, log) },
-		Report:   func(err error) { log.Warn("feed interrupted", zap.Error(err)) },
-		Received: func(reflector.Event) { e.received.Add(1) },
-	})
-	m.entries[r] = e
-	m.feeds.Go(func() { m.feed(ctx, e, log) })
+	ctx, stop := context.WithCancel(r.run)
+	e := r.newEntry(gvr, ctx, stop)
+	r.entries[gvr] = e
+	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	return NotInSync
 }
 
-// present counts the entries of resources that exist, as far as is known. The
-// lock must be held.
-func (m *Registry) present() int {
+// cacheable counts the entries that are not known to be not cacheable. The caller must hold mu.
+func (r *Registry) cacheable() int {
 	n := 0
-	for _, e := range m.entries {
-		if !e.absent.Load() {
+	for _, e := range r.entries {
+		if !e.notCacheable.Load() {
 			n++
 		}
 	}
 	return n
 }
 
-func (m *Registry) storeOptions(src *source) cache.Options {
-	o := m.options.Store
-	o.Index = src.fields.index()
-	return o
+// all returns a copy of the entries.
+func (r *Registry) all() map[schema.GroupVersionResource]*entry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return maps.Clone(r.entries)
 }
 
-// feed runs the feed of an entry. A resource that turns out to be absent, or is
-// refused for its size, is forgotten after a while, so that it can be asked for
-// again.
-func (m *Registry) feed(ctx context.Context, e *entry, log *zap.Logger) {
-	defer e.stop()
-	err := e.feed.Run(ctx)
-	m.mu.RLock()
-	run := m.run
-	m.mu.RUnlock()
-	switch {
-	case run == nil:
-	case errors.Is(err, reflector.ErrAbsent):
-		log.Info("resource is not served or not cacheable", zap.Error(err))
-		e.absent.Store(true)
-		pause(run, absentFor)
-	case e.refused.Load():
-		pause(run, refusedFor)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.entries, e.resource)
+// State is the state of one resource's store.
+type State struct {
+	Resource string // "pods.v1", "deployments.v1.apps"
+	Synced   bool
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
-// publish makes a collection of a store in sync, or withdraws it.
-func (m *Registry) publish(ctx context.Context, e *entry, src *source, s *cache.Store, log *zap.Logger) {
-	if s == nil {
-		e.collection.Store(nil)
-		log.Info("store is withdrawn")
-		return
-	}
-	// What the source goes on to learn is not about this store.
-	known := *src
-	c := &CachedResource{
-		ID: rand.Text(), Store: s, Resource: known.resource, Warnings: known.warnings, Fence: cache.NewFence(s, &known, e.feed.Rebuild),
-		adrift: e.feed.DisconnectedFor, fields: known.fields, ColumnsMatch: known.printable, Encoders: new(sync.Map), outdated: make(chan struct{}),
-	}
-	m.feeds.Go(func() { c.Fence.Run(ctx) }) // ends with the store, as does the next
-	m.feeds.Go(func() { m.checkUntil(ctx, e, c, &known, log) })
-	e.collection.Store(c)
-	state := s.Snapshot()
-	log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
-		zap.Stringer("encoding", known.resource.Source))
-}
-
-// reprint makes the collection print its Tables with other columns.
-func (e *entry) reprint(columns codec.Columns, printable bool) {
-	if c := e.collection.Load(); c != nil {
-		e.collection.Store(c.reprint(columns, printable))
-		close(c.outdated)
-	}
-}
-
-// all returns the entries of the moment.
-func (m *Registry) all() map[schema.GroupVersionResource]*entry {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return maps.Clone(m.entries)
-}
-
-// Report tells for each resource that was asked for whether its store is in
-// sync, in the order of their names.
-func (m *Registry) Report() []State {
+// States returns the state of every resource that was looked up and may be cacheable, in the order of
+// their names.
+func (r *Registry) States() []State {
 	var states []State
-	for r, e := range m.all() {
-		if !e.absent.Load() {
-			states = append(states, State{Resource: name(r), Synced: e.collection.Load() != nil})
+	for gvr, e := range r.all() {
+		if !e.notCacheable.Load() {
+			states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil})
 		}
 	}
 	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
 	return states
 }
 
-// State is that of one resource's store.
-type State struct {
-	Resource string // "pods.v1", "deployments.v1.apps"
-	Synced   bool
-}
-
-func name(r schema.GroupVersionResource) string {
-	return strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+func name(gvr schema.GroupVersionResource) string {
+	return strings.TrimSuffix(gvr.Resource+"."+gvr.Version+"."+gvr.Group, ".")
 }

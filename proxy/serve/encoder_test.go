@@ -26,8 +26,10 @@ func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
 	before := foos(1)
 	before.ColumnsMatch = true
 	before.Resource.Columns = columns(t, "A")
+	description := *before.Description
+	description.Resource.Columns = columns(t, "B")
 	after := *before
-	after.Resource.Columns = columns(t, "B")
+	after.Description = &description
 	for shape, same := range map[codec.Shape]bool{codec.Object: true, codec.Metadata: true, codec.Table: false} {
 		a, err := encoderFor(before, codec.Format{Shape: shape})
 		if err != nil {

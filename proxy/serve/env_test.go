@@ -13,6 +13,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 )
@@ -26,10 +27,10 @@ func foos(n int) *resources.CachedResource {
 	return &resources.CachedResource{
 		Encoders: new(sync.Map),
 		Store:    cache.New(cache.Options{HistoryAge: time.Hour, HistoryBytes: 1 << 20}, objects, uint64(n)),
-		Resource: codec.Resource{
+		Description: &discovery.Description{Resource: codec.Resource{
 			Group: "ex.io", Version: "v1", Resource: "foos", Kind: "Foo", ListKind: "FooList",
 			Style: codec.Unstructured, Source: codec.JSON, Namespaced: true,
-		},
+		}},
 	}
 }
 

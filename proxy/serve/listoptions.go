@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"sluice/codec/negotiate"
+	"sluice/proxy/discovery"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
 )
 
 // parseOptions reads the query parameters and derives the version that may answer. It returns
@@ -137,7 +137,7 @@ func (p *plan) parseLegacyWatch() error {
 		return unservedOptions
 	}
 	if p.info.Name != "" {
-		o.FieldSelector = fields.OneTermEqualSelector(resources.FieldName, p.info.Name).String()
+		o.FieldSelector = fields.OneTermEqualSelector(discovery.FieldName, p.info.Name).String()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	operators "k8s.io/apimachinery/pkg/selection"
 
 	"sluice/cache"
+	"sluice/proxy/discovery"
 	"sluice/proxy/resources"
 )
 
@@ -43,13 +44,13 @@ func newMatcher(c *resources.CachedResource, byLabels labels.Selector, byFields 
 		m.labels = byLabels
 	}
 	for _, r := range byFields.Requirements() {
-		position, ok := c.Field(r.Field)
+		position, ok := c.Fields.Position(r.Field)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q: %w", r.Field, errUnknownField)
-		case r.Field == resources.FieldName:
+		case r.Field == discovery.FieldName:
 			position = positionName
-		case r.Field == resources.FieldNamespace:
+		case r.Field == discovery.FieldNamespace:
 			position = positionNamespace
 		}
 		m.fields = append(m.fields, requirement{position, r.Value, r.Operator != operators.NotEquals})

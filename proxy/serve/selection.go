@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice/cache"
+	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 )
@@ -56,11 +57,11 @@ func newSelection(c *resources.CachedResource, namespace string, o *request.List
 
 // narrow restricts the keys to the name and namespace that the field selector requires.
 func (s *selection) narrow(c *resources.CachedResource, namespace string, f apifields.Selector) {
-	if ns, ok := f.RequiresExactMatch(resources.FieldNamespace); ok && namespace == "" && ns != "" && c.Resource.Namespaced {
+	if ns, ok := f.RequiresExactMatch(discovery.FieldNamespace); ok && namespace == "" && ns != "" && c.Resource.Namespaced {
 		namespace, s.narrowed = ns, true
 		s.keys, s.scope = cache.Namespace(ns), cache.Scope{Namespace: ns}
 	}
-	name, ok := f.RequiresExactMatch(resources.FieldName)
+	name, ok := f.RequiresExactMatch(discovery.FieldName)
 	if !ok || name == "" || (namespace == "") == c.Resource.Namespaced {
 		return
 	}
@@ -74,7 +75,7 @@ func (s *selection) useIndex(c *resources.CachedResource, m *matcher) {
 		return
 	}
 	for _, r := range m.fields {
-		if r.equal && r.position >= 0 && c.Indexed(r.position) {
+		if r.equal && r.position >= 0 && c.Fields.Indexed(r.position) {
 			s.indexed = &r.value
 			m.keys = s.keys
 			s.scope = cache.Scope{Indexed: true, Value: r.value}

@@ -1,4 +1,4 @@
-package resources
+package listwatch
 
 import (
 	"context"
@@ -11,26 +11,28 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
 
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/proxy/listwatch/fake"
 	"sluice/proxy/upstream"
 )
 
-// Over HTTP/2, as in production, a stream that breaks is reset while its
-// connection lives on.
-func TestResetStreamsAreResumed(t *testing.T) {
-	for name, d := range dialects {
+// Over HTTP/2, as in production, a broken stream is reset while its connection stays open.
+func TestResetHTTP2StreamsAreResumed(t *testing.T) {
+	for name, d := range fake.Encodings {
 		t.Run(name, func(t *testing.T) {
 			resumed := make(chan string, 1)
-			event := d.added("a/y", "11")
-			f := &fake{t: t, as: d, steps: []step{
-				{"state", d.cut(d.added("a/x", "3"), d.synced("10"), event[:len(event)/2])},
-				{"watch 10", status(http.StatusTooManyRequests, "Retry-After", "0")},
-				{"watch 10", d.cut(event)},
+			event := d.Added("a/y@11")
+			a := fake.New(t, d, script([]step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)/2])},
+				{"watch 10", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "0")},
+				{"watch 10", d.Cut(event)},
 				{"watch 11", func(w http.ResponseWriter, r *http.Request) {
 					resumed <- r.Proto
-					d.stream()(w, r)
+					d.Stream()(w, r)
 				}},
-			}}
-			server := httptest.NewUnstartedServer(f)
+			}))
+			server := httptest.NewUnstartedServer(a)
 			server.EnableHTTP2 = true
 			server.Config.ErrorLog = zap.NewStdLog(zap.NewNop())
 			server.StartTLS()
@@ -41,28 +43,27 @@ func TestResetStreamsAreResumed(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer u.Close()
-			m := New(Options{Upstream: u, Log: zap.NewNop()})
+			stores := make(chan *cache.Store, 1)
+			client := New(u, d.GVR, Options{Opened: func() func() { return func() {} }})
+			r := reflector.New(client, reflector.Options{Publish: func(s *cache.Store) {
+				if s != nil {
+					stores <- s
+				}
+			}})
 			ctx, end := context.WithCancel(t.Context())
 			ran := make(chan error, 1)
-			go func() { ran <- m.Run(ctx) }()
+			go func() { ran <- r.Run(ctx) }()
 			defer func() { <-ran }()
 			defer end()
-			for reason := NotRunning; reason == NotRunning; { // until it runs
-				_, reason = m.Lookup(d.gvr)
-			}
 			select {
 			case proto := <-resumed:
 				if proto != "HTTP/2.0" {
 					t.Errorf("resumed by %s", proto)
 				}
 			case <-time.After(time.Minute):
-				t.Fatalf("not resumed; calls %q", f.calls)
+				t.Fatalf("not resumed; calls %v", a.Calls())
 			}
-			c, reason := m.Lookup(d.gvr)
-			if c == nil {
-				t.Fatal(reason)
-			}
-			if state := c.Store.Snapshot(); state.Version != 11 || state.Len() != 2 {
+			if state := (<-stores).Snapshot(); state.Version != 11 || state.Len() != 2 {
 				t.Errorf("store has %d objects at version %d", state.Len(), state.Version)
 			}
 		})

@@ -1,0 +1,125 @@
+package listwatch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/codec"
+	"sluice/proxy/discovery"
+	"sluice/proxy/upstream"
+)
+
+// pageSize is how many objects a page of a list has.
+const pageSize = 500
+
+// Options sets up a Client.
+type Options struct {
+	// Opened is called when a watch of the resource is open. It returns a function that is called
+	// when that watch is closed.
+	Opened func() (closed func())
+	// ColumnsChanged is called when the current store goes on with other printer columns.
+	ColumnsChanged func(*discovery.Description)
+}
+
+// Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
+// be used by one goroutine at a time; only Compare is safe for concurrent use.
+type Client struct {
+	upstream  *upstream.Upstream
+	discovery *discovery.Discovery
+	path      string // of the resource in all namespaces
+	options   Options
+	session   *Session
+	jsonOnly  bool // the apiserver sends Protobuf with unknown fields, or none
+}
+
+// New returns the Client of a resource.
+func New(u *upstream.Upstream, gvr schema.GroupVersionResource, o Options) *Client {
+	d := discovery.New(u, gvr)
+	return &Client{upstream: u, discovery: d, path: d.ResourcePath(), options: o}
+}
+
+// Session returns the session of the store that was filled last.
+func (c *Client) Session() *Session { return c.session }
+
+// List implements reflector.ListerWatcher. It reads the state in pages.
+func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, error) {
+	if err := c.begin(ctx); err != nil {
+		return 0, classify(err)
+	}
+	version, err := c.session.list(ctx, yield)
+	return version, classify(err)
+}
+
+// WatchList implements reflector.ListerWatcher by a streaming list (KEP-3157).
+func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
+	if err := c.begin(ctx); err != nil {
+		return nil, classify(err)
+	}
+	stream, err := c.session.watch(ctx, url.Values{"sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}})
+	if refused(err) {
+		return nil, reflector.ErrUnsupported
+	}
+	return stream, classify(err)
+}
+
+// Watch implements reflector.ListerWatcher. The apiserver ends the watches of a custom resource when
+// its CRD changes, so the CRD is compared before the watch is resumed.
+func (c *Client) Watch(ctx context.Context, version uint64) (reflector.Stream, error) {
+	if err := c.session.refresh(ctx); err != nil {
+		return nil, classify(err)
+	}
+	stream, err := c.session.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})
+	return stream, classify(err)
+}
+
+// begin describes the resource and begins a new session.
+func (c *Client) begin(ctx context.Context) error {
+	d, err := c.discovery.Describe(ctx, c.jsonOnly)
+	if err != nil {
+		return err
+	}
+	c.session = newSession(c, d)
+	return nil
+}
+
+// acceptMetadata accepts the metadata of objects in the most compact encoding that the apiserver
+// supports for every resource. kind is PartialObjectMetadata or PartialObjectMetadataList.
+func acceptMetadata(kind string) string {
+	as := ";as=" + kind + ";g=meta.k8s.io;v=v1"
+	return codec.MediaProtobuf + as + "," + codec.MediaJSON + as
+}
+
+// listMetadata lists the resource, or one page of it, reduced to the metadata of its objects.
+func (c *Client) listMetadata(ctx context.Context, query url.Values) (encoding, list, error) {
+	body, header, err := c.upstream.Get(ctx, c.path, query, acceptMetadata("PartialObjectMetadataList"))
+	if err != nil {
+		return nil, list{}, err
+	}
+	e, err := encodingOf(header)
+	if err != nil {
+		return nil, list{}, err
+	}
+	l, err := e.list(body)
+	return e, l, err
+}
+
+// encodingOf returns the encoding of a response.
+func encodingOf(h http.Header) (encoding, error) {
+	switch t := h.Get("Content-Type"); mediaType(t) {
+	case codec.MediaProtobuf:
+		return protobufEncoding{}, nil
+	case codec.MediaJSON:
+		return jsonEncoding{}, nil
+	default:
+		return nil, fmt.Errorf("response in %q: %w", t, errEncoding)
+	}
+}
+
+var _ reflector.ListerWatcher = (*Client)(nil)

@@ -1,0 +1,151 @@
+package listwatch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/proxy/discovery"
+	"sluice/proxy/listwatch/fake"
+)
+
+// settleTime is as long as discovery's.
+const settleTime = time.Minute
+
+func TestChangedCRDRebuildsTheStore(t *testing.T) {
+	d := fake.Widgets
+	crd := func(field string) http.HandlerFunc {
+		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"metadata":{"uid":"u","generation":%d},"spec":{"versions":[{"name":"v1","selectableFields":[{"jsonPath":".spec.%s"}]}]}}`, len(field), field))
+	}
+	steps := []step{
+		{"crd", crd("color")},
+		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"crd", fake.Refuse(http.StatusInternalServerError)}, // tells nothing
+		{"crd", crd("color")},
+		{"watch 10", d.Cut(d.Bookmark("11"))},
+		{"crd", crd("size")},
+		{"crd", crd("size")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Minute)
+		e.CheckPlayed(t)
+		e.check(t, 20, "a/x")
+		fields := &e.client.Session().Description().Fields
+		_, size := fields.Position("spec.size")
+		_, color := fields.Position("spec.color")
+		if !size || color {
+			t.Errorf("selectable by size: %v, by color: %v", size, color)
+		}
+	})
+}
+
+// The store goes on only if nothing else has changed, and if it was built long enough ago for the
+// apiserver to have known the CRD before.
+func TestStoreGoesOnIfOnlyColumnsChanged(t *testing.T) {
+	d := fake.Widgets
+	for _, row := range []struct {
+		name    string
+		after   time.Duration // since the store was built
+		crd     http.HandlerFunc
+		goesOn  bool
+		columns int // calls of ColumnsChanged
+	}{
+		{"other columns", 2 * settleTime, fake.CRD(2, "p", "B"), true, 1},
+		{"other columns too soon", settleTime / 2, fake.CRD(2, "p", "B"), false, 0},
+		{"other schema", 2 * settleTime, fake.CRD(2, "q", "A"), false, 0},
+		{"other schema and columns", 2 * settleTime, fake.CRD(2, "q", "B"), false, 0},
+		{"two updates", 2 * settleTime, fake.CRD(3, "p", "B"), false, 0},
+		{"nothing", 2 * settleTime, fake.CRD(1, "p", "A"), true, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			steps := []step{
+				{"crd", fake.CRD(1, "p", "A")},
+				{"watchlist", d.EndedAfter(row.after, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"crd", row.crd},
+			}
+			switch {
+			case row.goesOn:
+				steps = append(steps, step{"watch 10", d.Stream(d.Bookmark("20"))})
+			case row.after > settleTime: // it is read again for the new store
+				steps = append(steps, step{"crd", row.crd})
+				fallthrough
+			default:
+				steps = append(steps, step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))})
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(2 * row.after)
+				e.CheckPlayed(t)
+				e.check(t, 20, "a/x")
+				if goesOn := len(e.stores) == 1; goesOn != row.goesOn {
+					t.Errorf("the store goes on: %v", goesOn)
+				}
+				if len(e.columns) != row.columns {
+					t.Errorf("ColumnsChanged was called %d times", len(e.columns))
+				}
+				now := e.client.Session().Description()
+				if got, want := hasColumn(now, "B"), row.name != "nothing" && row.name != "other schema"; got != want {
+					t.Errorf("the new column is known: %v", got)
+				}
+			})
+		})
+	}
+}
+
+func hasColumn(d *discovery.Description, name string) bool {
+	return strings.Contains(string(d.Resource.Columns.AppendDefinitions(nil)), `"`+name+`"`)
+}
+
+// The columns that are compared again are those of the last CRD, not those by which the store was
+// built.
+func TestColumnsThatDoNotMatchAreComparedAgain(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", fake.CRD(1, "p", "A")},
+		{"watchlist", d.EndedAfter(2*settleTime, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"crd", fake.CRD(2, "p", "B")},
+		{"table", fake.Refuse(http.StatusNotAcceptable)},
+		{"watch 10", d.EndedAfter(settleTime, d.Bookmark("20"))},
+		{"crd", fake.CRD(2, "p", "B")},
+		{"table", fake.Refuse(http.StatusServiceUnavailable)}, // tells nothing
+		{"crd", fake.CRD(2, "p", "B")},
+		{"table", fake.Body(codec.MediaJSON, []byte(`{"columnDefinitions":[{"name":"Name","type":"string","format":"name","description":"Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names","priority":0},{"name":"B","type":"string","format":"","description":"Custom resource definition column (in JSONPath format): .spec.x","priority":0}]}`))},
+		{"watch 20", d.Stream(d.Bookmark("30"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(5 * settleTime)
+		e.CheckPlayed(t)
+		e.check(t, 30, "a/x")
+		if now := e.client.Session().Description(); !now.ColumnsMatch || !hasColumn(now, "B") || len(e.stores) != 1 {
+			t.Errorf("match: %v, columns %s, %d stores", now.ColumnsMatch, now.Resource.Columns.AppendDefinitions(nil), len(e.stores))
+		}
+	})
+}
+
+// A read that only a changed CRD allows must not be answered by a store that was built before.
+func TestProbeFailsIfTheCRDHasChanged(t *testing.T) {
+	d := fake.Widgets
+	steps := []step{
+		{"crd", fake.CRD(1, "p", "A")},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"metadata", d.PageBody("12", "")},
+		{"crd", fake.CRD(1, "p", "A")},
+		{"metadata", d.PageBody("12", "")},
+		{"crd", fake.CRD(2, "q", "A")},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Second)
+		if version, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
+			t.Errorf("got %d, %v", version, err)
+		}
+		if _, err := e.client.Session().Probe(t.Context()); !errors.Is(err, cache.ErrDiverged) {
+			t.Errorf("got %v", err)
+		}
+		e.CheckPlayed(t)
+	})
+}

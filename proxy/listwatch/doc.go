@@ -1,0 +1,9 @@
+// Package listwatch lists and watches one resource at the apiserver.
+//
+// A [Client] is the reflector.ListerWatcher of the resource. Each list or streaming list that fills a
+// store begins a [Session], which keeps the description by which that store's objects are read and
+// is the cache.Prober of the store's fence. [Client.Compare] checks a store against the apiserver.
+//
+// Objects are read as Protobuf where their message is compiled in, else as JSON. A Protobuf object
+// with a field that is not compiled in makes the store rebuild from JSON, so that no field is lost.
+package listwatch

@@ -1,0 +1,131 @@
+package listwatch
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice/codec"
+	"sluice/proxy/listwatch/fake"
+)
+
+// withUnknownField returns an object as a newer apiserver may send it.
+func withUnknownField(object string) []byte {
+	raw, err := (&corev1.ConfigMap{ObjectMeta: fake.ObjectMeta(object)}).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	raw = protowire.AppendTag(raw, 1999, protowire.BytesType)
+	return protowire.AppendString(raw, "what this release does not know")
+}
+
+func enveloped(kind string, raw []byte) []byte {
+	typeMeta := append([]byte("\x0a\x02v1\x12"), byte(len(kind)))
+	envelope := protowire.AppendTag([]byte("k8s\x00"), 1, protowire.BytesType)
+	envelope = protowire.AppendBytes(envelope, append(typeMeta, kind...))
+	envelope = protowire.AppendTag(envelope, 2, protowire.BytesType)
+	return append(protowire.AppendBytes(envelope, raw), "\x1a\x00\x22\x00"...)
+}
+
+// pageWithUnknownField returns a page with one object.
+func pageWithUnknownField(rv, object string) []byte {
+	list := protowire.AppendTag(nil, 1, protowire.BytesType)
+	list = protowire.AppendBytes(list, append([]byte{0x0a, 0x00, 0x12, byte(len(rv))}, rv+"\x1a\x00"...))
+	list = protowire.AppendTag(list, 2, protowire.BytesType)
+	return enveloped("ConfigMapList", protowire.AppendBytes(list, withUnknownField(object)))
+}
+
+func TestUnknownProtobufFieldsMakeTheStoreJSON(t *testing.T) {
+	p, j := fake.ConfigMaps, fake.ConfigMaps.InJSON()
+	unknown := p.Frame("ADDED", enveloped("ConfigMap", withUnknownField("a/new@12")))
+	scripts := map[string][]step{
+		"in an event": {
+			{"watchlist", p.Ended(p.Added("a/x@3"), p.InitialEventsEnd("10"), unknown)},
+			{"watchlist", j.Cut(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("20"))},
+			{"watch 20", fake.Refuse(http.StatusGone)},
+			{"watchlist", j.Stream(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("30"))},
+		},
+		"in an initial event": {
+			{"watchlist", p.Ended(unknown)},
+			{"watchlist", j.Stream(j.Added("a/x@3"), j.Added("a/new@12"), j.InitialEventsEnd("30"))},
+		},
+		"in a page": {
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", fake.Body(codec.MediaProtobuf, pageWithUnknownField("10", "a/new@12"))},
+			{"page", j.PageBody("30", "", "a/new@12", "a/x@3")},
+			{"watch 30", j.Stream()},
+		},
+	}
+	for name, steps := range scripts {
+		t.Run(name, func(t *testing.T) {
+			run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
+				pass(time.Minute)
+				e.CheckPlayed(t)
+				e.check(t, 30, "a/new", "a/x")
+				if r := e.client.Session().Description().Resource; r.Source != codec.JSON || r.Style != codec.Typed || r.Kind != "ConfigMap" {
+					t.Errorf("resource is %+v", r)
+				}
+				if data := e.store.Snapshot().Get("a/new").Data; !bytes.HasPrefix(data, []byte(`{"kind":"ConfigMap","apiVersion":"v1",`)) &&
+					!bytes.HasPrefix(data, []byte(`{"apiVersion":"v1","kind":"ConfigMap",`)) {
+					t.Errorf("object is %s", data)
+				}
+				for _, c := range e.Calls()[1:] {
+					if name != "in a page" && c.Accept != codec.MediaJSON {
+						t.Errorf("%s accepts %s", c.Name, c.Accept)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestApiserverMayLackProtobuf(t *testing.T) {
+	j := fake.ConfigMaps.InJSON()
+	scripts := map[string][]step{
+		"streaming list": {
+			{"watchlist", j.Ended(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
+			{"watchlist", j.Stream(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
+		},
+		"pages": {
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", j.PageBody("10", "", "a/x@3")},
+			{"page", j.PageBody("10", "", "a/x@3")},
+			{"watch 10", j.Stream()},
+		},
+	}
+	for name, steps := range scripts {
+		t.Run(name, func(t *testing.T) {
+			run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
+				pass(time.Minute)
+				e.CheckPlayed(t)
+				e.check(t, 10, "a/x")
+				if r := e.client.Session().Description().Resource; r.Source != codec.JSON {
+					t.Errorf("store holds %s", r.Source)
+				}
+			})
+		})
+	}
+}
+
+// The template is what the apiserver sent, so that Sluice prints the empty fields as it does.
+func TestFirstBookmarkIsTheTemplateOfJSONStores(t *testing.T) {
+	for name, r := range map[string]fake.Resource{"typed": fake.ConfigMaps.InJSON(), "custom": fake.Widgets} {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{{"watchlist", r.Stream(r.InitialEventsEnd("10"), r.Bookmark("11"))}}
+			if name == "typed" {
+				steps = append(steps, steps...) // the first tells that there is no Protobuf
+			}
+			run(t, r, steps, func(t *testing.T, e *env) {
+				pass(time.Minute)
+				e.check(t, 11)
+				if b := e.client.Session().Description().Resource.Bookmark; !bytes.Contains(b, []byte(`"resourceVersion":"10"`)) {
+					t.Errorf("template is %s", b)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,269 @@
+package listwatch
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"testing"
+	"time"
+
+	"sluice/cache/reflector"
+	"sluice/codec"
+	"sluice/proxy/listwatch/fake"
+)
+
+// Every row is something that an apiserver or a connection to it may do.
+func TestStoreIsRightAfterEveryFault(t *testing.T) {
+	tests := []struct {
+		name    string
+		steps   func(d fake.Resource) []step
+		stores  int    // how many were published
+		version uint64 // of the last; 0 means that none is published
+		keys    []string
+	}{
+		{"no fault", func(d fake.Resource) []step {
+			return []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a/y@2"), d.InitialEventsEnd("10"), d.Modified("a/x@11"), d.Deleted("a/y@12"), d.Bookmark("15"))}}
+		}, 1, 15, []string{"a/x"}},
+		{"the order of keys", func(d fake.Resource) []step {
+			return []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("a-b/x@2"), d.Added("a0/x@4"), d.InitialEventsEnd("10"))}}
+		}, 1, 10, []string{"a-b/x", "a/x", "a0/x"}},
+		{"a watch cut between events", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/x@11"))},
+				{"watch 11", d.Stream(d.Added("a/y@12"))},
+			}
+		}, 1, 12, []string{"a/x", "a/y"}},
+		{"a watch cut in an event", func(d fake.Resource) []step {
+			event := d.Modified("a/x@11")
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)/2])},
+				{"watch 10", d.Cut(event, d.Bookmark("12")[:3])},
+				{"watch 11", d.Stream(d.Bookmark("13"))},
+			}
+		}, 1, 13, []string{"a/x"}},
+		{"a watch that ends in an event", func(d fake.Resource) []step {
+			event := d.Modified("a/x@11")
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), event[:len(event)-2])},
+				{"watch 10", d.Stream(event)},
+			}
+		}, 1, 11, []string{"a/x"}},
+		{"initial events cut short", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/gone@3"))},
+				{"watchlist", d.Ended(d.Added("a/gone@3"))},
+				{"watchlist", d.Stream(d.Added("a/x@4"), d.InitialEventsEnd("10"))},
+			}
+		}, 1, 10, []string{"a/x"}},
+		{"expired history in an ERROR event", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", d.Ended(d.Error(http.StatusGone))},
+				{"watchlist", d.Stream(d.Added("a/y@30"), d.InitialEventsEnd("40"))},
+			}
+		}, 2, 40, []string{"a/y"}},
+		{"expired history in a response", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", fake.Refuse(http.StatusGone)},
+				{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
+			}
+		}, 2, 40, nil},
+		{"an error in a watch", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusInternalServerError))},
+				{"watch 10", d.Ended(d.Added("a/y@11"), d.Error(http.StatusInternalServerError))},
+				{"watch 11", d.Stream(d.Bookmark("12"))},
+			}
+		}, 1, 12, []string{"a/x", "a/y"}},
+		{"an error in the initial events", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.Error(http.StatusGatewayTimeout))},
+				{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
+			}
+		}, 1, 10, nil},
+		{"refused watches", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", fake.Refuse(http.StatusInternalServerError)},
+				{"watch 10", fake.Refuse(http.StatusServiceUnavailable, "Retry-After", "1")},
+				{"watch 10", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "1")},
+				{"watch 10", d.Stream(d.Deleted("a/x@11"))},
+			}
+		}, 1, 11, nil},
+		{"a right that is revoked and granted", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"first list", fake.Refuse(http.StatusForbidden)},
+				{"first list", fake.Refuse(http.StatusUnauthorized)},
+				{"watchlist", fake.Refuse(http.StatusForbidden)},
+				{"watchlist", d.Stream(d.InitialEventsEnd("40"))},
+			}
+		}, 2, 40, nil},
+		{"a right that is revoked during a watch", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusForbidden))},
+				{"discovery", fake.Refuse(http.StatusForbidden)},
+			}
+		}, 1, 0, nil},
+		{"no streaming lists", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+				{"page", d.PageBody("10", "two", "a/x@3", "a/y@4")},
+				{"page two", d.PageBody("10", "three", "b/x@3")},
+				{"page three", d.PageBody("10", "")},
+				{"watch 10", d.Cut(d.Deleted("a/y@11"))},
+				{"watch 11", fake.Refuse(http.StatusGone)},
+				{"page", d.PageBody("40", "", "c/z@5")},
+				{"watch 40", d.Stream(d.Added("c/zz@41"))},
+			}
+		}, 2, 41, []string{"c/z", "c/zz"}},
+		{"expired pages", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", fake.Refuse(http.StatusBadRequest)},
+				{"page", d.PageBody("10", "two", "a/gone@3")},
+				{"page two", fake.Refuse(http.StatusGone)},
+				{"page", d.PageBody("20", "two", "a/x@3")},
+				{"page two", d.PageBody("20", "", "b/x@3")},
+				{"watch 20", d.Stream()},
+			}
+		}, 1, 20, []string{"a/x", "b/x"}},
+		{"broken pages", func(d fake.Resource) []step {
+			list := d.Page("10", "", "a/gone@3")
+			return []step{
+				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+				{"page", fake.Body(d.ContentType(), list[:len(list)-9])},
+				{"page", d.Cut(list[:len(list)/2])},
+				{"page", fake.Refuse(http.StatusTooManyRequests, "Retry-After", "3")},
+				{"page", d.PageBody("20", "", "a/x@3")},
+				{"watch 20", d.Stream()},
+			}
+		}, 1, 20, []string{"a/x"}},
+		{"events that contradict the state", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/never@11"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Added("a/x@21"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@25"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("35"))},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("50"))},
+			}
+		}, 5, 50, []string{"a/x"}},
+		{"malformed events", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Event("RENAMED", "a/x@11"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("20"), d.Modified("a/x@v21"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("30"), d.Modified("a/x@"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("40"), d.Bookmark("-1"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("50"), d.Frame("MODIFIED", []byte(`"k8s"`)))},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("60"))},
+			}
+		}, 6, 60, []string{"a/x"}},
+		{"malformed initial events", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Ended(d.Added("a/x@v3"), d.InitialEventsEnd("10"))},
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("v10"))},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
+			}
+		}, 1, 20, []string{"a/x"}},
+		{"broken discovery", func(d fake.Resource) []step {
+			return []step{
+				{"discovery", fake.Refuse(http.StatusServiceUnavailable)},
+				{"discovery", fake.Body(codec.MediaJSON, []byte(`{"resources":[`))},
+				{"discovery", d.Cut([]byte("{"))},
+				{"first list", fake.Body("text/html", []byte("<html>"))},
+				{"watchlist", d.Stream(d.InitialEventsEnd("10"))},
+			}
+		}, 1, 10, nil},
+		{"an encoding that was not accepted", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", fake.Body("text/html", []byte("<html>"))},
+				{"watchlist", fake.Body("application/yaml", []byte("x"))},
+			}
+		}, 1, 0, nil},
+	}
+	for _, tt := range tests {
+		for name, d := range fake.Encodings {
+			t.Run(tt.name+"/"+name, func(t *testing.T) {
+				run(t, d, tt.steps(d), func(t *testing.T, e *env) {
+					pass(2 * time.Minute)
+					e.CheckPlayed(t)
+					e.check(t, tt.version, tt.keys...)
+					if n := len(e.stores); n != tt.stores {
+						t.Errorf("%d stores were published, want %d", n, tt.stores)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Memory is not allocated because a frame claims to be large.
+func TestHugeFramesRebuildTheStore(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, math.MaxUint32))},
+		{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), binary.BigEndian.AppendUint32(nil, frameLimit+1))},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Minute)
+		e.CheckPlayed(t)
+		e.check(t, 20, "a/x")
+	})
+}
+
+// The apiserver ends the watches of a custom resource before their timeout when the CRD changes.
+func TestEarlyEndRebuildsOnlyStoresOfCustomResources(t *testing.T) {
+	for name, d := range fake.Encodings {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{
+				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", d.Ended()},
+				{"watch 10", d.Stream(d.Deleted("a/x@11"))},
+			}
+			var keys []string
+			if d.ContentType() == codec.MediaJSON {
+				keys = []string{"a/y"}
+				steps = []step{steps[0], {"watchlist", d.Stream(d.Added("a/y@11"), d.InitialEventsEnd("11"))}}
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(time.Minute)
+				e.CheckPlayed(t)
+				e.check(t, 11, keys...)
+			})
+		})
+	}
+}
+
+// An event larger than any object can be is not read to its end.
+func TestEndlessEventIsNotRead(t *testing.T) {
+	in := &endless{head: `{"type":"ADDED","object":{"data":"`}
+	if _, _, err := (jsonEncoding{}).events(in, readAhead).next(); !errors.Is(err, reflector.ErrRebuild) {
+		t.Errorf("got %v", err)
+	}
+	if in.n > frameLimit {
+		t.Errorf("read %d bytes, the limit is %d", in.n, frameLimit)
+	}
+}
+
+// endless is a body without end.
+type endless struct {
+	head string
+	n    int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.head)
+	e.head = e.head[n:]
+	for i := n; i < len(p); i++ {
+		p[i] = 'x'
+	}
+	if e.n += len(p); e.n > 4*frameLimit {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}

@@ -1,0 +1,98 @@
+package listwatch
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/codec/json"
+)
+
+// jsonEncoding reads JSON.
+type jsonEncoding struct{}
+
+func (jsonEncoding) list(body []byte) (list, error) {
+	if err := json.Valid(body, json.Limits{}); err != nil {
+		return list{}, err
+	}
+	meta, items := json.Value(body).Get("metadata"), json.Value(body).Get("items")
+	rv, _ := meta.Get("resourceVersion").Bytes()
+	continues, _ := meta.Get("continue").Text()
+	version, err := parseVersion(rv)
+	return list{version: version, continues: continues, items: func(yield func([]byte, error) bool) {
+		for _, item := range items.Elements {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}}, err
+}
+
+func (jsonEncoding) metadata(object []byte) (metadata, error) {
+	meta, err := json.ParseObjectMeta(object)
+	if err != nil {
+		return metadata{}, err
+	}
+	version, err := parseVersion(meta.ResourceVersion)
+	return metadata{
+		namespace: meta.Namespace, name: meta.Name, version: version,
+		labels: func(yield func(key, value []byte) bool) {
+			for key, value := range meta.Labels.Members {
+				if text, _ := value.Bytes(); !yield(key, text) {
+					return
+				}
+			}
+		},
+		annotation: func(name string) string { value, _ := meta.Annotations.Get(name).Text(); return value },
+	}, err
+}
+
+func (jsonEncoding) status(object []byte) (s metav1.Status, err error) {
+	return s, stdjson.Unmarshal(object, &s)
+}
+
+func (jsonEncoding) events(body io.Reader, _ int) eventReader {
+	limit := &limitReader{in: body}
+	return &jsonEvents{limit, jsontext.NewDecoder(limit, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+}
+
+// jsonEvents reads the events of a watch in JSON.
+type jsonEvents struct {
+	limit *limitReader
+	in    *jsontext.Decoder
+}
+
+func (j *jsonEvents) next() (string, []byte, error) {
+	j.limit.left = frameLimit
+	event, err := j.in.ReadValue()
+	if err != nil {
+		if !j.limit.ended {
+			err = malformed(err)
+		}
+		return "", nil, err
+	}
+	eventType, _ := json.Value(event).Get("type").Text()
+	return eventType, json.Value(event).Get("object"), nil
+}
+
+// limitReader fails once it has read left bytes.
+type limitReader struct {
+	in    io.Reader
+	left  int
+	ended bool // in has returned an error, such as io.EOF
+}
+
+var errTooLong = errors.New("event is too long")
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.in.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	l.ended = err != nil
+	return n, err
+}

@@ -1,0 +1,77 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"sluice/cache"
+	"sluice/proxy/discovery"
+)
+
+const (
+	// probeWatchSeconds is the timeout of a probe watch: the shortest for which an apiserver sends a
+	// bookmark before the end (wire.md 7.6).
+	probeWatchSeconds = "3"
+	// probeReadAhead is the size of a probe watch's buffer, in bytes.
+	probeReadAhead = 4 << 10
+)
+
+// Probe implements cache.Prober by a consistent list with limit=1. The list also makes the
+// apiserver's own watch cache advance, without which a probe watch would receive no bookmark.
+func (s *Session) Probe(ctx context.Context) (uint64, error) {
+	_, list, err := s.client.listMetadata(ctx, url.Values{"limit": {"1"}})
+	if err != nil {
+		return 0, fmt.Errorf("probe: %w", err)
+	}
+	// The store may not show a write that only a changed CRD allowed.
+	err = s.client.discovery.Verify(ctx, s.Description())
+	switch {
+	case errors.Is(err, discovery.ErrChanged):
+		return 0, fmt.Errorf("%w: %w", err, cache.ErrDiverged)
+	case err != nil:
+		return 0, fmt.Errorf("probe: %w", err)
+	}
+	return list.version, nil
+}
+
+// ProbeWatch implements cache.Prober.
+func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	query := url.Values{
+		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {probeWatchSeconds},
+		"resourceVersion": {strconv.FormatUint(version, 10)},
+	}
+	resp, err := s.client.upstream.Open(ctx, s.client.path, query, acceptMetadata("PartialObjectMetadata"))
+	if err != nil {
+		return fmt.Errorf("probe watch: %w", err)
+	}
+	defer resp.Body.Close()
+	e, err := encodingOf(resp.Header)
+	if err != nil {
+		return fmt.Errorf("probe watch: %w", err)
+	}
+	events := e.events(resp.Body, probeReadAhead)
+	for {
+		eventType, object, err := events.next()
+		if err != nil {
+			return err
+		}
+		report := event
+		if _, changes := typeOf(eventType); eventType == string(watch.Bookmark) {
+			report = bookmark
+		} else if !changes {
+			return fmt.Errorf("probe watch received %s", eventType)
+		}
+		meta, err := e.metadata(object)
+		if err != nil {
+			return err
+		}
+		report(meta.version)
+	}
+}

@@ -1,0 +1,138 @@
+package listwatch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/proxy/discovery"
+)
+
+// Session is the reading of one store's unbroken history. It implements cache.Prober for the
+// store's fence.
+type Session struct {
+	client      *Client
+	description atomic.Pointer[discovery.Description] // set by the reflector's goroutine
+}
+
+func newSession(c *Client, d *discovery.Description) *Session {
+	s := &Session{client: c}
+	s.description.Store(d)
+	return s
+}
+
+// Description returns the present description of the store's resource. It only ever changes in its
+// printer columns, and in the template of bookmarks until the store is in sync.
+func (s *Session) Description() *discovery.Description { return s.description.Load() }
+
+// refresh compares the CRD and takes over changed columns. It returns discovery.ErrChanged if the
+// store must be rebuilt.
+func (s *Session) refresh(ctx context.Context) error {
+	was := s.Description()
+	now, err := s.client.discovery.Refresh(ctx, was)
+	if err != nil || now == was {
+		return err
+	}
+	s.description.Store(now)
+	s.client.options.ColumnsChanged(now)
+	return nil
+}
+
+// accept returns the media type of the encoding in which objects are read.
+func (s *Session) accept() string { return s.Description().Resource.Source.MediaType() }
+
+// rebuildAsJSON returns an error that makes the reflector rebuild the store, from JSON from now on.
+func (s *Session) rebuildAsJSON(err error) error {
+	s.client.jsonOnly = true
+	return fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
+}
+
+// encodingOf returns the encoding of a response with objects to store. The apiserver may not support
+// Protobuf, whatever the request accepts.
+func (s *Session) encodingOf(h http.Header) (encoding, error) {
+	e, err := encodingOf(h)
+	if _, protobuf := e.(protobufEncoding); err == nil && protobuf != (s.Description().Schema != nil) {
+		err = fmt.Errorf("response in %q: %w", h.Get("Content-Type"), errEncoding)
+	}
+	if err != nil {
+		return nil, s.rebuildAsJSON(err)
+	}
+	return e, nil
+}
+
+// list reads the state in pages.
+func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, error) {
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for {
+		body, header, err := s.client.upstream.Get(ctx, s.client.path, query, s.accept())
+		if err != nil {
+			return 0, err
+		}
+		e, err := s.encodingOf(header)
+		if err != nil {
+			return 0, err
+		}
+		page, err := e.list(body)
+		if err != nil {
+			return 0, err
+		}
+		for item, err := range page.items {
+			if err != nil {
+				return 0, err
+			}
+			o, err := s.item(e, item)
+			if err != nil {
+				return 0, err
+			}
+			yield(o)
+		}
+		if query = page.next(); query == nil {
+			return page.version, nil
+		}
+	}
+}
+
+// item makes an object to store of an item of a list. The items of typed resources have no kind and
+// apiVersion in JSON.
+func (s *Session) item(e encoding, item []byte) (*cache.Object, error) {
+	r := &s.Description().Resource
+	if r.Source == codec.JSON && r.Style == codec.Typed {
+		var err error
+		if item, err = json.AppendWithTypeMeta(nil, item, r.APIVersion(), r.Kind); err != nil {
+			return nil, err
+		}
+	}
+	return s.object(e, item)
+}
+
+// object makes an object to store of data, which it copies out of the larger buffer. Protobuf with
+// unknown fields makes the store rebuild as JSON.
+func (s *Session) object(e encoding, data []byte) (*cache.Object, error) {
+	d := s.Description()
+	if d.Schema != nil {
+		if err := d.Schema.Check(data); err != nil {
+			return nil, s.rebuildAsJSON(err)
+		}
+	}
+	meta, err := e.metadata(data)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := d.Fields.Of(data)
+	if err != nil {
+		return nil, err
+	}
+	return &cache.Object{
+		Key: meta.key(), RV: meta.version, Data: bytes.Clone(data), Labels: meta.cacheLabels(), Fields: fields,
+	}, nil
+}
+
+var _ cache.Prober = (*Session)(nil)

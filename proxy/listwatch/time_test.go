@@ -1,0 +1,117 @@
+package listwatch
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"sluice/codec"
+	"sluice/proxy/listwatch/fake"
+)
+
+// The timeouts of package upstream.
+const (
+	headerTimeout = time.Minute
+	bodyTimeout   = 5 * time.Minute
+)
+
+func TestEveryWaitForTheApiserverIsBounded(t *testing.T) {
+	half := func(d fake.Resource) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			page := d.Page("10", "", "a/x@3")
+			w.Header().Set("Content-Type", codec.MediaJSON)
+			_, _ = w.Write(page[:len(page)/2])
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}
+	refusal := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = w.Write([]byte("half a mess"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+	for name, d := range fake.Encodings {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{
+				{"discovery", fake.Hang},
+				{"first list", half(d)},
+				{"watchlist", fake.Hang},
+				{"watchlist", refusal},
+				{"watchlist", d.Stream(d.Added("a/gone@3"))}, // and no more
+				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+				{"page", half(d)},
+				{"page", fake.Hang},
+				{"page", d.PageBody("10", "", "a/x@3")},
+				{"watch 10", fake.Hang},
+				{"watch 10", d.Stream(d.Added("a/y@11"))}, // and no more
+				{"watch 11", d.Stream(d.Added("a/z@12"))},
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(time.Hour)
+				e.CheckPlayed(t)
+				calls := e.Calls()
+				for i := range steps[1:] {
+					call := calls[i]
+					wait := calls[i+1].At.Sub(call.At)
+					bound := bodyTimeout + time.Minute
+					switch i {
+					case 0, 2, 7, 9: // without a response
+						bound = headerTimeout + time.Minute
+					case 4, 10: // with an open watch
+						bound = 2*watchLife + overtime + time.Minute
+					}
+					if wait > bound {
+						t.Errorf("waited %v after call %d, %s", wait, i, call.Name)
+					}
+				}
+				e.check(t, 12, "a/x", "a/y", "a/z")
+			})
+		})
+	}
+}
+
+func TestSlowApiserverInterruptsNothing(t *testing.T) {
+	slowly := func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(headerTimeout * 9 / 10)
+			next(w, r)
+		}
+	}
+	for name, d := range fake.Encodings {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{
+				{"discovery", slowly(d.Discovery())},
+				{"first list", slowly(fake.Body(codec.MediaJSON, d.FirstList()))},
+				{"watchlist", slowly(func(w http.ResponseWriter, r *http.Request) {
+					d.Ended(d.Added("a/x@3"))(w, r)
+					time.Sleep(2 * headerTimeout)
+					d.Stream(d.InitialEventsEnd("10"))(w, r)
+				})},
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(6 * time.Minute)
+				e.CheckPlayed(t)
+				e.check(t, 10, "a/x")
+				if len(e.errors) != 0 {
+					t.Errorf("interrupted by %v", e.errors)
+				}
+			})
+		})
+	}
+}
+
+func TestNoRequestBeforeRetryAfter(t *testing.T) {
+	d := fake.Widgets
+	refuse := fake.Refuse(http.StatusTooManyRequests, "Retry-After", "13")
+	run(t, d, []step{{"discovery", refuse}, {"first list", refuse}, {"watchlist", refuse}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}}, func(t *testing.T, e *env) {
+		pass(2 * time.Minute)
+		e.CheckPlayed(t)
+		calls := e.Calls()
+		for i := range calls[1:] {
+			if wait := calls[i+1].At.Sub(calls[i].At); wait < 13*time.Second || wait > 30*time.Second {
+				t.Errorf("%s after %v", calls[i+1].Name, wait)
+			}
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package listwatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/codec"
+)
+
+const (
+	// Each watch requests a timeout between watchLife and twice watchLife. It is cancelled if it is
+	// open for overtime longer: then its connection hangs.
+	watchLife = 5 * time.Minute
+	overtime  = 30 * time.Second
+	// readAhead is the size of a watch's buffer, in bytes.
+	readAhead = 64 << 10
+)
+
+// watch opens a watch with further parameters.
+func (s *Session) watch(ctx context.Context, query url.Values) (reflector.Stream, error) {
+	life := watchLife + rand.N(watchLife)
+	query.Set("watch", "true")
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
+	ctx, cancel := context.WithTimeout(ctx, life+overtime)
+	resp, err := s.client.upstream.Open(ctx, s.client.path, query, s.accept())
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	e, err := s.encodingOf(resp.Header)
+	if err != nil {
+		cancel()
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return &stream{
+		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: time.Now().Add(life - time.Second),
+		cancel: cancel, closed: s.client.options.Opened(),
+	}, nil
+}
+
+// stream is an open watch of a session.
+type stream struct {
+	session  *Session
+	encoding encoding
+	body     io.Closer
+	events   eventReader
+	due      time.Time // when the apiserver ends the watch by its timeout
+	cancel   context.CancelFunc
+	closed   func()
+}
+
+func (s *stream) Close() error {
+	s.cancel()
+	s.closed()
+	return s.body.Close()
+}
+
+func (s *stream) Next() (reflector.Event, error) {
+	eventType, object, err := s.events.next()
+	if err != nil {
+		return reflector.Event{}, s.ended(err)
+	}
+	return s.change(eventType, object)
+}
+
+// ended returns the error of a stream that ended with err. The apiserver ends the watches of a custom
+// resource before their timeout when its CRD changes. The last events, and the state if it is recent,
+// may then be pruned by the CRD before.
+func (s *stream) ended(err error) error {
+	d := s.session.Description()
+	custom := d.Resource.Style == codec.Unstructured
+	if custom && errors.Is(err, io.EOF) && time.Now().Before(s.due) && !d.Settled() {
+		return fmt.Errorf("watch of a custom resource ended early: %w", reflector.ErrRebuild)
+	}
+	return err
+}
+
+// change decodes an event.
+func (s *stream) change(eventType string, object []byte) (reflector.Event, error) {
+	if t, ok := typeOf(eventType); ok {
+		o, err := s.session.object(s.encoding, object)
+		if err != nil {
+			return reflector.Event{}, malformed(err)
+		}
+		return reflector.Event{Type: t, Object: o, Version: o.RV}, nil
+	}
+	switch eventType {
+	case string(watch.Bookmark):
+		s.session.keepBookmark(object)
+		meta, err := s.encoding.metadata(object)
+		if err != nil {
+			return reflector.Event{}, malformed(err)
+		}
+		return reflector.Event{Version: meta.version, InitialEventsEnd: meta.annotation(metav1.InitialEventsAnnotationKey) == "true"}, nil
+	case string(watch.Error):
+		status, err := s.encoding.status(object)
+		if err != nil {
+			return reflector.Event{}, malformed(err)
+		}
+		return reflector.Event{}, classify(&apierrors.StatusError{ErrStatus: status})
+	}
+	return reflector.Event{}, malformed(fmt.Errorf("unknown type %q", eventType))
+}
+
+// keepBookmark keeps the first JSON bookmark as the template for bookmarks of the resource: only the
+// apiserver knows how it prints the empty fields of a kind.
+func (s *Session) keepBookmark(object []byte) {
+	if d := s.Description(); d.Schema == nil && d.Resource.Bookmark == nil {
+		s.description.Store(d.WithBookmark(bytes.Clone(object)))
+	}
+}
+
+// typeOf returns the type of an event that changes the state.
+func typeOf(eventType string) (cache.Type, bool) {
+	for _, t := range []cache.Type{cache.Added, cache.Modified, cache.Deleted} {
+		if t.String() == eventType {
+			return t, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,43 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"sluice/cache"
+	"sluice/proxy/listwatch"
+)
+
+// defaultCheckEvery is the least time between two comparisons of a store with the apiserver. Up to as
+// much again is added at random, so that replicas and resources spread out.
+const defaultCheckEvery = 5 * time.Minute
+
+// compareUntilDone compares a store with the apiserver from time to time, until the store ends. A
+// store that differs must not be served, whatever the cause: it is rebuilt.
+func (r *Registry) compareUntilDone(ctx context.Context, e *entry, s *cache.Store) {
+	for {
+		t := time.NewTimer(r.options.CheckEvery + rand.N(r.options.CheckEvery))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-s.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		switch err := e.client.Compare(ctx, s); {
+		case errors.Is(err, listwatch.ErrMismatch):
+			e.mismatches.Add(1)
+			e.log.Error("store differs from the apiserver", zap.Error(err))
+			e.reflector.Rebuild(err)
+			return
+		case err != nil && ctx.Err() == nil:
+			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package resources
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/proxy/discovery"
+	"sluice/proxy/listwatch"
+)
+
+// notCacheableFor is for how long a resource that turned out to be not cacheable is not described
+// again.
+const notCacheableFor = 5 * time.Second
+
+// entry is one resource that was looked up.
+type entry struct {
+	gvr       schema.GroupVersionResource
+	log       *zap.Logger
+	client    *listwatch.Client
+	reflector *reflector.Reflector
+	stop      context.CancelFunc // ends the reflector
+
+	current      atomic.Pointer[CachedResource] // nil while not in sync
+	notCacheable atomic.Bool                    // until the entry is removed
+	tooLarge     atomic.Bool                    // until the entry is removed
+	used         atomic.Int64                   // UnixNano of the last Lookup
+	received     atomic.Uint64                  // events and bookmarks
+	mismatches   atomic.Uint64
+}
+
+// newEntry returns the entry of a resource. ctx is that of its reflector, and stop ends it.
+func (r *Registry) newEntry(gvr schema.GroupVersionResource, ctx context.Context, stop context.CancelFunc) *entry {
+	e := &entry{
+		gvr: gvr, stop: stop,
+		log: r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()), zap.String("version", gvr.Version)),
+	}
+	e.used.Store(time.Now().UnixNano())
+	e.client = listwatch.New(r.options.Upstream, gvr, listwatch.Options{
+		Opened:         func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) },
+		ColumnsChanged: e.updateColumns,
+	})
+	e.reflector = reflector.New(e.client, reflector.Options{
+		Store:    func() cache.Options { return r.storeOptions(e) },
+		Publish:  func(s *cache.Store) { r.publish(ctx, e, s) },
+		Report:   func(err error) { e.log.Warn("reflector interrupted", zap.Error(err)) },
+		Received: func(reflector.Event) { e.received.Add(1) },
+	})
+	return e
+}
+
+func (r *Registry) storeOptions(e *entry) cache.Options {
+	o := r.options.Store
+	o.Index = e.client.Session().Description().Fields.Index()
+	return o
+}
+
+// reflect runs the reflector of an entry and removes the entry when it has ended. The entry of a
+// resource that is not cacheable, or whose store is too large, stays for a while to give that reason.
+func (r *Registry) reflect(ctx context.Context, e *entry) {
+	defer e.stop()
+	err := e.reflector.Run(ctx)
+	r.mu.RLock()
+	run := r.run
+	r.mu.RUnlock()
+	switch {
+	case run == nil:
+	case errors.Is(err, reflector.ErrAbsent):
+		e.log.Info("resource is not cacheable", zap.Error(err))
+		e.notCacheable.Store(true)
+		pause(run, notCacheableFor)
+	case e.tooLarge.Load():
+		pause(run, tooLargeFor)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.entries, e.gvr)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// publish makes the CachedResource of a store in sync current. A nil store withdraws it.
+func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
+	if s == nil {
+		e.current.Store(nil)
+		e.log.Info("store is withdrawn")
+		return
+	}
+	session := e.client.Session()
+	c := &CachedResource{
+		Description: session.Description(),
+		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, e.reflector.Rebuild), Encoders: new(sync.Map),
+		disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
+	}
+	// Both end with the store.
+	r.goroutines.Go(func() { c.Fence.Run(ctx) })
+	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
+	e.current.Store(c)
+	state := s.Snapshot()
+	e.log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
+		zap.Stringer("encoding", c.Resource.Source))
+}
+
+// updateColumns makes the current store go on with other printer columns.
+func (e *entry) updateColumns(d *discovery.Description) {
+	if c := e.current.Load(); c != nil {
+		e.current.Store(c.withDescription(d))
+		close(c.columnsChanged)
+	}
+}
