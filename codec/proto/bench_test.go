@@ -13,7 +13,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
-// A sample is a realistic object: see testdata.
+// A sample is a realistic object from testdata.
 type sample struct {
 	*Schema
 	obj  message
@@ -47,7 +47,7 @@ func load(t testing.TB) map[string]sample {
 
 var jsonSerializer = kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, nil, nil, kjson.SerializerOptions{})
 
-// decoded is what apimachinery makes of the sample's bytes, with its TypeMeta.
+// decoded returns the sample decoded by apimachinery, with its TypeMeta.
 func (s sample) decoded(b *testing.B) runtime.Object {
 	obj := s.obj
 	obj.Reset()
@@ -127,8 +127,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// BenchmarkMetadata cuts an object down to its metadata, as a raw message and on to JSON;
-// apimachinery decodes the whole object first.
+// BenchmarkMetadata reduces an object to its metadata, as a raw message and as JSON; apimachinery
+// decodes the whole object first.
 func BenchmarkMetadata(b *testing.B) {
 	pom := mustLookup(b, "meta.k8s.io/v1", "PartialObjectMetadata")
 	s := load(b)["pod"]
@@ -170,8 +170,8 @@ func BenchmarkMetadata(b *testing.B) {
 	})
 }
 
-// BenchmarkSharedFields reads what the feed needs of each object.
-func BenchmarkSharedFields(b *testing.B) {
+// BenchmarkObjectMeta reads the parts of an object that the reflector needs.
+func BenchmarkObjectMeta(b *testing.B) {
 	s := load(b)["pod"]
 	b.Run("ObjectMeta", func(b *testing.B) {
 		b.ReportAllocs()

@@ -7,9 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestBookmarks compares with the typed object that the apiserver makes: new, with nothing but
-// resource version and annotation set.
-func TestBookmarks(t *testing.T) {
+// The apiserver sets the resource version and the annotation of a new typed object.
+func TestBookmarksEqualTypedObjects(t *testing.T) {
 	n := 0
 	for apiVersion, kind := range kinds {
 		obj, ok := newObject(t, apiVersion, kind).(interface {

@@ -15,8 +15,8 @@ import (
 	"sluice/codec/cbor"
 )
 
-// plainCBOR decodes without any of the profile's conversions: byte strings, tags, integers and
-// floats stay apart.
+// plainCBOR decodes without the conversions of the apiserver's profile: byte strings, tags,
+// integers and floats remain distinct.
 var plainCBOR = func() fxcbor.DecMode {
 	m, err := fxcbor.DecOptions{MapKeyByteString: fxcbor.MapKeyByteStringAllowed, MaxNestedLevels: 10000}.DecMode()
 	if err != nil {
@@ -25,8 +25,8 @@ var plainCBOR = func() fxcbor.DecMode {
 	return m
 }()
 
-// cborOracle decodes raw as the apiserver does and prints it with apimachinery's CBOR serializer,
-// the self-described tag taken off.
+// cborOracle decodes raw as the apiserver does and encodes it with apimachinery's CBOR serializer,
+// without the self-described tag.
 func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
@@ -45,8 +45,8 @@ func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	return bytes.TrimPrefix(b.Bytes(), []byte(cbor.SelfDescribed)), nil
 }
 
-// checkCBOR compares AppendCBOR with the oracle, as values, and by length: equal values have equal
-// lengths if all heads are the shortest.
+// checkCBOR compares AppendCBOR with the oracle by value, and by length: equal values have equal
+// lengths if every head is as short as possible.
 func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 	t.Helper()
 	want, err := cborOracle(t, m, raw)
@@ -72,10 +72,10 @@ func checkCBOR(t testing.TB, m *Schema, raw []byte) {
 	}
 }
 
-func TestCBOROfGoldenFiles(t *testing.T) {
+func TestGoldenFilesEncodeToTheSameCBOR(t *testing.T) {
 	for name, file := range goldenFiles(t, "HEAD") {
 		if name == "core.v1.WatchEvent.pb" {
-			continue // no kind
+			continue // not a kind
 		}
 		t.Run(name, func(t *testing.T) {
 			u, err := ParseEnvelope(file)
@@ -87,11 +87,11 @@ func TestCBOROfGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestCBOROfRandomObjects(t *testing.T) {
+func TestRandomObjectsEncodeToTheSameCBOR(t *testing.T) {
 	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) { checkCBOR(t, m, raw) })
 }
 
-func TestCBOROfMutatedMessages(t *testing.T) {
+func TestMutatedMessagesEncodeToTheSameCBOR(t *testing.T) {
 	for apiVersion, kind := range kinds {
 		m := mustLookup(t, apiVersion, kind)
 		checkCBOR(t, m, nil)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// encoded is obj as apimachinery's protobuf serializer writes it.
+// encoded returns obj as apimachinery's protobuf serializer encodes it.
 func encoded(t testing.TB, obj runtime.Object) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -23,7 +23,7 @@ func encoded(t testing.TB, obj runtime.Object) []byte {
 	return b.Bytes()
 }
 
-// raw is obj as a message.
+// raw returns obj as a raw message.
 func raw(t testing.TB, obj interface{ Marshal() ([]byte, error) }) []byte {
 	t.Helper()
 	b, err := obj.Marshal()
@@ -62,7 +62,7 @@ func TestEnvelopeEqualsApimachinery(t *testing.T) {
 	}
 }
 
-func TestUnwrapRefuses(t *testing.T) {
+func TestParseEnvelopeRejectsInvalidBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
 		want error
@@ -87,7 +87,7 @@ func TestUnwrapRefuses(t *testing.T) {
 	}
 }
 
-func TestFrameEqualsApimachinery(t *testing.T) {
+func TestEventEqualsApimachinery(t *testing.T) {
 	cm := &corev1.ConfigMap{TypeMeta: typeMeta("v1", "ConfigMap"), Data: map[string]string{"a": "b"}}
 	big := cm.DeepCopy()
 	big.Data["big"] = string(make([]byte, 70000))
@@ -107,7 +107,7 @@ func TestFrameEqualsApimachinery(t *testing.T) {
 	}
 }
 
-// frameOf is a watch frame as the apiserver writes it.
+// frameOf returns a watch frame as the apiserver writes it.
 func frameOf(t *testing.T, typ watch.EventType, object []byte) []byte {
 	var b bytes.Buffer
 	event := &metav1.WatchEvent{Type: string(typ), Object: runtime.RawExtension{Raw: object}}
@@ -118,7 +118,7 @@ func frameOf(t *testing.T, typ watch.EventType, object []byte) []byte {
 	return b.Bytes()
 }
 
-func TestFrameRefuses(t *testing.T) {
+func TestParseEventRejectsInvalidBytes(t *testing.T) {
 	for s, want := range map[string]error{
 		"\x0a\x05ADD":      ErrTruncated,
 		"\x08\x01":         ErrWireType,

@@ -27,7 +27,8 @@ func ExampleSchema_AppendJSON() {
 
 	js, err := schema.AppendJSON(nil, marshal("settings", "7"))
 	fmt.Println(string(js), err)
-	// Output: {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","resourceVersion":"7"},"data":{"color":"blue"}} <nil>
+	// Output:
+	// {"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"settings","resourceVersion":"7"},"data":{"color":"blue"}} <nil>
 }
 
 // The values of field selectors are read without decoding the object.
@@ -75,7 +76,8 @@ func ExampleItems() {
 	// b at 5
 }
 
-// A DELETED event for an object that left a selector carries the previous object with a new version.
+// A DELETED event for an object that left a selector carries the previous object with a new
+// version.
 func ExampleAppendWithResourceVersion() {
 	raw, err := proto.AppendWithResourceVersion(nil, marshal("settings", "7"), "8")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 )
 
-// lookupJSON reads a Selectable's path out of an object decoded from JSON.
+// lookupJSON reads the path of a SelectableField out of an object decoded from JSON.
 func lookupJSON(obj any, path string) string {
 	for path != "" {
 		var name string
@@ -38,8 +38,8 @@ func lookupJSON(obj any, path string) string {
 	return ""
 }
 
-// TestFieldsOfRandomObjects compares with the same paths in the objects' JSON, for all kinds.
-func TestFieldsOfRandomObjects(t *testing.T) {
+// Random objects of all kinds have the same values in their JSON.
+func TestFieldValuesEqualThePathsInJSON(t *testing.T) {
 	n := 0
 	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) {
 		if len(m.SelectableFields()) == 0 {
@@ -66,7 +66,7 @@ func TestFieldsOfRandomObjects(t *testing.T) {
 			if want == "" {
 				want = s.Zero
 			}
-			// JSON cannot hold what is no UTF-8.
+			// JSON cannot represent invalid UTF-8.
 			if strings.ToValidUTF8(got[i], "") != strings.ReplaceAll(strings.ToValidUTF8(want, ""), "\ufffd", "") && !strings.Contains(want, "\ufffd") {
 				t.Errorf("%s %s %s: got %q, want %q", m.APIVersion, m.Kind, s.Label, got[i], want)
 			}
@@ -77,8 +77,8 @@ func TestFieldsOfRandomObjects(t *testing.T) {
 	}
 }
 
-// TestFieldValues has the rules that are more than a path.
-func TestFieldValues(t *testing.T) {
+// These are the rules of the registries beyond a plain path.
+func TestFieldValuesFollowTheRegistries(t *testing.T) {
 	node := "n1"
 	for _, c := range []struct {
 		apiVersion, kind string

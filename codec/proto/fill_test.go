@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// newFiller fills objects with values that the wire can hold, nasty ones included: a seed gives the
-// same object each time.
+// newFiller fills objects with values that the wire format can represent, unusual ones included. A
+// seed always gives the same object.
 func newFiller(seed int64) *randfill.Filler {
 	return randfill.NewWithSeed(seed).NilChance(0.3).NumElements(0, 3).MaxDepth(12).Funcs(
 		func(s *string, c randfill.Continue) { *s = fillString(c.Rand) },
@@ -48,7 +48,7 @@ func newFiller(seed int64) *randfill.Filler {
 	)
 }
 
-// pieces are the building blocks of strings: all that encoders treat specially.
+// pieces are the parts of strings: everything that encoders treat specially.
 var pieces = []string{"a", "name", "<", ">", "&", "\"", "\\", "\n", "\r", "\t", "\b", "\f", "\x00", "\x1f", "\x7f", "é", "世", "🜁",
 	"\u2028", "\u2029", "\u2027", "\xff", "\xe2\x80", "\xed\xa0\x80", "/", "'", "=", " ", "a long stretch of plain text, longer than a word"}
 
@@ -111,7 +111,7 @@ func fillQuantityText(r *rand.Rand) string {
 	return s + []string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "E5", "e-3"}[r.Intn(19)]
 }
 
-// fillJSON is a JSON value, untidily written.
+// fillJSON returns a JSON value with arbitrary spacing.
 func fillJSON(r *rand.Rand, depth int) string {
 	space := []string{"", "", "", " ", "\n\t"}[r.Intn(5)]
 	n := 8

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// fuzzKinds are the kinds that, together, have every op.
+// fuzzKinds are kinds that have every op between them.
 var fuzzKinds = []kindKey{
 	{"v1", "Pod"}, {"v1", "Secret"}, {"v1", "Event"}, {"v1", "PodList"},
 	{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
@@ -13,8 +13,8 @@ var fuzzKinds = []kindKey{
 	{"apps/v1", "ControllerRevision"}, {"networking.k8s.io/v1", "Ingress"},
 }
 
-// FuzzTranscode compares JSON, CBOR and Check with the typed decoders. The seeds are k8s.io/api's
-// examples and filled objects.
+// FuzzTranscode compares JSON, CBOR and Check with the typed decoders, starting from filled
+// objects.
 func FuzzTranscode(f *testing.F) {
 	for i, k := range fuzzKinds {
 		for seed := range int64(3) {
@@ -34,8 +34,8 @@ func FuzzTranscode(f *testing.F) {
 	})
 }
 
-// FuzzOuter goes through everything that needs no plan.
-func FuzzOuter(f *testing.F) {
+// FuzzOuterForms covers everything that needs no schema.
+func FuzzOuterForms(f *testing.F) {
 	pod := raw(f, newObject(f, "v1", "Pod"))
 	f.Add(pod)
 	f.Add(AppendEnvelope(nil, "v1", "Pod", pod))

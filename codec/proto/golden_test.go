@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// message is what every kind's Go type can do.
+// A message is the Go type of any kind.
 type message interface {
 	runtime.Object
 	Marshal() ([]byte, error)
@@ -20,7 +20,7 @@ type message interface {
 	Reset()
 }
 
-// newObject is an empty object of a kind.
+// newObject returns an empty object of a kind.
 func newObject(t testing.TB, apiVersion, kind string) message {
 	t.Helper()
 	e := registered()[kindKey{apiVersion, kind}]
@@ -30,7 +30,7 @@ func newObject(t testing.TB, apiVersion, kind string) message {
 	return reflect.New(e.typ).Interface().(message)
 }
 
-// mustLookup is the plan of a kind.
+// mustLookup returns the schema of a kind.
 func mustLookup(t testing.TB, apiVersion, kind string) *Schema {
 	t.Helper()
 	m, ok := Lookup(apiVersion, kind)
@@ -44,13 +44,13 @@ func mustLookup(t testing.TB, apiVersion, kind string) *Schema {
 	return m
 }
 
-// apiDir is where k8s.io/api lies.
+// apiDir is the directory of the module k8s.io/api.
 var apiDir = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/api").Output()
 	return strings.TrimSpace(string(out)), err
 })
 
-// goldenFiles returns k8s.io/api's own examples, envelopes, by file name.
+// goldenFiles returns the test data of k8s.io/api for a release, envelopes by file name.
 func goldenFiles(t testing.TB, version string) map[string][]byte {
 	t.Helper()
 	dir, err := apiDir()

@@ -9,8 +9,8 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 )
 
-// oracle decodes raw as the apiserver does when it reads from storage, and prints it with
-// apimachinery's JSON serializer. Withouth TypeMeta if item.
+// oracle decodes raw as the apiserver does when it reads from etcd, and encodes it with
+// apimachinery's JSON serializer; for an item without TypeMeta.
 func oracle(t testing.TB, m *Schema, raw []byte, item bool) ([]byte, error) {
 	t.Helper()
 	obj := newObject(t, m.APIVersion, m.Kind)
@@ -50,7 +50,7 @@ func checkJSON(t testing.TB, m *Schema, raw []byte) {
 	}
 }
 
-// around cuts out of a where it begins to differ from b.
+// around returns the part of a around its first difference from b.
 func around(a, b []byte) []byte {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -59,10 +59,10 @@ func around(a, b []byte) []byte {
 	return a[max(0, i-80):min(len(a), i+80)]
 }
 
-func TestJSONOfGoldenFiles(t *testing.T) {
+func TestGoldenFilesEncodeToTheSameJSON(t *testing.T) {
 	for name, file := range goldenFiles(t, "HEAD") {
 		if name == "core.v1.WatchEvent.pb" {
-			continue // no kind
+			continue // not a kind
 		}
 		t.Run(name, func(t *testing.T) {
 			u, err := ParseEnvelope(file)
@@ -85,19 +85,19 @@ func TestEveryKindCompiles(t *testing.T) {
 	t.Logf("%d kinds", n)
 }
 
-// TestGoldenFilesOfOlderReleases: what the last releases wrote is either printed as it should be,
-// or refused because a field has since been removed.
-func TestGoldenFilesOfOlderReleases(t *testing.T) {
+// Objects of older releases encode to the same bytes, or are rejected because a field has been
+// removed since.
+func TestGoldenFilesOfOlderReleasesEncodeOrAreRejected(t *testing.T) {
 	for _, version := range []string{"v1.33.0", "v1.34.0", "v1.35.0"} {
 		same := 0
 		for name, file := range goldenFiles(t, version) {
 			u, err := ParseEnvelope(file)
 			if err != nil {
-				continue // WatchEvent is no kind
+				continue // WatchEvent is not a kind
 			}
 			m, ok := Lookup(string(u.APIVersion), string(u.Kind))
 			if !ok {
-				continue // since removed
+				continue // removed since
 			}
 			if err := m.Check(u.Raw); errors.Is(err, ErrUnknownField) {
 				t.Logf("%s %s: %v", version, name, err)

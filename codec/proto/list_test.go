@@ -68,7 +68,7 @@ func checkParsed(t *testing.T, list *corev1.ConfigMapList, b []byte) {
 	}
 }
 
-func TestListRefuses(t *testing.T) {
+func TestListsRejectInvalidBytes(t *testing.T) {
 	for s, want := range map[string]error{
 		"\x0a\x00\x12\x09a":    ErrTruncated,
 		"\x0a\x00\x1a\x00":     ErrUnknownField,

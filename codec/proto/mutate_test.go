@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// mutated is raw with its fields shuffled, dropped and repeated, at every level: all that protobuf
-// allows a sender to do and none does.
+// mutated returns raw with its fields shuffled, dropped and repeated at every level: everything
+// that protobuf allows a sender to do and the apiserver never does.
 func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
 	t.Helper()
 	var fields [][]byte
@@ -42,7 +42,7 @@ func mutated(t testing.TB, r *rand.Rand, raw []byte, p *plan) []byte {
 	return bytes.Join(fields, nil)
 }
 
-func TestJSONOfMutatedMessages(t *testing.T) {
+func TestMutatedMessagesEncodeToTheSameJSON(t *testing.T) {
 	for apiVersion, kind := range kinds {
 		m := mustLookup(t, apiVersion, kind)
 		h := fnv.New64()
@@ -56,10 +56,9 @@ func TestJSONOfMutatedMessages(t *testing.T) {
 	}
 }
 
-// TestCutAndFlippedBytes goes through bytes that are broken. Whatever Check accepts the oracle must
-// accept too, and print the same; the reverse need not hold, since the oracle forgives unknown
-// fields.
-func TestCutAndFlippedBytes(t *testing.T) {
+// Whatever Check accepts of truncated and corrupted bytes, the oracle must accept too and print the
+// same. The reverse need not hold, because the oracle ignores unknown fields.
+func TestCheckAcceptsOnlyWhatApimachineryDecodes(t *testing.T) {
 	for _, kind := range []kindKey{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
 		m := mustLookup(t, kind.apiVersion, kind.kind)
 		for seed := range int64(40) {
@@ -79,12 +78,12 @@ func TestCutAndFlippedBytes(t *testing.T) {
 	}
 }
 
-// checkBroken compares with the oracle on bytes that may be bad.
+// checkBroken compares with the oracle on bytes that may be invalid.
 func checkBroken(t testing.TB, m *Schema, b []byte) {
 	t.Helper()
 	got, err := m.AppendJSON(nil, b)
 	if checked := m.Check(b); checked != nil {
-		return // AppendJSON may not have looked at a bad value that a later one replaces
+		return // AppendJSON skips an invalid value that a later field replaces
 	}
 	if err != nil {
 		t.Fatalf("Check accepts, AppendJSON: %v\n%x", err, b)

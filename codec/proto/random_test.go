@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// fills is how many random objects of each kind the tests make.
+// fills is the number of random objects per kind.
 var fills = flag.Int("fills", 10, "random objects per kind")
 
-// kinds yields apiVersion and kind of everything that Lookup knows, in no particular order.
+// kinds yields apiVersion and kind of every kind that Lookup knows, in no particular order.
 func kinds(yield func(apiVersion, kind string) bool) {
 	for n := range registered() {
 		if !yield(n.apiVersion, n.kind) {
@@ -18,7 +18,7 @@ func kinds(yield func(apiVersion, kind string) bool) {
 	}
 }
 
-// eachFilled calls f with random objects of every kind, as messages.
+// eachFilled calls f with random objects of every kind, as raw messages.
 func eachFilled(t *testing.T, f func(t *testing.T, m *Schema, raw []byte)) {
 	for apiVersion, kind := range kinds {
 		t.Run(apiVersion+"/"+kind, func(t *testing.T) {
@@ -34,6 +34,6 @@ func eachFilled(t *testing.T, f func(t *testing.T, m *Schema, raw []byte)) {
 	}
 }
 
-func TestJSONOfRandomObjects(t *testing.T) {
+func TestRandomObjectsEncodeToTheSameJSON(t *testing.T) {
 	eachFilled(t, func(t *testing.T, m *Schema, raw []byte) { checkJSON(t, m, raw) })
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rare has what the compiler knows and no kind of this release holds.
+// rare has field types that the compiler supports and no kind of this release uses.
 type rare struct {
 	Wait   metav1.Duration  `json:"wait" protobuf:"bytes,1,opt,name=wait"`
 	Count  uint32           `json:"count" protobuf:"varint,2,opt,name=count"`
@@ -20,7 +20,7 @@ type rare struct {
 	Local  string           `json:"local"`
 }
 
-func TestRareTypes(t *testing.T) {
+func TestTypesThatNoKindHasEncode(t *testing.T) {
 	p, err := compiler{}.compile(reflect.TypeFor[rare]())
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestRareTypes(t *testing.T) {
 		"\x2a\x04\x0a\x00\x12\x00":                 ErrWireType,
 		"\x21\x00\x00":                             ErrTruncated,
 	} {
-		for walk, f := range transcoders(m) {
+		for walk, f := range walks(m) {
 			if err := f([]byte(in)); !errors.Is(err, want) {
 				t.Errorf("%q, %s: %v, want %v", in, walk, err, want)
 			}
@@ -66,8 +66,8 @@ func TestRareTypes(t *testing.T) {
 	}
 }
 
-// TestPackedNumbers has a field that really exists, in both forms at once.
-func TestPackedNumbers(t *testing.T) {
+// supplementalGroups of pods is repeated here both packed and unpacked.
+func TestPackedNumbersEncodeLikeUnpackedOnes(t *testing.T) {
 	groups := "\x20\x07\x22\x04\x01\x02\xac\x02\x20\x08" // supplementalGroups
 	security := "\x72" + string(rune(len(groups))) + groups
 	b := []byte("\x12" + string(rune(len(security))) + security)
@@ -76,8 +76,7 @@ func TestPackedNumbers(t *testing.T) {
 	checkCBOR(t, m, b)
 }
 
-// TestUnsupportedTypes: what the compiler does not know it refuses.
-func TestUnsupportedTypes(t *testing.T) {
+func TestTheCompilerRejectsUnsupportedTypes(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		"prints itself": reflect.TypeFor[struct {
 			V metav1.GroupVersion `json:"v" protobuf:"bytes,1,opt,name=v"`
@@ -113,7 +112,7 @@ func TestUnsupportedTypes(t *testing.T) {
 	}
 }
 
-// Embedded has a name that its parent has too.
+// Embedded has a member with the same name as a member of its parent.
 type Embedded struct {
 	Inner string `json:"inner" protobuf:"bytes,1,opt,name=inner"`
 }

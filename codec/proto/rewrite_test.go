@@ -1,0 +1,128 @@
+package proto
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestAppendWithoutManagedFieldsKeepsEveryOtherByte(t *testing.T) {
+	managed := []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: metav1.NewFieldsV1(`{"f:a":{}}`)}, {Manager: string(make([]byte, 300))}}
+	for _, o := range []corev1.ReplicationController{
+		{},
+		{ObjectMeta: metav1.ObjectMeta{ManagedFields: managed}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "n", Finalizers: []string{"f"}, ManagedFields: managed[:1]}, Spec: corev1.ReplicationControllerSpec{
+			// The template's managed fields are part of the spec.
+			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ManagedFields: managed}},
+		}},
+	} {
+		src := raw(t, &o)
+		o.ManagedFields = nil
+		want := raw(t, &o)
+		got, err := AppendWithoutManagedFields([]byte("x"), src)
+		if err != nil || string(got) != "x"+string(want) {
+			t.Errorf("got %x, %v, want %x", got, err, want)
+		}
+		if n, err := SizeWithoutManagedFields(src); n != len(want) || err != nil {
+			t.Errorf("size %d, %v, want %d", n, err, len(want))
+		}
+	}
+}
+
+func TestAppendWithoutManagedFieldsRejectsInvalidBytes(t *testing.T) {
+	for s, want := range map[string]error{
+		"\x0a\x09":                 ErrTruncated,
+		"\x08\x01":                 ErrWireType,
+		"\x0a\x02\x8a\x01":         ErrTruncated, // in managedFields
+		"\x0a\x00\x0b":             ErrTag,
+		"\x12\x00\x0a\x02\x0a\x09": ErrTruncated,
+	} {
+		if got, err := AppendWithoutManagedFields([]byte("x"), []byte(s)); !errors.Is(err, want) || !bytes.Equal(got, []byte("x")) {
+			t.Errorf("%q: %q, %v, want %v", s, got, err, want)
+		}
+		if _, err := SizeWithoutManagedFields([]byte(s)); !errors.Is(err, want) {
+			t.Errorf("size of %q: %v, want %v", s, err, want)
+		}
+	}
+}
+
+// The size equals the length of the output for any bytes.
+func FuzzAppendWithoutManagedFields(f *testing.F) {
+	f.Add([]byte("\x0a\x05\x0a\x01n\x8a\x01\x00"))
+	f.Add([]byte("\x0a\x03\x8a\x01\x00\x0a\x00\x12\x00"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		got, err := AppendWithoutManagedFields(nil, src)
+		n, sizeErr := SizeWithoutManagedFields(src)
+		if (err == nil) != (sizeErr == nil) || err == nil && n != len(got) {
+			t.Fatalf("%x: %x, %v; size %d, %v", src, got, err, n, sizeErr)
+		}
+		if again, err2 := AppendWithoutManagedFields(nil, got); err == nil && (err2 != nil || !bytes.Equal(again, got)) {
+			t.Fatalf("%x: %x, again %x, %v", src, got, again, err2)
+		}
+	})
+}
+
+func TestAppendWithResourceVersionKeepsEveryOtherByte(t *testing.T) {
+	for _, meta := range []metav1.ObjectMeta{{}, sampleMeta()} {
+		for _, rv := range []string{"", "1", "1234567890123456789", string(make([]byte, 300))} {
+			obj := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"a": "b"}}
+			b := raw(t, obj)
+			obj.ResourceVersion = rv
+			got, err := AppendWithResourceVersion([]byte("kept"), b, rv)
+			if err != nil || !bytes.Equal(got, append([]byte("kept"), raw(t, obj)...)) {
+				t.Errorf("%q: %x, %v", rv, got, err)
+			}
+		}
+	}
+}
+
+func TestAppendWithResourceVersionAcceptsAnyFieldOrder(t *testing.T) {
+	for _, in := range []string{
+		"",                                 // an empty message
+		"\x12\x00",                         // no metadata
+		"\x0a\x00",                         // empty metadata
+		"\x0a\x02\x38\x01\x0a\x02\x0a\x00", // metadata twice, no version
+		"\x0a\x06\x32\x01a\x32\x01b",       // version twice
+		"\x12\x00\x0a\x03\x32\x01a",        // metadata last
+	} {
+		got, err := AppendWithResourceVersion(nil, []byte(in), "99")
+		m, err2 := ParseObjectMeta(got)
+		if err != nil || err2 != nil || string(m.ResourceVersion) != "99" {
+			t.Errorf("%q: %q, %v, %v", in, m.ResourceVersion, err, err2)
+		}
+	}
+	for in, want := range map[string]error{
+		"\x0a\x05":         ErrTruncated,
+		"\x08\x05":         ErrWireType,
+		"\x0a\x02\x30\x00": ErrWireType,
+		"\x0a\x02\x32\x07": ErrTruncated,
+	} {
+		if _, err := AppendWithResourceVersion(nil, []byte(in), "1"); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", in, err, want)
+		}
+		if _, err := ParseObjectMeta([]byte(in)); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", in, err, want)
+		}
+	}
+}
+
+func TestPartialObjectMetadataEqualsTheTypedObject(t *testing.T) {
+	obj := &corev1.Pod{ObjectMeta: sampleMeta(), Spec: corev1.PodSpec{NodeName: "n"}}
+	b, want := raw(t, obj), raw(t, &metav1.PartialObjectMetadata{ObjectMeta: obj.ObjectMeta})
+	if got, err := PartialObjectMetadata(b); err != nil || !bytes.Equal(got, want) || &got[0] != &b[0] {
+		t.Errorf("%x, %v", got, err)
+	}
+	if got, err := AppendPartialObjectMetadata(nil, b); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%x, %v", got, err)
+	}
+	for _, in := range []string{"", "\x0a\x00", "\x12\x00", "\x12\x00\x0a\x04\x0a\x02aa"} {
+		got, err := PartialObjectMetadata([]byte(in))
+		var pom metav1.PartialObjectMetadata
+		if err != nil || pom.Unmarshal(got) != nil {
+			t.Errorf("%q: %x, %v", in, got, err)
+		}
+	}
+}
