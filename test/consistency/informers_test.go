@@ -1,11 +1,9 @@
 package consistency
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -168,26 +166,12 @@ func countRequests(t *testing.T) requestCounts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := string(a.Body)
+	page, err := harness.ParseMetrics(bytes.NewReader(a.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return requestCounts{
-		watches: sum(page, "apiserver_longrunning_requests", `resource="configmaps"`, `verb="WATCH"`),
-		lists:   sum(page, "apiserver_request_total", `resource="configmaps"`, `verb="LIST"`),
+		watches: page.Sum("apiserver_longrunning_requests", "resource=configmaps", "verb=WATCH"),
+		lists:   page.Sum("apiserver_request_total", "resource=configmaps", "verb=LIST"),
 	}
-}
-
-var sample = regexp.MustCompile(`(?m)^(\w+)\{(.*)\} (\S+)$`)
-
-// sum returns the sum of the samples of a metric that have all of the labels.
-func sum(page, name string, labels ...string) float64 {
-	total := 0.0
-	for _, m := range sample.FindAllStringSubmatch(page, -1) {
-		wanted := m[1] == name
-		for _, l := range labels {
-			wanted = wanted && strings.Contains(m[2], l)
-		}
-		if v, err := strconv.ParseFloat(m[3], 64); wanted && err == nil {
-			total += v
-		}
-	}
-	return total
 }
