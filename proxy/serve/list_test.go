@@ -1,36 +1,183 @@
 package serve
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"sluice/cache"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
-// open is a Resources with one resource and an Access that allows everything.
-type open struct{ collection *resources.CachedResource }
+const (
+	fooList    = "/apis/ex.io/v1/foos"
+	asMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 
-func (o open) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {
-	return o.collection, ""
+// get serves a request out of the cache.
+func (e *env) get(url string, header http.Header) *httptest.ResponseRecorder {
+	e.Helper()
+	w := httptest.NewRecorder()
+	if outcome := e.serve(w, e.request(url, header)); outcome.Source != request.SourceCache {
+		e.Fatalf("%s: outcome %+v", url, outcome)
+	}
+	return w
 }
-func (open) Allowed(*http.Request) bool               { return true }
-func (open) StillAllowed(*http.Request) (bool, error) { return true, nil }
 
-// A list that holds what cannot be written is passed as long as nothing of it
-// has been sent, and nothing is left of the answer that was begun; later it is
-// cut.
-func TestListThatCannotBeWritten(t *testing.T) {
+// decoded returns the body of a response without its content coding.
+func decoded(t *testing.T, w *httptest.ResponseRecorder) []byte {
+	t.Helper()
+	var r io.Reader = w.Body
+	var err error
+	switch coding := w.Header().Get("Content-Encoding"); coding {
+	case "gzip":
+		r, err = gzip.NewReader(w.Body)
+	case "zstd":
+		r, err = zstd.NewReader(w.Body)
+	case "":
+	default:
+		t.Fatalf("coding %q", coding)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// fooNames is a list in JSON.
+type fooNames struct {
+	Kind     string
+	Metadata struct {
+		ResourceVersion, Continue string
+		RemainingItemCount        *int64
+	}
+	Items []struct {
+		Metadata struct{ Name, ResourceVersion string }
+	}
+}
+
+func (l *fooNames) names() (all []string) {
+	for _, item := range l.Items {
+		all = append(all, item.Metadata.Name+"@"+item.Metadata.ResourceVersion)
+	}
+	return all
+}
+
+func (e *env) list(url string) (l fooNames) {
+	e.Helper()
+	if err := json.Unmarshal(e.get(url, nil).Body.Bytes(), &l); err != nil {
+		e.Fatal(err)
+	}
+	return l
+}
+
+func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
+	for _, path := range []string{fooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", fooList + "?labelSelector=even%3Dtrue&"} {
+		for _, limit := range []int{1, 7, 49, 50, 51, 99, 100, 101} {
+			e := newEnv(t, foos(100), Options{})
+			whole := e.list(path + "resourceVersion=0")
+			want := whole.names()
+			var got []string
+			page := path + "limit=" + strconv.Itoa(limit)
+			for token := ""; ; {
+				l := e.list(page + token)
+				got = append(got, l.names()...)
+				if l.Metadata.ResourceVersion != "100" {
+					t.Fatalf("%s: page at version %s", page, l.Metadata.ResourceVersion)
+				}
+				if l.Metadata.Continue == "" {
+					break
+				}
+				token = "&continue=" + url.QueryEscape(l.Metadata.Continue)
+				version := e.resource.Store.Snapshot().Version + 1
+				e.apply(cache.Modified, foo(50, version))
+				e.apiserver.set(version, 0)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: pages of %d have %d objects, the list %d", path, limit, len(got), len(want))
+			}
+		}
+	}
+}
+
+// The token is relative to the prefix of the list; remainingItemCount is only known without selectors
+// (wire.md 4.5, 5).
+func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
+	one := func(n int64) *int64 { return &n }
 	for _, row := range []struct {
-		objects, bad int
-		coding       string
-		cut          bool
+		url       string
+		token     string
+		remaining *int64
+	}{
+		{fooList + "?limit=2", token(t, 5, "/ns/f000001\x00"), one(3)},
+		{"/apis/ex.io/v1/namespaces/ns/foos?limit=2", token(t, 5, "/f000001\x00"), one(3)},
+		{fooList + "?limit=2&labelSelector=even%3Dtrue", token(t, 5, "/ns/f000002\x00"), nil},
+		{fooList + "?limit=3&labelSelector=even%3Dtrue", "", nil},                              // no key follows
+		{fooList + "?limit=2&labelSelector=even%3Dfalse", token(t, 5, "/ns/f000003\x00"), nil}, // a key follows that does not match
+		{fooList + "?limit=5", "", nil},
+		{fooList + "?limit=5&resourceVersion=0", "", nil},
+	} {
+		e := newEnv(t, foos(5), Options{})
+		m := e.list(row.url).Metadata
+		if m.Continue != row.token {
+			t.Errorf("%s: token %q, want %q", row.url, m.Continue, row.token)
+		}
+		if (m.RemainingItemCount == nil) != (row.remaining == nil) || m.RemainingItemCount != nil && *m.RemainingItemCount != *row.remaining {
+			t.Errorf("%s: wrong number of remaining objects", row.url)
+		}
+	}
+}
+
+// The body depends neither on the content coding nor on what is memoized. It is compressed if it is
+// longer than 128 KiB and the client accepts that.
+func TestListIsTheSameInEveryCoding(t *testing.T) {
+	queries := []string{"", "&labelSelector=even%3Dtrue", "&pretty=true"}
+	for _, accept := range []string{"application/json", asMetadata, "application/yaml", "application/cbor", asTable} {
+		for _, objects := range []int{0, 1, 300, 3000} {
+			plain := newEnv(t, tables(t, objects), Options{})
+			memoizing := newEnv(t, plain.resource, Options{Encoded: cache.NewBudget(1 << 30)})
+			for _, query := range queries {
+				url := fooList + "?resourceVersion=0" + query
+				want := decoded(t, plain.get(url, http.Header{"Accept": {accept}}))
+				for _, coding := range []string{"", "gzip", "zstd"} {
+					for _, e := range []*env{plain, memoizing, memoizing} {
+						w := e.get(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						compressed := w.Header().Get("Content-Encoding") != ""
+						if long := coding != "" && len(want) > response.CompressFrom; compressed != long {
+							t.Errorf("%s as %s in %q: %d bytes, compressed %v", url, accept, coding, len(want), compressed)
+						}
+						if got := decoded(t, w); !bytes.Equal(got, want) {
+							t.Errorf("%s as %s in %q: %d bytes, want %d", url, accept, coding, len(got), len(want))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A list with an object that cannot be encoded passes if nothing of it has been sent, and leaves no
+// header behind. Later it is aborted.
+func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
+	for _, row := range []struct {
+		objects, broken int
+		coding          string
+		aborted         bool
 	}{
 		{10, 5, "", false},
 		{2000, 5, "gzip", false},
@@ -39,36 +186,93 @@ func TestListThatCannotBeWritten(t *testing.T) {
 		{30_000, 29_999, "zstd", true},
 		{5000, 4999, "", true},
 	} {
-		t.Run(fmt.Sprintf("%d of %d %s", row.bad, row.objects, row.coding), func(t *testing.T) {
-			passed := false
-			next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if passed = true; len(w.Header()) > 0 {
+		t.Run(fmt.Sprintf("%d of %d %s", row.broken, row.objects, row.coding), func(t *testing.T) {
+			e := newEnv(t, foos(row.objects), Options{Encoded: cache.NewBudget(1 << 30)})
+			broken := foo(row.broken, uint64(row.objects+1))
+			broken.Data = []byte(`{"metadata":`)
+			e.apply(cache.Modified, broken)
+			w := httptest.NewRecorder()
+			w.Header().Set("Outer", "filter")
+			defer func() {
+				if got := recover(); (got == http.ErrAbortHandler) != row.aborted || (e.passed == nil) != row.aborted {
+					t.Errorf("recovered %v, passed %v", got, e.passed != nil)
+				}
+				if !row.aborted && (len(w.Header()) != 1 || w.Header().Get("Outer") != "filter") {
 					t.Errorf("headers are left: %v", w.Header())
 				}
-			})
-			c := foos(row.objects)
-			broken := foo(row.bad, uint64(row.objects+1))
-			broken.Data = []byte(`{"metadata":`)
-			if err := c.Store.Apply(cache.Modified, broken, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			o := open{c}
-			reads := New(Options{Resources: o, Access: o, Next: next, Encoded: cache.NewBudget(1 << 30)})
-			r := httptest.NewRequest(http.MethodGet, "/apis/ex.io/v1/foos?resourceVersion=0", nil)
-			r.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-			r.Header.Set("Accept-Encoding", row.coding)
-			info, err := request.Parse(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			info.Caller = request.BearerToken
-			w := httptest.NewRecorder()
-			defer func() {
-				if cut := recover() != nil; cut != row.cut || passed == row.cut {
-					t.Errorf("cut: %v, passed: %v, %d", cut, passed, w.Code)
-				}
 			}()
-			reads.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
+			outcome := e.serve(w, e.request(fooList+"?resourceVersion=0", http.Header{"Accept": {asMetadata}, "Accept-Encoding": {row.coding}}))
+			if outcome != (request.Outcome{Reason: "format"}) {
+				t.Errorf("outcome %+v", outcome)
+			}
 		})
+	}
+}
+
+func TestListHasTheHeadersOfTheAPIServer(t *testing.T) {
+	e := newEnv(t, foos(3), Options{})
+	e.resource.Warnings = []string{`299 - "ex.io/v1 Foo is deprecated"`}
+	w := httptest.NewRecorder()
+	w.Header().Set("Warning", `299 - "outer"`)
+	e.serve(w, e.request(fooList+"?resourceVersion=0", http.Header{"Audit-Id": {"id"}}))
+	for name, want := range map[string][]string{
+		"Audit-Id": {"id"}, "Cache-Control": {"no-cache, private"}, "Content-Type": {"application/json"},
+		"Warning": {`299 - "outer"`, `299 - "ex.io/v1 Foo is deprecated"`}, "Etag": nil, "Vary": nil,
+	} {
+		if got := w.Header()[name]; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// failing is a ResponseWriter that fails after some bytes.
+type failing struct {
+	http.ResponseWriter
+	left int
+}
+
+// Write implements http.ResponseWriter.
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errDeadline
+	}
+	return len(p), nil
+}
+
+func TestListThatIsNotAcceptedIsAborted(t *testing.T) {
+	for _, coding := range []string{"", "gzip", "zstd"} {
+		for _, query := range []string{"", "&labelSelector=even%3Dtrue"} {
+			e := newEnv(t, foos(5000), Options{})
+			func() {
+				defer func() {
+					if got := recover(); got != http.ErrAbortHandler || e.passed != nil {
+						t.Errorf("%q: recovered %v, passed %v", coding, got, e.passed != nil)
+					}
+				}()
+				w := &failing{httptest.NewRecorder(), 1000}
+				e.serve(w, e.request(fooList+"?resourceVersion=0"+query, http.Header{"Accept-Encoding": {coding}}))
+			}()
+		}
+	}
+}
+
+// The apiserver supports lists as metadata only by the name of the list.
+func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
+	const single = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	for _, strict := range []bool{false, true} {
+		e := newEnv(t, foos(3), Options{Strict: strict})
+		e.missing = "excluded"
+		r := e.request(fooList, http.Header{"Accept": {single}})
+		e.serve(httptest.NewRecorder(), r)
+		want := asMetadata
+		if strict {
+			want = single
+		}
+		if got := e.passed.Header.Get("Accept"); got != want {
+			t.Errorf("strict %v: forwarded with %s", strict, got)
+		}
+		if got := r.Header.Get("Accept"); got != single {
+			t.Errorf("strict %v: the request of the caller has %s", strict, got)
+		}
 	}
 }

@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Watches that were opened together must not ask the apiserver together.
+func TestRechecksAreSpreadAroundTheirInterval(t *testing.T) {
+	a := newAccessRecheck(nil, nil, time.Minute)
+	least, most := time.Hour, time.Duration(0)
+	for range 1000 {
+		wait := a.wait()
+		least, most = min(least, wait), max(most, wait)
+	}
+	if least < 30*time.Second || most >= 90*time.Second || most-least < 30*time.Second {
+		t.Errorf("waits from %v to %v", least, most)
+	}
+}
+
+func TestTimerFiresForWhatIsDueFirst(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		lifetime time.Duration
+		set      func(*watchTimer)
+		want     time.Duration
+	}{
+		{"a bookmark every minute", time.Hour, func(*watchTimer) {}, bookmarkEvery},
+		{"a bookmark before the end", 30 * time.Second, func(*watchTimer) {}, 28 * time.Second},
+		{"the end of a short watch", time.Second, func(*watchTimer) {}, time.Second},
+		{"a bookmark again", time.Hour, func(t *watchTimer) { t.scheduleBookmark(time.Now(), false) }, bookmarkRetry},
+		{"a recheck", time.Hour, func(t *watchTimer) { t.scheduleRecheck(5 * time.Second) }, 5 * time.Second},
+		{"a recheck after a bookmark", time.Hour, func(t *watchTimer) { t.scheduleRecheck(5 * time.Minute) }, bookmarkEvery},
+		{"a drain without grace", time.Hour, func(t *watchTimer) { t.endWithin(0) }, 0},
+		{"a drain that is later than the end", time.Second, func(t *watchTimer) { t.endWithin(24 * time.Hour * 365) }, time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				timer := newWatchTimer(row.lifetime)
+				row.set(timer)
+				<-timer.C
+				if took := time.Since(start); took != row.want {
+					t.Errorf("after %v, want %v", took, row.want)
+				}
+			})
+		})
+	}
+}
