@@ -281,3 +281,47 @@ func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 		}
 	})
 }
+
+func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const watches, grace = 64, 20 * time.Second
+		e := newEnv(t, foos(3), Options{Grace: grace})
+		var clients []*watchClient
+		for range watches {
+			clients = append(clients, e.watch(fooWatch+fromThree, nil))
+		}
+		close(e.draining)
+		open := func() (n int) {
+			synctest.Wait()
+			for _, c := range clients {
+				if !c.ended() {
+					n++
+				}
+			}
+			return n
+		}
+		for quarter := range 4 {
+			before := open()
+			time.Sleep(grace / 8)
+			if now := open(); now == before {
+				t.Errorf("no watch ends in quarter %d", quarter)
+			}
+		}
+		time.Sleep(1)
+		if n := open(); n > 0 {
+			t.Errorf("%d watches are open after half of the grace", n)
+		}
+	})
+}
+
+// A watch that ends must not wait for a recheck that the apiserver does not answer.
+func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{Recheck: time.Minute})
+		e.access.hangs = true
+		c := e.watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		hasEnded(e, c)
+	})
+}
