@@ -1,7 +1,8 @@
 package cbor
 
-// CountItems returns the number of data items in src, nested items included, which bounds the memory
-// that decoding takes. It stops after limit items, and at the first byte that is not well-formed.
+// CountItems returns the number of data items in src, nested items included, which bounds the
+// memory that decoding takes. It stops after limit items, and at the first byte that is not
+// well-formed.
 func CountItems(src []byte, limit int) int {
 	n := 0
 	for i := 0; i < len(src) && n <= limit; n++ {

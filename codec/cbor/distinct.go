@@ -11,11 +11,11 @@ import (
 // errDuplicate stops a transcoder at an object that has, or may have, duplicate names.
 var errDuplicate = errors.New("duplicate name")
 
-// seen records the names of one open object and detects duplicates without comparing all pairs. A name
-// whose bit in the filter is clear is new. Up to fewNames, other names are compared with all before
-// them. Larger objects are mostly maps, which encoders sort: while their names ascend, there is no
-// duplicate. If they do not ascend and are more than manyNames, the object is treated as if it had
-// duplicates, which is slower and equally correct.
+// seen records the names of one open object and detects duplicates without comparing all pairs. A
+// name whose bit in the filter is clear is new. Up to fewNames, other names are compared with all
+// before them. Larger objects are mostly maps, which encoders sort: while their names ascend, there
+// is no duplicate. If they do not ascend and are more than manyNames, the object is treated as if
+// it had duplicates, which is slower and equally correct.
 type seen struct {
 	first    int    // index in transcoder.names of the first name of the object
 	filter   uint64 // one bit per hash of a name
@@ -27,8 +27,8 @@ const (
 	manyNames = 256
 )
 
-// distinct records a name, which is in dst with its head. It reports false if the name is, or may be, a
-// duplicate.
+// distinct records a name, which is in dst with its head. It reports false if the name is, or may
+// be, a duplicate.
 func (t *transcoder) distinct(s *seen, name span) bool {
 	names := t.names[s.first:]
 	t.names = append(t.names, name)
@@ -102,8 +102,8 @@ func (t *transcoder) bit(s span) uint64 {
 	return 1 << (h & 63)
 }
 
-// appendDistinct is AppendFromJSON for JSON with duplicate names: it decodes the value, so that the last
-// duplicate counts, and encodes the result.
+// appendDistinct is AppendFromJSON for JSON with duplicate names: it decodes the value, so that the
+// last duplicate counts, and encodes the result.
 func appendDistinct(dst, src []byte) ([]byte, error) {
 	d := stdjson.NewDecoder(bytes.NewReader(src))
 	d.UseNumber()

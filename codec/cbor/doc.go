@@ -1,14 +1,15 @@
-// Package cbor implements the CBOR profile of the apiserver: it transcodes JSON to CBOR for responses,
-// and CBOR to JSON for request bodies.
+// Package cbor implements the CBOR profile of the apiserver: it transcodes JSON to CBOR for
+// responses, and CBOR to JSON for request bodies.
 //
-// Responses follow the encoder of apimachinery's CBOR serializer. Strings and names are byte strings,
-// lengths are definite, integers are CBOR integers, other numbers use the shortest of three float widths
-// that keeps their value, and 1.0 stays a float. A whole item begins with the self-described tag; the
-// Append functions leave [SelfDescribed] to the caller. Members keep their order in the JSON, while the
-// apiserver encodes them in random order, so that clients cannot rely on any.
+// Responses follow the encoder of apimachinery's CBOR serializer. Strings and names are byte
+// strings, lengths are definite, integers are CBOR integers, other numbers use the shortest of
+// three float widths that keeps their value, and 1.0 stays a float. A whole item begins with the
+// self-described tag; the Append functions leave [SelfDescribed] to the caller. Members keep their
+// order in the JSON, while the apiserver encodes them in random order, so that clients cannot rely
+// on any.
 //
-// Request bodies are decoded by fxamacker/cbor in the mode of the apiserver, so that both refuse the same
-// bodies.
+// Request bodies are decoded by fxamacker/cbor in the mode of the apiserver, so that both refuse
+// the same bodies.
 //
 // Invariants:
 //
@@ -16,6 +17,6 @@
 //     that has duplicates.
 //   - Bytes from outside must be checked for well-formedness before memory is allocated for them.
 //
-// The package knows no kinds, so it keeps what JSON cannot express without a schema: base64 text stays
-// text instead of a tagged byte string, and a float that JSON spells 1 becomes an integer.
+// The package knows no kinds, so it keeps what JSON cannot express without a schema: base64 text
+// stays text instead of a tagged byte string, and a float that JSON spells 1 becomes an integer.
 package cbor

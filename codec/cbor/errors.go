@@ -14,8 +14,8 @@ var (
 	ErrDepth = errors.New("nested too deep")
 	// ErrSize is returned when the JSON of a CBOR item is longer than the limit.
 	ErrSize = errors.New("too large")
-	// ErrDecode is returned for CBOR that the apiserver refuses. The text of the error is that of its
-	// decoder, as clients of the apiserver see it.
+	// ErrDecode is returned for CBOR that the apiserver refuses. The text of the error is that of
+	// its decoder, as clients of the apiserver see it.
 	ErrDecode = errors.New("cannot decode CBOR")
 )
 

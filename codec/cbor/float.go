@@ -13,8 +13,8 @@ const (
 	head64 = 0xfb
 )
 
-// AppendFloat appends f in the shortest of 16, 32 and 64 bits that keeps its value. f must not be NaN or
-// infinite, which the profile excludes.
+// AppendFloat appends f in the shortest of 16, 32 and 64 bits that keeps its value. f must not be
+// NaN or infinite, which the profile excludes.
 func AppendFloat(dst []byte, f float64) []byte {
 	single := float32(f)
 	if float64(single) != f {

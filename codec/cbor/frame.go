@@ -1,7 +1,7 @@
 package cbor
 
-// AppendEventHead appends a watch event up to its object, which the caller appends without tag. Nothing
-// follows the object.
+// AppendEventHead appends a watch event up to its object, which the caller appends without tag.
+// Nothing follows the object.
 //
 //	d9d9f7 a2 "type" typ "object" d9d9f7 …
 func AppendEventHead(dst []byte, typ string) []byte {
@@ -11,8 +11,8 @@ func AppendEventHead(dst []byte, typ string) []byte {
 }
 
 // AppendListHead appends a list up to its items. The caller appends n items without tags; nothing
-// follows them. If n is negative, items is null and the list is complete. metadata is the ListMeta in
-// JSON.
+// follows them. If n is negative, items is null and the list is complete. metadata is the ListMeta
+// in JSON.
 //
 // The error is one of AppendFromJSON for the metadata; dst is then returned unchanged.
 func AppendListHead(dst []byte, apiVersion, kind string, metadata []byte, n int) ([]byte, error) {

@@ -10,9 +10,9 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendFromJSON appends one JSON value as CBOR, without the self-described tag. A number that is spelled
-// as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3 included, becomes a
-// float. Of duplicate names the last counts, as for the apiserver.
+// AppendFromJSON appends one JSON value as CBOR, without the self-described tag. A number that is
+// spelled as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3
+// included, becomes a float. Of duplicate names the last counts, as for the apiserver.
 //
 // src must be well-formed; that is checked only as far as transcoding needs. The error is ErrJSON,
 // ErrNumber, or ErrDepth beyond json.MaxDepth; dst is then returned unchanged.
@@ -32,10 +32,10 @@ func AppendFromJSON(dst, src []byte) ([]byte, error) {
 
 var transcoders = sync.Pool{New: func() any { return new(transcoder) }}
 
-// transcoder is the state of one AppendFromJSON, which reads the JSON once. The length of a map or array
-// is known only at its end, so the transcoder reserves one byte for its head, which suffices up to 23
-// entries. Longer heads are recorded, and openGaps makes room for all of them at the end, from the back,
-// so that each byte moves at most once at any depth of nesting.
+// transcoder is the state of one AppendFromJSON, which reads the JSON once. The length of a map or
+// array is known only at its end, so the transcoder reserves one byte for its head, which suffices
+// up to 23 entries. Longer heads are recorded, and openGaps makes room for all of them at the end,
+// from the back, so that each byte moves at most once at any depth of nesting.
 type transcoder struct {
 	dst, src []byte
 	depth    int
@@ -51,7 +51,8 @@ type span struct{ start, end int }
 // long is a head for n entries at index at of dst that needs more than one byte.
 type long struct{ at, n int }
 
-// Limits of the scratch that a pooled transcoder keeps, so that one large object does not pin memory.
+// Limits of the scratch that a pooled transcoder keeps, so that one large object does not pin
+// memory.
 const (
 	maxText  = 1 << 20 // bytes
 	maxNames = 1 << 12

@@ -2,8 +2,8 @@ package cbor
 
 import "encoding/binary"
 
-// SelfDescribed is the head of tag 55799 (RFC 8949, 3.4.6). The apiserver begins every whole item with
-// it, and also the object inside a watch event.
+// SelfDescribed is the head of tag 55799 (RFC 8949, 3.4.6). The apiserver begins every whole item
+// with it, and also the object inside a watch event.
 const SelfDescribed = "\xd9\xd9\xf7"
 
 // Major is the major type of an item, in the high bits of the first byte of a head.
@@ -27,8 +27,8 @@ const (
 	Null  = 0xf6
 )
 
-// AppendHead appends the shortest head of an item of type m. n is its length in bytes, elements or pairs,
-// its value, or its tag number.
+// AppendHead appends the shortest head of an item of type m. n is its length in bytes, elements or
+// pairs, its value, or its tag number.
 func AppendHead(dst []byte, m Major, n uint64) []byte {
 	switch {
 	case n < 24:
@@ -69,8 +69,8 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(AppendHead(dst, Bytes, uint64(len(s))), s...)
 }
 
-// AppendBase64 appends the content of a Go byte slice: a byte string with tag 22, which says that JSON
-// has it in base64.
+// AppendBase64 appends the content of a Go byte slice: a byte string with tag 22, which says that
+// JSON has it in base64.
 func AppendBase64(dst, b []byte) []byte {
 	return AppendString(AppendHead(dst, Tag, 22), b)
 }

@@ -14,20 +14,21 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendJSON appends one CBOR item as JSON with the meaning that it has for the apiserver in a request
-// body. The item may begin with the self-described tag, strings and names may be text or byte strings,
-// and lengths may be indefinite. A byte string becomes text, encoded if it has the tag for expected
-// base64url (21), base64 (22) or base16 (23). Times (tags 0 and 1) become RFC 3339 text; other tags are
-// dropped. Members are sorted. Floats have a point or an exponent, so that they stay floats.
+// AppendJSON appends one CBOR item as JSON with the meaning that it has for the apiserver in a
+// request body. The item may begin with the self-described tag, strings and names may be text or
+// byte strings, and lengths may be indefinite. A byte string becomes text, encoded if it has the
+// tag for expected base64url (21), base64 (22) or base16 (23). Times (tags 0 and 1) become RFC 3339
+// text; other tags are dropped. Members are sorted. Floats have a point or an exponent, so that
+// they stay floats.
 //
 // limit is the largest length of the JSON, in bytes, which may be exceeded by one string; 0 is
 // unlimited.
 //
 // The error wraps ErrSize, or ErrDecode with the text of the apiserver: for bytes that are not
-// well-formed or that follow the item, duplicate names, names that are not strings, text that is not
-// UTF-8, NaN and infinities, integers beyond int64, simple values except false, true and null, and
-// nesting beyond json.MaxDepth. Unlike the apiserver, AppendJSON also refuses names that are not UTF-8,
-// which JSON cannot express. dst is then returned unchanged.
+// well-formed or that follow the item, duplicate names, names that are not strings, text that is
+// not UTF-8, NaN and infinities, integers beyond int64, simple values except false, true and null,
+// and nesting beyond json.MaxDepth. Unlike the apiserver, AppendJSON also refuses names that are
+// not UTF-8, which JSON cannot express. dst is then returned unchanged.
 func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
 	var v any
 	if err := decoding.Unmarshal(src, &v); err != nil {
@@ -90,8 +91,8 @@ func (w writer) list(dst []byte, list []any) (_ []byte, err error) {
 	return append(dst, ']'), nil
 }
 
-// object appends a map with its names sorted. Names must be UTF-8: JSON cannot express others, and two
-// of them could become the same name.
+// object appends a map with its names sorted. Names must be UTF-8: JSON cannot express others, and
+// two of them could become the same name.
 func (w writer) object(dst []byte, m map[string]any) (_ []byte, err error) {
 	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(names)
@@ -123,8 +124,8 @@ func appendFloatJSON(dst []byte, f float64) []byte {
 	return dst
 }
 
-// decoding is the mode in which the apiserver decodes into an unstructured object. Settings not listed
-// are the library's defaults there, too.
+// decoding is the mode in which the apiserver decodes into an unstructured object. Settings not
+// listed are the library's defaults there, too.
 var decoding = func() fxcbor.DecMode {
 	mode, err := fxcbor.DecOptions{
 		DupMapKey:             fxcbor.DupMapKeyEnforcedAPF,

@@ -13,8 +13,8 @@ import (
 	"sluice/codec/json/jsontest"
 )
 
-// reencode makes a PartialObjectMetadata in the way of the apiserver: it decodes the object into its Go
-// type and encodes the metadata.
+// reencode makes a PartialObjectMetadata in the way of the apiserver: it decodes the object into
+// its Go type and encodes the metadata.
 func reencode(b *testing.B, f jsontest.File) {
 	var obj metav1.Object
 	switch f.Name {

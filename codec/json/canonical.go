@@ -1,8 +1,8 @@
 package json
 
-// appendCanonical appends the string at b[i], quotes included, as encoding/json prints its text, and
-// returns the index after it. Null gives the empty string, as decoding null into a Go string does; for
-// any other value the index is -1.
+// appendCanonical appends the string at b[i], quotes included, as encoding/json prints its text,
+// and returns the index after it. Null gives the empty string, as decoding null into a Go string
+// does; for any other value the index is -1.
 func appendCanonical(dst, b []byte, i int) ([]byte, int) {
 	if end := canonicalString(b, i); end >= 0 {
 		return append(dst, b[i:end]...), end
@@ -21,8 +21,9 @@ func appendCanonical(dst, b []byte, i int) ([]byte, int) {
 	return dst, -1
 }
 
-// canonicalString returns the index after the string at b[i] if it is spelled as encoding/json would
-// print it; -1 says nothing: strings with \u escapes or bytes beyond ASCII are not looked at closely.
+// canonicalString returns the index after the string at b[i] if it is spelled as encoding/json
+// would print it; -1 says nothing: strings with \u escapes or bytes beyond ASCII are not looked at
+// closely.
 func canonicalString(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
@@ -37,5 +38,6 @@ func canonicalString(b []byte, i int) int {
 	return -1
 }
 
-// shortEscape marks the bytes that follow a backslash in the escapes that encoding/json prints, except u.
+// shortEscape marks the bytes that follow a backslash in the escapes that encoding/json prints,
+// except u.
 var shortEscape = [256]bool{'"': true, '\\': true, 'n': true, 't': true, 'r': true, 'b': true, 'f': true}

@@ -1,11 +1,13 @@
-// Package json reads and rewrites JSON objects in place: it works on the bytes and builds no values.
+// Package json reads and rewrites JSON objects in place: it works on the bytes and builds no
+// values.
 //
-// A [Value] is the raw bytes of one JSON value. Its methods parse lazily, alias the input where they
-// can, and cost only what they look at. The Append functions perform the operations on whole objects
-// that list and watch responses need: [AppendPartialObjectMetadata], [AppendWithoutManagedFields],
-// [AppendWithResourceVersion], [AppendWithoutTypeMeta] and [AppendWithTypeMeta], [AppendIndent] and
-// [AppendCompact]. [AppendString] writes strings. [SkipSpace], [SkipString], [SkipScalar] and
-// [AppendUnquoted] serve packages that transcode JSON in a loop of their own.
+// A [Value] is the raw bytes of one JSON value. Its methods parse lazily, alias the input where
+// they can, and cost only what they look at. The Append functions perform the operations on whole
+// objects that list and watch responses need: [AppendPartialObjectMetadata],
+// [AppendWithoutManagedFields], [AppendWithResourceVersion], [AppendWithoutTypeMeta] and
+// [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes strings.
+// [SkipSpace], [SkipString], [SkipScalar] and [AppendUnquoted] serve packages that transcode JSON
+// in a loop of their own.
 //
 // Invariants:
 //
@@ -13,12 +15,12 @@
 //     malformed input it must not panic, loop or read out of bounds; it may report an absent value
 //     or an error, or produce malformed output.
 //   - No function changes its input. Callers must not change what a result aliases.
-//   - Strings are always returned as valid UTF-8: each invalid byte, and each lone surrogate, becomes
-//     U+FFFD, as in encoding/json and the apiserver.
+//   - Strings are always returned as valid UTF-8: each invalid byte, and each lone surrogate,
+//     becomes U+FFFD, as in encoding/json and the apiserver.
 //
-// Valid and AppendCompact use jsontext. On a pod of 8 KB, jsontext validates in 21 µs (30 µs with
-// UTF-8 checks); the state machine that it replaced needed 26 µs, encoding/json needs 95 µs (medians of
-// 12 runs). Indentation is written here because lists are indented piece by piece.
+// Valid and AppendCompact use jsontext, which is as fast as the state machine that it replaced: for a
+// pod of 8 KB it needs 21 µs, and 30 µs with the check for UTF-8, against 26 µs (medians of 12 runs,
+// no significant difference). Indentation is written here because lists are indented piece by piece.
 //
 // The package does not decode into Go types, knows no kinds beyond the metadata that all objects
 // share, and does not resolve duplicate names: lookups return the first.

@@ -1,9 +1,9 @@
 package json
 
-// AppendIndent appends src with the indentation that the apiserver gives pretty JSON: two spaces per
-// level, empty objects and arrays on one line, no newline at the end. For one whole value at depth 0
-// the bytes are those of encoding/json.Indent. depth is the level at which the value stands inside a
-// larger document: each line after the first is indented by that many more levels.
+// AppendIndent appends src with the indentation that the apiserver gives pretty JSON: two spaces
+// per level, empty objects and arrays on one line, no newline at the end. For one whole value at
+// depth 0 the bytes are those of encoding/json.Indent. depth is the level at which the value stands
+// inside a larger document: each line after the first is indented by that many more levels.
 //
 // src may also be the beginning of a document, up to and including an open bracket, or the rest of
 // one; depth is then the level of the first member or element in src. After an open bracket at the

@@ -26,8 +26,8 @@ func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
 	return append(dst, obj...), nil
 }
 
-// findManaged returns the range to cut out of a metadata object: managedFields and the comma after it
-// or, if it is the last member, before it. The range is empty if there are no managedFields.
+// findManaged returns the range to cut out of a metadata object: managedFields and the comma after
+// it or, if it is the last member, before it. The range is empty if there are no managedFields.
 func findManaged(metadata Value) (from, to int, ok bool) {
 	if metadata.Kind() != Object {
 		return 0, 0, true

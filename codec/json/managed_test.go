@@ -48,7 +48,7 @@ func FuzzAppendWithoutManagedFields(f *testing.F) {
 			return
 		}
 		if repeated(src) {
-			return // which of two members counts is nobody's rule
+			return // no rule says which duplicate counts
 		}
 		if metadata, ok := want["metadata"].(map[string]any); ok {
 			delete(metadata, "managedFields")

@@ -142,8 +142,8 @@ func appendList(dst, b []byte, i int, name string, one func(dst, b []byte, i int
 	return append(dst, ']'), e.pos + 1, n > 0, nil
 }
 
-// appendMap prints a map of strings in the order of its keys. Keys are nearly always sorted already; if
-// not, appendUnsorted starts over.
+// appendMap prints a map of strings in the order of its keys. Keys are nearly always sorted
+// already; if not, appendUnsorted starts over.
 func appendMap(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	m := membersAt(b, i)
 	if m.bad {

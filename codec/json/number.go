@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Int returns the value of a number that is spelled as an integer and fits int64; ok is false for every
-// other value, 1.0 and 1e3 included.
+// Int returns the value of a number that is spelled as an integer and fits int64; ok is false for
+// every other value, 1.0 and 1e3 included.
 func (v Value) Int() (n int64, ok bool) {
 	digits, negative := []byte(v), false
 	if len(digits) > 0 && digits[0] == '-' {

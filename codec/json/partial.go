@@ -6,12 +6,12 @@ package json
 //	{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{…}}
 //
 // apiVersion is meta.k8s.io/v1 or meta.k8s.io/v1beta1. Metadata is printed in the field order of
-// metav1.ObjectMeta, without empty strings, maps and lists and without members that the type does not
-// have, whatever the order of members in obj: custom resources have them sorted. If metadata precedes
-// the spec, the spec is not read.
+// metav1.ObjectMeta, without empty strings, maps and lists and without members that the type does
+// not have, whatever the order of members in obj: custom resources have them sorted. If metadata
+// precedes the spec, the spec is not read.
 //
-// The error is ErrNotObject, ErrSyntax, or ErrFieldType with the name of the field; dst is then returned
-// unchanged.
+// The error is ErrNotObject, ErrSyntax, or ErrFieldType with the name of the field; dst is then
+// returned unchanged.
 func AppendPartialObjectMetadata(dst, obj []byte, apiVersion string) ([]byte, error) {
 	base := len(dst)
 	m := membersOf(obj)

@@ -65,7 +65,8 @@ func TestPartialObjectMetadataOfRandomMetadataEqualsApimachinery(t *testing.T) {
 	}
 }
 
-// randomMetadata returns an object whose metadata has fields in random order, mostly of the right types.
+// randomMetadata returns an object whose metadata has fields in random order, mostly of the right
+// types.
 func randomMetadata(r *rand.Rand) []byte {
 	text := func() string { return string(AppendString(nil, jsontest.Text(r))) }
 	pick := func(s ...string) string { return s[r.IntN(len(s))] }
@@ -176,7 +177,8 @@ func FuzzMetadataOnly(f *testing.F) {
 	})
 }
 
-// The apiserver reads the metadata of a custom resource through the getters of unstructured.Unstructured.
+// The apiserver reads the metadata of a custom resource through the getters of
+// unstructured.Unstructured.
 func TestPartialObjectMetadataOfCustomResourcesEqualsUnstructured(t *testing.T) {
 	for _, f := range append(jsontest.Corpus(t), jsontest.Realistic()...) {
 		src := sorted(t, f.JSON)

@@ -1,11 +1,11 @@
 package json
 
 // AppendWithResourceVersion appends obj with rv as metadata.resourceVersion and every other byte
-// unchanged. DELETED events need it: they have the last content of the object with the resource version
-// of the deletion.
+// unchanged. DELETED events need it: they have the last content of the object with the resource
+// version of the deletion.
 //
-// The error is ErrNotObject, or ErrNoField if obj has no metadata.resourceVersion; dst is then returned
-// unchanged.
+// The error is ErrNotObject, or ErrNoField if obj has no metadata.resourceVersion; dst is then
+// returned unchanged.
 func AppendWithResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// The Skip functions return the index after the token that begins at b[i], or -1 if it does not end.
-// They check no more of the syntax than finding that end needs.
+// The Skip functions return the index after the token that begins at b[i], or -1 if it does not
+// end. They check no more of the syntax than finding that end needs.
 
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// SkipSpace returns the index of the first byte from i on that is not JSON space; len(b) if there is
-// none.
+// SkipSpace returns the index of the first byte from i on that is not JSON space; len(b) if there
+// is none.
 func SkipSpace(b []byte, i int) int {
 	for i < len(b) && isSpace(b[i]) {
 		i++
@@ -66,9 +66,9 @@ func SkipString(b []byte, i int) (end int, t StringFlags) {
 	}
 }
 
-// plainRun returns the index of the first byte from i on that encoding/json may escape inside a string:
-// quotes, backslashes, control characters, <, > and &, and all bytes that are not ASCII; len(b) if
-// there is none.
+// plainRun returns the index of the first byte from i on that encoding/json may escape inside a
+// string: quotes, backslashes, control characters, <, > and &, and all bytes that are not ASCII;
+// len(b) if there is none.
 func plainRun(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -113,8 +113,8 @@ func SkipScalar(b []byte, i int) int {
 	return i
 }
 
-// skipContainer skips the array or object at b[i] by counting brackets outside strings, so that nesting
-// takes no stack.
+// skipContainer skips the array or object at b[i] by counting brackets outside strings, so that
+// nesting takes no stack.
 func skipContainer(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {

@@ -10,9 +10,9 @@ import (
 var ErrPath = errors.New("not a simple JSONPath")
 
 // ParsePath splits the JSONPath of a selectable field of a CRD, such as .spec.color or
-// .metadata.labels['a/b'], into the names that [Value.Get] and [Value.Field] take. The leading dot may
-// be missing, as in field selectors. A backslash quotes the next character, inside quotes too: the
-// JSONPath parser of the apiserver reads ['a.b'] as .a.b and needs ['a\.b'] for a single name.
+// .metadata.labels['a/b'], into the names that [Value.Get] and [Value.Field] take. The leading dot
+// may be missing, as in field selectors. A backslash quotes the next character, inside quotes too:
+// the JSONPath parser of the apiserver reads ['a.b'] as .a.b and needs ['a\.b'] for a single name.
 //
 // The error is ErrPath for everything but names: indices, wildcards, filters, ranges and unions.
 func ParsePath(path string) ([]string, error) {
@@ -74,10 +74,10 @@ func cutName(s string) (name, rest string, ok bool) {
 	return b.String(), "", true
 }
 
-// Field returns the text that a field selector compares for the scalar at path, as apiextensions prints
-// selectable fields: the text of a string, the digits of a number that fits int64, the shortest spelling
-// of any other float64 (1e+06, 0.5), true or false, and "" for null and absent fields. ok is false for
-// objects and arrays, which cannot be selectable fields.
+// Field returns the text that a field selector compares for the scalar at path, as apiextensions
+// prints selectable fields: the text of a string, the digits of a number that fits int64, the
+// shortest spelling of any other float64 (1e+06, 0.5), true or false, and "" for null and absent
+// fields. ok is false for objects and arrays, which cannot be selectable fields.
 func (v Value) Field(path ...string) (text string, ok bool) {
 	f := v.Get(path...)
 	switch f.Kind() {

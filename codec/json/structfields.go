@@ -13,8 +13,9 @@ type structField struct {
 	append appendFunc
 }
 
-// appendFunc prints the value at b[i] as the Go type of a field does and returns the index after it.
-// printed is false if omitempty leaves the field out; the caller then discards what was appended.
+// appendFunc prints the value at b[i] as the Go type of a field does and returns the index after
+// it. printed is false if omitempty leaves the field out; the caller then discards what was
+// appended.
 type appendFunc func(dst, b []byte, i int, name string) (out []byte, end int, printed bool, err error)
 
 // maxFields is the largest number of fields in a struct of metadata.
@@ -30,8 +31,8 @@ func always(name string, f appendFunc) structField {
 	return sf
 }
 
-// find returns the index of the field with the name of the current member, or -1. The search begins at
-// from: the next field, if members are in the order of the struct.
+// find returns the index of the field with the name of the current member, or -1. The search begins
+// at from: the next field, if members are in the order of the struct.
 func (s structFields) find(m *members, from int) int {
 	for n := range s {
 		i := from + n
@@ -90,8 +91,9 @@ func isNull(b []byte, i int) bool {
 	return i+4 <= len(b) && string(b[i:i+4]) == "null"
 }
 
-// appendStruct appends the object at b[i] in the form of its Go struct and returns the index after it.
-// Null gives the zero struct. An object whose members are not in the order of the struct is read twice.
+// appendStruct appends the object at b[i] in the form of its Go struct and returns the index after
+// it. Null gives the zero struct. An object whose members are not in the order of the struct is
+// read twice.
 func appendStruct(dst, b []byte, i int, s structFields, name string) ([]byte, int, error) {
 	p := printer{s: s, dst: append(dst, '{'), first: true}
 	if isNull(b, i) {

@@ -48,8 +48,8 @@ func unquote(raw []byte, t StringFlags) []byte {
 	return AppendUnquoted(make([]byte, 0, len(raw)), raw)
 }
 
-// AppendUnquoted appends the text of raw, the bytes between the quotes of a string. Invalid UTF-8 and
-// invalid escapes become U+FFFD.
+// AppendUnquoted appends the text of raw, the bytes between the quotes of a string. Invalid UTF-8
+// and invalid escapes become U+FFFD.
 func AppendUnquoted(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		n := bytes.IndexByte(raw, '\\')

@@ -1,7 +1,8 @@
 package json
 
-// IsTimestamp reports whether text is certainly a time in the form in which metav1.Time prints it, such as
-// 2006-01-02T15:04:05Z. False says nothing: days above 28, for example, are left to time.Parse.
+// IsTimestamp reports whether text is certainly a time in the form in which metav1.Time prints it,
+// such as 2006-01-02T15:04:05Z. False says nothing: days above 28, for example, are left to
+// time.Parse.
 func IsTimestamp(text []byte) bool {
 	const form = "0000-00-00T00:00:00Z"
 	if len(text) != len(form) {

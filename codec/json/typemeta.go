@@ -2,16 +2,16 @@ package json
 
 import "bytes"
 
-// AppendWithoutTypeMeta appends obj without its kind and apiVersion and with every other byte unchanged:
-// the form of an item in a list of a built-in resource.
+// AppendWithoutTypeMeta appends obj without its kind and apiVersion and with every other byte
+// unchanged: the form of an item in a list of a built-in resource.
 //
 // The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
 func AppendWithoutTypeMeta(dst, obj []byte) ([]byte, error) {
 	return appendTyped(dst, obj, "", "")
 }
 
-// AppendWithTypeMeta appends obj with this kind and apiVersion in front, instead of those that it had:
-// the form of a single object of a built-in resource.
+// AppendWithTypeMeta appends obj with this kind and apiVersion in front, instead of those that it
+// had: the form of a single object of a built-in resource.
 //
 //	{"kind":"Pod","apiVersion":"v1","metadata":…
 //

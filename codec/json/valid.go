@@ -1,15 +1,13 @@
 package json
 
 import (
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep arrays and objects may nest at most: the limit of encoding/json and jsontext,
-// and of the apiserver for JSON and CBOR.
+// MaxDepth is how deep arrays and objects may nest at most: the limit of encoding/json and
+// jsontext, and of the apiserver for JSON and CBOR.
 const MaxDepth = 10000
 
 // Limits bounds what Valid accepts. The zero value means the documented defaults.
@@ -21,10 +19,10 @@ type Limits struct {
 	AllowInvalidUTF8 bool
 }
 
-// Duplicate names are valid everywhere: the apiserver only warns of them.
+// The apiserver accepts duplicate names and at most warns of them, so both modes allow them.
 var (
 	strict  = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
-	lenient = append(strict, jsontext.AllowInvalidUTF8(true))
+	lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 )
 
 // Valid checks that b is one well-formed JSON value with nothing but space around it, within the
@@ -48,9 +46,6 @@ func Valid(b []byte, limits Limits) error {
 func invalid(b []byte, err error) error {
 	if deeper(b, MaxDepth) {
 		return fmt.Errorf("more than %d levels: %w", MaxDepth, ErrDepth)
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return fmt.Errorf("empty: %w", ErrSyntax)
 	}
 	return fmt.Errorf("%w: %w", ErrSyntax, err)
 }

@@ -1,7 +1,7 @@
 package json
 
-// Value is the raw bytes of one well-formed JSON value without surrounding space. A nil Value is absent:
-// its kind is Invalid and it has no members.
+// Value is the raw bytes of one well-formed JSON value without surrounding space. A nil Value is
+// absent: its kind is Invalid and it has no members.
 type Value []byte
 
 // Kind is the kind of a Value.
@@ -50,9 +50,9 @@ func (v Value) Kind() Kind {
 	return Invalid
 }
 
-// Get returns the value at a path of member names, aliasing v. The result is nil if a name is absent or
-// a value on the path is not an object, and v itself for an empty path. Of duplicate names the first
-// counts.
+// Get returns the value at a path of member names, aliasing v. The result is nil if a name is
+// absent or a value on the path is not an object, and v itself for an empty path. Of duplicate
+// names the first counts.
 func (v Value) Get(path ...string) Value {
 	for _, name := range path {
 		if v = v.member(name); v == nil {

@@ -1,7 +1,7 @@
 package json
 
-// members iterates over the members of one object. It is the inner loop of every lookup by name, so it
-// is a cursor rather than a function with a callback.
+// members iterates over the members of one object. It is the inner loop of every lookup by name, so
+// it is a cursor rather than a function with a callback.
 type members struct {
 	b   []byte
 	pos int  // index of the next token
@@ -27,8 +27,8 @@ func membersAt(b []byte, i int) members {
 	return members{b: b, pos: SkipSpace(b, i+1)}
 }
 
-// next moves to the next member and reports whether there is one. After the last, bad reports whether
-// the object was malformed.
+// next moves to the next member and reports whether there is one. After the last, bad reports
+// whether the object was malformed.
 func (m *members) next() bool {
 	if !m.nextName() {
 		return false
@@ -41,8 +41,8 @@ func (m *members) next() bool {
 	return m.after(end)
 }
 
-// nextName is next without a search for the end of the value: it does not set val. The caller finds the
-// end by reading the value and must pass it to after.
+// nextName is next without a search for the end of the value: it does not set val. The caller finds
+// the end by reading the value and must pass it to after.
 func (m *members) nextName() bool {
 	b, i := m.b, m.pos
 	if m.bad || i >= len(b) || b[i] != '"' {
@@ -129,8 +129,8 @@ func (e *elements) next() bool {
 	return e.after(end)
 }
 
-// more reports whether there is another element, which then begins at pos. The caller finds its end by
-// reading it and must pass that to after.
+// more reports whether there is another element, which then begins at pos. The caller finds its end
+// by reading it and must pass that to after.
 func (e *elements) more() bool {
 	i := e.pos
 	e.bad = e.bad || i >= len(e.b)

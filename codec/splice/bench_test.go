@@ -43,7 +43,8 @@ func BenchmarkSplice(b *testing.B) {
 	}
 }
 
-// BenchmarkApiserverGzip compresses the same list in the way of the apiserver: with compress/gzip at level 1.
+// BenchmarkApiserverGzip compresses the same list in the way of the apiserver: with compress/gzip
+// at level 1.
 func BenchmarkApiserverGzip(b *testing.B) {
 	data := text(segment)
 	b.SetBytes(300 * segment)

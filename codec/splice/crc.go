@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// The CRC-32 of gzip is the remainder of the message, as a polynomial over GF(2), modulo P. A uint32 holds
-// a polynomial with the coefficient of x^0 in the highest bit, as in hash/crc32. Appending n bytes to a
-// message multiplies its polynomial by x^(8n). Therefore
+// The CRC-32 of gzip is the remainder of the message, as a polynomial over GF(2), modulo P. A
+// uint32 holds a polynomial with the coefficient of x^0 in the highest bit, as in hash/crc32.
+// Appending n bytes to a message multiplies its polynomial by x^(8n). Therefore
 //
 //	crc(a+b) = crc(a)·x^(8·len(b)) + crc(b)   (mod P)
 //
@@ -37,8 +37,8 @@ func multiply(a, b uint32) (sum uint32) {
 	return sum
 }
 
-// shift returns x^(8n) mod P, which advances a CRC past n bytes. It takes one multiplication per set bit of
-// n.
+// shift returns x^(8n) mod P, which advances a CRC past n bytes. It takes one multiplication per
+// set bit of n.
 func shift(n uint64) uint32 {
 	s := one
 	for ; n != 0; n &= n - 1 {
@@ -47,6 +47,6 @@ func shift(n uint64) uint32 {
 	return s
 }
 
-// combine returns the CRC of a message in two parts with the CRCs a and b. shift must be the shift of the
-// length of the second part.
+// combine returns the CRC of a message in two parts with the CRCs a and b. shift must be the shift
+// of the length of the second part.
 func combine(a, b, shift uint32) uint32 { return multiply(a, shift) ^ b }

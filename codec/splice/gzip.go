@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// gzipLevel balances time and size for runs of some tens of objects: 32 pods become a fifth smaller than
-// at level 1 in a tenth more time. Level 5 saves another tenth for two fifths more time.
+// gzipLevel balances time and size for runs of some tens of objects: 32 pods become a fifth smaller
+// than at level 1 in a tenth more time. Level 5 saves another tenth for two fifths more time.
 const gzipLevel = 3
 
 // gzipHeader begins a gzip stream as the apiserver writes it: deflate, no flags, no time, fastest,
@@ -58,8 +58,8 @@ func appendDeflate(dst, plain []byte) []byte {
 	d := deflaters.Get().(*deflater)
 	d.flate.Reset(d)
 	d.buf = dst
-	// Neither call can fail, because Write does not. Flush aligns the output to a byte boundary with an
-	// empty stored block.
+	// Neither call can fail, because Write does not. Flush aligns the output to a byte boundary
+	// with an empty stored block.
 	_, _ = d.flate.Write(plain)
 	_ = d.flate.Flush()
 	dst, d.buf = d.buf, nil

@@ -2,9 +2,9 @@ package splice
 
 import "encoding/binary"
 
-// Stream is the state of one compressed stream: its length and checksum so far. The stream consists of
-// the bytes of [Stream.Begin], the data of any number of blocks, each passed to [Stream.Add], and the
-// bytes of [Stream.End]. A Stream is not safe for concurrent use.
+// Stream is the state of one compressed stream: its length and checksum so far. The stream consists
+// of the bytes of [Stream.Begin], the data of any number of blocks, each passed to [Stream.Add],
+// and the bytes of [Stream.End]. A Stream is not safe for concurrent use.
 type Stream struct {
 	coding Coding
 	crc    uint32

@@ -7,11 +7,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// window is the largest distance of back references in a frame, in bytes. Every HTTP client must accept
-// 8 MB (RFC 9659), and runs are far smaller than 1 MiB.
+// window is the largest distance of back references in a frame, in bytes. Every HTTP client must
+// accept 8 MB (RFC 9659), and runs are far smaller than 1 MiB.
 const window = 1 << 20
 
-// emptyFrame decompresses to nothing: magic number, a single segment of size 0, an empty last raw block.
+// emptyFrame decompresses to nothing: magic number, a single segment of size 0, an empty last raw
+// block.
 const emptyFrame = "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
 
 // encoder is shared by all goroutines.
@@ -27,8 +28,8 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// appendFrame appends a zstd frame of plain, or nothing if plain is empty. A sequence of frames is one
-// stream (RFC 8878, section 3).
+// appendFrame appends a zstd frame of plain, or nothing if plain is empty. A sequence of frames is
+// one stream (RFC 8878, section 3).
 func appendFrame(dst, plain []byte) []byte {
 	if len(plain) == 0 {
 		return dst

@@ -8,7 +8,8 @@ import (
 // maxWidth is the column after which the emitter folds a line at the next space.
 const maxWidth = 80
 
-// folder prints one scalar and folds its lines. It counts columns in runes, like the emitter of yaml/v2.
+// folder prints one scalar and folds its lines. It counts columns in runes, like the emitter of
+// yaml/v2.
 type folder struct {
 	dst    []byte
 	s      []byte
@@ -18,8 +19,9 @@ type folder struct {
 	broken bool // the last rune was a line break
 }
 
-// appendFolded appends a text at the given column in a style other than literal. It folds lines that are
-// too wide at single spaces, in double quotes at any space, and indents the lines that follow.
+// appendFolded appends a text at the given column in a style other than literal. It folds lines
+// that are too wide at single spaces, in double quotes at any space, and indents the lines that
+// follow.
 func appendFolded(dst, s []byte, st style, column, indent int) []byte {
 	f := folder{dst: dst, s: s, column: column, indent: indent}
 	switch st {
@@ -103,7 +105,8 @@ func (f *folder) single() {
 			}
 			f.put(1, f.s[i:i+w]...)
 		}
-		// The emitter does not count a break as the end of a run of spaces, nor a space as the end of a run of breaks.
+		// The emitter does not count a break as the end of a run of spaces, nor a space as the end
+		// of a run of breaks.
 		if !isBreak {
 			f.spaced = c == ' '
 		}
@@ -152,8 +155,8 @@ func (f *folder) double() {
 	f.put(1, '"')
 }
 
-// safeRun returns the number of bytes at the start of s that need no escape in double quotes and are not
-// spaces. Each takes one column.
+// safeRun returns the number of bytes at the start of s that need no escape in double quotes and
+// are not spaces. Each takes one column.
 func safeRun(s []byte) int {
 	for i, c := range s {
 		if c <= ' ' || c > '~' || c == '"' || c == '\\' {

@@ -15,19 +15,20 @@ import (
 
 // AppendFromJSON appends one JSON value as a YAML document that ends in a newline.
 //
-// For JSON in the form of encoding/json the bytes are those of the apiserver. The apiserver fails with
-// status 500 for strings with an unescaped control character between U+007F and U+009F except U+0085,
-// with U+FFFE or U+FFFF, and for names longer than 1024 bytes; AppendFromJSON prints these in the way of
-// its emitter.
+// For JSON in the form of encoding/json the bytes are those of the apiserver. The apiserver fails
+// with status 500 for strings with an unescaped control character between U+007F and U+009F except
+// U+0085, with U+FFFE or U+FFFF, and for names longer than 1024 bytes; AppendFromJSON prints these
+// in the way of its emitter.
 //
-// src must be well-formed; that is checked only as far as finding the ends of values needs. The error is
-// ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB; dst is then returned unchanged.
+// src must be well-formed; that is checked only as far as finding the ends of values needs. The
+// error is ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB; dst is then returned
+// unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return convert(dst, src, (*printer).document)
 }
 
-// AppendItem appends one JSON value as an element of a sequence at the top level of a document, such as
-// the items of a list:
+// AppendItem appends one JSON value as an element of a sequence at the top level of a document,
+// such as the items of a list:
 //
 //   - apiVersion: v1
 //     kind: Pod
@@ -40,9 +41,9 @@ func AppendItem(dst, src []byte) ([]byte, error) {
 	})
 }
 
-// AppendMember appends one member of the mapping at the top level of a document. Callers must append
-// members in the order of their names. A sequence of AppendItem begins with its name, a colon and a
-// newline.
+// AppendMember appends one member of the mapping at the top level of a document. Callers must
+// append members in the order of their names. A sequence of AppendItem begins with its name, a
+// colon and a newline.
 //
 // Errors are those of AppendFromJSON.
 func AppendMember(dst []byte, name string, src []byte) ([]byte, error) {
@@ -223,7 +224,8 @@ func (p *printer) member(name []byte, value uint32, indent int) {
 	}
 }
 
-// maxSimple is the length in bytes of the longest name that the emitter prints without a question mark.
+// maxSimple is the length in bytes of the longest name that the emitter prints without a question
+// mark.
 const maxSimple = 128
 
 // inner prints a list or map that begins on the line of its dash or colon.
@@ -318,8 +320,8 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	}
 }
 
-// unescape appends the text of a string. The apiserver reads the JSON with its YAML parser, for which a
-// raw U+0085 is a line break, so the parser decides how such a string is folded.
+// unescape appends the text of a string. The apiserver reads the JSON with its YAML parser, for
+// which a raw U+0085 is a line break, so the parser decides how such a string is folded.
 func unescape(dst, quoted []byte, t json.StringFlags) []byte {
 	if t&json.NonASCII != 0 && bytes.Contains(quoted, nextLine) {
 		if folded, err := sigsyaml.YAMLToJSON(quoted); err == nil {
@@ -332,8 +334,8 @@ func unescape(dst, quoted []byte, t json.StringFlags) []byte {
 
 var nextLine = []byte("\u0085")
 
-// appendNumber prints a number: integers that fit int64 or uint64 unchanged, and other numbers in the
-// shortest spelling of the float64. Numbers beyond float64 are strings to the apiserver.
+// appendNumber prints a number: integers that fit int64 or uint64 unchanged, and other numbers in
+// the shortest spelling of the float64. Numbers beyond float64 are strings to the apiserver.
 func appendNumber(dst, raw []byte) []byte {
 	v := json.Value(raw)
 	if n, ok := v.Int(); ok {

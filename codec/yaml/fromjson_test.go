@@ -259,8 +259,8 @@ func chancy(src []byte) bool {
 	return stdjson.Unmarshal(src, &v) == nil && inconsistent(v)
 }
 
-// inconsistent reports whether the comparison of the library does not order the names of an object, so
-// that its output is random.
+// inconsistent reports whether the comparison of the library does not order the names of an object,
+// so that its output is random.
 func inconsistent(v any) bool {
 	switch v := v.(type) {
 	case []any:

@@ -14,9 +14,9 @@ type node struct {
 	kind       json.Kind
 }
 
-// index lists the values of a document in the order in which they begin, each value of an object after
-// its name. The printer must sort names, so it visits values out of order; without the index it would
-// search for the end of each value again at every level.
+// index lists the values of a document in the order in which they begin, each value of an object
+// after its name. The printer must sort names, so it visits values out of order; without the index
+// it would search for the end of each value again at every level.
 type index struct {
 	src   []byte
 	nodes []node

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// compare orders names in the way of yaml/v2 (sorter.go): letters after all other runes, and runs of
-// digits by their value.
+// compare orders names in the way of yaml/v2 (sorter.go): letters after all other runes, and runs
+// of digits by their value.
 func compare(a, b []byte) int {
 	i := 0
 	for n := min(len(a), len(b)); i < n && a[i] == b[i]; {
@@ -81,8 +81,8 @@ func endsInNumber(s []byte) bool {
 	return false
 }
 
-// number appends the digits at the start of s to n and returns the result and the number of digits. It
-// overflows in the same way as yaml/v2.
+// number appends the digits at the start of s to n and returns the result and the number of digits.
+// It overflows in the same way as yaml/v2.
 func number(s []byte, n int64) (int64, int) {
 	count := 0
 	for len(s) > 0 {

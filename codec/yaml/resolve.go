@@ -10,9 +10,9 @@ import (
 	"sluice/codec/json"
 )
 
-// isString reports whether the text, as a plain scalar, is a string and not null, a bool, a number, a
-// time or a merge, by the rules of the emitter of yaml/v2. These follow YAML 1.1 loosely, and quote base
-// 60 numbers although the parser reads them as strings.
+// isString reports whether the text, as a plain scalar, is a string and not null, a bool, a number,
+// a time or a merge, by the rules of the emitter of yaml/v2. These follow YAML 1.1 loosely, and
+// quote base 60 numbers although the parser reads them as strings.
 func isString(s []byte) bool {
 	if len(s) == 0 {
 		return false
@@ -57,8 +57,8 @@ func isPointFloat(s []byte) bool {
 	return err == nil
 }
 
-// isNumber reports whether s, which begins with a digit or sign, is an integer or float: decimal or with
-// a base prefix of Go, with underscores anywhere.
+// isNumber reports whether s, which begins with a digit or sign, is an integer or float: decimal or
+// with a base prefix of Go, with underscores anywhere.
 func isNumber(s []byte) bool {
 	if bytes.IndexByte(s, '_') >= 0 {
 		return isGoNumber(s)
@@ -250,8 +250,8 @@ func digitsOrBars(s []byte, i int) int {
 	return i
 }
 
-// isTime reports whether s is a time in one of the layouts of the parser. All of them begin with a year
-// of four digits and a dash.
+// isTime reports whether s is a time in one of the layouts of the parser. All of them begin with a
+// year of four digits and a dash.
 func isTime(s []byte) bool {
 	if len(s) < 5 || digits(s[:5], 0) != 4 || s[4] != '-' {
 		return false

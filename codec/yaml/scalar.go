@@ -46,8 +46,8 @@ func appendDouble(dst, s []byte) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// beginsWithBOM reports whether a text begins with a byte order mark. The emitter of yaml/v2 then escapes
-// every character of it, by mistake.
+// beginsWithBOM reports whether a text begins with a byte order mark. The emitter of yaml/v2 then
+// escapes every character of it, by mistake.
 func beginsWithBOM(s []byte) bool { return bytes.HasPrefix(s, []byte("\ufeff")) }
 
 // mustEscape reports whether the rune at the start of b is escaped in double quotes.
@@ -92,8 +92,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return dst
 }
 
-// appendLiteral appends a text as a literal block with indented lines. It reports whether the output ends
-// at the start of a line.
+// appendLiteral appends a text as a literal block with indented lines. It reports whether the
+// output ends at the start of a line.
 func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
 	dst = append(dst, '|')
 	if t.leading {
@@ -118,8 +118,8 @@ func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
 	return dst, true
 }
 
-// appendChomping appends the indicator for the line breaks at the end of the text: - if it has none,
-// nothing for one, + for more.
+// appendChomping appends the indicator for the line breaks at the end of the text: - if it has
+// none, nothing for one, + for more.
 func appendChomping(dst, s []byte) []byte {
 	n := lastRune(s)
 	switch {

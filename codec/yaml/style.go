@@ -178,8 +178,8 @@ func breakAt(b []byte) bool {
 	return false
 }
 
-// printable reports whether the rune at the start of b is printed without an escape. For the emitter of
-// yaml/v2 neither tabs nor runes beyond U+FFFF are printable.
+// printable reports whether the rune at the start of b is printed without an escape. For the
+// emitter of yaml/v2 neither tabs nor runes beyond U+FFFF are printable.
 func printable(b []byte) bool {
 	switch c := b[0]; {
 	case c < utf8.RuneSelf:

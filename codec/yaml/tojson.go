@@ -14,17 +14,17 @@ import (
 	"sluice/codec/json"
 )
 
-// AppendJSON appends the first document of a YAML stream as JSON with the meaning that it has for the
-// apiserver in a request body: YAML 1.1 with all its booleans; names that are numbers or booleans become
-// text; of duplicate names the last counts; members are sorted. An empty document is null. JSON is YAML
-// and passes through.
+// AppendJSON appends the first document of a YAML stream as JSON with the meaning that it has for
+// the apiserver in a request body: YAML 1.1 with all its booleans; names that are numbers or
+// booleans become text; of duplicate names the last counts; members are sorted. An empty document
+// is null. JSON is YAML and passes through.
 //
 // limit is the largest length of the JSON, in bytes; 0 is unlimited, which is safe only for trusted
 // input.
 //
-// The error wraps ErrSize, ErrDepth beyond json.MaxDepth, or ErrDecode with the text of the apiserver:
-// for syntax errors, excessive or recursive aliases, names that are lists, maps or null, NaN and
-// infinities. dst is then returned unchanged.
+// The error wraps ErrSize, ErrDepth beyond json.MaxDepth, or ErrDecode with the text of the
+// apiserver: for syntax errors, excessive or recursive aliases, names that are lists, maps or null,
+// NaN and infinities. dst is then returned unchanged.
 func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
 	v, err := decode(src, yamlv2.Unmarshal)
 	if err != nil {
@@ -40,8 +40,8 @@ func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
 	return w.dst, nil
 }
 
-// StrictError returns the error of strict decoding with the text of the apiserver: for duplicate names,
-// which AppendJSON resolves, and for everything that AppendJSON refuses to decode.
+// StrictError returns the error of strict decoding with the text of the apiserver: for duplicate
+// names, which AppendJSON resolves, and for everything that AppendJSON refuses to decode.
 func StrictError(src []byte) error {
 	_, err := decode(src, yamlv2.UnmarshalStrict)
 	return err
@@ -56,8 +56,8 @@ func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 // decode parses the first document. The parser bounds nesting and the number of values that aliases
 // make; the length of the strings that they repeat is bounded by jsonWriter.
 func decode(src []byte, unmarshal func([]byte, any) error) (v any, err error) {
-	// The parser uses panics internally and recovers from its own. A panic that it did not intend must
-	// not end the process.
+	// The parser uses panics internally and recovers from its own. A panic that it did not intend
+	// must not end the process.
 	defer func() {
 		if r := recover(); r != nil {
 			err = &decodeError{fmt.Errorf("yaml: %v", r)}
@@ -193,8 +193,8 @@ func (w *jsonWriter) object(m map[any]any) error {
 	return w.fits(0)
 }
 
-// named turns the keys of a map into text, in the way of sigs.k8s.io/yaml. Of keys that become the same
-// text, such as 1 and "1", the apiserver uses a random one; here the string wins.
+// named turns the keys of a map into text, in the way of sigs.k8s.io/yaml. Of keys that become the
+// same text, such as 1 and "1", the apiserver uses a random one; here the string wins.
 func named(m map[any]any) (map[string]any, error) {
 	members := make(map[string]any, len(m))
 	for k, v := range m {

@@ -16,8 +16,8 @@ type File struct {
 	JSON []byte // compact, without a newline at the end
 }
 
-// Corpus returns every JSON file of k8s.io/api/testdata/HEAD: one object of each kind with every field
-// set.
+// Corpus returns every JSON file of k8s.io/api/testdata/HEAD: one object of each kind with every
+// field set.
 func Corpus(t testing.TB) []File {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(CorpusDir(t), "*.json"))

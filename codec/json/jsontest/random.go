@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Strings are texts that some encoding treats specially: as another type, as syntax, or as in need of
-// escapes, folding or quotes.
+// Strings are texts that some encoding treats specially: as another type, as syntax, or as in need
+// of escapes, folding or quotes.
 var Strings = []string{
 	"", " ", "  ", "\t", "\n", "\n\n", "a\n", "a\n\n", "\na", " a", "a ", "a b", "a\nb", "a\n b\n", " a\nb", "a \nb",
 	"a\n\nb", "a\n\n\nb\n", "\n a", "  a\n b", "a\tb", "\ta", "a\n\tb", "a\r\nb", "\r", "a\r", "# c", "a # b", "a #b", "a#b",

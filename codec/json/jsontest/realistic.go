@@ -14,9 +14,9 @@ var configMap []byte
 //go:embed testdata/custom.json
 var custom []byte
 
-// Realistic returns objects of common size and content as the apiserver prints them: a running pod of a
-// deployment and a config map of files, with members in the order of the Go struct, and a custom
-// resource with sorted members.
+// Realistic returns objects of common size and content as the apiserver prints them: a running pod
+// of a deployment and a config map of files, with members in the order of the Go struct, and a
+// custom resource with sorted members.
 func Realistic() []File {
 	files := []File{{"pod", pod}, {"configmap", configMap}, {"custom", custom}}
 	for i, f := range files {
