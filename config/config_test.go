@@ -21,7 +21,7 @@ func TestLoadIsStrict(t *testing.T) {
 	const head = "apiVersion: sluice/v1alpha1\nkind: Configuration\n"
 	tests := []struct{ name, text, want string }{
 		{"unknown field", head + "listne: x\n", "listne"},
-		{"repeated field", head + "listen: a:1\nlisten: b:1\n", "listen"},
+		{"duplicate field", head + "listen: a:1\nlisten: b:1\n", "listen"},
 		{"wrong type", head + "admin: {profiling: 3}\n", "profiling"},
 		{"other kind", "apiVersion: v1\nkind: Pod\n", "must be sluice/v1alpha1 Configuration"},
 		{"bad duration", head + "shutdown: {grace: soon}\n", "soon"},
@@ -49,7 +49,7 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
-func TestValidateNamesEveryProblem(t *testing.T) {
+func TestValidateReportsEveryInvalidField(t *testing.T) {
 	f := &File{}
 	f.Default()
 	f.Listen = "8443"
@@ -63,7 +63,7 @@ func TestValidateNamesEveryProblem(t *testing.T) {
 	}
 	for _, field := range []string{"listen:", "tls:", "log.level:", "cache.exclude[0]:", "cache.historyAge:"} {
 		if !strings.Contains(err.Error(), field) {
-			t.Errorf("%q is not among:\n%v", field, err)
+			t.Errorf("no error about %q in:\n%v", field, err)
 		}
 	}
 }

@@ -12,21 +12,20 @@ import (
 	"sluice/proxy/request"
 )
 
-// arrived returns the request as the handlers behind WithAuthentication get it.
-func arrived(t *testing.T, a *Access, r *http.Request) (got *http.Request) {
+// authenticated returns the request that WithAuthentication passes on.
+func authenticated(t *testing.T, a *Access, r *http.Request) (got *http.Request) {
 	t.Helper()
 	a.Authenticator.WithAuthentication(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(httptest.NewRecorder(), r)
 	return got
 }
 
-// allowed asks whether a caller with the token "a" may read a path.
+// allowed reports whether a caller with the token "a" may read a path.
 func allowed(t *testing.T, a *Access, path string) bool {
 	t.Helper()
-	return a.Allowed(arrived(t, a, asking(path, token("a"))))
+	return a.Allowed(authenticated(t, a, newRequest(path, token("a"))))
 }
 
-// The upstream is asked about exactly what the request is about.
-func TestAccessIsAskedForExactly(t *testing.T) {
+func TestAccessReviewHasTheAttributesOfTheRequest(t *testing.T) {
 	for path, want := range map[string]*authorizationv1.ResourceAttributes{
 		"/api/v1/pods":                                 {Verb: "list", Version: "v1", Resource: "pods"},
 		"/api/v1/namespaces/x/pods":                    {Verb: "list", Version: "v1", Resource: "pods", Namespace: "x"},
@@ -37,17 +36,17 @@ func TestAccessIsAskedForExactly(t *testing.T) {
 		"/api/v1/watch/namespaces/x/pods":              {Verb: "watch", Version: "v1", Resource: "pods", Namespace: "x"},
 	} {
 		t.Run(path, func(t *testing.T) {
-			inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
-				api.tokens["a"] = verified("jane", "dev")
-				api.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["a"] = verified("jane", "dev")
+				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 				if !allowed(t, access, path) {
 					t.Error("not allowed")
 				}
-				if len(api.accesses) != 1 {
-					t.Fatalf("asked %d times", len(api.accesses))
+				if len(reviews.accesses) != 1 {
+					t.Fatalf("%d reviews, want 1", len(reviews.accesses))
 				}
-				got := api.accesses[0]
-				got.ResourceAttributes.FieldSelector = nil // beside the name that it gives
+				got := reviews.accesses[0]
+				got.ResourceAttributes.FieldSelector = nil // redundant with the name
 				if diff := cmp.Diff(want, got.ResourceAttributes); diff != "" || got.User != "jane" || got.UID != "uid-jane" {
 					t.Errorf("%s (%s): %s", got.User, got.UID, diff)
 				}
@@ -56,104 +55,101 @@ func TestAccessIsAskedForExactly(t *testing.T) {
 	}
 }
 
-// A decision is remembered for its time and for nothing else, and forgotten.
-func TestDecisionsAreRemembered(t *testing.T) {
+func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 	for _, row := range []struct {
 		allow bool
 		ttl   time.Duration
 	}{{true, DefaultAllowTTL}, {false, DefaultDenyTTL}} {
-		inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
-			api.tokens["a"] = verified("jane")
+		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"] = verified("jane")
 			allow := row.allow
-			api.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return allow }
+			reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return allow }
 			for range 3 {
 				if got := allowed(t, access, "/api/v1/pods"); got != row.allow {
 					t.Errorf("allowed: %v", got)
 				}
 				time.Sleep(row.ttl / 4)
 			}
-			if _, n := api.counts(); n != 1 {
-				t.Errorf("asked %d times", n)
+			if _, n := reviews.counts(); n != 1 {
+				t.Errorf("%d reviews", n)
 			}
 			for _, other := range []string{"/api/v1/namespaces/x/pods", "/api/v1/pods?watch=1", "/api/v1/secrets", "/api/v1/namespaces/x/pods/y"} {
-				_, before := api.counts()
+				_, before := reviews.counts()
 				allowed(t, access, other)
-				if _, n := api.counts(); n != before+1 {
-					t.Errorf("%s was decided with something else", other)
+				if _, n := reviews.counts(); n != before+1 {
+					t.Errorf("no review for %s", other)
 				}
 			}
 			time.Sleep(row.ttl)
 			allow = !row.allow
 			if got := allowed(t, access, "/api/v1/pods"); got == row.allow {
-				t.Error("the decision outlives its time")
+				t.Error("the result is still cached after its TTL")
 			}
 		})
 	}
 }
 
-// Without a decision nothing is served, and the next request asks again.
-func TestAccessWithoutAnswer(t *testing.T) {
+func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
-				api.tokens["a"] = verified("jane")
-				api.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-				r := arrived(t, access, asking("/api/v1/pods", token("a")))
-				api.breakWith(fault)
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["a"] = verified("jane")
+				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+				r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
+				reviews.breakWith(fault)
 				if access.Allowed(r) {
-					t.Error("allowed without an answer")
+					t.Error("allowed although the review failed")
 				}
-				api.breakWith(nil)
-				time.Sleep(DefaultDenyTTL + time.Second) // some are read as a denial
+				reviews.breakWith(nil)
+				time.Sleep(DefaultDenyTTL + time.Second) // some faults count as a denial, which is cached
 				if !access.Allowed(r) {
-					t.Error("not allowed then")
+					t.Error("not allowed after recovery")
 				}
 			})
 		})
 	}
 }
 
-func TestUnknownCallersAreNotAskedFor(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
-		api.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-		if r := arrived(t, access, asking("/api/v1/pods", nil)); request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r) {
-			t.Error("nobody is allowed to read")
+func TestUnauthenticatedCallersAreDeniedWithoutReview(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		if r := authenticated(t, access, newRequest("/api/v1/pods", nil)); request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r) {
+			t.Error("an unauthenticated caller is allowed to read")
 		}
-		if _, n := api.counts(); n != 0 {
-			t.Errorf("asked %d times", n)
+		if _, n := reviews.counts(); n != 0 {
+			t.Errorf("%d reviews", n)
 		}
 	})
 }
 
-// An open watch holds while its caller is who they were, and allowed.
-func TestStillAllowed(t *testing.T) {
+func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 	for _, row := range []struct {
 		name   string
-		change func(*api)
-		holds  bool
+		change func(*reviewAPI)
+		want   bool
 		fails  bool
 	}{
-		{"nothing changes", func(*api) {}, true, false},
-		{"token revoked", func(a *api) { a.tokens["a"] = nil }, false, false},
-		{"token of another", func(a *api) { a.tokens["a"] = verified("joe") }, false, false},
-		{"right taken away", func(a *api) { a.allow = nil }, false, false},
-		{"upstream away", func(a *api) { a.fault = faults["hangs up"] }, false, true},
+		{"nothing changes", func(*reviewAPI) {}, true, false},
+		{"token revoked", func(a *reviewAPI) { a.tokens["a"] = nil }, false, false},
+		{"token of another user", func(a *reviewAPI) { a.tokens["a"] = verified("joe") }, false, false},
+		{"right revoked", func(a *reviewAPI) { a.allow = nil }, false, false},
+		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, false, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inBubble(t, nil, func(t *testing.T, api *api, access *Access) {
-				api.tokens["a"] = verified("jane")
-				api.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-				r := arrived(t, access, asking("/api/v1/pods?watch=1", token("a")))
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["a"] = verified("jane")
+				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+				r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
 				if !access.Allowed(r) {
 					t.Fatal("not allowed")
 				}
 				time.Sleep(DefaultAllowTTL + DefaultTokenTTL + time.Second)
-				api.mu.Lock()
-				row.change(api)
-				api.mu.Unlock()
-				holds, err := access.StillAllowed(r)
-				if holds != row.holds || (err != nil) != row.fails {
-					t.Errorf("holds: %v, %v", holds, err)
+				reviews.mu.Lock()
+				row.change(reviews)
+				reviews.mu.Unlock()
+				got, err := access.StillAllowed(r)
+				if got != row.want || (err != nil) != row.fails {
+					t.Errorf("got %v, %v", got, err)
 				}
 			})
 		})

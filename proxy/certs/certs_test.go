@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-func TestMakeKeepsItsCA(t *testing.T) {
+func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Ensure(dir, []string{"127.0.0.1", "localhost"})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestMakeKeepsItsCA(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(cert, read(first.Cert)) {
-		t.Error("a certificate that fits was replaced")
+		t.Error("a valid certificate was replaced")
 	}
 	if _, err := Ensure(dir, []string{"other.example"}); err != nil {
 		t.Fatal(err)
@@ -52,9 +52,8 @@ func TestMakeKeepsItsCA(t *testing.T) {
 	}
 }
 
-// A mounted secret changes by the exchange of a symbolic link two levels up,
-// and may be caught half-way.
-func TestReloaderFollowsSecretMounts(t *testing.T) {
+// A mounted secret changes when a symbolic link two levels up is replaced.
+func TestReloaderFollowsMountedSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mount := t.TempDir()
 		for _, version := range []string{"v1", "v2"} {

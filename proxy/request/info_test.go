@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// parsed parses a request as a client may send it: a method and a target.
+// parsed parses a request given as its method and target.
 func parsed(t *testing.T, line string, header http.Header) *Info {
 	t.Helper()
 	r := read(t, line)
@@ -38,7 +38,7 @@ func read(t *testing.T, line string) *http.Request {
 	return r
 }
 
-func TestParse(t *testing.T) {
+func TestParseReturnsTheApiserversRequestInfo(t *testing.T) {
 	type result struct {
 		Verb, Group, Version, Resource, Subresource, Namespace, Name string
 		CanonicalPath, LegacyWatchPath                               bool
@@ -71,14 +71,14 @@ func TestParse(t *testing.T) {
 		{"GET /apis/ex.io/v1/watch/foos?watch=1", result{"watch", "ex.io", "v1", "foos", "", "", "", true, true}},
 		{"GET /api/v1/proxy/nodes/n", result{"proxy", "", "v1", "nodes", "", "", "n", false, false}},
 
-		// One name asked for by a field is one name to be allowed.
+		// A field selector of one name requires access to that name only.
 		{"GET /api/v1/pods?fieldSelector=metadata.name%3Dp", result{"list", "", "v1", "pods", "", "", "p", true, false}},
 		{"GET /api/v1/namespaces/ns/pods?watch&fieldSelector=metadata.name=p,spec.nodeName=n", result{"watch", "", "v1", "pods", "", "ns", "p", true, false}},
 		{"GET /api/v1/pods?fieldSelector=metadata.name!%3Dp", result{"list", "", "v1", "pods", "", "", "", true, false}},
 		{"GET /api/v1/pods?fieldSelector=metadata.name%3Da/b", result{"list", "", "v1", "pods", "", "", "", true, false}},
 		{"GET /api/v1/pods?fieldSelector=metadata.name%3Dp&limit=abc", result{"list", "", "v1", "pods", "", "", "", true, false}},
 
-		// What is not spelt the plain way is not for the cache.
+		// Other spellings of a path are not canonical.
 		{"GET /api/v1/pods/", result{"list", "", "v1", "pods", "", "", "", false, false}},
 		{"GET //api/v1/pods", result{"list", "", "v1", "pods", "", "", "", false, false}},
 		{"GET /api/v1//pods", result{"get", "", "v1", "", "", "", "pods", false, false}},
@@ -122,10 +122,9 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The apiserver's own parser says what a request asks for, whatever is strange
-// about its query. What it cannot read it would print, and queries may hold
-// what nobody must read.
-func TestParseIsTheApiserversAndSilent(t *testing.T) {
+// For any query Parse equals the apiserver's factory, except that the factory logs a query that it
+// cannot decode.
+func TestParseEqualsTheApiserversAndLogsNothing(t *testing.T) {
 	var logged strings.Builder
 	klog.SetLogger(funcr.New(func(prefix, args string) { logged.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 10}))
 	defer klog.ClearLogger()
@@ -158,20 +157,20 @@ func TestParseIsTheApiserversAndSilent(t *testing.T) {
 	}
 }
 
-// How many parameters are read at all differs between releases of Go: what an
-// upstream may still see and Sluice not must be answered by the upstream.
-func TestTooManyParametersAreNotPlain(t *testing.T) {
+// The number of parameters that net/url parses differs between Go releases, so the apiserver may see
+// parameters that Sluice does not.
+func TestTooManyParametersAreNotCanonical(t *testing.T) {
 	few := "GET /api/v1/pods?resourceVersion=0&" + strings.Repeat("x&", 100)
 	if !parsed(t, few, nil).CanonicalPath() {
 		t.Error("a hundred parameters are too many")
 	}
 	many := "GET /api/v1/pods?resourceVersion=0&labelSelector=a%3Db&" + strings.Repeat("x&", 10000)
 	if i := parsed(t, many, nil); i.CanonicalPath() {
-		t.Errorf("of 10,002 parameters %d were read", len(i.Query))
+		t.Errorf("canonical with %d of 10,002 parameters", len(i.Query))
 	}
 }
 
-func TestUpgrade(t *testing.T) {
+func TestUpgradeIsATokenOfConnection(t *testing.T) {
 	tests := []struct {
 		connection []string
 		want       bool
@@ -195,11 +194,11 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	if parsed(t, "GET /api/v1/pods", http.Header{"Upgrade": {"websocket"}}).Upgrade {
-		t.Error("Upgrade without Connection asks for another protocol")
+		t.Error("the header Upgrade without Connection is an upgrade")
 	}
 }
 
-func TestActsFor(t *testing.T) {
+func TestImpersonationHeadersHaveThePrefix(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Impersonate-User": true, "Impersonate-Group": true, "Impersonate-Uid": true, "Impersonate-Extra-Scopes": true,
 		"Impersonate-Anything": true, "Impersonate": false, "Impersonated-User": false, "X-Impersonate-User": false,
@@ -210,13 +209,13 @@ func TestActsFor(t *testing.T) {
 	}
 }
 
-func TestAuditID(t *testing.T) {
+func TestAuditIDIsTheFirstHeaderOrNew(t *testing.T) {
 	if id := parsed(t, "GET /api", http.Header{"Audit-Id": {"given", "other"}}).AuditID; id != "given" {
 		t.Errorf("got %q", id)
 	}
 	a, b := parsed(t, "GET /api", nil).AuditID, parsed(t, "GET /api", http.Header{"Audit-Id": {""}}).AuditID
 	if a == b || len(a) != 36 || len(b) != 36 {
-		t.Errorf("made %q and %q", a, b)
+		t.Errorf("new IDs %q and %q", a, b)
 	}
 }
 
@@ -227,7 +226,7 @@ func TestQueryTakesFirstValuesAndDropsMalformed(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
+func TestContextCarriesInfo(t *testing.T) {
 	info := parsed(t, "GET /api/v1/pods", nil)
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if got := From(With(r.Context(), info)); got != info {

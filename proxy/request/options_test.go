@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestParseListOptions(t *testing.T) {
+func TestParseListOptionsFollowsTheApiserver(t *testing.T) {
 	yes, no := true, false
 	tests := []struct {
 		query string
@@ -64,7 +64,7 @@ func TestParseListOptions(t *testing.T) {
 		{query: "timeoutSeconds=9223372037", bad: true},
 		{query: "timeoutSeconds=36028797018963969", bad: true}, // wraps to a whole second
 		{query: "timeoutSeconds=-9223372037", bad: true},
-		// The request's own deadline.
+		// The deadline of the request.
 		{query: "timeout=30s"},
 		{query: "timeout=24h"},
 		{query: "timeout=0s"},
@@ -92,8 +92,8 @@ func TestParseListOptions(t *testing.T) {
 	}
 }
 
-// FuzzParseListOptions holds what is read against the apiserver's own decoder.
-// Options that it refuses must not be taken; the other way round they pass.
+// FuzzParseListOptions compares with the apiserver's decoder. Options that the decoder rejects must be
+// rejected; options that only Sluice rejects are forwarded.
 func FuzzParseListOptions(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=1&limit=2", "watch&allowWatchBookmarks=F&sendInitialEvents=0&resourceVersionMatch=NotOlderThan",
@@ -112,7 +112,7 @@ func FuzzParseListOptions(f *testing.F) {
 		q.Del("fieldSelector")
 		var want internalversion.ListOptions
 		if err := scheme.ParameterCodec.DecodeParameters(q, metav1.SchemeGroupVersion, &want); err != nil {
-			t.Fatalf("%q is refused: %v", raw, err)
+			t.Fatalf("%q: the apiserver rejects it: %v", raw, err)
 		}
 		seconds := time.Duration(0)
 		if want.TimeoutSeconds != nil {

@@ -33,18 +33,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// api is a fake of the two review APIs, behind real clients and HTTP. It says
-// what a test tells it to.
-type api struct {
+// reviewAPI is a fake apiserver that serves TokenReviews and SubjectAccessReviews to real clients.
+type reviewAPI struct {
 	mu       sync.Mutex
-	tokens   map[string]*authenticationv1.TokenReviewStatus // nil: not authenticated
+	tokens   map[string]*authenticationv1.TokenReviewStatus // nil rejects the token
 	allow    func(*authorizationv1.SubjectAccessReviewSpec) bool
-	fault    func(w http.ResponseWriter, r *http.Request) // instead of an answer
-	asked    []string                                     // tokens
+	fault    func(w http.ResponseWriter, r *http.Request) // responds instead, if not nil
+	reviewed []string                                     // tokens
 	accesses []*authorizationv1.SubjectAccessReviewSpec
 }
 
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *reviewAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
 	if err != nil {
@@ -54,7 +53,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	switch review := object.(type) {
 	case *authenticationv1.TokenReview:
-		a.asked = append(a.asked, review.Spec.Token)
+		a.reviewed = append(a.reviewed, review.Spec.Token)
 		if status := a.tokens[review.Spec.Token]; status != nil {
 			review.Status = *status
 		}
@@ -74,29 +73,29 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
-func (a *api) breakWith(fault func(w http.ResponseWriter, r *http.Request)) {
+func (a *reviewAPI) breakWith(fault func(w http.ResponseWriter, r *http.Request)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fault = fault
 }
 
-// counts returns how many reviews of each kind were asked for so far.
-func (a *api) counts() (tokens, accesses int) {
+// counts returns the numbers of reviews so far.
+func (a *reviewAPI) counts() (tokens, accesses int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.asked), len(a.accesses)
+	return len(a.reviewed), len(a.accesses)
 }
 
-// verified is the answer for a token of that user.
+// verified returns the status of a valid token of a user.
 func verified(name string, groups ...string) *authenticationv1.TokenReviewStatus {
 	return &authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: name, UID: "uid-" + name, Groups: groups}}
 }
 
-// inBubble runs a test with an Access before a fake API; time is virtual.
-func inBubble(t *testing.T, ca *authority, test func(t *testing.T, api *api, access *Access)) {
+// run runs a test of an Access for a fake apiserver, in a bubble of virtual time.
+func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		fake := &api{tokens: map[string]*authenticationv1.TokenReviewStatus{}}
+		fake := &reviewAPI{tokens: map[string]*authenticationv1.TokenReviewStatus{}}
 		server := proxytest.Serve(fake)
 		config := &rest.Config{Host: "http://api", Dial: server.Dial, QPS: -1}
 		rt, err := rest.TransportFor(config)
@@ -123,19 +122,19 @@ func inBubble(t *testing.T, ca *authority, test func(t *testing.T, api *api, acc
 	})
 }
 
-// The ways in which an API may fail to answer.
+// faults are the ways in which reviews fail.
 var faults = map[string]func(w http.ResponseWriter, r *http.Request){
 	"internal error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	"unavailable": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	},
-	"too many":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) },
-	"forbidden":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-	"hangs up":   func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-	"hangs":      func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-	"not found":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
-	"no verdict": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) },
+	"too many":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) },
+	"forbidden":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+	"closes the connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+	"no response":           func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	"not found":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+	"no status":             func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) },
 	"nonsense": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"status":{"allowed":true,"authenticated":true`)
@@ -146,8 +145,8 @@ var faults = map[string]func(w http.ResponseWriter, r *http.Request){
 	},
 }
 
-// asking makes a request with its Info, as the filters before would.
-func asking(line string, header http.Header) *http.Request {
+// newRequest returns a GET request that carries its Info.
+func newRequest(line string, header http.Header) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, line, nil)
 	for name, values := range header {
 		r.Header[name] = values
@@ -159,9 +158,10 @@ func asking(line string, header http.Header) *http.Request {
 	return r.WithContext(request.With(r.Context(), info))
 }
 
+// token returns the header of a bearer token.
 func token(t string) http.Header { return http.Header{"Authorization": {"Bearer " + t}} }
 
-// authority makes client certificates.
+// authority is a CA of client certificates.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -181,7 +181,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// epoch is when bubbles begin.
+// epoch is the start time of a synctest bubble.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (a *authority) sign(t *testing.T, template *x509.Certificate) *x509.Certificate {
@@ -202,7 +202,7 @@ func (a *authority) sign(t *testing.T, template *x509.Certificate) *x509.Certifi
 	return cert
 }
 
-// client is a template of a good certificate, for an hour.
+// client returns a template of a client certificate that is valid for an hour.
 func client(name string, groups ...string) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name, Organization: groups},
@@ -220,8 +220,8 @@ func (a *authority) provider(t *testing.T) dynamiccertificates.CAContentProvider
 	return p
 }
 
-// shows makes the request come over a connection with these certificates.
-func shows(r *http.Request, certs ...*x509.Certificate) *http.Request {
+// withCerts sets the client certificates of the connection of a request.
+func withCerts(r *http.Request, certs ...*x509.Certificate) *http.Request {
 	r.TLS = &tls.ConnectionState{PeerCertificates: certs}
 	return r
 }
