@@ -103,10 +103,10 @@ func (metadataProtobuf) AppendItem(dst, src []byte) ([]byte, error) {
 type metadataProtobufFromJSON struct{}
 
 func (metadataProtobufFromJSON) AppendObject(dst, src []byte, _ bool) ([]byte, error) {
-	return appendMetadataProto(dst, src)
+	return proto.AppendPartialObjectMetadataFromJSON(dst, src)
 }
 func (metadataProtobufFromJSON) AppendItem(dst, src []byte) ([]byte, error) {
-	return appendMetadataProto(dst, src)
+	return proto.AppendPartialObjectMetadataFromJSON(dst, src)
 }
 
 // withoutManagedFields gives the stored bytes without metadata.managedFields.

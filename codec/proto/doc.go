@@ -4,7 +4,7 @@
 // It has three layers, each usable without the next:
 //
 //   - The outer forms: the envelope around every object ([ParseEnvelope], [AppendEnvelope]), watch
-//     frames ([ParseEvent], [AppendEvent]) and lists ([Items], [AppendListMeta]).
+//     frames ([ParseEvent], [AppendEvent]) and lists ([Items], [ParseListMeta]).
 //   - The metadata that all objects share ([ParseObjectMeta], [PartialObjectMetadata],
 //     [AppendWithResourceVersion], [AppendWithoutManagedFields]).
 //   - The kinds: a [Schema] is compiled once per built-in kind from the struct tags of its Go type.

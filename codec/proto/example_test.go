@@ -58,10 +58,9 @@ func ExampleParseEnvelope() {
 	// Output: v1 ConfigMap settings at 7, <nil>
 }
 
-// A list is its metadata followed by its items.
+// Items iterates over the raw objects of a raw list.
 func ExampleItems() {
-	list := proto.AppendListMeta(nil, "9", "", nil, "")
-	list = proto.AppendItem(list, marshal("a", "3"))
+	list := proto.AppendItem(nil, marshal("a", "3"))
 	list = proto.AppendItem(list, marshal("b", "5"))
 
 	for item, err := range proto.Items(list) {

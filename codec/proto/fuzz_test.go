@@ -40,7 +40,7 @@ func FuzzOuterForms(f *testing.F) {
 	f.Add(pod)
 	f.Add(AppendEnvelope(nil, "v1", "Pod", pod))
 	f.Add(AppendEvent(nil, "ADDED", "v1", "Pod", pod)[framePrefix:])
-	f.Add(AppendItem(AppendListMeta(nil, "1", "c", nil, "s"), pod))
+	f.Add(AppendItem(appendBytes(nil, listMeta, "\x0a\x00\x12\x011\x1a\x01c"), pod))
 	f.Add([]byte("\x0a\x02\x38\x01\x0a\x02\x0a\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if u, err := ParseEnvelope(b); err == nil && len(u.ContentEncoding) == 0 && len(u.ContentType) == 0 {

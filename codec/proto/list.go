@@ -109,40 +109,6 @@ func Items(list []byte) iter.Seq2[[]byte, error] {
 	}
 }
 
-// AppendListMeta appends the metadata field of a raw list, which must be its first field. A nil
-// remaining omits remainingItemCount, an empty shardSelector omits shardInfo.
-func AppendListMeta(dst []byte, resourceVersion, cont string, remaining *int64, shardSelector string) []byte {
-	dst = appendHead(dst, listMeta, listMetaSize(resourceVersion, cont, remaining, shardSelector))
-	dst = appendBytes(dst, listMetaSelfLink, "")
-	dst = appendBytes(dst, listMetaResourceVersion, resourceVersion)
-	dst = appendBytes(dst, listMetaContinue, cont)
-	if remaining != nil {
-		dst = appendVarint(append(dst, listMetaRemaining<<3|wireVarint), uint64(*remaining))
-	}
-	if shardSelector != "" {
-		dst = appendHead(dst, listMetaShardInfo, bytesSize(len(shardSelector)))
-		dst = appendBytes(dst, shardInfoSelector, shardSelector)
-	}
-	return dst
-}
-
-// ListMetaSize returns the number of bytes that AppendListMeta appends.
-func ListMetaSize(resourceVersion, cont string, remaining *int64, shardSelector string) int {
-	return bytesSize(listMetaSize(resourceVersion, cont, remaining, shardSelector))
-}
-
-// listMetaSize returns the length of the ListMeta message itself.
-func listMetaSize(resourceVersion, cont string, remaining *int64, shardSelector string) int {
-	n := bytesSize(0) + bytesSize(len(resourceVersion)) + bytesSize(len(cont))
-	if remaining != nil {
-		n += 1 + varintSize(uint64(*remaining))
-	}
-	if shardSelector != "" {
-		n += bytesSize(bytesSize(len(shardSelector)))
-	}
-	return n
-}
-
 // AppendItem appends a raw object as an item of a raw list.
 func AppendItem(dst, raw []byte) []byte {
 	return appendBytes(dst, listItem, raw)

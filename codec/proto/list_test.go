@@ -23,14 +23,7 @@ func TestListEqualsApimachinery(t *testing.T) {
 	} {
 		list := &corev1.ConfigMapList{ListMeta: m, Items: []corev1.ConfigMap{item, {}, item}}
 		want := raw(t, list)
-		shards := ""
-		if m.ShardInfo != nil {
-			shards = m.ShardInfo.Selector
-		}
-		got := AppendListMeta(nil, m.ResourceVersion, m.Continue, m.RemainingItemCount, shards)
-		if n := ListMetaSize(m.ResourceVersion, m.Continue, m.RemainingItemCount, shards); n != len(got) {
-			t.Errorf("size %d, want %d", n, len(got))
-		}
+		got := appendBytes(nil, listMeta, raw(t, &m))
 		for i := range list.Items {
 			message := raw(t, &list.Items[i])
 			before := len(got)

@@ -162,7 +162,6 @@ func TestTranscodingAllocatesNothing(t *testing.T) {
 				cut, _ := PartialObjectMetadata(s.raw)
 				_, _ = pom.AppendJSON(dst, cut)
 			},
-			"bookmark": func() { s.AppendBookmark(dst, "12345", true) },
 		} {
 			if n := testing.AllocsPerRun(200, f); n >= 1 {
 				t.Errorf("%s of %s: %v allocations", what, name, n)

@@ -93,7 +93,7 @@ func TestOuterFormsAllocateNothing(t *testing.T) {
 	guard("AppendWithResourceVersion", func() { _, _ = AppendWithResourceVersion(dst, b, "12") })
 	guard("PartialObjectMetadata", func() { _, _ = PartialObjectMetadata(b) })
 	guard("AppendEvent", func() { AppendEvent(dst, "ADDED", "v1", "Pod", b) })
-	list := AppendItem(AppendListMeta(nil, "1", "", nil, ""), b)
+	list := AppendItem(appendBytes(nil, listMeta, "\x0a\x00\x12\x011\x1a\x00"), b)
 	guard("Items", func() {
 		for item := range Items(list) {
 			_ = item

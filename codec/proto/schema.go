@@ -20,8 +20,7 @@ type Schema struct {
 	jsonTypeMeta string // the members kind and apiVersion, each after a comma
 	cborTypeMeta string // the same as two pairs
 
-	zero        []byte // the zero object as a raw message
-	zeroMetaEnd int    // length of the metadata field at the beginning of zero; 0 if there is none
+	zero []byte // the zero object as a raw message
 
 	reader fieldReader
 }
@@ -98,9 +97,6 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
 	m := &Schema{APIVersion: apiVersion, Kind: kind, plan: p, zero: zero}
-	if f, err := readField(zero, 0); err == nil && f.num == objectMeta {
-		m.zeroMetaEnd = f.end
-	}
 	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}

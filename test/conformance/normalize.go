@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 
 	"sluice/codec/proto"
@@ -141,19 +143,25 @@ func normalizeProto(body []byte, exact bool) []byte {
 	if err != nil {
 		return body
 	}
-	var remaining *int64
+	normal := metav1.ListMeta{ResourceVersion: "N", Continue: string(normalizeToken(meta.Continue))}
 	if meta.HasRemaining {
-		remaining = &meta.Remaining
+		normal.RemainingItemCount = &meta.Remaining
 	}
-	var raw []byte
+	if meta.ShardSelector != nil {
+		normal.ShardInfo = &metav1.ShardInfo{Selector: string(meta.ShardSelector)}
+	}
+	head, err := normal.Marshal()
+	if err != nil {
+		return body
+	}
+	raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), head)
 	for item, err := range proto.Items(u.Raw) {
 		if err != nil {
 			return body
 		}
 		raw = proto.AppendItem(raw, item)
 	}
-	head := proto.AppendListMeta(nil, "N", string(normalizeToken(meta.Continue)), remaining, string(meta.ShardSelector))
-	return proto.AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), append(head, raw...))
+	return proto.AppendEnvelope(nil, string(u.APIVersion), string(u.Kind), raw)
 }
 
 // normalizeV1beta1 does the same for the one list type whose metadata comes last.

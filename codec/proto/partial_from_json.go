@@ -1,4 +1,4 @@
-package codec
+package proto
 
 import (
 	"fmt"
@@ -10,28 +10,27 @@ import (
 	"sluice/codec/json"
 )
 
-// appendMetadataProto appends the PartialObjectMetadata message of an object in JSON: one field, its ObjectMeta. This is
-// the only Protobuf there is of custom resources (wire.md 2).
-//
-// The metadata is first brought into the form in which the apiserver prints it, so that what is read here has no nulls,
-// no members in odd places and no unknown ones.
-func appendMetadataProto(dst, obj []byte) ([]byte, error) {
+// AppendPartialObjectMetadataFromJSON appends the raw PartialObjectMetadata of an object in JSON: one field,
+// its ObjectMeta. This is the only Protobuf of custom resources (wire.md 2). Errors are those of
+// json.AppendPartialObjectMetadata, or say which time cannot be parsed; dst is then returned unchanged.
+func AppendPartialObjectMetadataFromJSON(dst, obj []byte) ([]byte, error) {
 	s := scratch.Get()
 	defer s.Put()
 	var err error
-	if s.B, err = json.AppendPartialObjectMetadata(s.B, obj, MetaV1.String()); err != nil {
+	// As the apiserver prints metadata, it has no nulls, no unknown members and none out of order.
+	if s.B, err = json.AppendPartialObjectMetadata(s.B, obj, "meta.k8s.io/v1"); err != nil {
 		return dst, err
 	}
-	return appendObjectMeta(dst, 1, json.Value(s.B).Get("metadata"))
+	return appendObjectMetaJSON(dst, objectMeta, json.Value(s.B).Get("metadata"))
 }
 
-// objectMeta is the members of a metadata object, each nil if absent.
-type objectMeta struct {
+// metadataJSON has the members of a metadata object, each nil if absent.
+type metadataJSON struct {
 	name, generateName, namespace, selfLink, uid, resourceVersion, generation json.Value
 	created, deleted, grace, labels, annotations, owners, finalizers, managed json.Value
 }
 
-func readObjectMeta(meta json.Value) (m objectMeta) {
+func readMetadataJSON(meta json.Value) (m metadataJSON) {
 	for key, v := range meta.Members {
 		if p := m.member(string(key)); p != nil {
 			*p = v
@@ -40,7 +39,7 @@ func readObjectMeta(meta json.Value) (m objectMeta) {
 	return m
 }
 
-func (m *objectMeta) member(name string) *json.Value {
+func (m *metadataJSON) member(name string) *json.Value {
 	switch name {
 	case "name":
 		return &m.name
@@ -76,10 +75,10 @@ func (m *objectMeta) member(name string) *json.Value {
 	return nil
 }
 
-// appendObjectMeta appends field num, an ObjectMeta, in the order of its field numbers. Strings, generation and the
-// creation time are written even when empty, the others only when there.
-func appendObjectMeta(dst []byte, num protowire.Number, meta json.Value) ([]byte, error) {
-	base, m := len(dst), readObjectMeta(meta)
+// appendObjectMetaJSON appends an ObjectMeta as field num. Strings, generation and the creation time are
+// written even when empty, other fields only if present.
+func appendObjectMetaJSON(dst []byte, num protowire.Number, meta json.Value) ([]byte, error) {
+	base, m := len(dst), readMetadataJSON(meta)
 	dst = appendTextField(dst, 1, m.name)
 	dst = appendTextField(dst, 2, m.generateName)
 	dst = appendTextField(dst, 3, m.namespace)
@@ -181,7 +180,7 @@ func appendManaged(dst []byte, num protowire.Number, entry json.Value) ([]byte, 
 	return closeField(dst, num, base), nil
 }
 
-// closeField makes what was appended since base the payload of field num.
+// closeField turns the bytes appended since base into the payload of field num.
 func closeField(dst []byte, num protowire.Number, base int) []byte {
 	size := len(dst) - base
 	head := protowire.SizeTag(num) + protowire.SizeVarint(uint64(size))
@@ -209,8 +208,7 @@ func appendBoolField(dst []byte, num protowire.Number, v json.Value) []byte {
 	return appendIntField(dst, num, int64(protowire.EncodeBool(b)))
 }
 
-// appendMapField appends the entries of a map, in the order in which they stand: the apiserver sorts them in both
-// encodings.
+// appendMapField appends the entries of a map in their order: the apiserver sorts them in both encodings.
 func appendMapField(dst []byte, num protowire.Number, v json.Value) []byte {
 	for key, value := range v.Members {
 		base := len(dst)
@@ -220,7 +218,7 @@ func appendMapField(dst []byte, num protowire.Number, v json.Value) []byte {
 	return dst
 }
 
-// appendTimeField appends a Time message: seconds and nanoseconds, or nothing within for null and for no time.
+// appendTimeField appends a Time as field num: seconds and nanoseconds, or an empty message for null.
 func appendTimeField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
 	base := len(dst)
 	if text, ok := v.Bytes(); ok {
@@ -232,10 +230,6 @@ func appendTimeField(dst []byte, num protowire.Number, v json.Value) ([]byte, er
 		dst = appendIntField(dst, 2, 0)
 	}
 	return closeField(dst, num, base), nil
-}
-
-func appendStringField(dst []byte, num protowire.Number, s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(dst, num, protowire.BytesType), s)
 }
 
 func appendBytesField(dst []byte, num protowire.Number, b []byte) []byte {
