@@ -11,9 +11,9 @@ import (
 	"sluice/codec/codectest"
 )
 
-// TestBookmarkShapes writes a bookmark of every kind that a real apiserver serves, as Protobuf-fed and, from the recorded
-// one as template, as JSON-fed resource.
-func TestBookmarkShapes(t *testing.T) {
+// TestBookmarksAreAsRecorded writes a bookmark of every kind of a real apiserver, from Protobuf and, with the
+// recorded one as template, from JSON.
+func TestBookmarksAreAsRecorded(t *testing.T) {
 	kinds := 0
 	for _, x := range codectest.Read(t, "bookmarks.jsonl") {
 		for line := range strings.Lines(x.Body) {

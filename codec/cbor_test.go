@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 )
 
-// TestWriterCBOR compares lists and objects, as values, with what apimachinery's serializer writes.
-func TestWriterCBOR(t *testing.T) {
+// TestCBOREqualsApimachinery compares lists and objects, as values, with those of apimachinery's serializer.
+func TestCBOREqualsApimachinery(t *testing.T) {
 	oracle := cbor.NewSerializer(nil, nil)
 	check := func(t *testing.T, got []byte, want runtime.Object) {
 		t.Helper()

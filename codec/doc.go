@@ -1,20 +1,23 @@
-// Package codec says in which format a client is to be answered and writes objects, lists, events and errors in it,
-// byte for byte as kube-apiserver does.
+// Package codec writes objects, lists, watch events and errors in the formats of the Kubernetes API, byte
+// for byte as kube-apiserver does.
 //
-// The few types, in the order in which a request meets them:
+// The types, in the order in which a request meets them:
 //
-//   - [Negotiate] turns a [Client]'s wishes and a [Target] into a [Decision]: a [Format], or a refusal, and the format
-//     in which any error to that client is written.
-//   - [Status] is such an error, and the catalogue of those a gateway may have to give.
-//   - [Resource] describes what the stored bytes are; [NewWriter] makes the [Writer] that turns them into one Format.
-//   - [Transcode] turns whole bodies from one encoding into another, for requests that pass.
+//   - [Format] is an encoding, a shape and the options of both; package negotiate chooses it.
+//   - [Resource] describes a resource and the form of its stored bytes.
+//   - [NewWriter] returns the [Writer] from that form to one Format.
+//   - [AppendStatus] writes errors, and [AppendFromJSON] converts whole bodies.
 //
-// Invariants. Everything appends to a slice the caller owns and returns it; nothing is written elsewhere, nothing is
-// kept. A Format is comparable and canonical: two that mean the same bytes are equal, so it must be used as a memo key.
-// A Writer must not be changed after it was made and is then safe for concurrent use. What cannot be converted exactly
-// is refused with [ErrUnsupported]; nothing is ever dropped or approximated.
+// Package negotiate stands above this one. Below it, framing puts objects into responses, bookmark makes
+// the objects of bookmarks, table has the columns of Tables, splice compresses streams in blocks, and
+// json, cbor, yaml and proto are the encodings; none of them imports it.
 //
-// The package knows bytes, not HTTP: it imports neither net/http nor anything of cache or proxy, and the leaves under it
-// (json, cbor, yaml, proto, table, splice) never import it. The rules it follows are those measured at the real server;
-// where a comment says "wire.md 1.4" it means that section of the record of them.
+// Invariants. Every function appends to a slice of its caller and returns it; nothing else is written and
+// nothing is kept. A Format is canonical: two Formats that give the same bytes are equal, so that it
+// serves as a memo key. A Writer must not be changed after it was made and is then safe for concurrent
+// use. A conversion that cannot be exact is refused with [ErrUnsupported]; nothing is dropped or
+// approximated.
+//
+// The package knows bytes, not HTTP. Its rules were measured at a real apiserver: a comment that says
+// "wire.md 1.4" refers to that section of docs/wire.md.
 package codec

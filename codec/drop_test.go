@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// managedPods are pods and custom objects with and without managedFields, as a resource has them stored.
+// managedPods returns stored objects of a resource with managedFields, and the same without.
 func managedPods(t testing.TB, r *Resource, n int) (with, without [][]byte) {
 	for i := range n {
 		p := pod(i)
@@ -42,9 +42,9 @@ func keptAs(t testing.TB, r *Resource, p *corev1.Pod) []byte {
 	return bytes.TrimSuffix(encode(t, Format{}, &unstructured.Unstructured{Object: obj}), []byte("\n"))
 }
 
-// TestDropIsAsIfThereWereNone writes objects with managedFields, in every format there is, and the same objects that never
-// had any.
-func TestDropIsAsIfThereWereNone(t *testing.T) {
+// TestDroppedManagedFieldsLeaveNoTrace compares, in every format, objects whose managedFields are dropped
+// with objects that never had any.
+func TestDroppedManagedFieldsLeaveNoTrace(t *testing.T) {
 	written := 0
 	for _, r := range []*Resource{podsProto, podsJSON, foos} {
 		for _, e := range []Encoding{JSON, YAML, Protobuf, CBOR} {
@@ -103,9 +103,9 @@ func compareDropped(t *testing.T, r *Resource, got, want *Writer) {
 	}
 }
 
-// TestDropEqualsApimachinery compares with apimachinery's encoding of an object without managedFields, as the apiserver's
+// TestDroppedManagedFieldsEqualApimachinery compares with apimachinery's encoding of an object without managedFields, as the apiserver's
 // own tests do.
-func TestDropEqualsApimachinery(t *testing.T) {
+func TestDroppedManagedFieldsEqualApimachinery(t *testing.T) {
 	p := pod(1)
 	p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
 	src := stored(t, p, Protobuf)

@@ -1,21 +1,21 @@
 package codec
 
-// Shape is what is made of an object. The zero value is Object.
+// Shape is the form in which objects are returned. The zero value is Object.
 type Shape uint8
 
 // The shapes.
 const (
 	// Object is the whole object, or a list of them.
 	Object Shape = iota
-	// Table is a Table with a row for each object.
+	// Table is a Table with one row per object.
 	Table
-	// Metadata is a PartialObjectMetadata; for a list a PartialObjectMetadataList.
+	// Metadata is a PartialObjectMetadata, for a list a PartialObjectMetadataList.
 	Metadata
 
 	maxShape = Metadata
 )
 
-// String returns the short name, as in metrics.
+// String returns the name that metrics use: object, table, metadata.
 func (s Shape) String() string {
 	if s > maxShape {
 		return "invalid"
@@ -23,7 +23,7 @@ func (s Shape) String() string {
 	return [...]string{"object", "table", "metadata"}[s]
 }
 
-// MetaVersion is the version of meta.k8s.io in which a Table or PartialObjectMetadata is given.
+// MetaVersion is the version of meta.k8s.io of a Table or PartialObjectMetadata.
 type MetaVersion uint8
 
 // The versions of meta.k8s.io.
@@ -40,7 +40,8 @@ func (v MetaVersion) String() string {
 	return "meta.k8s.io/v1"
 }
 
-// Include is what a Table's rows hold of their object, the query parameter includeObject. The zero value is its default.
+// Include is the part of an object in the row of a Table: the query parameter includeObject. The zero
+// value is its default.
 type Include uint8
 
 // The values of includeObject.
@@ -50,18 +51,18 @@ const (
 	IncludeObject
 )
 
-// Format is how a response is written: the same object in equal Formats is the same bytes. It is comparable and meant as
-// a memo key; [Negotiate] returns it canonical, with every field that has no bearing left zero.
+// Format is how a response is written: the same object in equal Formats is the same bytes. Fields that
+// have no effect must be zero, so that a Format can serve as a memo key.
 type Format struct {
 	Encoding    Encoding
 	Shape       Shape
 	MetaVersion MetaVersion // for shapes other than Object
 	Include     Include     // for Table
-	Pretty      bool        // indented; for JSON that is not a watch
-	Unmanaged   bool        // metadata.managedFields are left out of every object (KEP-5958)
+	Pretty      bool        // indented; for JSON except watches
+	Unmanaged   bool        // without metadata.managedFields (KEP-5958)
 }
 
-// ContentType returns the Content-Type of a response in this format, of a watch stream or of a single body.
+// ContentType returns the Content-Type of a watch stream or of a single body in this format.
 func (f Format) ContentType(watch bool) string {
 	if watch {
 		s, _ := f.Encoding.StreamType()
@@ -70,5 +71,5 @@ func (f Format) ContentType(watch bool) string {
 	return f.Encoding.MediaType()
 }
 
-// AgesWithTime says whether the bytes change though the object does not: a Table's ages are told in words.
+// AgesWithTime reports whether the bytes of an unchanged object change: Tables contain relative ages.
 func (f Format) AgesWithTime() bool { return f.Shape == Table }

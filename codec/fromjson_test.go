@@ -10,7 +10,7 @@ import (
 	"sluice/codec/yaml"
 )
 
-func TestAppendFromJSON(t *testing.T) {
+func TestFromJSONConvertsWholeBodies(t *testing.T) {
 	const doc = `{"b":[1,-2,1.5,null,true],"a":{"x":"é\u003c"}}`
 	for _, row := range []struct {
 		to   Encoding
@@ -29,7 +29,7 @@ func TestAppendFromJSON(t *testing.T) {
 	}
 }
 
-func TestAppendFromJSONRefusesOtherEncodings(t *testing.T) {
+func TestFromJSONRefusesOtherEncodings(t *testing.T) {
 	for _, to := range []Encoding{Protobuf, maxEncoding + 1} {
 		got, err := AppendFromJSON([]byte("before"), []byte("{}"), to)
 		if !errors.Is(err, ErrUnsupported) || string(got) != "before" {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// everyWriter returns writers of all formats for a resource, as far as there are any.
+// everyWriter returns the writers of a resource for every format that it supports.
 func everyWriter(t testing.TB, r *Resource) (out []*Writer) {
 	for e := JSON; e <= maxEncoding; e++ {
 		for s := Object; s <= maxShape; s++ {
@@ -25,7 +25,7 @@ func everyWriter(t testing.TB, r *Resource) (out []*Writer) {
 	return out
 }
 
-// FuzzWriter feeds writers what nobody should have stored: they must not panic, and on an error must leave dst alone.
+// FuzzWriter gives writers malformed objects: they must not panic, and on an error must not change dst.
 func FuzzWriter(f *testing.F) {
 	p, err := pod(1).Marshal()
 	if err != nil {

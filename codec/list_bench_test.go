@@ -17,13 +17,13 @@ import (
 	"sluice/test/harness"
 )
 
-// A list of benchPods pods in segments of segmentPods, as a store has it.
+// A list has benchPods pods in segments of segmentPods, as in a store.
 const (
 	benchPods   = 1024
 	segmentPods = 32
 )
 
-// segments returns the encoded runs of items of the list, one for each segment.
+// segments returns the encoded items of each segment.
 func segments(b *testing.B, w *codec.Writer, pods []*corev1.Pod) (runs [][]byte) {
 	for i, p := range pods {
 		raw, err := p.Marshal()
@@ -78,8 +78,8 @@ func compress(b *testing.B, runs [][]byte, f func(dst, plain []byte) []byte) {
 	b.ReportMetric(float64(packed)/float64(plain), "ratio")
 }
 
-// BenchmarkList writes a whole list of unchanged pods out of ready blocks, and the same as the apiserver does it out of
-// decoded pods.
+// BenchmarkList writes a whole list of unchanged pods from compressed blocks, and the same list from decoded
+// pods as the apiserver does.
 func BenchmarkList(b *testing.B) {
 	pods := harness.Pods(benchPods, "default", 1)
 	meta := metav1.ListMeta{ResourceVersion: "12345"}

@@ -2,5 +2,5 @@
 
 package codec
 
-// raceEnabled: the race detector makes sync.Pool forget things on purpose, so nothing can be said of allocations.
+// raceEnabled skips allocation tests: under the race detector sync.Pool drops buffers at random.
 const raceEnabled = true

@@ -22,16 +22,17 @@ import (
 	"sluice/codec/table"
 )
 
-// configMaps returns the resource of the recordings with stored bytes of the given encoding.
+// configMaps returns the built-in resource of the recordings, stored in an encoding.
 func configMaps(source codec.Encoding) *codec.Resource {
 	return &codec.Resource{Version: "v1", Resource: "configmaps", Kind: "ConfigMap", ListKind: "ConfigMapList", Namespaced: true, Source: source,
 		Bookmark: []byte(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`)}
 }
 
-// recordings are the objects that the recorded answers hold, by name@resourceVersion, as they would be stored.
+// recordings has the objects of the recorded responses in the form in which a resource is stored, by
+// server and name@resourceVersion.
 type recordings map[*codec.Resource]map[string][]byte
 
-// seen is what an answer says in generic form: its list metadata and the objects in it, in order.
+// seen is the content of a response: the metadata of its list and its objects, in order.
 type seen struct {
 	meta   metav1.ListMeta
 	events []string // types; none unless a watch
@@ -198,8 +199,8 @@ func formatOf(x *codectest.Exchange) (codec.Format, bool) {
 	return negotiate.Format(r, e)
 }
 
-// TestWriterWritesRecordedResponses writes every recorded answer of the default server anew, out of objects taken from whole-object
-// answers, from each source.
+// TestWriterWritesRecordedResponses writes every recorded response again, from the objects of those responses
+// that have whole objects, stored in each form.
 func TestWriterWritesRecordedResponses(t *testing.T) {
 	cmJSON, cmProto := configMaps(codec.JSON), configMaps(codec.Protobuf)
 	custom := *foos
@@ -252,7 +253,7 @@ func TestWriterWritesRecordedResponses(t *testing.T) {
 				}
 				got, ok := rewrite(t, w.At(at), x, x.Verb(), objects[r])
 				if !ok {
-					t.Skip("holds an object that no whole-object answer holds")
+					t.Skip("has an object that no response with whole objects has")
 				}
 				if format.Encoding == codec.CBOR { // the apiserver shuffles maps
 					codec.SameCBOR(t, got, x.Bytes(), r.Style == codec.Unstructured)
@@ -268,7 +269,7 @@ func TestWriterWritesRecordedResponses(t *testing.T) {
 	}
 }
 
-// rewrite writes what was seen.
+// rewrite writes the content of a recorded response. ok is false if one of its objects is unknown.
 func rewrite(t *testing.T, w *codec.Writer, x *codectest.Exchange, verb string, objects map[string][]byte) (out []byte, ok bool) {
 	s := look(t, x.Bytes(), w.Format(), verb)
 	var items [][]byte

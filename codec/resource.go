@@ -9,10 +9,11 @@ import (
 	"sluice/codec/proto"
 )
 
-// Resource is what is known of one resource and of its stored bytes.
+// Resource describes one resource and the form of its stored bytes.
 //
-// A Protobuf source is the raw message: no envelope, no TypeMeta. A JSON source is the object as the upstream sent it in
-// a watch event: compact, with kind and apiVersion, typed ones in struct order and unstructured ones with sorted keys.
+// With the source Protobuf they are the raw message, without envelope and TypeMeta. With the source JSON
+// they are the object of a watch event of the apiserver: compact, with kind and apiVersion, in struct
+// order for typed resources and with sorted keys for unstructured ones.
 type Resource struct {
 	Group, Version string
 	Resource       string // plural, as in paths
@@ -20,16 +21,16 @@ type Resource struct {
 	Style          Style
 	Source         Encoding // JSON or Protobuf
 	Namespaced     bool
-	// Columns is how Tables of it are printed; nil is the apiserver's own way for its own kinds, and makes NewWriter
-	// refuse Tables of others.
+	// Columns are the columns of its Tables. Nil stands for the apiserver's own columns of a typed
+	// resource; NewWriter then refuses Tables of an unstructured one.
 	Columns Columns
-	// Bookmark is the object of a bookmark that the apiserver sent, for typed resources stored as JSON: only the
-	// apiserver knows how the other fields of a zero object are printed. Others leave it nil.
+	// Bookmark is the object of a bookmark that the apiserver sent, for typed resources stored as JSON:
+	// only the apiserver knows how the other fields of a zero object are printed. Others leave it nil.
 	Bookmark []byte
 }
 
-// Style says which of the apiserver's two machineries serves a resource. They differ in many small ways
-// (wire.md 13.1).
+// Style says how the apiserver serves a resource: as a built-in type or as a custom resource. The responses
+// differ in many small ways (wire.md 13.1).
 type Style uint8
 
 // The styles.
@@ -40,17 +41,17 @@ const (
 	Unstructured
 )
 
-// Columns is how one kind is printed in Tables; package table has them.
+// Columns prints objects of one kind as rows of a Table. Package table implements it.
 type Columns interface {
-	// AppendDefinitions appends the JSON array of the column definitions.
+	// AppendDefinitions appends the JSON array of the columnDefinitions.
 	AppendDefinitions(dst []byte) []byte
-	// AppendCells appends the JSON array of an object's cells, with ages as of now.
+	// AppendCells appends the JSON array of the cells of an object, with ages as of now.
 	AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error)
-	// AppendConditions appends the JSON array of the row's conditions, or nothing.
+	// AppendConditions appends the JSON array of the conditions of the row, or nothing.
 	AppendConditions(dst []byte, obj json.Value) []byte
-	// Sorted says that a list's rows are not in the order of its objects.
+	// Sorted reports whether the rows of a list are in another order than its objects.
 	Sorted() bool
-	// RepeatsDefinitions reports whether every event of a watch carries the definitions.
+	// RepeatsDefinitions reports whether every event of a watch carries the columnDefinitions.
 	RepeatsDefinitions() bool
 }
 
@@ -67,17 +68,17 @@ func (r *Resource) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Group, Resource: r.Resource}
 }
 
-// UID returns metadata.uid of src, stored bytes of the resource, which it may alias; nil if there is none.
+// UID returns metadata.uid of src, an object as it is stored, which the result may alias; nil if it has none.
 func (r *Resource) UID(src []byte) []byte {
 	if r.Source == Protobuf {
-		meta, _ := proto.ParseObjectMeta(src) // it could be read before it was stored
+		meta, _ := proto.ParseObjectMeta(src) // it was read before it was stored
 		return meta.UID
 	}
 	uid, _ := json.Value(src).Get("metadata", "uid").Bytes()
 	return uid
 }
 
-// SetResourceVersion appends src, stored bytes of the resource, with another metadata.resourceVersion.
+// SetResourceVersion appends src, an object as it is stored, with another metadata.resourceVersion.
 func (r *Resource) SetResourceVersion(dst, src []byte, rv string) ([]byte, error) {
 	if r.Source == Protobuf {
 		return proto.AppendWithResourceVersion(dst, src, rv)

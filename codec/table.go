@@ -7,7 +7,7 @@ import (
 	"sluice/codec/json"
 )
 
-// tableEncoder gives Tables in JSON: an object is a Table of one row, an item is a row (wire.md 1.5).
+// tableEncoder gives Tables in JSON: an object is a Table with one row, an item is a row (wire.md 1.5).
 type tableEncoder struct {
 	object  objectEncoder // gives JSON
 	columns Columns
@@ -16,12 +16,8 @@ type tableEncoder struct {
 	now     time.Time // zero: the time of writing
 }
 
-// object appends a Table of one row. Only the first of a stream carries the column definitions.
+// AppendObject appends a Table with one row. Only the first one of a stream carries the column definitions.
 func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) {
-	return t.single(dst, src, first, t.include)
-}
-
-func (t tableEncoder) single(dst, src []byte, first bool, include Include) ([]byte, error) {
 	s := scratch.Get()
 	defer s.Put()
 	var err error
@@ -46,13 +42,13 @@ func (t tableEncoder) single(dst, src []byte, first bool, include Include) ([]by
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"rows":[`...)
-	if dst, err = t.row(dst, s.B, include); err != nil {
+	if dst, err = t.row(dst, s.B); err != nil {
 		return dst[:base], err
 	}
 	return append(dst, "]}"...), nil
 }
 
-// item appends a row.
+// AppendItem appends a row.
 func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
 	s := scratch.Get()
 	defer s.Put()
@@ -60,11 +56,11 @@ func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
 	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
 		return dst, err
 	}
-	return t.row(dst, s.B, t.include)
+	return t.row(dst, s.B)
 }
 
-// row appends {"cells":[…],"object":…} for an object in JSON. On an error dst is as long as it was.
-func (t tableEncoder) row(dst, obj []byte, include Include) ([]byte, error) {
+// row appends {"cells":[…],"object":…} for an object in JSON. On an error dst comes back as long as it was.
+func (t tableEncoder) row(dst, obj []byte) ([]byte, error) {
 	now := t.now
 	if now.IsZero() {
 		now = time.Now()
@@ -76,7 +72,7 @@ func (t tableEncoder) row(dst, obj []byte, include Include) ([]byte, error) {
 	}
 	dst = t.appendConditions(dst, obj)
 	dst = append(dst, `,"object":`...)
-	switch include {
+	switch t.include {
 	case IncludeNone:
 		dst = append(dst, "null"...)
 	case IncludeObject:
@@ -90,7 +86,7 @@ func (t tableEncoder) row(dst, obj []byte, include Include) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// appendConditions appends the row's conditions member, if it has any.
+// appendConditions appends the conditions member of a row, if there are any.
 func (t tableEncoder) appendConditions(dst, obj []byte) []byte {
 	base := len(dst)
 	dst = append(dst, `,"conditions":`...)

@@ -14,8 +14,9 @@ import (
 	"sluice/codec/table"
 )
 
-// TestWriterTables compares Tables with apimachinery's encoding of a Table with the same definitions and cells.
-func TestWriterTables(t *testing.T) {
+// TestTablesEqualApimachinery compares with apimachinery's encoding of a Table with the same definitions
+// and cells.
+func TestTablesEqualApimachinery(t *testing.T) {
 	columns, _ := table.Builtin("", "v1", "Pod")
 	now := time.Unix(1700001000, 0)
 	for _, r := range []*Resource{podsProto, podsJSON} {
@@ -87,8 +88,9 @@ func newRow(t *testing.T, c *table.Columns, f Format, p *corev1.Pod, now time.Ti
 	return row
 }
 
-// TestTableEvents has the definitions in the first event only, and an object in the last bookmark though none is wanted.
-func TestTableEvents(t *testing.T) {
+// TestOnlyTheFirstEventCarriesColumnDefinitions also checks that the bookmark at the end of the initial
+// events has an object with includeObject=None.
+func TestOnlyTheFirstEventCarriesColumnDefinitions(t *testing.T) {
 	w := mustWriter(t, podsProto, Format{Shape: Table, Include: IncludeNone})
 	src := stored(t, pod(0), Protobuf)
 	type event struct {

@@ -59,7 +59,7 @@ func pods(n int) []*corev1.Pod {
 	return out
 }
 
-// stored returns a pod as a Resource with this source has it stored.
+// stored returns a pod in the form in which a resource with this source is stored.
 func stored(t testing.TB, p *corev1.Pod, source Encoding) []byte {
 	if source == Protobuf {
 		b, err := p.Marshal()
@@ -111,7 +111,7 @@ func encode(t testing.TB, f Format, obj runtime.Object) []byte {
 	return b.Bytes()
 }
 
-// writeList writes a whole list the way its users must.
+// writeList writes a whole list as the documentation of Writer says.
 func writeList(t testing.TB, w *Writer, m metav1.ListMeta, items [][]byte) []byte {
 	var run []byte
 	var err error
@@ -155,14 +155,14 @@ var listMetas = []metav1.ListMeta{
 	{ShardInfo: &metav1.ShardInfo{Selector: "shardRange(a, '<', '\u00e4')"}},
 }
 
-// partial returns an object's PartialObjectMetadata as the apiserver makes it.
+// partial returns the PartialObjectMetadata of an object as the apiserver makes it.
 func partial(obj metav1.Object, v MetaVersion) *metav1.PartialObjectMetadata {
 	p := meta.AsPartialObjectMetadata(obj)
 	p.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: v.String()}
 	return p
 }
 
-// partials returns the list of them: in JSON its items have kind and apiVersion.
+// partials returns the PartialObjectMetadataList of objects. Its items have kind and apiVersion.
 func partials(objs []metav1.Object, m metav1.ListMeta, v MetaVersion) runtime.Object {
 	var items []metav1.PartialObjectMetadata
 	for _, o := range objs {
@@ -177,7 +177,7 @@ func partials(objs []metav1.Object, m metav1.ListMeta, v MetaVersion) runtime.Ob
 
 var plainFormats = []Format{{}, {Pretty: true}, {Encoding: Protobuf}, {Encoding: YAML}}
 
-func TestWriterTypedLists(t *testing.T) {
+func TestTypedListsEqualApimachinery(t *testing.T) {
 	for _, r := range []*Resource{podsProto, podsJSON} {
 		for _, f := range plainFormats {
 			if f.Encoding == Protobuf && r.Source == JSON {
@@ -208,7 +208,7 @@ func TestWriterTypedLists(t *testing.T) {
 	}
 }
 
-func TestWriterCustomLists(t *testing.T) {
+func TestCustomListsEqualApimachinery(t *testing.T) {
 	for _, f := range plainFormats {
 		if f.Encoding == Protobuf {
 			continue
@@ -235,7 +235,7 @@ func TestWriterCustomLists(t *testing.T) {
 	}
 }
 
-func TestWriterMetadataLists(t *testing.T) {
+func TestMetadataListsEqualApimachinery(t *testing.T) {
 	for _, r := range []*Resource{podsProto, podsJSON, foos} {
 		for _, f := range plainFormats {
 			for _, v := range []MetaVersion{MetaV1, MetaV1beta1} {
@@ -283,7 +283,7 @@ func equal(t testing.TB, got, want []byte) {
 
 func clip(b []byte) []byte { return b[:min(len(b), 300)] }
 
-func TestWriterUnsupported(t *testing.T) {
+func TestNewWriterRefusesInexactConversions(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		r    *Resource
@@ -306,7 +306,7 @@ func TestWriterUnsupported(t *testing.T) {
 	}
 }
 
-func TestWriterErrorEvent(t *testing.T) {
+func TestErrorEventCarriesAStatusInEveryShape(t *testing.T) {
 	s := &apierrors.NewResourceExpired("too old resource version: 1 (1183)").ErrStatus
 	want := `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"too old resource version: 1 (1183)","reason":"Expired","code":410}}` + "\n"
 	for _, f := range []Format{{}, {Shape: Metadata}} {
@@ -316,7 +316,7 @@ func TestWriterErrorEvent(t *testing.T) {
 	}
 }
 
-func TestWriterBookmarks(t *testing.T) {
+func TestBookmarkHasOnlyVersionAndAnnotations(t *testing.T) {
 	for _, row := range []struct {
 		r    *Resource
 		f    Format
@@ -346,7 +346,7 @@ func TestWriterBookmarks(t *testing.T) {
 	}
 }
 
-func TestItemSize(t *testing.T) {
+func TestItemSizeIsTheSizeOfTheItem(t *testing.T) {
 	for _, r := range []*Resource{podsProto, podsJSON, foos} {
 		for _, w := range everyWriter(t, r) {
 			src := stored(t, pod(0), r.Source)
@@ -361,8 +361,8 @@ func TestItemSize(t *testing.T) {
 	}
 }
 
-// TestErrorEventCBOR compares with what an apiserver with its CBOR gate on sent (wire.md 3).
-func TestErrorEventCBOR(t *testing.T) {
+// TestErrorEventInCBORIsAsRecorded compares with an event of an apiserver that offers CBOR (wire.md 3).
+func TestErrorEventInCBORIsAsRecorded(t *testing.T) {
 	const recorded = "2dn3okZvYmplY3TZ2fenR21lc3NhZ2VYInRvbyBvbGQgcmVzb3VyY2UgdmVyc2lvbjogMSAoMTMxOClGcmVhc29uR0V4cGlyZWREY29kZRkBmkRraW5kRlN0YXR1c0phcGlWZXJzaW9uQnYxSG1ldGFkYXRhoEZzdGF0dXNHRmFpbHVyZUR0eXBlRUVSUk9S"
 	want, err := base64.StdEncoding.DecodeString(recorded)
 	if err != nil {
@@ -375,7 +375,7 @@ func TestErrorEventCBOR(t *testing.T) {
 	}
 }
 
-func TestResource(t *testing.T) {
+func TestSetResourceVersionChangesNothingElse(t *testing.T) {
 	for _, r := range []*Resource{podsProto, podsJSON} {
 		p := pod(1)
 		got, err := r.SetResourceVersion(nil, stored(t, p, r.Source), "777")
@@ -390,8 +390,8 @@ func TestResource(t *testing.T) {
 	}
 }
 
-// TestWriterIsConcurrent writes with the same writers from several goroutines; run it with -race.
-func TestWriterIsConcurrent(t *testing.T) {
+// TestWriterIsSafeForConcurrentUse shares writers between goroutines; run it with -race.
+func TestWriterIsSafeForConcurrentUse(t *testing.T) {
 	src := stored(t, pod(1), Protobuf)
 	var group sync.WaitGroup
 	for _, w := range everyWriter(t, podsProto) {

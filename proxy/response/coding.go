@@ -8,14 +8,13 @@ import (
 	"sluice/codec/splice"
 )
 
-// CompressFrom is the length in bytes beyond which bodies are compressed for
-// those who take it: the apiserver's (wire.md 8).
+// CompressFrom is the size in bytes above which the bodies of clients that accept a coding are compressed,
+// as at the apiserver (wire.md 8).
 const CompressFrom = 128 << 10
 
-// Accepted returns the coding for a long answer. gzip is read as the apiserver
-// reads it: a token of that name and nothing else. zstd, which the apiserver
-// does not have, is read as RFC 9110, section 12.5.3 says, and preferred unless
-// its weight is below that of gzip, which is 1.
+// Accepted returns the content coding of a long body. gzip is accepted by a token of exactly that name, as
+// at the apiserver. zstd, which the apiserver does not have, follows RFC 9110, section 12.5.3, and is
+// preferred unless its weight is below that of gzip, which is always 1.
 func Accepted(h http.Header) splice.Coding {
 	gzip, zstd := false, 0.0
 	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
@@ -35,7 +34,7 @@ func Accepted(h http.Header) splice.Coding {
 	return splice.Identity
 }
 
-// quality reads a weight such as q=0.5; one that cannot be read is 0.
+// quality parses a weight such as q=0.5. A malformed weight is 0.
 func quality(weight string, given bool) float64 {
 	if !given {
 		return 1
@@ -48,13 +47,13 @@ func quality(weight string, given bool) float64 {
 	return q
 }
 
-// SetCoding sets the headers of an answer in that coding.
+// SetCoding sets the headers of a response in a coding.
 func SetCoding(h http.Header, c splice.Coding) {
 	if c == splice.Identity {
 		return
 	}
 	h.Set("Content-Encoding", c.String())
-	if h.Get("Vary") == "" { // else it is among what that names
+	if h.Get("Vary") == "" { // a Vary that is already set names Accept-Encoding too
 		h.Set("Vary", "Accept-Encoding")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sluice/codec/splice"
 )
 
-func TestAccepted(t *testing.T) {
+func TestAcceptedFollowsTheApiserverForGzip(t *testing.T) {
 	for header, want := range map[string]splice.Coding{
 		"":                           splice.Identity,
 		"gzip":                       splice.Gzip,

@@ -1,0 +1,88 @@
+package framing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// methods are those that all encodings share.
+type methods interface {
+	AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error)
+	AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error)
+	AppendEvent(dst []byte, typ string, src []byte, e ObjectEncoder, first bool) ([]byte, error)
+	AppendListHead(dst []byte, meta *metav1.ListMeta, n, size int) []byte
+	AppendListTail(dst []byte, meta *metav1.ListMeta, n int) []byte
+}
+
+func encodings(l List) map[string]methods {
+	return map[string]methods{
+		"json": &JSON{List: l}, "pretty": &PrettyJSON{JSON{List: l}}, "yaml": &YAML{List: l},
+		"cbor": &CBOR{List: l}, "protobuf": &Protobuf{List: l},
+	}
+}
+
+var errEncoder = errors.New("encoder failed")
+
+// failing is an ObjectEncoder that always fails.
+type failing struct{}
+
+func (failing) AppendObject(dst, _ []byte, _ bool) ([]byte, error) { return dst, errEncoder }
+func (failing) AppendItem(dst, _ []byte) ([]byte, error)           { return dst, errEncoder }
+
+func TestErrorOfTheEncoderLeavesDstAsItWas(t *testing.T) {
+	for name, f := range encodings(List{}) {
+		for method, call := range map[string]func(dst []byte) ([]byte, error){
+			"object": func(dst []byte) ([]byte, error) { return f.AppendObject(dst, nil, failing{}) },
+			"item":   func(dst []byte) ([]byte, error) { return f.AppendItem(dst, nil, failing{}) },
+			"event":  func(dst []byte) ([]byte, error) { return f.AppendEvent(dst, "ADDED", nil, failing{}, true) },
+		} {
+			got, err := call([]byte("before"))
+			if string(got) != "before" || !errors.Is(err, errEncoder) && (name != "yaml" || method != "event") {
+				t.Errorf("%s of %s: got %q, %v", method, name, got, err)
+			}
+		}
+	}
+}
+
+func TestYAMLHasNoEvents(t *testing.T) {
+	if _, err := new(YAML).AppendEvent(nil, "ADDED", []byte("{}"), Passthrough{}, true); !errors.Is(err, ErrNoStream) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestPrettyListIsTheIndentedList compares head, items and tail with an indented document.
+func TestPrettyListIsTheIndentedList(t *testing.T) {
+	remaining := int64(3)
+	meta := &metav1.ListMeta{ResourceVersion: "12", Continue: "c", RemainingItemCount: &remaining}
+	for _, l := range []List{
+		{APIVersion: "v1", Kind: "PodList"},
+		{APIVersion: "ex.io/v1", Kind: "FooList", Unstructured: true},
+		{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList", NullWhenEmpty: true},
+		{APIVersion: "meta.k8s.io/v1", Kind: "Table", ColumnDefinitions: []byte(`[{"name":"Name"}]`)},
+	} {
+		for n := range 3 {
+			write := func(f methods) (out []byte) {
+				out = f.AppendListHead(nil, meta, n, 0)
+				for i := range n {
+					if i > 0 {
+						out = append(out, f.(interface{ Separator() string }).Separator()...)
+					}
+					out, _ = f.AppendItem(out, []byte(`{"a":[1,{}]}`), Passthrough{})
+				}
+				return f.AppendListTail(out, meta, n)
+			}
+			e := encodings(l)
+			var want bytes.Buffer
+			if err := json.Indent(&want, bytes.TrimSpace(write(e["json"])), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			if got := write(e["pretty"]); !bytes.Equal(got, want.Bytes()) {
+				t.Errorf("%s of %d items:\n%s\nwant\n%s", l.Kind, n, got, want.Bytes())
+			}
+		}
+	}
+}
