@@ -1,0 +1,68 @@
+package resources
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sluice/proxy/listwatch/fake"
+)
+
+func TestMetricsAreThoseOfEveryStore(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Modified("a/x@11"), d.Bookmark("15"))},
+		{"watch 15", fake.Hang},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(7 * time.Second)
+		want := `
+# HELP sluice_store_connected Whether the apiserver watch that feeds the store is open.
+# TYPE sluice_store_connected gauge
+sluice_store_connected{group="",resource="configmaps",version="v1"} 0
+# HELP sluice_store_objects Objects in the store.
+# TYPE sluice_store_objects gauge
+sluice_store_objects{group="",resource="configmaps",version="v1"} 1
+# HELP sluice_store_received_total Events and bookmarks received from the apiserver.
+# TYPE sluice_store_received_total counter
+sluice_store_received_total{group="",resource="configmaps",version="v1"} 2
+# HELP sluice_store_resource_version Resource version up to which the store is complete.
+# TYPE sluice_store_resource_version gauge
+sluice_store_resource_version{group="",resource="configmaps",version="v1"} 15
+# HELP sluice_store_synced Whether the store is in sync and reads are served from it.
+# TYPE sluice_store_synced gauge
+sluice_store_synced{group="",resource="configmaps",version="v1"} 1
+`
+		names := []string{"connected", "objects", "received_total", "resource_version", "synced"}
+		for i := range names {
+			names[i] = "sluice_store_" + names[i]
+		}
+		if err := testutil.CollectAndCompare(e.registry.Collector(), strings.NewReader(want), names...); err != nil {
+			t.Error(err)
+		}
+		c := e.check(t, 15, "a/x")
+		if away := c.DisconnectedFor(); away < 6*time.Second || away > 7*time.Second {
+			t.Errorf("disconnected for %v", away)
+		}
+	})
+}
+
+func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
+	run(t, fake.Widgets, Options{}, []step{{"discovery", fake.Hang}, {"discovery", fake.Refuse(http.StatusNotFound)}}, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(time.Second)
+		e.registry.Lookup(fake.ConfigMaps.GVR)
+		if diff := cmp.Diff([]State{{"configmaps.v1", false}, {"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
+			t.Error(diff)
+		}
+		pass(time.Second)
+		if diff := cmp.Diff([]State{{"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
+			t.Errorf("resource that is not cacheable: %s", diff)
+		}
+	})
+}
