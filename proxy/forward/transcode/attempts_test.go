@@ -29,20 +29,26 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 		name, method, contentType, accept string
 		refusals                          []int
 		want                              []string
+		withoutCBOR                       bool // the API is known not to support CBOR
 	}{
-		{"supported", "POST", "cbor", "cbor", nil, []string{"cbor -> cbor"}},
-		{"response", "POST", "json", "cbor", []int{406}, []string{"json -> cbor", "json -> json"}},
-		{"body", "POST", "cbor", "json", []int{415}, []string{"cbor -> json", "json -> json"}},
-		{"CBOR response implies CBOR body", "PUT", "cbor", "cbor", []int{406}, []string{"cbor -> cbor", "json -> json"}},
-		{"CBOR body implies CBOR response", "PUT", "cbor", "cbor", []int{415}, []string{"cbor -> cbor", "json -> json"}},
-		{"YAML response, then body", "POST", "yaml", "yaml", []int{406, 415}, []string{"yaml -> yaml", "yaml -> json", "json -> json"}},
-		{"YAML body, then response", "POST", "yaml", "yaml", []int{415, 406}, []string{"yaml -> yaml", "json -> yaml", "json -> json"}},
-		{"refused again", "POST", "json", "yaml", []int{406, 406}, []string{"json -> yaml", "json -> json"}},
-		{"all refused", "POST", "yaml", "cbor", []int{406, 415, 415}, []string{"yaml -> cbor", "yaml -> json", "json -> json"}},
-		{"Table of a write may be refused too late", "POST", "yaml", table, []int{406}, []string{"yaml -> " + table}},
-		{"body of such a write", "POST", "yaml", table, []int{415, 406}, []string{"yaml -> " + table, "json -> " + table}},
-		{"nothing to replace", "POST", "vnd.kubernetes.protobuf", "json", []int{415}, []string{"vnd.kubernetes.protobuf -> json"}},
-		{"other refusal", "POST", "cbor", "cbor", []int{403}, []string{"cbor -> cbor"}},
+		{"supported", "POST", "cbor", "cbor", nil, []string{"cbor -> cbor"}, false},
+		{"response", "POST", "json", "cbor", []int{406}, []string{"json -> cbor", "json -> json"}, false},
+		{"body", "POST", "cbor", "json", []int{415}, []string{"cbor -> json", "json -> json"}, false},
+		{"CBOR response implies CBOR body", "PUT", "cbor", "cbor", []int{406}, []string{"cbor -> cbor", "json -> json"}, false},
+		{"CBOR body implies CBOR response", "PUT", "cbor", "cbor", []int{415}, []string{"cbor -> cbor", "json -> json"}, false},
+		{"YAML response, then body", "POST", "yaml", "yaml", []int{406, 415}, []string{"yaml -> yaml", "yaml -> json", "json -> json"}, false},
+		{"YAML body, then response", "POST", "yaml", "yaml", []int{415, 406}, []string{"yaml -> yaml", "json -> yaml", "json -> json"}, false},
+		{"refused again", "POST", "json", "yaml", []int{406, 406}, []string{"json -> yaml", "json -> json"}, false},
+		{"all refused", "POST", "yaml", "cbor", []int{406, 415, 415}, []string{"yaml -> cbor", "yaml -> json", "json -> json"}, false},
+		{"Table of a write may be refused too late", "POST", "yaml", table, []int{406}, []string{"yaml -> " + table}, false},
+		{"body of such a write", "POST", "yaml", table, []int{415, 406}, []string{"yaml -> " + table, "json -> " + table}, false},
+		{"nothing to replace", "POST", "vnd.kubernetes.protobuf", "json", []int{415}, []string{"vnd.kubernetes.protobuf -> json"}, false},
+		{"other refusal", "POST", "cbor", "cbor", []int{403}, []string{"cbor -> cbor"}, false},
+		{"known: CBOR response", "POST", "json", "cbor", nil, []string{"json -> json"}, true},
+		{"known: CBOR body", "POST", "cbor", "json", nil, []string{"json -> json"}, true},
+		{"known: YAML", "POST", "yaml", "yaml", nil, []string{"yaml -> yaml"}, true},
+		{"known: metadata of a write", "POST", "yaml", "cbor" + asMetadata, []int{415, 406},
+			[]string{"yaml -> json" + asMetadata + ",json", "json -> json" + asMetadata + ",json"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
@@ -71,6 +77,9 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 			}
 			info.Caller = request.BearerToken
 			tr := transcode.New(transcode.Options{})
+			if tt.withoutCBOR {
+				tr.AddUnsupported(info)
+			}
 			r, release := tr.Begin(httptest.NewRecorder(), r.WithContext(request.With(r.Context(), info)))
 			defer release()
 			resp, err := tr.RoundTrip(r, send)

@@ -1,5 +1,7 @@
 package transcode
 
+import "sluice/proxy/request"
+
 // What the tests of the whole package read and set.
 const (
 	AuthenticatedQuota = authenticatedQuota
@@ -26,3 +28,6 @@ func freeBytes(q *quota) int64 {
 	defer q.mu.Unlock()
 	return q.free
 }
+
+// AddUnsupported remembers that the API of a request does not support CBOR.
+func (t *Transcoder) AddUnsupported(info *request.Info) { t.unsupported.add(apiOf(info)) }
