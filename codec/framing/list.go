@@ -1,6 +1,8 @@
 package framing
 
 import (
+	stdjson "encoding/json"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
@@ -70,4 +72,20 @@ func (l *List) appendJSONTail(dst []byte, meta *metav1.ListMeta, n int) []byte {
 		dst = l.appendListMeta(dst, meta)
 	}
 	return append(dst, '}')
+}
+
+// appendListMeta appends the metadata of a list as JSON. Typed lists have it in struct order with empty
+// members left out. Unstructured lists have it in sorted order, with continue even when empty, and
+// without shardInfo (wire.md 4.5).
+func (l *List) appendListMeta(dst []byte, m *metav1.ListMeta) []byte {
+	var v any = m
+	if l.Unstructured {
+		members := map[string]any{"continue": m.Continue, "resourceVersion": m.ResourceVersion}
+		if m.RemainingItemCount != nil {
+			members["remainingItemCount"] = *m.RemainingItemCount
+		}
+		v = members
+	}
+	b, _ := stdjson.Marshal(v) // strings and numbers cannot fail
+	return append(dst, b...)
 }

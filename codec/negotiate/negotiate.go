@@ -2,38 +2,6 @@ package negotiate
 
 import "sluice/codec"
 
-// Verb is one of the three verbs that read.
-type Verb uint8
-
-// The verbs. A request to a deprecated /watch/ path is a Watch.
-const (
-	Get Verb = iota
-	List
-	Watch
-)
-
-// Request is the part of a request that says which format the client wants.
-type Request struct {
-	Accept        string // the first Accept header line; the apiserver ignores the others
-	Pretty        string // the first value of the query parameter pretty
-	UserAgent     string
-	IncludeObject string // the first value of the query parameter includeObject
-}
-
-// Endpoint is the part of an endpoint that decides which formats it can give.
-type Endpoint struct {
-	Verb  Verb
-	Style codec.Style
-	// CBOR says that CBOR is offered; at the apiserver a feature gate decides.
-	CBOR bool
-	// Strict refuses a list as=PartialObjectMetadata, as the apiserver does. Otherwise such a list is
-	// given as a PartialObjectMetadataList, as the API concepts page promises.
-	Strict bool
-	// DropManagedFields honours the media type parameter drop=metadata.managedFields, as an apiserver
-	// with the gate ManagedFieldsOptOut does. Otherwise the parameter is ignored like any unknown one.
-	DropManagedFields bool
-}
-
 // Format returns the format of a successful response, and false where the apiserver would refuse the
 // request (wire.md 1.1 to 1.5) or would end the stream without an event. It does not allocate for the
 // Accept headers of well-known clients.
