@@ -17,7 +17,7 @@ const typeMetaPairs = 2
 // strings. Members are in struct order after kind and apiVersion; the apiserver shuffles them. The
 // caller adds the self-described tag.
 //
-// The errors are those of Check, and cbor.ErrNumber. On error dst is returned unchanged.
+// It returns the errors of Check, and cbor.ErrNumber. On error dst is returned unchanged.
 func (s *Schema) AppendCBOR(dst, raw []byte) ([]byte, error) {
 	return s.appendCBOR(dst, raw, s.cborTypeMeta, typeMetaPairs)
 }

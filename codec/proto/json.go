@@ -5,7 +5,7 @@ import (
 )
 
 // AppendJSON appends a raw object as the apiserver prints it in JSON: compact, members in struct
-// order after kind and apiVersion, no newline. The errors are those of Check. On error dst is
+// order after kind and apiVersion, no newline. It returns the errors of Check. On error dst is
 // returned unchanged.
 func (s *Schema) AppendJSON(dst, raw []byte) ([]byte, error) {
 	return s.appendJSON(dst, raw, s.jsonTypeMeta)

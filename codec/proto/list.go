@@ -27,7 +27,7 @@ type ListMeta struct {
 	ShardSelector             []byte // shardInfo.selector
 }
 
-// ParseListMeta parses the metadata of a raw list, which is its first field. The errors are those
+// ParseListMeta parses the metadata of a raw list, which is its first field. It returns the errors
 // of ParseEnvelope.
 func ParseListMeta(list []byte) (ListMeta, error) {
 	var m ListMeta

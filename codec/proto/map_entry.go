@@ -13,7 +13,8 @@ type mapEntry struct {
 	hasValue bool
 }
 
-// readMapEntry parses one entry of a map. Errors: those of readField, ErrUnknownField, ErrWireType.
+// readMapEntry parses one entry of a map. Errors: the errors of readField, ErrUnknownField,
+// ErrWireType.
 func (tc *transcoder) readMapEntry(b []byte, f *planField, p *plan) (m mapEntry, err error) {
 	m.key = b[:0:0] // never nil
 	if n := len(b); n >= 4 && b[0] == entryKey<<3|wireBytes && b[1] < 0x80 {

@@ -56,8 +56,8 @@ func TestMutatedMessagesEncodeToTheSameJSON(t *testing.T) {
 	}
 }
 
-// Whatever Check accepts of truncated and corrupted bytes, the oracle must accept too and print the
-// same. The reverse need not hold, because the oracle ignores unknown fields.
+// Everything that Check accepts of truncated and corrupted bytes, the oracle must accept too and
+// print the same. The reverse need not hold, because the oracle ignores unknown fields.
 func TestCheckAcceptsOnlyWhatApimachineryDecodes(t *testing.T) {
 	for _, kind := range []kindKey{{"v1", "Pod"}, {"v1", "Node"}, {"apiextensions.k8s.io/v1", "CustomResourceDefinition"}, {"authorization.k8s.io/v1", "SubjectAccessReview"}} {
 		m := mustLookup(t, kind.apiVersion, kind.kind)

@@ -37,7 +37,7 @@ func canonicalQuantity(s []byte) bool {
 }
 
 // appendQuantity appends s, the string of a quantity on the wire, as resource.Quantity prints it
-// after decoding. The error is that of resource.ParseQuantity.
+// after decoding. It returns the error of resource.ParseQuantity.
 func appendQuantity(dst, s []byte) ([]byte, error) {
 	if canonicalQuantity(s) {
 		return append(dst, s...), nil

@@ -2,7 +2,7 @@ package proto
 
 // AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
 // byte unchanged. It serves DELETED events of objects that left a selector, which carry the
-// previous object with the new version. The errors are those of ParseObjectMeta.
+// previous object with the new version. It returns the errors of ParseObjectMeta.
 func AppendWithResourceVersion(dst, raw []byte, resourceVersion string) ([]byte, error) {
 	meta, err := lastField(raw, objectMeta)
 	if err != nil {
@@ -59,7 +59,7 @@ func lastField(b []byte, num int) (fieldRange, error) {
 const metaManagedFields = 17
 
 // AppendWithoutManagedFields appends raw without its metadata.managedFields and with every other
-// byte unchanged (KEP-5958). The errors are those of ParseObjectMeta.
+// byte unchanged (KEP-5958). It returns the errors of ParseObjectMeta.
 func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
@@ -137,7 +137,7 @@ func managedSize(f field, raw []byte) (n int, err error) {
 
 // PartialObjectMetadata returns the raw PartialObjectMetadata of a raw object: a message whose only
 // field is the object's metadata. The apiserver writes metadata first, so the result is normally a
-// prefix of raw. The errors are those of ParseObjectMeta.
+// prefix of raw. It returns the errors of ParseObjectMeta.
 func PartialObjectMetadata(raw []byte) ([]byte, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {
@@ -151,7 +151,7 @@ func PartialObjectMetadata(raw []byte) ([]byte, error) {
 }
 
 // AppendPartialObjectMetadata appends the raw PartialObjectMetadata of a raw object, with empty
-// metadata if the object has none. The errors are those of ParseObjectMeta.
+// metadata if the object has none. It returns the errors of ParseObjectMeta.
 func AppendPartialObjectMetadata(dst, raw []byte) ([]byte, error) {
 	b, err := objectMetaBytes(raw)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 
 // ParseEvent parses the body of a watch frame, without its four bytes of length: a
 // metav1.WatchEvent. It returns the event type, such as ADDED, and the enveloped object; both alias
-// b. The errors are those of ParseEnvelope.
+// b. It returns the errors of ParseEnvelope.
 func ParseEvent(b []byte) (typ, object []byte, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)

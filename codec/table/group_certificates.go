@@ -26,7 +26,7 @@ func requestedDuration(dst []byte, r *row) []byte {
 }
 
 // signingState prints the decision, then whether signing failed, then whether there is a
-// certificate. A condition counts whatever its status is.
+// certificate. A condition counts with any status.
 func signingState(dst []byte, r *row) []byte {
 	conditions := r.status.Get("conditions")
 	switch {
