@@ -28,8 +28,8 @@ type Unknown struct {
 	ContentEncoding, ContentType []byte // the apiserver leaves both empty
 }
 
-// IsEnvelope reports whether b begins with the prefix of an envelope.
-func IsEnvelope(b []byte) bool {
+// isEnvelope reports whether b begins with the prefix of an envelope.
+func isEnvelope(b []byte) bool {
 	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
 }
 
@@ -37,7 +37,7 @@ func IsEnvelope(b []byte) bool {
 // ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
 func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
-	if !IsEnvelope(b) {
+	if !isEnvelope(b) {
 		return u, withOffset(ErrMagic, "envelope", 0)
 	}
 	for i := len(magic); i < len(b); {
@@ -95,8 +95,8 @@ func (u *Unknown) setTypeMeta(b []byte) error {
 	return nil
 }
 
-// EnvelopeSize returns the length of an envelope around a message of rawSize bytes.
-func EnvelopeSize(apiVersion, kind string, rawSize int) int {
+// envelopeSize returns the length of an envelope around a message of rawSize bytes.
+func envelopeSize(apiVersion, kind string, rawSize int) int {
 	typeMeta := bytesSize(len(apiVersion)) + bytesSize(len(kind))
 	return len(magic) + bytesSize(typeMeta) + bytesSize(rawSize) + len(envelopeTail)
 }

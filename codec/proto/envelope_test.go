@@ -52,7 +52,7 @@ func TestEnvelopeEqualsApimachinery(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%v: got %x, want %x", gvk, got, want)
 		}
-		if n := EnvelopeSize(gvk.GroupVersion().String(), gvk.Kind, len(message)); n != len(want) {
+		if n := envelopeSize(gvk.GroupVersion().String(), gvk.Kind, len(message)); n != len(want) {
 			t.Errorf("%v: size %d, want %d", gvk, n, len(want))
 		}
 		u, err := ParseEnvelope(want)
@@ -94,7 +94,7 @@ func TestEventEqualsApimachinery(t *testing.T) {
 	for _, obj := range []*corev1.ConfigMap{cm, big} {
 		object := encoded(t, obj)
 		want := frameOf(t, watch.Modified, object)
-		if n := EventSize("MODIFIED", len(object)); n != len(want) {
+		if n := eventSize("MODIFIED", len(object)); n != len(want) {
 			t.Errorf("size %d, want %d", n, len(want))
 		}
 		if got := AppendEvent(nil, "MODIFIED", "v1", "ConfigMap", raw(t, obj)); !bytes.Equal(got, want) {

@@ -58,15 +58,15 @@ func parseRawExtension(was, b []byte) ([]byte, error) {
 	return was, nil
 }
 
-// EventSize returns the length of a watch frame, prefix included, for an enveloped object of
+// eventSize returns the length of a watch frame, prefix included, for an enveloped object of
 // objectSize bytes.
-func EventSize(typ string, objectSize int) int {
+func eventSize(typ string, objectSize int) int {
 	return framePrefix + bytesSize(len(typ)) + bytesSize(bytesSize(objectSize))
 }
 
 // appendFrameHead appends the part of a frame before an enveloped object of size bytes.
 func appendFrameHead(dst []byte, typ string, size int) []byte {
-	body := EventSize(typ, size) - framePrefix
+	body := eventSize(typ, size) - framePrefix
 	dst = binary.BigEndian.AppendUint32(dst, uint32(body))
 	dst = appendBytes(dst, eventType, typ)
 	dst = appendHead(dst, eventObject, bytesSize(size))
@@ -76,6 +76,6 @@ func appendFrameHead(dst []byte, typ string, size int) []byte {
 // AppendEvent appends a watch frame, four bytes of length and a WatchEvent, with a raw message in
 // its envelope.
 func AppendEvent(dst []byte, typ, apiVersion, kind string, raw []byte) []byte {
-	dst = appendFrameHead(dst, typ, EnvelopeSize(apiVersion, kind, len(raw)))
+	dst = appendFrameHead(dst, typ, envelopeSize(apiVersion, kind, len(raw)))
 	return AppendEnvelope(dst, apiVersion, kind, raw)
 }
