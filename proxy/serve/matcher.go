@@ -10,7 +10,6 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/discovery"
-	"sluice/proxy/resources"
 )
 
 // matcher is a cache.Filter by labels, fields and shards.
@@ -38,13 +37,13 @@ const (
 // support.
 var errUnknownField = errors.New("unknown field")
 
-func newMatcher(c *resources.CachedResource, byLabels labels.Selector, byFields apifields.Selector) (*matcher, error) {
+func newMatcher(f selectableFields, byLabels labels.Selector, byFields apifields.Selector) (*matcher, error) {
 	m := &matcher{}
 	if !byLabels.Empty() {
 		m.labels = byLabels
 	}
 	for _, r := range byFields.Requirements() {
-		position, ok := c.Fields.Position(r.Field)
+		position, ok := f.Position(r.Field)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q: %w", r.Field, errUnknownField)

@@ -139,7 +139,7 @@ func (p *plan) selectObjects() error {
 		return nil
 	}
 	var err error
-	p.selection, err = newSelection(p.resource, p.namespace, &p.options)
+	p.selection, err = newSelection(&p.resource.Resource, &p.resource.Fields, p.namespace, &p.options)
 	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
 		return &refusal{err: bad}
 	}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice/cache"
+	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
 )
 
 // selection is which objects of a resource a read selects, and how the store finds them.
@@ -24,9 +24,17 @@ type selection struct {
 	shards   *metav1.ShardInfo // of the metadata of a list; nil without a shard selector
 }
 
+// selectableFields are the fields that field selectors can name for a resource.
+type selectableFields interface {
+	// Position returns the position of a field in cache.Object.Fields, and false if there is none.
+	Position(label string) (int, bool)
+	// Indexed reports whether the store is indexed by the field at a position.
+	Indexed(position int) bool
+}
+
 // newSelection parses the selectors. It fails with invalidShardSelector, or with another error if the
 // apiserver would refuse a selector.
-func newSelection(c *resources.CachedResource, namespace string, o *request.ListOptions) (selection, error) {
+func newSelection(r *codec.Resource, f selectableFields, namespace string, o *request.ListOptions) (selection, error) {
 	s := selection{keys: cache.Namespace(namespace), scope: cache.Scope{Namespace: namespace}}
 	if o.LabelSelector == "" && o.FieldSelector == "" && o.ShardSelector == "" {
 		return s, nil
@@ -39,30 +47,30 @@ func newSelection(c *resources.CachedResource, namespace string, o *request.List
 	if err != nil {
 		return s, fmt.Errorf("field selector: %w", err)
 	}
-	m, err := newMatcher(c, byLabels, byFields)
+	m, err := newMatcher(f, byLabels, byFields)
 	if err != nil {
 		return s, err
 	}
 	if o.ShardSelector != "" {
-		if m.shards, err = newShards(o.ShardSelector, &c.Resource); err != nil {
+		if m.shards, err = newShards(o.ShardSelector, r); err != nil {
 			return s, err
 		}
 		s.shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
 	s.filter = m
-	s.narrow(c, namespace, byFields)
-	s.useIndex(c, m)
+	s.narrow(r.Namespaced, namespace, byFields)
+	s.useIndex(f, m)
 	return s, nil
 }
 
 // narrow restricts the keys to the name and namespace that the field selector requires.
-func (s *selection) narrow(c *resources.CachedResource, namespace string, f apifields.Selector) {
-	if ns, ok := f.RequiresExactMatch(discovery.FieldNamespace); ok && namespace == "" && ns != "" && c.Resource.Namespaced {
+func (s *selection) narrow(namespaced bool, namespace string, f apifields.Selector) {
+	if ns, ok := f.RequiresExactMatch(discovery.FieldNamespace); ok && namespace == "" && ns != "" && namespaced {
 		namespace, s.narrowed = ns, true
 		s.keys, s.scope = cache.Namespace(ns), cache.Scope{Namespace: ns}
 	}
 	name, ok := f.RequiresExactMatch(discovery.FieldName)
-	if !ok || name == "" || (namespace == "") == c.Resource.Namespaced {
+	if !ok || name == "" || (namespace == "") == namespaced {
 		return
 	}
 	k := cache.KeyOf(namespace, name)
@@ -70,12 +78,12 @@ func (s *selection) narrow(c *resources.CachedResource, namespace string, f apif
 }
 
 // useIndex selects by the index of the store if a field that is indexed must have one value.
-func (s *selection) useIndex(c *resources.CachedResource, m *matcher) {
+func (s *selection) useIndex(f selectableFields, m *matcher) {
 	if s.scope.Key != "" {
 		return
 	}
 	for _, r := range m.fields {
-		if r.equal && r.position >= 0 && c.Fields.Indexed(r.position) {
+		if r.equal && r.position >= 0 && f.Indexed(r.position) {
 			s.indexed = &r.value
 			m.keys = s.keys
 			s.scope = cache.Scope{Indexed: true, Value: r.value}

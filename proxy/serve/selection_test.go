@@ -1,0 +1,239 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apifields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/proxy/request"
+)
+
+// testFields are the selectable fields of a resource; spec.nodeName is indexed.
+type testFields []string
+
+var podFields = testFields{"metadata.name", "metadata.namespace", "spec.nodeName", "status.phase"}
+
+// Position implements selectableFields.
+func (f testFields) Position(label string) (int, bool) {
+	i := slices.Index(f, label)
+	return i, i >= 0
+}
+
+// Indexed implements selectableFields.
+func (testFields) Indexed(position int) bool { return position == 2 }
+
+var namespaced, clusterScoped = codec.Resource{Namespaced: true}, codec.Resource{}
+
+func TestSelectionUsesKeysAndIndex(t *testing.T) {
+	const ns, name, node, phase = "metadata.namespace=", "metadata.name=", "spec.nodeName=", "status.phase="
+	for _, row := range []struct {
+		resource  *codec.Resource
+		namespace string
+		fields    string
+		want      string
+	}{
+		{&namespaced, "", "", "all"},
+		{&namespaced, "a", "", "namespace a"},
+		{&clusterScoped, "", "", "all"},
+		{&namespaced, "", ns + "a", "namespace a, narrowed"},
+		{&namespaced, "", ns, "all"},
+		{&namespaced, "b", ns + "a", "namespace b"}, // nothing matches
+		{&clusterScoped, "", ns + "a", "all"},
+		{&namespaced, "", name + "x", "all"},
+		{&namespaced, "a", name + "x", "key a/x, narrowed"},
+		{&namespaced, "", ns + "a," + name + "x", "key a/x, narrowed"},
+		{&namespaced, "a", "metadata.name!=x", "namespace a"},
+		{&clusterScoped, "", name + "x", "key x, narrowed"},
+		{&clusterScoped, "", name, "all"},
+		{&namespaced, "", node + "n", "all by index n"},
+		{&namespaced, "a", node + "n", "namespace a by index n"},
+		{&namespaced, "", "spec.nodeName!=n", "all"},
+		{&namespaced, "", node, "all by index "},
+		{&namespaced, "", phase + "Running," + node + "n", "all by index n"},
+		{&namespaced, "", phase + "Running", "all"},
+		{&namespaced, "a", name + "x," + node + "n", "key a/x, narrowed"},
+	} {
+		s, err := newSelection(row.resource, podFields, row.namespace, &request.ListOptions{FieldSelector: row.fields})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.describe(); got != row.want {
+			t.Errorf("%q of namespace %q: %s, want %s", row.fields, row.namespace, got, row.want)
+		}
+	}
+}
+
+// describe returns how the store finds the objects.
+func (s *selection) describe() string {
+	text := "all"
+	switch from, to := string(s.keys.From), string(s.keys.To); {
+	case strings.HasSuffix(to, "\x00"):
+		text = "key " + from
+	case from != "":
+		text = "namespace " + strings.TrimSuffix(from, "/")
+	}
+	if s.indexed != nil {
+		text += " by index " + *s.indexed
+	}
+	if s.narrowed {
+		text += ", narrowed"
+	}
+	return text
+}
+
+func TestSelectorsThatTheAPIServerRejectsFail(t *testing.T) {
+	for _, o := range []request.ListOptions{
+		{LabelSelector: "a==="}, {LabelSelector: "a in"}, {FieldSelector: "a"}, {FieldSelector: "a=b"}, {FieldSelector: "metadata.name=x,spec.other=y"},
+	} {
+		if _, err := newSelection(&namespaced, podFields, "", &o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+	if _, err := newSelection(&namespaced, podFields, "", &request.ListOptions{FieldSelector: "a=b"}); !errors.Is(err, errUnknownField) {
+		t.Errorf("unknown field: %v", err)
+	}
+}
+
+// randomObject returns a pod of few possible values, so that selectors match some of them.
+func randomObject(i int) *cache.Object {
+	return &cache.Object{
+		Key: cache.KeyOf(fmt.Sprint("ns", i%3), fmt.Sprintf("o%03d", i)), RV: uint64(i + 1),
+		Labels: []cache.Label{{Key: "a", Value: fmt.Sprint(rand.N(3))}, {Key: "b", Value: fmt.Sprint(rand.N(2))}}[:rand.N(3)],
+		Fields: []string{"", "", fmt.Sprint("node", rand.N(3)), []string{"", "Running", "Pending"}[rand.N(3)]},
+	}
+}
+
+func randomSelector(terms ...string) string {
+	var chosen []string
+	for _, term := range terms {
+		if rand.N(3) == 0 {
+			chosen = append(chosen, term)
+		}
+	}
+	return strings.Join(chosen, ",")
+}
+
+// naive reports whether apimachinery selects an object.
+func naive(t *testing.T, o *cache.Object, namespace string, options *request.ListOptions) bool {
+	t.Helper()
+	byLabels, err := labels.Parse(options.LabelSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFields, err := apifields.ParseSelector(options.FieldSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := labels.Set{}
+	for _, l := range o.Labels {
+		of[l.Key] = l.Value
+	}
+	values := apifields.Set{
+		"metadata.name": o.Key.Name(), "metadata.namespace": o.Key.Namespace(), "spec.nodeName": o.Fields[2], "status.phase": o.Fields[3],
+	}
+	return (namespace == "" || namespace == o.Key.Namespace()) && byLabels.Matches(of) && byFields.Matches(values)
+}
+
+func randomOptions() *request.ListOptions {
+	return &request.ListOptions{
+		LabelSelector: randomSelector("a=1", "a!=2", "a in (0,1)", "!b", "b", "b notin (1)"),
+		FieldSelector: randomSelector("spec.nodeName=node1", "spec.nodeName!=node2", "metadata.namespace=ns1", "metadata.name=o004",
+			"metadata.name!=o001", "status.phase=", "status.phase=Running"),
+	}
+}
+
+func TestSelectionIsWhatApimachinerySelects(t *testing.T) {
+	index, found := 2, 0
+	for range 300 {
+		var all []*cache.Object
+		for i := range 60 {
+			all = append(all, randomObject(i))
+		}
+		slices.SortFunc(all, func(a, b *cache.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
+		state := cache.New(cache.Options{Index: &index}, all, 60).Snapshot()
+		namespace, o := []string{"", "ns1"}[rand.N(2)], randomOptions()
+		s, err := newSelection(&namespaced, podFields, namespace, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Collect(s.objects(state))
+		var want []*cache.Object
+		for _, object := range all {
+			if naive(t, object, namespace, o) {
+				want = append(want, object)
+			}
+		}
+		if found += len(want); !slices.Equal(got, want) {
+			t.Fatalf("%+v of %q: %d objects, want %d", o, namespace, len(got), len(want))
+		}
+	}
+	if found == 0 {
+		t.Error("nothing is ever selected")
+	}
+}
+
+// A watch in the scope of its selection gets the events that turn the state before into the state
+// after, as far as they are selected.
+func TestEventsOfASelectionLeadFromStateToState(t *testing.T) {
+	index := 2
+	for range 100 {
+		store := cache.New(cache.Options{Index: &index}, nil, 1)
+		namespace, o := []string{"", "ns1"}[rand.N(2)], randomOptions()
+		s, err := newSelection(&namespaced, podFields, namespace, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cursor, err := store.Watch(s.scope, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for version := uint64(2); version < 100; version++ {
+			object, typ := randomObject(rand.N(12)), cache.Added
+			object.RV = version
+			if store.Snapshot().Get(object.Key) != nil {
+				if typ = cache.Modified; rand.N(4) == 0 {
+					typ = cache.Deleted
+				}
+			}
+			if err := store.Apply(typ, object, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := map[cache.Key]uint64{}
+		events := make([]*cache.Event, 100)
+		n, _, err := cursor.Next(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events[:n] {
+			typ, selected := e.TypeFor(s.filter)
+			_, known := seen[e.Object.Key]
+			switch {
+			case !selected:
+			case known == (typ == cache.Added):
+				t.Fatalf("%+v: %v of %s", o, typ, e.Object.Key)
+			case typ == cache.Deleted:
+				delete(seen, e.Object.Key)
+			default:
+				seen[e.Object.Key] = e.RV
+			}
+		}
+		want := map[cache.Key]uint64{}
+		for object := range s.objects(store.Snapshot()) {
+			want[object.Key] = object.RV
+		}
+		if fmt.Sprint(seen) != fmt.Sprint(want) {
+			t.Fatalf("%+v of %q: events lead to %v, want %v", o, namespace, seen, want)
+		}
+		cursor.Close()
+	}
+}
