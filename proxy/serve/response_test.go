@@ -6,11 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 
-	"sluice/cache"
-	"sluice/codec"
-	"sluice/codec/splice"
 	"sluice/proxy/response"
 )
 
@@ -147,39 +143,4 @@ func TestSharedTextNeedsNoBuffer(t *testing.T) {
 	if n := cap(out.buf); n != 0 {
 		t.Errorf("the buffer has %d bytes", n)
 	}
-}
-
-func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := foos(3)
-		cursor, err := c.Store.Watch(cache.Scope{}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cursor.Close()
-		e := newEnv(t, c, Options{CompressWatches: true})
-		for _, coding := range []string{"gzip", "zstd", "gzip", ""} {
-			e.watch(fooWatch+fromThree, http.Header{"Accept-Encoding": {coding}})
-		}
-		e.apply(cache.Added, foo(3, 4))
-		synctest.Wait()
-		events := make([]*cache.Event, 1)
-		if n, _, err := cursor.Next(events); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-		encoder, err := encoderFor(c, codec.Format{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := testing.AllocsPerRun(10, func() {
-			for _, of := range []cache.Encoder{encoder, blockEncoder{encoder, splice.Gzip}, blockEncoder{encoder, splice.Zstd}} {
-				if _, err := events[0].Frame(of, cache.Added); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-		if n > 10 {
-			t.Errorf("a frame is encoded again: %v allocations", n)
-		}
-	})
 }

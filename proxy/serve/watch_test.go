@@ -1,9 +1,6 @@
 package serve
 
 import (
-	"bytes"
-	"compress/gzip"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/cache"
+	"sluice/codec/splice"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 )
@@ -68,24 +66,6 @@ func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing
 	})
 }
 
-func TestBatchIsFlushedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{})
-		c := e.watch(fooWatch+fromThree, nil)
-		stalls(e, c)
-		for i := range batch {
-			e.apply(cache.Modified, foo(0, uint64(4+i)))
-			synctest.Wait() // the first event is a batch of its own
-		}
-		before := c.flushes
-		resumes(e, c)
-		synctest.Wait()
-		if got := c.flushes - before; len(c.take()) != batch || got != 2 {
-			t.Errorf("%d flushes", got)
-		}
-	})
-}
-
 func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := foos(3)
@@ -108,70 +88,6 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestCompressedWatchIsOneWholeStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
-		c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
-		e.apply(cache.Added, foo(3, 4))
-		synctest.Wait()
-		c.leave()
-		synctest.Wait()
-		if got := c.header.Get("Content-Encoding"); got != "gzip" {
-			t.Fatalf("coding %q", got)
-		}
-		z, err := gzip.NewReader(&c.body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(z)
-		want := append(slices.Clone(threeFoos), "BOOKMARK@3 end", "ADDED f000003@4")
-		if got := decodeEvents(text); err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %q, %v", got, err)
-		}
-	})
-}
-
-// The apiserver compresses no watch. A streaming list that is too short stays plain as well.
-func TestWatchIsPlainUnlessItIsALongStreamingList(t *testing.T) {
-	for _, row := range []struct {
-		objects int
-		query   string
-		want    string
-	}{
-		{3, streaming, ""},
-		{2000, streaming, "gzip"},
-		{2000, streaming + "&labelSelector=even%3Dtrue", "gzip"},
-		{2000, "resourceVersion=0", ""},
-		{2000, "resourceVersion=2000", ""},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(row.objects), Options{})
-			c := e.watch(fooWatch+row.query, http.Header{"Accept-Encoding": {"gzip"}})
-			if got := c.header.Get("Content-Encoding"); got != row.want {
-				t.Errorf("%d objects, %s: coding %q, want %q", row.objects, row.query, got, row.want)
-			}
-		})
-	}
-}
-
-// Initial events are the same bytes from memoized segments and one by one.
-func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
-	watch := func(budget *cache.Budget, accept string) (body []byte) {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(1000), Options{Encoded: budget})
-			c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
-			body = c.body.Bytes()
-		})
-		return body
-	}
-	for _, accept := range []string{"application/json", "application/cbor", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"} {
-		plain, memoized := watch(nil, accept), watch(cache.NewBudget(1<<30), accept)
-		if len(plain) < 1000 || !bytes.Equal(plain, memoized) {
-			t.Errorf("%s: %d bytes, memoized %d", accept, len(plain), len(memoized))
-		}
-	}
 }
 
 // beforeHistory returns a resource whose history begins at version 50.
@@ -321,6 +237,38 @@ func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 		e.access.hangs = true
 		c := e.watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		hasEnded(e, c)
+	})
+}
+
+// A client cannot be told that the columns of its first event have changed.
+func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, tables(t, 3), Options{})
+		r := e.request(fooWatch+fromThree, http.Header{"Accept": {asTable}})
+		p, err := e.handler.plan(r, request.From(r.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, err := p.openWatch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer start.cursor.Close()
+		changed := make(chan struct{})
+		c := &watchClient{header: http.Header{}, done: make(chan struct{})}
+		l := &watchLoop{
+			watchStart: start, plan: p, options: &e.handler.options, r: r, out: newWatchWriter(c, splice.Identity),
+			columnsChanged: changed, metrics: e.handler.options.Metrics.watch(p.info),
+		}
+		go func() {
+			defer close(c.done)
+			l.run()
+		}()
+		synctest.Wait()
+		isOpen(e, c)
+		close(changed)
 		synctest.Wait()
 		hasEnded(e, c)
 	})

@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/codec/splice"
+)
+
+func TestBatchIsFlushedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{})
+		c := e.watch(fooWatch+fromThree, nil)
+		stalls(e, c)
+		for i := range batch {
+			e.apply(cache.Modified, foo(0, uint64(4+i)))
+			synctest.Wait() // the first event is a batch of its own
+		}
+		before := c.flushes
+		resumes(e, c)
+		synctest.Wait()
+		if got := c.flushes - before; len(c.take()) != batch || got != 2 {
+			t.Errorf("%d flushes", got)
+		}
+	})
+}
+
+func TestCompressedWatchIsOneWholeStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
+		c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
+		e.apply(cache.Added, foo(3, 4))
+		synctest.Wait()
+		c.leave()
+		synctest.Wait()
+		if got := c.header.Get("Content-Encoding"); got != "gzip" {
+			t.Fatalf("coding %q", got)
+		}
+		z, err := gzip.NewReader(&c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		want := append(slices.Clone(threeFoos), "BOOKMARK@3 end", "ADDED f000003@4")
+		if got := decodeEvents(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// The apiserver compresses no watch. A streaming list that is too short stays plain as well.
+func TestWatchIsPlainUnlessItIsALongStreamingList(t *testing.T) {
+	for _, row := range []struct {
+		objects int
+		query   string
+		want    string
+	}{
+		{3, streaming, ""},
+		{2000, streaming, "gzip"},
+		{2000, streaming + "&labelSelector=even%3Dtrue", "gzip"},
+		{2000, "resourceVersion=0", ""},
+		{2000, "resourceVersion=2000", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, foos(row.objects), Options{})
+			c := e.watch(fooWatch+row.query, http.Header{"Accept-Encoding": {"gzip"}})
+			if got := c.header.Get("Content-Encoding"); got != row.want {
+				t.Errorf("%d objects, %s: coding %q, want %q", row.objects, row.query, got, row.want)
+			}
+		})
+	}
+}
+
+// Initial events are the same bytes from memoized segments and one by one.
+func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
+	watch := func(budget *cache.Budget, accept string) (body []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, foos(1000), Options{Encoded: budget})
+			c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
+			body = c.body.Bytes()
+		})
+		return body
+	}
+	for _, accept := range []string{"application/json", "application/cbor", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"} {
+		plain, memoized := watch(nil, accept), watch(cache.NewBudget(1<<30), accept)
+		if len(plain) < 1000 || !bytes.Equal(plain, memoized) {
+			t.Errorf("%s: %d bytes, memoized %d", accept, len(plain), len(memoized))
+		}
+	}
+}
+
+func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := foos(3)
+		cursor, err := c.Store.Watch(cache.Scope{}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cursor.Close()
+		e := newEnv(t, c, Options{CompressWatches: true})
+		for _, coding := range []string{"gzip", "zstd", "gzip", ""} {
+			e.watch(fooWatch+fromThree, http.Header{"Accept-Encoding": {coding}})
+		}
+		e.apply(cache.Added, foo(3, 4))
+		synctest.Wait()
+		events := make([]*cache.Event, 1)
+		if n, _, err := cursor.Next(events); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		encoder, err := encoderFor(c, codec.Format{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := testing.AllocsPerRun(10, func() {
+			for _, of := range []cache.Encoder{encoder, blockEncoder{encoder, splice.Gzip}, blockEncoder{encoder, splice.Zstd}} {
+				if _, err := events[0].Frame(of, cache.Added); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		if n > 10 {
+			t.Errorf("a frame is encoded again: %v allocations", n)
+		}
+	})
+}
