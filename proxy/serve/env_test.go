@@ -56,10 +56,14 @@ type env struct {
 	passed    *http.Request // the last request that was forwarded
 }
 
-// newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, the
-// fence runs in the bubble.
-func newEnv(t *testing.T, c *resources.CachedResource, o Options) *env {
-	e := &env{T: t, resource: c, apiserver: &apiserver{version: c.Store.Snapshot().Version}, access: &access{allowed: true, still: true}, draining: make(chan struct{})}
+// newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, its fence
+// runs in the bubble.
+func newEnv(t *testing.T, resource *resources.CachedResource, o Options) *env {
+	c := *resource // several envs may have one store
+	e := &env{
+		T: t, resource: &c, apiserver: &apiserver{version: c.Store.Snapshot().Version},
+		access: &access{allowed: true, still: true}, draining: make(chan struct{}),
+	}
 	c.Fence = cache.NewFence(c.Store, e.apiserver, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -124,12 +128,13 @@ var errUnreachable = errors.New("the apiserver cannot be reached")
 // Probe implements cache.Prober.
 func (a *apiserver) Probe(context.Context) (uint64, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	time.Sleep(a.slow)
-	if a.version == 0 {
+	version, slow := a.version, a.slow
+	a.mu.Unlock()
+	time.Sleep(slow)
+	if version == 0 {
 		return 0, errUnreachable
 	}
-	return a.version, nil
+	return version, nil
 }
 
 // ProbeWatch implements cache.Prober.
@@ -166,12 +171,20 @@ func (a *access) Allowed(*http.Request) bool { return a.allowed }
 // StillAllowed implements Access.
 func (a *access) StillAllowed(r *http.Request) (bool, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.hangs {
+	still, err, hangs := a.still, a.err, a.hangs
+	a.mu.Unlock()
+	if hangs {
 		<-r.Context().Done()
 		return false, r.Context().Err()
 	}
-	return a.still, a.err
+	return still, err
+}
+
+// hang makes rechecks hang.
+func (a *access) hang() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hangs = true
 }
 
 func (a *access) set(still bool, err error) {

@@ -29,7 +29,7 @@ type plan struct {
 
 	resource  *resources.CachedResource
 	selection selection
-	encoder   *Encoder
+	encoder   *formatEncoder
 }
 
 // versionMatch says which versions of a resource may answer a read, in the terms of the API concepts

@@ -14,15 +14,15 @@ import (
 // events with which a watch begins. Whole segments are encoded and compressed once for all readers
 // and kept in the budget.
 type segmentEncoder struct {
-	encoder *Encoder      // shared by all readers of the format
-	writer  *codec.Writer // of encoder, with the ages of Tables at one time
-	events  bool          // initial events of a watch, not items of a list
+	encoder *formatEncoder // shared by all readers of the format
+	writer  *codec.Writer  // of encoder, with the ages of Tables at one time
+	events  bool           // initial events of a watch, not items of a list
 	budget  *cache.Budget
 }
 
 // memoKey is the key of what a segment memoizes: text without a coding, else a block.
 type memoKey struct {
-	encoder *Encoder
+	encoder *formatEncoder
 	events  bool
 	coding  splice.Coding
 }

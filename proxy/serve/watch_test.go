@@ -137,10 +137,11 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 		if e.passed != nil || outcome != want || w.code != http.StatusOK {
 			t.Fatalf("code %d, outcome %+v", w.code, outcome)
 		}
-		if body := w.body.String(); !strings.Contains(body, "too old resource version: 3 (50)") {
+		body := w.takeBytes()
+		if !strings.Contains(string(body), "too old resource version: 3 (50)") {
 			t.Errorf("body %s", body)
 		}
-		if got := w.take(); !slices.Equal(got, []string{"ERROR 410"}) {
+		if got := decodeEvents(body); !slices.Equal(got, []string{"ERROR 410"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -234,7 +235,7 @@ func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, foos(3), Options{Recheck: time.Minute})
-		e.access.hangs = true
+		e.access.hang()
 		c := e.watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing/synctest"
 	"time"
 )
@@ -15,13 +16,15 @@ import (
 // unless it is stalled. The test must be in a bubble and call synctest.Wait before it looks.
 type watchClient struct {
 	header  http.Header
+	expired chan struct{} // closed by a write deadline
+	leave   context.CancelFunc
+	done    chan struct{} // closed when the handler has returned
+
+	mu      sync.Mutex // guards the fields below
 	code    int
 	body    bytes.Buffer
 	flushes int
 	stalled chan struct{} // writes wait until it is closed; nil if they do not wait
-	expired chan struct{} // closed by a write deadline
-	leave   context.CancelFunc
-	done    chan struct{} // closed when the handler has returned
 }
 
 var errDeadline = errors.New("write deadline")
@@ -30,22 +33,35 @@ var errDeadline = errors.New("write deadline")
 func (c *watchClient) Header() http.Header { return c.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (c *watchClient) WriteHeader(code int) { c.code = code }
+func (c *watchClient) WriteHeader(code int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.code = code
+}
 
 // Write implements http.ResponseWriter.
 func (c *watchClient) Write(p []byte) (int, error) {
-	if c.stalled != nil {
+	c.mu.Lock()
+	stalled := c.stalled
+	c.mu.Unlock()
+	if stalled != nil {
 		select {
-		case <-c.stalled:
+		case <-stalled:
 		case <-c.expired:
 			return 0, errDeadline
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.body.Write(p)
 }
 
 // Flush implements http.Flusher.
-func (c *watchClient) Flush() { c.flushes++ }
+func (c *watchClient) Flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushes++
+}
 
 // SetWriteDeadline is what http.ResponseController calls.
 func (c *watchClient) SetWriteDeadline(t time.Time) error {
@@ -82,8 +98,36 @@ func (c *watchClient) ended() bool {
 // "BOOKMARK@7 end" for the end of the initial events, and "ERROR 410". The name of a Table event that
 // has column definitions ends with a plus.
 func (c *watchClient) take() []string {
+	return decodeEvents(c.takeBytes())
+}
+
+// takeBytes returns the bytes that have come since the last call.
+func (c *watchClient) takeBytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	defer c.body.Reset()
-	return decodeEvents(c.body.Bytes())
+	return bytes.Clone(c.body.Bytes())
+}
+
+// state returns the status code and the number of flushes.
+func (c *watchClient) state() (code, flushes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.code, c.flushes
+}
+
+// stall makes writes wait until resume is called.
+func (c *watchClient) stall() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stalled = make(chan struct{})
+}
+
+func (c *watchClient) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.stalled)
+	c.stalled = nil
 }
 
 func decodeEvents(stream []byte) (all []string) {

@@ -65,10 +65,10 @@ func rechecks(allowed bool, err error) step {
 	return func(e *env, _ *watchClient) { e.access.set(allowed, err) }
 }
 
-func rechecksHang(e *env, _ *watchClient) { e.access.hangs = true }
+func rechecksHang(e *env, _ *watchClient) { e.access.hang() }
 func drains(e *env, _ *watchClient)       { close(e.draining) }
-func stalls(_ *env, c *watchClient)       { c.stalled = make(chan struct{}) }
-func resumes(_ *env, c *watchClient)      { close(c.stalled) }
+func stalls(_ *env, c *watchClient)       { c.stall() }
+func resumes(_ *env, c *watchClient)      { c.resume() }
 func leaves(_ *env, c *watchClient)       { c.leave() }
 
 func after(d time.Duration) step { return func(*env, *watchClient) { time.Sleep(d) } }
@@ -245,12 +245,12 @@ func TestWatch(t *testing.T) {
 					url = row.query
 				}
 				c := e.watch(url, nil)
-				if c.code == 0 {
+				if code, _ := c.state(); code == 0 {
 					time.Sleep(proofLimit)
 					synctest.Wait()
 				}
-				if c.code != http.StatusOK {
-					t.Fatalf("code %d, passed %v", c.code, e.passed)
+				if code, _ := c.state(); code != http.StatusOK {
+					t.Fatalf("code %d", code)
 				}
 				for _, step := range row.steps {
 					step(e, c)

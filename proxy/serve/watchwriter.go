@@ -49,7 +49,7 @@ func (w *watchWriter) block(b *splice.Block) error {
 }
 
 // frame writes the frame of an event that all watches of this encoder and coding share.
-func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *Encoder) error {
+func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *formatEncoder) error {
 	if w.coding == splice.Identity {
 		text, err := e.Frame(encoder, t)
 		if err != nil {
@@ -86,7 +86,7 @@ func (w *watchWriter) end() {
 
 // blockEncoder is a cache.Encoder whose frames are packed blocks.
 type blockEncoder struct {
-	encoder *Encoder
+	encoder *formatEncoder
 	coding  splice.Coding
 }
 

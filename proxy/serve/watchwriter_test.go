@@ -23,11 +23,11 @@ func TestBatchIsFlushedOnce(t *testing.T) {
 			e.apply(cache.Modified, foo(0, uint64(4+i)))
 			synctest.Wait() // the first event is a batch of its own
 		}
-		before := c.flushes
+		_, before := c.state()
 		resumes(e, c)
 		synctest.Wait()
-		if got := c.flushes - before; len(c.take()) != batch || got != 2 {
-			t.Errorf("%d flushes", got)
+		if _, flushes := c.state(); len(c.take()) != batch || flushes-before != 2 {
+			t.Errorf("%d flushes", flushes-before)
 		}
 	})
 }
@@ -43,7 +43,7 @@ func TestCompressedWatchIsOneWholeStream(t *testing.T) {
 		if got := c.header.Get("Content-Encoding"); got != "gzip" {
 			t.Fatalf("coding %q", got)
 		}
-		z, err := gzip.NewReader(&c.body)
+		z, err := gzip.NewReader(bytes.NewReader(c.takeBytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEnv(t, foos(1000), Options{Encoded: budget})
 			c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
-			body = c.body.Bytes()
+			body = c.takeBytes()
 		})
 		return body
 	}
