@@ -72,17 +72,15 @@ func New(o Options) *Registry {
 
 // Run caches resources until the context ends. It returns when all reflectors have ended.
 func (r *Registry) Run(ctx context.Context) error {
-	r.setRun(ctx)
+	r.mu.Lock()
+	r.run = ctx
+	r.mu.Unlock()
 	r.enforceLimits(ctx)
-	r.setRun(nil) // no reflector starts from here on
+	r.mu.Lock()
+	r.run = nil // no reflector starts from here on
+	r.mu.Unlock()
 	r.goroutines.Wait()
 	return nil
-}
-
-func (r *Registry) setRun(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.run = ctx
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
