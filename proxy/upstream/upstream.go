@@ -29,7 +29,8 @@ type Options struct {
 // KeyPair holds the paths of a PEM certificate and its private key.
 type KeyPair struct{ CertFile, KeyFile string }
 
-// Upstream holds the transports to one apiserver, or to several behind one address.
+// Upstream holds the transports to one apiserver, or to several behind one address. No two of them
+// share a connection.
 type Upstream struct {
 	// Authenticated sends requests with the bearer token of a verified caller, over shared HTTP/2
 	// connections. It adds no credentials.
@@ -70,18 +71,16 @@ func New(o Options) (*Upstream, error) {
 	for _, t := range []struct {
 		to      *http.RoundTripper
 		purpose string
-		config  *rest.Config
-		http1   bool
-		agent   string
+		transportOptions
 	}{
-		{&u.Authenticated, "authenticated", anonymous, false, ""},
-		{&u.Anonymous, "anonymous", anonymous, true, ""},
-		{&u.Upgrades, "upgrade", anonymous, true, ""},
-		{&u.OnBehalf, "on-behalf", onBehalf, false, ""},
-		{&u.OnBehalfUpgrades, "upgrade", onBehalf, true, ""},
-		{&u.Self, "self", o.Config, false, o.UserAgent},
+		{&u.Authenticated, "authenticated", transportOptions{config: anonymous}},
+		{&u.Anonymous, "anonymous", transportOptions{config: anonymous, http1: true}},
+		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true}},
+		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf}},
+		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true}},
+		{&u.Self, "self", transportOptions{config: o.Config, agent: o.UserAgent}},
 	} {
-		if *t.to, err = transport(t.config, t.http1, t.agent); err != nil {
+		if *t.to, err = newTransport(t.transportOptions); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)
 		}
 		if o.Wrap != nil {
@@ -91,24 +90,16 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// transport returns a transport that never asks for compression by itself and, with an empty agent,
-// leaves the User-Agent of requests alone.
-func transport(config *rest.Config, http1 bool, agent string) (http.RoundTripper, error) {
-	c := rest.CopyConfig(config)
-	c.DisableCompression = true
-	c.UserAgent = agent
-	if http1 {
-		c.NextProtos = []string{"http/1.1"}
-	}
-	return rest.TransportFor(c)
-}
-
 // Client returns a client for Sluice's own requests. It has no client-side rate limit, which would
-// delay callers.
+// delay callers, and follows no redirects: every request carries the token of Sluice, and a review
+// that of a caller.
 func (u *Upstream) Client() (*kubernetes.Clientset, error) {
 	c := rest.CopyConfig(u.config)
 	c.QPS = -1
-	return kubernetes.NewForConfigAndClient(c, &http.Client{Transport: u.Self})
+	return kubernetes.NewForConfigAndClient(c, &http.Client{
+		Transport:     u.Self,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
 }
 
 // Address returns the URL of the apiserver.

@@ -3,6 +3,8 @@ package upstream
 import (
 	"crypto/tls"
 	"encoding/pem"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
+	"golang.org/x/net/http2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"sluice/proxy/certs"
@@ -158,29 +163,82 @@ func TestEachTransportSendsItsOwnCredentialsOnly(t *testing.T) {
 }
 
 // The apiserver closes a connection after a 401, and a connection with a client certificate
-// authenticates every request on it.
-func TestTransportsOfDifferentCallersShareNoConnection(t *testing.T) {
-	for _, frontProxy := range []bool{false, true} {
-		a := newAPIServer(t)
-		u := a.connect(t, frontProxy, nil, func(c *rest.Config) {
+// authenticates every request on it. client-go caches transports by their TLS options: with a token,
+// those of all callers and of Sluice would be one.
+func TestNoTwoTransportsShareAConnection(t *testing.T) {
+	credentials := map[string]func(*rest.Config){
+		"token": func(*rest.Config) {},
+		"certificate": func(c *rest.Config) {
 			c.BearerToken = ""
 			c.CertFile, c.KeyFile = clientCert(t)
-		})
-		transports := map[string]http.RoundTripper{"authenticated": u.Authenticated, "anonymous": u.Anonymous, "self": u.Self}
-		if frontProxy {
-			transports["on behalf"] = u.OnBehalf
+		},
+	}
+	for name, configure := range credentials {
+		for _, frontProxy := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, front proxy %v", name, frontProxy), func(t *testing.T) {
+				a := newAPIServer(t)
+				u, other := a.connect(t, frontProxy, nil, configure), a.connect(t, frontProxy, nil, configure)
+				transports := map[string]http.RoundTripper{
+					"authenticated": u.Authenticated, "anonymous": u.Anonymous, "upgrades": u.Upgrades, "on behalf": u.OnBehalf,
+					"upgrades on behalf": u.OnBehalfUpgrades, "self": u.Self, "authenticated of another Upstream": other.Authenticated,
+				}
+				seen := map[string]string{}
+				for name, rt := range transports {
+					c := a.send(t, rt, nil).connection
+					if other, ok := seen[c]; ok {
+						t.Errorf("%s and %s share a connection", name, other)
+					}
+					seen[c] = name
+					if again := a.send(t, rt, nil).connection; again != c {
+						t.Errorf("%s does not reuse its connection", name)
+					}
+				}
+			})
 		}
-		seen := map[string]string{}
-		for name, rt := range transports {
-			c := a.send(t, rt, nil).connection
-			if other, ok := seen[c]; ok {
-				t.Errorf("front proxy %v: %s and %s share a connection", frontProxy, name, other)
-			}
-			seen[c] = name
-			if again := a.send(t, rt, nil).connection; again != c {
-				t.Errorf("front proxy %v: %s does not reuse its connection", frontProxy, name)
-			}
+	}
+}
+
+// A redirect of the apiserver, or of a load balancer in front of it, would send the token of Sluice
+// and the token under review to any host (the class of CVE-2022-3172).
+func TestReviewsFollowNoRedirect(t *testing.T) {
+	elsewhere := newAPIServer(t)
+	a := newAPIServer(t)
+	a.Config.Handler = http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect)
+	client, err := a.connect(t, false, nil).Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "a-caller's"}}
+	if _, err := client.AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{}); err == nil {
+		t.Error("a redirect is no error")
+	}
+	if elsewhere.last != (received{}) {
+		t.Errorf("the other host received %+v", elsewhere.last)
+	}
+}
+
+// A response whose reader has stopped must not be buffered without a sane bound: that of net/http is
+// 4 MiB for each response.
+func TestStreamsAnnounceABoundedWindow(t *testing.T) {
+	windows := make(chan uint32, 1)
+	a := newAPIServer(t)
+	a.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) {
+		defer close(windows)
+		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
 		}
+		frame, err := http2.NewFramer(conn, conn).ReadFrame()
+		if settings, ok := frame.(*http2.SettingsFrame); ok && err == nil {
+			window, _ := settings.Value(http2.SettingInitialWindowSize)
+			windows <- window
+		}
+	}}
+	rt := a.connect(t, false, nil).Authenticated
+	if resp, err := rt.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.URL, nil)); err == nil {
+		resp.Body.Close()
+	}
+	if window := <-windows; window != streamBuffer {
+		t.Errorf("the window of a stream is %d bytes, want %d", window, streamBuffer)
 	}
 }
 
