@@ -6,7 +6,7 @@ import "sluice/codec"
 // request (wire.md 1.1 to 1.5) or would end the stream without an event. It does not allocate for the
 // Accept headers of well-known clients.
 func Format(r Request, e Endpoint) (codec.Format, bool) {
-	if e.Style == codec.Typed && !routeAccepts(r.Accept, e) {
+	if e.Style == codec.Typed && !RouteAccepts(r.Accept, e) {
 		return codec.Format{}, false
 	}
 	m, ok := rulesFor(e).choose(r.Accept)

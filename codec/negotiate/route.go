@@ -31,10 +31,10 @@ var (
 	}
 )
 
-// routeAccepts repeats the check that the apiserver's router makes of Accept before any handler sees
-// the request: parameters and qualities are cut off, and one part must be */* or equal, case
-// included, to a media type that the route produces (wire.md 1.1).
-func routeAccepts(accept string, e Endpoint) bool {
+// RouteAccepts repeats the check that the apiserver's router makes of Accept before any handler of a
+// typed resource sees the request: parameters and qualities are cut off, and one part must be */* or
+// equal, case included, to a media type that the route produces (wire.md 1.1).
+func RouteAccepts(accept string, e Endpoint) bool {
 	if accept == "" {
 		return true
 	}

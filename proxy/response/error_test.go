@@ -47,3 +47,19 @@ func TestErrorIsAStatusThatTheClientAccepts(t *testing.T) {
 		})
 	}
 }
+
+// The apiserver reads pretty only if the query has the word before it is decoded.
+func TestEncodedNameOfPrettyHasNoEffect(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "", "pretty=1": "1", "pretty=": "", "%70retty=1": "", "%70retty=1&x=pretty": "1", "x=1&%70retty=1&pretty=0": "1",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?"+query, nil)
+		info, err := request.Parse(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Negotiation(r, info).Pretty; got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
+}

@@ -47,6 +47,9 @@ func newSelection(r *codec.Resource, f selectableFields, namespace string, o *re
 	if err != nil {
 		return s, fmt.Errorf("field selector: %w", err)
 	}
+	if byLabels.Empty() && byFields.Empty() && o.ShardSelector == "" {
+		return s, nil // such as a space or a comma
+	}
 	m, err := newMatcher(f, byLabels, byFields)
 	if err != nil {
 		return s, err

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/cache"
+	"sluice/codec"
 )
 
 // snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
@@ -60,11 +61,12 @@ func (p *plan) newList(state *cache.Snapshot) (*list, error) {
 	return l, l.continueAfter(l.objects[l.count-1].Key, p, state)
 }
 
-// continueAfter sets the continue token if keys of the list follow the last one of the page, whether
-// they match its selectors or not (wire.md 4.5).
+// continueAfter sets the continue token if keys that the apiserver would read follow the last one of
+// the page, whether they match the selectors of the list or not (wire.md 4.5).
 func (l *list) continueAfter(last cache.Key, p *plan, state *cache.Snapshot) error {
-	remaining := int64(state.Count(cache.Range{From: last + "\x00", To: p.selection.keys.To}))
-	if remaining == 0 {
+	rest := cache.Range{From: last + "\x00", To: p.selection.keys.To}
+	remaining := int64(state.Count(rest))
+	if remaining == 0 || p.usesIndexUpstream() && empty(state.ByIndex(*p.selection.indexed, rest)) {
 		return nil
 	}
 	if p.selection.filter == nil {
@@ -73,4 +75,17 @@ func (l *list) continueAfter(last cache.Key, p *plan, state *cache.Snapshot) err
 	var err error
 	l.meta.Continue, err = continueToken(state.Version, last, p.namespace)
 	return err
+}
+
+// usesIndexUpstream reports whether the apiserver reads the list from an index of its watch cache. It
+// indexes built-in resources by the same field as the store, and only their newest state.
+func (p *plan) usesIndexUpstream() bool {
+	return p.selection.indexed != nil && p.match != matchExact && p.resource.Resource.Style == codec.Typed
+}
+
+func empty(objects iter.Seq[*cache.Object]) bool {
+	for range objects {
+		return false
+	}
+	return true
 }

@@ -42,6 +42,7 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 		{"all refused", "POST", "yaml", "cbor", []int{406, 415, 415}, []string{"yaml -> cbor", "yaml -> json", "json -> json"}, false},
 		{"Table of a write may be refused too late", "POST", "yaml", table, []int{406}, []string{"yaml -> " + table}, false},
 		{"body of such a write", "POST", "yaml", table, []int{415, 406}, []string{"yaml -> " + table, "json -> " + table}, false},
+		{"refused by the router", "GET", "json", "*" + asTable, []int{406}, []string{"json -> *" + asTable}, false},
 		{"nothing to replace", "POST", "vnd.kubernetes.protobuf", "json", []int{415}, []string{"vnd.kubernetes.protobuf -> json"}, false},
 		{"other refusal", "POST", "cbor", "cbor", []int{403}, []string{"cbor -> cbor"}, false},
 		{"known: CBOR response", "POST", "json", "cbor", nil, []string{"json -> json"}, true},

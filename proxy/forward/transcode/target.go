@@ -23,7 +23,8 @@ type target struct {
 var verbs = map[string]negotiate.Verb{"list": negotiate.List, "watch": negotiate.Watch}
 
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
-// format can be made from JSON.
+// format can be made from JSON. It is also nil if the router of every apiserver refuses the Accept
+// header of a typed resource, such as application/*: that refusal is final.
 func targetOf(r *http.Request, info *request.Info) *target {
 	t := &target{client: response.Negotiation(r, info), watch: info.Verb == "watch"}
 	if t.client.Accepts(codec.JSON) {
@@ -33,7 +34,7 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	// the other refuses is no reason to refuse a client.
 	permissive := negotiate.Endpoint{Verb: verbs[info.Verb], Style: codec.Unstructured, CBOR: true}
 	var ok bool
-	if t.format, ok = negotiate.Format(t.client, permissive); !ok {
+	if t.format, ok = negotiate.Format(t.client, permissive); !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
 		return nil
 	}
 	withoutCBOR := permissive
