@@ -8,10 +8,11 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 )
 
-// passedWatchLife is the shortest life of a watch that passes because the history does not reach
-// back to its start: long enough for a bookmark, from which the client can resume here.
+// passedWatchLife is the shortest life of a watch that passes for a reason that will not last: long
+// enough for a bookmark, from which the client can resume here.
 const passedWatchLife = 75 * time.Second
 
 // upstreamRequest returns the request as the apiserver gets it: r, or a changed copy of it.
@@ -20,7 +21,7 @@ const passedWatchLife = 75 * time.Second
 // by the name of the list.
 func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason passReason) *http.Request {
 	switch {
-	case info.Verb == "watch" && reason == versionBeforeHistory:
+	case info.Verb == "watch" && reason.temporary():
 		return shortenWatch(r, info)
 	case info.Verb == "list" && !h.options.Strict:
 		accept := r.Header.Get("Accept")
@@ -34,10 +35,19 @@ func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason pa
 	return r
 }
 
+// temporary reports whether the same watch could be served from the cache some minutes later.
+func (r passReason) temporary() bool {
+	switch r {
+	case versionBeforeHistory, versionNotReached, notProvenInTime, resources.NotInSync:
+		return true
+	}
+	return false
+}
+
 // shortenWatch returns a copy of r with a timeout of one to three minutes. A server may end a watch
 // at any time; the client then resumes from a newer version, which the history covers. Otherwise
-// every client that was connected before this process started would keep a watch of its own on the
-// apiserver for half an hour and longer.
+// every client that was connected before this process started or a store was rebuilt would keep a
+// watch of its own on the apiserver for half an hour and longer.
 func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 	life := passedWatchLife + rand.N(passedWatchLife)
 	o, err := request.ParseListOptions(info.Query)

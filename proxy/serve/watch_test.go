@@ -126,6 +126,22 @@ func TestWatchFromBeforeTheHistoryPassesWithAShortTimeout(t *testing.T) {
 	}
 }
 
+// The clients of a store come back while it is rebuilt. Their watches must not stay at the apiserver.
+func TestWatchPassesWithAShortTimeoutIfItCanBeServedLater(t *testing.T) {
+	for reason, short := range map[string]bool{
+		resources.NotInSync: true, resources.NotCacheable: false, resources.Excluded: false, resources.StoresTooLarge: false,
+	} {
+		e := newEnv(t, foos(3), Options{})
+		e.missing = reason
+		for _, url := range []string{fooWatch + fromThree, fooWatch + streaming + bookmarks, "/apis/ex.io/v1/watch/foos"} {
+			e.serve(&watchClient{header: http.Header{}}, e.request(url, nil))
+			if got := e.passed.URL.Query().Has("timeoutSeconds"); got != short {
+				t.Errorf("%s: %s is forwarded as %s", reason, url, e.passed.URL)
+			}
+		}
+	}
+}
+
 // An apiserver without the feature would send the whole resource.
 func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
