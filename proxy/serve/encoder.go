@@ -1,7 +1,10 @@
 package serve
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -13,7 +16,11 @@ import (
 type formatEncoder struct {
 	*codec.Writer
 	resource *codec.Resource
+	failed   atomic.Bool // an object cannot be written, so that reads in this format pass
 }
+
+// errUnencodable is returned for an object that cannot be written in a format.
+var errUnencodable = errors.New("object cannot be written")
 
 // encoderKey identifies a formatEncoder among those of a store.
 type encoderKey struct {
@@ -22,7 +29,8 @@ type encoderKey struct {
 }
 
 // encoderFor returns the formatEncoder of c for a format, the same one on each call. It returns
-// codec.ErrUnsupported if the stored bytes cannot be turned into that format exactly.
+// codec.ErrUnsupported if the stored bytes cannot be turned into that format exactly, or could not
+// for one object since the store was filled.
 func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, error) {
 	key := encoderKey{format: f}
 	if f.Shape == codec.Table {
@@ -31,8 +39,12 @@ func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, er
 		}
 		key.columns = c.Resource.Columns
 	}
-	if e, ok := c.Encoders.Load(key); ok {
-		return e.(*formatEncoder), nil
+	if v, ok := c.Encoders.Load(key); ok {
+		e := v.(*formatEncoder)
+		if e.failed.Load() {
+			return nil, codec.ErrUnsupported
+		}
+		return e, nil
 	}
 	w, err := codec.NewWriter(&c.Resource, f)
 	if err != nil {
@@ -42,15 +54,27 @@ func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, er
 	return e.(*formatEncoder), nil
 }
 
+// check returns nil or an errUnencodable for the error of writing an object, after which reads in this
+// format pass until the store is rebuilt: else every repeated read would fail at the same object.
+func (e *formatEncoder) check(err error) error {
+	if err == nil {
+		return nil
+	}
+	e.failed.Store(true)
+	return fmt.Errorf("%w: %w", errUnencodable, err)
+}
+
 // AppendEvent implements cache.Encoder.
 func (e *formatEncoder) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
-	return e.Writer.AppendEvent(dst, t.String(), o.Data, false)
+	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, false)
+	return dst, e.check(err)
 }
 
 // AppendFirst appends the first event of a watch. In a Table format only this event carries the
 // column definitions.
 func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
-	return e.Writer.AppendEvent(dst, t.String(), o.Data, true)
+	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, true)
+	return dst, e.check(err)
 }
 
 // Shareable reports whether an event has the same bytes for every watch at any time.
@@ -75,7 +99,7 @@ func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *cache.Object, 
 // the event at rv takes o out of its selection: the content before the event, with rv.
 func (e *formatEncoder) DeletedFromSelection(o *cache.Object, rv uint64) (*cache.Object, error) {
 	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
-	return &cache.Object{Key: o.Key, RV: rv, Data: data}, err
+	return &cache.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)
 }
 
 var _ cache.Encoder = (*formatEncoder)(nil)

@@ -29,7 +29,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	out := newResponseWriter(w, r, func(h http.Header) { p.writeHeaders(h, reason, tag) })
 	defer out.release()
 	out.reserve()
-	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); err != nil {
+	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); p.encoder.check(err) != nil {
 		return unservedFormat
 	}
 	return out.finish()

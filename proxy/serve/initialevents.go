@@ -1,13 +1,22 @@
 package serve
 
 import (
+	"cmp"
+
 	"sluice/cache"
 	"sluice/codec/splice"
 )
 
-// writeInitialEvents writes an ADDED event for every selected object of the state. A watch of a whole
-// range of keys writes the memoized events of its segments.
+// writeInitialEvents writes an ADDED event for every selected object of the state, or if one cannot be
+// written, for every object before it.
 func (l *watchLoop) writeInitialEvents() error {
+	err := l.encodeInitialEvents()
+	return cmp.Or(err, l.spill())
+}
+
+// encodeInitialEvents gathers or writes the initial events. A watch of a whole range of keys writes
+// the memoized events of its segments.
+func (l *watchLoop) encodeInitialEvents() error {
 	s := &l.plan.selection
 	if s.filter != nil || !l.plan.encoder.Shareable() {
 		for o := range s.objects(l.state) {
@@ -15,7 +24,7 @@ func (l *watchLoop) writeInitialEvents() error {
 				return err
 			}
 		}
-		return l.spill()
+		return nil
 	}
 	e := &segmentEncoder{encoder: l.plan.encoder, events: true, budget: l.options.Encoded}
 	for run := range boundRuns(l.state.Runs(s.keys)) {
@@ -23,7 +32,7 @@ func (l *watchLoop) writeInitialEvents() error {
 			return err
 		}
 	}
-	return l.spill()
+	return nil
 }
 
 func (l *watchLoop) writeRun(e *segmentEncoder, run cache.Run) error {

@@ -40,7 +40,7 @@ const blocksPay = response.CompressFrom / 4
 
 // write writes the list: as compressed blocks if it is a long one of whole segments, else as text.
 func (l *list) write(out *responseWriter, e *segmentEncoder) error {
-	size, err := l.itemsSize(e.writer)
+	size, err := l.itemsSize(e)
 	if err != nil {
 		return err
 	}
@@ -54,15 +54,15 @@ func (l *list) write(out *responseWriter, e *segmentEncoder) error {
 
 // itemsSize returns the length of all items in bytes if the head of the list contains it: in
 // Protobuf.
-func (l *list) itemsSize(w *codec.Writer) (size int, err error) {
-	if w.Format().Encoding != codec.Protobuf {
+func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
+	if e.writer.Format().Encoding != codec.Protobuf {
 		return 0, nil
 	}
 	var scratch []byte
 	measure := func(o *cache.Object) error {
-		n, ok := w.ItemSize(o.Data)
+		n, ok := e.writer.ItemSize(o.Data)
 		if !ok {
-			item, err := w.AppendItem(scratch[:0], o.Data)
+			item, err := e.appendItem(scratch[:0], o)
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 		out.reserve()
 		separate()
 		var err error
-		if out.buf, err = w.AppendItem(out.buf, o.Data); err != nil {
+		if out.buf, err = e.appendItem(out.buf, o); err != nil {
 			return err
 		}
 		return out.spill()

@@ -82,15 +82,21 @@ func (e *segmentEncoder) append(dst []byte, objects []*cache.Object) ([]byte, er
 		case e.events:
 			dst, err = e.encoder.AppendEvent(dst, cache.Added, o)
 		case i > 0:
-			dst, err = e.writer.AppendItem(append(dst, e.writer.Separator()...), o.Data)
+			dst, err = e.appendItem(append(dst, e.writer.Separator()...), o)
 		default:
-			dst, err = e.writer.AppendItem(dst, o.Data)
+			dst, err = e.appendItem(dst, o)
 		}
 		if err != nil {
 			return dst, err
 		}
 	}
 	return dst, nil
+}
+
+// appendItem appends one object as an item of a list.
+func (e *segmentEncoder) appendItem(dst []byte, o *cache.Object) ([]byte, error) {
+	dst, err := e.writer.AppendItem(dst, o.Data)
+	return dst, e.encoder.check(err)
 }
 
 // boundRuns splits long runs that are not whole segments into their objects: such a run is encoded

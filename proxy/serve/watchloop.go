@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/cache"
 )
 
@@ -50,7 +52,8 @@ func (l *watchLoop) run() {
 	proven, stop := l.awaitFence(ctx)
 	defer stop()
 	defer l.out.end()
-	if l.begin() != nil {
+	if err := l.begin(); err != nil {
+		l.endUnencodable(err)
 		return
 	}
 	events := make([]*cache.Event, batch)
@@ -58,7 +61,11 @@ func (l *watchLoop) run() {
 	for {
 		wake := l.cursor.Ready() // before deliver reads, so that no event is missed
 		more, err := l.deliver(events)
-		if err != nil || l.maybeEndInitialEvents() != nil {
+		if err == nil {
+			err = l.maybeEndInitialEvents()
+		}
+		if err != nil {
+			l.endUnencodable(err)
 			return
 		}
 		if more {
@@ -85,6 +92,18 @@ func (l *watchLoop) run() {
 				return
 			}
 		}
+	}
+}
+
+// endUnencodable writes an ERROR event if err is an errUnencodable. Clients resume after a 429 from
+// their last version, and the watch then passes.
+func (l *watchLoop) endUnencodable(err error) {
+	if !errors.Is(err, errUnencodable) {
+		return
+	}
+	again := apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1)
+	if l.out.write(l.plan.encoder.AppendErrorEvent(nil, &again.ErrStatus)) == nil {
+		_ = l.out.flush() // an error means that the client has gone
 	}
 }
 
