@@ -32,7 +32,8 @@ type Files struct{ CA, Cert, Key string }
 
 // Ensure returns the files of a serving certificate for hosts, DNS names or IP addresses, in dir. It
 // creates a CA if dir has none, so that clients need to trust dir/ca.crt only once, and issues a
-// certificate if the present one does not cover hosts or expires within 30 days.
+// certificate if the present one does not cover hosts or expires within 30 days. It replaces only
+// certificates of that CA: other files under the names it uses are an error.
 func Ensure(dir string, hosts []string) (Files, error) {
 	files := Files{
 		CA:   filepath.Join(dir, "ca.crt"),
@@ -42,17 +43,18 @@ func Ensure(dir string, hosts []string) (Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return files, fmt.Errorf("certificate directory: %w", err)
 	}
-	ca, err := loadCA(files.CA, filepath.Join(dir, "ca.key"))
-	if errors.Is(err, fs.ErrNotExist) {
-		ca, err = createCA(files.CA, filepath.Join(dir, "ca.key"))
-	}
+	ca, err := ensureCA(files.CA, filepath.Join(dir, "ca.key"))
 	if err != nil {
 		return files, fmt.Errorf("certificate authority in %s: %w", dir, err)
 	}
 	if ca.covers(files, hosts) {
 		return files, nil
 	}
-	if err := ca.issue(files, hosts); err != nil {
+	err = ca.mayReplace(files)
+	if err == nil {
+		err = ca.issue(files, hosts)
+	}
+	if err != nil {
 		return files, fmt.Errorf("serving certificate in %s: %w", dir, err)
 	}
 	return files, nil
@@ -62,6 +64,33 @@ func Ensure(dir string, hosts []string) (Files, error) {
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
+}
+
+// ensureCA loads the CA, or creates it if neither file exists.
+func ensureCA(certFile, keyFile string) (*authority, error) {
+	if present, err := exist(certFile, keyFile); err != nil {
+		return nil, err
+	} else if present {
+		return loadCA(certFile, keyFile)
+	}
+	return createCA(certFile, keyFile)
+}
+
+// exist reports whether both files exist. It is an error if one exists without the other.
+func exist(certFile, keyFile string) (bool, error) {
+	_, certErr := os.Lstat(certFile)
+	_, keyErr := os.Lstat(keyFile)
+	switch {
+	case certErr == nil && keyErr == nil:
+		return true, nil
+	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
+		return false, nil
+	case certErr == nil && errors.Is(keyErr, fs.ErrNotExist):
+		return false, fmt.Errorf("%s exists without %s", certFile, keyFile)
+	case keyErr == nil && errors.Is(certErr, fs.ErrNotExist):
+		return false, fmt.Errorf("%s exists without %s", keyFile, certFile)
+	}
+	return false, errors.Join(certErr, keyErr)
 }
 
 func loadCA(certFile, keyFile string) (*authority, error) {
@@ -118,6 +147,30 @@ func (a *authority) covers(files Files, hosts []string) bool {
 		!slices.ContainsFunc(hosts, func(h string) bool { return pair.Leaf.VerifyHostname(h) != nil })
 }
 
+// mayReplace returns an error unless files are absent or hold a certificate of this CA. The key may
+// belong to another certificate: a crash between the two writes of issue leaves it so.
+func (a *authority) mayReplace(files Files) error {
+	if present, err := exist(files.Cert, files.Key); err != nil || !present {
+		return err
+	}
+	text, err := os.ReadFile(files.Cert)
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return fmt.Errorf("%s is no certificate; not replaced", files.Cert)
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err == nil {
+		err = cert.CheckSignatureFrom(a.cert)
+	}
+	if err != nil {
+		return fmt.Errorf("%s was not issued by Sluice; not replaced: %w", files.Cert, err)
+	}
+	return nil
+}
+
 func (a *authority) issue(files Files, hosts []string) error {
 	template, err := newTemplate("sluice", certLife)
 	if err != nil {
@@ -156,10 +209,21 @@ func write(template, parent *x509.Certificate, key *ecdsa.PrivateKey, signer cry
 	return writePEM(certFile, "CERTIFICATE", der, 0o644)
 }
 
-func writePEM(path, kind string, der []byte, mode os.FileMode) error {
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), mode); err != nil {
+// writePEM replaces path by a new file: nobody can have opened that file, or put a link in its place,
+// before it has its mode.
+func writePEM(path, kind string, der []byte, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
+	if err != nil {
 		return err
 	}
-	return os.Rename(temporary, path)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	err = errors.Join(pem.Encode(f, &pem.Block{Type: kind, Bytes: der}), f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
