@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,16 +55,39 @@ func TestValidateReportsEveryInvalidField(t *testing.T) {
 	f.Default()
 	f.Listen = "8443"
 	f.TLS.CertFile = "x"
+	f.TLS.SNI = []KeyPair{{CertFile: "x"}}
 	f.Log.Level = "loud"
+	f.Admin.Listen, f.Admin.Profiling = "0.0.0.0:9443", true
 	f.Cache.Exclude = []string{"Pods"}
 	f.Cache.HistoryAge.Duration = -1
 	err := f.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "log.level:", "cache.exclude[0]:", "cache.historyAge:"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "cache.historyAge:"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no error about %q in:\n%v", field, err)
+		}
+	}
+}
+
+// An operator who excludes one more resource must not thereby cache secrets.
+func TestSecretsAreCachedOnlyOnRequest(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		cache Cache
+		want  bool
+	}{
+		{"defaults", Cache{}, false},
+		{"another list", Cache{Exclude: []string{"leases.coordination.k8s.io"}}, false},
+		{"empty list", Cache{Exclude: []string{}}, false},
+		{"requested", Cache{Secrets: true}, true},
+		{"requested and excluded", Cache{Secrets: true, Exclude: []string{"secrets"}}, false},
+	} {
+		f := &File{Cache: tt.cache}
+		f.Default()
+		if got := !slices.Contains(f.Cache.Excluded(), "secrets"); got != tt.want {
+			t.Errorf("%s: secrets are cached: %v", tt.name, got)
 		}
 	}
 }

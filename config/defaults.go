@@ -33,9 +33,8 @@ func (f *File) Default() {
 		f.Cache.EncodedBytes = &encoded
 	}
 	if f.Cache.Exclude == nil {
-		// Secrets because they are sensitive; events because the apiserver has no watch cache for
-		// them, and so sends no bookmarks.
-		f.Cache.Exclude = []string{"secrets", "events", "events.events.k8s.io"}
+		// The apiserver has no watch cache for events, and so sends no bookmarks.
+		f.Cache.Exclude = []string{"events", "events.events.k8s.io"}
 	}
 	setDuration(&f.Shutdown.Grace, 10*time.Second)
 }

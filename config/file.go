@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -67,6 +69,9 @@ type Features struct {
 type TLS struct {
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
+	// SNI holds further certificates. A client that sends a server name (RFC 6066) gets the first
+	// certificate in the list that covers it, else the one above.
+	SNI []KeyPair `json:"sni,omitempty"`
 	// CertDir is the directory of the CA and the certificate that Sluice creates.
 	CertDir string `json:"certDir,omitempty"`
 	// Hosts are additional DNS names and IP addresses of the certificate that Sluice creates.
@@ -109,9 +114,11 @@ type Authorization struct {
 
 // Cache configures and limits the watch cache.
 type Cache struct {
-	// Exclude lists resources that are never cached, such as "secrets" or
-	// "leases.coordination.k8s.io". It replaces the default list.
+	// Exclude lists resources that are never cached, such as "configmaps" or
+	// "leases.coordination.k8s.io". It replaces the default list. Secrets need no entry.
 	Exclude []string `json:"exclude,omitempty"`
+	// Secrets caches secrets, in memory only. Nothing else in the file can cause that.
+	Secrets bool `json:"secrets,omitempty"`
 	// HistoryAge and HistoryBytes limit the event history of each resource.
 	HistoryAge   metav1.Duration `json:"historyAge,omitempty"`
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
@@ -129,6 +136,14 @@ type Cache struct {
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
 }
 
+// Excluded returns the resources that are never cached: Exclude, and secrets unless Secrets is set.
+func (c *Cache) Excluded() []string {
+	if c.Secrets {
+		return c.Exclude
+	}
+	return append(slices.Clone(c.Exclude), "secrets")
+}
+
 // Compression enables compression that the apiserver does not have. Long lists and gets are always
 // compressed, as the apiserver does.
 type Compression struct {
@@ -140,7 +155,11 @@ type Compression struct {
 // Admin is the listener for health checks and metrics.
 type Admin struct {
 	Listen string `json:"listen,omitempty"`
-	// Profiling enables /debug/pprof.
+	// Hosts are the host names by which clients may address the listener, besides localhost and IP
+	// addresses. Requests for other hosts are refused, so that a web page that rebinds its DNS name
+	// cannot read the metrics.
+	Hosts []string `json:"hosts,omitempty"`
+	// Profiling enables /debug/pprof. It requires a loopback address in Listen.
 	Profiling bool `json:"profiling,omitempty"`
 }
 

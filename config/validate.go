@@ -16,7 +16,11 @@ func (f *File) Validate() error {
 	var p problems
 	p.address("listen", f.Listen)
 	p.address("admin.listen", f.Admin.Listen)
+	p.check(!f.Admin.Profiling || loopback(f.Admin.Listen), "admin.profiling", "needs a loopback address in admin.listen")
 	p.pair("tls", f.TLS.CertFile, f.TLS.KeyFile)
+	for i, pair := range f.TLS.SNI {
+		p.check(pair.CertFile != "" && pair.KeyFile != "", fmt.Sprintf("tls.sni[%d]", i), "needs certFile and keyFile")
+	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
 	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
 	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)
@@ -68,4 +72,11 @@ func (p *problems) oneOf(field, v string, allowed ...string) {
 
 func resourceName(s string) bool {
 	return s != "" && strings.ToLower(s) == s && !strings.ContainsAny(s, "/ \t")
+}
+
+// loopback reports whether an address, host:port, can be reached from the same host only.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

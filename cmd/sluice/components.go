@@ -55,7 +55,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}
 	registry := resources.New(resources.Options{
 		Upstream:   c.upstream,
-		Exclude:    file.Cache.Exclude,
+		Exclude:    file.Cache.Excluded(),
 		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
 		Limits:     resources.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
 		CheckEvery: file.Cache.CheckEvery.Duration,
@@ -131,15 +131,19 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 		certFile, keyFile = files.Cert, files.Key
 		log.Info("serving certificate issued", zap.String("ca", files.CA))
 	}
-	reloader, err := certs.NewReloader(certFile, keyFile, log.Named("certs"))
-	if err != nil {
-		return nil, err
+	serving := &certs.Selector{}
+	for _, pair := range append([]config.KeyPair{{CertFile: certFile, KeyFile: keyFile}}, file.TLS.SNI...) {
+		reloader, err := certs.NewReloader(pair.CertFile, pair.KeyFile, log.Named("certs"))
+		if err != nil {
+			return nil, err
+		}
+		c.background = append(c.background, reloader.Run)
+		serving.Add(reloader)
 	}
-	c.background = append(c.background, reloader.Run)
 	config := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		NextProtos:     []string{"h2", "http/1.1"},
-		GetCertificate: reloader.GetCertificate,
+		GetCertificate: serving.GetCertificate,
 	}
 	if file.Authentication.ClientCAFile != "" {
 		config.ClientAuth = tls.RequestClientCert
@@ -168,7 +172,8 @@ func (c *components) adminHandler(file *config.File, metrics *metrics, registry 
 	c.background = append(c.background, health.Run)
 	c.ready.Add("upstream", health.Check)
 	return admin.Handler(admin.Options{
-		Live: live, Ready: c.ready, Notes: syncNotes(registry), Metrics: metrics.registry, Profiling: file.Admin.Profiling,
+		Live: live, Ready: c.ready, Notes: syncNotes(registry), Metrics: metrics.registry,
+		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling,
 	})
 }
 

@@ -46,7 +46,7 @@ func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
 		transport := &http.Transport{DialContext: admin.Dial}
 		defer transport.CloseIdleConnections()
 		shutdown := func() string {
-			resp, err := (&http.Client{Transport: transport}).Get("http://admin/readyz/shutdown")
+			resp, err := (&http.Client{Transport: transport}).Get("http://localhost/readyz/shutdown")
 			if err != nil {
 				t.Fatal(err)
 			}

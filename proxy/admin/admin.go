@@ -17,6 +17,8 @@ type Options struct {
 	Notes func() []string
 	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
+	// Hosts are accepted in the Host header, besides localhost and IP addresses.
+	Hosts []string
 	// Profiling enables /debug/pprof.
 	Profiling bool
 }
@@ -38,5 +40,5 @@ func Handler(o Options) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	return withHosts(mux, o.Hosts)
 }

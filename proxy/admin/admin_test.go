@@ -18,7 +18,9 @@ func TestHealthChecksRespondAsTheApiservers(t *testing.T) {
 	h := Handler(Options{Live: &Checks{}, Ready: ready, Metrics: prometheus.NewRegistry()})
 	get := func(target string) (int, string) {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		r := httptest.NewRequest(http.MethodGet, target, nil)
+		r.Host = "127.0.0.1:9443"
+		h.ServeHTTP(w, r)
 		return w.Code, w.Body.String()
 	}
 	tests := []struct {

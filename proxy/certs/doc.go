@@ -1,3 +1,4 @@
-// Package certs provides the serving certificate: [Reloader] follows the files of a certificate, and
-// [Ensure] issues one from a CA of its own when none is configured.
+// Package certs provides the serving certificates: [Reloader] follows the files of a certificate,
+// [Selector] chooses one by server name, and [Ensure] issues one from a CA of its own when none is
+// configured.
 package certs

@@ -53,11 +53,6 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 }
 
-// GetCertificate returns the current certificate. Use it as tls.Config.GetCertificate.
-func (r *Reloader) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	return r.pair.Load(), nil
-}
-
 func (r *Reloader) load() (changed bool, err error) {
 	cert, err := os.ReadFile(r.certFile)
 	if err != nil {

@@ -20,7 +20,7 @@ var (
 const cacheSecrets = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
-cache: {exclude: [events, events.events.k8s.io]}
+cache: {secrets: true}
 `
 
 // cborGate makes the apiserver support every format that Sluice supports.
