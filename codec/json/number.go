@@ -1,6 +1,7 @@
 package json
 
 import (
+	"math"
 	"strconv"
 	"unsafe"
 )
@@ -38,4 +39,18 @@ func (v Value) Float() (f float64, ok bool) {
 	}
 	f, err := strconv.ParseFloat(unsafe.String(&v[0], len(v)), 64) // does not keep the string
 	return f, err == nil
+}
+
+// AppendFloat appends a finite number as encoding/json prints a float64: with an exponent only below
+// 1e-6 and from 1e21.
+func AppendFloat(dst []byte, f float64) []byte {
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	dst = strconv.AppendFloat(dst, f, format, -1, 64)
+	if n := len(dst); format == 'e' && string(dst[n-4:n-1]) == "e-0" {
+		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
+	}
+	return dst
 }

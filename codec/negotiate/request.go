@@ -12,6 +12,14 @@ const (
 	Watch
 )
 
+var verbs = map[string]Verb{"get": Get, "list": List, "watch": Watch}
+
+// ParseVerb returns the verb of that name in the API (RequestInfo.Verb), and false if it is no read.
+func ParseVerb(name string) (v Verb, ok bool) {
+	v, ok = verbs[name]
+	return v, ok
+}
+
 // Request is the part of a request that says which format the client wants.
 type Request struct {
 	Accept        string // the first Accept header line; the apiserver ignores the others

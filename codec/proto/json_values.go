@@ -40,21 +40,7 @@ func (tc *transcoder) jsonNumber(dst []byte, o op, v uint64, b []byte, p *plan) 
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return dst, tc.errorAt(ErrValue, p, b, 0)
 	}
-	return appendFloat(dst, x), nil
-}
-
-// appendFloat appends x as encoding/json prints it.
-func appendFloat(dst []byte, x float64) []byte {
-	abs, format := math.Abs(x), byte('f')
-	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
-	}
-	dst = strconv.AppendFloat(dst, x, format, -1, 64)
-	if n := len(dst); format == 'e' && n >= 4 && dst[n-4] == 'e' && (dst[n-3] == '-' || dst[n-3] == '+') && dst[n-2] == '0' {
-		dst[n-2] = dst[n-1] // e-09 is printed as e-9
-		dst = dst[:n-1]
-	}
-	return dst
+	return json.AppendFloat(dst, x), nil
 }
 
 // appendBase64 appends bytes as encoding/json prints them.

@@ -103,7 +103,7 @@ func printNumber(dst []byte, v json.Value, r *row) []byte {
 	if !ok {
 		return printNull(dst, v, r)
 	}
-	return appendFloat(dst, f)
+	return json.AppendFloat(dst, f)
 }
 
 func printBoolean(dst []byte, v json.Value, r *row) []byte {

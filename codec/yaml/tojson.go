@@ -123,21 +123,8 @@ func (w *jsonWriter) float(f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return &decodeError{errors.New("json: unsupported value: " + strconv.FormatFloat(f, 'g', -1, 64))}
 	}
-	w.dst = appendFloat(w.dst, f)
+	w.dst = json.AppendFloat(w.dst, f)
 	return w.fits(0)
-}
-
-func appendFloat(dst []byte, f float64) []byte {
-	a := math.Abs(f)
-	if a == 0 || a >= 1e-6 && a < 1e21 {
-		return strconv.AppendFloat(dst, f, 'f', -1, 64)
-	}
-	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	if n := len(dst); dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' { // e-09 as e-9
-		dst[n-2] = dst[n-1]
-		dst = dst[:n-1]
-	}
-	return dst
 }
 
 func (w *jsonWriter) enter() error {

@@ -69,12 +69,10 @@ func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
 	return p, p.selectObjects()
 }
 
-var verbs = map[string]negotiate.Verb{"get": negotiate.Get, "list": negotiate.List, "watch": negotiate.Watch}
-
 // checkRequest accepts a get, list or watch of a whole resource by an authenticated caller.
 func (p *plan) checkRequest(r *http.Request) error {
 	info := p.info
-	verb, read := verbs[info.Verb]
+	verb, read := negotiate.ParseVerb(info.Verb)
 	p.verb = verb
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	switch {

@@ -20,8 +20,6 @@ type target struct {
 	onlyCBOR bool
 }
 
-var verbs = map[string]negotiate.Verb{"list": negotiate.List, "watch": negotiate.Watch}
-
 // targetOf returns the target of a request, nil if the client accepts JSON or if no acceptable
 // format can be made from JSON. It is also nil if the router of every apiserver refuses the Accept
 // header of a typed resource, such as application/*: that refusal is final.
@@ -32,7 +30,8 @@ func targetOf(r *http.Request, info *request.Info) *target {
 	}
 	// The apiserver reads Accept in two ways. Unstructured is the more permissive one: what only
 	// the other refuses is no reason to refuse a client.
-	permissive := negotiate.Endpoint{Verb: verbs[info.Verb], Style: codec.Unstructured, CBOR: true}
+	verb, _ := negotiate.ParseVerb(info.Verb) // a write is answered with one object, as a get
+	permissive := negotiate.Endpoint{Verb: verb, Style: codec.Unstructured, CBOR: true}
 	var ok bool
 	if t.format, ok = negotiate.Format(t.client, permissive); !ok || !negotiate.RouteAccepts(t.client.Accept, permissive) {
 		return nil
