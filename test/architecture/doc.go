@@ -1,3 +1,2 @@
-// Package architecture holds the tree to its design: which package may import
-// which.
+// Package architecture checks which package imports which. It contains only tests.
 package architecture

@@ -55,8 +55,7 @@ func product(t *testing.T) []file {
 
 func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }
 
-// below says what each tree may import of the module, beside itself: arrows
-// point down.
+// below lists, for each tree of the module, the other trees that it may import.
 var below = map[string][]string{
 	"cmd":    {"proxy", "cache", "codec", "config"},
 	"proxy":  {"cache", "codec", "config"},
@@ -65,7 +64,7 @@ var below = map[string][]string{
 	"config": {},
 }
 
-func TestArrowsPointDown(t *testing.T) {
+func TestImportsPointDown(t *testing.T) {
 	for _, f := range product(t) {
 		top, _, _ := strings.Cut(f.pkg, "/")
 		for _, name := range f.imports {
@@ -75,16 +74,15 @@ func TestArrowsPointDown(t *testing.T) {
 			}
 			target, _, _ := strings.Cut(inner, "/")
 			if target != top && !slices.Contains(below[top], target) {
-				t.Errorf("%s imports %s: %s must not know %s", f.path, name, top, target)
+				t.Errorf("%s imports %s: %s must not import %s", f.path, name, top, target)
 			}
 		}
 	}
 }
 
-// TestLeavesDoNotKnowTheirRoot keeps packages that others are put together from
-// free of what is put together. codec/negotiate is above its root: what it
-// returns is a codec.Format.
-func TestLeavesDoNotKnowTheirRoot(t *testing.T) {
+// TestSubpackagesDoNotImportTheirRoot checks that a package does not import the root package that is built
+// from it. codec/negotiate is the exception: it returns a codec.Format.
+func TestSubpackagesDoNotImportTheirRoot(t *testing.T) {
 	for _, f := range product(t) {
 		for _, root := range []string{"codec", "proxy"} {
 			if f.pkg != root && f.pkg != "codec/negotiate" && within(f.pkg, root) && slices.Contains(f.imports, "sluice/"+root) {
@@ -97,10 +95,10 @@ func TestLeavesDoNotKnowTheirRoot(t *testing.T) {
 	}
 }
 
-// TestLibrariesStayInTheirRooms keeps a library to the places that are there
-// for it.
-func TestLibrariesStayInTheirRooms(t *testing.T) {
-	rooms := []struct {
+// TestLibrariesAreImportedWhereAllowed checks that each library is imported only by the packages that it is
+// meant for.
+func TestLibrariesAreImportedWhereAllowed(t *testing.T) {
+	rules := []struct {
 		library string
 		allowed func(file) bool
 	}{
@@ -123,9 +121,9 @@ func TestLibrariesStayInTheirRooms(t *testing.T) {
 	}
 	for _, f := range product(t) {
 		for _, name := range f.imports {
-			for _, r := range rooms {
+			for _, r := range rules {
 				if within(name, r.library) && !r.allowed(f) {
-					t.Errorf("%s imports %s, which has no place there", f.path, name)
+					t.Errorf("%s must not import %s", f.path, name)
 				}
 			}
 		}

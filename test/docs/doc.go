@@ -1,3 +1,2 @@
-// Package docs holds the documents for operators to the code: what they list is what there is. It has
-// tests only.
+// Package docs compares the documents for operators with the code. It contains only tests.
 package docs

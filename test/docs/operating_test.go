@@ -34,7 +34,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// sources is the text of all Go files below a folder, without tests.
+// sources returns the text of all Go files below a folder, without tests.
 func sources(t *testing.T, folder string) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -54,9 +54,9 @@ func sources(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// TestNothingIsLeftOut finds by their form in the source what an operator meets, and looks for it in
-// the document.
-func TestNothingIsLeftOut(t *testing.T) {
+// TestOperatingListsEveryName finds metrics, flags and reasons in the source by their form, and looks for
+// each in docs/operating.md.
+func TestOperatingListsEveryName(t *testing.T) {
 	text := operating(t)
 	for _, tt := range []struct{ what, folder, form, as string }{
 		{"metrics", "cmd", `"(sluice_[a-z_]+)"`, "`%`"},
@@ -69,7 +69,7 @@ func TestNothingIsLeftOut(t *testing.T) {
 	} {
 		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)
 		if len(found) == 0 {
-			t.Errorf("no %s in %s: the form is wrong", tt.what, tt.folder)
+			t.Errorf("no %s in %s: the pattern is wrong", tt.what, tt.folder)
 		}
 		for _, f := range found {
 			if want := strings.ReplaceAll(tt.as, "%", f[1]); !strings.Contains(text, want) {
@@ -79,8 +79,8 @@ func TestNothingIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsTheDefault takes the configuration file out of the document.
-func TestConfigurationIsTheDefault(t *testing.T) {
+// TestDocumentedConfigurationIsTheDefault compares the configuration file in the document with the defaults.
+func TestDocumentedConfigurationIsTheDefault(t *testing.T) {
 	_, block, _ := strings.Cut(operating(t), "```yaml\napiVersion: "+config.APIVersion)
 	block, _, _ = strings.Cut("apiVersion: "+config.APIVersion+block, "```")
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
@@ -103,7 +103,7 @@ func TestConfigurationIsTheDefault(t *testing.T) {
 	checkFields(t, reflect.TypeFor[config.File](), fields, "")
 }
 
-// checkFields reports the fields of a type that are not there.
+// checkFields reports fields of a type that the document lacks.
 func checkFields(t *testing.T, of reflect.Type, there map[string]any, under string) {
 	for i := range of.NumField() {
 		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
