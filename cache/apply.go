@@ -11,6 +11,9 @@ import (
 func (s *Store) Apply(t Type, o *Object, at time.Time) error {
 	now := s.snapshot.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
+	if s.repeats(e) {
+		return nil
+	}
 	if err := s.check(e, now.Version); err != nil {
 		return err
 	}
@@ -21,6 +24,12 @@ func (s *Store) Apply(t Type, o *Object, at time.Time) error {
 	}
 	s.record(e)
 	return nil
+}
+
+// repeats reports whether e is a deletion that was applied before the watch was resumed from
+// ResumeVersion.
+func (s *Store) repeats(e *Event) bool {
+	return e.Type == Deleted && e.Previous == nil && e.RV == s.lastVersion
 }
 
 // check reports whether e follows from the state, which is complete up to version.
@@ -59,6 +68,7 @@ func (s *Store) record(e *Event) {
 	s.position++
 	e.position = s.position
 	s.lastVersion, s.lastKey, s.streamVersion = e.RV, e.Object.Key, e.RV
+	s.endsInDeletion = e.Type == Deleted
 	s.all.history.push(e)
 	woken[0] = s.all
 	for i, scope := range s.scopesOf(e) {
@@ -106,9 +116,22 @@ func (s *Store) ApplyBookmark(version uint64) error {
 	if version < s.streamVersion {
 		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamVersion, ErrDiverged)
 	}
-	s.streamVersion = version
+	s.streamVersion, s.endsInDeletion = version, false
 	s.raise(version)
 	return nil
+}
+
+// ResumeVersion returns the version from which a new watch continues the one that ended: that of its
+// newest event or bookmark, or the version before a deletion. When a lease expires in etcd, all of its
+// keys are deleted at one version, and the watch may have ended between them. Apply ignores the
+// deletions that the new watch repeats.
+func (s *Store) ResumeVersion() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.endsInDeletion {
+		return s.streamVersion - 1
+	}
+	return s.streamVersion
 }
 
 // ConfirmComplete applies a proof that the apiserver has no event of the resource in

@@ -80,19 +80,20 @@ type Store struct {
 	changed  notifier      // broadcasts when the version rises, and when the store ends
 	done     chan struct{} // closed by Close
 
-	mu            sync.RWMutex // guards the fields below
-	all           *subscription
-	subscriptions map[Scope]*subscription // narrower ones that have cursors
-	position      uint64                  // of the newest event
-	oldestVersion uint64                  // the history is complete after this version
-	oldestState   state                   // at oldestVersion
-	historyBytes  int64                   // memory that the history keeps alive
-	recent        recentFrames
-	closed        bool
-	streamVersion uint64           // resource version of the newest event or bookmark
-	lastVersion   uint64           // resource version of the newest event
-	lastKey       Key              // key of the newest event
-	scopes        [maxScopes]Scope // scratch space of scopesOf
+	mu             sync.RWMutex // guards the fields below
+	all            *subscription
+	subscriptions  map[Scope]*subscription // narrower ones that have cursors
+	position       uint64                  // of the newest event
+	oldestVersion  uint64                  // the history is complete after this version
+	oldestState    state                   // at oldestVersion
+	historyBytes   int64                   // memory that the history keeps alive
+	recent         recentFrames
+	closed         bool
+	streamVersion  uint64           // resource version of the newest event or bookmark
+	endsInDeletion bool             // the newest event or bookmark is a deletion
+	lastVersion    uint64           // resource version of the newest event
+	lastKey        Key              // key of the newest event
+	scopes         [maxScopes]Scope // scratch space of scopesOf
 }
 
 // New returns a store that holds objects, which must be in strictly ascending order of keys, and

@@ -45,6 +45,38 @@ func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
 	}
 }
 
+// A watch may end between the deletions of one version.
+func TestWatchIsResumedBeforeADeletion(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	check := func(want uint64) {
+		t.Helper()
+		if got := s.ResumeVersion(); got != want {
+			t.Errorf("resumes from %d, want %d", got, want)
+		}
+	}
+	check(10)
+	for _, k := range []Key{"a/x", "a/x", "a/y", "a/x", "a/y"} {
+		if err := s.Apply(Deleted, testObject(k, 12), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		check(11)
+	}
+	if got := s.Stats().Events; got != 2 {
+		t.Errorf("%d events", got)
+	}
+	if err := s.ApplyBookmark(12); err != nil {
+		t.Fatal(err)
+	}
+	check(12)
+	if err := s.Apply(Added, testObject("a/x", 14), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	check(14)
+	if err := s.Apply(Deleted, testObject("a/y", 12), time.Now()); !errors.Is(err, ErrDiverged) {
+		t.Errorf("an old deletion: %v", err)
+	}
+}
+
 func TestBookmarkNeverLowersTheVersion(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	if err := s.ApplyBookmark(9); !errors.Is(err, ErrDiverged) {

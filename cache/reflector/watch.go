@@ -38,11 +38,11 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 	}
 }
 
-// resume opens a watch from the version of the store, and retries until it succeeds or the session
+// resume opens a watch that continues the store, and retries until it succeeds or the session
 // ends.
 func (r *Reflector) resume(ctx context.Context) (Stream, error) {
 	for {
-		stream, err := r.source.Watch(ctx, r.store.Snapshot().Version)
+		stream, err := r.source.Watch(ctx, r.store.ResumeVersion())
 		if err == nil || endsSession(err) || ctx.Err() != nil {
 			return stream, err
 		}

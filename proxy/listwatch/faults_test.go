@@ -50,6 +50,31 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"watch 10", d.Stream(event)},
 			}
 		}, 1, 11, []string{"a/x"}},
+		{"a watch cut between deletions at one version", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/y@4"), d.Added("a/z@5"), d.InitialEventsEnd("10"), d.Deleted("a/x@12"))},
+				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"))},
+				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("12"))},
+				{"watch 12", d.Stream(d.Bookmark("13"))},
+			}
+		}, 1, 13, []string{"a/z"}},
+		{"an etcd that was restored from a backup", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"))},
+				{"watch 10", d.Stream()},
+				{"metadata", fake.AtVersion(7)},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("7"))},
+			}
+		}, 2, 7, []string{"a/x"}},
+		{"a version that cannot be read", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"watch 10", d.Stream()},
+				{"metadata", fake.Refuse(http.StatusServiceUnavailable)},
+				{"watch 10", d.Stream(d.Deleted("a/x@11"))},
+				{"metadata", fake.AtVersion(10)},
+			}
+		}, 1, 11, nil},
 		{"initial events cut short", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/gone@3"))},
@@ -116,7 +141,7 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"page two", d.PageBody("10", "three", "b/x@3")},
 				{"page three", d.PageBody("10", "")},
 				{"watch 10", d.Cut(d.Deleted("a/y@11"))},
-				{"watch 11", fake.Refuse(http.StatusGone)},
+				{"watch 10", fake.Refuse(http.StatusGone)},
 				{"page", d.PageBody("40", "", "c/z@5")},
 				{"watch 40", d.Stream(d.Added("c/zz@41"))},
 			}
