@@ -71,12 +71,32 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 
 // Watch implements reflector.ListerWatcher. The apiserver ends the watches of a custom resource when
 // its CRD changes, so the CRD is compared before the watch is resumed.
+//
+// An apiserver whose etcd was restored from a backup may be at an older version. It accepts the watch
+// all the same and sends nothing before it has reached the version, so its version is read once the
+// watch is open. A restore after that ends the watch.
 func (c *Client) Watch(ctx context.Context, version uint64) (reflector.Stream, error) {
 	if err := c.session.refresh(ctx); err != nil {
 		return nil, classify(err)
 	}
 	stream, err := c.session.watch(ctx, url.Values{"resourceVersion": {strconv.FormatUint(version, 10)}})
-	return stream, classify(err)
+	if err != nil {
+		return nil, classify(err)
+	}
+	if err := c.checkReached(ctx, version); err != nil {
+		_ = stream.Close()
+		return nil, classify(err)
+	}
+	return stream, nil
+}
+
+// checkReached returns an error that wraps reflector.ErrRebuild if the apiserver is at an older version.
+func (c *Client) checkReached(ctx context.Context, version uint64) error {
+	_, list, err := c.listMetadata(ctx, url.Values{"limit": {"1"}})
+	if err == nil && list.version < version {
+		err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", list.version, version, reflector.ErrRebuild)
+	}
+	return err
 }
 
 // begin describes the resource and begins a new session.

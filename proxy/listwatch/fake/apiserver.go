@@ -14,6 +14,9 @@ import (
 	"sluice/proxy/upstream"
 )
 
+// newest is the version of the apiserver in lists of metadata without a step.
+const newest = 1 << 53
+
 // Step responds to one call. The calls are "discovery", "first list", "crd", "table", "metadata" for
 // lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
 type Step struct {
@@ -90,7 +93,7 @@ func (a *APIServer) next(r *http.Request) http.HandlerFunc {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	scripted := len(a.steps) > 0 && a.steps[0].Call == name
-	if description := a.description(name); description != nil && !scripted {
+	if description := a.description(name, r); description != nil && !scripted {
 		return description
 	}
 	if len(a.steps) > 0 && !scripted {
@@ -131,9 +134,15 @@ func callOf(r *http.Request) string {
 	return strings.TrimSpace("page " + q.Get("continue"))
 }
 
-// description responds to a call that describes the resource; it is nil for other calls.
-func (a *APIServer) description(name string) http.HandlerFunc {
+// description responds to a call that describes the resource or reads the version of the apiserver; it
+// is nil for other calls.
+func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 	switch name {
+	case "metadata":
+		if r.URL.Query().Has("watch") || r.URL.Query().Get("limit") != "1" {
+			return nil
+		}
+		return AtVersion(newest)
 	case "discovery":
 		return a.resource.Discovery()
 	case "first list":

@@ -17,6 +17,11 @@ func Body(contentType string, data []byte) http.HandlerFunc {
 	}
 }
 
+// AtVersion responds with an empty list of metadata at a version.
+func AtVersion(version uint64) http.HandlerFunc {
+	return Body(codec.MediaJSON, fmt.Appendf(nil, `{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"%d"},"items":[]}`, version))
+}
+
 // Refuse responds with a status and headers, given as pairs of name and value.
 func Refuse(code int, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
