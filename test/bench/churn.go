@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// churn is updates that go on in the background.
+// churn updates objects in the background.
 type churn struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed by the goroutine that updates
-	n      int           // updates done; to be read after done, as err
+	n      int           // acknowledged updates; like err, valid after done
 	err    error
 }
 
-// churn updates pods at a rate until stop. A rate of zero is none.
-func (b *bed) churn(ctx context.Context, rate int) *churn {
+// churn starts updates of pods, rate per second, until stop. A rate of zero means none.
+func (e *env) churn(ctx context.Context, rate int) *churn {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &churn{cancel: cancel, done: make(chan struct{})}
 	if rate == 0 {
@@ -24,12 +24,12 @@ func (b *bed) churn(ctx context.Context, rate int) *churn {
 	}
 	go func() {
 		defer close(c.done)
-		c.err = b.updateUntil(ctx, rate, &c.n)
+		c.err = e.updateUntil(ctx, rate, &c.n)
 	}()
 	return c
 }
 
-func (b *bed) updateUntil(ctx context.Context, rate int, n *int) error {
+func (e *env) updateUntil(ctx context.Context, rate int, n *int) error {
 	ticker := time.NewTicker(time.Second / time.Duration(rate))
 	defer ticker.Stop()
 	for {
@@ -38,9 +38,9 @@ func (b *bed) updateUntil(ctx context.Context, rate int, n *int) error {
 		case <-ctx.Done():
 			return nil
 		}
-		err := b.update(ctx)
+		err := e.update(ctx)
 		if errors.Is(err, context.Canceled) {
-			return nil // whether it was done or not: one more or less
+			return nil // the update may have been applied; one does not matter
 		}
 		if err != nil {
 			return err
@@ -49,19 +49,19 @@ func (b *bed) updateUntil(ctx context.Context, rate int, n *int) error {
 	}
 }
 
-// stop ends the updates and returns how many there were.
+// stop ends the updates and returns their number.
 func (c *churn) stop() (int, error) {
 	c.cancel()
 	<-c.done
 	return c.n, c.err
 }
 
-// priceUpdates measures what one update costs the control plane, if that is not known yet.
-func (b *bed) priceUpdates(ctx context.Context) error {
-	if b.updateCost > 0 {
+// measureUpdateCost measures the control plane's CPU per update, once per run.
+func (e *env) measureUpdateCost(ctx context.Context) error {
+	if e.updateCost > 0 {
 		return nil
 	}
-	all, err := b.alone(ctx)
-	b.updateCost = all / time.Duration(b.updates)
+	all, err := e.updatesAlone(ctx)
+	e.updateCost = all / time.Duration(e.updates)
 	return err
 }

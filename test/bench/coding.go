@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoded reads what was written in a content coding; the function gives up what that takes.
-func decoded(in io.Reader, coding string) (io.Reader, func(), error) {
+// decompress returns a reader of the decompressed content and a function that releases the decoder.
+func decompress(in io.Reader, coding string) (io.Reader, func(), error) {
 	switch coding {
 	case identity:
 		return in, func() {}, nil
@@ -26,10 +26,10 @@ func decoded(in io.Reader, coding string) (io.Reader, func(), error) {
 	return nil, nil, fmt.Errorf("content coding %q", coding)
 }
 
-// identity is what an answer without a content coding is in.
+// identity is the content coding of a response without Content-Encoding.
 const identity = "identity"
 
-// codingOf is that of an answer.
+// codingOf returns the content coding of a response.
 func codingOf(header interface{ Get(string) string }) string {
 	if c := header.Get("Content-Encoding"); c != "" {
 		return c

@@ -11,17 +11,17 @@ type counter interface {
 	count(p []byte) int
 }
 
-// lines counts JSON events: one a line.
+// lines counts JSON events, one per line.
 type lines struct{}
 
 func newLines() counter { return lines{} }
 
 func (lines) count(p []byte) int { return bytes.Count(p, []byte{'\n'}) }
 
-// frames counts events that are preceded by their length in four bytes.
+// frames counts events that follow their length in four bytes.
 type frames struct {
-	head []byte // of a length that is not complete
-	left int    // of the frame, beside the head
+	head []byte // incomplete length of a frame
+	left int    // bytes of the frame after the head
 }
 
 func newFrames() counter { return &frames{} }
@@ -46,11 +46,11 @@ func (f *frames) count(p []byte) (n int) {
 	return n
 }
 
-// items counts the items of a CBOR sequence (RFC 8742), by their heads alone (RFC 8949, section 3).
+// items counts the items of a CBOR sequence (RFC 8742) by their heads (RFC 8949, section 3).
 type items struct {
-	head []byte   // of a data item that is not complete
-	skip uint64   // bytes of a string that are still to come
-	open []uint64 // how many data items are missing from each array, map and tag that is open, inner last
+	head []byte   // incomplete head of a data item
+	skip uint64   // remaining bytes of a string
+	open []uint64 // missing data items of each open array, map and tag, innermost last
 }
 
 func newItems() counter { return &items{} }
@@ -73,7 +73,7 @@ func (c *items) count(p []byte) (n int) {
 	return n
 }
 
-// begin takes a complete head, and reports whether its data item is complete with it.
+// begin processes a complete head and reports whether it completes its data item.
 func (c *items) begin() bool {
 	major, value := c.head[0]>>5, uint64(c.head[0]&0x1f)
 	if len(c.head) > 1 {
@@ -101,7 +101,7 @@ func (c *items) begin() bool {
 	return value == 0
 }
 
-// end counts a data item that is complete, and reports whether an item of the sequence is complete with it.
+// end processes a complete data item and reports whether it completes an item of the sequence.
 func (c *items) end() bool {
 	for i := len(c.open) - 1; i >= 0; i-- {
 		if c.open[i]--; c.open[i] > 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCounters cuts a stream of three frames and part of a fourth into pieces of every size.
-func TestCounters(t *testing.T) {
+// TestCountersAcceptPiecesOfAnySize splits a stream of three frames and part of a fourth.
+func TestCountersAcceptPiecesOfAnySize(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		new    func() counter

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// fanOut is one kind of watch, by so many watchers.
+// fanOut is a case of many watches of all pods in one format.
 type fanOut struct {
 	format
 	watchers int
 }
 
-// fanOuts are all that were asked for.
+// fanOuts returns the cases that the options select.
 func fanOuts(o *options) []fanOut {
 	var all []fanOut
 	for _, name := range o.watches {
@@ -28,47 +28,47 @@ func fanOuts(o *options) []fanOut {
 
 func (c fanOut) name() string { return fmt.Sprintf("watch %s x%d", c.format.name, c.watchers) }
 
-// fanOut runs a case against all targets in alternating rounds, with updates that nobody watches among
-// them.
-func (b *bed) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
+// fanOut runs a case against all targets in alternating rounds. Each round also measures updates
+// without watchers.
+func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 	progress("%s", c.name())
-	for _, t := range b.targets {
-		t.close() // watches find their connections empty
+	for _, t := range e.targets {
+		t.close() // so that each connection carries only watches of this case
 	}
-	frame, err := b.sample(ctx, c)
+	frame, err := e.sample(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	line := newFanOutLine(c, b, len(frame))
-	for round := 0; round < b.rounds && !line.enough(); round++ {
-		used, err := b.alone(ctx)
+	line := newFanOutLine(c, e, len(frame))
+	for round := 0; round < e.rounds && !line.enough(); round++ {
+		used, err := e.updatesAlone(ctx)
 		if err != nil {
 			return nil, err
 		}
 		line.alone = append(line.alone, used)
-		for i := range b.targets {
-			t := b.targets[(i+round)%len(b.targets)]
-			got, err := b.watched(ctx, c, t, frame)
+		for i := range e.targets {
+			t := e.targets[(i+round)%len(e.targets)]
+			got, err := e.fanOutBatch(ctx, c, t, frame)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}
 			line.add(t.name, got)
 		}
 	}
-	line.sum()
-	return line, b.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := b.watched(ctx, c, b.gateway, frame)
+	line.summarize()
+	return line, e.profile(ctx, c.name(), func(ctx context.Context) error {
+		_, err := e.fanOutBatch(ctx, c, e.sluiceTarget, frame)
 		return err
 	})
 }
 
-// alone is what the updates cost the control plane while nobody but Sluice watches.
-func (b *bed) alone(ctx context.Context) (time.Duration, error) {
-	m, err := b.meter()
+// updatesAlone returns the control plane's CPU for a round of updates while only Sluice watches.
+func (e *env) updatesAlone(ctx context.Context) (time.Duration, error) {
+	m, err := e.meter()
 	if err != nil {
 		return 0, err
 	}
-	if _, err := b.pace(ctx, b.update); err != nil {
+	if _, err := e.pace(ctx, e.update); err != nil {
 		return 0, err
 	}
 	used, err := m.read()

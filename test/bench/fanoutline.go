@@ -5,83 +5,81 @@ import "time"
 // fanOutLine is a line of the report.
 type fanOutLine struct {
 	Case     string                    `json:"case"`
-	Answered string                    `json:"answered"` // how Sluice did
+	Source   string                    `json:"source"` // where Sluice served the requests from
 	Event    int                       `json:"eventBytes"`
 	Watchers int                       `json:"watchers"`
-	Updates  int                       `json:"updates"` // in each round; each was delivered to each watcher
+	Updates  int                       `json:"updates"` // in each round; every watcher receives each
 	By       map[string]*fanOutFigures `json:"by"`
-	// Update is what one update costs the control plane without watchers, median of the rounds.
+	// Update is the control plane's CPU per update without watchers, median of the rounds.
 	Update float64 `json:"updateCPUSeconds"`
 
-	alone []time.Duration // CPU of the control plane for the updates, of each round
-	seen  answers
+	alone   []time.Duration // CPU of the control plane for the updates without watchers, of each round
+	sources sources
 }
 
-// fanOutFigures are those of one target.
+// fanOutFigures are the figures of one target.
 type fanOutFigures struct {
 	CPU float64 `json:"cpuSeconds"` // per delivered event, median of the rounds
 	P50 float64 `json:"p50Seconds"` // from acknowledgement to delivery
 	P99 float64 `json:"p99Seconds"`
-	// Peak is the most resident memory of any round.
+	// Peak is the maximum of resident memory over the rounds.
 	Peak int64 `json:"peakRSSBytes"`
-	// Watches is how many watches of pods were open at the apiserver, its own left out.
+	// Watches is the number of watches of pods open at the apiserver, without its own.
 	Watches int `json:"apiserverWatches"`
 
 	cpu, plane []time.Duration // of the target and of the control plane, of each round
 	delays     []time.Duration // of each delivery
 }
 
-// watched is what one target did in one round.
-type watched struct {
+// fanOutBatch is the measurement of one target in one round.
+type fanOutBatch struct {
 	cpu, plane time.Duration
 	delays     []time.Duration
 	peak       int64
 	watches    int
-	how        answers
+	sources    sources
 }
 
-func newFanOutLine(c fanOut, b *bed, event int) *fanOutLine {
+func newFanOutLine(c fanOut, e *env, event int) *fanOutLine {
 	l := &fanOutLine{
-		Case: c.name(), Event: event, Watchers: c.watchers, Updates: b.updates,
-		By: map[string]*fanOutFigures{}, seen: answers{},
+		Case: c.name(), Event: event, Watchers: c.watchers, Updates: e.updates,
+		By: map[string]*fanOutFigures{}, sources: sources{},
 	}
-	for _, t := range b.targets {
+	for _, t := range e.targets {
 		l.By[t.name] = &fanOutFigures{}
 	}
 	return l
 }
 
-func (l *fanOutLine) add(target string, w *watched) {
+func (l *fanOutLine) add(target string, w *fanOutBatch) {
 	f := l.By[target]
 	f.cpu = append(f.cpu, w.cpu)
 	f.plane = append(f.plane, w.plane)
 	f.delays = append(f.delays, w.delays...)
 	f.Peak = max(f.Peak, w.peak)
 	f.Watches = max(f.Watches, w.watches)
-	for how, n := range w.how {
-		l.seen[how] += n
-	}
+	l.sources.add(w.sources)
 }
 
-// enoughEvents delivered by each target are a measurement, as enough requests are.
+// enoughEvents is the number of delivered events per target after which no more rounds are needed.
 const enoughEvents = 200_000
 
-// enough reports whether no more rounds are needed.
+// enough reports whether each target has delivered enoughEvents.
 func (l *fanOutLine) enough() bool { return len(l.alone)*l.Updates*l.Watchers >= enoughEvents }
 
-// sum makes figures of what the rounds gave. What the updates cost the control plane by themselves is
-// no cost of watching.
-func (l *fanOutLine) sum() {
+// summarize computes the figures from the rounds. The CPU of the updates themselves is not part of
+// the cost of watching.
+func (l *fanOutLine) summarize() {
 	alone := median(l.alone)
 	l.Update = alone.Seconds() / float64(l.Updates)
-	l.Answered = l.seen.String()
+	l.Source = l.sources.String()
 	for name, f := range l.By {
 		used := make([]time.Duration, len(f.cpu))
 		for i := range used {
 			switch {
 			case name == apiserverName:
 				used[i] = f.plane[i] - alone
-			case name == sluiceName && l.seen.passed():
+			case name == sluiceName && l.sources.passed():
 				used[i] = f.cpu[i] + f.plane[i] - alone
 			default:
 				used[i] = f.cpu[i]

@@ -20,15 +20,15 @@ import (
 const (
 	floorCommand  = "floor" // the argument that makes this program the floor's child process
 	floorWatch    = "/watch"
-	floorBodyPath = "/body" // what all cases without watches ask for, one after the other
+	floorBodyPath = "/body" // path of the response in all cases without watches
 )
 
-// floor is the child process that serves ready bytes.
+// floor is a child process that serves prepared bytes.
 type floor struct {
 	dir   string
 	url   string
 	cmd   *exec.Cmd
-	stdin io.Closer // its end is the child's end
+	stdin io.Closer // the child exits when it is closed
 	raw   *harness.RawClient
 }
 
@@ -69,7 +69,7 @@ func (f *floor) config() *rest.Config {
 	return &rest.Config{Host: f.url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
 }
 
-// put gives the floor what it shall answer at a path.
+// put sets the response at a path.
 func (f *floor) put(ctx context.Context, path string, a *harness.Response) error {
 	h := http.Header{}
 	for _, name := range []string{"Content-Type", "Content-Encoding"} {

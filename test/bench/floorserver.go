@@ -12,7 +12,7 @@ import (
 	"sluice/proxy/certs"
 )
 
-// serveFloor is the floor's process: it serves until stdin ends.
+// serveFloor runs in the child process and serves until stdin ends.
 func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
 	files, err := certs.Ensure(dir, []string{"127.0.0.1"})
 	if err != nil {
@@ -37,12 +37,12 @@ func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
 	return nil
 }
 
-// floorHandler answers with what it was given.
+// floorHandler serves the bytes that PUT and POST requests have set.
 type floorHandler struct {
-	mu     sync.RWMutex // guards all below
+	mu     sync.RWMutex // guards the fields below
 	bodies map[string]*floorBody
 	frames [][]byte
-	bell   chan struct{} // closed when a frame is added
+	added  chan struct{} // closed when a frame is added
 }
 
 type floorBody struct {
@@ -51,7 +51,7 @@ type floorBody struct {
 }
 
 func newFloorHandler() *floorHandler {
-	return &floorHandler{bodies: map[string]*floorBody{}, bell: make(chan struct{})}
+	return &floorHandler{bodies: map[string]*floorBody{}, added: make(chan struct{})}
 }
 
 func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,13 +76,13 @@ func (h *floorHandler) put(r *http.Request) {
 			b.header[name] = v
 		}
 	}
-	b.bytes, _ = io.ReadAll(r.Body) // a client that breaks off is noticed by itself
+	b.bytes, _ = io.ReadAll(r.Body) // put's caller sees the error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bodies[r.URL.Path] = b
 }
 
-// get answers any path, so that clients can connect.
+// get responds to any path with 200, so that clients can connect.
 func (h *floorHandler) get(w http.ResponseWriter, path string) {
 	h.mu.RLock()
 	b := h.bodies[path]
@@ -102,11 +102,11 @@ func (h *floorHandler) send(r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.frames = append(h.frames, frame)
-	close(h.bell)
-	h.bell = make(chan struct{})
+	close(h.added)
+	h.added = make(chan struct{})
 }
 
-// watch writes the frames that come from now on, each in one piece.
+// watch writes the frames that are added after its start, each with one Write.
 func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter) {
 	h.mu.RLock()
 	next := len(h.frames)
@@ -117,7 +117,7 @@ func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter) {
 	}
 	for {
 		h.mu.RLock()
-		frames, bell := h.frames[next:], h.bell
+		frames, added := h.frames[next:], h.added
 		h.mu.RUnlock()
 		for _, f := range frames {
 			if _, err := w.Write(f); err != nil {
@@ -128,7 +128,7 @@ func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter) {
 			return
 		}
 		select {
-		case <-bell:
+		case <-added:
 		case <-ctx.Done():
 			return
 		}

@@ -1,15 +1,17 @@
 package main
 
-// format is what a client asks for.
+// format is a representation that a client requests.
 type format struct {
 	name   string
 	accept string // of lists
-	// watch is what watches accept, and frames counts what they are sent; both empty where there are none.
+	// watch is the Accept header of watches and frames counts their events; empty if watches do not
+	// have it.
 	watch  string
 	frames func() counter
-	// held is about how much memory the apiserver takes for each object of a list until it is written.
-	held int64
-	// costly lists take the apiserver so long that it is asked for one only.
+	// apiserverMemory is about the memory per object that the apiserver holds until it has written
+	// a list, in bytes.
+	apiserverMemory int64
+	// costly lists take the apiserver minutes, so that the run requests only one.
 	costly bool
 }
 
@@ -24,18 +26,18 @@ const (
 	yamlType     = "application/yaml"
 )
 
-// formats that can be asked for.
+// formats are the values of --formats.
 var formats = []format{
-	{name: "json", accept: jsonType, watch: jsonType, frames: newLines, held: 8 << 10},
-	{name: "protobuf", accept: protobufType, watch: protobufType, frames: newFrames, held: 8 << 10},
-	{name: "cbor", accept: cborType, watch: cborType, frames: newItems, held: 30 << 10},
-	{name: "table", accept: jsonType + tableOf, watch: jsonType + tableOf, frames: newLines, held: 20 << 10},
-	{name: "metadata", accept: jsonType + metadataList, watch: jsonType + metadataItem, frames: newLines, held: 10 << 10},
+	{name: "json", accept: jsonType, watch: jsonType, frames: newLines, apiserverMemory: 8 << 10},
+	{name: "protobuf", accept: protobufType, watch: protobufType, frames: newFrames, apiserverMemory: 8 << 10},
+	{name: "cbor", accept: cborType, watch: cborType, frames: newItems, apiserverMemory: 30 << 10},
+	{name: "table", accept: jsonType + tableOf, watch: jsonType + tableOf, frames: newLines, apiserverMemory: 20 << 10},
+	{name: "metadata", accept: jsonType + metadataList, watch: jsonType + metadataItem, frames: newLines, apiserverMemory: 10 << 10},
 	{
 		name: "metadata-protobuf", accept: protobufType + metadataList,
-		watch: protobufType + metadataItem, frames: newFrames, held: 10 << 10,
+		watch: protobufType + metadataItem, frames: newFrames, apiserverMemory: 10 << 10,
 	},
-	{name: "yaml", accept: yamlType, held: 800 << 10, costly: true},
+	{name: "yaml", accept: yamlType, apiserverMemory: 800 << 10, costly: true},
 }
 
 func formatNames() []string {
@@ -46,7 +48,7 @@ func formatNames() []string {
 	return names
 }
 
-// watchNames are the formats that watches have.
+// watchNames returns the names of the formats of watches.
 func watchNames() []string {
 	var names []string
 	for _, f := range formats {
@@ -57,7 +59,7 @@ func watchNames() []string {
 	return names
 }
 
-// formatOf finds a format by its name, which has been validated.
+// formatOf returns the format of a name, which must be valid.
 func formatOf(name string) format {
 	for _, f := range formats {
 		if f.name == name {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// goal is a number to reach in all cases that it is about.
+// goal is a number that all cases whose names match must reach.
 type goal struct {
 	work  string
-	cases string // expression that their names match
+	cases string // regular expression of the names
 	quantity
 	want float64
 }
@@ -27,16 +27,16 @@ var goals = []goal{
 	{"list YAML, extra memory", "^list yaml ", extraMemory, 64},
 	{"watch fan-out, CPU over the floor's", "^watch ", overFloor, 1.2},
 	{"resident memory at the end", "^end$", resident, 300},
-	{"fence p50", "^fence", latencyP50, 1},
-	{"fence p99", "^fence", latencyP99, 2.5},
+	{"consistent list p50", "^consistent list", latencyP50, 1},
+	{"consistent list p99", "^consistent list", latencyP99, 2.5},
 	{"passed get, p50 over the apiserver's", "^get", addedP50, 0.5},
 }
 
 // quantity is one kind of number in a report.
 type quantity struct {
-	// of gives the names of cases and their numbers.
+	// of returns the names of cases and their numbers.
 	of    func(*report) iter.Seq2[string, float64]
-	least bool // the number to reach is the least, not the most
+	least bool // the goal is a minimum, not a maximum
 	unit  string
 }
 
@@ -50,25 +50,25 @@ var (
 	addedP50    = quantity{addedP50s, false, " ms"}
 )
 
-// outcome is what came of a goal.
+// outcome compares the report with a goal.
 type outcome struct {
 	Work  string `json:"work"`
 	Want  string `json:"want"`
-	Quiet string `json:"quiet"` // worst of the cases without updates
-	Busy  string `json:"busy"`  // and of those with
+	Quiet string `json:"quiet"` // worst case without updates
+	Busy  string `json:"busy"`  // worst case with updates
 	Met   string `json:"met"`
 }
 
-// outcomes judges a report.
+// outcomes compares the report with all goals.
 func (r *report) outcomes() []*outcome {
 	var all []*outcome
 	for _, g := range goals {
-		all = append(all, g.judge(r))
+		all = append(all, g.evaluate(r))
 	}
 	return all
 }
 
-func (g goal) judge(r *report) *outcome {
+func (g goal) evaluate(r *report) *outcome {
 	o := &outcome{Work: g.work, Want: g.show(g.want), Quiet: none, Busy: none, Met: "not measured"}
 	cases := regexp.MustCompile(g.cases)
 	quiet, busy := g.want, g.want // the worst so far
@@ -106,7 +106,7 @@ func (q quantity) better(a, b float64) bool {
 
 func (q quantity) show(f float64) string { return fmt.Sprintf("%.4g%s", f, q.unit) }
 
-// cpuRatios are the apiserver's CPU over that of Sluice.
+// cpuRatios are the apiserver's CPU over Sluice's.
 func cpuRatios(r *report) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, l := range r.Lists {
@@ -118,7 +118,7 @@ func cpuRatios(r *report) iter.Seq2[string, float64] {
 	}
 }
 
-// extras are the megabytes that Sluice's memory grew by in the course of a case.
+// extras are the growth of Sluice's memory during a case, in megabytes.
 func extras(r *report) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, l := range r.Lists {
@@ -129,7 +129,7 @@ func extras(r *report) iter.Seq2[string, float64] {
 	}
 }
 
-// floorRatios are Sluice's CPU over that of the floor.
+// floorRatios are Sluice's CPU over the floor's.
 func floorRatios(r *report) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, l := range r.FanOuts {
@@ -154,7 +154,7 @@ func p99s(r *report) iter.Seq2[string, float64] {
 	return latencies(r, func(l *latencyLine) float64 { return l.By[sluiceName].P99 })
 }
 
-// addedP50s are the milliseconds that Sluice takes longer.
+// addedP50s are Sluice's median latency minus the apiserver's, in milliseconds.
 func addedP50s(r *report) iter.Seq2[string, float64] {
 	return latencies(r, func(l *latencyLine) float64 { return 1e3 * (l.By[sluiceName].P50 - l.By[apiserverName].P50) })
 }

@@ -10,40 +10,40 @@ import (
 	"sluice/test/harness"
 )
 
-// latency runs a case against all targets in alternating rounds, one request after the other.
-func (b *bed) latency(ctx context.Context, c latencyCase) (*latencyLine, error) {
+// latency runs a case against all targets in alternating rounds, one request at a time.
+func (e *env) latency(ctx context.Context, c latencyCase) (*latencyLine, error) {
 	progress("%s", c.name())
-	for _, t := range b.targets {
-		if t == b.ground {
+	for _, t := range e.targets {
+		if t == e.floorTarget {
 			continue
 		}
-		got, err := c.ask(ctx, b, t) // connects, and warms up
+		got, err := c.request(ctx, e, t) // opens the connection and fills caches
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		if err := b.floor.put(ctx, floorBodyPath, got); err != nil {
+		if err := e.floor.put(ctx, floorBodyPath, got); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := c.ask(ctx, b, b.ground); err != nil {
+	if _, err := c.request(ctx, e, e.floorTarget); err != nil {
 		return nil, err
 	}
 	line := newLatencyLine(c)
-	updates := b.churn(ctx, c.churn)
-	err := b.latencyRounds(ctx, c, line)
+	updates := e.churn(ctx, c.churn)
+	err := e.latencyRounds(ctx, c, line)
 	_, failed := updates.stop()
 	if err := errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	line.sum()
+	line.summarize()
 	return line, nil
 }
 
-func (b *bed) latencyRounds(ctx context.Context, c latencyCase, line *latencyLine) error {
-	for round := range b.rounds {
-		for i := range b.targets {
-			t := b.targets[(i+round)%len(b.targets)]
-			if err := b.latencyRound(ctx, c, t, line); err != nil {
+func (e *env) latencyRounds(ctx context.Context, c latencyCase, line *latencyLine) error {
+	for round := range e.rounds {
+		for i := range e.targets {
+			t := e.targets[(i+round)%len(e.targets)]
+			if err := e.latencyRound(ctx, c, t, line); err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 		}
@@ -51,41 +51,41 @@ func (b *bed) latencyRounds(ctx context.Context, c latencyCase, line *latencyLin
 	return nil
 }
 
-// latencyRound does a round's share of the requests.
-func (b *bed) latencyRound(ctx context.Context, c latencyCase, t *target, line *latencyLine) error {
-	before, err := b.answers(c.verb)
+// latencyRound sends one round's share of the requests to a target.
+func (e *env) latencyRound(ctx context.Context, c latencyCase, t *target, line *latencyLine) error {
+	before, err := e.sources(c.verb)
 	if err != nil {
 		return err
 	}
-	n := max(1, c.requests/b.rounds)
+	n := max(1, c.requests/e.rounds)
 	var walls []time.Duration
 	for range n {
 		if c.before != nil {
-			if err := c.before(b, ctx); err != nil {
+			if err := c.before(e, ctx); err != nil {
 				return err
 			}
 		}
 		start := time.Now()
-		if _, err := c.ask(ctx, b, t); err != nil {
+		if _, err := c.request(ctx, e, t); err != nil {
 			return err
 		}
 		walls = append(walls, time.Since(start))
 	}
-	var how answers
-	if t == b.gateway {
-		how, err = b.answered(ctx, c.verb, before, n)
+	var served sources
+	if t == e.sluiceTarget {
+		served, err = e.sourcesSince(ctx, c.verb, before, n)
 	}
-	line.add(t.name, walls, how)
+	line.add(t.name, walls, served)
 	return err
 }
 
-func (c latencyCase) ask(ctx context.Context, b *bed, t *target) (*harness.Response, error) {
+func (c latencyCase) request(ctx context.Context, e *env, t *target) (*harness.Response, error) {
 	raw, err := t.connection(0)
 	if err != nil {
 		return nil, err
 	}
-	path := c.path(b)
-	if t == b.ground {
+	path := c.path(e)
+	if t == e.floorTarget {
 		path = floorBodyPath
 	}
 	got, err := raw.Do(ctx, harness.Request{Path: path, Header: c.header})

@@ -6,32 +6,33 @@ import (
 	"slices"
 )
 
-// latencyCase is a request that is made again and again, to see how long it takes a single client.
+// latencyCase is a request that a single client repeats, to measure its latency.
 type latencyCase struct {
 	kind     string
-	verb     string // of Sluice's metrics
+	verb     string // in Sluice's metrics
 	header   http.Header
-	path     func(*bed) string
-	before   func(*bed, context.Context) error // done before each request, nil for nothing
+	path     func(*env) string
+	before   func(*env, context.Context) error // runs before each request; nil means nothing
 	requests int
-	churn    int // updates per second meanwhile
+	churn    int // updates per second during the case
 }
 
-// latencyCases are all that were asked for: lists of the most recent state, which Sluice has to prove
-// that it has, and gets of it, which it passes. The lists are of a kind that costs little to write. Before
-// each, something else is changed: as in a cluster that is used, the present moves on without the pods.
+// latencyCases returns the cases that the options select: consistent lists, for which Sluice proves
+// that its state is current, and gets of the most recent version, which it passes. An update of
+// another resource precedes each list because in a cluster the current resource version rises
+// without the pods.
 func latencyCases(o *options) []latencyCase {
 	var all []latencyCase
 	for _, churn := range o.churns {
 		all = append(all, latencyCase{
-			kind: "fence", verb: "list", requests: o.fences, churn: churn,
+			kind: "consistent list", verb: "list", requests: o.lists, churn: churn,
 			header: http.Header{"Accept": {protobufType}, "Accept-Encoding": {"gzip"}},
-			path:   func(*bed) string { return "/api/v1/pods" },
-			before: (*bed).updateOther,
+			path:   func(*env) string { return "/api/v1/pods" },
+			before: (*env).updateOther,
 		}, latencyCase{
 			kind: "get", verb: "get", requests: o.gets, churn: churn,
 			header: http.Header{"Accept": {jsonType}},
-			path:   func(b *bed) string { return b.names[0] },
+			path:   func(e *env) string { return e.names[0] },
 		})
 	}
 	return slices.DeleteFunc(all, func(c latencyCase) bool { return !o.only.matches(c.name()) })

@@ -4,14 +4,14 @@ import "time"
 
 // latencyLine is a line of the report.
 type latencyLine struct {
-	Case     string                     `json:"case"`
-	Answered string                     `json:"answered"` // how Sluice did
-	By       map[string]*latencyFigures `json:"by"`
+	Case   string                     `json:"case"`
+	Source string                     `json:"source"` // where Sluice served the requests from
+	By     map[string]*latencyFigures `json:"by"`
 
-	seen answers
+	sources sources
 }
 
-// latencyFigures are those of one target.
+// latencyFigures are the figures of one target.
 type latencyFigures struct {
 	P50      float64 `json:"p50Seconds"`
 	P99      float64 `json:"p99Seconds"`
@@ -21,23 +21,21 @@ type latencyFigures struct {
 }
 
 func newLatencyLine(c latencyCase) *latencyLine {
-	return &latencyLine{Case: c.name(), By: map[string]*latencyFigures{}, seen: answers{}}
+	return &latencyLine{Case: c.name(), By: map[string]*latencyFigures{}, sources: sources{}}
 }
 
-func (l *latencyLine) add(target string, walls []time.Duration, how answers) {
+func (l *latencyLine) add(target string, walls []time.Duration, served sources) {
 	if l.By[target] == nil {
 		l.By[target] = &latencyFigures{}
 	}
 	f := l.By[target]
 	f.walls = append(f.walls, walls...)
-	for how, n := range how {
-		l.seen[how] += n
-	}
+	l.sources.add(served)
 }
 
-// sum makes figures of what the rounds gave.
-func (l *latencyLine) sum() {
-	l.Answered = l.seen.reasons()
+// summarize computes the figures from the rounds.
+func (l *latencyLine) summarize() {
+	l.Source = l.sources.reasons()
 	for _, f := range l.By {
 		f.Requests = len(f.walls)
 		f.P50 = percentile(f.walls, 50).Seconds()

@@ -16,38 +16,38 @@ import (
 )
 
 // list runs a case against all targets in alternating rounds.
-func (b *bed) list(ctx context.Context, c listCase) (*listLine, error) {
+func (e *env) list(ctx context.Context, c listCase) (*listLine, error) {
 	progress("%s", c.name())
 	line := newListLine(c)
-	if err := b.prepare(ctx, c, line); err != nil {
+	if err := e.prepare(ctx, c, line); err != nil {
 		return nil, err
 	}
-	targets := b.asked(ctx, c, line)
-	for round := 0; round < b.rounds && !line.enough(); round++ {
-		if err := b.listRound(ctx, c, line, targets, round); err != nil {
+	targets := e.targetsOf(ctx, c, line)
+	for round := 0; round < e.rounds && !line.enough(); round++ {
+		if err := e.listRound(ctx, c, line, targets, round); err != nil {
 			return nil, err
 		}
 	}
-	line.sum()
-	return line, b.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := b.run(ctx, c, b.gateway, profileTime)
+	line.summarize()
+	return line, e.profile(ctx, c.name(), func(ctx context.Context) error {
+		_, err := e.run(ctx, c, e.sluiceTarget, profileTime)
 		return err
 	})
 }
 
-// listRound runs the case against each target once. An apiserver that could not do it is left out of
-// the line, with a note, and not asked again.
-func (b *bed) listRound(ctx context.Context, c listCase, line *listLine, targets []*target, round int) error {
+// listRound runs the case against each target once. If the apiserver fails, the line gets a note
+// instead of its figures, and later rounds skip it.
+func (e *env) listRound(ctx context.Context, c listCase, line *listLine, targets []*target, round int) error {
 	for i := range targets {
 		t := targets[(i+round)%len(targets)]
-		if t == b.apiserver && line.failed {
+		if t == e.apiserver && line.failed {
 			continue
 		}
-		got, err := b.batch(ctx, c, t)
+		got, err := e.listBatch(ctx, c, t)
 		switch {
 		case err == nil:
 			line.add(t.name, got)
-		case t == b.apiserver && ctx.Err() == nil:
+		case t == e.apiserver && ctx.Err() == nil:
 			line.fail(t.name, err)
 		default:
 			return fmt.Errorf("%s: %w", t.name, err)
@@ -56,35 +56,35 @@ func (b *bed) listRound(ctx context.Context, c listCase, line *listLine, targets
 	return nil
 }
 
-// prepare connects all clients, warms Sluice up, and gives the floor what it answers.
-func (b *bed) prepare(ctx context.Context, c listCase, line *listLine) error {
-	for _, t := range b.targets {
+// prepare connects all clients, sends Sluice the first request, and gives the floor its response.
+func (e *env) prepare(ctx context.Context, c listCase, line *listLine) error {
+	for _, t := range e.targets {
 		if err := c.connect(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	got, err := b.first(ctx, c, line)
+	got, err := e.first(ctx, c, line)
 	if err != nil {
 		return err
 	}
-	if err := b.floor.put(ctx, floorBodyPath, got); err != nil || c.churn == 0 {
+	if err := e.floor.put(ctx, floorBodyPath, got); err != nil || c.churn == 0 {
 		return err
 	}
-	return b.priceUpdates(ctx)
+	return e.measureUpdateCost(ctx)
 }
 
-// first is Sluice's first answer in a case.
-func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.Response, error) {
+// first measures and returns Sluice's first response in a case.
+func (e *env) first(ctx context.Context, c listCase, line *listLine) (*harness.Response, error) {
 	var err error
-	if line.before, err = b.gateway.proc.resident(); err != nil {
+	if line.before, err = e.sluiceTarget.proc.resident(); err != nil {
 		return nil, err
 	}
-	m, err := b.meter()
+	m, err := e.meter()
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	got, err := b.get(ctx, c, b.gateway, 0, &text)
+	got, err := e.get(ctx, c, e.sluiceTarget, 0, &text)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (b *bed) first(ctx context.Context, c listCase, line *listLine) (*harness.R
 	return &harness.Response{Header: got.header, Body: text.Bytes()}, nil
 }
 
-// connect makes each client's connection, with a request that costs nothing.
+// connect opens each client's connection with a cheap request.
 func (c listCase) connect(ctx context.Context, t *target) error {
 	for i := range c.clients {
 		raw, err := t.connection(i)
@@ -110,17 +110,17 @@ func (c listCase) connect(ctx context.Context, t *target) error {
 	return nil
 }
 
-// batch runs the case against one target for a window.
-func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) {
-	before, err := b.answers(c.verb())
+// listBatch runs the case against one target for a window.
+func (e *env) listBatch(ctx context.Context, c listCase, t *target) (*listBatch, error) {
+	before, err := e.sources(c.verb())
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.meter()
+	m, err := e.meter()
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.runWithChurn(ctx, c, t)
+	r, err := e.runWithChurn(ctx, c, t)
 	if err != nil {
 		return nil, err
 	}
@@ -128,33 +128,33 @@ func (b *bed) batch(ctx context.Context, c listCase, t *target) (*batch, error) 
 	if err != nil {
 		return nil, err
 	}
-	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*b.updateCost)
+	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*e.updateCost)
 	r.cpu, r.peak = used.cpu[t.name], used.peak[t.name]
 	switch t {
-	case b.apiserver:
+	case e.apiserver:
 		r.cpu = plane
-	case b.gateway:
-		r.how, err = b.answered(ctx, c.verb(), before, len(r.walls))
-		if r.how.passed() {
+	case e.sluiceTarget:
+		r.sources, err = e.sourcesSince(ctx, c.verb(), before, len(r.walls))
+		if r.sources.passed() {
 			r.cpu += plane
 		}
 	}
 	return r, err
 }
 
-// runWithChurn runs the case for a window while the updates go on that belong to it.
-func (b *bed) runWithChurn(ctx context.Context, c listCase, t *target) (*batch, error) {
-	updates := b.churn(ctx, c.churn)
-	r, err := b.run(ctx, c, t, b.window)
+// runWithChurn runs the case for a window during the case's updates.
+func (e *env) runWithChurn(ctx context.Context, c listCase, t *target) (*listBatch, error) {
+	updates := e.churn(ctx, c.churn)
+	r, err := e.run(ctx, c, t, e.window)
 	n, failed := updates.stop()
 	r.updates = n
 	return r, errors.Join(err, failed)
 }
 
-// run lets all clients list again and again until the window is over; each does once at least.
-func (b *bed) run(ctx context.Context, c listCase, t *target, window time.Duration) (*batch, error) {
+// run has every client list repeatedly, at least once, until the window ends.
+func (e *env) run(ctx context.Context, c listCase, t *target, window time.Duration) (*listBatch, error) {
 	var (
-		r     batch
+		r     listBatch
 		mu    sync.Mutex // guards r
 		end   = time.Now().Add(window)
 		g, gc = errgroup.WithContext(ctx)
@@ -162,7 +162,7 @@ func (b *bed) run(ctx context.Context, c listCase, t *target, window time.Durati
 	for i := range c.clients {
 		g.Go(func() error {
 			for {
-				got, err := b.get(gc, c, t, i, io.Discard)
+				got, err := e.get(gc, c, t, i, io.Discard)
 				if err != nil {
 					return err
 				}
@@ -179,20 +179,20 @@ func (b *bed) run(ctx context.Context, c listCase, t *target, window time.Durati
 	return &r, g.Wait()
 }
 
-// listed is what one request was answered with.
+// listed describes one response.
 type listed struct {
 	wall   time.Duration
-	bytes  int64 // as they came, compressed or not
+	bytes  int64 // of the body as sent
 	header http.Header
 }
 
-// get lists once, and copies the body as it comes.
-func (b *bed) get(ctx context.Context, c listCase, t *target, client int, to io.Writer) (*listed, error) {
+// get lists once and copies the body as sent to a writer.
+func (e *env) get(ctx context.Context, c listCase, t *target, client int, to io.Writer) (*listed, error) {
 	raw, err := t.connection(client)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, stateLimit)
+	ctx, cancel := context.WithTimeout(ctx, responseLimit)
 	defer cancel()
 	start := time.Now()
 	resp, err := raw.Open(ctx, harness.Request{Path: c.path(t), Header: c.header()})
@@ -203,26 +203,26 @@ func (b *bed) get(ctx context.Context, c listCase, t *target, client int, to io.
 	if resp.StatusCode != http.StatusOK {
 		return nil, errors.New(resp.Status)
 	}
-	body := &tally{in: resp.Body, to: to}
+	body := &countingReader{in: resp.Body, to: to}
 	if c.streaming {
-		err = c.readState(body, codingOf(resp.Header), b.pods)
+		err = c.readInitialEvents(body, codingOf(resp.Header), e.pods)
 	} else {
 		err = drain(body)
 	}
 	return &listed{time.Since(start), body.n, resp.Header}, err
 }
 
-// readState reads a streaming list as an informer has to: what is compressed is decompressed.
-func (c listCase) readState(body io.Reader, coding string, objects int) error {
-	in, release, err := decoded(body, coding)
+// readInitialEvents reads a streaming list and, like an informer, decompresses it.
+func (c listCase) readInitialEvents(body io.Reader, coding string, objects int) error {
+	in, release, err := decompress(body, coding)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return readState(in, c.frames(), objects)
+	return readInitialEvents(in, c.frames(), objects, 0)
 }
 
-// drain reads to the end in larger pieces than io.Discard does.
+// drain reads to the end with a larger buffer than io.Discard has.
 func drain(r io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {
@@ -234,14 +234,14 @@ func drain(r io.Reader) error {
 	}
 }
 
-// tally counts and copies what is read.
-type tally struct {
+// countingReader counts the bytes that are read and copies them to a writer.
+type countingReader struct {
 	in io.Reader
 	to io.Writer
 	n  int64
 }
 
-func (t *tally) Read(p []byte) (int, error) {
+func (t *countingReader) Read(p []byte) (int, error) {
 	n, err := t.in.Read(p)
 	t.n += int64(n)
 	if _, failed := t.to.Write(p[:n]); failed != nil {

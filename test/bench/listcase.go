@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// listCase is one kind of list of the pods of all namespaces: a list of any version, or a streaming
-// list, which is a watch that begins with all there is, as informers do.
+// listCase is a list of the pods of all namespaces at any version (resourceVersion=0), or a
+// streaming list (sendInitialEvents=true).
 type listCase struct {
 	format
 	encoding  string
-	clients   int // at a time, each on a connection of its own
-	churn     int // updates per second meanwhile
+	clients   int // concurrent, each with its own connection
+	churn     int // updates per second during the case
 	streaming bool
 }
 
-// listCases are all that were asked for, costly ones last: they leave the apiserver with much memory.
+// listCases returns the cases that the options select, costly ones last because they leave the
+// apiserver with a large heap.
 func listCases(o *options) []listCase {
 	var all []listCase
 	for _, name := range o.formats {
@@ -54,7 +55,7 @@ func (c listCase) name() string {
 	return withChurn(fmt.Sprintf("%s %s %s x%d", kind, c.format.name, c.encoding, c.clients), c.churn)
 }
 
-// withChurn is the name of a case during which updates go on.
+// withChurn adds the rate of updates to the name of a case.
 func withChurn(name string, churn int) string {
 	if churn == 0 {
 		return name
@@ -62,7 +63,7 @@ func withChurn(name string, churn int) string {
 	return fmt.Sprintf("%s +%d/s", name, churn)
 }
 
-// verb is what Sluice's metrics call the request.
+// verb is the request's verb in Sluice's metrics.
 func (c listCase) verb() string {
 	if c.streaming {
 		return "watch"
@@ -78,14 +79,14 @@ func (c listCase) header() http.Header {
 	switch c.encoding {
 	case identity:
 	case "zstd":
-		h.Set("Accept-Encoding", "zstd, gzip") // as clients do that have it, for servers that have not
+		h.Set("Accept-Encoding", "zstd, gzip") // as clients with zstd do, for servers without it
 	default:
 		h.Set("Accept-Encoding", c.encoding)
 	}
 	return h
 }
 
-// path of the request to a target.
+// path returns the path of the request to a target.
 func (c listCase) path(t *target) string {
 	switch {
 	case t.name == floorName:

@@ -7,66 +7,68 @@ import (
 
 // listLine is a line of the report.
 type listLine struct {
-	Case     string                  `json:"case"`
-	Answered string                  `json:"answered"` // how Sluice did
-	By       map[string]*listFigures `json:"by"`       // without the apiserver if it cannot be asked
-	Note     string                  `json:"note,omitempty"`
-	// First is the CPU of Sluice's first answer, in seconds: later ones may be made of what it kept.
+	Case   string                  `json:"case"`
+	Source string                  `json:"source"` // where Sluice served the requests from
+	By     map[string]*listFigures `json:"by"`     // without the apiserver if it was skipped
+	Note   string                  `json:"note,omitempty"`
+	// First is the CPU of Sluice's first response, in seconds. It encodes segments that later ones
+	// reuse.
 	First float64 `json:"firstCPUSeconds"`
-	// Extra is the peak of Sluice's memory, in the first answer too, above what was resident before.
+	// Extra is the peak of Sluice's resident memory, first response included, minus its memory
+	// before.
 	Extra int64 `json:"extraRSSBytes"`
 
-	before    int64 // resident in Sluice before the first answer
-	firstPeak int64 // and the most until it was given
-	failed    bool  // the apiserver has
-	seen      answers
+	before    int64 // Sluice's resident memory before the first response
+	firstPeak int64 // its peak during the first response
+	failed    bool  // the apiserver failed
+	sources   sources
 }
 
-// listFigures are those of one target.
+// listFigures are the figures of one target.
 type listFigures struct {
 	CPU      float64 `json:"cpuSeconds"` // per request, median of the rounds
 	P50      float64 `json:"p50Seconds"`
 	P99      float64 `json:"p99Seconds"`
 	Bytes    int64   `json:"bytes"`
 	Coding   string  `json:"contentEncoding"`
-	Peak     int64   `json:"peakRSSBytes"` // the most of any round
+	Peak     int64   `json:"peakRSSBytes"` // maximum over the rounds
 	Requests int     `json:"requests"`
 
 	rounds []float64       // CPU seconds per request
 	walls  []time.Duration // of each request
 }
 
-// batch is what one target did in one round.
-type batch struct {
+// listBatch is the measurement of one target in one round.
+type listBatch struct {
 	walls   []time.Duration
-	cpu     time.Duration // without what updates cost
+	cpu     time.Duration // without the CPU of updates
 	bytes   int64
 	coding  string
 	peak    int64
-	how     answers
+	sources sources
 	updates int
 }
 
-// fail notes that the apiserver, the target of that name, cannot do the case.
+// fail replaces the target's figures by a note.
 func (l *listLine) fail(target string, err error) {
 	delete(l.By, target)
 	l.failed = true
 	l.Note = fmt.Sprintf("%s failed: %v", target, err)
 }
 
-// enough requests of each target are a measurement: further rounds would tell no more.
+// enough is the number of requests per target after which no more rounds are needed.
 const enough = 20
 
 func newListLine(c listCase) *listLine {
-	return &listLine{Case: c.name(), By: map[string]*listFigures{}, seen: answers{}}
+	return &listLine{Case: c.name(), By: map[string]*listFigures{}, sources: sources{}}
 }
 
-// enough reports whether no more rounds are needed.
+// enough reports whether each target has had enough requests.
 func (l *listLine) enough() bool {
 	measured := 0
 	for _, f := range l.By {
 		if f.rounds == nil {
-			continue // asked in another case
+			continue // measured once per run
 		}
 		if measured++; len(f.walls) < enough {
 			return false
@@ -75,7 +77,7 @@ func (l *listLine) enough() bool {
 	return measured > 0
 }
 
-func (l *listLine) add(target string, r *batch) {
+func (l *listLine) add(target string, r *listBatch) {
 	f := l.By[target]
 	if f == nil {
 		f = &listFigures{}
@@ -85,17 +87,15 @@ func (l *listLine) add(target string, r *batch) {
 	f.walls = append(f.walls, r.walls...)
 	f.Bytes, f.Coding = r.bytes, r.coding
 	f.Peak = max(f.Peak, r.peak)
-	for how, n := range r.how {
-		l.seen[how] += n
-	}
+	l.sources.add(r.sources)
 }
 
-// sum makes figures of what the rounds gave.
-func (l *listLine) sum() {
-	l.Answered = l.seen.String()
+// summarize computes the figures from the rounds.
+func (l *listLine) summarize() {
+	l.Source = l.sources.String()
 	for _, f := range l.By {
 		if f.rounds == nil {
-			continue // asked in another case
+			continue // measured once per run
 		}
 		f.Requests = len(f.walls)
 		f.CPU = median(f.rounds)

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// namespaces is how many hold the pods.
+	// namespaces is the number of namespaces of the pods.
 	namespaces = 4
-	// loadAttempts is how often a load goes on after an error: etcd times out on a busy disk.
+	// loadAttempts bounds the attempts after errors: etcd times out on a busy disk.
 	loadAttempts = 5
 )
 
-// load creates the pods, but for those that are there from an earlier run on the same directory.
-func (b *bed) load(ctx context.Context) error {
-	client := b.plane.Client(user).CoreV1()
+// load creates the pods that do not exist from an earlier run on the same directory.
+func (e *env) load(ctx context.Context) error {
+	client := e.controlPlane.Client(user).CoreV1()
 	for i := range namespaces {
-		share := b.pods / namespaces
-		if i < b.pods%namespaces {
+		share := e.pods / namespaces
+		if i < e.pods%namespaces {
 			share++
 		}
 		ns := namespaceName(i)
@@ -34,11 +34,11 @@ func (b *bed) load(ctx context.Context) error {
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		pods := harness.Pods(share, ns, uint64(b.pods))
+		pods := harness.Pods(share, ns, uint64(e.pods))
 		for _, p := range pods {
-			b.names = append(b.names, "/api/v1/namespaces/"+ns+"/pods/"+p.Name)
+			e.names = append(e.names, "/api/v1/namespaces/"+ns+"/pods/"+p.Name)
 		}
-		if err := b.loadAll(ctx, client.Pods(ns), ns, pods); err != nil {
+		if err := e.loadAll(ctx, client.Pods(ns), ns, pods); err != nil {
 			return err
 		}
 	}
@@ -47,8 +47,8 @@ func (b *bed) load(ctx context.Context) error {
 
 func namespaceName(i int) string { return fmt.Sprintf("bench-%d", i) }
 
-// loadAll makes the namespace hold exactly these pods.
-func (b *bed) loadAll(ctx context.Context, client v1.PodInterface, ns string, pods []*corev1.Pod) error {
+// loadAll creates the missing pods of a namespace.
+func (e *env) loadAll(ctx context.Context, client v1.PodInterface, ns string, pods []*corev1.Pod) error {
 	var failed error
 	for range loadAttempts {
 		missing, err := missing(ctx, client, pods)
@@ -59,27 +59,27 @@ func (b *bed) loadAll(ctx context.Context, client v1.PodInterface, ns string, po
 			return nil
 		}
 		progress("loading %d pods into %s", len(missing), ns)
-		if failed = b.plane.CreatePods(ctx, missing); failed != nil {
+		if failed = e.controlPlane.CreatePods(ctx, missing); failed != nil {
 			progress("%v", failed)
 		}
 	}
 	return failed
 }
 
-// missing are the pods that are not there, or were until now without their status. A pod that does not
-// belong there is an error.
+// missing returns the pods that do not exist; it deletes pods without status, so that they are
+// created again. A pod of another load is an error.
 func missing(ctx context.Context, client v1.PodInterface, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	found, err := client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	whole := make(map[string]bool, len(pods)) // those that are wanted, and whether they are there
+	whole := make(map[string]bool, len(pods)) // whether each wanted pod exists with its status
 	for _, p := range pods {
 		whole[p.Name] = false
 	}
 	for _, p := range found.Items {
 		if _, wanted := whole[p.Name]; !wanted {
-			return nil, fmt.Errorf("%s/%s is not a pod of this load", p.Namespace, p.Name)
+			return nil, fmt.Errorf("pod %s/%s belongs to another load", p.Namespace, p.Name)
 		}
 		if whole[p.Name] = p.Status.Phase == corev1.PodRunning; !whole[p.Name] {
 			if err := client.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {

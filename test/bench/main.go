@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// run is the whole program. Its first argument may make it the floor's child process.
+// run is the program. With floorCommand as the first argument it is the floor's child process.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == floorCommand {
 		return serveFloor(args[1], os.Stdin, out)
@@ -36,45 +36,45 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.save(o.json)
 }
 
-// bench measures everything that was asked for.
+// bench measures the cases that the options select.
 func bench(ctx context.Context, o *options) (r *report, err error) {
-	b, err := newBed(ctx, o)
-	defer b.close()
+	e, err := newEnv(ctx, o)
+	defer e.close()
 	if err != nil {
 		return nil, err
 	}
 	r = newReport(o)
-	if r.Idle, err = b.rest(ctx); err != nil {
+	if r.Idle, err = e.measureIdle(ctx); err != nil {
 		return nil, err
 	}
 	for _, c := range latencyCases(o) {
-		line, err := b.latency(ctx, c)
+		line, err := e.latency(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
 		r.Latencies = append(r.Latencies, line)
 	}
 	for _, c := range fanOuts(o) {
-		line, err := b.fanOut(ctx, c)
+		line, err := e.fanOut(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
 		r.FanOuts = append(r.FanOuts, line)
 	}
 	for _, c := range listCases(o) {
-		line, err := b.list(ctx, c)
+		line, err := e.list(ctx, c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name(), err)
 		}
 		r.Lists = append(r.Lists, line)
 	}
-	r.End, err = b.rest(ctx)
+	r.End, err = e.measureIdle(ctx)
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()
 	return r, err
 }
 
-// save writes the report as JSON, if a file was asked for.
+// save writes the report as JSON; an empty path means no file.
 func (r *report) save(path string) error {
 	if path == "" {
 		return nil
@@ -86,5 +86,5 @@ func (r *report) save(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// progress tells the user what is being done.
+// progress prints a line about the current step to stderr.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

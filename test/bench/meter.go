@@ -2,22 +2,22 @@ package main
 
 import "time"
 
-// meter measures what all targets use, from when it was made.
+// meter measures the CPU and memory of all targets from its creation.
 type meter struct {
-	bed   *bed
+	env   *env
 	start time.Time
 	cpu   map[string]time.Duration
 }
 
-// usage is what a meter has measured.
+// usage is the reading of a meter.
 type usage struct {
-	cpu  map[string]time.Duration // without what the control plane uses at rest
+	cpu  map[string]time.Duration // without the CPU that the control plane uses when idle
 	peak map[string]int64         // resident memory, in bytes
 }
 
-func (b *bed) meter() (*meter, error) {
-	m := &meter{bed: b, start: time.Now(), cpu: map[string]time.Duration{}}
-	for _, t := range b.targets {
+func (e *env) meter() (*meter, error) {
+	m := &meter{env: e, start: time.Now(), cpu: map[string]time.Duration{}}
+	for _, t := range e.targets {
 		if err := t.proc.resetPeak(); err != nil {
 			return nil, err
 		}
@@ -29,10 +29,10 @@ func (b *bed) meter() (*meter, error) {
 	return m, nil
 }
 
-// read returns what was used so far.
+// read returns the usage since the meter was created.
 func (m *meter) read() (*usage, error) {
 	u := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
-	for _, t := range m.bed.targets {
+	for _, t := range m.env.targets {
 		now, err := t.proc.cpu()
 		if err != nil {
 			return nil, err
@@ -42,7 +42,7 @@ func (m *meter) read() (*usage, error) {
 			return nil, err
 		}
 	}
-	rest := time.Duration(m.bed.background * float64(time.Since(m.start)))
+	rest := time.Duration(m.env.background * float64(time.Since(m.start)))
 	u.cpu[apiserverName] = max(0, u.cpu[apiserverName]-rest)
 	return u, nil
 }

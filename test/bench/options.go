@@ -18,35 +18,35 @@ type options struct {
 	encodes  words  // content encodings of lists
 	streams  words  // formats of streaming lists
 	watches  words  // formats of fan-outs
-	clients  counts // of a list case, at a time
-	churns   counts // updates per second while lists are read
+	clients  counts // concurrent, of a list case
+	churns   counts // updates per second during list cases
 	watchers counts
 	updates  int // per fan-out and round
 	rate     int // updates per second
-	fences   int // consistent lists, one after the other
-	gets     int // gets that pass, one after the other
+	lists    int // consistent lists, one at a time
+	gets     int // gets that pass, one at a time
 	rounds   int
-	window   time.Duration // least time of a list case with one target in one round
-	rest     time.Duration // before memory at rest is read
+	window   time.Duration // minimum duration of a list case per target and round
+	idle     time.Duration // duration of the idle measurement
 	only     expression
 	dir      string
 	json     string
 	profiles string
 }
 
-// full and quick are the defaults, without and with --quick.
+// full and quick are the defaults without and with --quick.
 var (
 	full = options{
 		pods: 10_000, formats: formatNames(), encodes: words{identity, "gzip", "zstd"},
 		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"},
 		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
-		fences: 30, gets: 600, rounds: 3, window: 500 * time.Millisecond, rest: 10 * time.Second,
+		lists: 30, gets: 600, rounds: 3, window: 500 * time.Millisecond, idle: 10 * time.Second,
 	}
 	quick = options{
 		pods: 1_000, formats: words{"json", "protobuf", "cbor", "yaml"}, encodes: words{identity, "gzip"},
 		streams: words{"json"}, watches: words{"json", "cbor"},
 		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
-		fences: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, rest: 2 * time.Second,
+		lists: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, idle: 2 * time.Second,
 	}
 )
 
@@ -57,26 +57,26 @@ func parseOptions(args []string) (*options, error) {
 	}
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(os.Stderr)
-	set.Bool("quick", false, "small numbers as the defaults of all other flags: about a minute")
+	set.Bool("quick", false, "smaller defaults of all other flags; takes a few minutes")
 	set.IntVar(&o.pods, "pods", o.pods, "pods to load")
-	set.Var(&o.formats, "formats", "`formats` of lists, of "+strings.Join(formatNames(), ","))
-	set.Var(&o.encodes, "encodings", "content `encodings` of lists, of identity, gzip, zstd")
-	set.Var(&o.streams, "streams", "`formats` of streaming lists, of "+strings.Join(watchNames(), ","))
-	set.Var(&o.watches, "watches", "`formats` of fan-outs, of "+strings.Join(watchNames(), ","))
-	set.Var(&o.churns, "churn", "`numbers` of updates per second that go on while lists are read")
+	set.Var(&o.formats, "formats", "`formats` of lists, from "+strings.Join(formatNames(), ","))
+	set.Var(&o.encodes, "encodings", "content `encodings` of lists, from identity, gzip, zstd")
+	set.Var(&o.streams, "streams", "`formats` of streaming lists, from "+strings.Join(watchNames(), ","))
+	set.Var(&o.watches, "watches", "`formats` of fan-outs, from "+strings.Join(watchNames(), ","))
+	set.Var(&o.churns, "churn", "`numbers` of updates per second during list cases")
 	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
 	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
 	set.IntVar(&o.updates, "updates", o.updates, "updates per fan-out and round")
 	set.IntVar(&o.rate, "rate", o.rate, "updates per second")
-	set.IntVar(&o.fences, "fences", o.fences, "consistent lists, one after the other")
-	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent state, one after the other")
-	set.IntVar(&o.rounds, "rounds", o.rounds, "rounds at most, of which medians are taken")
-	set.DurationVar(&o.window, "window", o.window, "least time per list case, server and round")
-	set.DurationVar(&o.rest, "rest", o.rest, "pause before memory at rest is read")
-	set.Var(&o.only, "only", "run only the cases that match this `expression`, such as \"json gzip x20\" or \"watch\"")
-	set.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; pods found there are not loaded again")
-	set.StringVar(&o.json, "json", "", "write the report to this `file` too")
-	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in each case, in an extra run, into this `directory`")
+	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
+	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
+	set.IntVar(&o.rounds, "rounds", o.rounds, "maximum number of rounds; figures are their medians")
+	set.DurationVar(&o.window, "window", o.window, "minimum duration per list case, server and round")
+	set.DurationVar(&o.idle, "idle", o.idle, "duration of the idle measurement")
+	set.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")
+	set.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; its pods are reused")
+	set.StringVar(&o.json, "json", "", "also write the report to this `file`")
+	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func (o *options) validate() error {
 	if slices.Min(o.clients) < 1 || slices.Min(o.watchers) < 1 {
 		return errors.New("--clients and --watchers must be positive")
 	}
-	if min(o.pods, o.updates, o.rate, o.fences, o.gets, o.rounds) < 1 {
-		return errors.New("--pods, --updates, --rate, --fences, --gets and --rounds must be positive")
+	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds) < 1 {
+		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets and --rounds must be positive")
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (w words) validate(flag string, of []string) error {
 	return nil
 }
 
-// uses reports whether a format is asked for in any case.
+// uses reports whether any case uses a format.
 func (o *options) uses(format string) bool {
 	return slices.Contains(slices.Concat(o.formats, o.streams, o.watches), format)
 }
@@ -144,7 +144,7 @@ func (c *counts) Set(text string) error {
 	return nil
 }
 
-// expression is a flag; the zero one matches everything.
+// expression is a flag; its zero value matches everything.
 type expression struct{ regexp.Regexp }
 
 // Set implements flag.Value.

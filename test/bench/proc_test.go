@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPeakIsOfOneCase maps memory, gives it back and resets, as cases that follow each other do.
-func TestPeakIsOfOneCase(t *testing.T) {
+// TestResetPeakForgetsEarlierCases maps and unmaps memory and resets the peak.
+func TestResetPeakForgetsEarlierCases(t *testing.T) {
 	const size = 128 << 20
 	self := proc(os.Getpid())
 	if err := self.resetPeak(); err != nil {
@@ -28,12 +28,12 @@ func TestPeakIsOfOneCase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if peak, err := self.peak(); err != nil || peak < before+size*9/10 {
-		t.Errorf("peak %d after %d bytes more than %d, %v", peak, size, before, err)
+		t.Errorf("peak is %d after mapping %d bytes at %d, %v", peak, size, before, err)
 	}
 	if err := self.resetPeak(); err != nil {
 		t.Fatal(err)
 	}
 	if peak, err := self.peak(); err != nil || peak > before+size/2 {
-		t.Errorf("peak %d after a reset, %d before, %v", peak, before, err)
+		t.Errorf("peak is %d after a reset, memory was %d before, %v", peak, before, err)
 	}
 }

@@ -11,32 +11,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// profileTime is how long a profile of the CPU takes.
+// profileTime is the duration of a CPU profile.
 const profileTime = 10 * time.Second
 
-// profile runs work once more while Sluice writes down where it spends its time, and then which memory
-// it has used. Without --profiles it does nothing.
-func (b *bed) profile(ctx context.Context, name string, work func(context.Context) error) error {
-	if b.profiles == "" {
+// profile runs work again while it takes Sluice's CPU profile, then takes the profile of
+// allocations. Without --profiles it does nothing.
+func (e *env) profile(ctx context.Context, name string, work func(context.Context) error) error {
+	if e.profiles == "" {
 		return nil
 	}
-	if err := os.MkdirAll(b.profiles, 0o755); err != nil {
+	if err := os.MkdirAll(e.profiles, 0o755); err != nil {
 		return err
 	}
-	base := filepath.Join(b.profiles, strings.ReplaceAll(name, " ", "-"))
+	base := filepath.Join(e.profiles, strings.ReplaceAll(name, " ", "-"))
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return b.fetch(fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", profileTime.Seconds()), base+".cpu.pb.gz")
+		return e.fetch(fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", profileTime.Seconds()), base+".cpu.pb.gz")
 	})
 	g.Go(func() error { return work(ctx) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return b.fetch("/debug/pprof/allocs", base+".mem.pb.gz")
+	return e.fetch("/debug/pprof/allocs", base+".mem.pb.gz")
 }
 
-func (b *bed) fetch(path, file string) error {
-	text, err := b.sluice.AdminGet(path)
+func (e *env) fetch(path, file string) error {
+	text, err := e.sluice.AdminGet(path)
 	if err != nil {
 		return err
 	}

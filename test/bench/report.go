@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report is everything that was measured. Ratios are left to the reader of the JSON.
+// report contains all measurements; its JSON contains no ratios.
 type report struct {
 	Date      time.Time      `json:"date"`
 	CPUs      int            `json:"cpus"`
@@ -15,8 +15,8 @@ type report struct {
 	LoadAtEnd float64        `json:"loadAverageAtEnd"`
 	Pods      int            `json:"pods"`
 	Rounds    int            `json:"rounds"`
-	Rate      int            `json:"updatesPerSecond"` // of fan-outs
-	Idle      idle           `json:"idle"`             // after the load
+	Rate      int            `json:"updatesPerSecond"` // in fan-outs
+	Idle      idle           `json:"idle"`             // after pods are created
 	End       idle           `json:"end"`
 	Lists     []*listLine    `json:"lists"`
 	FanOuts   []*fanOutLine  `json:"fanOuts"`
@@ -31,14 +31,15 @@ func newReport(o *options) *report {
 	}
 }
 
-// print writes the report as aligned text. Every ratio is apiserver over Sluice.
+// print writes the report as aligned text. In the tables of lists and fan-outs a ratio is the
+// apiserver over Sluice.
 func (r *report) print(out io.Writer) {
 	fmt.Fprintf(out, "%d pods, up to %d rounds, %d CPUs; load average %.1f before and %.1f after\n",
 		r.Pods, r.Rounds, r.CPUs, r.Load, r.LoadAtEnd)
 	r.printLists(out)
 	r.printFanOuts(out)
 	r.printLatencies(out)
-	r.printRests(out)
+	r.printIdle(out)
 	r.printGoals(out)
 }
 
@@ -49,7 +50,7 @@ func (r *report) printLists(out io.Writer) {
 	t := newTable(out, "",
 		"CPU ms/request", "", "", "", "first", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "")
 	t.row("", "apiserver", "sluice", "floor", "ratio", "sluice", "apiserver", "sluice", "floor",
-		"apiserver", "sluice", "apiserver", "sluice", "sluice", "answered from")
+		"apiserver", "sluice", "apiserver", "sluice", "sluice", "source")
 	for _, l := range r.Lists {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
 		if a == nil {
@@ -62,12 +63,12 @@ func (r *report) printLists(out io.Writer) {
 	t.flush()
 }
 
-// remark tells how Sluice answered, and what is special about the apiserver.
+// remark returns the source and the note.
 func (l *listLine) remark() string {
 	if l.Note == "" {
-		return l.Answered
+		return l.Source
 	}
-	return l.Answered + "; " + l.Note
+	return l.Source + "; " + l.Note
 }
 
 func walls(f *listFigures) string {
@@ -91,12 +92,12 @@ func (r *report) printFanOuts(out io.Writer) {
 	t := newTable(out, "",
 		"CPU us/event", "", "", "", "delay p50/p99 ms", "", "", "event", "peak RSS MB", "", "upstream", "update", "")
 	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
-		"bytes", "apiserver", "sluice", "watches", "CPU ms", "answered from")
+		"bytes", "apiserver", "sluice", "watches", "CPU ms", "source")
 	for _, l := range r.FanOuts {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
 		t.row(l.Case, micros(a.CPU), micros(s.CPU), micros(f.CPU), ratio(a.CPU, s.CPU),
 			delays(a), delays(s), delays(f), fmt.Sprint(l.Event), megabytes(a.Peak), megabytes(s.Peak),
-			fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(l.Update), l.Answered)
+			fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(l.Update), l.Source)
 	}
 	t.flush()
 }
@@ -108,10 +109,10 @@ func (r *report) printLatencies(out io.Writer) {
 		return
 	}
 	t := newTable(out, "one at a time", "p50/p99 ms", "", "", "")
-	t.row("", "apiserver", "sluice", "floor", "requests", "answered from")
+	t.row("", "apiserver", "sluice", "floor", "requests", "source")
 	for _, l := range r.Latencies {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
-		t.row(l.Case, latency(a), latency(s), latency(f), fmt.Sprint(s.Requests), l.Answered)
+		t.row(l.Case, latency(a), latency(s), latency(f), fmt.Sprint(s.Requests), l.Source)
 	}
 	t.flush()
 }
@@ -119,21 +120,21 @@ func (r *report) printLatencies(out io.Writer) {
 func latency(f *latencyFigures) string { return fmt.Sprintf("%.2f/%.2f", f.P50*1e3, f.P99*1e3) }
 
 func (r *report) printGoals(out io.Writer) {
-	t := newTable(out, "goals, set for 10,000 pods", "", "worst of", "", "")
-	t.row("", "to reach", "quiet cases", "with updates", "met")
+	t := newTable(out, "goals for 10,000 pods", "", "worst case", "", "")
+	t.row("", "goal", "without updates", "with updates", "met")
 	for _, g := range r.Goals {
 		t.row(g.Work, g.Want, g.Quiet, g.Busy, g.Met)
 	}
 	t.flush()
 }
 
-func (r *report) printRests(out io.Writer) {
-	t := newTable(out, "at rest", "RSS MB", "", "CPU %", "")
+func (r *report) printIdle(out io.Writer) {
+	t := newTable(out, "idle", "RSS MB", "", "CPU %", "")
 	t.row("", "apiserver", "sluice", "apiserver", "sluice")
 	for _, at := range []struct {
 		name string
 		idle
-	}{{"after the load", r.Idle}, {"at the end", r.End}} {
+	}{{"after pods are created", r.Idle}, {"at the end", r.End}} {
 		t.row(at.name, megabytes(at.RSS[apiserverName]), megabytes(at.RSS[sluiceName]),
 			fmt.Sprintf("%.1f", 100*at.CPU[apiserverName]), fmt.Sprintf("%.1f", 100*at.CPU[sluiceName]))
 	}

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// median of the values, which it sorts.
+// median returns the median and sorts the values.
 func median[T cmp.Ordered](v []T) T { return percentile(v, 50) }
 
-// percentile is the smallest value that is not below p percent of them. It sorts them; there must be
-// one.
+// percentile returns the p-th percentile by the nearest-rank method and sorts the values, which
+// must not be empty.
 func percentile[T cmp.Ordered](v []T, p float64) T {
 	slices.Sort(v)
 	rank := int(math.Ceil(float64(len(v)) * p / 100))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPercentile(t *testing.T) {
+func TestPercentileIsTheNearestRank(t *testing.T) {
 	hundred := make([]int, 100)
 	for i := range hundred {
 		hundred[i] = 100 - i

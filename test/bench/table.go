@@ -19,9 +19,9 @@ func newTable(out io.Writer, heads ...string) *table {
 
 func (t *table) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, "\t")) }
 
-func (t *table) flush() { _ = t.w.Flush() } // a terminal that is gone needs no table
+func (t *table) flush() { _ = t.w.Flush() } // nothing can be done about a closed terminal
 
-// none is the cell of what was not measured.
+// none is the cell of a missing measurement.
 const none = "-"
 
 func seconds(s float64) string { return figure("%.3f", s) }
@@ -29,7 +29,7 @@ func millis(s float64) string  { return figure("%.1f", s*1e3) }
 func micros(s float64) string  { return figure("%.1f", s*1e6) }
 func megabytes(n int64) string { return figure("%.1f", float64(n)/1e6) }
 
-// figure shows a measurement; zero is none.
+// figure formats a measurement; zero means none.
 func figure(format string, f float64) string {
 	if f == 0 {
 		return none

@@ -19,13 +19,14 @@ type target struct {
 	proc   proc
 	config *rest.Config
 
-	connections []*harness.RawClient // each has one HTTP/2 connection while it carries less than streams requests
+	connections []*harness.RawClient // each uses one HTTP/2 connection for up to streams requests
 }
 
-// streams is how many requests one connection carries at most, by the servers' own limit.
+// streams is the servers' limit of concurrent requests per connection.
 const streams = 100
 
-// connection returns the i-th connection. Those that goroutines share must have been made before.
+// connection returns the i-th connection and creates it if necessary. Goroutines may share only
+// connections that exist.
 func (t *target) connection(i int) (*harness.RawClient, error) {
 	for len(t.connections) <= i {
 		raw, err := harness.NewRawClient(t.config)
@@ -37,7 +38,7 @@ func (t *target) connection(i int) (*harness.RawClient, error) {
 	return t.connections[i], nil
 }
 
-// close gives up the connections; the next use makes new ones.
+// close closes the connections; the next use opens new ones.
 func (t *target) close() {
 	for _, raw := range t.connections {
 		raw.Close()

@@ -12,25 +12,25 @@ import (
 	"sluice/test/harness"
 )
 
-// start tells the updates of this run from those of earlier ones on the same directory, which would be no
-// change.
+// start makes the updates of this run differ from an earlier run's on the same directory, so that
+// each is a change.
 var start = time.Now().Unix()
 
 // update changes the next pod at the apiserver.
-func (b *bed) update(ctx context.Context) error {
-	b.sequence++
-	return b.patch(ctx, b.names[b.sequence%len(b.names)], b.sequence)
+func (e *env) update(ctx context.Context) error {
+	e.sequence++
+	return e.patch(ctx, e.names[e.sequence%len(e.names)], e.sequence)
 }
 
-// updateOther changes something that is not a pod.
-func (b *bed) updateOther(ctx context.Context) error {
-	b.others++
-	return b.patch(ctx, "/api/v1/namespaces/"+namespaceName(0), b.others)
+// updateOther changes a namespace.
+func (e *env) updateOther(ctx context.Context) error {
+	e.others++
+	return e.patch(ctx, "/api/v1/namespaces/"+namespaceName(0), e.others)
 }
 
 // patch changes one object.
-func (b *bed) patch(ctx context.Context, path string, sequence int) error {
-	got, err := b.plane.Raw(user).Do(ctx, harness.Request{
+func (e *env) patch(ctx context.Context, path string, sequence int) error {
+	got, err := e.controlPlane.Raw(user).Do(ctx, harness.Request{
 		Method: http.MethodPatch,
 		Path:   path + "?fieldManager=bench",
 		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {"application/vnd.kubernetes.protobuf"}},
@@ -42,11 +42,11 @@ func (b *bed) patch(ctx context.Context, path string, sequence int) error {
 	return err
 }
 
-// pace does one update after another at the rate and returns when each was acknowledged.
-func (b *bed) pace(ctx context.Context, update func(context.Context) error) ([]time.Time, error) {
-	ticker := time.NewTicker(time.Second / time.Duration(b.rate))
+// pace sends the updates at the rate and returns the time of each acknowledgement.
+func (e *env) pace(ctx context.Context, update func(context.Context) error) ([]time.Time, error) {
+	ticker := time.NewTicker(time.Second / time.Duration(e.rate))
 	defer ticker.Stop()
-	acknowledged := make([]time.Time, b.updates)
+	acknowledged := make([]time.Time, e.updates)
 	for i := range acknowledged {
 		select {
 		case <-ticker.C:
@@ -61,38 +61,38 @@ func (b *bed) pace(ctx context.Context, update func(context.Context) error) ([]t
 	return acknowledged, nil
 }
 
-// version is the apiserver's newest resource version.
-func (b *bed) version(ctx context.Context) (string, error) {
-	list, err := b.plane.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+// version returns the apiserver's current resource version.
+func (e *env) version(ctx context.Context) (string, error) {
+	list, err := e.controlPlane.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return "", err
 	}
 	return list.ResourceVersion, nil
 }
 
-// sample is the frame of an update as the apiserver sends it.
-func (b *bed) sample(ctx context.Context, c fanOut) ([]byte, error) {
-	version, err := b.version(ctx)
+// sample returns the frame of an update as the apiserver sends it.
+func (e *env) sample(ctx context.Context, c fanOut) ([]byte, error) {
+	version, err := e.version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := b.apiserver.connection(0)
+	raw, err := e.apiserver.connection(0)
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.openOne(ctx, raw, watchPath(b.apiserver, version), 1)
+	w, err := c.openOne(ctx, raw, watchPath(e.apiserver, version), 1)
 	if err != nil {
 		return nil, err
 	}
 	defer w.body.Close()
 	defer time.AfterFunc(deliverLimit, func() { w.body.Close() }).Stop()
-	if err := b.update(ctx); err != nil {
+	if err := e.update(ctx); err != nil {
 		return nil, err
 	}
 	return c.frame(w.body)
 }
 
-// frame reads one frame.
+// frame reads and returns one frame.
 func (c fanOut) frame(r io.Reader) ([]byte, error) {
 	frames, buf := c.frames(), []byte{}
 	for {

@@ -134,6 +134,9 @@ func (c *ControlPlane) Kill() {
 	c.closeIdle()
 }
 
+// PID returns the process ID of the control plane.
+func (c *ControlPlane) PID() int { return c.proc.pid() }
+
 // Done returns a channel that is closed when the process of the control plane has ended.
 func (c *ControlPlane) Done() <-chan struct{} { return c.proc.done }
 

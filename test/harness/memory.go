@@ -8,7 +8,7 @@ import (
 
 // PeakMemory returns the peak resident memory of the gateway's process (VmHWM), in bytes.
 func (s *Sluice) PeakMemory() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.proc.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID()))
 	if err != nil {
 		return 0, err
 	}

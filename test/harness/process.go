@@ -127,3 +127,5 @@ func (f *firstLine) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+func (p *process) pid() int { return p.cmd.Process.Pid }

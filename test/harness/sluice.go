@@ -136,6 +136,9 @@ func (s *Sluice) Stop() error {
 // Terminate sends SIGTERM and does not wait.
 func (s *Sluice) Terminate() error { return s.proc.signal(syscall.SIGTERM) }
 
+// PID returns the process ID of the gateway.
+func (s *Sluice) PID() int { return s.proc.pid() }
+
 // Done returns a channel that is closed when the process has ended.
 func (s *Sluice) Done() <-chan struct{} { return s.proc.done }
 

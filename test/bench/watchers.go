@@ -15,24 +15,24 @@ import (
 	"sluice/test/harness"
 )
 
-// watcher is one open watch, and when its events came.
+// watcher is an open watch and the arrival times of its events.
 type watcher struct {
 	body io.ReadCloser
 	at   []time.Time // of each expected event
 	n    atomic.Int64
-	err  error // why it ended early; to be read after crowd.close
+	err  error // why the watch ended early; valid after watchers.close
 }
 
-// crowd is all watchers of a round.
-type crowd struct {
+// watchers are the watchers of a round.
+type watchers struct {
 	watchers []*watcher
 	cancel   context.CancelFunc
 	missing  atomic.Int64  // events
-	all      chan struct{} // closed when none is missing
+	all      chan struct{} // closed when no event is missing
 	readers  sync.WaitGroup
 }
 
-// watchPath is that of the request to a target; version is where the watch starts.
+// watchPath returns the path of a watch from version at a target.
 func watchPath(t *target, version string) string {
 	if t.name == floorName {
 		return floorWatch
@@ -40,10 +40,11 @@ func watchPath(t *target, version string) string {
 	return "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=" + version
 }
 
-// open opens n watches, a hundred on each connection, that expect so many events.
-func (c fanOut) open(ctx context.Context, t *target, version string, events int) (*crowd, error) {
+// open opens the watches of a case, streams on each connection; each expects the given number of
+// events.
+func (c fanOut) open(ctx context.Context, t *target, version string, events int) (*watchers, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &crowd{watchers: make([]*watcher, c.watchers), cancel: cancel, all: make(chan struct{})}
+	w := &watchers{watchers: make([]*watcher, c.watchers), cancel: cancel, all: make(chan struct{})}
 	w.missing.Store(int64(c.watchers * events))
 	var g errgroup.Group
 	for first := 0; first < c.watchers; first += streams {
@@ -84,8 +85,8 @@ func (c fanOut) openOne(ctx context.Context, raw *harness.RawClient, path string
 	return &watcher{body: resp.Body, at: make([]time.Time, events)}, nil
 }
 
-// read notes when events come until the stream ends.
-func (w *watcher) read(crowd *crowd, frames counter) {
+// read records the arrival times of events until the stream ends.
+func (w *watcher) read(watchers *watchers, frames counter) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := w.body.Read(buf)
@@ -95,8 +96,8 @@ func (w *watcher) read(crowd *crowd, frames counter) {
 			if int(i) < len(w.at) {
 				w.at[i] = now
 			}
-			if crowd.missing.Add(-1) == 0 {
-				close(crowd.all)
+			if watchers.missing.Add(-1) == 0 {
+				close(watchers.all)
 			}
 		}
 		if err != nil {
@@ -106,8 +107,8 @@ func (w *watcher) read(crowd *crowd, frames counter) {
 	}
 }
 
-// close ends the watches, and returns an error if one had ended by itself.
-func (w *crowd) close() error {
+// close closes the watches and returns an error if the server ended one.
+func (w *watchers) close() error {
 	w.cancel()
 	w.readers.Wait()
 	var err error
@@ -117,24 +118,24 @@ func (w *crowd) close() error {
 		}
 		one.body.Close()
 		if one.err != nil && !errors.Is(one.err, context.Canceled) {
-			err = fmt.Errorf("a watch ended by itself: %w", one.err)
+			err = fmt.Errorf("the server ended a watch: %w", one.err)
 		}
 	}
 	return err
 }
 
-// check verifies that each watcher was sent each event once.
-func (w *crowd) check(events int) error {
+// check verifies that each watcher received each event once.
+func (w *watchers) check(events int) error {
 	for i, one := range w.watchers {
 		if n := one.n.Load(); n != int64(events) {
-			return fmt.Errorf("watcher %d was sent %d events of %d", i, n, events)
+			return fmt.Errorf("watcher %d received %d events of %d", i, n, events)
 		}
 	}
 	return nil
 }
 
-// delays are how long after its acknowledgement each event came, at each watcher.
-func (w *crowd) delays(acknowledged []time.Time) []time.Duration {
+// delays returns the time from acknowledgement to arrival, of each event at each watcher.
+func (w *watchers) delays(acknowledged []time.Time) []time.Duration {
 	var all []time.Duration
 	for _, one := range w.watchers {
 		for i, at := range one.at {

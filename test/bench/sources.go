@@ -12,16 +12,16 @@ import (
 	"sluice/test/harness"
 )
 
-// answers counts requests for pods by how Sluice answered them.
-type answers map[string]float64
+// sources counts requests for pods by the source of the response (cache or passed) and the reason.
+type sources map[string]float64
 
-// answers reads the counters of Sluice for a verb.
-func (b *bed) answers(verb string) (answers, error) {
-	metrics, err := b.sluice.Metrics()
+// sources reads Sluice's counters for a verb.
+func (e *env) sources(verb string) (sources, error) {
+	metrics, err := e.sluice.Metrics()
 	if err != nil {
 		return nil, err
 	}
-	all := answers{}
+	all := sources{}
 	for _, s := range metrics.Samples("sluice_request_total") {
 		if s.Labels["resource"] != "pods" || s.Labels["verb"] != verb {
 			continue
@@ -35,20 +35,21 @@ func (b *bed) answers(verb string) (answers, error) {
 	return all, nil
 }
 
-// answered waits until Sluice has counted n requests more than before, and returns how it answered them.
-func (b *bed) answered(ctx context.Context, verb string, before answers, n int) (answers, error) {
+// sourcesSince waits until Sluice has counted n more requests than before and returns the
+// difference.
+func (e *env) sourcesSince(ctx context.Context, verb string, before sources, n int) (sources, error) {
 	limit := time.Now().Add(closeLimit)
 	for {
-		after, err := b.answers(verb)
+		after, err := e.sources(verb)
 		if err != nil {
 			return nil, err
 		}
-		how := after.since(before)
-		if how.total() >= float64(n) {
-			return how, nil
+		served := after.since(before)
+		if served.total() >= float64(n) {
+			return served, nil
 		}
 		if time.Now().After(limit) {
-			return nil, fmt.Errorf("%.0f of %d requests are over after %s", how.total(), n, closeLimit)
+			return nil, fmt.Errorf("%.0f of %d requests have ended after %s", served.total(), n, closeLimit)
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
@@ -56,15 +57,15 @@ func (b *bed) answered(ctx context.Context, verb string, before answers, n int) 
 	}
 }
 
-// closeLimit is how long a server may take to notice that watches are closed.
+// closeLimit bounds the time in which a server notices that watches are closed.
 const closeLimit = 10 * time.Second
 
-// fromCache is what Sluice calls an answer out of its cache.
+// fromCache is the value of the metric's source label for responses from the cache.
 const fromCache = "cache"
 
-// since are the answers after those before.
-func (a answers) since(before answers) answers {
-	d := answers{}
+// since returns the difference to an earlier reading.
+func (a sources) since(before sources) sources {
+	d := sources{}
 	for how, n := range a {
 		if n > before[how] {
 			d[how] = n - before[how]
@@ -73,15 +74,22 @@ func (a answers) since(before answers) answers {
 	return d
 }
 
-func (a answers) total() (n float64) {
+// add adds the counts of another reading.
+func (a sources) add(b sources) {
+	for how, n := range b {
+		a[how] += n
+	}
+}
+
+func (a sources) total() (n float64) {
 	for _, v := range a {
 		n += v
 	}
 	return n
 }
 
-// passed reports whether any of them was not answered out of the cache.
-func (a answers) passed() bool {
+// passed reports whether any response did not come from the cache.
+func (a sources) passed() bool {
 	for how := range a {
 		if !strings.HasPrefix(how, fromCache) {
 			return true
@@ -90,16 +98,16 @@ func (a answers) passed() bool {
 	return false
 }
 
-// String tells why requests were passed, if any were.
-func (a answers) String() string {
+// String returns fromCache, or all reasons if Sluice passed any request.
+func (a sources) String() string {
 	if !a.passed() {
 		return fromCache
 	}
 	return a.reasons()
 }
 
-// reasons tells how or why requests were answered as they were.
-func (a answers) reasons() string {
+// reasons returns all sources with their reasons and counts.
+func (a sources) reasons() string {
 	var parts []string
 	for _, how := range slices.Sorted(maps.Keys(a)) {
 		parts = append(parts, fmt.Sprintf("%s (%.0f)", how, a[how]))
@@ -107,7 +115,7 @@ func (a answers) reasons() string {
 	return strings.Join(parts, ", ")
 }
 
-// podWatches is how many watches of pods the apiserver has open, its own among them.
+// podWatches returns the number of watches of pods at the apiserver, its own included.
 func podWatches(ctx context.Context, plane *harness.ControlPlane) (int, error) {
 	page, err := plane.Raw(user).Get(ctx, "/metrics", "text/plain")
 	if err != nil {
