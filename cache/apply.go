@@ -9,7 +9,7 @@ import (
 // object, or for Deleted the last one with the resource version of the deletion. It returns an
 // error wrapping ErrDiverged if the event does not follow from the state.
 func (s *Store) Apply(t Type, o *Object, at time.Time) error {
-	now := s.snapshot.Load()
+	now := s.applied.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
 	if s.repeats(e) {
 		return nil
@@ -82,6 +82,10 @@ func (s *Store) record(e *Event) {
 	s.recent.evict(&s.all.history)
 	s.trim(e.At)
 	s.publish(e.after, e.RV)
+	if s.comparison != nil {
+		s.comparison.apply(e)
+		s.settle()
+	}
 	s.mu.Unlock()
 	for _, sub := range woken {
 		if sub != nil {
@@ -141,7 +145,7 @@ func (s *Store) ResumeVersion() uint64 {
 func (s *Store) ConfirmComplete(last, version uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.snapshot.Load().Version < last {
+	if s.closed || s.applied.Load().Version < last {
 		return false
 	}
 	s.raise(version)
@@ -150,7 +154,7 @@ func (s *Store) ConfirmComplete(last, version uint64) bool {
 
 // raise publishes the present state under a higher version.
 func (s *Store) raise(version uint64) {
-	if now := s.snapshot.Load(); version > now.Version {
+	if now := s.applied.Load(); version > now.Version {
 		s.publish(now.state, version)
 	}
 }

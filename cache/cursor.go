@@ -53,7 +53,7 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 		return 0, 0, ErrClosed
 	}
 	c.position = s.position
-	return n, s.snapshot.Load().Version, nil
+	return n, max(c.version, s.applied.Load().Version), nil
 }
 
 // CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to

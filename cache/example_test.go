@@ -171,17 +171,21 @@ type quietResource struct{}
 
 func (quietResource) Probe(context.Context) (uint64, error) { return 15, nil }
 
+func (quietResource) RollCall(context.Context) (*cache.RollCall, error) {
+	return &cache.RollCall{Version: 15}, nil
+}
+
 func (quietResource) ProbeWatch(_ context.Context, _ uint64, _, bookmark func(uint64)) error {
 	bookmark(15)
 	return nil
 }
 
-// A consistent read probes the apiserver's current version and then waits until the store is
-// complete up to it.
+// A consistent read asks for the apiserver's current version and then waits until the newest state is
+// at this version.
 func ExampleFence() {
 	ctx, cancel := context.WithCancel(context.Background())
 	store := cache.New(cache.Options{}, nil, 10)
-	fence := cache.NewFence(store, quietResource{}, func(error) { cancel() })
+	fence := cache.NewFence(store, quietResource{}, cache.Cost{}, func(error) { cancel() })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -192,11 +196,11 @@ func ExampleFence() {
 	must(err)
 	proof, err := fence.Confirm(ctx, version)
 	must(err)
-	fmt.Printf("complete up to %d, proof %s\n", store.Snapshot().Version, proof)
+	fmt.Printf("state at version %d, proof %s\n", store.Snapshot().Version, proof)
 	cancel()
 	<-ended
 	// Output:
-	// complete up to 15, proof probe-watch
+	// state at version 15, proof roll-call
 }
 
 // Lists of one format share the encoding of each segment.

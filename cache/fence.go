@@ -12,48 +12,75 @@ type Prober interface {
 	// Probe returns the resource version of a consistent LIST that begins after the call.
 	Probe(ctx context.Context) (version uint64, err error)
 
+	// RollCall returns the keys and resource versions of a consistent LIST of the whole resource that
+	// begins after the call.
+	RollCall(ctx context.Context) (*RollCall, error)
+
 	// ProbeWatch opens a second watch of the resource, from version. It calls event with the
 	// resource version of each event and bookmark with the resource version of each bookmark, in
 	// the order of the stream, and returns when the stream or the context ends.
 	ProbeWatch(ctx context.Context, version uint64, event, bookmark func(version uint64)) error
 }
 
-// Fence is the consistent-read fence of one store. It answers one question: has the store applied
+// Fence is the consistent-read fence of one store. It answers one question: does the store show
 // everything that the apiserver had committed when the question was asked?
 //
 //  1. [Fence.CurrentVersion] probes: a consistent LIST with limit=1 returns the apiserver's current
 //     resource version X. Callers that arrive while a probe is running share the next one, so that
-//     X is never older than the question.
+//     X is never older than the question. Of a small resource the whole is listed: see 4.
 //  2. [Fence.WaitFor] waits for the store's own watch. A watch stream is ordered, so the store is
 //     complete up to X once it has applied an event or a bookmark at or above X.
 //  3. [Fence.Confirm] also has the apiserver confirm it, because on a quiet resource neither
 //     arrives in time. Each kind of confirmation is a [Proof].
+//  4. A [RollCall] is a list of all keys and resource versions. If they are those of the store, the
+//     present state is the apiserver's at the version of the list ([Store.ConfirmState]).
+//  5. A probe watch, a second watch of the resource, delivers bookmarks earlier than the store's own:
+//     the apiserver has no event between its last one and the bookmark ([Store.ConfirmComplete]).
 //
-// A proof states that the apiserver has no event of the resource in (last, B]. It takes effect
-// through [Store.ConfirmComplete] and only once the store has applied everything up to last.
-// docs/wire.md, section 12, explains why nothing weaker is a proof.
+// What roll calls and delegated reads cost the apiserver is bounded by [Cost]; probe watches become
+// rare while they bring no bookmark. docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
-	store    *Store
-	prober   Prober
-	diverged func(error)
-	probeDue chan struct{} // holds one token while nextProbe has to be run
-	proofDue chan struct{} // holds one token after the first caller of Confirm has arrived
+	store     *Store
+	prober    Prober
+	diverged  func(error)
+	allowance *allowance
+	probeDue  chan struct{} // holds one token while nextProbe has to be run
+	proofDue  chan struct{} // holds one token after a caller of Confirm has arrived
+	listing   sync.Mutex    // serializes roll calls
 
-	mu        sync.Mutex // guards the fields below
-	nextProbe *probe
-	waiters   int                // callers of Confirm that are waiting
-	idle      chan struct{}      // closed when waiters becomes zero; nil while it is zero
-	confirmed [proofCount]uint64 // highest version that each proof has confirmed
+	mu          sync.Mutex // guards the fields below
+	nextProbe   *probe
+	waiters     int           // callers of Confirm that are waiting
+	awaited     uint64        // the highest version that they wait for
+	idle        chan struct{} // closed when waiters becomes zero; nil while it is zero
+	byWatch     uint64        // the highest version that a probe watch has confirmed
+	probeWatch  probeWatchSchedule
+	rollCall    rollCallRecord
+	delegations int // reads that are being delegated
+	stats       FenceStats
+}
+
+// FenceStats describes the work of a fence for metrics.
+type FenceStats struct {
+	Probes, RollCalls, ProbeWatches, Delegated int
+	Seconds                                    float64 // duration of the roll calls and the delegated reads
 }
 
 // NewFence returns a fence of a store. Nothing is probed until Run is called. The fence calls
 // diverged when a probe fails with [ErrDiverged] or the apiserver is at an older resource version
 // than the store, as after a restore from a backup; the caller must then replace the store.
-func NewFence(s *Store, p Prober, diverged func(error)) *Fence {
+func NewFence(s *Store, p Prober, cost Cost, diverged func(error)) *Fence {
 	return &Fence{
-		store: s, prober: p, diverged: diverged,
+		store: s, prober: p, diverged: diverged, allowance: newAllowance(cost),
 		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
 	}
+}
+
+// Stats returns the present figures.
+func (f *Fence) Stats() FenceStats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
 }
 
 // Run probes and confirms on behalf of the callers until the context or the store ends.
@@ -84,12 +111,25 @@ func onSignal(ctx context.Context, signal <-chan struct{}, do func(context.Conte
 	}
 }
 
-// WaitFor returns nil once the store is complete up to version. It returns ErrClosed when the store
-// has ended, or the context's error.
+// wake puts a token into the channel of a loop, unless it has one.
+func wake(signal chan<- struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}
+
+// WaitFor returns nil once the newest state of the store is at version or above. It returns ErrClosed
+// when the store has ended, or the context's error.
 func (f *Fence) WaitFor(ctx context.Context, version uint64) error {
+	return f.waitUntil(ctx, func() bool { return f.store.Snapshot().Version >= version })
+}
+
+// waitUntil returns nil once a condition holds that only a change of the store can meet.
+func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
 	for {
 		changed := f.store.Changed()
-		if f.store.Snapshot().Version >= version {
+		if met() {
 			return nil
 		}
 		select {
@@ -102,52 +142,63 @@ func (f *Fence) WaitFor(ctx context.Context, version uint64) error {
 	}
 }
 
-// Confirm is WaitFor that also has the apiserver confirm that the store is complete. It returns the
-// proof that came first.
+// WaitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
+// is older than the history, ErrClosed when the store has ended, or the context's error.
+func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, err error) {
+	ended := f.waitUntil(ctx, func() bool {
+		state, err = f.store.At(version)
+		return !errors.Is(err, ErrAhead)
+	})
+	if ended != nil {
+		return nil, ended
+	}
+	return state, err
+}
+
+// Confirm is WaitFor that also has the apiserver confirm the state. It returns the proof that came
+// first.
 func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
 	if f.store.Snapshot().Version < version {
-		f.enter()
+		f.enter(version)
 		defer f.leave()
 	}
 	if err := f.WaitFor(ctx, version); err != nil {
 		return 0, err
 	}
-	return f.proofOf(version), nil
+	return f.ProofOf(version), nil
 }
 
 // retryInterval is the time between the attempts of WaitUntilCurrent.
 const retryInterval = time.Second
 
-// WaitUntilCurrent waits, however long the apiserver is unreachable, until the store is complete up
-// to a version that was current at some moment after the call, and returns that version. It returns
-// ErrClosed when the store has ended, or the context's error.
-func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, err error) {
+// WaitUntilCurrent waits, even if the apiserver is unreachable at first, until the newest state is at
+// a version that was current at some moment after the call, and returns that version and the proof.
+// It returns ErrClosed when the store has ended, or the context's error.
+func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Proof, err error) {
 	for {
 		if version, err = f.CurrentVersion(ctx); err == nil {
-			_, err = f.Confirm(ctx, version)
+			proof, err = f.Confirm(ctx, version)
 		}
 		if err == nil || errors.Is(err, ErrClosed) {
-			return version, err
+			return version, proof, err
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return 0, 0, ctx.Err()
 		case <-time.After(retryInterval):
 		}
 	}
 }
 
-func (f *Fence) enter() {
+func (f *Fence) enter(version uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters++
+	f.awaited = max(f.awaited, version)
 	if f.waiters == 1 {
 		f.idle = make(chan struct{})
-		select {
-		case f.proofDue <- struct{}{}:
-		default:
-		}
 	}
+	wake(f.proofDue)
 }
 
 func (f *Fence) leave() {
@@ -156,6 +207,32 @@ func (f *Fence) leave() {
 	f.waiters--
 	if f.waiters == 0 {
 		close(f.idle)
-		f.idle = nil
+		f.idle, f.awaited = nil, 0
 	}
+}
+
+// Delegate reports whether a small read may be forwarded to the apiserver instead of waiting for a
+// proof: if it is alone, because several share one proof, and within the allowance. If so, done must
+// be called when the read has ended.
+func (f *Fence) Delegate() (done func(), ok bool) {
+	if f.allowance.wait() > 0 {
+		return nil, false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiters > 0 || f.delegations > 0 {
+		return nil, false
+	}
+	f.delegations++
+	start := time.Now()
+	return func() { f.delegated(time.Since(start)) }, true
+}
+
+func (f *Fence) delegated(took time.Duration) {
+	f.allowance.charge(took, 0)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delegations--
+	f.stats.Delegated++
+	f.stats.Seconds += took.Seconds()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,9 +20,12 @@ type fakeAPIServer struct {
 	version uint64
 	events  []uint64 // resource versions of the events of this resource
 
-	probes, probeWatches atomic.Int32
-	probeTime            time.Duration
-	diverged             error // what the fence reported
+	probes, probeWatches, rollCalls atomic.Int32
+	probeTime                       time.Duration
+	rollCallTime                    time.Duration // 0 if roll calls fail
+	deleted                         map[uint64]bool
+	noBookmarks                     bool
+	diverged                        error // what the fence reported
 }
 
 // write commits an event of the resource.
@@ -65,10 +70,45 @@ func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, b
 			event(e)
 		}
 	}
+	a.mu.Lock()
+	silent := a.noBookmarks
+	a.mu.Unlock()
+	if silent {
+		sleep(ctx, 2*time.Second)
+		return ctx.Err()
+	}
 	if ctx.Err() == nil {
 		bookmark(current)
 	}
 	return ctx.Err()
+}
+
+var errNoList = errors.New("list failed")
+
+// RollCall lists the state at the moment of the call: an object for each event.
+func (a *fakeAPIServer) RollCall(ctx context.Context) (*RollCall, error) {
+	a.mu.Lock()
+	took, r := a.rollCallTime, &RollCall{Version: a.version, Bytes: 1000}
+	var keys []Key
+	for _, e := range a.events {
+		if !a.deleted[e] {
+			keys = append(keys, KeyOf("a", fmt.Sprint(e)))
+		}
+	}
+	a.mu.Unlock()
+	if took == 0 {
+		return nil, errNoList
+	}
+	a.rollCalls.Add(1)
+	slices.Sort(keys)
+	for _, k := range keys {
+		version, _ := strconv.ParseUint(k.Name(), 10, 64)
+		if err := r.Add(k, version); err != nil {
+			return nil, err
+		}
+	}
+	sleep(ctx, took)
+	return r, ctx.Err()
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -91,7 +131,7 @@ func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *Store,
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := New(Options{}, nil, 10)
-		f := NewFence(s, a, func(err error) { a.diverged = err })
+		f := NewFence(s, a, Cost{}, func(err error) { a.diverged = err })
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })
@@ -231,7 +271,7 @@ func TestWaitUntilCurrentOutlastsAnUnreachableAPIServer(t *testing.T) {
 			a.probeTime = time.Millisecond
 		})
 		start := time.Now()
-		version, err := f.WaitUntilCurrent(t.Context())
+		version, _, err := f.WaitUntilCurrent(t.Context())
 		if err != nil || version != 10 || time.Since(start) < time.Minute {
 			t.Fatalf("version %d after %v, %v", version, time.Since(start), err)
 		}
@@ -243,7 +283,7 @@ func TestWaitUntilCurrentEndsWithItsContext(t *testing.T) {
 		a.probeTime = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := f.WaitUntilCurrent(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := f.WaitUntilCurrent(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 	})

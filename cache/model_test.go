@@ -104,14 +104,22 @@ func testObject(k Key, rv uint64) *Object {
 
 func (p *pair) step() {
 	p.t.Helper()
+	p.commit()()
+}
+
+// commit applies an operation to the model and returns the function that applies it to the store.
+func (p *pair) commit() (apply func()) {
+	p.t.Helper()
 	p.version += 1 + p.rnd.Uint64N(3)
 	p.now = p.now.Add(time.Duration(p.rnd.IntN(1000)) * time.Millisecond)
 	if p.rnd.IntN(10) == 0 {
-		if err := p.store.ApplyBookmark(p.version); err != nil {
-			p.t.Fatal(err)
+		version := p.version
+		p.model.states = append(p.model.states, modelState{version, p.model.last().objects})
+		return func() {
+			if err := p.store.ApplyBookmark(version); err != nil {
+				p.t.Fatal(err)
+			}
 		}
-		p.model.states = append(p.model.states, modelState{p.version, p.model.last().objects})
-		return
 	}
 	k := p.keys[p.rnd.IntN(len(p.keys))]
 	next := maps.Clone(p.model.last().objects)
@@ -125,11 +133,14 @@ func (p *pair) step() {
 	if next[k] = p.version; typ == Deleted {
 		delete(next, k)
 	}
-	if err := p.store.Apply(typ, testObject(k, p.version), p.now); err != nil {
-		p.t.Fatal(err)
-	}
+	o, now := testObject(k, p.version), p.now
 	p.model.states = append(p.model.states, modelState{p.version, next})
 	p.model.events = append(p.model.events, modelEvent{typ, p.version, k})
+	return func() {
+		if err := p.store.Apply(typ, o, now); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }
 
 func (p *pair) checkSnapshot(s *Snapshot) {

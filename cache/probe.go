@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// probeTimeout bounds one probe.
+// probeTimeout bounds one probe and one roll call.
 const probeTimeout = 10 * time.Second
 
-// probe is one consistent LIST and the callers that share its answer.
+// probe is one consistent LIST, whole or of one object, and the callers that share its answer.
 type probe struct {
 	done    chan struct{} // closed when version and err are set
 	version uint64
@@ -39,10 +39,7 @@ func (f *Fence) joinNextProbe() *probe {
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
 		f.nextProbe = &probe{done: make(chan struct{})}
-		select {
-		case f.probeDue <- struct{}{}:
-		default: // the token is still there, or Run has ended and CurrentVersion sees the store end
-		}
+		wake(f.probeDue) // if Run has ended, CurrentVersion sees the store end
 	}
 	return f.nextProbe
 }
@@ -53,10 +50,8 @@ func (f *Fence) runProbe(ctx context.Context) {
 	p := f.nextProbe
 	f.nextProbe = nil
 	f.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
 	before := f.store.Snapshot().Version
-	p.version, p.err = f.prober.Probe(ctx)
+	p.version, p.err = f.ask(ctx)
 	if p.err == nil && p.version < before {
 		p.err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", p.version, before, ErrDiverged)
 	}
@@ -64,6 +59,23 @@ func (f *Fence) runProbe(ctx context.Context) {
 		f.diverged(p.err)
 	}
 	close(p.done)
+}
+
+// ask returns the apiserver's current version, by a roll call where that costs about as little as a
+// probe.
+func (f *Fence) ask(ctx context.Context) (uint64, error) {
+	if f.PrefersRollCall() {
+		version, err := f.callRoll(ctx)
+		if err == nil || errors.Is(err, ErrDiverged) || ctx.Err() != nil {
+			return version, err
+		}
+	}
+	f.mu.Lock()
+	f.stats.Probes++
+	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return f.prober.Probe(ctx)
 }
 
 // failNextProbe answers the callers of a probe that Run will not run any more.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Proof is the way in which a store was confirmed to be complete up to a version.
+// Proof is the way in which a state was confirmed to be recent enough.
 type Proof uint8
 
 const (
@@ -14,81 +14,90 @@ const (
 	ByStream Proof = iota
 	// ByProbeWatch is a proof by a bookmark of a second, short watch.
 	ByProbeWatch
-
-	proofCount
+	// ByRollCall is a proof by a list that names exactly the objects of the state.
+	ByRollCall
 )
 
 // String returns the proof as a metric label value.
 func (p Proof) String() string {
-	if p == ByProbeWatch {
+	switch p {
+	case ByProbeWatch:
 		return "probe-watch"
+	case ByRollCall:
+		return "roll-call"
 	}
 	return "own-watch"
 }
 
-// probeWatchInterval is the time between the starts of two probe watches while a caller waits. An
-// apiserver sends bookmarks at moments of its own choice, and each probe watch adds some (wire.md
-// 12).
-const probeWatchInterval = 350 * time.Millisecond
-
-// prove starts one attempt after the other until no caller of Confirm waits.
-func (f *Fence) prove(ctx context.Context) {
-	f.mu.Lock()
-	idle := f.idle
-	f.mu.Unlock()
-	if idle == nil {
-		return
+// ProofOf returns the proof of a version that the newest state has reached.
+func (f *Fence) ProofOf(version uint64) Proof {
+	if f.store.CompleteVersion() < version {
+		return ByRollCall
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byWatch >= version {
+		return ByProbeWatch
+	}
+	return ByStream
+}
+
+// prove calls the roll and, where that is not possible or of no avail, starts one probe watch after
+// the other, until no caller of Confirm waits for a proof.
+func (f *Fence) prove(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	defer cancel()
-	t := time.NewTicker(probeWatchInterval)
-	defer t.Stop()
+	var called chan struct{} // closed when the roll call that runs has ended; nil if none does
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		attempts.Go(func() { f.probeWatch(ctx) })
+		changed := f.store.Changed()
+		idle := f.unproven()
+		if idle == nil {
+			return
+		}
+		wait := time.Hour
+		if called == nil && f.affordsRollCall() && !f.rollCallPending() {
+			if wait = f.allowance.wait(); wait == 0 {
+				ended := make(chan struct{})
+				called = ended
+				attempts.Go(func() {
+					defer close(ended)
+					_, _ = f.callRoll(ctx) // after an error, the roll is not called for a while
+				})
+			}
+		}
+		if called == nil {
+			until := f.probeWatchDue()
+			if until == 0 {
+				attempts.Go(func() { f.runProbeWatch(ctx) })
+				until = probeWatchInterval
+			}
+			wait = min(wait, until)
+		}
+		timer.Reset(max(wait, time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return
 		case <-idle:
 			return
-		case <-t.C:
+		case <-changed:
+		case <-called:
+			called = nil
+		case <-timer.C:
 		}
 	}
 }
 
-// probeWatch proves that the store is complete by the bookmarks of a second watch from the store's
-// version: the apiserver has no event between the last one that this watch delivered and the
-// bookmark behind it. Errors are ignored, because another probe watch starts after
-// probeWatchInterval.
-func (f *Fence) probeWatch(ctx context.Context) {
-	last := f.store.Snapshot().Version
-	_ = f.prober.ProbeWatch(ctx, last,
-		func(version uint64) { last = version },
-		func(version uint64) { f.confirm(ctx, ByProbeWatch, last, version) })
-}
-
-// confirm applies the proof that the apiserver has no event in (last, version], as soon as the
-// store is complete up to last.
-func (f *Fence) confirm(ctx context.Context, by Proof, last, version uint64) {
-	if f.WaitFor(ctx, last) != nil {
-		return
-	}
-	f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
-	defer f.mu.Unlock()
-	if f.store.ConfirmComplete(last, version) {
-		f.confirmed[by] = max(f.confirmed[by], version)
-	}
-}
-
-// proofOf returns the proof of a version that the store has reached.
-func (f *Fence) proofOf(version uint64) Proof {
+// unproven returns a channel that is closed when no caller of Confirm waits, or nil if the newest
+// state has reached every version that is waited for.
+func (f *Fence) unproven() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for by := ByStream + 1; by < proofCount; by++ {
-		if f.confirmed[by] >= version {
-			return by
-		}
+	if f.waiters == 0 || f.store.Snapshot().Version >= f.awaited {
+		return nil
 	}
-	return ByStream
+	return f.idle
 }

@@ -6,8 +6,8 @@ const objectMemory = objectOverhead + 250
 
 // Stats describes a store for metrics.
 type Stats struct {
-	Objects      int    // in the newest snapshot
-	Version      uint64 // of the newest snapshot
+	Objects      int    // after the newest event
+	Version      uint64 // up to which the history is complete
 	DataBytes    int64  // sum of the lengths of Object.Data
 	Bytes        int64  // approximate memory of the objects
 	Events       int    // in the history
@@ -19,7 +19,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	now := s.snapshot.Load()
+	now := s.applied.Load()
 	st := Stats{
 		Objects:      now.Len(),
 		Version:      now.Version,

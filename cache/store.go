@@ -34,7 +34,7 @@ func (o Options) withDefaults() Options {
 
 // Store is one unbroken session of a resource. One goroutine writes ([Store.Apply],
 // [Store.ApplyBookmark], [Store.Close]); any number of goroutines read and call
-// [Store.ConfirmComplete].
+// [Store.ConfirmComplete] and [Store.ConfirmState].
 //
 //	Store
 //	 |
@@ -76,9 +76,10 @@ func (o Options) withDefaults() Options {
 //  4. takes the version of a bookmark from [Cursor.CaughtUpVersion].
 type Store struct {
 	options  Options
-	snapshot atomic.Pointer[Snapshot]
-	changed  notifier      // broadcasts when the version rises, and when the store ends
-	done     chan struct{} // closed by Close
+	applied  atomic.Pointer[Snapshot] // the state up to which the history is complete
+	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
+	changed  notifier                 // broadcasts when the version rises, and when the store ends
+	done     chan struct{}            // closed by Close
 
 	mu             sync.RWMutex // guards the fields below
 	all            *subscription
@@ -93,6 +94,8 @@ type Store struct {
 	endsInDeletion bool             // the newest event or bookmark is a deletion
 	lastVersion    uint64           // resource version of the newest event
 	lastKey        Key              // key of the newest event
+	comparison     *comparison      // with the newest roll call; nil if there is nothing to compare
+	confirmed      []confirmedState // above the version of applied, in ascending order of versions
 	scopes         [maxScopes]Scope // scratch space of scopesOf
 }
 
@@ -118,12 +121,21 @@ func New(options Options, objects []*Object, version uint64) *Store {
 // publish makes a new state visible. The snapshot is stored before the broadcast, so that a woken
 // reader is guaranteed to see it.
 func (s *Store) publish(st state, version uint64) {
-	s.snapshot.Store(&Snapshot{Version: version, state: st})
+	now := &Snapshot{Version: version, state: st}
+	s.applied.Store(now)
+	if s.dropConfirmed(version); len(s.confirmed) == 0 {
+		s.snapshot.Store(now)
+	}
 	s.changed.broadcast()
 }
 
-// Snapshot returns the newest state.
+// Snapshot returns the newest state: the one after the newest event, or a confirmed one of a higher
+// version.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// CompleteVersion returns the version up to which the history is complete. The version of the newest
+// state may be higher.
+func (s *Store) CompleteVersion() uint64 { return s.applied.Load().Version }
 
 // Changed returns a channel that is closed when the store has a newer version than that of a
 // snapshot taken after the call, or when the store ends.
@@ -158,15 +170,16 @@ func (s *Store) OldestVersion() uint64 {
 }
 
 // At returns the state at version. It returns ErrGone if version is older than the history, and
-// ErrAhead if the store has not reached it.
+// ErrAhead if the store has not reached it. A confirmed version is reached, the ones below it are
+// not.
 func (s *Store) At(version uint64) (*Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	switch now := s.snapshot.Load(); {
+	switch {
 	case version < s.oldestVersion:
 		return nil, ErrGone
-	case version > now.Version:
-		return nil, ErrAhead
+	case version > s.applied.Load().Version:
+		return s.confirmedAt(version)
 	}
 	h := &s.all.history
 	if i := h.indexNewer(version); i > 0 {

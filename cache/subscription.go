@@ -40,7 +40,11 @@ func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 		return nil, nil, ErrClosed
 	}
 	now := s.snapshot.Load()
-	return now, &Cursor{store: s, sub: s.subscribe(scope, s.position), scope: scope, position: s.position}, nil
+	c := &Cursor{store: s, sub: s.subscribe(scope, s.position), scope: scope, position: s.position}
+	if len(s.confirmed) > 0 {
+		c.version = now.Version // now is confirmed: events up to its version may yet arrive
+	}
+	return now, c, nil
 }
 
 // subscribe returns the subscription of scope, counts one more cursor in it, and makes it complete

@@ -25,6 +25,12 @@ func (f *File) Default() {
 	}
 	setDuration(&f.Cache.Idle, time.Hour)
 	setDuration(&f.Cache.CheckEvery, 5*time.Minute)
+	if f.Cache.Proofs.CorePercent == 0 {
+		f.Cache.Proofs.CorePercent = 5
+	}
+	if f.Cache.Proofs.BytesPerSecond == 0 {
+		f.Cache.Proofs.BytesPerSecond = 4 << 20
+	}
 	if f.Cache.MaxResources == 0 {
 		f.Cache.MaxResources = 500
 	}

@@ -134,6 +134,17 @@ type Cache struct {
 	Idle metav1.Duration `json:"idle,omitempty"`
 	// CheckEvery is the minimum time between two comparisons of a store with the apiserver.
 	CheckEvery metav1.Duration `json:"checkEvery,omitempty"`
+	// Proofs limits what it costs the apiserver to prove states recent.
+	Proofs Proofs `json:"proofs,omitempty"`
+}
+
+// Proofs limits what it costs the apiserver, for each resource and on average, to prove that its store
+// is recent: by roll calls and by delegating small reads.
+type Proofs struct {
+	// CorePercent is the part of one core's time, measured as the duration of the requests.
+	CorePercent float64 `json:"corePercent,omitempty"`
+	// BytesPerSecond limits the length of the responses.
+	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`
 }
 
 // Excluded returns the resources that are never cached: Exclude, and secrets unless Secrets is set.

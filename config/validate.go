@@ -30,6 +30,8 @@ func (f *File) Validate() error {
 	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
 	p.positive("cache.idle", f.Cache.Idle)
 	p.positive("cache.checkEvery", f.Cache.CheckEvery)
+	p.check(f.Cache.Proofs.CorePercent > 0, "cache.proofs.corePercent", "must be positive")
+	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
 	p.check(f.Cache.MaxResources > 0, "cache.maxResources", "must be positive")
 	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
 	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")

@@ -127,6 +127,7 @@ func (c *Client) listMetadata(ctx context.Context, query url.Values) (encoding, 
 		return nil, list{}, err
 	}
 	l, err := e.list(body)
+	l.size = len(body)
 	return e, l, err
 }
 

@@ -35,6 +35,7 @@ type eventReader interface {
 type list struct {
 	version   uint64
 	continues string // the token of the next page; empty if there is none
+	size      int    // length of the body
 	items     iter.Seq2[[]byte, error]
 }
 

@@ -25,18 +25,51 @@ const (
 // apiserver's own watch cache advance, without which a probe watch would receive no bookmark.
 func (s *Session) Probe(ctx context.Context) (uint64, error) {
 	_, list, err := s.client.listMetadata(ctx, url.Values{"limit": {"1"}})
+	if err == nil {
+		err = s.verify(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("probe: %w", err)
 	}
-	// The store may not show a write that only a changed CRD allowed.
-	err = s.client.discovery.Verify(ctx, s.Description())
-	switch {
-	case errors.Is(err, discovery.ErrChanged):
-		return 0, fmt.Errorf("%w: %w", err, cache.ErrDiverged)
-	case err != nil:
-		return 0, fmt.Errorf("probe: %w", err)
-	}
 	return list.version, nil
+}
+
+// RollCall implements cache.Prober by a consistent list of the metadata of all objects.
+func (s *Session) RollCall(ctx context.Context) (*cache.RollCall, error) {
+	e, list, err := s.client.listMetadata(ctx, nil)
+	if err == nil {
+		err = s.verify(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("roll call: %w", err)
+	}
+	if list.continues != "" {
+		return nil, errors.New("roll call received a part of the list")
+	}
+	r := &cache.RollCall{Version: list.version, Bytes: list.size}
+	for item, err := range list.items {
+		if err != nil {
+			return nil, fmt.Errorf("roll call: %w", err)
+		}
+		meta, err := e.metadata(item)
+		if err != nil {
+			return nil, fmt.Errorf("roll call: %w", err)
+		}
+		if err := r.Add(meta.key(), meta.version); err != nil {
+			return nil, fmt.Errorf("roll call: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// verify returns an error wrapping cache.ErrDiverged if the CRD has changed: the store may not show a
+// write that only the new one allowed.
+func (s *Session) verify(ctx context.Context) error {
+	err := s.client.discovery.Verify(ctx, s.Description())
+	if errors.Is(err, discovery.ErrChanged) {
+		return fmt.Errorf("%w: %w", err, cache.ErrDiverged)
+	}
+	return err
 }
 
 // ProbeWatch implements cache.Prober.

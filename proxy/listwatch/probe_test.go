@@ -23,6 +23,7 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 					{"metadata", fake.Body(contentType, []byte(body))},
 					{"metadata", fake.Body(contentType, []byte(body))},
+					{"metadata", fake.Body(contentType, []byte(body))},
 				}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
@@ -33,7 +34,49 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					if version, err := e.client.Session().Probe(t.Context()); err == nil {
 						t.Errorf("probed version %d", version)
 					}
+					if r, err := e.client.Session().RollCall(t.Context()); err == nil {
+						t.Errorf("called the roll at version %d", r.Version)
+					}
 					e.CheckPlayed(t)
+				})
+			})
+		}
+	}
+}
+
+func TestRollCallNamesEveryObjectOrFails(t *testing.T) {
+	for name, d := range fake.Encodings {
+		for _, tt := range []struct {
+			name      string
+			respond   http.HandlerFunc
+			confirmed bool // of a store with a/x@3 and b/x@4
+			fails     bool
+		}{
+			{"equal", d.PageBody("15", "", "a/x@3", "b/x@4"), true, false},
+			{"another version", d.PageBody("15", "", "a/x@3", "b/x@5"), false, false},
+			{"one less", d.PageBody("15", "", "a/x@3"), false, false},
+			{"empty", d.PageBody("15", ""), false, false},
+			{"a part", d.PageBody("15", "more", "a/x@3", "b/x@4"), false, true},
+			{"not in order", d.PageBody("15", "", "b/x@4", "a/x@3"), false, true},
+			{"twice", d.PageBody("15", "", "a/x@3", "a/x@3", "b/x@4"), false, true},
+			{"without version of an object", d.PageBody("15", "", "a/x@", "b/x@4"), false, true},
+			{"without version", d.PageBody("", "", "a/x@3", "b/x@4"), false, true},
+			{"refused", fake.Refuse(http.StatusForbidden), false, true},
+		} {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				steps := []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("b/x@4"), d.InitialEventsEnd("10"))}, {"metadata", tt.respond}}
+				run(t, d, steps, func(t *testing.T, e *env) {
+					pass(time.Second)
+					r, err := e.client.Session().RollCall(t.Context())
+					if (err != nil) != tt.fails {
+						t.Fatalf("roll call returns %v", err)
+					}
+					if err == nil && e.store.ConfirmState(r) != tt.confirmed {
+						t.Errorf("confirmed: %v", !tt.confirmed)
+					}
+					if want := uint64(15); tt.confirmed && e.store.Snapshot().Version != want {
+						t.Errorf("version %d, want %d", e.store.Snapshot().Version, want)
+					}
 				})
 			})
 		}

@@ -104,7 +104,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, e.reflector.Rebuild), Encoders: new(sync.Map),
+		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, r.options.ProofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
 		disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
 	}
 	// Both end with the store.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/cache"
 )
 
 // Collector returns a collector of the figures of all stores, taken at each scrape.
@@ -27,12 +29,18 @@ var (
 	descHistory   = describeMetric("history_bytes", "Memory that only the history keeps.")
 	descMismatch  = describeMetric("mismatches_total", "Stores that were rebuilt because they differed from the apiserver.")
 	descCursors   = describeMetric("cursors", "Watches that read the history.")
+	descProbes    = describeMetric("probes_total", "Lists of one object that asked the apiserver for its version.")
+	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
+	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
+	descDelegated = describeMetric("delegated_reads_total", "Small reads that were forwarded because that costs less than a proof.")
+	descCost      = describeMetric("proof_seconds_total", "Duration of roll calls and delegated reads, which cache.proofs limits.")
 )
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
+		descProbes, descRollCalls, descWatches, descDelegated, descCost,
 	} {
 		ch <- d
 	}
@@ -69,6 +77,16 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	gauge(descEvents, float64(s.Events))
 	gauge(descHistory, float64(s.HistoryBytes))
 	gauge(descCursors, float64(s.Cursors))
+	e.collectProofs(send, c.Fence.Stats())
+}
+
+func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s cache.FenceStats) {
+	counter := func(d *prometheus.Desc, v float64) { send(d, prometheus.CounterValue, v) }
+	counter(descProbes, float64(s.Probes))
+	counter(descRollCalls, float64(s.RollCalls))
+	counter(descWatches, float64(s.ProbeWatches))
+	counter(descDelegated, float64(s.Delegated))
+	counter(descCost, s.Seconds)
 }
 
 func boolValue(b bool) float64 {

@@ -34,6 +34,8 @@ type Options struct {
 	// Store sets up the stores, except for their index.
 	Store  cache.Options
 	Limits Limits
+	// ProofCost bounds what the proofs of each store may cost the apiserver.
+	ProofCost cache.Cost
 	// CheckEvery is the least time between two comparisons of a store with the apiserver; 0 means
 	// five minutes.
 	CheckEvery time.Duration

@@ -64,7 +64,7 @@ func newEnv(t *testing.T, resource *resources.CachedResource, o Options) *env {
 		T: t, resource: &c, apiserver: &apiserver{version: c.Store.Snapshot().Version},
 		access: &access{allowed: true, still: true}, draining: make(chan struct{}),
 	}
-	c.Fence = cache.NewFence(c.Store, e.apiserver, func(err error) { t.Error(err) })
+	c.Fence = cache.NewFence(c.Store, e.apiserver, cache.Cost{}, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { c.Fence.Run(ctx) })
@@ -118,9 +118,11 @@ func (e *env) apply(t cache.Type, o *cache.Object) {
 // apiserver is a cache.Prober at a version that the test sets.
 type apiserver struct {
 	mu       sync.Mutex
-	version  uint64        // 0 if it cannot be reached
-	bookmark uint64        // what every probe watch delivers; 0 for nothing
-	slow     time.Duration // how long a probe takes
+	version  uint64          // 0 if it cannot be reached
+	bookmark uint64          // what every probe watch delivers; 0 for nothing
+	slow     time.Duration   // how long a probe takes
+	listed   []*cache.Object // by every roll call
+	rolls    bool            // whether rolls can be called
 }
 
 var errUnreachable = errors.New("the apiserver cannot be reached")
@@ -135,6 +137,23 @@ func (a *apiserver) Probe(context.Context) (uint64, error) {
 		return 0, errUnreachable
 	}
 	return version, nil
+}
+
+// RollCall implements cache.Prober.
+func (a *apiserver) RollCall(context.Context) (*cache.RollCall, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.rolls || a.version == 0 {
+		return nil, errUnreachable
+	}
+	r := &cache.RollCall{Version: a.version}
+	for _, o := range a.listed {
+		if err := r.Add(o.Key, o.RV); err != nil {
+			return nil, err
+		}
+	}
+	time.Sleep(a.slow)
+	return r, nil
 }
 
 // ProbeWatch implements cache.Prober.
@@ -153,6 +172,14 @@ func (a *apiserver) set(version, bookmark uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.version, a.bookmark = version, bookmark
+}
+
+// setListed sets the version of the apiserver and what it lists there.
+func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
+	a.set(version, 0)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.rolls, a.listed = true, objects
 }
 
 // access is an Access whose answers the test sets.

@@ -2,14 +2,15 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sluice/cache"
 )
 
 const (
-	// ownWatchWait is how long a read waits for an event or bookmark on the watch of the store
-	// before a small one passes. On a busy resource that is enough.
+	// ownWatchWait is how long a read waits for an event or bookmark on the watch of the store before
+	// it costs the apiserver more. On a busy resource that is enough.
 	ownWatchWait = 15 * time.Millisecond
 	// proofLimit is how long a read waits for a proof altogether: as long as the apiserver waits for
 	// its own watch cache (wire.md 11).
@@ -20,17 +21,37 @@ const (
 	smallBytes = 1 << 20
 )
 
-// ensureFresh waits until the store has reached a version that may answer the read, and returns why
-// that is known. A consistent read needs the version that the apiserver was at some time after the
-// call. With passSmall, a small read passes instead of waiting for a probe watch.
+// ensureFresh waits until the newest state of the store may answer the read, and returns why that is
+// known. A consistent read needs a state that was the apiserver's at some time after the call. The
+// cheapest proof that is fast enough comes first. With passSmall, a small read that is alone passes
+// where the roll of its resource would cost the apiserver more.
 func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, error) {
 	store := p.resource.Store
 	if p.match != matchMostRecent && store.Snapshot().Version >= p.version {
 		return anyVersion, nil
 	}
+	reason, err := p.prove(ctx, passSmall && p.selection.shards == nil && p.small(store.Snapshot()))
+	if err != nil {
+		if pass, ok := errors.AsType[passReason](err); ok {
+			p.metrics.proven(string(pass))
+		}
+		return "", err
+	}
+	p.metrics.proven(string(reason))
+	return reason, nil
+}
+
+// prove is ensureFresh for a read that needs a proof.
+func (p *plan) prove(ctx context.Context, passSmall bool) (hitReason, error) {
+	store, fence := p.resource.Store, p.resource.Fence
+	if passSmall && !fence.PrefersRollCall() {
+		if done, ok := fence.Delegate(); ok {
+			return "", delegation{done}
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
-	current, err := p.resource.Fence.CurrentVersion(ctx)
+	current, err := fence.CurrentVersion(ctx)
 	version := p.version
 	switch {
 	case err != nil:
@@ -40,21 +61,24 @@ func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, erro
 	case p.match == matchMostRecent:
 		version = current
 	}
-	if store.Snapshot().Version >= version {
+	if store.CompleteVersion() >= version {
 		return upToDate, nil
 	}
-	return p.prove(ctx, version, passSmall)
+	return p.waitForProof(ctx, version, passSmall)
 }
 
-// prove waits for a proof that the store is complete up to version, a cheap one first.
-func (p *plan) prove(ctx context.Context, version uint64, passSmall bool) (hitReason, error) {
+// waitForProof waits for a proof that the newest state is at version, a cheap one first.
+func (p *plan) waitForProof(ctx context.Context, version uint64, passSmall bool) (hitReason, error) {
+	fence := p.resource.Fence
 	if p.waitFor(ctx, version, ownWatchWait) {
-		return hitReason(cache.ByStream.String()), nil
+		return hitReason(fence.ProofOf(version).String()), nil
 	}
-	if passSmall && p.selection.shards == nil && p.small(p.resource.Store.Snapshot()) {
-		return "", smallRead
+	if passSmall {
+		if done, ok := fence.Delegate(); ok {
+			return "", delegation{done}
+		}
 	}
-	proof, err := p.resource.Fence.Confirm(ctx, version)
+	proof, err := fence.Confirm(ctx, version)
 	if err != nil {
 		return "", notProvenInTime
 	}
@@ -66,6 +90,22 @@ func (p *plan) waitFor(ctx context.Context, version uint64, limit time.Duration)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return p.resource.Fence.WaitFor(ctx, version) == nil
+}
+
+// past returns the state at exactly the version of the plan. A version that the store has not reached
+// is waited for as long as the watch of the store may take: no proof of the newest state tells what
+// came before it.
+func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, ownWatchWait)
+	defer cancel()
+	state, err := p.resource.Fence.WaitAt(ctx, p.version)
+	switch {
+	case err == nil:
+		return state, nil
+	case errors.Is(err, cache.ErrGone):
+		return nil, versionBeforeHistory
+	}
+	return nil, versionNotReached
 }
 
 func (p *plan) small(state *cache.Snapshot) bool {

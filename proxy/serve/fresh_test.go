@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,14 +34,17 @@ func TestConsistentRead(t *testing.T) {
 	event := func(version uint64) func(*env) {
 		return func(e *env) { e.apply(cache.Added, foo(int(version), version)) }
 	}
+	present := []*cache.Object{foo(0, 1), foo(1, 2), foo(2, 3)}
+	future := append(slices.Clone(present), foo(4, 4))
 	for _, row := range []struct {
 		law      string
 		url      string
 		resource func(int) *resources.CachedResource
-		version  uint64        // of the apiserver; 0 if it cannot be reached
-		bookmark uint64        // of a probe watch
-		slow     time.Duration // how long a probe takes
-		at       time.Duration // when happens happens
+		version  uint64          // of the apiserver; 0 if it cannot be reached
+		bookmark uint64          // of a probe watch
+		listed   []*cache.Object // by a roll call; nil if it fails
+		slow     time.Duration   // how long a probe takes
+		at       time.Duration   // when happens happens
 		happens  func(*env)
 		reason   string
 		passes   bool
@@ -61,6 +65,13 @@ func TestConsistentRead(t *testing.T) {
 			law: "OfAnExactVersionBeforeTheHistoryPasses", url: list + "?resourceVersion=2&resourceVersionMatch=Exact",
 			reason: "version-before-history", passes: true,
 		},
+
+		{law: "IsProvenByARollCall", url: list, version: 9, listed: present, reason: "roll-call"},
+		{law: "WaitsForTheRollCall", url: list, version: 9, listed: present, slow: time.Second, reason: "roll-call", took: time.Second},
+		{law: "OfOneObjectIsProvenByARollCall", url: ns + "ns/foos/f000001?resourceVersion=9", version: 9, listed: present, reason: "roll-call"},
+		{law: "IsProvenByARollCallOnceTheEventsHaveArrived", url: list, version: 9, listed: future, at: soon, happens: event(4), reason: "roll-call", took: soon},
+		{law: "IsNotProvenByARollCallOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "OfTheFuturePassesAfterTheRollCall", url: list + "?resourceVersion=10", version: 9, listed: present, reason: "version-not-reached", passes: true},
 
 		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
 		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
@@ -86,6 +97,9 @@ func TestConsistentRead(t *testing.T) {
 				}
 				e := newEnv(t, c, Options{})
 				e.apiserver.set(row.version, row.bookmark)
+				if row.listed != nil {
+					e.apiserver.setListed(row.version, row.listed...)
+				}
 				e.apiserver.slow = row.slow
 				if row.happens != nil {
 					time.AfterFunc(row.at, func() { row.happens(e) })

@@ -97,6 +97,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	info.Outcome.Reason = string(reason)
+	if small, ok := errors.AsType[delegation](err); ok {
+		defer small.done()
+	}
 	h.options.Next.ServeHTTP(w, h.upstreamRequest(r, info, reason))
 }
 

@@ -6,10 +6,11 @@ import (
 	"sluice/proxy/request"
 )
 
-// Metrics counts the watches that are served from the cache.
+// Metrics counts the watches that are served from the cache, and the proofs of recent reads.
 type Metrics struct {
 	watchers *prometheus.GaugeVec
 	events   *prometheus.CounterVec
+	proofs   *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
@@ -22,12 +23,17 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_watch_events_total", Help: "Events sent to watches from the cache, without initial events and bookmarks.",
 		}, labels),
+		proofs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_fence_proofs_total", Help: "Reads that needed a state proven recent, by what proved it or why none did.",
+		}, []string{"proof"}),
 	}
 	if r != nil {
-		r.MustRegister(m.watchers, m.events)
+		r.MustRegister(m.watchers, m.events, m.proofs)
 	}
 	return m
 }
+
+func (m *Metrics) proven(by string) { m.proofs.WithLabelValues(by).Inc() }
 
 // watchMetrics are the metrics of one watch.
 type watchMetrics struct {

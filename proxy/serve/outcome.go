@@ -36,6 +36,16 @@ const (
 	notProvenInTime      passReason = "not-proven-in-time"
 )
 
+// delegation is the passReason smallRead of a read that counts as part of what the store costs the
+// apiserver, until done is called.
+type delegation struct{ done func() }
+
+// Error returns the reason.
+func (d delegation) Error() string { return smallRead.Error() }
+
+// Unwrap returns the reason.
+func (d delegation) Unwrap() error { return smallRead }
+
 // refusal is the error of a request that must be answered with an error here, because the apiserver
 // may not support the feature that it uses.
 type refusal struct {

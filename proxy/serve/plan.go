@@ -30,6 +30,7 @@ type plan struct {
 	resource  *resources.CachedResource
 	selection selection
 	encoder   *formatEncoder
+	metrics   *Metrics
 }
 
 // versionMatch says which versions of a resource may answer a read, in the terms of the API concepts
@@ -47,7 +48,7 @@ const (
 // apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
 // cost little come first.
 func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
-	p := &plan{info: info, namespace: info.Namespace}
+	p := &plan{info: info, namespace: info.Namespace, metrics: h.options.Metrics}
 	if info.Resource == "namespaces" {
 		p.namespace = "" // the parser of the apiserver takes the name of a Namespace for its namespace
 	}

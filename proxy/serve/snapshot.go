@@ -13,19 +13,15 @@ import (
 
 // snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
 func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, hitReason, error) {
+	if p.match == matchExact {
+		state, err := p.past(ctx)
+		return state, pastVersion, err
+	}
 	reason, err := p.ensureFresh(ctx, true)
 	if err != nil {
 		return nil, "", err
 	}
-	store := p.resource.Store
-	if p.match != matchExact {
-		return store.Snapshot(), reason, nil
-	}
-	state, err := store.At(p.version)
-	if err != nil {
-		return nil, "", versionBeforeHistory
-	}
-	return state, pastVersion, nil
+	return p.resource.Store.Snapshot(), reason, nil
 }
 
 // list is the content of a list response: either the runs of a whole range of keys, or objects that

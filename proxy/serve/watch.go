@@ -60,9 +60,9 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 		return p.openWatchAt(ctx)
 	}
 	s := watchStart{reason: upToDate}
-	// A client that gets a bookmark at the end of the initial events knows by it that they were
-	// recent: they can be sent while the fence is waited for.
-	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && !p.info.LegacyWatchPath
+	// A client that has asked for the bookmark at the end of the initial events knows by it that they
+	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
+	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && p.options.SendInitialEvents != nil
 	var err error
 	if !deferred {
 		if s.reason, err = p.ensureFresh(ctx, false); err != nil {

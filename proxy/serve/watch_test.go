@@ -173,10 +173,10 @@ func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 		e.apply(cache.Added, foo(3, 4))
 		e.apply(cache.Added, foo(4, 5))
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2})
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1})
 		c.leave()
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2})
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1})
 	})
 }
 

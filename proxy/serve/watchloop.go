@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -35,6 +34,7 @@ type watchLoop struct {
 	out            *watchWriter
 	columnsChanged <-chan struct{}
 	metrics        watchMetrics
+	fence          fenceWait
 
 	columnsSent bool   // a Table event has been written: the first one has the columns
 	buf         []byte // events and bookmarks that only this watch writes
@@ -49,8 +49,8 @@ func (l *watchLoop) run() {
 	recheck := newAccessRecheck(l.options.Access, l.r, l.options.Recheck)
 	defer recheck.stop()
 	timer.scheduleRecheck(recheck.wait())
-	proven, stop := l.awaitFence(ctx)
-	defer stop()
+	l.awaitFence(ctx)
+	defer func() { l.fence.stop() }()
 	defer l.out.end()
 	if err := l.begin(); err != nil {
 		l.endUnencodable(err)
@@ -70,11 +70,15 @@ func (l *watchLoop) run() {
 		}
 		if more {
 			wake = closed // a watch that lags must still notice everything else
+		} else {
+			l.restartFence(ctx)
 		}
 		select {
 		case <-wake:
-		case l.initialEventsEnd = <-proven:
-			proven = nil
+		case result := <-l.fence.result:
+			if !l.fenced(result) {
+				return
+			}
 		case <-l.columnsChanged:
 			return
 		case <-ctx.Done():
@@ -101,10 +105,7 @@ func (l *watchLoop) endUnencodable(err error) {
 	if !errors.Is(err, errUnencodable) {
 		return
 	}
-	again := apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1)
-	if l.out.write(l.plan.encoder.AppendErrorEvent(nil, &again.ErrStatus)) == nil {
-		_ = l.out.flush() // an error means that the client has gone
-	}
+	l.writeError(apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1))
 }
 
 // closed is a closed channel.
@@ -142,23 +143,6 @@ func (l *watchLoop) onTimer(timer *watchTimer, recheck *accessRecheck) bool {
 	}
 	timer.reset()
 	return true
-}
-
-// awaitFence looks for the version that proves the initial events recent while they are written. The
-// channel delivers it once the store has reached it. stop ends the search and waits for that.
-func (l *watchLoop) awaitFence(ctx context.Context) (proven <-chan uint64, stop func()) {
-	if l.initialEventsEnd != unproven {
-		return nil, func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	result, ended := make(chan uint64, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		if version, err := l.plan.resource.Fence.WaitUntilCurrent(ctx); err == nil {
-			result <- version
-		}
-	}()
-	return result, func() { cancel(); <-ended }
 }
 
 // begin sends the headers and the initial events.
@@ -241,7 +225,7 @@ func (l *watchLoop) appendEvent(dst []byte, t cache.Type, o *cache.Object) ([]by
 // maybeEndInitialEvents writes the bookmark that ends the initial events once everything up to a
 // version that is proven recent has been delivered. The deprecated paths have no such bookmark.
 func (l *watchLoop) maybeEndInitialEvents() error {
-	if l.initialEventsEnd == 0 || l.delivered < l.initialEventsEnd {
+	if l.initialEventsEnd == 0 || !l.initialEventsProven() {
 		return nil
 	}
 	l.initialEventsEnd = 0

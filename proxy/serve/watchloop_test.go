@@ -53,6 +53,16 @@ func current(version uint64) step {
 	return func(e *env, _ *watchClient) { e.apiserver.set(version, 0) }
 }
 
+// listed sets the version of the apiserver and the objects that a roll call finds there.
+func listed(version uint64, objects ...*cache.Object) step {
+	return func(e *env, _ *watchClient) { e.apiserver.setListed(version, objects...) }
+}
+
+// soon makes something happen a second later.
+func soon(happens step) step {
+	return func(e *env, c *watchClient) { time.AfterFunc(time.Second, func() { happens(e, c) }) }
+}
+
 // probeWatched lets probe watches deliver a bookmark.
 func probeWatched(version uint64) step {
 	return func(e *env, _ *watchClient) { e.apiserver.set(version, version) }
@@ -158,7 +168,7 @@ func TestWatch(t *testing.T) {
 			unreachable, gets(append(slices.Clone(threeFoos), "BOOKMARK@3 end")...),
 		}},
 		{"EndsInitialEventsOnceTheyAreProvenRecent", streaming + bookmarks, []step{current(5)}, []step{
-			gets(threeFoos...), after(time.Minute), gets(), added(3, 5), gets("ADDED f000003@5", "BOOKMARK@5 end"),
+			gets(threeFoos...), after(2 * time.Second), gets(), added(3, 5), gets("ADDED f000003@5", "BOOKMARK@5 end"),
 		}},
 		{"DeliversEventsBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{
 			gets(threeFoos...), added(3, 4), gets("ADDED f000003@4"), bookmarked(6), gets("BOOKMARK@6 end"),
@@ -167,10 +177,29 @@ func TestWatch(t *testing.T) {
 			gets(append(slices.Clone(threeFoos), "BOOKMARK@5 end")...),
 		}},
 		{"EndsInitialEventsWhenTheAPIServerIsBack", streaming + bookmarks, []step{unreachable}, []step{
-			after(time.Hour / 4), gets(threeFoos...), current(3), after(2 * time.Second), gets("BOOKMARK@3 end"),
+			after(time.Second / 2), gets(threeFoos...), current(3), after(time.Second), gets("BOOKMARK@3 end"),
 		}},
 		{"SendsNoOtherBookmarkBeforeTheInitialEventsEnd", streaming + bookmarks, []step{unreachable}, []step{
-			bookmarked(4), after(5 * time.Minute), gets(threeFoos...),
+			bookmarked(4), after(2 * time.Second), gets(threeFoos...),
+		}},
+		{"EndsWithAnErrorWithoutProofInTime", streaming + bookmarks, []step{unreachable}, []step{
+			after(proofLimit), gets(append(slices.Clone(threeFoos), "ERROR 504")...), hasEnded,
+		}},
+		{"EndsInitialEventsOnARollCall", streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+			gets(append(slices.Clone(threeFoos), "BOOKMARK@7 end")...),
+			added(3, 4), deleted(3, 5), added(4, 8), gets("ADDED f000004@8"), // those up to 7 are no part of the state at 7
+		}},
+		{"EndsInitialEventsOnceTheRollIsComplete", streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 6))}, []step{
+			gets(threeFoos...), modified(2, 5), gets("MODIFIED f000002@5"), modified(2, 6), gets("MODIFIED f000002@6", "BOOKMARK@7 end"),
+		}},
+		{"OfANamespaceEndsInitialEventsOnARollCall", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 6))}, []step{
+			gets(), modified(2, 6), gets("BOOKMARK@7 end"),
+		}},
+		{"WithoutStreamingListBeginsWithAProvenState", "allowWatchBookmarks=true", []step{current(4), soon(modified(0, 4))}, []step{
+			gets("ADDED f000000@4", "ADDED f000001@2", "ADDED f000002@3", "BOOKMARK@4 end"),
+		}},
+		{"SendsNoBookmarkBelowAConfirmedVersion", "resourceVersion=7" + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+			after(2 * time.Minute), gets(), bookmarked(6), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
 		}},
 		{"EndsWithTheStoreBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded}},
 		{"WithoutBookmarksWaitsUntilItsInitialEventsAreRecent", streaming, []step{probeWatched(5)}, []step{gets(threeFoos...), isOpen}},

@@ -1,0 +1,211 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// withRollCalls is withFence before an apiserver whose rolls can be called.
+func withRollCalls(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence)) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = 5 * time.Millisecond
+		test(t, a, s, f)
+	})
+}
+
+func TestRollCallOfASmallResourceReplacesTheProbe(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		want := a.writeElsewhere()
+		start := time.Now()
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || version != want || f.ProofOf(version) != ByRollCall {
+			t.Fatal(version, f.ProofOf(version), err)
+		}
+		checkVersions(t, s, want, 10)
+		if took := time.Since(start); took != a.rollCallTime || a.probes.Load() != 0 || a.probeWatches.Load() != 0 {
+			t.Fatalf("took %v, %d probes and %d probe watches", took, a.probes.Load(), a.probeWatches.Load())
+		}
+	})
+}
+
+func TestRollCallProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		event := a.write()
+		want := a.writeElsewhere()
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || version != want {
+			t.Fatal(version, err)
+		}
+		checkVersions(t, s, 10, 10)
+		start := time.Now()
+		go deliver(t, s, event, 20*time.Millisecond)
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByRollCall {
+			t.Fatal(proof, err)
+		}
+		if took := time.Since(start); took != 20*time.Millisecond || a.rollCalls.Load() != 1 {
+			t.Fatalf("took %v and %d roll calls", took, a.rollCalls.Load())
+		}
+	})
+}
+
+// A roll call that is running when the question is asked may have read an older version.
+func TestRollCallIsSharedOnlyByCallersBeforeIt(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		var wg sync.WaitGroup
+		ask := func(atLeast uint64) {
+			wg.Go(func() {
+				if version, err := f.CurrentVersion(t.Context()); err != nil || version < atLeast {
+					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
+				}
+			})
+		}
+		ask(10)
+		synctest.Wait() // the first roll call is running and has read version 10
+		version := a.writeElsewhere()
+		for range 100 {
+			ask(version)
+		}
+		wg.Wait()
+		if n := a.rollCalls.Load(); n != 2 {
+			t.Fatalf("%d roll calls", n)
+		}
+	})
+}
+
+// fill makes the resource too large for a roll call instead of a probe.
+func fill(t *testing.T, a *fakeAPIServer, s *Store) {
+	t.Helper()
+	for range smallResource + 1 {
+		deliver(t, s, a.write(), 0)
+	}
+}
+
+func TestRollCallOfALargerResourceFollowsTheProbe(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		want := a.writeElsewhere()
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || version != want || a.probes.Load() != 1 || a.rollCalls.Load() != 0 {
+			t.Fatal(version, err, a.probes.Load(), a.rollCalls.Load())
+		}
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByRollCall {
+					t.Error(proof, err)
+				}
+			})
+		}
+		wg.Wait()
+		if a.rollCalls.Load() != 1 || a.probeWatches.Load() != 0 {
+			t.Fatalf("%d roll calls, %d probe watches", a.rollCalls.Load(), a.probeWatches.Load())
+		}
+	})
+}
+
+func TestFailedRollCallFallsBackToTheProbe(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.writeElsewhere()
+		if got, err := f.CurrentVersion(t.Context()); err != nil || got != version || a.probes.Load() != 1 {
+			t.Fatal(got, err, a.probes.Load())
+		}
+	})
+}
+
+func TestRollCallsStayWithinTheAllowance(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = 100 * time.Millisecond
+		start := time.Now()
+		for time.Since(start) < 10*time.Minute {
+			version := a.writeElsewhere()
+			if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s.Snapshot().Version < version {
+				t.Fatal("not current")
+			}
+		}
+		most := 0.05*(time.Since(start)+allowanceSaved).Seconds() + a.rollCallTime.Seconds()
+		if got := f.Stats(); got.Seconds > most || got.RollCalls == 0 {
+			t.Fatalf("%+v, want at most %v s", got, most)
+		}
+	})
+}
+
+func TestRollCallThatTheAllowanceNeverCoversIsNotRepeated(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = 5 * time.Second
+		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			time.Sleep(time.Hour)
+			a.writeElsewhere()
+			if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByProbeWatch {
+				t.Fatal(proof, err)
+			}
+		}
+		if n := a.rollCalls.Load(); n != 1 {
+			t.Fatalf("%d roll calls", n)
+		}
+	})
+}
+
+// An apiserver without watch cache of the resource sends no bookmarks.
+func TestProbeWatchesBecomeRareWithoutBookmarks(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.noBookmarks = true
+		version := a.writeElsewhere()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := f.Confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if n := a.probeWatches.Load(); n > 120 {
+			t.Fatalf("%d probe watches in an hour", n)
+		}
+		a.mu.Lock()
+		a.noBookmarks = false
+		a.mu.Unlock()
+		if _, err := f.Confirm(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestOnlyALoneReadIsDelegated(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		done, ok := f.Delegate()
+		if !ok {
+			t.Fatal("a lone read is not delegated")
+		}
+		if _, ok := f.Delegate(); ok {
+			t.Fatal("a second read is delegated")
+		}
+		done()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = f.Confirm(ctx, 99) }()
+		synctest.Wait()
+		if _, ok := f.Delegate(); ok {
+			t.Fatal("a read is delegated while another waits for a proof")
+		}
+		cancel()
+		synctest.Wait()
+		if done, ok = f.Delegate(); !ok {
+			t.Fatal("a lone read is not delegated")
+		}
+		time.Sleep(5 * time.Second) // what the allowance saves in 100 s
+		done()
+		if _, ok := f.Delegate(); ok {
+			t.Fatal("a read is delegated beyond the allowance")
+		}
+		time.Sleep(2 * time.Minute)
+		if _, ok := f.Delegate(); !ok {
+			t.Fatal("the allowance does not recover")
+		}
+	})
+}

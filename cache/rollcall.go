@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+)
+
+// RollCall is a consistent list of a whole resource, read for keys and resource versions only. If it
+// names exactly those of a state, then that state is the apiserver's at the version of the list,
+// whatever events are still on their way to the store: an object that was created and deleted in
+// between leaves no trace in a state.
+type RollCall struct {
+	Version uint64 // of the list
+	Bytes   int    // length of the response
+
+	entries []rollCallEntry // in strictly ascending order of keys
+}
+
+type rollCallEntry struct {
+	key     Key
+	version uint64
+}
+
+var errRollCallOrder = errors.New("keys of a list are not in ascending order")
+
+// Add adds the next object of the list. It returns an error unless keys come in ascending order, as
+// in every list.
+func (r *RollCall) Add(k Key, version uint64) error {
+	if n := len(r.entries); n > 0 && r.entries[n-1].key >= k {
+		return fmt.Errorf("%s after %s: %w", k, r.entries[n-1].key, errRollCallOrder)
+	}
+	r.entries = append(r.entries, rollCallEntry{k, version})
+	return nil
+}
+
+// versionOf returns the resource version of an object, 0 if the list does not have it.
+func (r *RollCall) versionOf(k Key) uint64 {
+	i := sort.Search(len(r.entries), func(i int) bool { return r.entries[i].key >= k })
+	if i < len(r.entries) && r.entries[i].key == k {
+		return r.entries[i].version
+	}
+	return 0
+}
+
+// differences returns the number of keys at which a state differs from the list.
+func (r *RollCall) differences(s *Snapshot) int {
+	n, rest := 0, r.entries
+	for o := range s.Objects(Range{}) {
+		for len(rest) > 0 && rest[0].key < o.Key { // the state lacks these
+			rest = rest[1:]
+			n++
+		}
+		switch {
+		case len(rest) == 0 || rest[0].key != o.Key:
+			n++ // the list lacks o
+			continue
+		case rest[0].version != o.RV:
+			n++
+		}
+		rest = rest[1:]
+	}
+	return n + len(rest)
+}
+
+// comparison is a roll call that the store compares with its state after each event, until they are
+// equal or the store is complete up to the version of the roll call.
+type comparison struct {
+	rollCall    *RollCall
+	differences int
+}
+
+// apply takes an event of the store into account.
+func (c *comparison) apply(e *Event) {
+	var before, after uint64
+	if e.Previous != nil {
+		before = e.Previous.RV
+	}
+	if e.Type != Deleted {
+		after = e.Object.RV
+	}
+	switch want := c.rollCall.versionOf(e.Object.Key); want {
+	case before:
+		c.differences++
+	case after:
+		c.differences--
+	}
+}
