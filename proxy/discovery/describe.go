@@ -40,7 +40,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
-	if aggregated, err := d.aggregated(ctx); err != nil {
+	if aggregated, err := d.Aggregated(ctx); err != nil {
 		return nil, err
 	} else if aggregated {
 		return nil, fmt.Errorf("%s is served by an extension server: %w", d.gvr, ErrNotCacheable)
@@ -107,9 +107,9 @@ func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool,
 	return "", false, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
 }
 
-// aggregated reports whether an extension server serves the resource. Its responses may depend on
+// Aggregated reports whether an extension server serves the resource. Its responses may depend on
 // the caller beyond what a SubjectAccessReview tells, so they must not be shared.
-func (d *Discovery) aggregated(ctx context.Context) (bool, error) {
+func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 	if d.gvr.Group == "" {
 		return false, nil
 	}

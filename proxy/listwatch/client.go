@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
-// be used by one goroutine at a time; only Compare is safe for concurrent use.
+// be used by one goroutine at a time; only Aggregated and Compare are safe for concurrent use.
 type Client struct {
 	upstream  *upstream.Upstream
 	discovery *discovery.Discovery
@@ -47,6 +47,9 @@ func New(u *upstream.Upstream, gvr schema.GroupVersionResource, o Options) *Clie
 
 // Session returns the session of the store that was filled last.
 func (c *Client) Session() *Session { return c.session }
+
+// Aggregated reports whether an extension server serves the resource. It is safe for concurrent use.
+func (c *Client) Aggregated(ctx context.Context) (bool, error) { return c.discovery.Aggregated(ctx) }
 
 // List implements reflector.ListerWatcher. It reads the state in pages.
 func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, error) {

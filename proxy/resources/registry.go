@@ -51,9 +51,10 @@ type Registry struct {
 	exclude    map[string]bool
 	goroutines sync.WaitGroup // Run waits for them
 
-	mu      sync.RWMutex    // guards run and entries
-	run     context.Context // nil before and after Run
-	entries map[schema.GroupVersionResource]*entry
+	mu        sync.RWMutex    // guards the fields below
+	run       context.Context // nil before and after Run
+	following bool            // followAPIServices has begun
+	entries   map[schema.GroupVersionResource]*entry
 }
 
 // New returns a Registry. It caches nothing before Run.
@@ -127,6 +128,10 @@ func (r *Registry) start(gvr schema.GroupVersionResource) string {
 	e := r.newEntry(gvr, ctx, stop)
 	r.entries[gvr] = e
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
+	if run := r.run; gvr.Group != "" && !r.following {
+		r.following = true
+		r.goroutines.Go(func() { r.followAPIServices(run) })
+	}
 	return NotInSync
 }
 

@@ -121,8 +121,11 @@ func (l *lab) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startLab starts a lab and registers it with the aggregation layer.
-func startLab(t *testing.T) {
+const apiServices = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+// runLab starts a lab and returns the spec of an APIService for it.
+func runLab(t *testing.T) json.RawMessage {
+	t.Helper()
 	backend := httptest.NewTLSServer(&lab{more: make(chan struct{})})
 	t.Cleanup(func() {
 		backend.CloseClientConnections()
@@ -137,22 +140,31 @@ func startLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := apiserver.Namespace(t)
-	const services = "/apis/apiregistration.k8s.io/v1/apiservices"
-	for _, w := range []Write{
-		{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints must not be on loopback
-			`{"metadata":{"name":"lab"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)},
-		{Path: services, Object: fmt.Appendf(nil, `{"metadata":{"name":"v1.%s"},"spec":{"group":%q,"version":"v1","groupPriorityMinimum":100,
-			"versionPriority":100,"insecureSkipTLSVerify":true,"service":{"namespace":%q,"name":"lab","port":%s}}}`, labGroup, labGroup, ns, port)},
-	} {
-		if err := w.send(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	service := Write{Path: "/api/v1/namespaces/" + ns + "/services", Object: fmt.Appendf(nil, // endpoints must not be on loopback
+		`{"metadata":{"name":"lab"},"spec":{"type":"ExternalName","externalName":"localhost","ports":[{"port":%s}]}}`, port)}
+	if err := service.send(t.Context()); err != nil {
+		t.Fatal(err)
 	}
+	return fmt.Appendf(nil, `{"group":%q,"version":"v1","groupPriorityMinimum":100,"versionPriority":100,"insecureSkipTLSVerify":true,
+		"service":{"namespace":%q,"name":"lab","port":%s}}`, labGroup, ns, port)
+}
+
+// remove deletes an object at the end of the test.
+func remove(t *testing.T, path string) {
 	t.Cleanup(func() {
-		if err := (Write{Method: "DELETE", Path: services + "/v1." + labGroup}).send(context.WithoutCancel(t.Context())); err != nil {
+		if err := (Write{Method: "DELETE", Path: path}).send(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// startLab starts a lab and registers it with the aggregation layer.
+func startLab(t *testing.T) {
+	register := Write{Path: apiServices, Object: fmt.Appendf(nil, `{"metadata":{"name":"v1.%s"},"spec":%s}`, labGroup, runLab(t))}
+	if err := register.send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, apiServices+"/v1."+labGroup)
 	harness.Eventually(t, "lab behind the aggregation layer", func() error {
 		a, err := apiserver.Raw("admin").Get(t.Context(), labPath+"/things", "application/json")
 		if err == nil && a.Status != http.StatusOK {
@@ -283,5 +295,41 @@ func kubectlInLab(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), "a") {
 			t.Errorf("kubectl %v: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// TestExtensionServerTakesOverACustomResource that Sluice has cached. The apiserver goes on answering
+// the watches of the CRD.
+func TestExtensionServerTakesOverACustomResource(t *testing.T) {
+	spec := runLab(t)
+	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	for _, w := range []Write{
+		{Path: crds, Object: fmt.Appendf(nil, `{"metadata":{"name":"things.%s"},"spec":{"group":%q,"scope":"Cluster","names":{"plural":"things","kind":"Thing"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`, labGroup, labGroup)},
+		{Path: labPath + "/things", Object: fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Thing","metadata":{"name":"custom"}}`, labGroup)},
+	} {
+		if err := w.sendWhenServed(t.Context(), apiserver); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(t, apiServices+"/v1."+labGroup)
+	remove(t, crds+"/things."+labGroup)
+	cached := Row{Path: labPath + "/things?resourceVersion=0", Status: 200, Source: "cache", Shows: []string{`"custom"`}}
+	harness.Eventually(t, "custom resource in the cache", func() error { return cached.compare(t) })
+	watch, err := sluice.Raw("admin").Open(t.Context(), harness.Request{Path: labPath + "/things?watch=1&resourceVersion=0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+
+	takeOver := Write{Method: "PATCH", Path: apiServices + "/v1." + labGroup, Object: fmt.Appendf(nil,
+		`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)}
+	if err := takeOver.send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	passed := Row{Path: cached.Path, Status: 200, Source: "upstream", Shows: []string{`"items":[]`}}
+	harness.Eventually(t, "responses of the lab", func() error { return passed.compare(t) })
+	if _, err := io.Copy(io.Discard, watch.Body); err != nil {
+		t.Errorf("the watch of the custom resource: %v", err)
 	}
 }

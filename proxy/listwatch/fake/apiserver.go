@@ -116,6 +116,8 @@ func callOf(r *http.Request) string {
 	switch {
 	case strings.Contains(r.URL.Path, "customresourcedefinitions"):
 		return "crd"
+	case r.URL.Path == "/apis/apiregistration.k8s.io/v1":
+		return "aggregator"
 	case !list:
 		return "discovery"
 	case strings.Contains(accept, "as=Table"):
@@ -145,6 +147,8 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return AtVersion(newest)
 	case "discovery":
 		return a.resource.Discovery()
+	case "aggregator":
+		return Refuse(http.StatusNotFound) // there is no aggregator
 	case "first list":
 		return Body(codec.MediaJSON, a.resource.FirstList())
 	case "crd":

@@ -1,0 +1,60 @@
+package resources
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache"
+	"sluice/cache/reflector"
+	"sluice/proxy/discovery"
+	"sluice/proxy/listwatch"
+)
+
+// apiServices is the resource whose objects say which server serves a group and version.
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// errTakenOver is the reason of a rebuild when an extension server takes over a resource.
+var errTakenOver = errors.New("APIService has changed")
+
+// followAPIServices has the stores of a group and version rebuilt when its APIService leads to an
+// extension server. The apiserver itself goes on answering the watches that are open, so that nothing
+// else tells. It returns when the context ends, or at once if the apiserver has no aggregator.
+func (r *Registry) followAPIServices(ctx context.Context) {
+	log := r.options.Log.With(zap.Stringer("resource", apiServices.GroupResource()))
+	source := listwatch.New(r.options.Upstream, apiServices, listwatch.Options{
+		Opened:         func() func() { return r.options.Watches(apiServices.Group, apiServices.Version, apiServices.Resource) },
+		ColumnsChanged: func(*discovery.Description) {},
+	})
+	err := reflector.New(source, reflector.Options{
+		Publish: func(s *cache.Store) {
+			if s != nil {
+				r.checkServer(ctx, func(schema.GroupVersion) bool { return true })
+			}
+		},
+		Received: func(e reflector.Event) {
+			if e.Object != nil {
+				r.checkServer(ctx, func(gv schema.GroupVersion) bool { return string(e.Object.Key) == gv.Version+"."+gv.Group })
+			}
+		},
+		Report: func(err error) { log.Warn("reflector interrupted", zap.Error(err)) },
+	}).Run(ctx)
+	if err != nil {
+		log.Info("APIServices are not followed", zap.Error(err))
+	}
+}
+
+// checkServer rebuilds the stores of some groups and versions if an extension server serves them, or if
+// that cannot be found out.
+func (r *Registry) checkServer(ctx context.Context, of func(schema.GroupVersion) bool) {
+	for gvr, e := range r.all() {
+		if e.notCacheable.Load() || !of(gvr.GroupVersion()) {
+			continue
+		}
+		if aggregated, err := e.client.Aggregated(ctx); aggregated || err != nil {
+			e.reflector.Rebuild(errors.Join(errTakenOver, err))
+		}
+	}
+}
