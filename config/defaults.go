@@ -16,6 +16,17 @@ func (f *File) Default() {
 	setString(&f.Log.Level, "info")
 	setString(&f.Log.Format, "json")
 	setDuration(&f.Authentication.TokenTTL, 10*time.Second)
+	if f.Authentication.Tokens == nil {
+		tokens := true
+		f.Authentication.Tokens = &tokens
+	}
+	if f.Authentication.RejectedTokens == 0 {
+		f.Authentication.RejectedTokens = 10
+	}
+	if f.Authentication.ReviewsInFlight == 0 {
+		f.Authentication.ReviewsInFlight = 64
+	}
+	f.Authentication.FrontProxy.setDefaults()
 	setDuration(&f.Authorization.AllowTTL, 10*time.Second)
 	setDuration(&f.Authorization.DenyTTL, 5*time.Second)
 	setDuration(&f.Authorization.WatchRecheck, 30*time.Second)
@@ -43,6 +54,17 @@ func (f *File) Default() {
 		f.Cache.Exclude = []string{"events", "events.events.k8s.io"}
 	}
 	setDuration(&f.Shutdown.Grace, 10*time.Second)
+}
+
+// setDefaults sets the headers that the aggregator of kube-apiserver uses.
+func (p *FrontProxy) setDefaults() {
+	for field, header := range map[*[]string]string{
+		&p.UserHeaders: "X-Remote-User", &p.UIDHeaders: "X-Remote-Uid", &p.GroupHeaders: "X-Remote-Group", &p.ExtraPrefixes: "X-Remote-Extra-",
+	} {
+		if *field == nil {
+			*field = []string{header}
+		}
+	}
 }
 
 func setString(field *string, value string) {

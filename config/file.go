@@ -98,8 +98,40 @@ type KeyPair struct {
 type Authentication struct {
 	// ClientCAFile is the CA of client certificates; empty ignores client certificates.
 	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// Tokens reviews bearer tokens. Without it, requests with tokens are forwarded unverified.
+	Tokens *bool `json:"tokens,omitempty"`
 	// TokenTTL is how long the result of a TokenReview is cached.
 	TokenTTL metav1.Duration `json:"tokenTTL,omitempty"`
+	// TokenAudiences are the audiences for one of which a token must be valid; none means those of the
+	// apiserver.
+	TokenAudiences []string `json:"tokenAudiences,omitempty"`
+	// RejectedTokens is how many rejected tokens an address may present per second before its unknown
+	// tokens are no longer reviewed.
+	RejectedTokens int `json:"rejectedTokens,omitempty"`
+	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
+	// time. Those for unknown callers take at most half of the places.
+	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
+	// FrontProxy names the proxies that are trusted to name callers in headers.
+	FrontProxy FrontProxy `json:"frontProxy,omitempty"`
+	// Anonymous serves requests without credentials as system:anonymous. The apiserver must allow
+	// anonymous requests.
+	Anonymous bool `json:"anonymous,omitempty"`
+}
+
+// FrontProxy names the proxies that are trusted to name callers in headers, as the flags
+// --requestheader-* of kube-apiserver do. With an empty ClientCAFile there are none.
+type FrontProxy struct {
+	// ClientCAFile is the CA of the client certificates of the proxies. It must issue certificates to
+	// nobody else, unless Names is set.
+	ClientCAFile string `json:"clientCAFile,omitempty"`
+	// Names are the common names that these certificates may have; none means any.
+	Names []string `json:"names,omitempty"`
+	// UserHeaders, UIDHeaders and GroupHeaders name the headers with the user, its UID and its groups.
+	UserHeaders  []string `json:"userHeaders,omitempty"`
+	UIDHeaders   []string `json:"uidHeaders,omitempty"`
+	GroupHeaders []string `json:"groupHeaders,omitempty"`
+	// ExtraPrefixes are the prefixes of the headers with the extra attributes of the user.
+	ExtraPrefixes []string `json:"extraPrefixes,omitempty"`
 }
 
 // Authorization configures how reads from the cache are authorized.
@@ -107,7 +139,7 @@ type Authorization struct {
 	// AllowTTL and DenyTTL are how long the results of SubjectAccessReviews are cached.
 	AllowTTL metav1.Duration `json:"allowTTL,omitempty"`
 	DenyTTL  metav1.Duration `json:"denyTTL,omitempty"`
-	// WatchRecheck is the interval at which the caller of an open watch is authenticated and
+	// WatchRecheck is the longest time after which the caller of an open watch is authenticated and
 	// authorized again.
 	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty"`
 }

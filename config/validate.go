@@ -23,6 +23,9 @@ func (f *File) Validate() error {
 	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
 	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
+	p.check(f.Authentication.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
+	p.check(f.Authentication.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
+	p.check(len(f.Authentication.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
 	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)
 	p.positive("authorization.denyTTL", f.Authorization.DenyTTL)
 	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)

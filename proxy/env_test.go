@@ -73,15 +73,15 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	authorizer, err := auth.NewAuthorizer(auth.AuthorizerOptions{Reviews: clients.AuthorizationV1()})
+	authenticator, err := auth.NewAuthenticator(auth.AuthenticatorOptions{Reviews: clients.AuthenticationV1()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.gateway = New(Options{
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: cache.NewBudget(0), DebugHeaders: true,
 		Access: &auth.Access{
-			Authenticator: auth.NewAuthenticator(auth.AuthenticatorOptions{Reviews: clients.AuthenticationV1()}),
-			Authorizer:    authorizer,
+			Authenticator: authenticator,
+			Authorizer:    auth.NewAuthorizer(auth.AuthorizerOptions{Reviews: clients.AuthorizationV1()}),
 		},
 		Resources: resources.New(resources.Options{Upstream: u, Log: zap.NewNop()}),
 	})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"sluice/proxy/auth"
 )
 
 const (
@@ -53,6 +55,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 	defer cut()
 	server := newServer(g, g.options.Log.Named("http"))
 	server.BaseContext = func(net.Listener) context.Context { return base }
+	server.ConnContext = auth.ConnContext
 	server.TLSConfig = config
 	failed := make(chan error, 1)
 	go func() { failed <- server.ServeTLS(l, "", "") }()

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -49,7 +50,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}); err != nil {
 		return nil, err
 	}
-	access, err := c.access(file)
+	access, err := c.access(file, log, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -82,36 +83,57 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 }
 
 // access returns the authentication and authorization of callers.
-func (c *components) access(file *config.File) (*auth.Access, error) {
+func (c *components) access(file *config.File, log *zap.Logger, metrics *metrics) (*auth.Access, error) {
 	clients, err := c.upstream.Client()
 	if err != nil {
 		return nil, fmt.Errorf("upstream client: %w", err)
 	}
-	ca, err := c.clientCA(file.Authentication.ClientCAFile)
+	authenticator, err := c.authenticator(&file.Authentication, clients.AuthenticationV1(), metrics.access)
 	if err != nil {
 		return nil, err
 	}
-	authenticator := auth.NewAuthenticator(auth.AuthenticatorOptions{
-		Reviews: clients.AuthenticationV1(), TokenTTL: file.Authentication.TokenTTL.Duration, ClientCA: ca,
-	})
-	authorizer, err := auth.NewAuthorizer(auth.AuthorizerOptions{
+	authorizer := auth.NewAuthorizer(auth.AuthorizerOptions{
 		Reviews:  clients.AuthorizationV1(),
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
+		ReviewsInFlight: file.Authentication.ReviewsInFlight,
+		RBAC:            c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
 	})
-	if err != nil {
-		return nil, err
-	}
+	c.background = append(c.background, authorizer.Run)
 	return &auth.Access{Authenticator: authenticator, Authorizer: authorizer}, nil
 }
 
-// clientCA returns the CA of client certificates, which follows its file; nil without a path.
-func (c *components) clientCA(path string) (dynamiccertificates.CAContentProvider, error) {
+// authenticator returns the authentication of callers.
+func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.AuthenticationV1Interface, metrics *auth.Metrics) (*auth.Authenticator, error) {
+	o := auth.AuthenticatorOptions{
+		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, RejectedTokens: a.RejectedTokens,
+		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
+	}
+	if *a.Tokens {
+		o.Reviews = reviews
+	}
+	var err error
+	if o.ClientCA, err = c.clientCA("client-ca", a.ClientCAFile); err != nil {
+		return nil, err
+	}
+	if p := a.FrontProxy; p.ClientCAFile != "" {
+		o.FrontProxy = &auth.FrontProxy{
+			Names: p.Names, UserHeaders: p.UserHeaders, UIDHeaders: p.UIDHeaders, GroupHeaders: p.GroupHeaders, ExtraPrefixes: p.ExtraPrefixes,
+		}
+		if o.FrontProxy.CA, err = c.clientCA("front-proxy-ca", p.ClientCAFile); err != nil {
+			return nil, err
+		}
+	}
+	return auth.NewAuthenticator(o)
+}
+
+// clientCA returns a CA of client certificates, which follows its file; nil without a path.
+func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentProvider, error) {
 	if path == "" {
 		return nil, nil
 	}
-	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", path)
+	ca, err := dynamiccertificates.NewDynamicCAContentFromFile(name, path)
 	if err != nil {
-		return nil, fmt.Errorf("client CA: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	c.background = append(c.background, func(ctx context.Context) error {
 		ca.Run(ctx, 1)
@@ -146,7 +168,7 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 		NextProtos:     []string{"h2", "http/1.1"},
 		GetCertificate: serving.GetCertificate,
 	}
-	if file.Authentication.ClientCAFile != "" {
+	if file.Authentication.ClientCAFile != "" || file.Authentication.FrontProxy.ClientCAFile != "" {
 		config.ClientAuth = tls.RequestClientCert
 	}
 	return config, nil

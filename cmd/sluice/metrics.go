@@ -8,6 +8,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy"
+	"sluice/proxy/auth"
 	"sluice/proxy/upstream"
 )
 
@@ -16,6 +17,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	gateway  *proxy.Metrics
 	upstream *upstream.Metrics
+	access   *auth.Metrics
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -27,7 +29,7 @@ func newMetrics() *metrics {
 	})
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &metrics{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r)}
+	return &metrics{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r)}
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/request"
@@ -19,47 +19,72 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
-// Allowed reports whether the authenticated caller of r may make the read r. It returns false if the
-// review fails, or takes longer than 10 seconds.
-func (a *Access) Allowed(r *http.Request) bool {
+// Allowed reports whether the caller of r, or the user that it impersonates and may impersonate, may
+// make the read. It returns false if a review fails, or takes longer than 10 seconds.
+func (a *Access) Allowed(r *http.Request, read *request.Read) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	allowed, err := a.Authorizer.authorize(ctx)
+	r = r.WithContext(ctx)
+	u, err := a.reader(r)
+	if err != nil || u == nil {
+		return false
+	}
+	allowed, err := a.allowed(ctx, u, read)
 	return err == nil && allowed
 }
 
-// StillAllowed reports whether the credentials of an open watch are still valid, still identify the
-// same user, and still allow the watch. It returns an error if the apiserver does not respond.
-func (a *Access) StillAllowed(r *http.Request) (bool, error) {
-	before, _ := apirequest.UserFrom(r.Context())
-	now, _, err := a.Authenticator.authenticate(r)
-	if unavailable(err) {
-		return false, err
+// reader returns the user in whose name r reads; nil if there is none.
+func (a *Access) reader(r *http.Request) (user.Info, error) {
+	info := request.From(r.Context())
+	if info.Impersonates && attemptFrom(r.Context()) == nil {
+		return a.Authorizer.impersonator.user(r)
 	}
-	if err != nil || now == nil {
-		return false, nil
-	}
-	if request.From(r.Context()).Impersonates || now.GetName() != before.GetName() {
-		// End watches of impersonated users: the right to impersonate is checked when the client
-		// opens the watch again.
-		return false, nil
-	}
-	return a.Authorizer.authorize(apirequest.WithUser(r.Context(), now)) // groups may have changed
+	u, _ := apirequest.UserFrom(r.Context())
+	return u, nil
 }
 
-// unavailable reports whether err means that a review could not be made, rather than that the caller
-// was rejected.
-func unavailable(err error) bool {
-	var several utilerrors.Aggregate
-	if errors.As(err, &several) {
-		for _, one := range several.Errors() {
-			if unavailable(one) {
-				return true
-			}
+func (a *Access) allowed(ctx context.Context, u user.Info, read *request.Read) (bool, error) {
+	decision, _, err := a.Authorizer.Authorize(ctx, readAttributes(u, read))
+	return decision == authorizer.DecisionAllow, err
+}
+
+var errRevoked = errors.New("access to this watch has been revoked")
+
+// StillAllowed returns a 401 if the credentials of the open watch r no longer identify the same user,
+// a 403 if this user may no longer impersonate or make the read, and otherwise nil. An error means that
+// a review could not be made.
+func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.StatusError, error) {
+	before, _ := apirequest.UserFrom(r.Context())
+	if impersonation := attemptFrom(r.Context()); impersonation != nil {
+		before = impersonation.user
+		r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, (*attempt)(nil)))
+		r.Header = impersonation.header
+	}
+	now, _, err := a.Authenticator.authenticate(r)
+	if unavailable(err) {
+		return nil, err
+	}
+	if err != nil || now == nil || now.GetName() != before.GetName() {
+		return apierrors.NewUnauthorized("the credentials of this watch are no longer valid"), nil
+	}
+	u, err := a.reader(r.WithContext(apirequest.WithUser(r.Context(), now))) // groups may have changed
+	if err != nil {
+		return nil, err
+	}
+	allowed := false
+	if u != nil {
+		if allowed, err = a.allowed(r.Context(), u, read); err != nil {
+			return nil, err
 		}
 	}
-	var transport *url.Error
-	var status apierrors.APIStatus
-	return errors.As(err, &transport) || errors.As(err, &status) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if allowed {
+		return nil, nil
+	}
+	return apierrors.NewForbidden(read.GroupResource(), read.RequiredName(), errRevoked), nil
+}
+
+// Notify calls f soon after each change of an RBAC object that can affect access to what read selects,
+// until stop is called. f must not block.
+func (a *Access) Notify(read *request.Read, f func()) (stop func()) {
+	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, f)
 }

@@ -22,7 +22,18 @@ func authenticated(t *testing.T, a *Access, r *http.Request) (got *http.Request)
 // allowed reports whether a caller with the token "a" may read a path.
 func allowed(t *testing.T, a *Access, path string) bool {
 	t.Helper()
-	return a.Allowed(authenticated(t, a, newRequest(path, token("a"))))
+	r := authenticated(t, a, newRequest(path, token("a")))
+	return a.Allowed(r, readOf(t, r))
+}
+
+// readOf returns what a request selects.
+func readOf(t *testing.T, r *http.Request) *request.Read {
+	t.Helper()
+	read, err := request.From(r.Context()).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 func TestAccessReviewHasTheAttributesOfTheRequest(t *testing.T) {
@@ -97,12 +108,12 @@ func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 				r := authenticated(t, access, newRequest("/api/v1/pods", token("a")))
 				reviews.breakWith(fault)
-				if access.Allowed(r) {
+				if access.Allowed(r, readOf(t, r)) {
 					t.Error("allowed although the review failed")
 				}
 				reviews.breakWith(nil)
 				time.Sleep(DefaultDenyTTL + time.Second) // some faults count as a denial, which is cached
-				if !access.Allowed(r) {
+				if !access.Allowed(r, readOf(t, r)) {
 					t.Error("not allowed after recovery")
 				}
 			})
@@ -113,7 +124,8 @@ func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 func TestUnauthenticatedCallersAreDeniedWithoutReview(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
-		if r := authenticated(t, access, newRequest("/api/v1/pods", nil)); request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r) {
+		r := authenticated(t, access, newRequest("/api/v1/pods", nil))
+		if request.From(r.Context()).Caller != request.Unauthenticated || access.Allowed(r, readOf(t, r)) {
 			t.Error("an unauthenticated caller is allowed to read")
 		}
 		if _, n := reviews.counts(); n != 0 {
@@ -126,30 +138,34 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*reviewAPI)
-		want   bool
+		want   int // the code of the denial; 0 for none
 		fails  bool
 	}{
-		{"nothing changes", func(*reviewAPI) {}, true, false},
-		{"token revoked", func(a *reviewAPI) { a.tokens["a"] = nil }, false, false},
-		{"token of another user", func(a *reviewAPI) { a.tokens["a"] = verified("joe") }, false, false},
-		{"right revoked", func(a *reviewAPI) { a.allow = nil }, false, false},
-		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, false, true},
+		{"nothing changes", func(*reviewAPI) {}, 0, false},
+		{"token revoked", func(a *reviewAPI) { a.tokens["a"] = nil }, 401, false},
+		{"token of another user", func(a *reviewAPI) { a.tokens["a"] = verified("joe") }, 401, false},
+		{"right revoked", func(a *reviewAPI) { a.allow = nil }, 403, false},
+		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, 0, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 				reviews.tokens["a"] = verified("jane")
 				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 				r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
-				if !access.Allowed(r) {
+				if !access.Allowed(r, readOf(t, r)) {
 					t.Fatal("not allowed")
 				}
-				time.Sleep(DefaultAllowTTL + DefaultTokenTTL + time.Second)
+				time.Sleep(2*DefaultAllowTTL + time.Second)
 				reviews.mu.Lock()
 				row.change(reviews)
 				reviews.mu.Unlock()
-				got, err := access.StillAllowed(r)
+				denied, err := access.StillAllowed(r, readOf(t, r))
+				got := 0
+				if denied != nil {
+					got = int(denied.Status().Code)
+				}
 				if got != row.want || (err != nil) != row.fails {
-					t.Errorf("got %v, %v", got, err)
+					t.Errorf("got %v, %v", denied, err)
 				}
 			})
 		})

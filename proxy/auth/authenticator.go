@@ -1,16 +1,21 @@
 package auth
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/union"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
-	"k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -19,48 +24,83 @@ import (
 	"sluice/proxy/request"
 )
 
-const (
-	// DefaultTokenTTL is how long the result of a TokenReview is cached, positive or negative.
-	DefaultTokenTTL = 10 * time.Second
-	// reviewTimeout bounds one TokenReview.
-	reviewTimeout = 10 * time.Second
-)
+// DefaultTokenTTL is how long the result of a TokenReview is kept, positive or negative.
+const DefaultTokenTTL = 10 * time.Second
 
-// AuthenticatorOptions configures an Authenticator.
+// AuthenticatorOptions configures an Authenticator. Each way to authenticate can be off.
 type AuthenticatorOptions struct {
-	// Reviews is the apiserver's TokenReview API.
+	// Reviews is the apiserver's TokenReview API; nil verifies no tokens.
 	Reviews authenticationclient.AuthenticationV1Interface
-	// TokenTTL is how long the result of a TokenReview is cached; 0 means DefaultTokenTTL.
+	// Audiences are the audiences for one of which a token must be valid; none means the apiserver's.
+	Audiences []string
+	// TokenTTL is how long the result of a TokenReview is kept; 0 means DefaultTokenTTL.
 	TokenTTL time.Duration
-	// ClientCA verifies client certificates; nil ignores all client certificates.
+	// ReviewsInFlight is how many TokenReviews run at the same time, at most half of them for unknown
+	// tokens; 0 means DefaultReviewsInFlight.
+	ReviewsInFlight int
+	// RejectedTokens is how many rejected tokens per second an address may present before its unknown
+	// tokens are no longer reviewed; 0 means DefaultRejectedTokens.
+	RejectedTokens int
+	// ClientCA verifies client certificates; nil ignores them.
 	ClientCA dynamiccertificates.CAContentProvider
+	// FrontProxy names the front proxies whose headers name the caller; nil trusts none.
+	FrontProxy *FrontProxy
+	// Anonymous authenticates requests without credentials as system:anonymous. The apiserver must do
+	// the same.
+	Anonymous bool
+	// Metrics counts the reviews; nil counts nothing.
+	Metrics *Metrics
+}
+
+// FrontProxy is a proxy that authenticates callers and names them in headers, as the flags
+// --requestheader-* of kube-apiserver describe it.
+type FrontProxy struct {
+	// CA verifies the client certificate of the proxy.
+	CA dynamiccertificates.CAContentProvider
+	// Names are the common names that the certificate may have; none means any.
+	Names []string
+	// UserHeaders, UIDHeaders and GroupHeaders are the headers with the user, its UID and its groups;
+	// ExtraPrefixes are the prefixes of those with its extra attributes.
+	UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
 }
 
 // Authenticator verifies the credentials of requests.
 type Authenticator struct {
-	certificates authenticator.Request // nil without a client CA
-	tokens       authenticator.Request
+	options    AuthenticatorOptions
+	frontProxy authenticator.Request // reads the headers; nil without a front proxy
+	tokens     *tokens               // nil if tokens are not verified
+	byToken    authenticator.Request
 }
 
-// NewAuthenticator returns an Authenticator.
-func NewAuthenticator(o AuthenticatorOptions) *Authenticator {
-	ttl := o.TokenTTL
-	if ttl == 0 {
-		ttl = DefaultTokenTTL
+// NewAuthenticator returns an Authenticator. The error names an empty header of the front proxy.
+func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
+	if o.TokenTTL == 0 {
+		o.TokenTTL = DefaultTokenTTL
 	}
-	tokens := cache.New(reviewer{o.Reviews.TokenReviews()}, false, ttl, ttl)
-	a := &Authenticator{
-		tokens: group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(tokens), websocket.NewProtocolAuthenticator(tokens))),
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nil)
 	}
-	if o.ClientCA != nil {
-		a.certificates = group.NewAuthenticatedGroupAdder(x509.NewDynamic(o.ClientCA.VerifyOptions, x509.CommonNameUserConversion))
+	a := &Authenticator{options: o}
+	if p := o.FrontProxy; p != nil {
+		headers, err := headerrequest.New(p.UserHeaders, p.UIDHeaders, p.GroupHeaders, p.ExtraPrefixes)
+		if err != nil {
+			return nil, fmt.Errorf("front proxy: %w", err)
+		}
+		a.frontProxy = group.NewAuthenticatedGroupAdder(headers)
 	}
-	return a
+	if o.Reviews != nil {
+		a.tokens = &tokens{
+			client: o.Reviews.TokenReviews(), audiences: o.Audiences, ttl: o.TokenTTL,
+			reviews: newReviews[*authenticator.Response](o.ReviewsInFlight, o.Metrics.reviews("token")), quota: newQuota(o.RejectedTokens),
+		}
+		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))
+	}
+	return a, nil
 }
 
-// WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, unless that is
-// Unauthenticated, Info.User and the user in the context. It does not change the request's headers:
-// a forwarded request needs them.
+// WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
+// user, Info.User and the user in the context. It does not change the request's headers: a forwarded
+// request needs them.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
@@ -73,23 +113,107 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	})
 }
 
-// authenticate verifies the credentials of r, client certificates first, as the apiserver does. It
-// returns a nil user if none are valid, with the error of the TokenReview if that failed.
+// authenticate verifies the credentials of r in the order of the apiserver: front-proxy headers, client
+// certificate, token. It returns a nil user if none are valid, with the error of the TokenReview if
+// that failed.
 func (a *Authenticator) authenticate(r *http.Request) (user.Info, request.Caller, error) {
-	if a.certificates != nil && r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
-		if resp, ok, err := a.certificates.AuthenticateRequest(r); ok && err == nil {
-			return resp.User, request.ClientCert, nil
+	presented := r.TLS != nil && len(r.TLS.PeerCertificates) > 0
+	if presented {
+		if u := a.byCertificate(r); u != nil {
+			return u, request.ClientCert, nil
 		}
 	}
-	if r.Header.Get("Authorization") == "" && r.Header.Get("Sec-Websocket-Protocol") == "" {
-		return nil, request.Unauthenticated, nil
+	if r.Header.Get("Authorization") != "" || r.Header.Get("Sec-Websocket-Protocol") != "" {
+		u, err := a.authenticateToken(r)
+		if u == nil {
+			return nil, request.Unauthenticated, err
+		}
+		return u, request.BearerToken, nil
+	}
+	if a.options.Anonymous && !presented {
+		return anonymous, request.Unauthenticated, nil
+	}
+	return nil, request.Unauthenticated, nil
+}
+
+// anonymous is the user of requests without credentials.
+var anonymous = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
+
+// byCertificate returns the user that the client certificate names or, if it is the certificate of a
+// front proxy, the one that the headers name; nil if there is none.
+func (a *Authenticator) byCertificate(r *http.Request) user.Info {
+	c, certificates := connectionFrom(r.Context()), r.TLS.PeerCertificates
+	if p := a.options.FrontProxy; p != nil {
+		_, err := c.verify(&c.frontProxy, certificates, p.CA.VerifyOptions)
+		if err == nil && (len(p.Names) == 0 || slices.Contains(p.Names, certificates[0].Subject.CommonName)) {
+			// The authenticator deletes the headers that it has read.
+			if resp, ok, err := a.frontProxy.AuthenticateRequest(withOwnHeader(r)); ok && err == nil {
+				return resp.User
+			}
+		}
+	}
+	if a.options.ClientCA == nil {
+		return nil
+	}
+	chains, err := c.verify(&c.clientCA, certificates, a.options.ClientCA.VerifyOptions)
+	if err != nil {
+		return nil
+	}
+	byName := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+		for _, chain := range chains {
+			if resp, ok, err := x509.CommonNameUserConversion(chain); ok && err == nil {
+				return resp, true, nil
+			}
+		}
+		return nil, false, nil
+	}))
+	if resp, ok, err := byName.AuthenticateRequest(r); ok && err == nil {
+		return resp.User
+	}
+	return nil
+}
+
+// authenticateToken returns the user of the token in r; nil if it is not valid.
+func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
+	if a.tokens == nil {
+		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	probe := *r
-	probe.Header = r.Header.Clone()
-	resp, ok, err := a.tokens.AuthenticateRequest(&probe)
+	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), addressKey{}, addressOf(r.RemoteAddr))))
+	resp, ok, err := a.byToken.AuthenticateRequest(r)
 	if !ok || err != nil {
-		return nil, request.Unauthenticated, err
+		return nil, err
 	}
-	return resp.User, request.BearerToken, nil
+	return resp.User, nil
+}
+
+// Forget drops the result of the TokenReview of the token in r. It is called when the apiserver has
+// rejected the token: it may have been revoked.
+func (a *Authenticator) Forget(r *http.Request) {
+	if a.tokens == nil {
+		return
+	}
+	forget := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
+		a.tokens.reviews.forget(tokenDigest(token))
+		return nil, false, nil
+	})
+	_, _, _ = union.New(bearertoken.New(forget), websocket.NewProtocolAuthenticator(forget)).AuthenticateRequest(withOwnHeader(r))
+}
+
+// withOwnHeader returns a copy of r whose headers can be changed.
+func withOwnHeader(r *http.Request) *http.Request {
+	c := *r
+	c.Header = r.Header.Clone()
+	return &c
+}
+
+// unavailable reports whether err means that a review could not be made, rather than that the caller
+// was rejected.
+func unavailable(err error) bool {
+	var several utilerrors.Aggregate
+	if errors.As(err, &several) {
+		return slices.ContainsFunc(several.Errors(), unavailable)
+	}
+	var failed *reviewError
+	return errors.As(err, &failed)
 }

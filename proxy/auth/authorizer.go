@@ -2,107 +2,132 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"net/http"
+	"sync"
 	"time"
 
+	"go.uber.org/zap"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
-	"k8s.io/apiserver/pkg/endpoints/filters"
-	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
-
-	"sluice/proxy/request"
-	"sluice/proxy/response"
 )
 
 const (
-	// DefaultAllowTTL is how long an allowed access is cached.
+	// DefaultAllowTTL is how long an allowed access is kept.
 	DefaultAllowTTL = 10 * time.Second
-	// DefaultDenyTTL is how long a denied access is cached.
+	// DefaultDenyTTL is how long a denied access is kept.
 	DefaultDenyTTL = 5 * time.Second
 )
 
-// AuthorizerOptions configures an Authorizer. A zero duration means the default.
+// AuthorizerOptions configures an Authorizer. A zero value of a field means its default.
 type AuthorizerOptions struct {
 	// Reviews is the apiserver's SubjectAccessReview API.
 	Reviews authorizationclient.AuthorizationV1Interface
-	// AllowTTL and DenyTTL are how long the results of reviews are cached.
+	// AllowTTL and DenyTTL are how long the results of reviews are kept.
 	AllowTTL, DenyTTL time.Duration
+	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
+	// were not allowed lately.
+	ReviewsInFlight int
+	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
+	RBAC Opener
+	// Log receives failures to watch RBAC objects; nil logs nothing.
+	Log *zap.Logger
+	// Metrics counts the reviews; nil counts nothing.
+	Metrics *Metrics
 }
 
-// Authorizer decides whether an authenticated caller may make a request.
+// Authorizer decides whether users may make requests, by SubjectAccessReview.
 type Authorizer struct {
-	reviews authorizer.Authorizer
+	options      AuthorizerOptions
+	reviews      *reviews[decision]
+	changes      *changes
+	impersonator *impersonator
+}
+
+// decision is the result of a SubjectAccessReview.
+type decision struct {
+	authorizer.Decision
+	reason string
 }
 
 // NewAuthorizer returns an Authorizer.
-func NewAuthorizer(o AuthorizerOptions) (*Authorizer, error) {
+func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	if o.AllowTTL == 0 {
 		o.AllowTTL = DefaultAllowTTL
 	}
 	if o.DenyTTL == 0 {
 		o.DenyTTL = DefaultDenyTTL
 	}
-	reviews, err := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: o.Reviews,
-		AllowCacheTTL:             o.AllowTTL,
-		DenyCacheTTL:              o.DenyTTL,
-		WebhookRetryBackoff:       noRetry(),
-	}.New()
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(nil)
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	a := &Authorizer{
+		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")), changes: newChanges(o.Metrics),
+	}
+	a.impersonator = &impersonator{authorizer: a, changes: a.changes}
+	return a
+}
+
+// Run watches RBAC objects until ctx ends. Each change invalidates the results that it may affect.
+func (a *Authorizer) Run(ctx context.Context) error {
+	if a.options.RBAC == nil {
+		return nil
+	}
+	var watches sync.WaitGroup
+	for _, resource := range []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"} {
+		w := &rbacWatch{resource: resource, from: a.options.RBAC, changes: a.changes, log: a.options.Log}
+		watches.Go(func() { w.run(ctx) })
+	}
+	watches.Wait()
+	return nil
+}
+
+// Authorize implements authorizer.Authorizer.
+func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	if attributes.GetUser() == nil {
+		return authorizer.DecisionNoOpinion, "", nil
+	}
+	spec := reviewSpec(attributes)
+	key, err := a.digest(spec, attributes.GetNamespace())
 	if err != nil {
-		return nil, fmt.Errorf("authorizer: %w", err)
+		return authorizer.DecisionNoOpinion, "", err
 	}
-	return &Authorizer{reviews: reviews}, nil
+	got, err := a.reviews.get(ctx, key, nil, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
+	return got.Decision, got.reason, err
 }
 
-// noRetry is the backoff of a single attempt: the caller is waiting, and its client retries.
-func noRetry() *wait.Backoff {
-	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 1, Steps: 1}
-}
-
-// authorize reports whether the user in ctx may make the request in ctx, with exactly its verb,
-// resource, namespace, name and selectors.
-func (a *Authorizer) authorize(ctx context.Context) (bool, error) {
-	attributes, err := filters.GetAuthorizerAttributes(ctx)
-	if err != nil || attributes.GetUser() == nil {
-		return false, err
+// digest identifies a review until the next change of access rules.
+func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, namespace string) (digest, error) {
+	everywhere, inNamespace := a.changes.count(namespace)
+	raw, err := spec.Marshal() // deterministic
+	if err != nil {
+		return digest{}, fmt.Errorf("access review: %w", err)
 	}
-	decision, _, err := a.reviews.Authorize(ctx, attributes)
-	return decision == authorizer.DecisionAllow, err
+	raw = binary.BigEndian.AppendUint64(raw, everywhere)
+	raw = binary.BigEndian.AppendUint64(raw, inNamespace)
+	return sha256.Sum256(raw), nil
 }
 
-// WithImpersonation is a filter that authorizes and applies the impersonation headers of ClientCert
-// callers by the apiserver's own rules (KEP-5284): next sees the impersonated user. Impersonation
-// headers of other callers are forwarded, and the apiserver applies them.
-func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
-	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		response.ClearHeaders(w.Header())
-		next.ServeHTTP(w, r)
-	})
-	impersonated := impersonation.WithConstrainedImpersonation(allowed, a.reviews, statusSerializer())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info := request.From(r.Context())
-		if info.Caller != request.ClientCert || !info.Impersonates {
-			next.ServeHTTP(w, r)
-			return
-		}
-		// The library writes the rejection itself, so set what describes it first.
-		info.Outcome.Source = request.SourceGateway
-		response.Headers(w.Header(), info)
-		impersonated.ServeHTTP(w, r)
-	})
+// review asks the apiserver.
+func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (result[decision], error) {
+	review, err := a.options.Reviews.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, metav1.CreateOptions{})
+	if err != nil {
+		return result[decision]{}, fmt.Errorf("access review: %w", err)
+	}
+	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, ttl: a.options.DenyTTL, bytes: len(review.Status.Reason)}
+	switch {
+	case review.Status.Allowed:
+		got.value.Decision, got.positive, got.ttl = authorizer.DecisionAllow, true, a.options.AllowTTL
+	case review.Status.Denied:
+		got.value.Decision = authorizer.DecisionDeny
+	}
+	return got, nil
 }
 
-// statusSerializer encodes the Status objects with which the library rejects requests.
-func statusSerializer() runtime.NegotiatedSerializer {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{})
-	return serializer.NewCodecFactory(scheme).WithoutConversion()
-}
+var _ authorizer.Authorizer = (*Authorizer)(nil)

@@ -1,8 +1,16 @@
 // Package auth authenticates callers and authorizes reads from the cache.
 //
-// [Authenticator] verifies bearer tokens by TokenReview and client certificates against a configured
-// CA. [Authorizer] checks access by SubjectAccessReview. Both are built from k8s.io/apiserver, cache
-// results for seconds, and fail closed: a caller that cannot be verified is
-// [request.Unauthenticated], and a read that is not allowed is not served from the cache. The request
-// is then forwarded unchanged, and the apiserver decides.
+// [Authenticator] verifies front-proxy headers, client certificates and bearer tokens, in the order of
+// the apiserver. [Authorizer] checks access by SubjectAccessReview. [Access] combines both for the
+// handlers of reads and watches.
+//
+// These invariants must hold:
+//
+//   - Everything fails closed. A caller that cannot be verified is [request.Unauthenticated], and a
+//     read that is not allowed is not served from the cache. The request is then forwarded unchanged,
+//     and the apiserver decides.
+//   - Reviews are bounded: equal ones share one request to the apiserver, results are kept for seconds
+//     within a number of bytes, a number of reviews runs at the same time, and an address that
+//     presents rejected tokens gets no more reviews of unknown ones for a while.
+//   - A change of an RBAC object invalidates the results that it may affect ([Authorizer.Run]).
 package auth

@@ -94,6 +94,16 @@ func verified(name string, groups ...string) *authenticationv1.TokenReviewStatus
 // run runs a test of an Access for a fake apiserver, in a bubble of virtual time.
 func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI, access *Access)) {
 	t.Helper()
+	runWith(t, func(o *AuthenticatorOptions) {
+		if ca != nil {
+			o.ClientCA = ca.provider(t)
+		}
+	}, test)
+}
+
+// runWith is run with options.
+func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *testing.T, reviews *reviewAPI, access *Access)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		fake := &reviewAPI{tokens: map[string]*authenticationv1.TokenReviewStatus{}}
 		server := proxytest.Serve(fake)
@@ -107,11 +117,9 @@ func run(t *testing.T, ca *authority, test func(t *testing.T, reviews *reviewAPI
 			t.Fatal(err)
 		}
 		o := AuthenticatorOptions{Reviews: clients.AuthenticationV1()}
-		if ca != nil {
-			o.ClientCA = ca.provider(t)
-		}
-		access := &Access{Authenticator: NewAuthenticator(o)}
-		if access.Authorizer, err = NewAuthorizer(AuthorizerOptions{Reviews: clients.AuthorizationV1()}); err != nil {
+		change(&o)
+		access := &Access{Authorizer: NewAuthorizer(AuthorizerOptions{Reviews: clients.AuthorizationV1()})}
+		if access.Authenticator, err = NewAuthenticator(o); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {

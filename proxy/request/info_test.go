@@ -26,6 +26,7 @@ func parsed(t *testing.T, line string, header http.Header) *Info {
 	if err != nil {
 		t.Log(err)
 	}
+	info.ParseName()
 	return info
 }
 
@@ -122,7 +123,7 @@ func TestParseReturnsTheApiserversRequestInfo(t *testing.T) {
 	}
 }
 
-// For any query Parse equals the apiserver's factory, except that the factory logs a query that it
+// For any query Parse and ParseName equal the apiserver's factory, except that the factory logs a query that it
 // cannot decode.
 func TestParseEqualsTheApiserversAndLogsNothing(t *testing.T) {
 	var logged strings.Builder
@@ -148,6 +149,7 @@ func TestParseEqualsTheApiserversAndLogsNothing(t *testing.T) {
 				if logged.Len() > 0 {
 					t.Errorf("%.100s: logged %.200s", line, logged.String())
 				}
+				got.ParseName()
 				want, wantErr := factory.NewRequestInfo(read(t, line))
 				if diff := cmp.Diff(want, got.RequestInfo); diff != "" || (err == nil) != (wantErr == nil) {
 					t.Errorf("%.100s: error %v, want %v (-want +got):\n%s", line, err, wantErr, diff)

@@ -3,6 +3,7 @@ package serve
 import (
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,10 @@ type deadlineWriter struct {
 	w       http.ResponseWriter
 	timer   *time.Timer
 	expired chan struct{} // closed by expire
+
+	mu    sync.Mutex // guards what follows: endWithin runs beside writes
+	armed bool
+	end   time.Time // of all writes; zero for none
 }
 
 // newDeadlineWriter returns the deadlineWriter of one response.
@@ -42,15 +47,37 @@ func (d *deadlineWriter) expire() {
 func (d *deadlineWriter) arm() {
 	select {
 	case <-d.expired:
+		return
 	default:
-		d.timer.Reset(writeTimeout)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	limit := writeTimeout
+	if !d.end.IsZero() {
+		limit = min(limit, max(0, time.Until(d.end)))
+	}
+	d.armed = true
+	d.timer.Reset(limit)
+}
+
+// endWithin bounds the current write and all later ones together. It may be called at any time.
+func (d *deadlineWriter) endWithin(limit time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end = time.Now().Add(limit)
+	if d.armed && d.timer.Stop() {
+		d.timer.Reset(limit)
 	}
 }
 
 // disarm ends the deadline of a write. If expire has begun, disarm waits for it, so that expire does
 // not use w after the handler has returned.
 func (d *deadlineWriter) disarm() {
-	if !d.timer.Stop() {
+	d.mu.Lock()
+	d.armed = false
+	stopped := d.timer.Stop()
+	d.mu.Unlock()
+	if !stopped {
 		<-d.expired
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
@@ -96,7 +97,7 @@ func (e *env) request(url string, header http.Header) *http.Request {
 	if err != nil {
 		e.Fatal(err)
 	}
-	info.Caller = request.BearerToken
+	info.Caller, info.User = request.BearerToken, "jane"
 	return r.WithContext(request.With(r.Context(), info))
 }
 
@@ -190,21 +191,49 @@ type access struct {
 	still bool // for open watches
 	err   error
 	hangs bool // rechecks end with their context
+	rules map[*request.Read]func()
 }
 
 // Allowed implements Access.
-func (a *access) Allowed(*http.Request) bool { return a.allowed }
+func (a *access) Allowed(*http.Request, *request.Read) bool { return a.allowed }
 
 // StillAllowed implements Access.
-func (a *access) StillAllowed(r *http.Request) (bool, error) {
+func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
 	a.mu.Lock()
 	still, err, hangs := a.still, a.err, a.hangs
 	a.mu.Unlock()
 	if hangs {
 		<-r.Context().Done()
-		return false, r.Context().Err()
+		return nil, r.Context().Err()
 	}
-	return still, err
+	if still || err != nil {
+		return nil, err
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "foos"}, "", errors.New("revoked")), nil
+}
+
+// Notify implements Access.
+func (a *access) Notify(read *request.Read, f func()) (stop func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.rules == nil {
+		a.rules = map[*request.Read]func(){}
+	}
+	a.rules[read] = f
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.rules, read)
+	}
+}
+
+// change reports a change of access rules.
+func (a *access) change() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range a.rules {
+		f()
+	}
 }
 
 // hang makes rechecks hang.

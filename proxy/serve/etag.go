@@ -24,7 +24,7 @@ func (h *Handler) etag(r *http.Request, p *plan, version uint64) string {
 	o := &p.options
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s %d %d %+v %v %q", p.resource.ID, version, p.verb, f, response.Accepted(r.Header),
-		[]string{p.namespace, p.info.Name, o.LabelSelector, o.FieldSelector, o.ShardSelector, o.Continue})
+		[]string{p.read.Namespace, p.read.Name, o.LabelSelector, o.FieldSelector, o.ShardSelector, o.Continue})
 	fmt.Fprint(hash, " ", o.Limit)
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:etagBytes]) + `"`
 }

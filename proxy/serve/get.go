@@ -19,7 +19,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	o := p.resource.Store.Snapshot().Get(p.key())
 	if o == nil {
 		p.writeHeaders(w.Header(), reason, "")
-		response.Error(w, r, apierrors.NewNotFound(p.resource.Resource.GroupResource(), p.info.Name))
+		response.Error(w, r, apierrors.NewNotFound(p.resource.Resource.GroupResource(), p.read.Name))
 		return nil
 	}
 	tag := h.etag(r, p, o.RV)

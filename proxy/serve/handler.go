@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
@@ -22,12 +23,15 @@ type Resources interface {
 
 // Access authorizes reads from the cache.
 type Access interface {
-	// Allowed reports whether the authenticated caller of r may read what r asks for.
-	Allowed(r *http.Request) bool
-	// StillAllowed reports whether the credentials of the open watch r are still valid for the same
-	// user, and whether this user may still read what r asks for. An error means that the apiserver
-	// could not be asked.
-	StillAllowed(r *http.Request) (bool, error)
+	// Allowed reports whether the authenticated caller of r may make the read.
+	Allowed(r *http.Request, read *request.Read) bool
+	// StillAllowed returns why the open watch r must end: its credentials are no longer valid for the
+	// same user, or this user may no longer make the read; nil if neither is so. An error means that
+	// the apiserver could not be asked.
+	StillAllowed(r *http.Request, read *request.Read) (denied *apierrors.StatusError, err error)
+	// Notify calls f, which must not block, whenever access to what read selects may have changed,
+	// until stop is called.
+	Notify(read *request.Read, f func()) (stop func())
 }
 
 // Options sets up a Handler.
@@ -36,7 +40,8 @@ type Options struct {
 	Access    Access
 	// Next forwards the requests that are not served from the cache.
 	Next http.Handler
-	// Recheck is about how often the access of an open watch is checked again; 0 means 30 seconds.
+	// Recheck is the longest time between two checks of the access of an open watch; 0 means 30
+	// seconds.
 	Recheck time.Duration
 	// Draining is closed when open watches must end, within half of Grace. Nil never drains.
 	Draining <-chan struct{}

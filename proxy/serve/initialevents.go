@@ -20,6 +20,9 @@ func (l *watchLoop) encodeInitialEvents() error {
 	s := &l.plan.selection
 	if s.filter != nil || !l.plan.encoder.Shareable() {
 		for o := range s.objects(l.state) {
+			if l.recheck.denied.Load() != nil {
+				return errRevoked
+			}
 			if err := l.gather(o); err != nil {
 				return err
 			}
@@ -28,6 +31,9 @@ func (l *watchLoop) encodeInitialEvents() error {
 	}
 	e := &segmentEncoder{encoder: l.plan.encoder, events: true, budget: l.options.Encoded}
 	for run := range boundRuns(l.state.Runs(s.keys)) {
+		if l.recheck.denied.Load() != nil {
+			return errRevoked
+		}
 		if err := l.writeRun(e, run); err != nil {
 			return err
 		}

@@ -6,10 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"sluice/codec/negotiate"
-	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 )
 
@@ -51,7 +49,7 @@ func parseVersion(text string) (uint64, error) {
 }
 
 func (p *plan) parseGet() error {
-	if p.info.Query.Has("export") || len(content.IsPathSegmentName(p.info.Name)) > 0 {
+	if p.info.Query.Has("export") || len(content.IsPathSegmentName(p.read.Name)) > 0 {
 		return unservedOptions
 	}
 	if p.options.ResourceVersion == "" {
@@ -73,7 +71,7 @@ func (p *plan) parseList() error {
 	if o.Continue != "" {
 		var err error
 		p.match = matchExact
-		if p.version, p.pageStart, err = parseContinue(o.Continue, p.namespace); err != nil {
+		if p.version, p.pageStart, err = parseContinue(o.Continue, p.read.Namespace); err != nil {
 			return unservedOptions
 		}
 		return nil
@@ -106,10 +104,8 @@ func (p *plan) parseWatch() error {
 	if !validWatchOptions(o) {
 		return unservedOptions
 	}
-	if p.info.LegacyWatchPath {
-		if err := p.parseLegacyWatch(); err != nil {
-			return err
-		}
+	if p.read.Legacy && (o.SendInitialEvents != nil || p.info.Query.Has("watch")) {
+		return unservedOptions // combinations of the deprecated path with newer parameters
 	}
 	p.initialEvents = p.version == 0
 	if o.SendInitialEvents != nil {
@@ -127,19 +123,6 @@ func validWatchOptions(o *request.ListOptions) bool {
 		return o.ResourceVersionMatch == ""
 	}
 	return o.ResourceVersionMatch == string(metav1.ResourceVersionMatchNotOlderThan)
-}
-
-// parseLegacyWatch reads the options of a watch by its deprecated path, where a name in the path
-// selects one object (wire.md 7.8). Combinations with newer parameters are not served.
-func (p *plan) parseLegacyWatch() error {
-	o := &p.options
-	if o.SendInitialEvents != nil || p.info.Query.Has("watch") || p.info.Name != "" && o.FieldSelector != "" {
-		return unservedOptions
-	}
-	if p.info.Name != "" {
-		o.FieldSelector = fields.OneTermEqualSelector(discovery.FieldName, p.info.Name).String()
-	}
-	return nil
 }
 
 // matchVersion derives the match from the resource version; exact says what a version above 0 means.

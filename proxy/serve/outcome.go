@@ -24,8 +24,8 @@ func (r passReason) Error() string { return string(r) }
 const (
 	notARead             passReason = "not-a-read"
 	unknownCaller        passReason = "unknown-caller"
-	impersonation        passReason = "impersonation"
 	unservedOptions      passReason = "options"
+	largeSelector        passReason = "large-selector"
 	getLatest            passReason = "get-latest"
 	notAllowed           passReason = "not-allowed"
 	wrongScope           passReason = "wrong-scope"

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/negotiate"
@@ -17,10 +15,10 @@ import (
 
 // plan is what to serve: which objects of which resource, at which version, in which format.
 type plan struct {
-	info      *request.Info
-	verb      negotiate.Verb
-	namespace string // empty for all namespaces, and for cluster-scoped resources
-	options   request.ListOptions
+	info    *request.Info
+	verb    negotiate.Verb
+	read    *request.Read // what is authorized, and what selection and key are made of
+	options request.ListOptions
 
 	match         versionMatch
 	version       uint64    // for matchNotOlderThan and matchExact
@@ -48,17 +46,17 @@ const (
 // apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
 // cost little come first.
 func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
-	p := &plan{info: info, namespace: info.Namespace, metrics: h.options.Metrics}
-	if info.Resource == "namespaces" {
-		p.namespace = "" // the parser of the apiserver takes the name of a Namespace for its namespace
-	}
+	p := &plan{info: info, metrics: h.options.Metrics}
 	if err := p.checkRequest(r); err != nil {
+		return nil, err
+	}
+	if err := p.parseRead(); err != nil {
 		return nil, err
 	}
 	if err := p.parseOptions(h.options.Features); err != nil {
 		return nil, err
 	}
-	if !h.options.Access.Allowed(r) {
+	if !h.options.Access.Allowed(r, p.read) {
 		return nil, notAllowed
 	}
 	if err := p.lookup(h.options.Resources); err != nil {
@@ -79,25 +77,36 @@ func (p *plan) checkRequest(r *http.Request) error {
 	switch {
 	case r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
 		return notARead
-	case info.Caller == request.Unauthenticated:
+	case info.User == "":
 		return unknownCaller
-	case info.Caller == request.BearerToken && info.Impersonates:
-		return impersonation
 	}
+	return nil
+}
+
+// parseRead parses what the request selects.
+func (p *plan) parseRead() (err error) {
+	p.read, err = p.info.Read()
+	switch {
+	case errors.Is(err, request.ErrLargeSelector):
+		return largeSelector
+	case errors.Is(err, request.ErrAmbiguousScope):
+		return wrongScope
+	case err != nil:
+		return unservedOptions
+	}
+	p.info.Name = p.read.RequiredName()
 	return nil
 }
 
 // lookup finds the cached resource.
 func (p *plan) lookup(from Resources) error {
-	info := p.info
-	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	c, reason := from.Lookup(gvr)
+	c, reason := from.Lookup(p.read.GroupVersionResource)
 	if c == nil {
 		return passReason(reason)
 	}
 	p.resource = c
 	namespaced := c.Resource.Namespaced
-	if p.namespace != "" && !namespaced || p.namespace == "" && namespaced && p.verb == negotiate.Get {
+	if p.read.Namespace != "" && !namespaced || p.read.Namespace == "" && namespaced && p.verb == negotiate.Get {
 		return wrongScope
 	}
 	return nil
@@ -138,7 +147,7 @@ func (p *plan) selectObjects() error {
 		return nil
 	}
 	var err error
-	p.selection, err = newSelection(&p.resource.Resource, &p.resource.Fields, p.namespace, &p.options)
+	p.selection, err = newSelection(&p.resource.Resource, &p.resource.Fields, p.read, p.options.ShardSelector)
 	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
 		return &refusal{err: bad}
 	}
@@ -150,4 +159,4 @@ func (p *plan) selectObjects() error {
 }
 
 // key returns the key of the object that a get names.
-func (p *plan) key() cache.Key { return cache.KeyOf(p.namespace, p.info.Name) }
+func (p *plan) key() cache.Key { return cache.KeyOf(p.read.Namespace, p.read.Name) }

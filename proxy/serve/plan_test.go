@@ -172,8 +172,8 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 		want   string
 	}{
 		{"nothing", func(*env, *http.Request, *request.Info) {}, "list any"},
-		{"unauthenticated", func(_ *env, _ *http.Request, i *request.Info) { i.Caller = request.Unauthenticated }, "unknown-caller"},
-		{"impersonation by token", func(_ *env, _ *http.Request, i *request.Info) { i.Impersonates = true }, "impersonation"},
+		{"unauthenticated", func(_ *env, _ *http.Request, i *request.Info) { i.User = "" }, "unknown-caller"},
+		{"impersonation by token", func(_ *env, _ *http.Request, i *request.Info) { i.Impersonates = true }, "list any"},
 		{"impersonation by certificate", func(_ *env, _ *http.Request, i *request.Info) {
 			i.Impersonates, i.Caller = true, request.ClientCert
 		}, "list any"},

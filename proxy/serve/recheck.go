@@ -5,70 +5,138 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/request"
 )
 
 const (
 	// recheckLimit bounds one recheck.
 	recheckLimit = 10 * time.Second
+	// recheckSpread is the time over which the rechecks are spread that a change of access rules
+	// starts, so that they do not all reach the apiserver at once.
+	recheckSpread = time.Second
 	// doubtfulFor is how long a watch stays open while its access cannot be checked: with the
 	// apiserver unreachable it delivers no new events anyway.
 	doubtfulFor = 2 * time.Minute
+	// revokedWriteLimit is how long a client has, once its access is revoked, to accept the event that
+	// is being written and the ERROR event after it. Then the response is cut.
+	revokedWriteLimit = 5 * time.Second
 )
 
-// accessRecheck checks beside an open watch whether its caller may still read what it shows. Events
-// do not wait for it.
+// accessRecheck checks beside an open watch whether its caller may still read what it shows, at
+// intervals and after each change of access rules. It runs independently of the watch loop, so that a
+// client that reads slowly or not at all cannot postpone it. Events do not wait for it.
 type accessRecheck struct {
-	access    Access
-	r         *http.Request
-	every     time.Duration
-	confirmed time.Time          // when access was last known to be allowed
-	result    chan recheckResult // of the recheck that runs; nil if none does
+	access Access
+	r      *http.Request
+	read   *request.Read
+	every  time.Duration
+	client *deadlineWriter // bounds the rest of the response once access is revoked
 
-	running sync.WaitGroup
-	cancel  context.CancelFunc // of the last recheck
+	// revoked is closed when the watch must end; denied then says why. The loop looks at denied
+	// between events, because a select does not prefer revoked.
+	revoked chan struct{}
+	denied  atomic.Pointer[apierrors.StatusError]
+
+	ctx    context.Context // of the rechecks
+	cancel context.CancelFunc
+	ignore func() // ends the notifications
+
+	mu        sync.Mutex // guards what follows
+	timer     *time.Timer
+	confirmed time.Time // when access was last known to be allowed
+	checking  bool
+	again     bool // access rules have changed during the recheck
+	stopped   bool
+	running   sync.WaitGroup
 }
 
-// recheckResult is what Access.StillAllowed returns.
-type recheckResult struct {
-	allowed bool
-	err     error
-}
-
-func newAccessRecheck(access Access, r *http.Request, every time.Duration) *accessRecheck {
-	return &accessRecheck{access: access, r: r, every: every, confirmed: time.Now()}
-}
-
-// wait returns the time until the next recheck, random so that watches which were opened together do
-// not check together.
-func (a *accessRecheck) wait() time.Duration { return a.every/2 + rand.N(a.every) }
-
-// start starts a recheck. None may be running.
-func (a *accessRecheck) start() {
-	ctx, cancel := context.WithTimeout(a.r.Context(), recheckLimit)
-	result := make(chan recheckResult, 1)
-	a.cancel, a.result = cancel, result
-	a.running.Go(func() {
-		defer cancel()
-		allowed, err := a.access.StillAllowed(a.r.WithContext(ctx))
-		result <- recheckResult{allowed, err}
-	})
-}
-
-// finish takes the result of a recheck and reports whether the watch goes on.
-func (a *accessRecheck) finish(r recheckResult) bool {
-	a.result = nil
-	if r.err != nil {
-		return time.Since(a.confirmed) <= doubtfulFor
+// startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch.
+func startRechecks(o *Options, r *http.Request, read *request.Read, client *deadlineWriter) *accessRecheck {
+	a := &accessRecheck{
+		access: o.Access, r: r, read: read, every: o.Recheck, client: client,
+		revoked: make(chan struct{}), confirmed: time.Now(),
 	}
-	a.confirmed = time.Now()
-	return r.allowed
+	a.ctx, a.cancel = context.WithCancel(r.Context())
+	a.mu.Lock()
+	a.timer = time.AfterFunc(a.wait(), a.check)
+	a.mu.Unlock()
+	a.ignore = a.access.Notify(read, a.changed)
+	return a
 }
 
-// stop cancels the recheck that runs and waits for it.
+// wait returns the time until the next recheck, at most every, random so that watches which were
+// opened together do not check together.
+func (a *accessRecheck) wait() time.Duration { return a.every - rand.N(a.every/2+1) }
+
+// changed starts a recheck soon, because access rules have changed.
+func (a *accessRecheck) changed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.stopped:
+	case a.checking:
+		a.again = true
+	default:
+		a.timer.Reset(rand.N(recheckSpread))
+	}
+}
+
+// check is one recheck. The timer calls it.
+func (a *accessRecheck) check() {
+	a.mu.Lock()
+	if a.stopped || a.checking {
+		a.mu.Unlock()
+		return
+	}
+	a.checking = true
+	a.running.Add(1)
+	a.mu.Unlock()
+	defer a.running.Done()
+	ctx, cancel := context.WithTimeout(a.ctx, recheckLimit)
+	defer cancel()
+	denied, err := a.access.StillAllowed(a.r.WithContext(ctx), a.read)
+	a.finish(denied, err)
+}
+
+// finish revokes the watch or schedules the next recheck.
+func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checking = false
+	if a.stopped {
+		return
+	}
+	switch {
+	case err == nil && denied == nil:
+		a.confirmed = time.Now()
+	case err != nil && time.Since(a.confirmed) > doubtfulFor:
+		denied = apierrors.NewServiceUnavailable("the access of this watch cannot be reviewed")
+	}
+	if denied != nil {
+		a.denied.Store(denied)
+		close(a.revoked)
+		a.client.endWithin(revokedWriteLimit)
+		return
+	}
+	wait := a.wait()
+	if a.again {
+		a.again, wait = false, rand.N(recheckSpread)
+	}
+	a.timer.Reset(wait)
+}
+
+// stop ends the rechecks and waits for the one that runs.
 func (a *accessRecheck) stop() {
-	if a.cancel != nil {
-		a.cancel()
-	}
+	a.ignore()
+	a.mu.Lock()
+	a.stopped = true
+	a.timer.Stop()
+	a.mu.Unlock()
+	a.cancel()
 	a.running.Wait()
 }

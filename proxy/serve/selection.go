@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"fmt"
 	"iter"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apifields "k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -32,36 +30,25 @@ type selectableFields interface {
 	Indexed(position int) bool
 }
 
-// newSelection parses the selectors. It fails with invalidShardSelector, or with another error if the
-// apiserver would refuse a selector.
-func newSelection(r *codec.Resource, f selectableFields, namespace string, o *request.ListOptions) (selection, error) {
-	s := selection{keys: cache.Namespace(namespace), scope: cache.Scope{Namespace: namespace}}
-	if o.LabelSelector == "" && o.FieldSelector == "" && o.ShardSelector == "" {
+// newSelection returns what a list or watch selects. It fails with invalidShardSelector, or with
+// another error if the apiserver would refuse a selector.
+func newSelection(r *codec.Resource, f selectableFields, read *request.Read, shardSelector string) (selection, error) {
+	s := selection{keys: cache.Namespace(read.Namespace), scope: cache.Scope{Namespace: read.Namespace}}
+	if read.Labels.Empty() && read.Fields.Empty() && shardSelector == "" {
 		return s, nil
 	}
-	byLabels, err := labels.Parse(o.LabelSelector)
-	if err != nil {
-		return s, fmt.Errorf("label selector: %w", err)
-	}
-	byFields, err := apifields.ParseSelector(o.FieldSelector)
-	if err != nil {
-		return s, fmt.Errorf("field selector: %w", err)
-	}
-	if byLabels.Empty() && byFields.Empty() && o.ShardSelector == "" {
-		return s, nil // such as a space or a comma
-	}
-	m, err := newMatcher(f, byLabels, byFields)
+	m, err := newMatcher(f, read.Labels, read.Fields)
 	if err != nil {
 		return s, err
 	}
-	if o.ShardSelector != "" {
-		if m.shards, err = newShards(o.ShardSelector, r); err != nil {
+	if shardSelector != "" {
+		if m.shards, err = newShards(shardSelector, r); err != nil {
 			return s, err
 		}
 		s.shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
 	s.filter = m
-	s.narrow(r.Namespaced, namespace, byFields)
+	s.narrow(r.Namespaced, read.Namespace, read.Fields)
 	s.useIndex(f, m)
 	return s, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +64,7 @@ func TestSelectionUsesKeysAndIndex(t *testing.T) {
 		{&namespaced, "", phase + "Running", "all"},
 		{&namespaced, "a", name + "x," + node + "n", "key a/x, narrowed"},
 	} {
-		s, err := newSelection(row.resource, podFields, row.namespace, &request.ListOptions{FieldSelector: row.fields})
+		s, err := selectionOf(t, row.resource, row.namespace, &request.ListOptions{FieldSelector: row.fields})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,6 +72,25 @@ func TestSelectionUsesKeysAndIndex(t *testing.T) {
 			t.Errorf("%q of namespace %q: %s, want %s", row.fields, row.namespace, got, row.want)
 		}
 	}
+}
+
+// selectionOf returns the selection of a list.
+func selectionOf(t *testing.T, r *codec.Resource, namespace string, o *request.ListOptions) (selection, error) {
+	t.Helper()
+	query := url.Values{"labelSelector": {o.LabelSelector}, "fieldSelector": {o.FieldSelector}}
+	path := "/apis/ex.io/v1/foos"
+	if namespace != "" {
+		path = "/apis/ex.io/v1/namespaces/" + namespace + "/foos"
+	}
+	info, err := request.Parse(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path, RawQuery: query.Encode()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := info.Read()
+	if err != nil {
+		return selection{}, err
+	}
+	return newSelection(r, podFields, read, o.ShardSelector)
 }
 
 // describe returns how the store finds the objects.
@@ -94,11 +115,11 @@ func TestSelectorsThatTheAPIServerRejectsFail(t *testing.T) {
 	for _, o := range []request.ListOptions{
 		{LabelSelector: "a==="}, {LabelSelector: "a in"}, {FieldSelector: "a"}, {FieldSelector: "a=b"}, {FieldSelector: "metadata.name=x,spec.other=y"},
 	} {
-		if _, err := newSelection(&namespaced, podFields, "", &o); err == nil {
+		if _, err := selectionOf(t, &namespaced, "", &o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	if _, err := newSelection(&namespaced, podFields, "", &request.ListOptions{FieldSelector: "a=b"}); !errors.Is(err, errUnknownField) {
+	if _, err := selectionOf(t, &namespaced, "", &request.ListOptions{FieldSelector: "a=b"}); !errors.Is(err, errUnknownField) {
 		t.Errorf("unknown field: %v", err)
 	}
 }
@@ -161,7 +182,7 @@ func TestSelectionIsWhatApimachinerySelects(t *testing.T) {
 		slices.SortFunc(all, func(a, b *cache.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
 		state := cache.New(cache.Options{Index: &index}, all, 60).Snapshot()
 		namespace, o := []string{"", "ns1"}[rand.N(2)], randomOptions()
-		s, err := newSelection(&namespaced, podFields, namespace, o)
+		s, err := selectionOf(t, &namespaced, namespace, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +209,7 @@ func TestEventsOfASelectionLeadFromStateToState(t *testing.T) {
 	for range 100 {
 		store := cache.New(cache.Options{Index: &index}, nil, 1)
 		namespace, o := []string{"", "ns1"}[rand.N(2)], randomOptions()
-		s, err := newSelection(&namespaced, podFields, namespace, o)
+		s, err := selectionOf(t, &namespaced, namespace, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func (l *list) continueAfter(last cache.Key, p *plan, state *cache.Snapshot) err
 		l.meta.RemainingItemCount = &remaining
 	}
 	var err error
-	l.meta.Continue, err = continueToken(state.Version, last, p.namespace)
+	l.meta.Continue, err = continueToken(state.Version, last, p.read.Namespace)
 	return err
 }
 

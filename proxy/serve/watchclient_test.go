@@ -25,6 +25,7 @@ type watchClient struct {
 	body    bytes.Buffer
 	flushes int
 	stalled chan struct{} // writes wait until it is closed; nil if they do not wait
+	slow    time.Duration // how long each write takes
 }
 
 var errDeadline = errors.New("write deadline")
@@ -41,6 +42,13 @@ func (c *watchClient) WriteHeader(code int) {
 
 // Write implements http.ResponseWriter.
 func (c *watchClient) Write(p []byte) (int, error) {
+	if c.slow > 0 {
+		select {
+		case <-time.After(c.slow):
+		case <-c.expired:
+			return 0, errDeadline
+		}
+	}
 	c.mu.Lock()
 	stalled := c.stalled
 	c.mu.Unlock()

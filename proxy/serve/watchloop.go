@@ -35,6 +35,7 @@ type watchLoop struct {
 	columnsChanged <-chan struct{}
 	metrics        watchMetrics
 	fence          fenceWait
+	recheck        *accessRecheck
 
 	columnsSent bool   // a Table event has been written: the first one has the columns
 	buf         []byte // events and bookmarks that only this watch writes
@@ -46,14 +47,13 @@ func (l *watchLoop) run() {
 	ctx := l.r.Context()
 	timer := newWatchTimer(l.lifetime())
 	defer timer.Stop()
-	recheck := newAccessRecheck(l.options.Access, l.r, l.options.Recheck)
-	defer recheck.stop()
-	timer.scheduleRecheck(recheck.wait())
+	l.recheck = startRechecks(l.options, l.r, l.plan.read, l.out.client)
+	defer l.recheck.stop()
 	l.awaitFence(ctx)
 	defer func() { l.fence.stop() }()
 	defer l.out.end()
 	if err := l.begin(); err != nil {
-		l.endUnencodable(err)
+		l.endWith(err)
 		return
 	}
 	events := make([]*cache.Event, batch)
@@ -65,7 +65,7 @@ func (l *watchLoop) run() {
 			err = l.maybeEndInitialEvents()
 		}
 		if err != nil {
-			l.endUnencodable(err)
+			l.endWith(err)
 			return
 		}
 		if more {
@@ -86,26 +86,33 @@ func (l *watchLoop) run() {
 		case <-draining:
 			draining = nil
 			timer.endWithin(l.options.Grace)
-		case result := <-recheck.result:
-			if !recheck.finish(result) {
-				return
-			}
-			timer.scheduleRecheck(recheck.wait())
+		case <-l.recheck.revoked:
+			l.endWith(errRevoked)
+			return
 		case <-timer.C:
-			if !l.onTimer(timer, recheck) {
+			if !l.onTimer(timer) {
 				return
 			}
 		}
 	}
 }
 
-// endUnencodable writes an ERROR event if err is an errUnencodable. Clients resume after a 429 from
-// their last version, and the watch then passes.
-func (l *watchLoop) endUnencodable(err error) {
-	if !errors.Is(err, errUnencodable) {
+// errRevoked ends a watch whose access has been revoked.
+var errRevoked = errors.New("access revoked")
+
+// endWith writes an ERROR event that says why the watch ends, if err is errRevoked or errUnencodable.
+// Clients resume after a 429 from their last version, and the watch then passes.
+func (l *watchLoop) endWith(err error) {
+	var status *apierrors.StatusError
+	switch {
+	case errors.Is(err, errRevoked):
+		status = l.recheck.denied.Load()
+	case errors.Is(err, errUnencodable):
+		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1)
+	default:
 		return
 	}
-	l.writeError(apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1))
+	l.writeError(status)
 }
 
 // closed is a closed channel.
@@ -123,16 +130,13 @@ func (l *watchLoop) lifetime() time.Duration {
 }
 
 // onTimer does what is due, and reports whether the watch goes on.
-func (l *watchLoop) onTimer(timer *watchTimer, recheck *accessRecheck) bool {
+func (l *watchLoop) onTimer(timer *watchTimer) bool {
 	now := time.Now()
 	if due(&timer.end, now) {
 		if timer.drained {
 			_ = l.sendBookmark() // so that the client resumes from here; the watch ends anyway
 		}
 		return false
-	}
-	if due(&timer.recheck, now) {
-		recheck.start()
 	}
 	if due(&timer.bookmark, now) {
 		before := l.lastSent
@@ -177,6 +181,9 @@ func (l *watchLoop) deliver(events []*cache.Event) (more bool, err error) {
 		t, selected := e.TypeFor(l.plan.selection.filter)
 		if !selected {
 			continue
+		}
+		if l.recheck.denied.Load() != nil {
+			return false, errRevoked
 		}
 		if err := l.writeEvent(e, t); err != nil {
 			return false, err

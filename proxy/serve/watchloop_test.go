@@ -75,10 +75,31 @@ func rechecks(allowed bool, err error) step {
 	return func(e *env, _ *watchClient) { e.access.set(allowed, err) }
 }
 
+// slows makes each write take d.
+func slows(d time.Duration) step { return func(_ *env, c *watchClient) { c.slow = d } }
+
+func takes(_ *env, c *watchClient) { c.take() }
+
+// getsAtMost checks that the last events are at most n and that the last one is last.
+func getsAtMost(n int, last string) step {
+	return func(e *env, c *watchClient) {
+		e.Helper()
+		if got := c.take(); len(got) > n || len(got) == 0 || got[len(got)-1] != last {
+			e.Errorf("the client gets %q, want at most %d and %s at the end", got, n, last)
+		}
+	}
+}
+
+func rechecksRespond(e *env, _ *watchClient) {
+	e.access.mu.Lock()
+	defer e.access.mu.Unlock()
+	e.access.hangs = false
+}
 func rechecksHang(e *env, _ *watchClient) { e.access.hang() }
 func drains(e *env, _ *watchClient)       { close(e.draining) }
 func stalls(_ *env, c *watchClient)       { c.stall() }
 func resumes(_ *env, c *watchClient)      { c.resume() }
+func rulesChange(e *env, _ *watchClient)  { e.access.change() }
 func leaves(_ *env, c *watchClient)       { c.leave() }
 
 func after(d time.Duration) step { return func(*env, *watchClient) { time.Sleep(d) } }
@@ -225,10 +246,22 @@ func TestWatch(t *testing.T) {
 		}},
 
 		// Rechecks.
-		{"EndsWhenAccessIsRevoked", fromThree, nil, []step{rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded}},
+		{"EndsWhenAccessIsRevoked", fromThree, nil, []step{rechecks(false, nil), after(defaultRecheck), gets("ERROR 403"), hasEnded}},
+		{"EndsSoonAfterAChangeOfAccessRules", fromThree, nil, []step{rechecks(false, nil), rulesChange, after(recheckSpread), gets("ERROR 403"), hasEnded}},
+		{"ChecksAgainAfterAChangeDuringARecheck", fromThree, nil, []step{
+			rechecksHang, after(defaultRecheck), rulesChange, rechecksRespond, rechecks(false, nil), after(recheckLimit + recheckSpread), gets("ERROR 403"), hasEnded,
+		}},
+		{"WritesNoSecondEventAfterRevocation", fromThree, nil, append(append([]step{slows(2 * time.Second)}, manyModified...),
+			after(10*time.Second), takes, rechecks(false, nil), rulesChange, after(recheckSpread+4*time.Second), getsAtMost(3, "ERROR 403"), hasEnded)},
+		{"OfAStalledReaderEndsWhenAccessIsRevoked", fromThree, nil, []step{
+			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(recheckSpread), isOpen, after(revokedWriteLimit), gets(), hasEnded,
+		}},
+		{"OfAStalledReaderGetsTheReasonIfItResumesInTime", fromThree, nil, []step{
+			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(recheckSpread), resumes, gets("ADDED f000003@4", "ERROR 403"), hasEnded,
+		}},
 		{"StaysOpenWhileAccessIsAllowed", fromThree, nil, []step{after(10 * time.Minute), isOpen}},
 		{"StaysOpenWhileAccessIsInDoubtForAWhile", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor), isOpen}},
-		{"EndsWhenAccessIsInDoubtForLong", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor + 2*defaultRecheck), hasEnded}},
+		{"EndsWhenAccessIsInDoubtForLong", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor + defaultRecheck), gets("ERROR 503"), hasEnded}},
 		{"ForgetsDoubtAfterAConfirmation", fromThree, nil, []step{
 			rechecks(false, errUnreachable), after(100 * time.Second), rechecks(true, nil), after(defaultRecheck * 3 / 2),
 			// The last confirmation may be one and a half intervals old.

@@ -19,8 +19,8 @@ const (
 // channel in the select of a watch costs time at each event.
 type watchTimer struct {
 	*time.Timer
-	end, bookmark, recheck time.Time // when each is due; zero for never
-	drained                bool      // the watch ends because the gateway drains
+	end, bookmark time.Time // when each is due; zero for never
+	drained       bool      // the watch ends because the gateway drains
 }
 
 func newWatchTimer(lifetime time.Duration) *watchTimer {
@@ -33,10 +33,8 @@ func newWatchTimer(lifetime time.Duration) *watchTimer {
 // reset sets the timer to what is due next.
 func (t *watchTimer) reset() {
 	next := t.end
-	for _, at := range []time.Time{t.bookmark, t.recheck} {
-		if !at.IsZero() && at.Before(next) {
-			next = at
-		}
+	if !t.bookmark.IsZero() && t.bookmark.Before(next) {
+		next = t.bookmark
 	}
 	t.Reset(time.Until(next))
 }
@@ -61,12 +59,6 @@ func (t *watchTimer) scheduleBookmark(now time.Time, sent bool) {
 	if wait := min(every, t.end.Add(-bookmarkBefore).Sub(now)); wait > 0 {
 		t.bookmark = now.Add(wait)
 	}
-	t.reset()
-}
-
-// scheduleRecheck schedules the next recheck of the caller's access.
-func (t *watchTimer) scheduleRecheck(wait time.Duration) {
-	t.recheck = time.Now().Add(wait)
 	t.reset()
 }
 

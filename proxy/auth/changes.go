@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// settleTime is how long after a change of an RBAC object its effect on reviews is certain: the
+	// authorizer of the apiserver has a watch of its own, which may be behind that of Sluice.
+	settleTime = time.Second
+	// maxChangedNamespaces bounds the namespaces whose changes are counted apart.
+	maxChangedNamespaces = 10000
+)
+
+// everyNamespace is the namespace of a change that can affect access to everything.
+const everyNamespace = ""
+
+// changes counts the changes of access rules. The count is part of what identifies a review, so that a
+// change invalidates all earlier results, those of running reviews included.
+//
+// A change counts at once, and again settleTime later. Changes in between count then, so that constant
+// change costs at most two reviews per access and settleTime.
+type changes struct {
+	metrics *Metrics
+
+	mu         sync.Mutex // guards what follows
+	total      uint64
+	everywhere uint64
+	namespaces map[string]uint64
+	pending    map[string]*time.Timer // the second counts
+	listeners  map[*listener]struct{}
+}
+
+// listener is called after a change that can affect access to a namespace, once its effect is certain.
+type listener struct {
+	namespace string
+	f         func()
+}
+
+func newChanges(m *Metrics) *changes {
+	return &changes{metrics: m, namespaces: map[string]uint64{}, pending: map[string]*time.Timer{}, listeners: map[*listener]struct{}{}}
+}
+
+// count returns a number that changes whenever access to a namespace, or to all, may change.
+func (c *changes) count(namespace string) (everywhere, inNamespace uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.everywhere, c.namespaces[namespace]
+}
+
+// all returns the number of all changes.
+func (c *changes) all() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total
+}
+
+// happened records a change in a namespace, or in everyNamespace.
+func (c *changes) happened(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending[namespace] != nil {
+		return
+	}
+	c.add(namespace)
+	c.pending[namespace] = time.AfterFunc(settleTime, func() { c.settled(namespace) })
+}
+
+func (c *changes) settled(namespace string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pending, namespace)
+	c.add(namespace)
+	for l := range c.listeners {
+		if namespace == everyNamespace || namespace == l.namespace {
+			l.f()
+		}
+	}
+}
+
+// add counts a change. The caller must hold mu.
+func (c *changes) add(namespace string) {
+	c.metrics.changes.Inc()
+	c.total++
+	if namespace != everyNamespace && len(c.namespaces) < maxChangedNamespaces {
+		c.namespaces[namespace]++
+		return
+	}
+	c.everywhere++
+	clear(c.namespaces) // the count of changes everywhere tells new results from old ones
+}
+
+// notify calls f after each change that can affect access to a namespace, until stop is called.
+func (c *changes) notify(namespace string, f func()) (stop func()) {
+	l := &listener{namespace, f}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listeners[l] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.listeners, l)
+	}
+}

@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	apix509 "k8s.io/apiserver/pkg/authentication/request/x509"
+)
+
+const (
+	// maxCertificates bounds the certificates that a client presents: intermediates that do not belong
+	// to the chain cost time when it is verified.
+	maxCertificates = 10
+	// rejectedFor bounds how long the failure of a verification is kept.
+	rejectedFor = time.Minute
+)
+
+// connection keeps what the client certificates of one connection prove, so that they are verified
+// once and not for every request.
+type connection struct {
+	mu                   sync.Mutex // guards what follows
+	clientCA, frontProxy verification
+}
+
+// verification is the result of verifying the client certificates against one CA.
+type verification struct {
+	roots  *x509.CertPool // of the CA; another CA invalidates the result
+	until  time.Time
+	chains [][]*x509.Certificate
+	err    error
+}
+
+type connectionKey struct{}
+
+// ConnContext returns a context for the requests of a new connection. It fits http.Server.ConnContext.
+// Without it, certificates are verified for every request.
+func ConnContext(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{})
+}
+
+func connectionFrom(ctx context.Context) *connection {
+	if c, ok := ctx.Value(connectionKey{}).(*connection); ok {
+		return c
+	}
+	return &connection{}
+}
+
+var (
+	errNoCA                = errors.New("no CA")
+	errTooManyCertificates = errors.New("too many client certificates")
+)
+
+// verify returns the chains of the client certificates to a CA. v is the verification by this CA.
+func (c *connection) verify(v *verification, presented []*x509.Certificate, ca apix509.VerifyOptionFunc) ([][]*x509.Certificate, error) {
+	options, ok := ca()
+	if !ok {
+		return nil, errNoCA
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if v.roots == options.Roots && now.Before(v.until) {
+		return v.chains, v.err
+	}
+	*v = verification{roots: options.Roots, until: now.Add(rejectedFor)}
+	if v.chains, v.err = verifyChain(presented, options); v.err == nil {
+		v.until = earliestExpiry(v.chains)
+	}
+	return v.chains, v.err
+}
+
+func verifyChain(presented []*x509.Certificate, options x509.VerifyOptions) ([][]*x509.Certificate, error) {
+	if len(presented) > maxCertificates {
+		return nil, errTooManyCertificates
+	}
+	if options.Intermediates == nil && len(presented) > 1 {
+		options.Intermediates = x509.NewCertPool()
+		for _, intermediate := range presented[1:] {
+			options.Intermediates.AddCert(intermediate)
+		}
+	}
+	return presented[0].Verify(options)
+}
+
+// earliestExpiry returns when the first certificate of the chains expires.
+func earliestExpiry(chains [][]*x509.Certificate) time.Time {
+	first := chains[0][0].NotAfter
+	for _, chain := range chains {
+		for _, certificate := range chain {
+			if certificate.NotAfter.Before(first) {
+				first = certificate.NotAfter
+			}
+		}
+	}
+	return first
+}

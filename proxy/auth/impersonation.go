@@ -1,0 +1,126 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// attempt is an impersonation: the request as its sender made it, and what follows.
+type attempt struct {
+	user   user.Info
+	header http.Header
+	next   http.HandlerFunc
+	failed error // of a review
+}
+
+type attemptKey struct{}
+
+// attemptFrom returns the attempt by which a request got its user; nil if it got it otherwise.
+func attemptFrom(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
+}
+
+// impersonator applies impersonation headers by the apiserver's own rules (KEP-5284).
+type impersonator struct {
+	authorizer authorizer.Authorizer
+	changes    *changes
+
+	mu     sync.Mutex // guards what follows
+	filter http.Handler
+	total  uint64 // changes of access rules that filter has seen
+}
+
+// current returns the library's filter. It keeps what it has allowed for 10 seconds, so a change of
+// access rules replaces it.
+func (i *impersonator) current() http.Handler {
+	total := i.changes.all()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.filter == nil || i.total != total {
+		next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { attemptFrom(r.Context()).next(w, r) })
+		i.filter, i.total = impersonation.WithConstrainedImpersonation(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total
+	}
+	return i.filter
+}
+
+func (i *impersonator) authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	decision, reason, err := i.authorizer.Authorize(ctx, attributes)
+	if err != nil {
+		attemptFrom(ctx).failed = err
+	}
+	return decision, reason, err
+}
+
+// apply calls next with the impersonated user in the context and without the impersonation headers, or
+// writes the rejection.
+func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) *attempt {
+	request.From(r.Context()).ParseName() // constrained impersonation can be allowed for one object
+	u, _ := apirequest.UserFrom(r.Context())
+	a := &attempt{user: u, header: r.Header, next: next}
+	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
+	return a
+}
+
+// user returns the user that r, by its headers, impersonates, or nil if that is not allowed. The error
+// means that it could not be reviewed.
+func (i *impersonator) user(r *http.Request) (got user.Info, err error) {
+	a := i.apply(&discard{http.Header{}}, r, func(_ http.ResponseWriter, r *http.Request) { got, _ = apirequest.UserFrom(r.Context()) })
+	if got == nil {
+		return nil, a.failed
+	}
+	return got, nil
+}
+
+// discard is a ResponseWriter that writes nothing.
+type discard struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (d *discard) Header() http.Header { return d.header }
+
+// Write implements http.ResponseWriter.
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (d *discard) WriteHeader(int) {}
+
+// WithImpersonation is a filter that authorizes and applies the impersonation headers of ClientCert
+// callers: next sees the impersonated user. Impersonation headers of other callers are forwarded, and
+// the apiserver applies them; Access applies them to reads from the cache.
+func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := request.From(r.Context())
+		if info.Caller != request.ClientCert || !info.Impersonates {
+			next.ServeHTTP(w, r)
+			return
+		}
+		// The library writes the rejection itself, so set what describes it first.
+		info.Outcome.Source = request.SourceGateway
+		response.Headers(w.Header(), info)
+		a.impersonator.apply(w, r, func(w http.ResponseWriter, r *http.Request) {
+			response.ClearHeaders(w.Header())
+			next.ServeHTTP(w, r)
+		})
+	})
+}
+
+// statusSerializer encodes the Status objects with which the library rejects requests.
+func statusSerializer() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}

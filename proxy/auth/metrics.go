@@ -1,0 +1,56 @@
+package auth
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts reviews and changes of access rules.
+type Metrics struct {
+	made    *prometheus.CounterVec
+	running *prometheus.GaugeVec
+	changes prometheus.Counter
+}
+
+// NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		made: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_reviews_total", Help: "Reviews of tokens and of access at the apiserver.",
+		}, []string{"kind", "result"}),
+		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_reviews_in_flight", Help: "Reviews that run.",
+		}, []string{"kind"}),
+		changes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sluice_access_rule_changes_total", Help: "Times that changes of RBAC objects have invalidated results of reviews.",
+		}),
+	}
+	if r != nil {
+		r.MustRegister(m.made, m.running, m.changes)
+	}
+	return m
+}
+
+// reviewMetrics are the metrics of one kind of review.
+type reviewMetrics struct {
+	positive, negative, failed prometheus.Counter
+	running                    prometheus.Gauge
+}
+
+func (m *Metrics) reviews(kind string) reviewMetrics {
+	made := func(result string) prometheus.Counter { return m.made.WithLabelValues(kind, result) }
+	return reviewMetrics{made("positive"), made("negative"), made("failed"), m.running.WithLabelValues(kind)}
+}
+
+func (m reviewMetrics) started() { m.running.Inc() }
+
+func (m reviewMetrics) ended(positive bool, err error) {
+	m.running.Dec()
+	switch {
+	case err != nil:
+		m.failed.Inc()
+	case positive:
+		m.positive.Inc()
+	default:
+		m.negative.Inc()
+	}
+}

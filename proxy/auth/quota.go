@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.org/x/time/rate"
+	"k8s.io/utils/lru"
+)
+
+const (
+	// DefaultRejectedTokens is how many rejected tokens an address may present per second.
+	DefaultRejectedTokens = 10
+	// rejectedBurst is how many it may present at once, as a multiple of those per second.
+	rejectedBurst = 5
+	// quotaAddresses is how many addresses are remembered, the most recent ones.
+	quotaAddresses = 10000
+	// ipv6Prefix is the network that counts as one address: what a provider assigns to one customer.
+	ipv6Prefix = 64
+)
+
+// errQuota is returned for an unknown token from an address that has presented too many rejected
+// ones. The token may be valid.
+var errQuota = errors.New("too many rejected tokens from this address")
+
+// quota limits the reviews of unknown tokens per address. Only rejected tokens count, so that many
+// users behind one address do not disturb each other, and tokens that are known to be valid are not
+// limited.
+type quota struct {
+	perSecond int
+	limiters  *lru.Cache // of *rate.Limiter by netip.Addr
+}
+
+func newQuota(perSecond int) *quota {
+	if perSecond == 0 {
+		perSecond = DefaultRejectedTokens
+	}
+	return &quota{perSecond, lru.New(quotaAddresses)}
+}
+
+// check returns errQuota if an address has presented too many rejected tokens.
+func (q *quota) check(address netip.Addr) error {
+	if l, ok := q.limiters.Get(address); ok && l.(*rate.Limiter).Tokens() < 1 {
+		return errQuota
+	}
+	return nil
+}
+
+// rejected counts a rejected token.
+func (q *quota) rejected(address netip.Addr) {
+	l, ok := q.limiters.Get(address)
+	if !ok {
+		l = rate.NewLimiter(rate.Limit(q.perSecond), q.perSecond*rejectedBurst)
+		q.limiters.Add(address, l)
+	}
+	l.(*rate.Limiter).Allow()
+}
+
+// addressOf returns the address that counts for the quota, of an http.Request.RemoteAddr; the zero
+// address if that is none.
+func addressOf(remote string) netip.Addr {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	address := at.Addr().Unmap().WithZone("")
+	if address.Is6() {
+		network, _ := address.Prefix(ipv6Prefix)
+		return network.Addr()
+	}
+	return address
+}

@@ -1,0 +1,111 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Opener sends GET requests to the apiserver with Sluice's credentials.
+type Opener interface {
+	// Open returns a response of status 200; any other status is an error. The caller must close the
+	// body.
+	Open(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error)
+}
+
+const (
+	rbacPath = "/apis/rbac.authorization.k8s.io/v1/"
+	// rbacRetry and rbacRetryMax are the delays between attempts to watch RBAC objects.
+	rbacRetry    = time.Second
+	rbacRetryMax = 30 * time.Second
+
+	asMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	asMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
+// rbacWatch watches one resource of RBAC objects, as metadata only, and reports their changes.
+type rbacWatch struct {
+	resource string
+	from     Opener
+	changes  *changes
+	log      *zap.Logger
+	version  string // resource version from which the next watch starts; empty to list first
+}
+
+// run watches until ctx ends. While it cannot watch, results of reviews are valid until they expire.
+func (w *rbacWatch) run(ctx context.Context) {
+	backoff := wait.Backoff{Duration: rbacRetry, Factor: 2, Jitter: 0.2, Steps: 10, Cap: rbacRetryMax}
+	delay := backoff
+	for ctx.Err() == nil {
+		err := w.watch(ctx)
+		if err == nil || errors.Is(err, io.EOF) { // a watch ends from time to time
+			delay = backoff
+		} else if ctx.Err() == nil {
+			w.log.Warn("watch of access rules failed", zap.String("resource", w.resource), zap.Error(err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay.Step()):
+		}
+	}
+}
+
+// watch lists if it must, and watches until the watch ends.
+func (w *rbacWatch) watch(ctx context.Context) error {
+	if w.version == "" {
+		if err := w.list(ctx); err != nil {
+			return err
+		}
+		w.changes.happened(everyNamespace) // any change may have been missed
+	}
+	query := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {w.version}}
+	resp, err := w.from.Open(ctx, rbacPath+w.resource, query, asMetadata)
+	if err != nil {
+		w.version = ""
+		return err
+	}
+	defer resp.Body.Close()
+	events := json.NewDecoder(resp.Body)
+	for {
+		var event struct {
+			Type   string
+			Object metav1.PartialObjectMetadata
+		}
+		if err := events.Decode(&event); err != nil {
+			return err
+		}
+		switch event.Type {
+		case "ADDED", "MODIFIED", "DELETED":
+			w.changes.happened(event.Object.Namespace)
+		case "BOOKMARK":
+		default:
+			w.version = ""
+			return fmt.Errorf("event of type %q", event.Type)
+		}
+		w.version = event.Object.ResourceVersion
+	}
+}
+
+// list reads the current resource version.
+func (w *rbacWatch) list(ctx context.Context) error {
+	resp, err := w.from.Open(ctx, rbacPath+w.resource, url.Values{"limit": {"1"}}, asMetadataList)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var list metav1.PartialObjectMetadataList
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		return err
+	}
+	w.version = list.ResourceVersion
+	return nil
+}

@@ -1,0 +1,68 @@
+package auth
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"time"
+)
+
+// digest identifies what is reviewed. It has the same length whatever is reviewed.
+type digest [sha256.Size]byte
+
+// result is the result of a review.
+type result[V any] struct {
+	value V
+	// positive reports whether the review verified or allowed. A positive result can be used for one
+	// more TTL while the review cannot be repeated.
+	positive bool
+	bytes    int // of memory, without entryBytes
+	ttl      time.Duration
+	expires  time.Time
+}
+
+// entryBytes is about the memory of an entry of results without its value.
+const entryBytes = 256
+
+// results keeps the results of reviews within a number of bytes. It evicts the least recently used
+// ones. It is not safe for concurrent use.
+type results[V any] struct {
+	limit, used int
+	entries     map[digest]*list.Element // of *entry[V]
+	recent      *list.List               // most recently used first
+}
+
+type entry[V any] struct {
+	key    digest
+	result result[V]
+}
+
+func newResults[V any](limit int) *results[V] {
+	return &results[V]{limit: limit, entries: map[digest]*list.Element{}, recent: list.New()}
+}
+
+// get returns the result for a key, which may have expired.
+func (r *results[V]) get(key digest) (result[V], bool) {
+	e, ok := r.entries[key]
+	if !ok {
+		return result[V]{}, false
+	}
+	r.recent.MoveToFront(e)
+	return e.Value.(*entry[V]).result, true
+}
+
+func (r *results[V]) put(key digest, v result[V]) {
+	r.delete(key)
+	r.used += v.bytes + entryBytes
+	r.entries[key] = r.recent.PushFront(&entry[V]{key, v})
+	for r.used > r.limit {
+		r.delete(r.recent.Back().Value.(*entry[V]).key)
+	}
+}
+
+func (r *results[V]) delete(key digest) {
+	if e, ok := r.entries[key]; ok {
+		r.used -= e.Value.(*entry[V]).result.bytes + entryBytes
+		r.recent.Remove(e)
+		delete(r.entries, key)
+	}
+}

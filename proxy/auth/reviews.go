@@ -1,0 +1,192 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// reviewTimeout bounds one review.
+	reviewTimeout = 10 * time.Second
+	// stalePatience is how long a caller waits for the repetition of a review whose last result can
+	// still be used.
+	stalePatience = time.Second
+	// resultBytes bounds the results of one kind of review.
+	resultBytes = 16 << 20
+	// DefaultReviewsInFlight is how many reviews of one kind run at the same time.
+	DefaultReviewsInFlight = 64
+)
+
+// reviewError is the error of a review that could not be made, rather than its negative result.
+type reviewError struct{ error }
+
+// Unwrap returns the cause.
+func (e *reviewError) Unwrap() error { return e.error }
+
+// reviews makes the reviews of one kind. Equal reviews share a request and, for the TTL of the result,
+// its result.
+type reviews[V any] struct {
+	places  *places
+	metrics reviewMetrics
+
+	mu      sync.Mutex // guards what follows
+	kept    *results[V]
+	running map[digest]*review[V]
+}
+
+// review is a review that runs.
+type review[V any] struct {
+	done   chan struct{} // closed when value and err are set
+	value  V
+	err    error
+	cancel context.CancelFunc
+	// waiting counts the callers that wait, guarded by reviews.mu.
+	waiting int
+	// known reports whether an earlier result was positive. Such a review goes on when its callers
+	// have left: they will come back for the result.
+	known bool
+}
+
+func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
+	if inFlight == 0 {
+		inFlight = DefaultReviewsInFlight
+	}
+	return &reviews[V]{places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), running: map[digest]*review[V]{}}
+}
+
+// get returns the value for a key, which ask determines unless a result is kept. permit, if not nil,
+// can refuse the review of a key without a positive result, before and after it waits for a place.
+//
+// The error is a *reviewError. For one TTL after a positive result has expired, get returns it if the review fails or takes longer
+// than stalePatience: while the apiserver is slow or cannot be reached, known callers stay known.
+func (r *reviews[V]) get(ctx context.Context, key digest, permit func() error, ask func(context.Context) (result[V], error)) (V, error) {
+	r.mu.Lock()
+	last, found := r.kept.get(key)
+	now := time.Now()
+	if found && now.Before(last.expires) {
+		r.mu.Unlock()
+		return last.value, nil
+	}
+	running := r.join(key, found && last.positive, permit, ask)
+	r.mu.Unlock()
+	defer r.leave(key, running)
+	usable := found && last.positive && now.Before(last.expires.Add(last.ttl))
+	var late <-chan time.Time
+	if usable {
+		timer := time.NewTimer(stalePatience)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-running.done:
+		if running.err != nil && usable {
+			return last.value, nil
+		}
+		return running.value, running.err
+	case <-late:
+		return last.value, nil
+	case <-ctx.Done():
+		var none V
+		return none, &reviewError{ctx.Err()}
+	}
+}
+
+// forget drops the result for a key.
+func (r *reviews[V]) forget(key digest) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept.delete(key)
+}
+
+// join returns the review that runs for a key, or starts one. The caller must hold mu and call leave.
+func (r *reviews[V]) join(key digest, known bool, permit func() error, ask func(context.Context) (result[V], error)) *review[V] {
+	v := r.running[key]
+	if v == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
+		v = &review[V]{done: make(chan struct{}), cancel: cancel, known: known}
+		if known {
+			permit = nil
+		}
+		r.running[key] = v
+		go r.run(ctx, key, v, permit, ask)
+	}
+	v.waiting++
+	return v
+}
+
+// leave cancels a review for which nobody waits, unless it is known.
+func (r *reviews[V]) leave(key digest, v *review[V]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v.waiting--
+	if v.waiting == 0 && !v.known && r.running[key] == v {
+		delete(r.running, key)
+		v.cancel()
+	}
+}
+
+// run makes a review. It ends at the latest after reviewTimeout.
+func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], permit func() error, ask func(context.Context) (result[V], error)) {
+	defer v.cancel()
+	got, err := r.ask(ctx, v.known, permit, ask)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		v.err = &reviewError{err}
+	} else {
+		v.value = got.value
+		got.expires = time.Now().Add(got.ttl)
+		r.kept.put(key, got)
+	}
+	if r.running[key] == v {
+		delete(r.running, key)
+	}
+	close(v.done)
+}
+
+func (r *reviews[V]) ask(ctx context.Context, known bool, permit func() error, ask func(context.Context) (result[V], error)) (result[V], error) {
+	if permit == nil {
+		permit = func() error { return nil }
+	}
+	if err := permit(); err != nil {
+		return result[V]{}, err
+	}
+	leave, err := r.places.enter(ctx, known)
+	if err != nil {
+		return result[V]{}, err
+	}
+	defer leave()
+	if err := permit(); err != nil { // the reviews before may have changed it
+		return result[V]{}, err
+	}
+	r.metrics.started()
+	got, err := ask(ctx)
+	r.metrics.ended(got.positive, err)
+	return got, err
+}
+
+// places bounds the reviews that run at the same time. Those without an earlier positive result take
+// at most half of the places, so that a flood of them cannot displace known callers.
+type places struct{ all, unknown *semaphore.Weighted }
+
+func newPlaces(n int) *places {
+	return &places{semaphore.NewWeighted(int64(n)), semaphore.NewWeighted(int64(max(1, n/2)))}
+}
+
+// enter waits for a place; leave frees it.
+func (p *places) enter(ctx context.Context, known bool) (leave func(), err error) {
+	if known {
+		return func() { p.all.Release(1) }, p.all.Acquire(ctx, 1)
+	}
+	if err := p.unknown.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := p.all.Acquire(ctx, 1); err != nil {
+		p.unknown.Release(1)
+		return nil, err
+	}
+	return func() { p.all.Release(1); p.unknown.Release(1) }, nil
+}

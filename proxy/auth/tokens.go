@@ -1,0 +1,78 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+)
+
+// tokens verifies bearer tokens by TokenReview. A rejected token is a result like a verified one, so
+// that it does not cost a review on every request.
+type tokens struct {
+	client    authenticationclient.TokenReviewInterface
+	audiences []string
+	ttl       time.Duration
+	reviews   *reviews[*authenticator.Response] // nil for a rejected token
+	quota     *quota
+}
+
+// addressKey is the key of the caller's netip.Addr in a context.
+type addressKey struct{}
+
+// AuthenticateToken implements authenticator.Token.
+func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	address, _ := ctx.Value(addressKey{}).(netip.Addr)
+	permit := func() error { return t.quota.check(address) }
+	resp, err := t.reviews.get(ctx, tokenDigest(token), permit, func(ctx context.Context) (result[*authenticator.Response], error) {
+		got, err := t.review(ctx, token)
+		if err == nil && !got.positive {
+			t.quota.rejected(address)
+		}
+		return got, err
+	})
+	return resp, err == nil && resp != nil, err
+}
+
+func tokenDigest(token string) digest { return sha256.Sum256([]byte(token)) }
+
+// review asks the apiserver for whom it takes the bearer of a token.
+func (t *tokens) review(ctx context.Context, token string) (result[*authenticator.Response], error) {
+	got := result[*authenticator.Response]{ttl: t.ttl}
+	review, err := t.client.Create(ctx, &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: t.audiences},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return got, fmt.Errorf("token review: %w", err)
+	}
+	if !t.accepts(&review.Status) {
+		return got, nil
+	}
+	u := review.Status.User
+	extra := make(map[string][]string, len(u.Extra))
+	for key, values := range u.Extra {
+		extra[key] = values
+	}
+	got.value = &authenticator.Response{User: &user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: extra}}
+	got.positive, got.bytes = true, 4*review.Status.User.Size()
+	return got, nil
+}
+
+// accepts reports whether the review verified the token, for one of the audiences if there are any. An
+// apiserver that does not support audiences returns none; its token is for the apiserver alone.
+func (t *tokens) accepts(s *authenticationv1.TokenReviewStatus) bool {
+	if !s.Authenticated || s.User.Username == "" {
+		return false
+	}
+	return len(t.audiences) == 0 || slices.ContainsFunc(s.Audiences, func(a string) bool { return slices.Contains(t.audiences, a) })
+}
+
+var _ authenticator.Token = (*tokens)(nil)

@@ -1,0 +1,125 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// maxSelectorBytes bounds the text of all selectors of a read together.
+	maxSelectorBytes = 8 << 10
+	// maxRequirements bounds the requirements of all selectors of a read together: each costs time
+	// for every object of a list and for every event of a watch.
+	maxRequirements = 200
+)
+
+var (
+	// ErrLargeSelector is returned for a read whose selectors are too long to be evaluated here.
+	ErrLargeSelector = errors.New("selector is too large")
+	// ErrAmbiguousScope is returned for a path whose last segment can be a namespace as well as the
+	// name of an object: those of custom resources with the plural "namespaces".
+	ErrAmbiguousScope = errors.New("path is ambiguous")
+)
+
+// Read is what a get, list or watch selects. Access is reviewed for a Read and the store is read by
+// the same Read, so that what was authorized and what is served cannot differ. It is immutable.
+type Read struct {
+	Verb string // "get", "list" or "watch"
+	schema.GroupVersionResource
+	Namespace string // empty for all namespaces and for cluster-scoped resources
+	Name      string // of the object that the path names; empty for all objects
+	Labels    labels.Selector
+	Fields    fields.Selector
+	// Legacy reports whether the read is a watch by its deprecated path. The apiserver authorizes it
+	// without its selectors.
+	Legacy bool
+}
+
+// Read parses what the request selects. Info.CanonicalPath must be true and Verb one of get, list and
+// watch. It must be called only for authenticated callers, because selectors take long to parse. The
+// error is ErrLargeSelector, ErrAmbiguousScope, or wraps ErrInvalidOptions.
+func (i *Info) Read() (*Read, error) {
+	r := &Read{
+		Verb:                 i.Verb,
+		GroupVersionResource: schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource},
+		Namespace:            i.Namespace,
+		Labels:               labels.Everything(),
+		Fields:               fields.Everything(),
+		Legacy:               i.LegacyWatchPath,
+	}
+	if len(i.Parts) == 2 {
+		r.Name = i.Parts[1]
+	}
+	if r.Resource == "namespaces" && r.Namespace != "" {
+		if r.Group != "" {
+			return nil, ErrAmbiguousScope
+		}
+		r.Namespace = "" // the apiserver's parser takes the name of a Namespace for its namespace
+	}
+	if r.Verb == "get" {
+		return r, nil
+	}
+	return r, r.parseSelectors(i)
+}
+
+func (r *Read) parseSelectors(i *Info) (err error) {
+	byLabels, byFields := i.Query.Get("labelSelector"), i.Query.Get("fieldSelector")
+	if len(byLabels)+len(byFields)+len(i.Query.Get("shardSelector")) > maxSelectorBytes {
+		return ErrLargeSelector
+	}
+	if r.Labels, err = labels.Parse(byLabels); err != nil {
+		return fmt.Errorf("label selector: %w: %w", ErrInvalidOptions, err)
+	}
+	if r.Legacy && r.Name != "" {
+		if byFields != "" {
+			return fmt.Errorf("a field selector and a name: %w", ErrInvalidOptions)
+		}
+		r.Fields = fields.OneTermEqualSelector("metadata.name", r.Name)
+	} else if r.Fields, err = fields.ParseSelector(byFields); err != nil {
+		return fmt.Errorf("field selector: %w: %w", ErrInvalidOptions, err)
+	}
+	requirements, _ := r.Labels.Requirements()
+	if len(requirements)+len(r.Fields.Requirements()) > maxRequirements {
+		return ErrLargeSelector
+	}
+	return nil
+}
+
+// RequiredName returns the name that the path or the field selector requires, as the apiserver's
+// RequestInfo has it; empty if neither does.
+func (r *Read) RequiredName() string {
+	if r.Name != "" || r.Verb == "get" {
+		return r.Name
+	}
+	return requiredName(r.Fields)
+}
+
+func requiredName(f fields.Selector) string {
+	name, ok := f.RequiresExactMatch("metadata.name")
+	if !ok || len(content.IsPathSegmentName(name)) > 0 {
+		return ""
+	}
+	return name
+}
+
+// ParseName sets Name of a list or watch to the name that the field selector requires, as the
+// apiserver's parser does, which ignores the selectors of a query that it cannot decode. Parse leaves
+// this out because selectors take long to parse: call ParseName only for authenticated callers. It does
+// nothing for large selectors.
+func (i *Info) ParseName() {
+	if i.FieldSelector == "" || i.Name != "" || len(i.FieldSelector)+len(i.LabelSelector) > maxSelectorBytes || i.Verb == "deletecollection" {
+		return
+	}
+	var o internalversion.ListOptions
+	if scheme.ParameterCodec.DecodeParameters(i.Query, metav1.SchemeGroupVersion, &o) == nil {
+		i.Name = requiredName(o.FieldSelector)
+	}
+}
