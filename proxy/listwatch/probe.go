@@ -24,10 +24,7 @@ const (
 // Probe implements cache.Prober by a consistent list with limit=1. The list also makes the
 // apiserver's own watch cache advance, without which a probe watch would receive no bookmark.
 func (s *Session) Probe(ctx context.Context) (uint64, error) {
-	_, list, err := s.client.listMetadata(ctx, url.Values{"limit": {"1"}})
-	if err == nil {
-		err = s.verify(ctx)
-	}
+	_, list, err := s.listVerified(ctx, url.Values{"limit": {"1"}})
 	if err != nil {
 		return 0, fmt.Errorf("probe: %w", err)
 	}
@@ -36,10 +33,7 @@ func (s *Session) Probe(ctx context.Context) (uint64, error) {
 
 // RollCall implements cache.Prober by a consistent list of the metadata of all objects.
 func (s *Session) RollCall(ctx context.Context) (*cache.RollCall, error) {
-	e, list, err := s.client.listMetadata(ctx, nil)
-	if err == nil {
-		err = s.verify(ctx)
-	}
+	e, list, err := s.listVerified(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("roll call: %w", err)
 	}
@@ -62,14 +56,17 @@ func (s *Session) RollCall(ctx context.Context) (*cache.RollCall, error) {
 	return r, nil
 }
 
-// verify returns an error wrapping cache.ErrDiverged if the CRD has changed: the store may not show a
-// write that only the new one allowed.
-func (s *Session) verify(ctx context.Context) error {
-	err := s.client.discovery.Verify(ctx, s.Description())
-	if errors.Is(err, discovery.ErrChanged) {
-		return fmt.Errorf("%w: %w", err, cache.ErrDiverged)
+// listVerified lists metadata. It returns an error wrapping cache.ErrDiverged if the CRD has changed:
+// the store may not show a write that only the new one allowed.
+func (s *Session) listVerified(ctx context.Context, query url.Values) (encoding, list, error) {
+	e, l, err := s.client.listMetadata(ctx, query)
+	if err == nil {
+		err = s.client.discovery.Verify(ctx, s.Description())
 	}
-	return err
+	if errors.Is(err, discovery.ErrChanged) {
+		err = fmt.Errorf("%w: %w", err, cache.ErrDiverged)
+	}
+	return e, l, err
 }
 
 // ProbeWatch implements cache.Prober.

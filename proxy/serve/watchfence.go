@@ -24,10 +24,11 @@ type fenceWait struct {
 	stop   func() // ends the wait
 }
 
-// awaitFence begins to wait for the proof that the initial events need, if they need one.
+// awaitFence begins to wait for the proof that the initial events need, if they need one. A probe watch
+// of another Sluice waits for a proof too.
 func (l *watchLoop) awaitFence(ctx context.Context) {
 	l.fence.stop = func() {}
-	if l.initialEventsEnd != unproven {
+	if l.initialEventsEnd != unproven && !l.probes() {
 		return
 	}
 	if l.fence.limit.IsZero() {
@@ -45,11 +46,24 @@ func (l *watchLoop) awaitFence(ctx context.Context) {
 	l.fence.stop = func() { cancel(); <-ended }
 }
 
+// probeSeconds is the longest life of a watch that is taken for a probe watch. It is too short for
+// anything else than to receive a bookmark.
+const probeSeconds = 3 * time.Second
+
+// probes reports whether the watch is there to receive a bookmark soon.
+func (l *watchLoop) probes() bool {
+	o := &l.plan.options
+	return l.state == nil && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeSeconds
+}
+
 // fenced takes the result of the fence, and reports whether the watch goes on. Without a proof in time
-// it ends with an error, as at the apiserver: the client then lists.
+// the initial events end with an error, as at the apiserver: the client then lists.
 func (l *watchLoop) fenced(r fenceResult) bool {
 	l.fence.stop()
 	l.fence.result, l.fence.stop = nil, func() {}
+	if l.initialEventsEnd == 0 {
+		return l.sendBookmark() == nil
+	}
 	if r.err == nil {
 		l.options.Metrics.proven(r.proof.String())
 		l.initialEventsEnd = r.version

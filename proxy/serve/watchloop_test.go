@@ -233,6 +233,12 @@ func TestWatch(t *testing.T) {
 			bookmarked(9), after(59 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@9"),
 			bookmarked(12), after(58 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@12"),
 		}},
+		{"OfThreeSecondsSendsABookmarkOnceProven", fromThree + bookmarks + "&timeoutSeconds=3", []step{probeWatched(5)}, []step{
+			gets("BOOKMARK@5"), isOpen,
+		}},
+		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", fromThree + bookmarks + "&timeoutSeconds=3", []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+			gets(), after(3 * time.Second), gets(), hasEnded,
+		}},
 		{"SendsNoBookmarkUnasked", fromThree, nil, []step{bookmarked(9), after(5 * time.Minute), gets(), isOpen}},
 		{"SendsNoBookmarkTwice", fromThree + bookmarks, nil, []step{bookmarked(9), after(5 * time.Minute), gets("BOOKMARK@9")}},
 		{"SendsNoBookmarkAtTheVersionOfTheLastEvent", fromThree + bookmarks, nil, []step{

@@ -12,6 +12,7 @@ var loads = []load{
 	busyCustom:  {resource: beats, writers: 2, objects: 8, writing: 150 * time.Millisecond, readers: 2, reading: 60 * time.Millisecond, page: 6, watchers: 7},
 	largeQuiet:  {resource: stills, static: 1000, writers: 1, objects: 5, writing: 1500 * time.Millisecond, readers: 6, reading: 300 * time.Millisecond, page: 200, watchers: 7},
 	smallQuiet:  {resource: serviceAccounts, writers: 1, objects: 5, writing: 2 * time.Second, readers: 2, reading: 200 * time.Millisecond, page: 4, watchers: 6},
+	uncached:    {resource: reports, writers: 1, objects: 5, writing: time.Second, readers: 2, reading: 200 * time.Millisecond, page: 4, watchers: 7},
 }
 
 // maxPrinted bounds how many violations of a resource are printed.

@@ -47,6 +47,8 @@ var kinds = []kind{
 	{"get", false, gotten(mostRecent)},
 	{"get, any", false, gotten(anyState)},
 	{"get, not older", false, gotten(newest)},
+	{"watch, without version", false, begun((*reader).namespacePath)},
+	{"watch, legacy path", false, begun((*reader).legacyPath)},
 }
 
 // scope chooses a scope.
@@ -159,4 +161,9 @@ func gotten(c consistency) func(*reader, context.Context, string) error {
 		q.Del("resourceVersionMatch") // a get does not accept it
 		return r.get(ctx, name, p, q)
 	}
+}
+
+// begun reads the beginning of a watch without a version.
+func begun(path func(*reader) string) func(*reader, context.Context, string) error {
+	return func(r *reader, ctx context.Context, name string) error { return r.begin(ctx, name, path(r)) }
 }

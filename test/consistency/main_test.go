@@ -24,7 +24,7 @@ var controlPlane *harness.ControlPlane
 func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
-	if controlPlane, err = harness.StartMain(); err != nil {
+	if controlPlane, err = harness.StartMain(harness.Options{Flags: []string{"--watch-cache-sizes=reports." + customGroup + "#0"}}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

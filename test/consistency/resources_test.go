@@ -22,6 +22,7 @@ var (
 	serviceAccounts = resource{"", "v1", "serviceaccounts", "ServiceAccount"}
 	beats           = resource{customGroup, "v1", "beats", "Beat"}
 	stills          = resource{customGroup, "v1", "stills", "Still"}
+	reports         = resource{customGroup, "v1", "reports", "Report"} // without watch cache at the apiserver
 )
 
 const customGroup = "consistency.example.com"

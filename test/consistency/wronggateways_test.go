@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -37,6 +38,8 @@ func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
 		{"any", anyForMostRecent, []history.Kind{history.Stale}},
 		{"lists", stampLists, []history.Kind{history.Missing, history.Extra, history.Content}},
 		{"bookmarks", stampBookmarks, []history.Kind{history.FalseBookmark}},
+		{"rollcalls", countRollCalls, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"history", raiseHistory, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			results := scenario{name: tc.name, seed: *seed, loads: []load{wrongGatewayLoad}, front: before(tc.mistake), during: lagUntilRead}.run(t)
@@ -113,22 +116,78 @@ func stampLists(next http.Handler) http.Handler {
 			return
 		}
 		version := probe(next, r)
-		q.Set("resourceVersion", "0")
-		r.URL.RawQuery = q.Encode()
-		r.Header.Del("Accept-Encoding")
-		answer := httptest.NewRecorder()
-		next.ServeHTTP(answer, r)
-		var l map[string]json.RawMessage
-		var meta map[string]any
-		if json.Unmarshal(answer.Body.Bytes(), &l) == nil && json.Unmarshal(l["metadata"], &meta) == nil && version != "" {
-			meta["resourceVersion"] = version
-			l["metadata"], _ = json.Marshal(meta) // it was decoded from JSON
-			answer.Body = new(bytes.Buffer)
-			_ = json.NewEncoder(answer.Body).Encode(l)
+		writeStamped(w, recordList(next, r, "resourceVersion", "0"), version)
+	})
+}
+
+// recordList returns the response to the list r with other values of some parameters.
+func recordList(next http.Handler, r *http.Request, parameters ...string) *httptest.ResponseRecorder {
+	r = r.Clone(r.Context())
+	q := r.URL.Query()
+	for i := 0; i < len(parameters); i += 2 {
+		q.Set(parameters[i], parameters[i+1])
+	}
+	r.URL.RawQuery = q.Encode()
+	r.Header.Del("Accept-Encoding")
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	return answer
+}
+
+// writeStamped writes a list with another version, unless that is empty.
+func writeStamped(w http.ResponseWriter, answer *httptest.ResponseRecorder, version string) {
+	var l map[string]json.RawMessage
+	var meta map[string]any
+	if json.Unmarshal(answer.Body.Bytes(), &l) == nil && json.Unmarshal(l["metadata"], &meta) == nil && version != "" {
+		meta["resourceVersion"] = version
+		l["metadata"], _ = json.Marshal(meta) // it was decoded from JSON
+		answer.Body = new(bytes.Buffer)
+		_ = json.NewEncoder(answer.Body).Encode(l)
+	}
+	w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// countRollCalls takes a list of the current state for a proof of the cached one if both have the same
+// number of objects.
+func countRollCalls(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
+			next.ServeHTTP(w, r)
+			return
 		}
-		w.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
-		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes())
+		state := recordList(next, r, "resourceVersion", "0")
+		roll := recordList(next, r)
+		have, _, err := decodeList(state.Body.Bytes())
+		called, _, err2 := decodeList(roll.Body.Bytes())
+		if err != nil || err2 != nil || len(have.Items) != len(called.Items) {
+			writeStamped(w, roll, "")
+			return
+		}
+		writeStamped(w, state, fmt.Sprint(called.Version))
+	})
+}
+
+// raiseHistory takes the event that follows a list for a part of it, and the event that follows the
+// version of a watch for delivered.
+func raiseHistory(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if version, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); err == nil && version > 0 && q.Has("watch") {
+			q.Set("resourceVersion", strconv.FormatUint(version+1, 10))
+			r.URL.RawQuery = q.Encode()
+		}
+		if !asksForMostRecent(q) || q.Has("watch") || q.Has("limit") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		answer, version := recordList(next, r), ""
+		if page, _, err := decodeList(answer.Body.Bytes()); err == nil {
+			version = strconv.FormatUint(page.Version+1, 10)
+		}
+		writeStamped(w, answer, version)
 	})
 }
 

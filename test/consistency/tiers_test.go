@@ -1,0 +1,43 @@
+package consistency
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+// tierReads is the number of answered reads of each resource in front of two tiers.
+const tierReads = 150
+
+// tierLoads are quiet, so that their proofs need the apiserver, and one is busy.
+var tierLoads = []load{loads[busyBuiltin], loads[smallQuiet], loads[uncached]}
+
+// A Sluice whose upstream is another Sluice keeps every promise while the watches of the lower one lag.
+func TestPromisesHoldThroughTwoTiers(t *testing.T) {
+	results := scenario{name: "tiers", seed: *seed, loads: tierLoads, front: upperTier, during: func(t *testing.T, e *execution) {
+		e.gateway.lag.Set(0, normalLag)
+		e.gateway.link.Delay(normalDelay)
+		harness.Eventually(t, "reads are answered", func() error {
+			for _, wl := range e.workloads {
+				if have := wl.recorder.answers(); have < tierReads {
+					return fmt.Errorf("%d of %d of %s", have, tierReads, wl.plural)
+				}
+			}
+			return nil
+		})
+	}}.run(t)
+	for _, r := range results {
+		t.Log(r.summary())
+		r.judge(t)
+	}
+}
+
+// upperTier starts a Sluice before the gateway.
+func upperTier(t *testing.T, g *gateway) *rest.Config {
+	t.Helper()
+	upper := controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.Kubeconfig(t, "sluice")}})
+	return upper.RESTConfig("admin")
+}
