@@ -16,8 +16,9 @@
 //
 // Invariants:
 //
-//   - A field that the schema does not have must give [ErrUnknownField]: no field is ever dropped
-//     silently.
+//   - A field of an object that the schema does not have must give [ErrUnknownField]: no field of an
+//     object is ever dropped silently. Unknown fields of the outer forms are ignored, as by
+//     apimachinery's decoders.
 //   - No input may cause a panic, unbounded recursion, or memory use beyond a small multiple of its
 //     length.
 //   - Inputs are never modified; a returned []byte aliases its input.

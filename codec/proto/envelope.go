@@ -1,7 +1,5 @@
 package proto
 
-import "fmt"
-
 // magic is the prefix of every enveloped object. Source: apimachinery's
 // runtime/serializer/protobuf.
 const magic = "k8s\x00"
@@ -33,8 +31,9 @@ func isEnvelope(b []byte) bool {
 	return len(b) >= len(magic) && string(b[:len(magic)]) == magic
 }
 
-// ParseEnvelope parses an envelope: "k8s\0" and a runtime.Unknown message. Errors: ErrMagic,
-// ErrTruncated, ErrVarint, ErrTag, ErrWireType, ErrUnknownField.
+// ParseEnvelope parses an envelope: "k8s\0" and a runtime.Unknown message. Unknown fields are
+// ignored, as apimachinery's decoders do. Errors: ErrMagic, ErrTruncated, ErrVarint, ErrTag,
+// ErrWireType.
 func ParseEnvelope(b []byte) (Unknown, error) {
 	var u Unknown
 	if !isEnvelope(b) {
@@ -55,10 +54,7 @@ func ParseEnvelope(b []byte) (Unknown, error) {
 
 // set stores one field of the envelope.
 func (u *Unknown) set(f field, payload []byte) error {
-	if f.num > unknownContentType {
-		return fmt.Errorf("runtime.Unknown field %d: %w", f.num, ErrUnknownField)
-	}
-	if f.typ != wireBytes {
+	if f.num <= unknownContentType && f.typ != wireBytes {
 		return ErrWireType
 	}
 	switch f.num {
@@ -82,7 +78,6 @@ func (u *Unknown) setTypeMeta(b []byte) error {
 		case err != nil:
 			return withOffset(err, "TypeMeta", i)
 		case f.num > typeMetaKind:
-			return fmt.Errorf("runtime.TypeMeta field %d: %w", f.num, ErrUnknownField)
 		case f.typ != wireBytes:
 			return withOffset(ErrWireType, "TypeMeta", i)
 		case f.num == typeMetaAPIVersion:

@@ -73,8 +73,7 @@ func TestParseEnvelopeRejectsInvalidBytes(t *testing.T) {
 		"lying length":    {"k8s\x00\x12\x05abc", ErrTruncated},
 		"huge length":     {"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\x7f", ErrTruncated},
 		"overflow":        {"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", ErrVarint},
-		"unknown field":   {"k8s\x00\x2a\x00", ErrUnknownField},
-		"unknown inner":   {"k8s\x00\x0a\x02\x1a\x00", ErrUnknownField},
+		"cut unknown":     {"k8s\x00\x2a\x01", ErrTruncated},
 		"wrong wire type": {"k8s\x00\x10\x00", ErrWireType},
 		"group":           {"k8s\x00\x0b", ErrTag},
 		"field zero":      {"k8s\x00\x02\x00", ErrTag},
@@ -118,12 +117,25 @@ func frameOf(t *testing.T, typ watch.EventType, object []byte) []byte {
 	return b.Bytes()
 }
 
+// A newer apiserver may send fields that are not compiled in.
+func TestOuterFormsIgnoreUnknownFields(t *testing.T) {
+	const unknown = "\x32\x01u" // field 6
+	envelope := "k8s\x00" + unknown + "\x0a\x09" + unknown + "\x12\x04Kind" + "\x12\x01r"
+	if u, err := ParseEnvelope([]byte(envelope)); err != nil || string(u.Kind) != "Kind" || string(u.Raw) != "r" {
+		t.Errorf("envelope: %+v, %v", u, err)
+	}
+	event := unknown + "\x0a\x05ADDED" + "\x12\x06" + unknown + "\x0a\x01o"
+	if typ, object, err := ParseEvent([]byte(event)); err != nil || string(typ) != "ADDED" || string(object) != "o" {
+		t.Errorf("event: %q %q, %v", typ, object, err)
+	}
+}
+
 func TestParseEventRejectsInvalidBytes(t *testing.T) {
 	for s, want := range map[string]error{
 		"\x0a\x05ADD":      ErrTruncated,
 		"\x08\x01":         ErrWireType,
-		"\x1a\x00":         ErrUnknownField,
-		"\x12\x02\x12\x00": ErrUnknownField,
+		"\x1a\x01":         ErrTruncated,
+		"\x12\x02\x12\x01": ErrTruncated,
 		"\x12\x02\x08\x00": ErrWireType,
 		"\x12\x02\x0a\x09": ErrTruncated,
 	} {

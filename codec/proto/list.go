@@ -1,9 +1,6 @@
 package proto
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // Field numbers of every list kind, and of metav1.ListMeta.
 const (
@@ -27,8 +24,8 @@ type ListMeta struct {
 	ShardSelector             []byte // shardInfo.selector
 }
 
-// ParseListMeta parses the metadata of a raw list, which is its first field. It returns the errors
-// of ParseEnvelope.
+// ParseListMeta parses the metadata of a raw list, which is its first field. Unknown fields are
+// ignored. It returns the errors of ParseEnvelope.
 func ParseListMeta(list []byte) (ListMeta, error) {
 	var m ListMeta
 	if len(list) == 0 {
@@ -67,7 +64,6 @@ func (m *ListMeta) set(f field, payload []byte) error {
 		return ErrWireType
 	}
 	switch f.num {
-	case listMetaSelfLink:
 	case listMetaResourceVersion:
 		m.ResourceVersion = payload
 	case listMetaContinue:
@@ -78,23 +74,18 @@ func (m *ListMeta) set(f field, payload []byte) error {
 		p, err := lastField(payload, shardInfoSelector)
 		m.ShardSelector = payload[p.start:p.end]
 		return err
-	default:
-		return fmt.Errorf("ListMeta field %d: %w", f.num, ErrUnknownField)
 	}
 	return nil
 }
 
 // Items yields the raw items of a raw list in order, each aliasing the list and without envelope
-// and TypeMeta. An error comes with a nil item and ends the sequence.
+// and TypeMeta. Unknown fields of the list are ignored. An error comes with a nil item and ends the
+// sequence.
 func Items(list []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := 0; i < len(list); {
 			f, err := readField(list, i)
-			switch {
-			case err != nil:
-			case f.num != listMeta && f.num != listItem:
-				err = fmt.Errorf("list field %d: %w", f.num, ErrUnknownField)
-			case f.typ != wireBytes:
+			if err == nil && f.num <= listItem && f.typ != wireBytes {
 				err = ErrWireType
 			}
 			if err != nil {

@@ -1,9 +1,6 @@
 package proto
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // framePrefix is the length of a frame's prefix: the size of the rest as four bytes, big-endian.
 const framePrefix = 4
@@ -18,14 +15,12 @@ const (
 
 // ParseEvent parses the body of a watch frame, without its four bytes of length: a
 // metav1.WatchEvent. It returns the event type, such as ADDED, and the enveloped object; both alias
-// b. It returns the errors of ParseEnvelope.
+// b. Unknown fields are ignored. It returns the errors of ParseEnvelope.
 func ParseEvent(b []byte) (typ, object []byte, err error) {
 	for i := 0; i < len(b); {
 		f, err := readField(b, i)
 		switch {
-		case err != nil:
-		case f.num > eventObject:
-			err = fmt.Errorf("WatchEvent field %d: %w", f.num, ErrUnknownField)
+		case err != nil || f.num > eventObject:
 		case f.typ != wireBytes:
 			err = ErrWireType
 		case f.num == eventType:
@@ -49,11 +44,12 @@ func parseRawExtension(was, b []byte) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case f.num != extensionRaw:
-			return nil, fmt.Errorf("RawExtension field %d: %w", f.num, ErrUnknownField)
 		case f.typ != wireBytes:
 			return nil, ErrWireType
+		default:
+			was = b[f.start:f.end]
 		}
-		was, i = b[f.start:f.end], f.end
+		i = f.end
 	}
 	return was, nil
 }
