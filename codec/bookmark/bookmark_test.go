@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-func TestTypedKeepsTheAnnotationsOfItsTemplate(t *testing.T) {
-	encode, err := Typed([]byte(`{"kind":"DaemonSet","metadata":{"resourceVersion":"1","annotations":{"z":"0","k8s.io/initial-events-end":"true"}},"spec":{}}`))
+func TestTypedKeepsTheAnnotationOfDaemonSetsOnly(t *testing.T) {
+	encode, err := Typed([]byte(`{"kind":"DaemonSet","metadata":{"resourceVersion":"1","annotations":{"deprecated.daemonset.template.generation":"0","k8s.io/initial-events-end":"true","k8s.io/of-a-newer-apiserver":"17"}},"spec":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end, want := range map[bool]string{
-		false: `{"kind":"DaemonSet","metadata":{"resourceVersion":"7","annotations":{"z":"0"}},"spec":{}}`,
-		true:  `{"kind":"DaemonSet","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true","z":"0"}},"spec":{}}`,
+		false: `{"kind":"DaemonSet","metadata":{"resourceVersion":"7","annotations":{"deprecated.daemonset.template.generation":"0"}},"spec":{}}`,
+		true:  `{"kind":"DaemonSet","metadata":{"resourceVersion":"7","annotations":{"deprecated.daemonset.template.generation":"0","k8s.io/initial-events-end":"true"}},"spec":{}}`,
 	} {
 		if got, err := encode(nil, "7", end); err != nil || string(got) != want {
 			t.Errorf("got  %s, %v\nwant %s", got, err, want)

@@ -3,6 +3,7 @@ package bookmark
 import (
 	stdjson "encoding/json"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
@@ -25,8 +26,9 @@ func Unstructured(apiVersion, kind string) Encoder {
 }
 
 // Typed returns the Encoder for built-in resources in JSON. template is the object of a bookmark that the
-// apiserver sent: only the apiserver knows how the other fields of a zero object are printed. If it is
-// nil the Encoder returns ErrNoTemplate.
+// apiserver sent: only the apiserver knows how the other fields of a zero object are printed. Of its
+// annotations only the one that DaemonSets have belongs to the zero object; others, such as a newer
+// apiserver may send, belong to that one bookmark. If template is nil the Encoder returns ErrNoTemplate.
 func Typed(template []byte) (Encoder, error) {
 	if template == nil {
 		return func(dst []byte, _ string, _ bool) ([]byte, error) { return dst, ErrNoTemplate }, nil
@@ -36,10 +38,9 @@ func Typed(template []byte) (Encoder, error) {
 		return nil, ErrNoTemplate
 	}
 	own := map[string]string{}
-	for key, v := range json.Value(template).Get("metadata", "annotations").Members {
-		own[string(key)], _ = v.Text()
+	if v, ok := json.Value(template).Get("metadata", "annotations", appsv1.DeprecatedTemplateGeneration).Text(); ok {
+		own[appsv1.DeprecatedTemplateGeneration] = v
 	}
-	delete(own, metav1.InitialEventsAnnotationKey)
 	plain := annotationsMember(own)
 	own[metav1.InitialEventsAnnotationKey] = "true"
 	ending := annotationsMember(own)

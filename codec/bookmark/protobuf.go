@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/proto"
@@ -77,7 +78,7 @@ func withReplicas(rest []byte) []byte {
 // zero object.
 func ownAnnotations(group, kind string) map[string]string {
 	if group == "apps" && kind == "DaemonSet" {
-		return map[string]string{"deprecated.daemonset.template.generation": "0"}
+		return map[string]string{appsv1.DeprecatedTemplateGeneration: "0"}
 	}
 	return nil
 }
