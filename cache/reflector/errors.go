@@ -21,9 +21,17 @@ var (
 	// ErrUnsupported is returned by WatchList when the apiserver has no streaming lists.
 	ErrUnsupported = errors.New("apiserver has no streaming lists")
 
+	// ErrListInstead is returned by WatchList and by its Stream when the apiserver cannot deliver
+	// the initial events now. The session begins with an ordinary list; the next tries again.
+	ErrListInstead = errors.New("apiserver cannot deliver the initial events")
+
 	// ErrRebuild is returned by a ListerWatcher or Stream when the store cannot be continued, such
 	// as when the encoding of its objects must change.
 	ErrRebuild = errors.New("the store must be rebuilt")
+
+	// ErrUnreadable is returned by a Stream for an event that cannot be read, such as one of an unknown
+	// type. The store must be rebuilt: a resumed watch would deliver the same event again.
+	ErrUnreadable = errors.New("unreadable event")
 )
 
 // RetryAfterError is returned by a ListerWatcher when the apiserver sent Retry-After.

@@ -17,7 +17,7 @@ type ListerWatcher interface {
 
 	// WatchList opens a streaming list (KEP-3157): the initial events, which are Added events of
 	// every object, the bookmark that ends them, and the events after it. It returns
-	// ErrUnsupported if the apiserver has no streaming lists.
+	// ErrUnsupported if the apiserver has no streaming lists, and is then not called again.
 	WatchList(ctx context.Context) (Stream, error)
 }
 

@@ -30,7 +30,8 @@ type Reflector struct {
 	options     Options
 	store       *cache.Store // nil while none is published
 	backoff     backoff
-	noWatchList bool // the apiserver has no streaming lists
+	unreadable  backoff // after ErrUnreadable; never reset: the next unreadable event may come as soon
+	noWatchList bool    // the apiserver has no streaming lists
 
 	connected atomic.Bool
 	contact   atomic.Int64 // when the last event or bookmark arrived, in Unix nanoseconds
@@ -96,6 +97,10 @@ func (r *Reflector) Run(ctx context.Context) error {
 			return err
 		}
 		r.options.Report(err)
-		r.backoff.wait(ctx, err)
+		if errors.Is(err, ErrUnreadable) {
+			r.unreadable.wait(ctx, err)
+		} else {
+			r.backoff.wait(ctx, err)
+		}
 	}
 }

@@ -140,6 +140,19 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			stores: 1, objects: 3, version: 11,
 		},
 		{
+			name: "streaming lists that fail are tried again by the next session",
+			steps: []step{
+				{call: "watchlist", err: ErrListInstead},
+				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 10},
+				{call: "watch 10", err: ErrExpired},
+				{call: "watchlist", events: []Event{event(added, "a/gone", 4)}, end: ErrListInstead},
+				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 20},
+				{call: "watch 20", err: ErrExpired},
+				{call: "watchlist", events: []Event{synced(30)}},
+			},
+			stores: 3, objects: 0, version: 30,
+		},
+		{
 			name: "a failed list is retried, streaming lists are not",
 			steps: []step{
 				{call: "watchlist", err: ErrUnsupported},

@@ -57,10 +57,11 @@ func (r *Reflector) unpublish() {
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
 	if !r.noWatchList {
 		stream, err := r.watchList(ctx)
-		if !errors.Is(err, ErrUnsupported) {
+		r.noWatchList = errors.Is(err, ErrUnsupported)
+		if !r.noWatchList && !errors.Is(err, ErrListInstead) {
 			return stream, err
 		}
-		r.noWatchList = true
+		r.options.Report(err)
 	}
 	return nil, r.list(ctx)
 }

@@ -53,7 +53,7 @@ func (r *Reflector) resume(ctx context.Context) (Stream, error) {
 
 // endsSession reports whether the store cannot be continued after err.
 func endsSession(err error) bool {
-	for _, fatal := range []error{ErrExpired, ErrAbsent, ErrForbidden, ErrRebuild, cache.ErrDiverged} {
+	for _, fatal := range []error{ErrExpired, ErrAbsent, ErrForbidden, ErrRebuild, ErrUnreadable, cache.ErrDiverged} {
 		if errors.Is(err, fatal) {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -67,9 +68,13 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 	}
 	stream, err := c.session.watch(ctx, url.Values{"sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}})
 	if refused(err) {
-		return nil, reflector.ErrUnsupported
+		return nil, fmt.Errorf("%w: %w", err, reflector.ErrUnsupported)
 	}
-	return stream, classify(err)
+	if err != nil {
+		return nil, listInstead(classify(err))
+	}
+	stream.silence = time.AfterFunc(initialEventsSilence, stream.cancel)
+	return stream, nil
 }
 
 // Watch implements reflector.ListerWatcher. The apiserver ends the watches of a custom resource when

@@ -27,7 +27,7 @@ type encoding interface {
 // eventReader reads the events of a watch.
 type eventReader interface {
 	// next returns the type and the object of the next event. The object is valid until the next
-	// call. An event that cannot be read is an error that wraps reflector.ErrRebuild.
+	// call. An event that cannot be read is an error that wraps reflector.ErrUnreadable.
 	next() (eventType string, object []byte, err error)
 }
 

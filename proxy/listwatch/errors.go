@@ -16,6 +16,9 @@ var (
 	// ErrMismatch is returned by Compare if the store differs from the apiserver.
 	ErrMismatch = errors.New("the store differs from the apiserver")
 
+	// errSilent is returned for a streaming list without an event for initialEventsSilence.
+	errSilent = errors.New("neither initial events nor their end arrive")
+
 	// errEncoding is returned for a response in an encoding that was not accepted.
 	errEncoding = errors.New("unexpected encoding")
 )
@@ -46,14 +49,24 @@ func classify(err error) error {
 	return err
 }
 
+// listInstead wraps the error of a streaming list in reflector.ErrListInstead if the apiserver may
+// still serve an ordinary list: it responds 500 if it cannot ask etcd for its progress, and 504 if its
+// watch cache does not become fresh in time. client-go's reflector falls back to a list as well.
+func listInstead(err error) error {
+	if apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || errors.Is(err, errSilent) || refused(err) {
+		return fmt.Errorf("%w: %w", err, reflector.ErrListInstead)
+	}
+	return err
+}
+
 // refused reports whether the apiserver refused the parameters of a request.
 func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) }
 
-// malformed wraps the error of an event that cannot be read in reflector.ErrRebuild: if the watch
-// were resumed, the apiserver would send the same event again.
+// malformed wraps the error of an event in reflector.ErrUnreadable, unless it tells to rebuild the
+// store.
 func malformed(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, reflector.ErrRebuild) {
+		return err
 	}
-	return fmt.Errorf("event: %w: %w", err, reflector.ErrRebuild)
+	return fmt.Errorf("%w: %w", reflector.ErrUnreadable, err)
 }

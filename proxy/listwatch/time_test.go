@@ -26,7 +26,7 @@ func TestEveryWaitForTheApiserverIsBounded(t *testing.T) {
 		}
 	}
 	refusal := func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusInternalServerError)
+		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("half a mess"))
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
@@ -39,8 +39,8 @@ func TestEveryWaitForTheApiserverIsBounded(t *testing.T) {
 				{"watchlist", fake.Hang},
 				{"watchlist", refusal},
 				{"watchlist", d.Stream(d.Added("a/gone@3"))}, // and no more
-				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
 				{"page", half(d)},
+				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
 				{"page", fake.Hang},
 				{"page", d.PageBody("10", "", "a/x@3")},
 				{"watch 10", fake.Hang},
@@ -58,7 +58,9 @@ func TestEveryWaitForTheApiserverIsBounded(t *testing.T) {
 					switch i {
 					case 0, 2, 7, 9: // without a response
 						bound = headerTimeout + time.Minute
-					case 4, 10: // with an open watch
+					case 4: // with a streaming list
+						bound = initialEventsSilence + time.Minute
+					case 10: // with an open watch
 						bound = 2*watchLife + overtime + time.Minute
 					}
 					if wait > bound {

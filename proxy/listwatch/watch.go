@@ -25,12 +25,15 @@ const (
 	// open for overtime longer: then its connection hangs.
 	watchLife = 5 * time.Minute
 	overtime  = 30 * time.Second
+	// initialEventsSilence is how long a streaming list may deliver nothing before its initial events have
+	// ended. An apiserver that cannot tell their end may keep the watch open without a word.
+	initialEventsSilence = 3 * time.Minute
 	// readAhead is the size of a watch's buffer, in bytes.
 	readAhead = 64 << 10
 )
 
 // watch opens a watch with further parameters.
-func (s *Session) watch(ctx context.Context, query url.Values) (reflector.Stream, error) {
+func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) {
 	life := watchLife + rand.N(watchLife)
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
@@ -62,9 +65,13 @@ type stream struct {
 	due      time.Time // when the apiserver ends the watch by its timeout
 	cancel   context.CancelFunc
 	closed   func()
+	silence  *time.Timer // cancels a streaming list that delivers nothing; nil once its initial events have ended
 }
 
 func (s *stream) Close() error {
+	if s.silence != nil {
+		s.silence.Stop()
+	}
 	s.cancel()
 	s.closed()
 	return s.body.Close()
@@ -72,10 +79,26 @@ func (s *stream) Close() error {
 
 func (s *stream) Next() (reflector.Event, error) {
 	eventType, object, err := s.events.next()
-	if err != nil {
-		return reflector.Event{}, s.ended(err)
+	initial := s.silence != nil
+	if initial && !s.silence.Stop() {
+		err = errSilent
 	}
-	return s.change(eventType, object)
+	var event reflector.Event
+	if err != nil {
+		err = s.ended(err)
+	} else {
+		event, err = s.change(eventType, object)
+	}
+	switch {
+	case !initial:
+	case err != nil:
+		err = listInstead(err)
+	case event.InitialEventsEnd:
+		s.silence = nil
+	default:
+		s.silence.Reset(initialEventsSilence)
+	}
+	return event, err
 }
 
 // ended returns the error of a stream that ended with err. The apiserver ends the watches of a custom
