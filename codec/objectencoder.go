@@ -40,6 +40,17 @@ func (t typedJSON) AppendItem(dst, src []byte) ([]byte, error) {
 	return json.AppendWithoutTypeMeta(dst, src)
 }
 
+// withoutPoints gives unstructured JSON from JSON with whole-number floats.
+type withoutPoints struct{}
+
+func (withoutPoints) AppendObject(dst, src []byte, _ bool) ([]byte, error) {
+	return json.AppendWithoutPoints(dst, src), nil
+}
+
+func (withoutPoints) AppendItem(dst, src []byte) ([]byte, error) {
+	return json.AppendWithoutPoints(dst, src), nil
+}
+
 // schemaJSON gives JSON from Protobuf.
 type schemaJSON struct{ *proto.Schema }
 

@@ -13,13 +13,16 @@ import (
 //
 // With the source Protobuf they are the raw message, without envelope and TypeMeta. With the source JSON
 // they are the object of a watch event of the apiserver: compact, with kind and apiVersion, in struct
-// order for typed resources and with sorted keys for unstructured ones.
+// order for typed resources and with sorted keys for unstructured ones. With WholeFloats the object was
+// read as CBOR, and whole-number floats end in .0: JSON responses do not distinguish them from integers,
+// while CBOR responses do.
 type Resource struct {
 	Group, Version string
 	Resource       string // plural, as in paths
 	Kind, ListKind string
 	Style          Style
 	Source         Encoding // JSON or Protobuf
+	WholeFloats    bool     // for unstructured resources
 	Namespaced     bool
 	// Columns are the columns of its Tables. Nil stands for the apiserver's own columns of a typed
 	// resource; NewWriter then refuses Tables of an unstructured one.

@@ -59,6 +59,8 @@ func wholeJSON(r *Resource) (objectEncoder, error) {
 		return schemaJSON{schema}, nil
 	case r.Style == Typed:
 		return newTypedJSON(r), nil
+	case r.WholeFloats:
+		return withoutPoints{}, nil
 	}
 	return passthrough{}, nil
 }

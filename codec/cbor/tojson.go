@@ -114,11 +114,8 @@ func (w writer) object(dst []byte, m map[string]any) (_ []byte, err error) {
 
 // appendFloatJSON prints a float in the way of encoding/json, but never as an integer.
 func appendFloatJSON(dst []byte, f float64) []byte {
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		return strconv.AppendFloat(dst, f, 'e', -1, 64)
-	}
-	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	if f == math.Trunc(f) {
+	dst = json.AppendFloat(dst, f)
+	if f == math.Trunc(f) && math.Abs(f) < 1e21 { // others have an exponent
 		dst = append(dst, '.', '0')
 	}
 	return dst

@@ -69,6 +69,9 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonOnly bool) error {
 	r := &out.Resource
 	if r.Style == codec.Unstructured {
+		if r.WholeFloats = !jsonOnly && d.supportsCBOR(ctx); ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return d.describeCustom(ctx, out)
 	}
 	s, known := proto.Lookup(r.APIVersion(), r.Kind)
@@ -80,6 +83,13 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 	}
 	out.Fields = builtinFields(r.APIVersion(), r.Kind, out.Schema)
 	return nil
+}
+
+// supportsCBOR reports whether the apiserver writes the resource in CBOR, which has floats that JSON does
+// not distinguish from integers.
+func (d *Discovery) supportsCBOR(ctx context.Context) bool {
+	_, header, err := d.upstream.Get(ctx, d.ResourcePath(), url.Values{"limit": {"1"}}, codec.MediaCBOR+","+codec.MediaJSON)
+	return err == nil && header.Get("Content-Type") == codec.MediaCBOR
 }
 
 // discover finds the resource in the discovery document of its version.

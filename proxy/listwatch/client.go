@@ -146,6 +146,8 @@ func encodingOf(h http.Header) (encoding, error) {
 		return protobufEncoding{}, nil
 	case codec.MediaJSON:
 		return jsonEncoding{}, nil
+	case codec.MediaCBOR, mediaCBORSequence:
+		return cborEncoding{}, nil
 	default:
 		return nil, fmt.Errorf("response in %q: %w", t, errEncoding)
 	}

@@ -4,6 +4,7 @@
 // store begins a [Session], which keeps the description by which that store's objects are read and
 // is the cache.Prober of the store's fence. [Client.Compare] checks a store against the apiserver.
 //
-// Objects are read as Protobuf where their message is compiled in, else as JSON. A Protobuf object
+// Objects are read as Protobuf where their message is compiled in, custom resources as CBOR where the
+// apiserver supports it, others as JSON. CBOR is stored as JSON too. A Protobuf object
 // with a field that is not compiled in makes the store rebuild from JSON, so that no field is lost.
 package listwatch

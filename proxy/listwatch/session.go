@@ -3,6 +3,7 @@ package listwatch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
+	"sluice/codec/cbor"
 	"sluice/codec/json"
 	"sluice/proxy/discovery"
 )
@@ -46,8 +48,15 @@ func (s *Session) refresh(ctx context.Context) error {
 	return nil
 }
 
-// accept returns the media type of the encoding in which objects are read.
-func (s *Session) accept() string { return s.Description().Resource.Source.MediaType() }
+// accept returns the media types of the encodings in which objects are read. CBOR need not be supported
+// by every replica of the apiserver.
+func (s *Session) accept() string {
+	r := &s.Description().Resource
+	if r.WholeFloats {
+		return codec.MediaCBOR + "," + codec.MediaJSON
+	}
+	return r.Source.MediaType()
+}
 
 // rebuildAsJSON returns an error that makes the reflector rebuild the store, from JSON from now on.
 func (s *Session) rebuildAsJSON(err error) error {
@@ -55,11 +64,23 @@ func (s *Session) rebuildAsJSON(err error) error {
 	return fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
 }
 
+// undecodable returns err, or rebuildAsJSON of it for CBOR that JSON cannot express, such as names that
+// are not UTF-8.
+func (s *Session) undecodable(err error) error {
+	if errors.Is(err, cbor.ErrDecode) {
+		return s.rebuildAsJSON(err)
+	}
+	return err
+}
+
 // encodingOf returns the encoding of a response with objects to store. The apiserver may not support
-// Protobuf, whatever the request accepts.
+// Protobuf or CBOR, whatever the request accepts.
 func (s *Session) encodingOf(h http.Header) (encoding, error) {
+	d := s.Description()
 	e, err := encodingOf(h)
-	if _, protobuf := e.(protobufEncoding); err == nil && protobuf != (s.Description().Schema != nil) {
+	_, protobuf := e.(protobufEncoding)
+	_, inCBOR := e.(cborEncoding)
+	if err == nil && (protobuf != (d.Schema != nil) || inCBOR != d.Resource.WholeFloats) {
 		err = fmt.Errorf("response in %q: %w", h.Get("Content-Type"), errEncoding)
 	}
 	if err != nil {
@@ -82,7 +103,7 @@ func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, 
 		}
 		page, err := e.list(body)
 		if err != nil {
-			return 0, err
+			return 0, s.undecodable(err)
 		}
 		for item, err := range page.items {
 			if err != nil {

@@ -85,7 +85,7 @@ func (s *stream) Next() (reflector.Event, error) {
 	}
 	var event reflector.Event
 	if err != nil {
-		err = s.ended(err)
+		err = s.ended(s.session.undecodable(err))
 	} else {
 		event, err = s.change(eventType, object)
 	}

@@ -83,7 +83,7 @@ func (e *formatEncoder) Shareable() bool { return !e.Format().AgesWithTime() }
 // Copies reports whether objects are written as they are stored.
 func (e *formatEncoder) Copies() bool {
 	f := e.Format()
-	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged
+	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged && !e.resource.WholeFloats
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.

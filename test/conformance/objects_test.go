@@ -88,6 +88,9 @@ func populate(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := (Write{Path: "/apis/ex.io/v1/namespaces/o/foos", Object: json.RawMessage(floats)}).send(ctx); err != nil {
+		return err
+	}
 	for i := range 20 {
 		account := padded("big", fmt.Sprintf("sa%d", i), strings.Repeat("text ", 2000))
 		custom := Write{
@@ -109,6 +112,10 @@ func populate(ctx context.Context) error {
 }
 
 const objects = "testdata/objects.yaml"
+
+// floats has floats that JSON responses print as integers. YAML does not tell them from integers either.
+const floats = `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"floats"},"spec":{"one":1.0,"eight":8.0,"int":8,"zero":0.0,"negative":-2.0,
+	"minus zero":-0.0,"million":1e6,"large":1e20,"larger":1e21,"largest":1.5e300,"small":1e-7,"half":0.5,"text":"1.0","1.0":[2.0,{"3.0":3.0}]}}`
 
 // createAll sends the writes of a file.
 func createAll(ctx context.Context, at server, file string) error {

@@ -122,6 +122,8 @@ func callOf(r *http.Request) string {
 		return "discovery"
 	case strings.Contains(accept, "as=Table"):
 		return "table"
+	case strings.Contains(accept, codec.MediaCBOR) && q.Get("limit") == "1":
+		return "first list in CBOR"
 	case strings.Contains(accept, "as=Partial"):
 		return "metadata"
 	case q.Has("sendInitialEvents"):
@@ -149,7 +151,7 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return a.resource.Discovery()
 	case "aggregator":
 		return Refuse(http.StatusNotFound) // there is no aggregator
-	case "first list":
+	case "first list", "first list in CBOR":
 		return Body(codec.MediaJSON, a.resource.FirstList())
 	case "crd":
 		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}]}}`))
