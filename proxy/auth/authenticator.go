@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -22,6 +23,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // DefaultTokenTTL is how long the result of a TokenReview is kept, positive or negative.
@@ -98,26 +100,36 @@ func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
 	return a, nil
 }
 
+// errCertificate is returned for a client certificate that proves nothing, without a token beside it.
+var errCertificate = errors.New("the client certificate is not valid")
+
 // WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
 // user, Info.User and the user in the context. It does not change the request's headers: a forwarded
-// request needs them.
+// request needs them. It answers a request with errCertificate with 401, as the apiserver does, which
+// would not see the certificate of a forwarded request and take the caller for anonymous.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		// On an error the caller stays Unauthenticated; the apiserver gets the request and responds.
-		if u, caller, err := a.authenticate(r); err == nil && u != nil {
+		u, caller, err := a.authenticate(r)
+		switch {
+		case errors.Is(err, errCertificate):
+			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}
+			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			return
+		case err == nil && u != nil:
 			info.Caller, info.User = caller, u.GetName()
 			r = r.WithContext(apirequest.WithUser(r.Context(), u))
 		}
+		// On another error the caller stays Unauthenticated; the apiserver gets the request and responds.
 		next.ServeHTTP(w, r)
 	})
 }
 
 // authenticate verifies the credentials of r in the order of the apiserver: front-proxy headers, client
 // certificate, token. It returns a nil user if none are valid, with the error of the TokenReview if
-// that failed.
+// that failed, or with errCertificate.
 func (a *Authenticator) authenticate(r *http.Request) (user.Info, request.Caller, error) {
-	presented := r.TLS != nil && len(r.TLS.PeerCertificates) > 0
+	presented := r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && (a.options.ClientCA != nil || a.options.FrontProxy != nil)
 	if presented {
 		if u := a.byCertificate(r); u != nil {
 			return u, request.ClientCert, nil
@@ -130,7 +142,10 @@ func (a *Authenticator) authenticate(r *http.Request) (user.Info, request.Caller
 		}
 		return u, request.BearerToken, nil
 	}
-	if a.options.Anonymous && !presented {
+	switch {
+	case presented:
+		return nil, request.Unauthenticated, errCertificate
+	case a.options.Anonymous:
 		return anonymous, request.Unauthenticated, nil
 	}
 	return nil, request.Unauthenticated, nil

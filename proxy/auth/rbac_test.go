@@ -1,0 +1,169 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+)
+
+// rbacAPI is an Opener whose watches deliver what the test sends.
+type rbacAPI struct {
+	mu      sync.Mutex
+	watches map[string]*io.PipeWriter // by resource
+	lists   map[string]int
+	fails   bool
+}
+
+// Open implements Opener.
+func (a *rbacAPI) Open(ctx context.Context, path string, query url.Values, _ string) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	resource := strings.TrimPrefix(path, rbacPath)
+	if a.fails {
+		return nil, errors.New("fails")
+	}
+	if query.Get("watch") == "" {
+		a.lists[resource]++
+		return &http.Response{Body: io.NopCloser(strings.NewReader(`{"metadata":{"resourceVersion":"7"}}`))}, nil
+	}
+	if query.Get("resourceVersion") == "" {
+		return nil, errors.New("no version")
+	}
+	r, w := io.Pipe()
+	a.watches[resource] = w
+	context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })
+	return &http.Response{Body: r}, nil
+}
+
+// send delivers an event on a watch.
+func (a *rbacAPI) send(t *testing.T, resource, typ, namespace string) {
+	t.Helper()
+	a.mu.Lock()
+	w := a.watches[resource]
+	a.mu.Unlock()
+	if _, err := fmt.Fprintf(w, `{"type":%q,"object":{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"}}}`, typ, namespace); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// runRBAC runs a test of an Access that watches RBAC objects.
+func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rbacAPI)) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		rbac := &rbacAPI{watches: map[string]*io.PipeWriter{}, lists: map[string]int{}}
+		access.Authorizer.options.RBAC = rbac
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- access.Authorizer.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		time.Sleep(2 * settleTime) // the lists count as changes
+		reviews.tokens["a"] = verified("jane")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		test(t, reviews, access, rbac)
+	})
+}
+
+func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
+	for _, row := range []struct {
+		resource, typ, namespace, path string
+		invalidates                    bool
+	}{
+		{"clusterroles", "MODIFIED", "", "/api/v1/namespaces/x/pods", true},
+		{"clusterroles", "MODIFIED", "", "/api/v1/pods", true},
+		{"clusterrolebindings", "DELETED", "", "/api/v1/namespaces/x/pods", true},
+		{"roles", "MODIFIED", "x", "/api/v1/namespaces/x/pods", true},
+		{"rolebindings", "DELETED", "x", "/api/v1/namespaces/x/pods", true},
+		{"rolebindings", "ADDED", "x", "/api/v1/namespaces/x", true}, // rights in x can include the Namespace
+		{"rolebindings", "DELETED", "y", "/api/v1/namespaces/x/pods", false},
+		{"rolebindings", "DELETED", "x", "/api/v1/pods", false},
+		{"rolebindings", "BOOKMARK", "x", "/api/v1/namespaces/x/pods", false},
+	} {
+		t.Run(row.resource+" "+row.typ+" "+row.namespace+row.path, func(t *testing.T) {
+			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+				r := authenticated(t, access, newRequest(row.path+"?resourceVersion=0", token("a")))
+				read, notified := readOf(t, r), 0
+				defer access.Notify(read, func() { notified++ })()
+				access.Allowed(r, read)
+				reviews.mu.Lock()
+				reviews.allow = nil
+				reviews.mu.Unlock()
+				rbac.send(t, row.resource, row.typ, row.namespace)
+				if got := access.Allowed(r, read); got == row.invalidates {
+					t.Errorf("allowed at once: %v", got)
+				}
+				time.Sleep(settleTime + time.Millisecond)
+				if (notified == 1) != row.invalidates {
+					t.Errorf("notified %d times", notified)
+				}
+			})
+		})
+	}
+}
+
+// The authorizer of the apiserver has a watch of its own, which may be behind.
+func TestReviewSoonAfterAChangeIsRepeated(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		rbac.send(t, "clusterroles", "MODIFIED", "")
+		if !allowed(t, access, "/api/v1/pods") { // still by the old rules
+			t.Fatal("not allowed")
+		}
+		reviews.mu.Lock()
+		reviews.allow = nil
+		reviews.mu.Unlock()
+		time.Sleep(settleTime + time.Millisecond)
+		if allowed(t, access, "/api/v1/pods") {
+			t.Error("allowed by a review before the change had its effect")
+		}
+	})
+}
+
+func TestConstantChangeInvalidatesTwiceASecondAtMost(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		_, before := reviews.counts()
+		for range 1000 {
+			rbac.send(t, "rolebindings", "MODIFIED", "x")
+			allowed(t, access, "/api/v1/namespaces/x/pods")
+			time.Sleep(10 * time.Millisecond)
+		}
+		if _, after := reviews.counts(); after-before > 25 {
+			t.Errorf("%d reviews in 10 seconds", after-before)
+		}
+	})
+}
+
+func TestLostWatchOfRBACObjectsInvalidatesReviews(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		allowed(t, access, "/api/v1/pods")
+		reviews.mu.Lock()
+		reviews.allow = nil
+		reviews.mu.Unlock()
+		rbac.send(t, "roles", "ERROR", "") // such as 410
+		time.Sleep(2 * rbacRetry)
+		if rbac.lists["roles"] != 2 || allowed(t, access, "/api/v1/pods") {
+			t.Errorf("%d lists", rbac.lists["roles"])
+		}
+	})
+}
+
+func TestEndOfAWatchOfRBACObjectsInvalidatesNothing(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		allowed(t, access, "/api/v1/pods")
+		_, before := reviews.counts()
+		_ = rbac.watches["roles"].Close()
+		time.Sleep(2 * rbacRetry)
+		if _, after := reviews.counts(); rbac.lists["roles"] != 1 || !allowed(t, access, "/api/v1/pods") || after != before {
+			t.Errorf("%d lists, %d more reviews", rbac.lists["roles"], after-before)
+		}
+		rbac.send(t, "roles", "MODIFIED", "x") // the new watch works
+	})
+}

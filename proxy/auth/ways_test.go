@@ -1,0 +1,232 @@
+package auth
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"sluice/proxy/request"
+)
+
+func TestFrontProxyHeadersNeedItsCertificate(t *testing.T) {
+	proxies, clients := newAuthority(t), newAuthority(t)
+	headers := http.Header{"X-Remote-User": {"jane"}, "X-Remote-Group": {"dev", "ops"}}
+	for name, row := range map[string]struct {
+		certs  []*x509.Certificate
+		header http.Header
+		want   identity
+	}{
+		"good":                         {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, headers, identity{request.ClientCert, "jane", []string{"dev", "ops", user.AllAuthenticated}}},
+		"other name":                   {[]*x509.Certificate{proxies.sign(t, client("other"))}, headers, unauthenticated},
+		"certificate of a client":      {[]*x509.Certificate{clients.sign(t, client("joe"))}, headers, identity{request.ClientCert, "joe", []string{user.AllAuthenticated}}},
+		"client named like a proxy":    {[]*x509.Certificate{clients.sign(t, client("proxy"))}, headers, identity{request.ClientCert, "proxy", []string{user.AllAuthenticated}}},
+		"no certificate":               {nil, headers, unauthenticated},
+		"no user":                      {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-Group": {"dev"}}, unauthenticated},
+		"before the proxy's own token": {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-User": {"jane"}, "Authorization": {"Bearer a"}}, identity{request.ClientCert, "jane", []string{user.AllAuthenticated}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runWith(t, func(o *AuthenticatorOptions) {
+				o.ClientCA = clients.provider(t)
+				o.FrontProxy = &FrontProxy{CA: proxies.provider(t), Names: []string{"proxy"}, UserHeaders: []string{"X-Remote-User"}, GroupHeaders: []string{"X-Remote-Group"}}
+			}, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["a"] = verified("joe")
+				r := newRequest("/api/v1/pods", row.header)
+				if row.certs != nil {
+					r = withCerts(r, row.certs...)
+				}
+				if diff := cmp.Diff(row.want, authenticate(t, access.Authenticator, r)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestTokensCanBeOff(t *testing.T) {
+	runWith(t, func(o *AuthenticatorOptions) { o.Reviews = nil }, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		r := newRequest("/api/v1/pods", token("a"))
+		if got := authenticate(t, access.Authenticator, r); got.Kind != request.Unauthenticated {
+			t.Errorf("got %+v", got)
+		}
+		access.Authenticator.Forget(r)
+	})
+}
+
+func TestTokenMustBeForOneOfTheAudiences(t *testing.T) {
+	for name, row := range map[string]struct {
+		audiences []string
+		want      string
+	}{"one of them": {[]string{"other", "sluice"}, "jane"}, "another": {[]string{"other"}, ""}, "not supported": {nil, ""}} {
+		t.Run(name, func(t *testing.T) {
+			runWith(t, func(o *AuthenticatorOptions) { o.Audiences = []string{"sluice", "gateway"} }, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["a"] = &authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}, Audiences: row.audiences}
+				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != row.want {
+					t.Errorf("got %+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestCallersWithoutCredentialsAreAnonymousIfThatIsOn(t *testing.T) {
+	ca := newAuthority(t)
+	for name, row := range map[string]struct {
+		on   bool
+		r    *http.Request
+		want string
+	}{
+		"off":                 {false, newRequest("/api/v1/pods", nil), ""},
+		"on":                  {true, newRequest("/api/v1/pods", nil), user.Anonymous},
+		"rejected token":      {true, newRequest("/api/v1/pods", token("bad")), ""},
+		"invalid certificate": {true, withCerts(newRequest("/api/v1/pods", nil), newAuthority(t).sign(t, client("jane"))), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runWith(t, func(o *AuthenticatorOptions) { o.Anonymous, o.ClientCA = row.on, ca.provider(t) }, func(t *testing.T, _ *reviewAPI, access *Access) {
+				u, caller, _ := access.Authenticator.authenticate(row.r)
+				got := ""
+				if u != nil {
+					got = u.GetName()
+				}
+				if got != row.want || caller != request.Unauthenticated { // it is forwarded as such
+					t.Errorf("%q, kind %d", got, caller)
+				}
+			})
+		})
+	}
+}
+
+// The apiserver would not see the certificate and take the caller for anonymous.
+func TestInvalidCertificateIsAnswered401(t *testing.T) {
+	run(t, newAuthority(t), func(t *testing.T, _ *reviewAPI, access *Access) {
+		w := httptest.NewRecorder()
+		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request is forwarded") })
+		access.Authenticator.WithAuthentication(next).ServeHTTP(w, withCerts(newRequest("/api/v1/pods", nil), newAuthority(t).sign(t, client("jane"))))
+		if w.Code != http.StatusUnauthorized {
+			t.Errorf("code %d", w.Code)
+		}
+	})
+}
+
+// A chain of decoy certificates takes half a second to verify.
+func TestCertificatesAreVerifiedOncePerConnection(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
+		ctx := ConnContext(t.Context(), nil)
+		verified := connectionFrom(ctx)
+		names := func(certs ...*x509.Certificate) string {
+			r := withCerts(newRequest("/api/v1/pods", nil), certs...)
+			return authenticate(t, access.Authenticator, r.WithContext(request.With(ctx, request.From(r.Context())))).Name
+		}
+		good, bad := ca.sign(t, client("jane")), other.sign(t, client("joe"))
+		if got := names(good); got != "jane" {
+			t.Fatalf("got %q", got)
+		}
+		chains := verified.clientCA.chains
+		if got := names(bad); got != "jane" { // the certificates of a connection do not change
+			t.Errorf("verified again: %q", got)
+		}
+		if &chains[0] != &verified.clientCA.chains[0] {
+			t.Error("verified again")
+		}
+		time.Sleep(time.Until(good.NotAfter) + time.Second)
+		if got := names(good); got != "" {
+			t.Errorf("after expiry: %q", got)
+		}
+	})
+}
+
+func TestLongChainsOfCertificatesAreNotVerified(t *testing.T) {
+	ca := newAuthority(t)
+	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
+		chain := []*x509.Certificate{ca.sign(t, client("jane"))}
+		for range maxCertificates {
+			chain = append(chain, ca.cert)
+		}
+		if got := authenticate(t, access.Authenticator, withCerts(newRequest("/api/v1/pods", nil), chain...)); got.Name != "" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+// mayImpersonate allows the user boss to impersonate jane, and jane to read pods.
+func mayImpersonate(s *authorizationv1.SubjectAccessReviewSpec) bool {
+	a := s.ResourceAttributes
+	return s.User == "boss" && a.Verb == "impersonate" && a.Resource == "users" && a.Name == "jane" || s.User == "jane" && a.Resource == "pods"
+}
+
+func TestCallerThatImpersonatesByTokenReadsAsTheImpersonatedUser(t *testing.T) {
+	for name, row := range map[string]struct {
+		token, impersonates, path string
+		want                      bool
+	}{
+		"allowed":                       {"boss", "jane", "/api/v1/pods", true},
+		"the impersonated may not read": {"boss", "jane", "/api/v1/nodes", false},
+		"may not impersonate this user": {"boss", "root", "/api/v1/pods", false},
+		"may not impersonate":           {"jane", "boss", "/api/v1/pods", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.tokens["boss"], reviews.tokens["jane"] = verified("boss"), verified("jane")
+				reviews.allow = mayImpersonate
+				header := token(row.token)
+				header.Set("Impersonate-User", row.impersonates)
+				r := authenticated(t, access, newRequest(row.path, header))
+				if got := access.Allowed(r, readOf(t, r)); got != row.want {
+					t.Errorf("allowed: %v", got)
+				}
+				if r.Header.Get("Impersonate-User") == "" {
+					t.Error("a forwarded request would not impersonate")
+				}
+				if !row.want {
+					return
+				}
+				denied, err := access.StillAllowed(r, readOf(t, r))
+				if denied != nil || err != nil {
+					t.Errorf("the watch ends: %v, %v", denied, err)
+				}
+				reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "jane" }
+				time.Sleep(2*DefaultAllowTTL + time.Second)
+				if denied, _ = access.StillAllowed(r, readOf(t, r)); denied == nil || denied.Status().Code != http.StatusForbidden {
+					t.Errorf("the right to impersonate is revoked: %v", denied)
+				}
+			})
+		})
+	}
+}
+
+// A watch of a caller that impersonates by certificate outlives rechecks.
+func TestRecheckRepeatsTheImpersonation(t *testing.T) {
+	ca := newAuthority(t)
+	run(t, ca, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.allow = mayImpersonate
+		var got *http.Request
+		next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })
+		r := withCerts(newRequest("/api/v1/pods?watch=1", http.Header{"Impersonate-User": {"jane"}}), ca.sign(t, client("boss")))
+		access.Authenticator.WithAuthentication(access.Authorizer.WithImpersonation(next)).ServeHTTP(httptest.NewRecorder(), r)
+		if got == nil || !access.Allowed(got, readOf(t, got)) {
+			t.Fatal("not allowed")
+		}
+		if u, _ := apirequest.UserFrom(got.Context()); u.GetName() != "jane" {
+			t.Errorf("the user is %v", u)
+		}
+		for _, allow := range []bool{true, false} {
+			if !allow {
+				reviews.allow = nil
+			}
+			time.Sleep(2*DefaultAllowTTL + time.Second)
+			if denied, err := access.StillAllowed(got.WithContext(context.WithoutCancel(got.Context())), readOf(t, got)); (denied == nil) != allow || err != nil {
+				t.Errorf("allowed %v: %v, %v", allow, denied, err)
+			}
+		}
+	})
+}
