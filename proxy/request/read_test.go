@@ -12,18 +12,18 @@ import (
 func TestReadIsWhatTheRequestSelects(t *testing.T) {
 	type result struct{ Resource, Namespace, Name, Labels, Fields string }
 	for line, want := range map[string]result{
-		"/api/v1/pods":                                                            {"pods", "", "", "", ""},
-		"/api/v1/namespaces/ns/pods":                                              {"pods", "ns", "", "", ""},
-		"/api/v1/namespaces/ns/pods/p":                                            {"pods", "ns", "p", "", ""},
-		"/api/v1/namespaces/ns/pods/p?labelSelector=a%3D":                         {"pods", "ns", "p", "", ""}, // a get has no selectors
-		"/api/v1/namespaces/ns/pods?labelSelector=b,a&fieldSelector=spec.x%3D1":   {"pods", "ns", "", "a,b", "spec.x=1"},
-		"/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp":                    {"pods", "", "", "", "metadata.name=p"},
-		"/api/v1/namespaces/ns":                                                   {"namespaces", "", "ns", "", ""},
-		"/api/v1/namespaces":                                                      {"namespaces", "", "", "", ""},
-		"/api/v1/watch/namespaces/ns":                                             {"namespaces", "", "ns", "", "metadata.name=ns"},
-		"/api/v1/watch/namespaces/ns/pods/p":                                      {"pods", "ns", "p", "", "metadata.name=p"},
+		"/api/v1/pods":                                    {"pods", "", "", "", ""},
+		"/api/v1/namespaces/ns/pods":                      {"pods", "ns", "", "", ""},
+		"/api/v1/namespaces/ns/pods/p":                    {"pods", "ns", "p", "", ""},
+		"/api/v1/namespaces/ns/pods/p?labelSelector=a%3D": {"pods", "ns", "p", "", ""}, // a get has no selectors
+		"/api/v1/namespaces/ns/pods?labelSelector=b,a&fieldSelector=spec.x%3D1": {"pods", "ns", "", "a,b", "spec.x=1"},
+		"/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp":                  {"pods", "", "", "", "metadata.name=p"},
+		"/api/v1/namespaces/ns":              {"namespaces", "", "ns", "", ""},
+		"/api/v1/namespaces":                 {"namespaces", "", "", "", ""},
+		"/api/v1/watch/namespaces/ns":        {"namespaces", "", "ns", "", "metadata.name=ns"},
+		"/api/v1/watch/namespaces/ns/pods/p": {"pods", "ns", "p", "", "metadata.name=p"},
 		"/api/v1/watch/namespaces/ns/pods?labelSelector=a&fieldSelector=spec.x=1": {"pods", "ns", "", "a", "spec.x=1"},
-		"/apis/ex.io/v1/namespaces":                                               {"namespaces", "", "", "", ""},
+		"/apis/ex.io/v1/namespaces": {"namespaces", "", "", "", ""},
 	} {
 		read, err := parsed(t, "GET "+line, nil).Read()
 		if err != nil {
