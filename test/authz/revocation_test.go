@@ -1,0 +1,199 @@
+package authz
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const (
+	// revocationBound is what docs/operating.md promises: no event that was written later than this
+	// after the revocation reaches the client, reviews included.
+	revocationBound = 13 * time.Second
+	// eventBytes is the size of an object: a stalled reader must fill the buffers of its connection.
+	eventBytes = 100 << 10
+)
+
+// pace is how a client reads a watch.
+type pace func(ctx context.Context, in io.Reader) io.Reader
+
+func prompt(_ context.Context, in io.Reader) io.Reader { return in }
+
+// slow reads about 300 KB per second, less than is written.
+func slow(_ context.Context, in io.Reader) io.Reader { return slowReader{in} }
+
+type slowReader struct{ io.Reader }
+
+// Read implements io.Reader.
+func (s slowReader) Read(p []byte) (int, error) {
+	time.Sleep(50 * time.Millisecond)
+	return s.Reader.Read(p[:min(len(p), 16<<10)])
+}
+
+// stalled reads nothing until ctx ends.
+func stalled(ctx context.Context, in io.Reader) io.Reader { return &stalledReader{in, ctx} }
+
+type stalledReader struct {
+	io.Reader
+	ctx context.Context
+}
+
+// Read implements io.Reader.
+func (s *stalledReader) Read(p []byte) (int, error) {
+	<-s.ctx.Done()
+	return s.Reader.Read(p)
+}
+
+// A writer updates a configuration map without pause; its annotation is the time of the update. The
+// caller's right is revoked under the watch.
+func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	for name, read := range map[string]pace{"prompt": prompt, "slow": slow, "stalled": stalled} {
+		for _, http1 := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, HTTP/1 %v", name, http1), func(t *testing.T) {
+				t.Parallel()
+				ns := apiserver.Namespace(t)
+				revoke := grant(t, ns)
+				write(t, ns)
+				body := openWatch(t, ns, http1)
+				resume, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				last := make(chan result, 1)
+				go func() { last <- readEvents(read(resume, body)) }()
+				time.Sleep(2 * time.Second) // events under way, and a backlog for slow readers
+				revoke()
+				revoked := time.Now()
+				time.AfterFunc(revocationBound+5*time.Second, cancel)
+				got := <-last
+				if got.events == 0 {
+					t.Error("no event has been delivered before the revocation")
+				}
+				if late := got.latest.Sub(revoked); late > revocationBound {
+					t.Errorf("an event of %v after the revocation", late)
+				}
+				if name == "prompt" && got.code != http.StatusForbidden {
+					t.Errorf("the watch ended with code %d, %v", got.code, got.err)
+				}
+			})
+		}
+	}
+}
+
+// grant lets nobody read the configuration maps of a namespace.
+func grant(t *testing.T, ns string) (revoke func()) {
+	t.Helper()
+	c := apiserver.Client("admin").RbacV1()
+	role := &rbacv1.Role{ObjectMeta: named("maps"), Rules: []rbacv1.PolicyRule{{Verbs: readOnly, APIGroups: []string{""}, Resources: []string{"configmaps"}}}}
+	if _, err := c.Roles(ns).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: named("maps"), Subjects: []rbacv1.Subject{user("nobody")},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "maps"},
+	}
+	if _, err := c.RoleBindings(ns).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := c.RoleBindings(ns).Delete(t.Context(), "maps", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// write updates a configuration map until the test ends.
+func write(t *testing.T, ns string) {
+	t.Helper()
+	maps := apiserver.Client("admin").CoreV1().ConfigMaps(ns)
+	m := &corev1.ConfigMap{ObjectMeta: named("m"), Data: map[string]string{"text": strings.Repeat("x", eventBytes)}}
+	if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for ctx.Err() == nil {
+			m.ResourceVersion, m.Annotations = "", map[string]string{"at": strconv.FormatInt(time.Now().UnixNano(), 10)}
+			if _, err := maps.Update(ctx, m, metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); writer.Wait() })
+}
+
+func openWatch(t *testing.T, ns string, http1 bool) io.Reader {
+	t.Helper()
+	raw, err := harness.NewRawClient(sluice.RESTConfig("nobody"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(raw.Close)
+	q := harness.Request{Path: "/api/v1/namespaces/" + ns + "/configmaps?watch=1&resourceVersion=0", HTTP1: http1}
+	var body io.ReadCloser
+	harness.Eventually(t, "the right is granted", func() error {
+		resp, err := raw.Open(t.Context(), q)
+		if err != nil {
+			return err
+		}
+		if source := resp.Header.Get("Sluice-Source"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(source, "cache") {
+			resp.Body.Close()
+			return fmt.Errorf("%s from %s", resp.Status, source)
+		}
+		body = resp.Body
+		return nil
+	})
+	t.Cleanup(func() { body.Close() })
+	return body
+}
+
+// result is what a client got from a watch.
+type result struct {
+	events int
+	latest time.Time // when the last object was written
+	code   int       // of the ERROR event; 0 for none
+	err    error
+}
+
+func readEvents(in io.Reader) (r result) {
+	events := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var event struct {
+			Type   string
+			Object struct {
+				Code     int
+				Metadata metav1.ObjectMeta
+			}
+		}
+		if r.err = events.Decode(&event); r.err != nil {
+			if errors.Is(r.err, io.EOF) {
+				r.err = nil
+			}
+			return r
+		}
+		if event.Type == "ERROR" {
+			r.code = event.Object.Code
+			continue
+		}
+		if at, err := strconv.ParseInt(event.Object.Metadata.Annotations["at"], 10, 64); err == nil {
+			r.events++
+			r.latest = time.Unix(0, at)
+		}
+	}
+}
