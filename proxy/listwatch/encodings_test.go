@@ -111,6 +111,63 @@ func TestApiserverMayLackProtobuf(t *testing.T) {
 	}
 }
 
+// JSON does not tell 8.0 from 8.
+func TestCBORKeepsFloatsApartFromIntegers(t *testing.T) {
+	d := fake.Widgets.InCBOR()
+	object := func(rv string) []byte {
+		return []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x","namespace":"a","resourceVersion":"` + rv + `"},"spec":{"f":8.0,"i":8,"s":1e-7}}`)
+	}
+	page := bytes.Replace(fake.Widgets.Page("10", ""), []byte(`"items":[]`), append([]byte(`"items":[`), append(object("3"), ']')...), 1)
+	inCBOR, err := codec.AppendFromJSON(nil, page, codec.CBOR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, steps := range map[string][]step{
+		"streaming list": {{"watchlist", d.Stream(d.Frame("ADDED", object("3")), d.InitialEventsEnd("10"))}},
+		"event":          {{"watchlist", d.Stream(d.InitialEventsEnd("2"), d.Frame("ADDED", object("3")), d.Bookmark("10"))}},
+		"page": {
+			{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+			{"page", fake.Body(codec.MediaCBOR, inCBOR)},
+			{"watch 10", d.Stream()},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, d, steps, func(t *testing.T, e *env) {
+				pass(time.Second)
+				e.check(t, 10, "a/x")
+				if r := e.client.Session().Description().Resource; r.Source != codec.JSON || !r.WholeFloats {
+					t.Errorf("resource is %+v", r)
+				}
+				if got := e.store.Snapshot().Get("a/x").Data; !bytes.Equal(got, object("3")) {
+					t.Errorf("object is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// One replica of the apiserver may lack CBOR, and some CBOR cannot be expressed in JSON.
+func TestCustomResourcesAreReadAsJSONIfCBORFails(t *testing.T) {
+	c, j := fake.Widgets.InCBOR(), fake.Widgets
+	noUTF8 := bytes.ReplaceAll(c.Added("a/x@3"), []byte("apiVersion"), []byte("apiVersio\xff"))
+	for name, first := range map[string]step{
+		"no CBOR":            {"watchlist", j.Stream(j.Added("a/x@3"), j.InitialEventsEnd("10"))},
+		"name without UTF-8": {"watchlist", c.Stream(noUTF8, c.InitialEventsEnd("10"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{first, {"watchlist", j.Stream(j.Added("a/x@3"), j.InitialEventsEnd("10"))}}
+			run(t, c, steps, func(t *testing.T, e *env) {
+				pass(time.Minute)
+				e.CheckPlayed(t)
+				e.check(t, 10, "a/x")
+				if r := e.client.Session().Description().Resource; r.WholeFloats {
+					t.Errorf("resource is %+v", r)
+				}
+			})
+		})
+	}
+}
+
 // The template is what the apiserver sent, so that Sluice prints the empty fields as it does.
 func TestFirstBookmarkIsTheTemplateOfJSONStores(t *testing.T) {
 	for name, r := range map[string]fake.Resource{"typed": fake.ConfigMaps.InJSON(), "custom": fake.Widgets} {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -64,10 +65,10 @@ func (s *Session) rebuildAsJSON(err error) error {
 	return fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
 }
 
-// undecodable returns err, or rebuildAsJSON of it for CBOR that JSON cannot express, such as names that
-// are not UTF-8.
+// undecodable returns err, or rebuildAsJSON of it for whole CBOR that cannot be read, such as names that
+// are not UTF-8: the apiserver would send the same again.
 func (s *Session) undecodable(err error) error {
-	if errors.Is(err, cbor.ErrDecode) {
+	if errors.Is(err, cbor.ErrDecode) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return s.rebuildAsJSON(err)
 	}
 	return err

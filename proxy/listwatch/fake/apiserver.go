@@ -151,8 +151,10 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return a.resource.Discovery()
 	case "aggregator":
 		return Refuse(http.StatusNotFound) // there is no aggregator
-	case "first list", "first list in CBOR":
+	case "first list":
 		return Body(codec.MediaJSON, a.resource.FirstList())
+	case "first list in CBOR":
+		return a.resource.PageBody("1", "")
 	case "crd":
 		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}]}}`))
 	case "table":

@@ -23,21 +23,40 @@ type Resource struct {
 	Kind       string
 	Namespaced bool
 	Protobuf   bool
+	CBOR       bool // for custom resources
 }
 
 // A resource that is compiled in, and a custom one.
 var (
-	ConfigMaps = Resource{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", true, true}
-	Widgets    = Resource{schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, "Widget", true, false}
+	ConfigMaps = Resource{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", true, true, false}
+	Widgets    = Resource{schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}, "Widget", true, false, false}
 )
 
 // Encodings has a resource for each encoding in which objects are read.
-var Encodings = map[string]Resource{"Protobuf": ConfigMaps, "JSON": Widgets}
+var Encodings = map[string]Resource{"Protobuf": ConfigMaps, "JSON": Widgets, "CBOR": Widgets.InCBOR()}
 
-// InJSON returns the resource as an apiserver without Protobuf serves it.
+// InJSON returns the resource as an apiserver without Protobuf and CBOR serves it.
 func (r Resource) InJSON() Resource {
-	r.Protobuf = false
+	r.Protobuf, r.CBOR = false, false
 	return r
+}
+
+// InCBOR returns a custom resource as an apiserver with CBOR serves it.
+func (r Resource) InCBOR() Resource {
+	r.CBOR = true
+	return r
+}
+
+// encoded returns JSON in the encoding of the resource.
+func (r Resource) encoded(text []byte) []byte {
+	if !r.CBOR {
+		return text
+	}
+	item, err := codec.AppendFromJSON(nil, text, codec.CBOR)
+	if err != nil {
+		panic(err)
+	}
+	return item
 }
 
 func (r Resource) apiVersion() string { return r.GVR.GroupVersion().String() }
@@ -46,6 +65,9 @@ func (r Resource) apiVersion() string { return r.GVR.GroupVersion().String() }
 func (r Resource) ContentType() string {
 	if r.Protobuf {
 		return codec.MediaProtobuf + ";stream=watch"
+	}
+	if r.CBOR {
+		return "application/cbor-seq"
 	}
 	return codec.MediaJSON
 }
@@ -66,8 +88,8 @@ func (r Resource) Page(rv, next string, objects ...string) []byte {
 		for _, o := range objects {
 			items = append(items, string(r.json(o, "")))
 		}
-		return fmt.Appendf(nil, `{"apiVersion":%q,"items":[%s],"kind":"%sList","metadata":{"continue":%q,"resourceVersion":%q}}`,
-			r.apiVersion(), strings.Join(items, ","), r.Kind, next, rv)
+		return r.encoded(fmt.Appendf(nil, `{"apiVersion":%q,"items":[%s],"kind":"%sList","metadata":{"continue":%q,"resourceVersion":%q}}`,
+			r.apiVersion(), strings.Join(items, ","), r.Kind, next, rv))
 	}
 	list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: rv, Continue: next}}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMapList"})
@@ -149,7 +171,7 @@ func (r Resource) Error(code int32) []byte {
 // Frame returns an event with the given bytes as its object.
 func (r Resource) Frame(eventType string, object []byte) []byte {
 	if !r.Protobuf {
-		return fmt.Appendf(nil, "{\"type\":%q,\"object\":%s}\n", eventType, object)
+		return r.encoded(fmt.Appendf(nil, "{\"type\":%q,\"object\":%s}\n", eventType, object))
 	}
 	e := &metav1.WatchEvent{Type: eventType, Object: runtime.RawExtension{Raw: object}}
 	raw, err := e.Marshal()

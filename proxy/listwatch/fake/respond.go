@@ -56,6 +56,9 @@ func (r Resource) PageBody(rv, next string, objects ...string) http.HandlerFunc 
 	if r.Protobuf {
 		contentType = codec.MediaProtobuf
 	}
+	if r.CBOR {
+		contentType = codec.MediaCBOR
+	}
 	return Body(contentType, r.Page(rv, next, objects...))
 }
 
