@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
@@ -21,6 +22,11 @@ type Options struct {
 	// that Sluice sends. With an empty CertFile, requests of callers with a client certificate are
 	// forwarded by impersonation instead.
 	FrontProxy KeyPair
+	// HeaderNames are the headers in which the apiserver expects the user from a front proxy. If nil,
+	// FollowHeaderNames reads them from the apiserver.
+	HeaderNames *HeaderNames
+	// Accepted are the headers in which Sluice accepts users from a front proxy.
+	Accepted HeaderNames
 	// Wrap, if not nil, wraps every transport. purpose is the transport's value of the metric label
 	// purpose.
 	Wrap func(purpose string, rt http.RoundTripper) http.RoundTripper
@@ -46,12 +52,16 @@ type Upstream struct {
 	// Self sends Sluice's own requests, with its credentials.
 	Self http.RoundTripper
 
-	// FrontProxy reports whether OnBehalf requires X-Remote-* headers; otherwise it requires
+	// FrontProxy reports whether OnBehalf requires the headers of HeaderNames; otherwise it requires
 	// Impersonate-* headers.
 	FrontProxy bool
 
 	base   *url.URL
 	config *rest.Config
+
+	headerNames      atomic.Pointer[HeaderNames]
+	accepted         HeaderNames
+	fixedHeaderNames bool
 }
 
 // New returns an Upstream. It makes no connection yet.
@@ -62,6 +72,8 @@ func New(o Options) (*Upstream, error) {
 	}
 	base.Path, base.RawPath = strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.RawPath, "/")
 	u := &Upstream{base: base, config: rest.CopyConfig(o.Config), FrontProxy: o.FrontProxy.CertFile != ""}
+	u.headerNames.Store(o.HeaderNames)
+	u.fixedHeaderNames, u.accepted = o.HeaderNames != nil, o.Accepted
 	anonymous := rest.AnonymousClientConfig(o.Config)
 	onBehalf := o.Config
 	if u.FrontProxy {
@@ -112,6 +124,18 @@ func (u *Upstream) Resolve(path *url.URL, rawQuery string) *url.URL {
 	out.RawPath = u.base.EscapedPath() + path.EscapedPath()
 	out.RawQuery, out.ForceQuery = rawQuery, path.ForceQuery
 	return &out
+}
+
+// Relative returns the path, query and fragment of a URL at the apiserver without the path of Address. It
+// returns false for the URL of another server.
+func (u *Upstream) Relative(at *url.URL) (string, bool) {
+	path, within := strings.CutPrefix(at.EscapedPath(), u.base.EscapedPath())
+	decoded, err := url.PathUnescape(path)
+	if !strings.EqualFold(at.Scheme, u.base.Scheme) || !strings.EqualFold(at.Host, u.base.Host) || at.User != nil ||
+		!within || err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") {
+		return "", false
+	}
+	return (&url.URL{Path: decoded, RawPath: path, RawQuery: at.RawQuery, Fragment: at.Fragment}).String(), true
 }
 
 // Close closes the idle connections of all transports.

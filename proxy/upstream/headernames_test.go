@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+)
+
+func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
+	published := func(data string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"kind":"ConfigMap","apiVersion":"v1","data":{"requestheader-allowed-names":"[]"`+data+`}}`)
+		}
+	}
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	tests := []struct {
+		name     string
+		handler  http.HandlerFunc
+		want     *HeaderNames
+		isFailed bool
+	}{
+		{"published", published(`,"requestheader-username-headers":"[\"X-My-User\",\"X-Remote-User\"]","requestheader-group-headers":"[\"x-my-group\"]",` +
+			`"requestheader-extra-headers-prefix":"[\"X-My-Extra-\"]"`),
+			&HeaderNames{User: []string{"X-My-User", "X-Remote-User"}, Group: []string{"x-my-group"}, ExtraPrefix: []string{"X-My-Extra-"}}, false},
+		{"no front proxy", published(""), DefaultHeaderNames(), false},
+		{"no ConfigMap", status(http.StatusNotFound), DefaultHeaderNames(), false},
+		{"no right to read it", status(http.StatusForbidden), DefaultHeaderNames(), true},
+		{"unreachable", status(http.StatusServiceUnavailable), nil, true},
+		{"unreadable", published(`,"requestheader-username-headers":"X-My-User"`), nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := newAPIServer(t)
+			a.Config.Handler = tt.handler
+			u := a.connect(t, false, nil)
+			if u.HeaderNames() != nil {
+				t.Error("names are known before they are read")
+			}
+			err := u.readHeaderNames(t.Context())
+			if diff := cmp.Diff(tt.want, u.HeaderNames()); diff != "" || (err != nil) != tt.isFailed {
+				t.Errorf("error %v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestConfiguredHeaderNamesAreNotRead(t *testing.T) {
+	names := &HeaderNames{User: []string{"X-My-User"}}
+	a := newAPIServer(t)
+	u, err := New(Options{Config: a.connect(t, false, nil).config, HeaderNames: names, Accepted: HeaderNames{UID: []string{"X-Their-Uid"}, ExtraPrefix: []string{""}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.FollowHeaderNames(t.Context(), zap.NewNop()); err != nil || a.last != (received{}) {
+		t.Errorf("%v after a request %+v", err, a.last)
+	}
+	for name, want := range map[string]bool{
+		"x-my-USER": true, "x-remote-anything": true, "X-THEIR-UID": true, "X-My-Users": false, "Impersonate-User": false, "Accept": false,
+	} {
+		if got := u.IsUserHeader(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
