@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ func (f *File) Default() {
 	setString(&f.Compatibility, Extended)
 	setString(&f.Log.Level, "info")
 	setString(&f.Log.Format, "json")
+	f.Upstream.InFlight.setDefaults()
 	setDuration(&f.Authentication.TokenTTL, 10*time.Second)
 	if f.Authentication.Tokens == nil {
 		tokens := true
@@ -65,6 +67,15 @@ func (p *FrontProxy) setDefaults() {
 			*field = []string{header}
 		}
 	}
+}
+
+// setDefaults sets limits that let the apiserver's own, which are 400 reads and 200 writes, decide first.
+func (l *InFlight) setDefaults() {
+	l.Anonymous = cmp.Or(l.Anonymous, 64)
+	l.Reads = cmp.Or(l.Reads, 600)
+	l.Writes = cmp.Or(l.Writes, 300)
+	l.Leases = cmp.Or(l.Leases, 200)
+	l.Streams = cmp.Or(l.Streams, 4000)
 }
 
 func setString(field *string, value string) {

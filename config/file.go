@@ -85,7 +85,34 @@ type Upstream struct {
 	Context    string `json:"context,omitempty"`
 	// FrontProxy is a client certificate with which the apiserver trusts X-Remote-* headers. Without
 	// it, requests of callers with a client certificate are forwarded by impersonation.
-	FrontProxy KeyPair `json:"frontProxy,omitempty"`
+	FrontProxy UpstreamFrontProxy `json:"frontProxy,omitempty"`
+	// InFlight bounds the forwarded requests that are in flight to the apiserver.
+	InFlight InFlight `json:"inFlight,omitempty"`
+}
+
+// UpstreamFrontProxy holds the paths of the PEM certificate of a front proxy and its private key, and the
+// headers in which it names users.
+type UpstreamFrontProxy struct {
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	// UserHeaders, UIDHeaders, GroupHeaders and ExtraPrefixes are the headers that the apiserver expects,
+	// by its flags --requestheader-*. If UserHeaders is empty, Sluice reads them all from the ConfigMap
+	// that the apiserver publishes them in.
+	UserHeaders   []string `json:"userHeaders,omitempty"`
+	UIDHeaders    []string `json:"uidHeaders,omitempty"`
+	GroupHeaders  []string `json:"groupHeaders,omitempty"`
+	ExtraPrefixes []string `json:"extraPrefixes,omitempty"`
+}
+
+// InFlight bounds the forwarded requests of each class that are in flight to the apiserver. A request
+// beyond the bound waits, and is rejected with a 429 after 5 s. One caller holds at most half of the
+// places of a class.
+type InFlight struct {
+	Anonymous int `json:"anonymous,omitempty"` // of unauthenticated callers, each over a connection of its own
+	Reads     int `json:"reads,omitempty"`     // gets and lists
+	Writes    int `json:"writes,omitempty"`
+	Leases    int `json:"leases,omitempty"`  // reads and writes of leases
+	Streams   int `json:"streams,omitempty"` // watches, logs, proxied requests and upgrades
 }
 
 // KeyPair holds the paths of a PEM certificate and its private key.

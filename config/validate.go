@@ -22,6 +22,8 @@ func (f *File) Validate() error {
 		p.check(pair.CertFile != "" && pair.KeyFile != "", fmt.Sprintf("tls.sni[%d]", i), "needs certFile and keyFile")
 	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
+	l := f.Upstream.InFlight
+	p.check(min(l.Anonymous, l.Reads, l.Writes, l.Leases, l.Streams) > 0, "upstream.inFlight", "must be positive")
 	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
 	p.check(f.Authentication.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
 	p.check(f.Authentication.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")

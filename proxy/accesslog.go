@@ -55,15 +55,15 @@ func sourceOf(o *request.Outcome) string {
 // fields returns the fields that every log line about a request has.
 func fields(r *http.Request, info *request.Info) []zap.Field {
 	f := []zap.Field{
-		zap.String("audit_id", info.AuditID),
+		zap.String("audit_id", request.Shorten(info.AuditID)),
 		zap.String("verb", info.Verb),
 		zap.String("protocol", r.Proto),
 		zap.String("remote", r.RemoteAddr),
-		zap.String("user_agent", r.UserAgent()),
+		zap.String("user_agent", request.Shorten(r.UserAgent())),
 		zap.String("source", info.Outcome.Source),
 	}
 	if info.User != "" {
-		f = append(f, zap.String("user", info.User))
+		f = append(f, zap.String("user", request.Shorten(info.User)))
 	}
 	if info.Outcome.Reason != "" {
 		f = append(f, zap.String("reason", info.Outcome.Reason))
@@ -75,9 +75,9 @@ func fields(r *http.Request, info *request.Info) []zap.Field {
 		f = append(f, zap.Bool("transcoded", true))
 	}
 	if !info.IsResourceRequest {
-		return append(f, zap.String("path", info.Path))
+		return append(f, zap.String("path", request.Shorten(info.Path)))
 	}
 	return append(f,
-		zap.String("group", info.APIGroup), zap.String("version", info.APIVersion), zap.String("resource", info.Resource),
-		zap.String("subresource", info.Subresource), zap.String("namespace", info.Namespace), zap.String("name", info.Name))
+		zap.String("group", request.Shorten(info.APIGroup)), zap.String("version", request.Shorten(info.APIVersion)), zap.String("resource", request.Shorten(info.Resource)),
+		zap.String("subresource", request.Shorten(info.Subresource)), zap.String("namespace", request.Shorten(info.Namespace)), zap.String("name", request.Shorten(info.Name)))
 }

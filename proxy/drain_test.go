@@ -33,7 +33,7 @@ func fakeAPIServer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer conn.Close()
-		_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		_ = buffered.Flush()
 		_, _ = io.Copy(conn, buffered)
 	default:
@@ -149,7 +149,7 @@ func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		conn := e.dialTLS(t, "http/1.1")
 		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: sluice\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: sluice\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		buffered := bufio.NewReader(conn)

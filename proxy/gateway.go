@@ -33,6 +33,8 @@ type Options struct {
 	// WatchRecheck is the interval at which the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
+	// ForwardLimits bounds the requests in flight to the apiserver.
+	ForwardLimits forward.Limits
 	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
 	CompressWatches bool
 	// Strict serves only the formats that the apiserver itself supports.
@@ -71,20 +73,24 @@ func New(o Options) *Gateway {
 	reads := serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
-		Next:      forward.New(forward.Options{Upstream: o.Upstream, Log: o.Log.Named("forward"), Transcoder: transcoder}),
-		Recheck:   o.WatchRecheck,
-		Draining:  g.draining,
-		Grace:     o.Drain.Grace,
-		Encoded:   o.Encoded,
-		Strict:    o.Strict,
-		Features:  o.Features,
-		Metrics:   o.Metrics.reads,
+		Next: forward.New(forward.Options{
+			Upstream: o.Upstream, Log: o.Log.Named("forward"), Metrics: o.Metrics.forwarded, Limits: o.ForwardLimits,
+			Rejected: o.Access.Authenticator.Forget, Transcoder: transcoder,
+		}),
+		Recheck:  o.WatchRecheck,
+		Draining: g.draining,
+		Grace:    o.Drain.Grace,
+		Encoded:  o.Encoded,
+		Strict:   o.Strict,
+		Features: o.Features,
+		Metrics:  o.Metrics.reads,
 
 		CompressWatches: o.CompressWatches,
 	})
 	g.handler = chain(reads,
 		withRequestInfo, // parses the request, once
 		withAccessLog(o.Log, o.Metrics, o.DebugHeaders),
+		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
 		o.Access.Authorizer.WithImpersonation,
 	)

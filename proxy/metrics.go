@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/proxy/forward"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 )
@@ -20,12 +21,14 @@ type Metrics struct {
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
 	reads      *serve.Metrics
+	forwarded  *forward.Metrics
 }
 
 // NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		reads: serve.NewMetrics(r),
+		reads:     serve.NewMetrics(r),
+		forwarded: forward.NewMetrics(r),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
 			Help: "Finished requests by source (cache, upstream or gateway) and reason.",

@@ -21,6 +21,7 @@ import (
 	"sluice/proxy/admin"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
+	"sluice/proxy/forward"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 )
@@ -43,13 +44,18 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		return nil, err
 	}
 	if c.upstream, err = upstream.New(upstream.Options{
-		Config:     kubeconfig,
-		UserAgent:  userAgent(),
-		FrontProxy: upstream.KeyPair(file.Upstream.FrontProxy),
-		Wrap:       metrics.upstream.Wrap,
+		Config:      kubeconfig,
+		UserAgent:   userAgent(),
+		FrontProxy:  upstream.KeyPair{CertFile: file.Upstream.FrontProxy.CertFile, KeyFile: file.Upstream.FrontProxy.KeyFile},
+		HeaderNames: headerNames(file.Upstream.FrontProxy),
+		Accepted:    acceptedNames(file.Authentication.FrontProxy),
+		Wrap:        metrics.upstream.Wrap,
 	}); err != nil {
 		return nil, err
 	}
+	c.background = append(c.background, func(ctx context.Context) error {
+		return c.upstream.FollowHeaderNames(ctx, log.Named("upstream"))
+	})
 	access, err := c.access(file, log, metrics)
 	if err != nil {
 		return nil, err
@@ -69,7 +75,8 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	encoded := cache.NewBudget(*file.Cache.EncodedBytes)
 	metrics.observeEncoded(encoded)
 	c.gateway = proxy.New(proxy.Options{
-		Upstream: c.upstream, Access: access, Resources: registry, Log: log, Metrics: metrics.gateway,
+		ForwardLimits: forwardLimits(file.Upstream.InFlight),
+		Upstream:      c.upstream, Access: access, Resources: registry, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features),
@@ -214,6 +221,24 @@ func syncNotes(registry *resources.Registry) func() []string {
 		}
 		return lines
 	}
+}
+
+// headerNames returns the configured names of front-proxy headers of the apiserver; nil if they are to
+// be read from it.
+func headerNames(p config.UpstreamFrontProxy) *upstream.HeaderNames {
+	if len(p.UserHeaders) == 0 {
+		return nil
+	}
+	return &upstream.HeaderNames{User: p.UserHeaders, UID: p.UIDHeaders, Group: p.GroupHeaders, ExtraPrefix: p.ExtraPrefixes}
+}
+
+// acceptedNames returns the names of the headers in which Sluice itself accepts users from front proxies.
+func acceptedNames(p config.FrontProxy) upstream.HeaderNames {
+	return upstream.HeaderNames{User: p.UserHeaders, UID: p.UIDHeaders, Group: p.GroupHeaders, ExtraPrefix: p.ExtraPrefixes}
+}
+
+func forwardLimits(l config.InFlight) forward.Limits {
+	return forward.Limits{Anonymous: l.Anonymous, Reads: l.Reads, Writes: l.Writes, Leases: l.Leases, Streams: l.Streams}
 }
 
 // restConfig loads the kubeconfig by client-go's rules.

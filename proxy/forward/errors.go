@@ -17,6 +17,7 @@ import (
 // Values of Outcome.Reason for requests that failed on the way to or from the upstream.
 const (
 	reasonClientGone          = "client-gone"
+	reasonClientStalled       = "client-stalled"
 	reasonResponseCut         = "response-cut"
 	reasonUpstreamUnreachable = "upstream-unreachable"
 )
@@ -24,20 +25,38 @@ const (
 // errUnnamed is the reason to refuse a caller whose name does not fit into request headers.
 var errUnnamed = errors.New("the caller cannot be named to the upstream")
 
+// errClientGone is returned when the client does not send its request to the end.
+var errClientGone = errors.New("the client is gone")
+
+// errNamesUnknown refuses callers while the apiserver's names of front-proxy headers are unknown.
+var errNamesUnknown = unavailable("the names of front-proxy headers are not known yet")
+
 // retrySeconds is the Retry-After value while the upstream cannot be reached.
 const retrySeconds = 1
 
-// fail responds to a request for which there is no response of the upstream.
+func unavailable(message string) *apierrors.StatusError {
+	err := apierrors.NewServiceUnavailable(message)
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
+	return err
+}
+
+// fail responds to a request for which there is no response of the upstream that can be passed.
 func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
+	if cause := bodyError(r); cause != nil {
+		err = cause // whatever the transport or the transcoder made of it
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close")
+		}
+	}
 	var status *apierrors.StatusError
 	switch {
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, transcode.ErrRequestCut):
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, transcode.ErrRequestCut), errors.Is(err, errClientGone):
 		info.Outcome.Reason = reasonClientGone
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, transcode.ErrResponseCut):
 		info.Outcome.Reason = reasonResponseCut
-		f.log.Warn("upstream response was cut", zap.String("path", info.Path), zap.Error(err))
+		f.log.Warn("upstream response was cut", zap.String("path", request.Shorten(info.Path)), zap.Error(err))
 		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
 	case errors.As(err, &status):
 		info.Outcome.Source = request.SourceGateway
@@ -45,8 +64,6 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	info.Outcome.Reason = reasonUpstreamUnreachable
-	f.log.Warn("upstream request failed", zap.String("path", info.Path), zap.Error(err))
-	status = apierrors.NewServiceUnavailable("upstream apiserver cannot be reached")
-	status.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
-	response.Error(w, r, status)
+	f.log.Warn("upstream request failed", zap.String("path", request.Shorten(info.Path)), zap.Error(err))
+	response.Error(w, r, unavailable("upstream apiserver cannot be reached"))
 }

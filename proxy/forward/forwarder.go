@@ -6,20 +6,25 @@ import (
 	"net/http/httputil"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
-	"sluice/proxy/response"
 	"sluice/proxy/upstream"
 )
 
-// Options configure a Forwarder.
+// Options configure a Forwarder. Upstream, Log and Metrics are required.
 type Options struct {
 	Upstream *upstream.Upstream
 	Log      *zap.Logger
+	Metrics  *Metrics
+	Limits   Limits
+	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
+	// rejected with a 401: what is remembered of the token is no longer true.
+	Rejected func(*http.Request)
 	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
 	// passed as received and the upstream's refusals are final.
 	Transcoder *transcode.Transcoder
@@ -29,18 +34,25 @@ type Options struct {
 type Forwarder struct {
 	upstream   *upstream.Upstream
 	log        *zap.Logger
+	rejected   func(*http.Request)
 	transcoder *transcode.Transcoder
+	quotas     *quotas
+	buffered   *semaphore.Weighted // bytes of request bodies
 	proxy      httputil.ReverseProxy
 }
 
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
-	f := &Forwarder{upstream: o.Upstream, log: o.Log, transcoder: o.Transcoder}
+	f := &Forwarder{
+		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcoder: o.Transcoder,
+		quotas: newQuotas(o.Limits, o.Metrics), buffered: semaphore.NewWeighted(maxBufferedTotal),
+	}
 	f.proxy = httputil.ReverseProxy{
-		Rewrite:      f.rewrite,
-		Transport:    roundTripper(f.roundTrip),
-		ErrorHandler: f.fail,
-		ErrorLog:     zap.NewStdLog(o.Log),
+		Rewrite:        f.rewrite,
+		Transport:      roundTripper(f.roundTrip),
+		ModifyResponse: f.inspect,
+		ErrorHandler:   f.fail,
+		ErrorLog:       zap.NewStdLog(o.Log),
 	}
 	return f
 }
@@ -48,28 +60,68 @@ func New(o Options) *Forwarder {
 // ServeHTTP passes the request, whose context must carry a request.Info.
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	if u, _ := apirequest.UserFrom(r.Context()); info.Caller == request.ClientCert && !fitsHeaders(u) {
-		info.Outcome.Source = request.SourceGateway
-		response.Error(w, r, apierrors.NewForbidden(schema.GroupResource{}, "", errUnnamed))
+	info.Outcome.Source = request.SourceUpstream
+	if err := f.checkCaller(r, info); err != nil {
+		f.fail(w, r, err)
 		return
 	}
-	info.Outcome.Source = request.SourceUpstream
-	r, release := f.transcoder.Begin(w, r)
+	release, err := f.quotas.of(info).acquire(r.Context(), info.User)
+	if err != nil {
+		f.fail(w, r, err)
+		return
+	}
 	defer release()
-	f.proxy.ServeHTTP(flushing{w}, r)
+	r, free, err := f.withBody(w, r)
+	if err != nil {
+		f.fail(w, r, err)
+		return
+	}
+	defer free()
+	client := newClientWriter(w)
+	defer func() {
+		if client.deadline.Expired() {
+			info.Outcome.Reason = reasonClientStalled
+		}
+	}()
+	r, done := f.transcoder.Begin(client, r)
+	defer done()
+	f.proxy.ServeHTTP(client, r)
+}
+
+// checkCaller refuses a caller that cannot be named in headers.
+func (f *Forwarder) checkCaller(r *http.Request, info *request.Info) error {
+	if !isNamed(info) {
+		return nil
+	}
+	if u, _ := apirequest.UserFrom(r.Context()); !fitsHeaders(u) {
+		return apierrors.NewForbidden(schema.GroupResource{}, "", errUnnamed)
+	}
+	if f.identityNames() == nil {
+		return errNamesUnknown
+	}
+	return nil
 }
 
 // rewrite addresses the request to the upstream. ReverseProxy has removed hop-by-hop headers
 // before, so a Connection header cannot remove the headers that are set here.
 func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
-	p.Out.URL = f.upstream.Resolve(p.In.URL, p.In.URL.RawQuery)
+	p.Out.URL = f.upstream.Resolve(p.In.URL, request.CanonicalQuery(p.In.URL.RawQuery))
 	p.Out.Host = ""
 	appendForwardedFor(p.Out.Header, p.In)
-	removePrefixed(p.Out.Header, frontProxyPrefix)
-	if request.From(p.In.Context()).Caller == request.ClientCert {
+	f.removeFrontProxy(p.Out.Header)
+	if isNamed(request.From(p.In.Context())) {
 		u, _ := apirequest.UserFrom(p.In.Context())
 		f.setIdentity(p.Out.Header, u)
 	}
+}
+
+// inspect checks a response before it is passed to the client.
+func (f *Forwarder) inspect(resp *http.Response) error {
+	info := request.From(resp.Request.Context())
+	if resp.StatusCode == http.StatusUnauthorized && info.Caller == request.BearerToken && f.rejected != nil {
+		f.rejected(resp.Request)
+	}
+	return f.checkRedirect(resp)
 }
 
 // appendForwardedFor adds the client's address, which the apiserver's audit log records.

@@ -2,28 +2,54 @@ package forward
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"unicode"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"sluice/proxy/request"
+	"sluice/proxy/upstream"
 )
 
-// Prefixes of the headers in which a request names its user: those of a front proxy, in the
-// spelling that apiservers are usually configured with, and those of impersonation.
-const (
-	frontProxyPrefix    = "X-Remote-"
-	impersonationPrefix = "Impersonate-"
-)
+// impersonationPrefix is the prefix of the headers in which a request names the user to act for.
+const impersonationPrefix = "Impersonate-"
 
-// removePrefixed removes all headers whose names begin with the prefix, in any case.
-func removePrefixed(h http.Header, prefix string) {
-	for name := range h {
-		if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
-			delete(h, name)
-		}
+// isNamed reports whether the caller is named in headers: only Sluice has seen its credentials.
+func isNamed(info *request.Info) bool { return info.Caller == request.ClientCert }
+
+// identityNames returns the names of the headers in which OnBehalf requests name their user.
+func (f *Forwarder) identityNames() *upstream.HeaderNames {
+	if f.upstream.FrontProxy {
+		return f.upstream.HeaderNames()
 	}
+	return &impersonation
+}
+
+var impersonation = upstream.HeaderNames{
+	User: []string{impersonationPrefix + "User"}, UID: []string{impersonationPrefix + "Uid"},
+	Group: []string{impersonationPrefix + "Group"}, ExtraPrefix: []string{impersonationPrefix + "Extra-"},
+}
+
+// removeFrontProxy removes the headers with which a front proxy names users, in any case: those that
+// the apiserver is configured with, and the usual ones (k/k#119631).
+func (f *Forwarder) removeFrontProxy(h http.Header) {
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return f.upstream.IsUserHeader(name) })
+}
+
+// removeImpersonation removes impersonation headers, in any case.
+func removeImpersonation(h http.Header) {
+	maps.DeleteFunc(h, func(name string, _ []string) bool {
+		return len(name) >= len(impersonationPrefix) && strings.EqualFold(name[:len(impersonationPrefix)], impersonationPrefix)
+	})
+}
+
+// namesUser reports whether the headers name the user of an OnBehalf request.
+func (f *Forwarder) namesUser(h http.Header) bool {
+	names := f.identityNames()
+	return names != nil && h.Get(names.User[0]) != "" && h.Get("Authorization") == ""
 }
 
 // fitsHeaders reports whether header values can carry the user unchanged. HTTP trims white space
@@ -50,23 +76,27 @@ func fitsHeaders(u user.Info) bool {
 // allowed that before.
 func (f *Forwarder) setIdentity(h http.Header, u user.Info) {
 	h.Del("Authorization")
-	removePrefixed(h, impersonationPrefix)
-	prefix := impersonationPrefix
-	if f.upstream.FrontProxy {
-		prefix = frontProxyPrefix
+	removeImpersonation(h)
+	names := f.identityNames()
+	if names == nil {
+		return // send refuses the request
 	}
-	h.Set(prefix+"User", u.GetName())
-	if uid := u.GetUID(); uid != "" {
-		h.Set(prefix+"Uid", uid)
+	h.Set(names.User[0], u.GetName())
+	if uid := u.GetUID(); uid != "" && len(names.UID) > 0 {
+		h.Set(names.UID[0], uid)
 	}
-	for _, group := range u.GetGroups() {
-		if group != user.AllAuthenticated { // the apiserver adds it
-			h.Add(prefix+"Group", group)
+	if len(names.Group) > 0 {
+		for _, group := range u.GetGroups() {
+			if group != user.AllAuthenticated { // the apiserver adds it
+				h.Add(names.Group[0], group)
+			}
 		}
 	}
-	for key, values := range u.GetExtra() {
-		for _, v := range values {
-			h.Add(prefix+"Extra-"+escapeExtraKey(key), v)
+	if len(names.ExtraPrefix) > 0 {
+		for key, values := range u.GetExtra() {
+			for _, v := range values {
+				h.Add(names.ExtraPrefix[0]+escapeExtraKey(key), v)
+			}
 		}
 	}
 }

@@ -108,10 +108,20 @@ func TestAnonymousRequestsUseHTTP1(t *testing.T) {
 	}
 	for _, tt := range tests {
 		e := forwardtest.New(t, forwardtest.Settings{Caller: tt.caller, User: jane})
-		e.Get(t, "/api/v1/pods", nil)
+		e.Get(t, "/api/v1/pods", bearer("a-client's"))
 		if got := e.Next(t); got.Proto != tt.proto {
 			t.Errorf("caller %v used %s, want %s", tt.caller, got.Proto, tt.proto)
 		}
+	}
+}
+
+// TestRequestThatLostItsTokenIsAnonymous: the pool is chosen by what is sent. The caller was
+// authenticated, but the apiserver will answer 401 and close the connection.
+func TestRequestThatLostItsTokenIsAnonymous(t *testing.T) {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, ClientHTTP1: true})
+	e.Get(t, "/api/v1/pods", merge(bearer("a-client's"), http.Header{"Connection": {"Authorization"}}))
+	if got := e.Next(t); got.Proto != "HTTP/1.1" || got.Header.Get("Authorization") != "" {
+		t.Errorf("sent over %s with %v", got.Proto, got.Header)
 	}
 }
 
@@ -158,6 +168,52 @@ func TestForgedIdentityDoesNotPass(t *testing.T) {
 					t.Errorf("identity (-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// TestConfiguredNamesOfFrontProxyHeaders: k/k#119631 (NCC-E003660-YVU). The apiserver takes the groups
+// of all headers that it is configured with, so copies of the client must not pass in any of them.
+func TestConfiguredNamesOfFrontProxyHeaders(t *testing.T) {
+	certFile, keyFile := keyPair(t, "front-proxy")
+	names := &upstream.HeaderNames{
+		User: []string{"X-My-User", "X-Remote-User"}, UID: []string{"X-My-Uid"}, Group: []string{"x-my-group", "X-Remote-Group"},
+		ExtraPrefix: []string{"X-My-Extra-"},
+	}
+	sent := merge(forged, http.Header{
+		"x-my-user": {"admin"}, "X-MY-GROUP": {"system:masters"}, "X-My-Uid": {"0"}, "X-my-eXtra-Scopes": {"all"},
+	})
+	for caller, want := range map[request.Caller]http.Header{
+		request.BearerToken:     {},
+		request.Unauthenticated: {},
+		request.ClientCert:      {"X-My-User": {"jane"}, "X-My-Group": {"dev"}},
+	} {
+		e := forwardtest.New(t, forwardtest.Settings{
+			Caller: caller, User: jane, HeaderNames: names, FrontProxy: upstream.KeyPair{CertFile: certFile, KeyFile: keyFile},
+		})
+		e.Get(t, "/api/v1/pods", sent)
+		if diff := cmp.Diff(want, withPrefix(e.Next(t).Header, "X-My-", "X-Remote-")); diff != "" {
+			t.Errorf("caller %v (-want +got):\n%s", caller, diff)
+		}
+	}
+}
+
+// TestRejectedTokenIsReported: so that what is remembered of the token is forgotten.
+func TestRejectedTokenIsReported(t *testing.T) {
+	for caller, want := range map[request.Caller]int{request.BearerToken: 1, request.Unauthenticated: 0, request.ClientCert: 0} {
+		var rejected []string
+		e := forwardtest.New(t, forwardtest.Settings{
+			Caller: caller, User: jane, Rejected: func(r *http.Request) { rejected = append(rejected, r.Header.Get("Authorization")) },
+			Handler: func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/revoked" {
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+			},
+		})
+		e.Get(t, "/api", bearer("good"))
+		e.Get(t, "/revoked", bearer("revoked"))
+		if len(rejected) != want || want == 1 && rejected[0] != "Bearer revoked" {
+			t.Errorf("caller %v: %q", caller, rejected)
 		}
 	}
 }

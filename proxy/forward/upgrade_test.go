@@ -156,7 +156,7 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 			w.Header().Set("Upgrade", "SPDY/3.1")
 			_, _ = io.WriteString(w, "{}")
 		},
-		"302": func(w http.ResponseWriter, r *http.Request) { // CVE-2020-8559
+		"502 in place of 302": func(w http.ResponseWriter, _ *http.Request) { // CVE-2020-8559
 			w.Header().Set("Location", "https://evil.example/exec")
 			w.WriteHeader(http.StatusFound)
 		},

@@ -1,6 +1,7 @@
 package forwardtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -25,6 +26,9 @@ import (
 // OwnToken is the bearer token of Sluice. No request may carry it to the upstream, unless it names
 // its user in headers.
 const OwnToken = "the-token-of-sluice"
+
+// UserKey is the context key of a user.Info that replaces Settings.User for one request.
+type UserKey struct{}
 
 // Timeout ends tests that would otherwise hang; no test measures it.
 const Timeout = time.Minute
@@ -62,6 +66,9 @@ type Settings struct {
 	PathPrefix    string             // of the upstream's URL
 	Config        func(*rest.Config) // changes the upstream's configuration
 	FrontProxy    upstream.KeyPair
+	HeaderNames   *upstream.HeaderNames // nil means the default
+	Limits        forward.Limits
+	Rejected      func(*http.Request)
 	Strict        bool // without a Transcoder
 	// Transcoder is used in place of a new one.
 	Transcoder *transcode.Transcoder
@@ -72,7 +79,9 @@ func New(t *testing.T, s Settings) *Env {
 	t.Helper()
 	e := &Env{Received: make(chan *Received, 16), Ended: make(chan *request.Info, 16)}
 	e.Upstream = e.startUpstream(t, s)
-	u, err := upstream.New(upstream.Options{Config: e.restConfig(s), FrontProxy: s.FrontProxy})
+	u, err := upstream.New(upstream.Options{
+		Config: e.restConfig(s), FrontProxy: s.FrontProxy, HeaderNames: cmp.Or(s.HeaderNames, upstream.DefaultHeaderNames()),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +93,9 @@ func New(t *testing.T, s Settings) *Env {
 		s.Transcoder = transcode.New(transcode.Options{})
 	}
 	e.Transcoder = s.Transcoder
-	f := forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: e.Transcoder})
+	f := forward.New(forward.Options{
+		Upstream: u, Log: zap.NewNop(), Metrics: forward.NewMetrics(nil), Transcoder: e.Transcoder, Limits: s.Limits, Rejected: s.Rejected,
+	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
 	e.Client = &http.Client{
 		Transport:     clientTransport(t, e.Gateway, s.ClientHTTP1),
@@ -139,8 +150,13 @@ func (e *Env) withInfo(s Settings, next http.Handler) http.Handler {
 		info, _ := request.Parse(r)
 		info.Caller = s.Caller
 		ctx := request.With(r.Context(), info)
-		if s.User != nil {
-			ctx = apirequest.WithUser(ctx, s.User)
+		u := s.User
+		if other, ok := ctx.Value(UserKey{}).(user.Info); ok {
+			u = other
+		}
+		if u != nil {
+			info.User = u.GetName()
+			ctx = apirequest.WithUser(ctx, u)
 		}
 		defer func() {
 			select {

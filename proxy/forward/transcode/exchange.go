@@ -91,6 +91,9 @@ func (e *exchange) attemptRequest() *http.Request {
 	out := e.request.WithContext(e.request.Context())
 	if out.Body != nil {
 		out.Body = e.body.received()
+		if e.body.isComplete() {
+			out.GetBody = func() (io.ReadCloser, error) { return e.body.received(), nil }
+		}
 	}
 	current := e.attempts[0]
 	if current != asReceived {
@@ -103,7 +106,10 @@ func (e *exchange) attemptRequest() *http.Request {
 	if current.has(jsonBody) {
 		out.Header.Set("Content-Type", e.body.jsonType)
 		out.Header.Del("Content-Length")
-		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(e.body.json)), int64(len(e.body.json))
+		json := e.body.json
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(json)), nil }
+		out.Body, _ = out.GetBody()
+		out.ContentLength = int64(len(json))
 		out.TransferEncoding = nil
 	}
 	return out

@@ -1,0 +1,101 @@
+package proxy
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/proxy/request"
+)
+
+// sendText sends the text of HTTP/1.1 requests and returns the responses until the connection ends.
+func (e *env) sendText(t *testing.T, text string) []*http.Response {
+	t.Helper()
+	conn, err := e.listener.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secure := tls.Client(conn, e.tls)
+	defer conn.Close()
+	if _, err := io.WriteString(secure, text); err != nil {
+		t.Fatal(err)
+	}
+	var responses []*http.Response
+	for in := bufio.NewReader(secure); ; {
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return responses
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		responses = append(responses, resp)
+	}
+}
+
+// A proxy in front of Sluice may see another end of these requests, and take what follows for the
+// beginning of another client's request (RFC 9112, section 11.2).
+func TestConnectionEndsAfterARequestThatMayBeMisframed(t *testing.T) {
+	const next = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+	tests := map[string]string{
+		"length and encoding":         "POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"encoding and length":         "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 100\r\n\r\n0\r\n\r\n",
+		"folded encoding":             "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.0":                    "GET /api HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+		"HTTP/1.0 with an encoding":   "GET /api HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"refused":                     "GET /api/../x HTTP/1.1\r\nHost: x\r\n\r\n",
+		"two lengths":                 "POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
+		"unknown encoding":            "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n",
+		"encoding with a tab":         "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
+		"space before the colon":      "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+		"two hosts":                   "GET /api HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+		"line feed in a chunk length": "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\n\r\n", // CVE-2025-22871
+	}
+	run(t, Drain{}, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, func(t *testing.T, e *env) {
+		for name, text := range tests {
+			if responses := e.sendText(t, text+next); len(responses) != 1 {
+				t.Errorf("%s: %d responses", name, len(responses))
+			}
+		}
+		text := "GET /api HTTP/1.1\r\nHost: x\r\n\r\nGET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+		if responses := e.sendText(t, text); len(responses) != 2 {
+			t.Errorf("%d responses to two requests", len(responses))
+		}
+	})
+}
+
+func TestAmbiguousRequestIsRefusedAndCounted(t *testing.T) {
+	run(t, Drain{}, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s passed", r.URL) }, func(t *testing.T, e *env) {
+		for name, head := range map[string]string{
+			"Connection: Authorization":                     "GET /api HTTP/1.1\r\nAuthorization: Bearer x\r\nConnection: Authorization",
+			"Connection: Impersonate-User (CVE-2021-31999)": "GET /api HTTP/1.1\r\nImpersonate-User: x\r\nConnection: close, impersonate-user",
+			"upgrade to h2c":                                "GET /api HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c",
+			"two selectors":                                 "DELETE /api/v1/namespaces/a/pods?labelSelector=a&labelSelector=b HTTP/1.1",
+		} {
+			responses := e.sendText(t, head+"\r\nHost: x\r\n\r\n")
+			if len(responses) != 1 || responses[0].StatusCode != http.StatusBadRequest || responses[0].Header.Get("Audit-Id") == "" {
+				t.Errorf("%s: %v", name, responses)
+			}
+		}
+		for _, line := range e.log.FilterMessage("request").All() {
+			fields := line.ContextMap()
+			if fields["source"] != request.SourceGateway || fields["reason"] != reasonAmbiguous {
+				t.Errorf("logged %v", fields)
+			}
+		}
+	})
+}
+
+func TestTextsOfClientsAreCutInLogs(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	s := respond(http.MethodGet, "/"+long, http.Header{"Audit-Id": {long}, "User-Agent": {long}}, false, forwarded(200))
+	resource := respond(http.MethodGet, "/apis/"+long+"/"+long+"/namespaces/"+long+"/"+long+"/"+long+"/"+long, nil, false, forwarded(200))
+	for _, line := range append(s.log.All(), resource.log.All()...) {
+		for key, value := range line.ContextMap() {
+			if text, ok := value.(string); ok && len(text) > 300 {
+				t.Errorf("%s has %d bytes", key, len(text))
+			}
+		}
+	}
+}
