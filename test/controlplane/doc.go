@@ -3,7 +3,7 @@
 // kube-controller-manager (with --controllers) and the sample-apiserver behind the aggregator (with
 // --sample).
 //
-// One directory contains certificates, tokens, kubeconfigs, etcd's data and logs. A control plane that
+// One directory contains certificates, tokens, kubeconfigs, etcd's address and data, and logs. A control plane that
 // is started again on the same directory and port, even after SIGKILL, has the same data and
 // credentials.
 //

@@ -15,6 +15,8 @@ const (
 	progressInterval = 5 * time.Second
 	// quota is larger than the default 2 GiB, which long benchmarks exceed.
 	quota = 8 << 30
+	// etcdFile holds etcd's address, which changes with every start.
+	etcdFile = "etcd.url"
 )
 
 // startEtcd starts a single etcd member on a free loopback port and returns it with its address.

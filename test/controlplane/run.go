@@ -29,6 +29,9 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer within(stopLimit, etcd.Close)
+	if err := o.dir.write(etcdFile, []byte(address)); err != nil {
+		return err
+	}
 	server, err := newAPIServer(o, address)
 	if err != nil {
 		return err

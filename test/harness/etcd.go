@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// PutStored writes a key of etcd past the apiserver, which validates nothing then. value is in the
+// apiserver's storage encoding.
+func (c *ControlPlane) PutStored(ctx context.Context, key string, value []byte) error {
+	return c.callEtcd(ctx, "Put", []byte(key), value)
+}
+
+// DeleteStored deletes a key of etcd past the apiserver.
+func (c *ControlPlane) DeleteStored(ctx context.Context, key string) error {
+	return c.callEtcd(ctx, "DeleteRange", []byte(key))
+}
+
+// etcdClient speaks gRPC, which is HTTP/2 without TLS here.
+var etcdClient = sync.OnceValue(func() *http.Client {
+	t := &http.Transport{Protocols: new(http.Protocols)}
+	t.Protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: t}
+})
+
+// callEtcd calls a method of etcd's key-value service with a message whose fields 1, 2, … are bytes.
+func (c *ControlPlane) callEtcd(ctx context.Context, method string, fields ...[]byte) error {
+	address, err := os.ReadFile(filepath.Join(c.Dir, "etcd.url")) // changes with every start
+	if err != nil {
+		return err
+	}
+	frame := make([]byte, 5) // not compressed, and the length
+	for i, f := range fields {
+		frame = protowire.AppendBytes(protowire.AppendTag(frame, protowire.Number(i+1), protowire.BytesType), f)
+	}
+	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, string(address)+"/etcdserverpb.KV/"+method, bytes.NewReader(frame))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/grpc")
+	req.Header.Set("TE", "trailers")
+	resp, err := etcdClient().Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	status := resp.Trailer.Get("Grpc-Status")
+	if status == "" { // a failed call may have no body
+		status = resp.Header.Get("Grpc-Status")
+	}
+	if status != "0" {
+		return fmt.Errorf("etcd: %s of %s: %s, gRPC status %q %s", method, fields[0], resp.Status, status, resp.Trailer.Get("Grpc-Message"))
+	}
+	return nil
+}
