@@ -33,6 +33,7 @@ func cborOracle(t testing.TB, m *Schema, raw []byte) ([]byte, error) {
 	if err := obj.Unmarshal(raw); err != nil {
 		return nil, err
 	}
+	setNestedTypeMeta(obj)
 	gv, err := schema.ParseGroupVersion(m.APIVersion)
 	if err != nil {
 		t.Fatal(err)

@@ -42,12 +42,18 @@ func (c compiler) compile(t reflect.Type) (*plan, error) {
 	}
 	p := &plan{typ: t, name: t.String()}
 	c[t] = p
-	for i := range t.NumField() {
-		if err := c.add(p, t.Field(i)); err != nil {
-			return nil, fmt.Errorf("%v.%s: %w", t, t.Field(i).Name, err)
+	return p, c.addFields(p)
+}
+
+// addFields compiles the fields of p's type.
+func (c compiler) addFields(p *plan) error {
+	for i := range p.typ.NumField() {
+		sf := p.typ.Field(i)
+		if err := c.add(p, sf); err != nil {
+			return fmt.Errorf("%v.%s: %w", p.typ, sf.Name, err)
 		}
 	}
-	return p, p.checkDuplicateNames()
+	return p.checkDuplicateNames()
 }
 
 // add compiles one struct field into p.
@@ -65,6 +71,11 @@ func (c compiler) add(p *plan, sf reflect.StructField) error {
 	f := planField{num: tag.num, omitEmpty: tag.omitEmpty, omitZero: tag.omitZero}
 	if err := c.setOp(&f, sf.Type); err != nil {
 		return err
+	}
+	if v, ok := nestedObjects[structField{p.typ, sf.Name}]; ok {
+		if f.sub, err = c.compileObject(f.sub.typ, v); err != nil {
+			return err
+		}
 	}
 	if tag.inline {
 		if f.op != opMessage {

@@ -17,6 +17,7 @@ func oracle(t testing.TB, m *Schema, raw []byte, item bool) ([]byte, error) {
 	if err := obj.Unmarshal(raw); err != nil {
 		return nil, err
 	}
+	setNestedTypeMeta(obj)
 	if !item {
 		gv, err := schema.ParseGroupVersion(m.APIVersion)
 		if err != nil {

@@ -7,8 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"sluice/codec/cbor"
 )
 
 // A Schema is the compiled schema of one built-in kind. It is immutable and safe for concurrent
@@ -100,10 +98,6 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	m.jsonTypeMeta = `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
-	b := cbor.AppendString(nil, "kind")
-	b = cbor.AppendString(b, kind)
-	b = cbor.AppendString(b, "apiVersion")
-	m.cborTypeMeta = string(cbor.AppendString(b, apiVersion))
+	m.jsonTypeMeta, m.cborTypeMeta = typeMetaLiterals(apiVersion, kind)
 	return m, nil
 }
