@@ -43,6 +43,7 @@ func listEnvelope(r *Resource, f Format) framing.List {
 		columns, _ := columnsOf(r) // newObjectEncoder has checked it
 		return framing.List{
 			APIVersion: f.MetaVersion.String(), Kind: "Table", ColumnDefinitions: columns.AppendDefinitions(nil),
+			NullWhenEmpty: columns.NullWhenEmpty(),
 		}
 	case Metadata:
 		return framing.List{

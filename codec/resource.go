@@ -56,6 +56,8 @@ type Columns interface {
 	Sorted() bool
 	// RepeatsDefinitions reports whether every event of a watch carries the columnDefinitions.
 	RepeatsDefinitions() bool
+	// NullWhenEmpty reports whether the rows of an empty list are null instead of [].
+	NullWhenEmpty() bool
 }
 
 // APIVersion returns "group/version", or "version" in the core group.

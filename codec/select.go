@@ -16,7 +16,7 @@ func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
 		return dropManagedFields(e, r, f), err
 	case Metadata:
 		e, err := metadataOnly(r, f)
-		return dropManagedFields(e, r, f), err
+		return dropManagedFields(dropConversionAnnotations(e, r), r, f), err
 	case Table:
 		return newTableEncoder(r, f)
 	}
@@ -110,8 +110,12 @@ func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
 	if err != nil {
 		return nil, err
 	}
+	meta, err := newObjectEncoder(r, Format{Shape: Metadata, MetaVersion: f.MetaVersion, Unmanaged: f.Unmanaged})
+	if err != nil {
+		return nil, err
+	}
 	return tableEncoder{
-		object: dropManagedFields(e, r, f), columns: columns, version: f.MetaVersion.String(), include: f.Include,
+		object: dropManagedFields(e, r, f), metadata: meta, columns: columns, version: f.MetaVersion.String(), include: f.Include,
 	}, nil
 }
 

@@ -9,11 +9,12 @@ import (
 
 // tableEncoder gives Tables in JSON: an object is a Table with one row, an item is a row (wire.md 1.5).
 type tableEncoder struct {
-	object  objectEncoder // gives JSON
-	columns Columns
-	version string // of meta.k8s.io
-	include Include
-	now     time.Time // zero: the time of writing
+	object   objectEncoder // gives JSON
+	metadata objectEncoder // gives PartialObjectMetadata in JSON
+	columns  Columns
+	version  string // of meta.k8s.io
+	include  Include
+	now      time.Time // zero: the time of writing
 }
 
 // AppendObject appends a Table with one row. Only the first one of a stream carries the column definitions.
@@ -42,7 +43,7 @@ func (t tableEncoder) AppendObject(dst, src []byte, first bool) ([]byte, error) 
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"rows":[`...)
-	if dst, err = t.row(dst, s.B); err != nil {
+	if dst, err = t.row(dst, src, s.B); err != nil {
 		return dst[:base], err
 	}
 	return append(dst, "]}"...), nil
@@ -56,11 +57,12 @@ func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
 	if s.B, err = t.object.AppendObject(s.B, src, false); err != nil {
 		return dst, err
 	}
-	return t.row(dst, s.B)
+	return t.row(dst, src, s.B)
 }
 
-// row appends {"cells":[…],"object":…} for an object in JSON. On an error dst comes back as long as it was.
-func (t tableEncoder) row(dst, obj []byte) ([]byte, error) {
+// row appends {"cells":[…],"object":…} for the stored object src, which is obj in JSON. On an error dst
+// comes back as long as it was.
+func (t tableEncoder) row(dst, src, obj []byte) ([]byte, error) {
 	now := t.now
 	if now.IsZero() {
 		now = time.Now()
@@ -78,7 +80,7 @@ func (t tableEncoder) row(dst, obj []byte) ([]byte, error) {
 	case IncludeObject:
 		dst = append(dst, obj...)
 	default:
-		dst, err = json.AppendPartialObjectMetadata(dst, obj, t.version)
+		dst, err = t.metadata.AppendItem(dst, src)
 	}
 	if err != nil {
 		return dst[:base], err

@@ -95,6 +95,9 @@ func (w *Writer) ItemSize(src []byte) (n int, ok bool) {
 		return 0, false
 	}
 	if w.format.Shape == Metadata {
+		if conversionAnnotations(w.resource) != nil {
+			return 0, false
+		}
 		if src, _ = proto.PartialObjectMetadata(src); src == nil {
 			return 0, false
 		}

@@ -13,7 +13,7 @@ type List struct {
 	APIVersion, Kind string
 	// Unstructured is true for the lists of custom resources, whose members are sorted (wire.md 4.5).
 	Unstructured bool
-	// NullWhenEmpty gives an empty list items of null instead of [] (wire.md 1.5).
+	// NullWhenEmpty gives an empty list items or rows of null instead of [] (wire.md 1.5).
 	NullWhenEmpty bool
 	// ColumnDefinitions is the JSON array of a Table's columnDefinitions; nil for other lists.
 	ColumnDefinitions []byte

@@ -5,20 +5,42 @@ package json
 //
 // The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
 func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
+	return appendWithout(dst, obj, "metadata", func(dst []byte, metadata Value) ([]byte, error) {
+		return appendWithoutMembers(dst, metadata, "metadata", "managedFields")
+	})
+}
+
+// AppendWithoutAnnotations appends obj without the annotations that have one of the keys, and with
+// every other byte unchanged. Annotations that become empty stay as {}.
+//
+// The error is ErrNotObject or ErrSyntax; dst is then returned unchanged.
+func AppendWithoutAnnotations(dst, obj []byte, keys ...string) ([]byte, error) {
+	return appendWithout(dst, obj, "metadata", func(dst []byte, metadata Value) ([]byte, error) {
+		if metadata.Kind() != Object {
+			return append(dst, metadata...), nil
+		}
+		return appendWithout(dst, metadata, "annotations", func(dst []byte, annotations Value) ([]byte, error) {
+			return appendWithoutMembers(dst, annotations, "annotations", keys...)
+		})
+	})
+}
+
+// appendWithout appends obj with the first member of a name replaced by what edit appends for it.
+func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) ([]byte, error)) ([]byte, error) {
+	base := len(dst)
 	m := membersOf(obj)
 	if m.bad {
 		return dst, at(ErrNotObject, "object", m.pos)
 	}
 	for m.next() {
-		if !m.is("metadata") {
+		if !m.is(name) {
 			continue
 		}
-		from, to, ok := findManaged(m.val)
-		if !ok {
-			return dst, at(ErrSyntax, "metadata", m.start)
+		dst, err := edit(append(dst, obj[:m.start]...), m.val)
+		if err != nil {
+			return dst[:base], err
 		}
-		dst = append(dst, obj[:m.start+from]...)
-		return append(dst, obj[m.start+to:]...), nil
+		return append(dst, obj[m.start+len(m.val):]...), nil
 	}
 	if m.bad {
 		return dst, at(ErrSyntax, "object", m.pos)
@@ -26,22 +48,39 @@ func AppendWithoutManagedFields(dst, obj []byte) ([]byte, error) {
 	return append(dst, obj...), nil
 }
 
-// findManaged returns the range to cut out of a metadata object: managedFields and the comma after
-// it or, if it is the last member, before it. The range is empty if there are no managedFields.
-func findManaged(metadata Value) (from, to int, ok bool) {
-	if metadata.Kind() != Object {
-		return 0, 0, true
+// appendWithoutMembers appends v, if it is an object, without the members of these names. what names v
+// in errors.
+func appendWithoutMembers(dst []byte, v Value, what string, names ...string) ([]byte, error) {
+	if v.Kind() != Object {
+		return append(dst, v...), nil
 	}
-	in, before := membersOf(metadata), 0
-	for in.next() {
-		if !in.is("managedFields") {
-			before = in.start + len(in.val)
+	m := membersOf(v)
+	dst = append(dst, v[:m.pos]...)
+	end, last := len(dst), true // the end of the last member that is kept; whether the last member is
+	for m.next() {
+		if last = !m.isAny(names); !last {
 			continue
 		}
-		if in.b[in.pos] == '}' && before > 0 {
-			return before, in.pos, true
-		}
-		return in.nameAt, in.pos, true
+		after := m.start + len(m.val)
+		dst = append(dst, v[m.nameAt:after]...)
+		end = len(dst)
+		dst = append(dst, v[after:m.pos]...)
 	}
-	return 0, 0, !in.bad
+	if m.bad {
+		return dst, at(ErrSyntax, what, m.pos)
+	}
+	if !last {
+		dst = dst[:end]
+	}
+	return append(dst, v[m.pos:]...), nil
+}
+
+// isAny reports whether the name of the current member is one of names.
+func (m *members) isAny(names []string) bool {
+	for _, name := range names {
+		if m.is(name) {
+			return true
+		}
+	}
+	return false
 }

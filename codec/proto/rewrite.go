@@ -1,5 +1,7 @@
 package proto
 
+import "slices"
+
 // AppendWithResourceVersion appends raw with its metadata.resourceVersion replaced and every other
 // byte unchanged. It serves DELETED events of objects that left a selector, which carry the
 // previous object with the new version. It returns the errors of ParseObjectMeta.
@@ -61,11 +63,57 @@ const metaManagedFields = 17
 // AppendWithoutManagedFields appends raw without its metadata.managedFields and with every other
 // byte unchanged (KEP-5958). It returns the errors of ParseObjectMeta.
 func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
+	return appendWithout(dst, raw, isManagedFields)
+}
+
+// SizeWithoutManagedFields returns the number of bytes that AppendWithoutManagedFields appends.
+func SizeWithoutManagedFields(raw []byte) (n int, err error) {
+	n = len(raw)
+	for i := 0; i < len(raw); {
+		f, err := readField(raw, i)
+		if err == nil && f.num == objectMeta {
+			dropped := 0
+			dropped, err = droppedSize(f, raw, isManagedFields)
+			n += bytesSize(f.end-f.start-dropped) - (f.end - i)
+		}
+		if err != nil {
+			return 0, withOffset(err, "object", i)
+		}
+		i = f.end
+	}
+	return n, nil
+}
+
+// AppendWithoutAnnotations appends raw without the annotations that have one of the keys, and with
+// every other byte unchanged. It returns the errors of ParseObjectMeta.
+func AppendWithoutAnnotations(dst, raw []byte, keys ...string) ([]byte, error) {
+	return appendWithout(dst, raw, func(f field, b []byte) (bool, error) {
+		if f.num != metaAnnotations {
+			return false, nil
+		}
+		if f.typ != wireBytes {
+			return false, ErrWireType
+		}
+		if err := checkStringEntry(b[f.start:f.end]); err != nil {
+			return false, err
+		}
+		key, _ := parseStringEntry(b[f.start:f.end])
+		return slices.Contains(keys, string(key)), nil
+	})
+}
+
+// A metaFilter reports whether to drop the field f of the ObjectMeta b.
+type metaFilter func(f field, b []byte) (bool, error)
+
+func isManagedFields(f field, _ []byte) (bool, error) { return f.num == metaManagedFields, nil }
+
+// appendWithout appends raw without the fields of its metadata that drop selects.
+func appendWithout(dst, raw []byte, drop metaFilter) ([]byte, error) {
 	base := len(dst)
 	for i := 0; i < len(raw); {
 		f, err := readField(raw, i)
 		if err == nil && f.num == objectMeta {
-			dst, err = appendMetaWithoutManagedFields(dst, f, raw)
+			dst, err = appendMetaWithout(dst, f, raw, drop)
 		} else if err == nil {
 			dst = append(dst, raw[i:f.end]...)
 		}
@@ -77,38 +125,20 @@ func AppendWithoutManagedFields(dst, raw []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// SizeWithoutManagedFields returns the number of bytes that AppendWithoutManagedFields appends.
-func SizeWithoutManagedFields(raw []byte) (n int, err error) {
-	n = len(raw)
-	for i := 0; i < len(raw); {
-		f, err := readField(raw, i)
-		if err == nil && f.num == objectMeta {
-			managed := 0
-			managed, err = managedSize(f, raw)
-			n += bytesSize(f.end-f.start-managed) - (f.end - i)
-		}
-		if err != nil {
-			return 0, withOffset(err, "object", i)
-		}
-		i = f.end
-	}
-	return n, nil
-}
-
-// appendMetaWithoutManagedFields appends the metadata field f of raw.
-func appendMetaWithoutManagedFields(dst []byte, f field, raw []byte) ([]byte, error) {
-	managed, err := managedSize(f, raw)
+// appendMetaWithout appends the metadata field f of raw.
+func appendMetaWithout(dst []byte, f field, raw []byte, drop metaFilter) ([]byte, error) {
+	dropped, err := droppedSize(f, raw, drop)
 	if err != nil {
 		return dst, err
 	}
 	b := raw[f.start:f.end]
-	dst = appendHead(dst, objectMeta, len(b)-managed)
+	dst = appendHead(dst, objectMeta, len(b)-dropped)
 	for i := 0; i < len(b); {
 		in, err := readField(b, i)
 		if err != nil {
 			return dst, err
 		}
-		if in.num != metaManagedFields {
+		if ok, _ := drop(in, b); !ok { // droppedSize has returned its errors
 			dst = append(dst, b[i:in.end]...)
 		}
 		i = in.end
@@ -116,8 +146,8 @@ func appendMetaWithoutManagedFields(dst []byte, f field, raw []byte) ([]byte, er
 	return dst, nil
 }
 
-// managedSize returns the number of bytes that managedFields occupy in the metadata field f.
-func managedSize(f field, raw []byte) (n int, err error) {
+// droppedSize returns the number of bytes that the dropped fields occupy in the metadata field f.
+func droppedSize(f field, raw []byte, drop metaFilter) (n int, err error) {
 	if f.typ != wireBytes {
 		return 0, ErrWireType
 	}
@@ -127,7 +157,11 @@ func managedSize(f field, raw []byte) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if in.num == metaManagedFields {
+		ok, err := drop(in, b)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
 			n += in.end - i
 		}
 		i = in.end

@@ -67,10 +67,14 @@ func Builtin(group, version, kind string) (c *Columns, ok bool) {
 // Default returns the columns of kinds that define none: Name and Created At.
 func Default() *Columns { return defaultColumns }
 
-var defaultColumns = newColumns(
-	nameColumn,
-	column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
-)
+var defaultColumns = func() *Columns {
+	c := newColumns(
+		nameColumn,
+		column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
+	)
+	c.nullRows = true
+	return c
+}()
 
 // createdCell prints the creation timestamp; the year 1 if there is none.
 var createdCell = quoted(func(dst []byte, r *row) []byte {

@@ -13,6 +13,7 @@ type Columns struct {
 	conditions  func(dst []byte, r *row) []byte // nil if rows have none
 	sorted      bool
 	repeats     bool
+	nullRows    bool
 }
 
 func newColumns(columns ...column) *Columns {
@@ -73,3 +74,6 @@ func (c *Columns) Sorted() bool { return c.sorted }
 // RepeatsDefinitions reports whether every event of a watch carries the column definitions, not
 // only the first one.
 func (c *Columns) RepeatsDefinitions() bool { return c.repeats }
+
+// NullWhenEmpty reports whether the rows of an empty list are null instead of [].
+func (c *Columns) NullWhenEmpty() bool { return c.nullRows }
