@@ -11,6 +11,10 @@ import (
 // not report.
 const unknown = "<unknown>"
 
+// isSet reports whether the field of an optional time is set: the zero time prints as null, a field
+// that is not set is absent.
+func isSet(v json.Value) bool { return v != nil }
+
 // timeOf returns the time of an RFC 3339 string, or the zero time for any other value.
 func timeOf(v json.Value) time.Time {
 	b, ok := v.Bytes()

@@ -50,6 +50,10 @@ var printings = []printing{
 	{"unbound claim", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c"},"spec":{"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Pending"}}`,
 		`["c","Pending","","","","","\u003cunset\u003e","\u003cunknown\u003e","\u003cunset\u003e"]`},
 	{"address with more cells than columns", "networking.k8s.io", "v1", "IPAddress", `{"metadata":{"name":"10.0.0.1",` + made + `}}`, `["10.0.0.1","\u003cnone\u003e","10m"]`},
+	{"times that are set but zero", "batch", "v1", "CronJob", `{"metadata":{"name":"c"},"status":{"lastScheduleTime":null}}`,
+		`["c","","\u003cnone\u003e","\u003cunset\u003e",0,"\u003cunknown\u003e","\u003cunknown\u003e","","","\u003cnone\u003e"]`},
+	{"being deleted since the zero time", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c","deletionTimestamp":null},"status":{"phase":"Bound"}}`,
+		`["c","Terminating","","","","","\u003cunset\u003e","\u003cunknown\u003e","\u003cunset\u003e"]`},
 	{"autoscaler without metrics", "autoscaling", "v2", "HorizontalPodAutoscaler", `{"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"kind":"K","name":"n"},"minReplicas":1,"maxReplicas":3}}`,
 		`["h","K/n","\u003cnone\u003e","1",3,0,"\u003cunknown\u003e"]`},
 	{"autoscaler of version 1", "autoscaling", "v1", "HorizontalPodAutoscaler", `{"metadata":{"name":"h","annotations":{"autoscaling.alpha.kubernetes.io/current-metrics":` +

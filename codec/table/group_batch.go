@@ -57,11 +57,11 @@ func jobCompletions(dst []byte, r *row) []byte {
 // jobDuration prints how long the job has been running, or ran.
 func jobDuration(dst []byte, r *row) []byte {
 	started, completed := r.status.Get("startTime"), r.status.Get("completionTime")
-	if !present(started) {
+	if !isSet(started) {
 		return dst
 	}
 	end := r.now
-	if present(completed) {
+	if isSet(completed) {
 		end = timeOf(completed)
 	}
 	return appendDuration(dst, end.Sub(timeOf(started)))
@@ -95,7 +95,7 @@ func cronJobSuspended(dst []byte, r *row) []byte {
 
 func cronJobLast(dst []byte, r *row) []byte {
 	last := r.status.Get("lastScheduleTime")
-	if !present(last) {
+	if !isSet(last) {
 		return append(dst, none...)
 	}
 	return appendSince(dst, last, r.now)

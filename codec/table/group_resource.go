@@ -50,7 +50,7 @@ var deviceTaintRule = newColumns(
 
 func taintAge(dst []byte, r *row) []byte {
 	added := r.spec.Get("taint", "timeAdded")
-	if !present(added) {
+	if !isSet(added) {
 		return dst
 	}
 	return appendSince(dst, added, r.now)

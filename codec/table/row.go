@@ -98,7 +98,7 @@ func (r *row) part(name string) json.Value {
 }
 
 // terminating reports whether the object has a deletion timestamp.
-func (r *row) terminating() bool { return present(r.deleted) }
+func (r *row) terminating() bool { return isSet(r.deleted) }
 
 // annotated reports whether an annotation has exactly this value.
 func (r *row) annotated(key, value string) bool {

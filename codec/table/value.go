@@ -7,7 +7,7 @@ import (
 	"sluice/codec/json"
 )
 
-// The functions below treat null as absent, as the apiserver does.
+// The functions below treat null as absent, as the apiserver does; for times see isSet.
 
 // present reports whether v is neither absent nor null.
 func present(v json.Value) bool { return v.Kind() > json.Null }
