@@ -1,0 +1,52 @@
+package storage
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+var (
+	server  *harness.ControlPlane
+	gateway *harness.Sluice
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		os.Exit(0) // every test needs the apiserver
+	}
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	server, err = harness.StartMain(harness.Options{Flags: []string{
+		"--runtime-config=api/all=true",
+		"--feature-gates=AllAlpha=true,AllBeta=true", // also CBOR
+	}})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	gateway, err = server.StartSluiceMain(harness.SluiceOptions{
+		Binary: "sluice",
+		Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {exclude: [nothing]}\n", // events and secrets, too
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, gateway.Stop(), os.RemoveAll(gateway.Dir)) }()
+	if code = m.Run(); code != 0 {
+		fmt.Fprintln(os.Stderr, server.Logs())
+	}
+	return code, nil
+}

@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+var only = flag.String("only", "", "resources to test, a regular expression; empty means all")
+
+// notStored maps resources whose objects are not in etcd to the reason.
+var notStored = map[string]string{
+	"v1/componentstatuses": "the apiserver computes them",
+}
+
+// notWatched maps resources to the reason why watches of their Tables are not compared.
+var notWatched = map[string]string{
+	"autoscaling/v1/horizontalpodautoscalers": "some cells cannot be derived from the version, which ends the watch",
+}
+
+// TestResponsesOfStoredObjectsEqualTheApiservers compares get, list and watch of every built-in resource
+// in every format.
+func TestResponsesOfStoredObjectsEqualTheApiservers(t *testing.T) {
+	pattern := regexp.MustCompile(*only)
+	all := slices.DeleteFunc(resources(t), func(r resource) bool { return !pattern.MatchString(r.String()) })
+	names := make(map[string][]string) // by key of the collection in etcd: resources share objects
+	for _, r := range all {
+		key := r.storageKey("")
+		if _, ok := names[key]; ok || notStored[r.String()] != "" {
+			continue
+		}
+		names[key] = fill(t, r)
+	}
+	var sources tally
+	for _, r := range all {
+		t.Run(r.String(), func(t *testing.T) {
+			if why := notStored[r.String()]; why != "" {
+				t.Skip(why)
+			}
+			checkResource(t, r, names[r.storageKey("")], &sources)
+		})
+	}
+	for _, line := range sources.lines() {
+		t.Log(line)
+	}
+}
+
+// fill writes the objects of a resource and returns their names. An object that the apiserver cannot
+// decode or convert fails the test, and is deleted because it fails every list.
+func fill(t *testing.T, r resource) []string {
+	t.Helper()
+	var names []string
+	for _, s := range storedObjects(t, r) {
+		value, err := encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := r.storageKey(s.name)
+		if err := server.PutStored(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := server.Raw("admin").Get(t.Context(), path.Join(r.collection(namespace), s.name), inJSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Status == http.StatusOK {
+			names = append(names, s.name)
+			continue
+		}
+		t.Errorf("%s: the apiserver cannot read %s %s: %.300s", r, s.gvk, s.name, resp.Body)
+		if err := server.DeleteStored(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(names) == 0 {
+		t.Errorf("%s: no objects", r)
+	}
+	return names
+}
+
+func checkResource(t *testing.T, r resource, names []string, sources *tally) {
+	harness.Eventually(t, "the watch cache of the apiserver has the objects", func() error { return listed(t, r, len(names)) })
+	gateway.WaitForCacheSync(t, r.root(), r.syncName())
+	if why := notWatched[r.String()]; why != "" {
+		t.Log("no watches of Tables: ", why)
+	}
+	selected := r.collection(namespace) + "?resourceVersion=0&labelSelector=" + label
+	empty := r.collection("empty") + "?resourceVersion=0&labelSelector=" + label + "=none"
+	for _, f := range formats() {
+		failed := make(map[string]int) // by verb
+		check := func(verb, source string, err error) {
+			sources.add(verb, f, source)
+			if err == nil {
+				return
+			}
+			if failed[verb]++; failed[verb] == 1 { // the others are nearly always the same
+				t.Errorf("%s %v: %v", verb, f, err)
+			}
+		}
+		for _, url := range []string{selected, empty} {
+			source, err := compare(t.Context(), url+f.query, f.code+f.list, normalizeList(f.code))
+			check("list", source, err)
+		}
+		for _, name := range names {
+			url := path.Join(r.collection(namespace), name) + "?resourceVersion=0" + f.query
+			source, err := compare(t.Context(), url, f.code+f.as, normalizeObject(f.code))
+			check("get", source, err)
+		}
+		if r.can("watch") && f.code != inYAML && (notWatched[r.String()] == "" || !f.isTable()) {
+			source, err := compareWatch(t.Context(), selected+"&watch=true"+f.query, f.code+f.as, f.code, len(names))
+			check("watch", source, err)
+		}
+	}
+}
+
+// listed returns an error until both have n objects.
+func listed(t *testing.T, r resource, n int) error {
+	for _, c := range []*harness.RawClient{server.Raw("admin"), gateway.Raw("admin")} {
+		resp, err := c.Get(t.Context(), r.collection(namespace)+"?resourceVersion=0&labelSelector="+label, inJSON)
+		if err != nil {
+			return err
+		}
+		var list struct{ Items []json.RawMessage }
+		if err := json.Unmarshal(resp.Body, &list); err != nil || len(list.Items) != n {
+			return fmt.Errorf("%d objects, want %d: %v: %.300s", len(list.Items), n, err, resp.Body)
+		}
+	}
+	return nil
+}
+
+// A tally counts the sources of responses.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) add(verb string, f format, source string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = make(map[string]int)
+	}
+	c.n[verb+" "+strings.TrimSuffix(f.shape.name, "-none")+": "+source]++
+}
+
+func (c *tally) lines() []string {
+	var lines []string
+	for _, k := range slices.Sorted(maps.Keys(c.n)) {
+		lines = append(lines, fmt.Sprintf("%6d %s", c.n[k], k))
+	}
+	return lines
+}
