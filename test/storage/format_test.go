@@ -38,8 +38,6 @@ func (f format) String() string {
 	return f.shape.name + " in " + f.code[strings.LastIndexAny(f.code, "/.")+1:]
 }
 
-func (f format) isTable() bool { return f.as == asTable }
-
 func formats() []format {
 	var all []format
 	for _, s := range shapes {

@@ -39,7 +39,7 @@ func run(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, server.Stop()) }()
 	gateway, err = server.StartSluiceMain(harness.SluiceOptions{
 		Binary: "sluice",
-		Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {exclude: [nothing]}\n", // events and secrets, too
+		Config: "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache: {exclude: [nothing], secrets: true}\n",
 	})
 	if err != nil {
 		return 1, err

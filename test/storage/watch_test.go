@@ -13,6 +13,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"sluice/codec/proto"
 	"sluice/test/harness"
 )
 
@@ -76,23 +80,14 @@ func openWatch(ctx context.Context, c *harness.RawClient, path, accept, code str
 	return w, nil
 }
 
-// bookmarkVersion matches the version of a bookmark, which two servers need not share.
-var bookmarkVersion = regexp.MustCompile(`^(\{"type":"BOOKMARK".*?"resourceVersion":)"[0-9]+"`)
+// resourceVersion matches the versions in a bookmark, which two servers need not share.
+var resourceVersion = regexp.MustCompile(`"resourceVersion":"[0-9]+"`)
 
-// eventReader returns a function that reads the next event of a stream, with the version of a bookmark
-// removed.
+// eventReader returns a function that reads the next event of a stream. Bookmarks come without versions.
 func eventReader(r io.Reader, code string) func() ([]byte, error) {
 	switch code {
 	case inProtobuf:
-		return func() ([]byte, error) {
-			var size [4]byte
-			if _, err := io.ReadFull(r, size[:]); err != nil {
-				return nil, err
-			}
-			b := make([]byte, binary.BigEndian.Uint32(size[:]))
-			_, err := io.ReadFull(r, b)
-			return b, err
-		}
+		return func() ([]byte, error) { return readFrame(r) }
 	case inCBOR:
 		d := decodeCBOR.NewDecoder(r)
 		return func() ([]byte, error) {
@@ -100,12 +95,40 @@ func eventReader(r io.Reader, code string) func() ([]byte, error) {
 			if err := d.Decode(&v); err != nil {
 				return nil, err
 			}
+			if fmt.Sprint(member(v, "type")) == fmt.Sprint(cbor.ByteString(watch.Bookmark)) {
+				dropVersion(member(v, "object"))
+			}
 			return encodeCBOR.Marshal(v)
 		}
 	}
 	lines := bufio.NewReader(r)
 	return func() ([]byte, error) {
 		line, err := lines.ReadBytes('\n')
-		return bookmarkVersion.ReplaceAll(line, []byte("$1")), err
+		if bytes.HasPrefix(line, []byte(`{"type":"BOOKMARK"`)) {
+			line = resourceVersion.ReplaceAll(line, nil)
+		}
+		return line, err
 	}
+}
+
+// readFrame reads an event in Protobuf, without the length before it.
+func readFrame(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	b := make([]byte, binary.BigEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, err
+	}
+	typ, object, err := proto.ParseEvent(b)
+	if err != nil || string(typ) != string(watch.Bookmark) {
+		return b, err
+	}
+	u, err := proto.ParseEnvelope(object)
+	if err != nil {
+		return nil, err
+	}
+	b = fmt.Appendf(nil, "%s %s %s ", typ, u.APIVersion, u.Kind)
+	return proto.AppendWithResourceVersion(b, u.Raw, "")
 }
