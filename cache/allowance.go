@@ -8,7 +8,9 @@ import (
 // Cost bounds what the proofs of one store may cost the apiserver, on average. Zero values mean the
 // defaults.
 type Cost struct {
-	// Share is the part of one core's time, measured as the duration of the requests; 0 means 0.05.
+	// Share is the part of one core's time; 0 means 0.05. A request counts by its duration, but not by
+	// more than the length of its response explains: an apiserver that waits for its own watch cache
+	// works for others meanwhile.
 	Share float64
 	// BytesPerSecond bounds the length of the responses; 0 means 4 MiB.
 	BytesPerSecond int64
@@ -22,6 +24,17 @@ func (c Cost) withDefaults() Cost {
 		c.BytesPerSecond = 4 << 20
 	}
 	return c
+}
+
+const (
+	// An apiserver takes about so long for a list of metadata, and for each byte of it.
+	requestTime = 2 * time.Millisecond
+	timePerByte = 40 * time.Nanosecond
+)
+
+// workOf returns the part of a request's duration that counts.
+func workOf(took time.Duration, bytes int64) time.Duration {
+	return min(took, requestTime+time.Duration(bytes)*timePerByte)
 }
 
 // allowanceSaved is for how long a store that is not read saves its allowance.
@@ -50,10 +63,10 @@ func (a *allowance) most() (seconds, bytes float64) {
 	return a.rate.Share * allowanceSaved.Seconds(), float64(a.rate.BytesPerSecond) * allowanceSaved.Seconds()
 }
 
-// covers reports whether a request that is expected to cost this much is ever allowed.
-func (a *allowance) covers(expected time.Duration, bytes int64) bool {
+// covers reports whether a request whose response has this length is ever allowed.
+func (a *allowance) covers(bytes int64) bool {
 	mostSeconds, mostBytes := a.most()
-	return expected.Seconds() <= mostSeconds && float64(bytes) <= mostBytes
+	return workOf(time.Hour, bytes).Seconds() <= mostSeconds && float64(bytes) <= mostBytes
 }
 
 // wait returns how long it takes until the next request is allowed, 0 if it is allowed now.
@@ -65,13 +78,15 @@ func (a *allowance) wait() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// charge takes the cost of a request off the allowance.
-func (a *allowance) charge(took time.Duration, bytes int64) {
+// charge takes the cost of a request off the allowance, and returns the seconds that count.
+func (a *allowance) charge(took time.Duration, bytes int64) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.recover()
-	a.seconds -= took.Seconds()
+	work := workOf(took, bytes).Seconds()
+	a.seconds -= work
 	a.bytes -= float64(bytes)
+	return work
 }
 
 // recover adds what has accrued. The caller must hold mu.

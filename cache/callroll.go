@@ -10,17 +10,15 @@ const (
 	// smallResource is how many objects a resource has at most whose roll is called instead of a
 	// probe: the list then costs about as much, and proves more.
 	smallResource = 500
-	// The cost of the first roll call is estimated for each object.
-	timePerObject  = 40 * time.Microsecond
-	bytesPerObject = 4 << 10
+	// bytesPerObject is the estimate of the length of the first roll call.
+	bytesPerObject = 2 << 10
 	// rollCallRetry is how long no roll is called after one has failed.
 	rollCallRetry = 10 * time.Second
 )
 
 // rollCallRecord is what a fence knows of its last roll call.
 type rollCallRecord struct {
-	took    time.Duration
-	bytes   int64     // zero before the first one
+	bytes   int64     // length of the response; zero before the first one
 	retryAt time.Time // after a failure
 	pending uint64    // its version, if the store differed
 }
@@ -31,10 +29,9 @@ func (f *Fence) affordsRollCall() bool {
 	last := f.rollCall
 	f.mu.Unlock()
 	if last.bytes == 0 {
-		n := f.store.Snapshot().Len()
-		last.took, last.bytes = time.Duration(n)*timePerObject, int64(n)*bytesPerObject
+		last.bytes = int64(f.store.Snapshot().Len()) * bytesPerObject
 	}
-	return f.allowance.covers(last.took, last.bytes) && !time.Now().Before(last.retryAt)
+	return f.allowance.covers(last.bytes) && !time.Now().Before(last.retryAt)
 }
 
 // PrefersRollCall reports whether CurrentVersion calls the roll instead of probing: a consistent read
@@ -77,14 +74,11 @@ func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, cance
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stats.RollCalls++
-	f.stats.Seconds += took.Seconds()
 	switch {
 	case err == nil:
-		f.rollCall = rollCallRecord{took: took, bytes: int64(max(r.Bytes, 1))}
-		f.allowance.charge(took, int64(r.Bytes))
-		return
+		f.rollCall = rollCallRecord{bytes: int64(max(r.Bytes, 1))}
 	case !cancelled:
 		f.rollCall.retryAt = time.Now().Add(rollCallRetry)
 	}
-	f.allowance.charge(took, f.rollCall.bytes)
+	f.stats.Seconds += f.allowance.charge(took, f.rollCall.bytes)
 }

@@ -118,9 +118,9 @@ func TestFailedRollCallFallsBackToTheProbe(t *testing.T) {
 
 func TestRollCallsStayWithinTheAllowance(t *testing.T) {
 	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.rollCallTime = 100 * time.Millisecond
+		a.rollCallTime, a.rollCallBytes = 100*time.Millisecond, 2<<20
 		start := time.Now()
-		for time.Since(start) < 10*time.Minute {
+		for time.Since(start) < 2*time.Minute {
 			version := a.writeElsewhere()
 			if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func TestRollCallsStayWithinTheAllowance(t *testing.T) {
 
 func TestRollCallThatTheAllowanceNeverCoversIsNotRepeated(t *testing.T) {
 	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.rollCallTime = 5 * time.Second
+		a.rollCallBytes = 1 << 30
 		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -153,6 +153,37 @@ func TestRollCallThatTheAllowanceNeverCoversIsNotRepeated(t *testing.T) {
 			t.Fatalf("%d roll calls", n)
 		}
 	})
+}
+
+// A probe watch of another Sluice needs the history: a confirmed state is not enough for a bookmark.
+func TestConfirmHistoryWaitsForAProbeWatch(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.writeElsewhere()
+		if err := f.ConfirmHistory(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+		checkVersions(t, s, version, version)
+		if a.probeWatches.Load() == 0 {
+			t.Fatal("no probe watch")
+		}
+	})
+}
+
+// The time in which the apiserver waits for its own watch cache is no work.
+func TestAllowanceCountsNoMoreTimeThanBytesExplain(t *testing.T) {
+	for _, tt := range []struct {
+		took  time.Duration
+		bytes int64
+		want  time.Duration
+	}{
+		{time.Millisecond, 1 << 20, time.Millisecond},
+		{100 * time.Millisecond, 0, requestTime},
+		{time.Second, 1e6, requestTime + 40*time.Millisecond},
+	} {
+		if got := workOf(tt.took, tt.bytes); got != tt.want {
+			t.Errorf("%v and %d bytes: %v, want %v", tt.took, tt.bytes, got, tt.want)
+		}
+	}
 }
 
 // An apiserver without watch cache of the resource sends no bookmarks.
@@ -179,32 +210,32 @@ func TestProbeWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 
 func TestOnlyALoneReadIsDelegated(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		done, ok := f.Delegate()
+		done, ok := f.Delegate(0)
 		if !ok {
 			t.Fatal("a lone read is not delegated")
 		}
-		if _, ok := f.Delegate(); ok {
+		if _, ok := f.Delegate(0); ok {
 			t.Fatal("a second read is delegated")
 		}
 		done()
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _, _ = f.Confirm(ctx, 99) }()
 		synctest.Wait()
-		if _, ok := f.Delegate(); ok {
+		if _, ok := f.Delegate(0); ok {
 			t.Fatal("a read is delegated while another waits for a proof")
 		}
 		cancel()
 		synctest.Wait()
-		if done, ok = f.Delegate(); !ok {
+		if done, ok = f.Delegate(1 << 28); !ok {
 			t.Fatal("a lone read is not delegated")
 		}
 		time.Sleep(5 * time.Second) // what the allowance saves in 100 s
 		done()
-		if _, ok := f.Delegate(); ok {
+		if _, ok := f.Delegate(0); ok {
 			t.Fatal("a read is delegated beyond the allowance")
 		}
 		time.Sleep(2 * time.Minute)
-		if _, ok := f.Delegate(); !ok {
+		if _, ok := f.Delegate(0); !ok {
 			t.Fatal("the allowance does not recover")
 		}
 	})

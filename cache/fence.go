@@ -52,6 +52,7 @@ type Fence struct {
 	nextProbe   *probe
 	waiters     int           // callers of Confirm that are waiting
 	awaited     uint64        // the highest version that they wait for
+	history     uint64        // the highest version up to which one of them needs the history
 	idle        chan struct{} // closed when waiters becomes zero; nil while it is zero
 	byWatch     uint64        // the highest version that a probe watch has confirmed
 	probeWatch  probeWatchSchedule
@@ -63,7 +64,7 @@ type Fence struct {
 // FenceStats describes the work of a fence for metrics.
 type FenceStats struct {
 	Probes, RollCalls, ProbeWatches, Delegated int
-	Seconds                                    float64 // duration of the roll calls and the delegated reads
+	Seconds                                    float64 // of the apiserver, for roll calls and delegated reads
 }
 
 // NewFence returns a fence of a store. Nothing is probed until Run is called. The fence calls
@@ -159,13 +160,23 @@ func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, er
 // first.
 func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
 	if f.store.Snapshot().Version < version {
-		f.enter(version)
+		f.enter(version, 0)
 		defer f.leave()
 	}
 	if err := f.WaitFor(ctx, version); err != nil {
 		return 0, err
 	}
 	return f.ProofOf(version), nil
+}
+
+// ConfirmHistory is like Confirm and waits until the history of the store is complete up to version,
+// so that a watch may send a bookmark.
+func (f *Fence) ConfirmHistory(ctx context.Context, version uint64) error {
+	if f.store.CompleteVersion() < version {
+		f.enter(version, version)
+		defer f.leave()
+	}
+	return f.waitUntil(ctx, func() bool { return f.store.CompleteVersion() >= version })
 }
 
 // retryInterval is the time between the attempts of WaitUntilCurrent.
@@ -190,11 +201,12 @@ func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Pro
 	}
 }
 
-func (f *Fence) enter(version uint64) {
+// enter counts a caller that waits for a state at version, and for the history up to another.
+func (f *Fence) enter(version, history uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters++
-	f.awaited = max(f.awaited, version)
+	f.awaited, f.history = max(f.awaited, version), max(f.history, history)
 	if f.waiters == 1 {
 		f.idle = make(chan struct{})
 	}
@@ -207,14 +219,14 @@ func (f *Fence) leave() {
 	f.waiters--
 	if f.waiters == 0 {
 		close(f.idle)
-		f.idle, f.awaited = nil, 0
+		f.idle, f.awaited, f.history = nil, 0, 0
 	}
 }
 
 // Delegate reports whether a small read may be forwarded to the apiserver instead of waiting for a
-// proof: if it is alone, because several share one proof, and within the allowance. If so, done must
-// be called when the read has ended.
-func (f *Fence) Delegate() (done func(), ok bool) {
+// proof: if it is alone, because several share one proof, and within the allowance. bytes is about the
+// length of its response. If it may, done must be called when the read has ended.
+func (f *Fence) Delegate(bytes int64) (done func(), ok bool) {
 	if f.allowance.wait() > 0 {
 		return nil, false
 	}
@@ -225,14 +237,14 @@ func (f *Fence) Delegate() (done func(), ok bool) {
 	}
 	f.delegations++
 	start := time.Now()
-	return func() { f.delegated(time.Since(start)) }, true
+	return func() { f.delegated(time.Since(start), bytes) }, true
 }
 
-func (f *Fence) delegated(took time.Duration) {
-	f.allowance.charge(took, 0)
+func (f *Fence) delegated(took time.Duration, bytes int64) {
+	work := f.allowance.charge(took, bytes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.delegations--
 	f.stats.Delegated++
-	f.stats.Seconds += took.Seconds()
+	f.stats.Seconds += work
 }

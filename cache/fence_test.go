@@ -23,6 +23,7 @@ type fakeAPIServer struct {
 	probes, probeWatches, rollCalls atomic.Int32
 	probeTime                       time.Duration
 	rollCallTime                    time.Duration // 0 if roll calls fail
+	rollCallBytes                   int
 	deleted                         map[uint64]bool
 	noBookmarks                     bool
 	diverged                        error // what the fence reported
@@ -88,7 +89,7 @@ var errNoList = errors.New("list failed")
 // RollCall lists the state at the moment of the call: an object for each event.
 func (a *fakeAPIServer) RollCall(ctx context.Context) (*RollCall, error) {
 	a.mu.Lock()
-	took, r := a.rollCallTime, &RollCall{Version: a.version, Bytes: 1000}
+	took, r := a.rollCallTime, &RollCall{Version: a.version, Bytes: a.rollCallBytes}
 	var keys []Key
 	for _, e := range a.events {
 		if !a.deleted[e] {

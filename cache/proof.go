@@ -54,12 +54,12 @@ func (f *Fence) prove(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		changed := f.store.Changed()
-		idle := f.unproven()
-		if idle == nil {
+		idle, state, history := f.unproven()
+		if !state && !history {
 			return
 		}
 		wait := time.Hour
-		if called == nil && f.affordsRollCall() && !f.rollCallPending() {
+		if state && called == nil && f.affordsRollCall() && !f.rollCallPending() {
 			if wait = f.allowance.wait(); wait == 0 {
 				ended := make(chan struct{})
 				called = ended
@@ -69,7 +69,7 @@ func (f *Fence) prove(ctx context.Context) {
 				})
 			}
 		}
-		if called == nil {
+		if called == nil || history {
 			until := f.probeWatchDue()
 			if until == 0 {
 				attempts.Go(func() { f.runProbeWatch(ctx) })
@@ -91,13 +91,10 @@ func (f *Fence) prove(ctx context.Context) {
 	}
 }
 
-// unproven returns a channel that is closed when no caller of Confirm waits, or nil if the newest
-// state has reached every version that is waited for.
-func (f *Fence) unproven() <-chan struct{} {
+// unproven reports whether a caller waits for a newer state, and for more of the history. idle is
+// closed when no caller waits.
+func (f *Fence) unproven() (idle <-chan struct{}, state, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.waiters == 0 || f.store.Snapshot().Version >= f.awaited {
-		return nil
-	}
-	return f.idle
+	return f.idle, f.store.Snapshot().Version < f.awaited, f.store.CompleteVersion() < f.history
 }

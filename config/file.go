@@ -200,7 +200,8 @@ type Cache struct {
 // Proofs limits what it costs the apiserver, for each resource and on average, to prove that its store
 // is recent: by roll calls and by delegating small reads.
 type Proofs struct {
-	// CorePercent is the part of one core's time, measured as the duration of the requests.
+	// CorePercent is the part of one core's time, estimated from the duration and length of the
+	// responses.
 	CorePercent float64 `json:"corePercent,omitempty"`
 	// BytesPerSecond limits the length of the responses.
 	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`

@@ -33,7 +33,7 @@ var (
 	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
 	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
 	descDelegated = describeMetric("delegated_reads_total", "Small reads that were forwarded because that costs less than a proof.")
-	descCost      = describeMetric("proof_seconds_total", "Duration of roll calls and delegated reads, which cache.proofs limits.")
+	descCost      = describeMetric("proof_seconds_total", "Apiserver time of roll calls and delegated reads, which cache.proofs limits.")
 )
 
 // Describe implements prometheus.Collector.

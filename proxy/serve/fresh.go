@@ -45,7 +45,7 @@ func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, erro
 func (p *plan) prove(ctx context.Context, passSmall bool) (hitReason, error) {
 	store, fence := p.resource.Store, p.resource.Fence
 	if passSmall && !fence.PrefersRollCall() {
-		if done, ok := fence.Delegate(); ok {
+		if done, ok := fence.Delegate(p.size(store.Snapshot())); ok {
 			return "", delegation{done}
 		}
 	}
@@ -74,7 +74,7 @@ func (p *plan) waitForProof(ctx context.Context, version uint64, passSmall bool)
 		return hitReason(fence.ProofOf(version).String()), nil
 	}
 	if passSmall {
-		if done, ok := fence.Delegate(); ok {
+		if done, ok := fence.Delegate(p.size(p.resource.Store.Snapshot())); ok {
 			return "", delegation{done}
 		}
 	}
@@ -113,6 +113,15 @@ func (p *plan) small(state *cache.Snapshot) bool {
 		return true
 	}
 	return storedBytes(state, p.selection.keys) <= smallBytes
+}
+
+// size estimates the length of a list in bytes.
+func (p *plan) size(state *cache.Snapshot) int64 {
+	size := storedBytes(state, p.selection.keys)
+	if limit := p.options.Limit; limit > 0 {
+		size = min(size, limit*state.Bytes()/int64(max(state.Len(), 1)))
+	}
+	return size
 }
 
 // storedBytes estimates the stored bytes of the objects in a range from the average object.

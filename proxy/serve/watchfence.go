@@ -28,7 +28,8 @@ type fenceWait struct {
 // of another Sluice waits for a proof too.
 func (l *watchLoop) awaitFence(ctx context.Context) {
 	l.fence.stop = func() {}
-	if l.initialEventsEnd != unproven && !l.probes() {
+	history := l.probes()
+	if l.initialEventsEnd != unproven && !history {
 		return
 	}
 	if l.fence.limit.IsZero() {
@@ -38,12 +39,24 @@ func (l *watchLoop) awaitFence(ctx context.Context) {
 	result, ended := make(chan fenceResult, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		var r fenceResult
-		r.version, r.proof, r.err = l.plan.resource.Fence.WaitUntilCurrent(ctx)
-		result <- r
+		result <- l.waitForFence(ctx, history)
 	}()
 	l.fence.result = result
 	l.fence.stop = func() { cancel(); <-ended }
+}
+
+// waitForFence waits until the store shows a version that is current now, and with history has every
+// event up to it.
+func (l *watchLoop) waitForFence(ctx context.Context, history bool) (r fenceResult) {
+	fence := l.plan.resource.Fence
+	if !history {
+		r.version, r.proof, r.err = fence.WaitUntilCurrent(ctx)
+		return r
+	}
+	if r.version, r.err = fence.CurrentVersion(ctx); r.err == nil {
+		r.err = fence.ConfirmHistory(ctx, r.version)
+	}
+	return r
 }
 
 // probeSeconds is the longest life of a watch that is taken for a probe watch. It is too short for
@@ -53,7 +66,7 @@ const probeSeconds = 3 * time.Second
 // probes reports whether the watch is there to receive a bookmark soon.
 func (l *watchLoop) probes() bool {
 	o := &l.plan.options
-	return l.state == nil && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeSeconds
+	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeSeconds
 }
 
 // fenced takes the result of the fence, and reports whether the watch goes on. Without a proof in time

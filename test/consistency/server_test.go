@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,9 +98,12 @@ type events struct {
 	source  string
 }
 
-// watch opens a watch, which ends when the context does.
+// watch opens a watch, which ends when the context does. A deprecated path says by itself that it is
+// one.
 func (s *server) watch(ctx context.Context, path string, query url.Values) (*events, error) {
-	query.Set("watch", "1")
+	if !strings.Contains(path, "/watch/") {
+		query.Set("watch", "1")
+	}
 	resp, err := s.raw.Open(ctx, harness.Request{Path: path + "?" + query.Encode(), Header: http.Header{"Accept": {"application/json"}}})
 	if err != nil {
 		return nil, err
