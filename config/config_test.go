@@ -61,11 +61,12 @@ func TestValidateReportsEveryInvalidField(t *testing.T) {
 	f.Cache.Exclude = []string{"Pods"}
 	f.Cache.HistoryAge.Duration = -1
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
+	f.Limits.Reads.PerUser, f.Limits.HeaderBytes = -1, 1<<30
 	err := f.Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.reads.perUser:", "limits.headerBytes:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}

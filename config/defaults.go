@@ -55,6 +55,7 @@ func (f *File) Default() {
 		// The apiserver has no watch cache for events, and so sends no bookmarks.
 		f.Cache.Exclude = []string{"events", "events.events.k8s.io"}
 	}
+	f.Limits.setDefaults()
 	setDuration(&f.Shutdown.Grace, 10*time.Second)
 }
 
@@ -80,6 +81,12 @@ func (l *InFlight) setDefaults() {
 
 func setString(field *string, value string) {
 	if *field == "" {
+		*field = value
+	}
+}
+
+func setInt(field *int, value int) {
+	if *field == 0 {
 		*field = value
 	}
 }

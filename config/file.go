@@ -29,6 +29,8 @@ type File struct {
 	Authorization Authorization `json:"authorization,omitempty"`
 	// Cache configures and limits the watch cache.
 	Cache Cache `json:"cache,omitempty"`
+	// Limits bounds what callers may use.
+	Limits Limits `json:"limits,omitempty"`
 	// Admin is the listener for health checks and metrics.
 	Admin Admin `json:"admin,omitempty"`
 	// Log configures logging.

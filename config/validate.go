@@ -43,6 +43,7 @@ func (f *File) Validate() error {
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
+	f.Limits.validate(&p)
 	p.oneOf("compatibility", f.Compatibility, Extended, Strict)
 	p.oneOf("log.level", f.Log.Level, "debug", "info", "warn", "error")
 	p.oneOf("log.format", f.Log.Format, "json", "console")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/cache"
+	"sluice/config"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/proxytest"
@@ -77,7 +78,10 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	file := &config.File{}
+	file.Default()
 	e.gateway = New(Options{
+		Limits:   file.Limits,
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: cache.NewBudget(0), DebugHeaders: true,
 		Access: &auth.Access{
 			Authenticator: authenticator,

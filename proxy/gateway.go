@@ -9,7 +9,9 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/cache"
+	"sluice/config"
 	"sluice/proxy/auth"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -21,7 +23,7 @@ import (
 // Features are optional API features that Sluice serves although the apiserver may lack them.
 type Features = serve.Features
 
-// Options configures a Gateway. Upstream, Access, Resources, Log and Metrics are required.
+// Options configures a Gateway. Upstream, Access, Resources, Limits, Log and Metrics are required.
 type Options struct {
 	Upstream  *upstream.Upstream
 	Access    *auth.Access
@@ -30,6 +32,8 @@ type Options struct {
 	Metrics   *Metrics
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *cache.Budget
+	// Limits bounds what callers may use. It must have its defaults.
+	Limits config.Limits
 	// WatchRecheck is the interval at which the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
@@ -56,16 +60,20 @@ type Drain struct {
 
 // Gateway serves the Kubernetes API.
 type Gateway struct {
-	options  Options
-	handler  http.Handler
-	draining chan struct{} // closed when watches must end
-	drain    sync.Once
-	requests sync.WaitGroup // includes upgraded connections, which http.Server does not track
+	options     Options
+	handler     http.Handler
+	connections *flowcontrol.Connections
+	control     *flowcontrol.Control
+	draining    chan struct{} // closed when watches must end
+	drain       sync.Once
+	requests    sync.WaitGroup // includes upgraded connections, which http.Server does not track
 }
 
 // New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
+	g.connections = flowcontrol.NewConnections(flowcontrol.Limit(o.Limits.Connections))
+	g.control = flowcontrol.New(flowOptions(&o.Limits))
 	var transcoder *transcode.Transcoder
 	if !o.Strict {
 		transcoder = transcode.New(transcode.Options{})
@@ -90,8 +98,10 @@ func New(o Options) *Gateway {
 	g.handler = chain(reads,
 		withRequestInfo, // parses the request, once
 		withAccessLog(o.Log, o.Metrics, o.DebugHeaders),
+		withHeaderLimit(o.Limits.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
+		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
 	)
 	return g

@@ -53,6 +53,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// Collectors returns collectors of the figures of flow control, taken at each scrape.
+func (g *Gateway) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{g.connections, g.control}
+}
+
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.
 const other = "other"
 

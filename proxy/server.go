@@ -11,17 +11,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"sluice/config"
 	"sluice/proxy/auth"
+	"sluice/proxy/flowcontrol"
 )
 
 const (
-	readHeaderTimeout = 20 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 1 << 20 // as in kube-apiserver
-
-	// maxStreams limits the concurrent requests of one HTTP/2 connection to the number that
-	// kube-apiserver allows (CVE-2023-44487).
-	maxStreams = 100
 	// pingAfter and pingTimeout detect dead HTTP/2 connections.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
@@ -30,16 +25,17 @@ const (
 )
 
 // newServer returns a server that limits everything except the duration of a request: watches are
-// long.
-func newServer(h http.Handler, log *zap.Logger) *http.Server {
+// long. The limit of header bytes also limits what an HTTP/2 header expands to: a client can refer to a
+// field of 4 KiB by one byte (HPACK, RFC 7541).
+func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: l.ReadHeaderTimeout.Duration, // of TLS handshakes too
+		IdleTimeout:       l.IdleTimeout.Duration,
+		MaxHeaderBytes:    l.HeaderBytes,
 		ErrorLog:          zap.NewStdLog(log),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams,
+			MaxConcurrentStreams: l.StreamsPerConnection,
 			SendPingTimeout:      pingAfter,
 			PingTimeout:          pingTimeout,
 			WriteByteTimeout:     time.Minute,
@@ -53,12 +49,14 @@ func newServer(h http.Handler, log *zap.Logger) *http.Server {
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	server := newServer(g, g.options.Log.Named("http"))
+	server := newServer(g, &g.options.Limits, g.options.Log.Named("http"))
 	server.BaseContext = func(net.Listener) context.Context { return base }
-	server.ConnContext = auth.ConnContext
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return flowcontrol.ConnContext(auth.ConnContext(ctx, c), c)
+	}
 	server.TLSConfig = config
 	failed := make(chan error, 1)
-	go func() { failed <- server.ServeTLS(l, "", "") }()
+	go func() { failed <- server.ServeTLS(g.connections.Listener(l), "", "") }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("API listener: %w", err)

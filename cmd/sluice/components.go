@@ -79,9 +79,10 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Upstream:      c.upstream, Access: access, Resources: registry, Log: log, Metrics: metrics.gateway,
 		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Features: proxy.Features(file.Features),
-		Drain:    proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
+		Features: proxy.Features(file.Features), Limits: file.Limits,
+		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
+	metrics.registry.MustRegister(c.gateway.Collectors()...)
 	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}

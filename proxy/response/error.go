@@ -77,6 +77,11 @@ func NewNotAcceptable(message string) *apierrors.StatusError {
 	return newError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)
 }
 
+// NewHeaderTooLarge returns a 431, of which package errors of apimachinery has none.
+func NewHeaderTooLarge(message string) *apierrors.StatusError {
+	return newError(http.StatusRequestHeaderFieldsTooLarge, metav1.StatusReasonRequestEntityTooLarge, message)
+}
+
 func newError(code int32, reason metav1.StatusReason, message string) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,

@@ -65,6 +65,7 @@ func TestOperatingListsEveryName(t *testing.T) {
 		{"flags", "cmd/sluice", `set\.\w+Var\(&[\w.]+, "([a-z-]+)"`, "`--%`"},
 		{"reasons", "proxy/serve", `\b(?:hit|pass)Reason += "([a-z-]+)"`, "`%`"},
 		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
+		{"reasons", "proxy/flowcontrol", `(?m)^\t[A-Z]\w+ += "(too-[a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {
 		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)

@@ -1,0 +1,287 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// rawHTTP2 is an HTTP/2 connection of a client that does as it likes.
+type rawHTTP2 struct {
+	*http2.Framer
+	conn   *tls.Conn
+	header bytes.Buffer
+	hpack  *hpack.Encoder
+}
+
+// dialHTTP2 connects and exchanges settings.
+func (e *env) dialHTTP2(t *testing.T, settings ...http2.Setting) *rawHTTP2 {
+	t.Helper()
+	plain, err := e.listener.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := e.tls.Clone()
+	config.NextProtos = []string{"h2"}
+	c := &rawHTTP2{conn: tls.Client(plain, config)}
+	c.hpack = hpack.NewEncoder(&c.header)
+	t.Cleanup(func() { _ = c.conn.Close() })
+	if err := c.conn.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Framer = http2.NewFramer(c.conn, c.conn)
+	c.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	if _, err := io.WriteString(c.conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WriteSettings(settings...); err != nil {
+		t.Fatal(err)
+	}
+	for received := 0; received < 2; { // the server's settings and its acknowledgement
+		frame, err := c.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := frame.(*http2.SettingsFrame); ok {
+			received++
+			if !f.IsAck() {
+				_ = c.WriteSettingsAck()
+			}
+		}
+	}
+	return c
+}
+
+// encode returns a header block.
+func (c *rawHTTP2) encode(path string, fields ...hpack.HeaderField) []byte {
+	c.header.Reset()
+	for _, f := range append([]hpack.HeaderField{
+		{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "sluice"}, {Name: ":path", Value: path},
+	}, fields...) {
+		_ = c.hpack.WriteField(f)
+	}
+	return bytes.Clone(c.header.Bytes())
+}
+
+// get opens a stream.
+func (c *rawHTTP2) get(stream uint32, block []byte) error {
+	return c.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: true})
+}
+
+// ended is how a connection or stream ended.
+type ended struct {
+	status string        // of the response to the stream
+	code   http2.ErrCode // of GOAWAY, if goAway is set
+	goAway bool
+	err    error // of the connection
+}
+
+// read reads until a response to the stream, GOAWAY, or the end of the connection.
+func (c *rawHTTP2) read(stream uint32) ended {
+	for {
+		frame, err := c.ReadFrame()
+		if err != nil {
+			return ended{err: err}
+		}
+		switch f := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			if f.StreamID == stream {
+				return ended{status: f.PseudoValue("status")}
+			}
+		case *http2.GoAwayFrame:
+			return ended{goAway: true, code: f.ErrCode}
+		}
+	}
+}
+
+// CVE-2023-44487, rapid reset: streams that are reset at once must not run more requests at a time than
+// the limit of streams allows.
+func TestRapidResetEndsTheConnection(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		var running, most atomic.Int64
+		block := make(chan struct{})
+		e.gateway.handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			if n := running.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			<-block // as handlers that do not notice at once
+			running.Add(-1)
+		})
+		defer close(block)
+		c := e.dialHTTP2(t)
+		done := make(chan ended, 1)
+		go func() { done <- c.read(0) }()
+		for stream := uint32(1); stream < 20_001; stream += 2 {
+			if c.get(stream, c.encode("/version")) != nil || c.WriteRSTStream(stream, http2.ErrCodeCancel) != nil {
+				break // the server has closed the connection
+			}
+		}
+		if end := <-done; !end.goAway && end.err == nil {
+			t.Errorf("ended with %+v", end)
+		}
+		if limit := int64(e.gateway.options.Limits.StreamsPerConnection); most.Load() > limit {
+			t.Errorf("%d requests ran at a time, more than %d", most.Load(), limit)
+		}
+	})
+}
+
+// CVE-2023-45288, CONTINUATION flood: a header that never ends must end the connection.
+func TestContinuationFloodEndsTheConnection(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t)
+		done := make(chan ended, 1)
+		go func() { done <- c.read(0) }()
+		block := c.encode("/version")
+		if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true}); err != nil {
+			t.Fatal(err)
+		}
+		sent, limit := 0, 4*e.gateway.options.Limits.HeaderBytes
+		for i := 0; sent < 10*limit; i++ {
+			c.header.Reset()
+			_ = c.hpack.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x-%d", i), Value: strings.Repeat("x", 8<<10), Sensitive: true})
+			if c.WriteContinuation(1, false, c.header.Bytes()) != nil {
+				break
+			}
+			sent += c.header.Len()
+		}
+		if end := <-done; !end.goAway && end.err == nil {
+			t.Errorf("ended with %+v", end)
+		}
+		if sent > limit {
+			t.Errorf("the server read %d bytes of a header", sent)
+		}
+	})
+}
+
+// CVE-2016-6581, HPACK bomb: a field of 3 KB that is referred to by one byte must count at each
+// reference. 400 bytes must not become 900 KB.
+func TestHeaderThatExpandsIsRefused(t *testing.T) {
+	var forwarded atomic.Int64
+	apiserver := func(w http.ResponseWriter, r *http.Request) { forwarded.Add(1) }
+	run(t, drain, apiserver, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t)
+		bomb := hpack.HeaderField{Name: "x", Value: strings.Repeat("x", 3000)}
+		if err := c.get(1, c.encode("/version", bomb)); err != nil {
+			t.Fatal(err)
+		}
+		if end := c.read(1); end.status != "200" {
+			t.Fatalf("one field: %+v", end)
+		}
+		fields := make([]hpack.HeaderField, 300)
+		for i := range fields {
+			fields[i] = bomb
+		}
+		block := c.encode("/version", fields...)
+		if len(block) > 400 {
+			t.Fatalf("the header has %d bytes", len(block))
+		}
+		if err := c.get(3, block); err != nil {
+			t.Fatal(err)
+		}
+		if end := c.read(3); end.status != "431" || forwarded.Load() != 1 {
+			t.Errorf("%+v, %d requests were forwarded", end, forwarded.Load())
+		}
+		if err := c.get(5, c.encode("/version")); err != nil {
+			t.Fatal(err)
+		}
+		if end := c.read(5); end.status != "200" {
+			t.Errorf("the connection is not usable after it: %+v", end)
+		}
+	})
+}
+
+// A header within the limit of bytes but with many fields is refused, by HTTP/1.1 and HTTP/2 alike.
+func TestHeaderWithTooManyFieldsIsRefused(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		for _, http2 := range []bool{false, true} {
+			for _, tt := range []struct {
+				fields, code int
+				kind         string
+			}{
+				{100, http.StatusOK, ""},
+				{600, http.StatusRequestHeaderFieldsTooLarge, `"kind":"Status"`},
+			} {
+				transport := e.transport(http2)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://sluice/version", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range tt.fields {
+					req.Header.Add("X-Field", "x")
+				}
+				resp, err := transport.RoundTrip(req)
+				if err != nil {
+					t.Fatalf("HTTP/2 %v, %d fields: %v", http2, tt.fields, err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if resp.StatusCode != tt.code || !strings.Contains(string(body), tt.kind) || err != nil {
+					t.Errorf("HTTP/2 %v, %d fields: %d %s", http2, tt.fields, resp.StatusCode, body)
+				}
+				transport.CloseIdleConnections()
+			}
+		}
+	})
+}
+
+// CVE-2019-9517, window zero: a client that reads nothing holds places of its own only, and its
+// connection ends when it does not answer pings.
+func TestClientThatReadsNothingHoldsNoOtherPlaces(t *testing.T) {
+	apiserver := func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) }
+	run(t, drain, apiserver, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		for stream := uint32(1); stream < 40; stream += 2 {
+			if err := c.get(stream, c.encode("/version")); err != nil {
+				t.Fatal(err)
+			}
+			if end := c.read(stream); end.status != "200" {
+				t.Fatalf("%+v", end)
+			}
+		}
+		if code := e.get(t, "/version"); code != http.StatusOK {
+			t.Errorf("another client: %d", code)
+		}
+		_ = c.conn.Close()
+	})
+}
+
+// Slowloris: a connection that sends no request ends, before and after its TLS handshake.
+func TestConnectionWithoutRequestEnds(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		limit := e.gateway.options.Limits.ReadHeaderTimeout.Duration
+		plain, err := e.listener.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		inside, err := e.listener.Dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		secure := tls.Client(inside, e.tls)
+		defer secure.Close()
+		if _, err := io.WriteString(secure, "GET /version HTTP/1.1\r\nHost: sluice\r\nX: "); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(limit + time.Second)
+		synctest.Wait()
+		if _, err := plain.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("without a handshake: %v", err)
+		}
+		_, _ = io.Copy(io.Discard, secure)
+		if _, err := secure.Read(make([]byte, 1)); err == nil {
+			t.Error("an unfinished header keeps the connection")
+		}
+	})
+}
