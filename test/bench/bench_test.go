@@ -31,7 +31,7 @@ func TestBenchReportsEveryCase(t *testing.T) {
 	var out bytes.Buffer
 	err := run(t.Context(), []string{
 		"--quick", "--pods=50", "--clients=3", "--churn=0,50", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
-		"--watches=cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms", "--json=" + file,
+		"--sizes=40", "--readers=2,20", "--watches=cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms", "--json=" + file,
 	}, &out)
 	if err != nil {
 		t.Fatal(err)
@@ -45,8 +45,9 @@ func TestBenchReportsEveryCase(t *testing.T) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Lists) != 4*3*2+3 || len(r.FanOuts) != 1 || len(r.Latencies) != 4 || len(r.Goals) != len(goals) {
-		t.Errorf("%d lists, %d fan-outs, %d latencies and %d goals in the report", len(r.Lists), len(r.FanOuts), len(r.Latencies), len(r.Goals))
+	if len(r.Lists) != 4*3*2+3 || len(r.FanOuts) != 1 || len(r.Latencies) != 4 || len(r.Proofs) != 2*2*len(proofShapes) || len(r.Goals) != len(allGoals()) {
+		t.Errorf("%d lists, %d fan-outs, %d latencies, %d proofs and %d goals in the report",
+			len(r.Lists), len(r.FanOuts), len(r.Latencies), len(r.Proofs), len(r.Goals))
 	}
 	for _, l := range r.Lists {
 		checkList(t, l)
@@ -56,6 +57,19 @@ func TestBenchReportsEveryCase(t *testing.T) {
 	}
 	for _, l := range r.Latencies {
 		checkLatency(t, l)
+	}
+	for _, l := range r.Proofs {
+		checkProof(t, l)
+	}
+}
+
+func checkProof(t *testing.T, l *proofLine) {
+	t.Helper()
+	for _, name := range []string{apiserverName, sluiceName, twoTiersName} {
+		f := l.By[name]
+		if f == nil || f.Reads < l.Readers || f.P50 <= 0 || f.P99 < f.P50 || (f.Source == "") != (name == apiserverName) {
+			t.Errorf("%s: %s: %+v, note %q", l.Case, name, f, l.Note)
+		}
 	}
 }
 

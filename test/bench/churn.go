@@ -14,8 +14,8 @@ type churn struct {
 	err    error
 }
 
-// churn starts updates of pods, rate per second, until stop. A rate of zero means none.
-func (e *env) churn(ctx context.Context, rate int) *churn {
+// startChurn calls update, rate times per second, until stop. A rate of zero means never.
+func startChurn(ctx context.Context, rate int, update func(context.Context) error) *churn {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &churn{cancel: cancel, done: make(chan struct{})}
 	if rate == 0 {
@@ -24,12 +24,12 @@ func (e *env) churn(ctx context.Context, rate int) *churn {
 	}
 	go func() {
 		defer close(c.done)
-		c.err = e.updateUntil(ctx, rate, &c.n)
+		c.err = c.run(ctx, rate, update)
 	}()
 	return c
 }
 
-func (e *env) updateUntil(ctx context.Context, rate int, n *int) error {
+func (c *churn) run(ctx context.Context, rate int, update func(context.Context) error) error {
 	ticker := time.NewTicker(time.Second / time.Duration(rate))
 	defer ticker.Stop()
 	for {
@@ -38,14 +38,14 @@ func (e *env) updateUntil(ctx context.Context, rate int, n *int) error {
 		case <-ctx.Done():
 			return nil
 		}
-		err := e.update(ctx)
+		err := update(ctx)
 		if errors.Is(err, context.Canceled) {
 			return nil // the update may have been applied; one does not matter
 		}
 		if err != nil {
 			return err
 		}
-		*n++
+		c.n++
 	}
 }
 
@@ -61,7 +61,7 @@ func (e *env) measureUpdateCost(ctx context.Context) error {
 	if e.updateCost > 0 {
 		return nil
 	}
-	all, err := e.updatesAlone(ctx)
+	all, err := e.updatesAlone(ctx, e.update)
 	e.updateCost = all / time.Duration(e.updates)
 	return err
 }

@@ -23,11 +23,15 @@ type env struct {
 	*options
 	controlPlane *harness.ControlPlane
 	sluice       *harness.Sluice
+	upper        *harness.Sluice // in front of sluice; nil until the proofs
 	floor        *floor
 
 	apiserver, sluiceTarget, floorTarget *target
 	targets                              []*target // all three, in this order
+	twoTiers                             *target   // nil until the proofs
 
+	onNode     map[string]int          // number of pods by node
+	nodes      []string                // sorted keys of onNode
 	names      []string                // paths of the pods
 	sequence   int                     // number of updates of pods
 	others     int                     // number of updates of other objects
@@ -35,12 +39,19 @@ type env struct {
 	updateCost time.Duration           // CPU of the control plane per update; zero if not yet measured
 	once       map[string]*listFigures // the apiserver's figures, by costly format
 	background float64                 // CPU of the idle control plane, as a share of a core
+
+	// proofUpdateCost is the CPU of the control plane per update in quiet and busy cases of proofs.
+	proofUpdateCost map[bool]time.Duration
+	apiserverCPU    map[string]float64 // per read, by case without readers
 }
 
 // newEnv starts the servers, creates the pods and waits until Sluice caches them. The caller must
 // close the env even if there is an error.
 func newEnv(ctx context.Context, o *options) (e *env, err error) {
-	e = &env{options: o, once: map[string]*listFigures{}}
+	e = &env{
+		options: o, once: map[string]*listFigures{},
+		proofUpdateCost: map[bool]time.Duration{}, apiserverCPU: map[string]float64{},
+	}
 	progress("starting the control plane")
 	if e.controlPlane, err = harness.StartMain(harness.Options{Dir: o.dir, Flags: apiserverFlags(o)}); err != nil {
 		return e, err
@@ -60,7 +71,7 @@ func newEnv(ctx context.Context, o *options) (e *env, err error) {
 		return e, err
 	}
 	e.setTargets()
-	return e, e.waitForCacheSync(ctx)
+	return e, e.waitForCacheSync(ctx, e.sluice)
 }
 
 // apiserverFlags enable the formats, and raise the request timeout of one minute, in which the
@@ -75,24 +86,24 @@ func apiserverFlags(o *options) []string {
 
 func (e *env) setTargets() {
 	e.apiserver = &target{name: apiserverName, proc: proc(e.controlPlane.PID()), config: e.controlPlane.RESTConfig(user)}
-	e.sluiceTarget = &target{name: sluiceName, proc: proc(e.sluice.PID()), config: e.sluice.RESTConfig(user)}
+	e.sluiceTarget = &target{name: sluiceName, proc: proc(e.sluice.PID()), config: e.sluice.RESTConfig(user), sluice: e.sluice}
 	e.floorTarget = &target{name: floorName, proc: e.floor.proc(), config: e.floor.config()}
 	e.targets = []*target{e.apiserver, e.sluiceTarget, e.floorTarget}
 }
 
-// waitForCacheSync makes Sluice cache the pods and waits until its cache is in sync.
-func (e *env) waitForCacheSync(ctx context.Context) error {
+// waitForCacheSync makes a Sluice cache the pods and waits until its cache is in sync.
+func (e *env) waitForCacheSync(ctx context.Context, s *harness.Sluice) error {
 	progress("waiting until the cache of pods is in sync")
 	limit := time.Now().Add(syncLimit)
 	for time.Now().Before(limit) {
-		if e.sluice.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil {
+		if s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil {
 			return nil
 		}
 		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, e.sluice.Log())
+	return fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log())
 }
 
 // close stops the servers.
@@ -100,6 +111,12 @@ func (e *env) close() {
 	var errs []error
 	for _, t := range e.targets {
 		t.close()
+	}
+	if e.twoTiers != nil {
+		e.twoTiers.close()
+	}
+	if e.upper != nil {
+		errs = append(errs, e.upper.Stop(), os.RemoveAll(e.upper.Dir))
 	}
 	if e.floor != nil {
 		errs = append(errs, e.floor.stop())

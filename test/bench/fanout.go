@@ -41,7 +41,7 @@ func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 	}
 	line := newFanOutLine(c, e, len(frame))
 	for round := 0; round < e.rounds && !line.enough(); round++ {
-		used, err := e.updatesAlone(ctx)
+		used, err := e.updatesAlone(ctx, e.update)
 		if err != nil {
 			return nil, err
 		}
@@ -63,12 +63,12 @@ func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 }
 
 // updatesAlone returns the control plane's CPU for a round of updates while only Sluice watches.
-func (e *env) updatesAlone(ctx context.Context) (time.Duration, error) {
-	m, err := e.meter()
+func (e *env) updatesAlone(ctx context.Context, update func(context.Context) error) (time.Duration, error) {
+	m, err := newMeter(e.background, e.targets...)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := e.pace(ctx, e.update); err != nil {
+	if _, err := e.pace(ctx, update); err != nil {
 		return 0, err
 	}
 	used, err := m.read()

@@ -19,7 +19,7 @@ func (e *env) fanOutBatch(ctx context.Context, c fanOut, t *target, frame []byte
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.sources("watch")
+	before, err := readSources(e.sluice, "watch")
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (e *env) fanOutBatch(ctx context.Context, c fanOut, t *target, frame []byte
 		err = closed
 	}
 	if err == nil && t == e.sluiceTarget {
-		w.sources, err = e.sourcesSince(ctx, "watch", before, c.watchers)
+		w.sources, err = sourcesSince(ctx, e.sluice, "watch", before, c.watchers)
 	}
 	return w, err
 }
@@ -46,7 +46,7 @@ func (e *env) deliver(ctx context.Context, t *target, watchers *watchers, frame 
 	if t == e.floorTarget {
 		update = func(ctx context.Context) error { return e.floor.send(ctx, frame) }
 	}
-	m, err := e.meter()
+	m, err := newMeter(e.background, e.targets...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ type fanOutLine struct {
 	Update float64 `json:"updateCPUSeconds"`
 
 	alone   []time.Duration // CPU of the control plane for the updates without watchers, of each round
-	sources sources
+	sources tally
 }
 
 // fanOutFigures are the figures of one target.
@@ -37,13 +37,13 @@ type fanOutBatch struct {
 	delays     []time.Duration
 	peak       int64
 	watches    int
-	sources    sources
+	sources    tally
 }
 
 func newFanOutLine(c fanOut, e *env, event int) *fanOutLine {
 	l := &fanOutLine{
 		Case: c.name(), Event: event, Watchers: c.watchers, Updates: e.updates,
-		By: map[string]*fanOutFigures{}, sources: sources{},
+		By: map[string]*fanOutFigures{}, sources: tally{},
 	}
 	for _, t := range e.targets {
 		l.By[t.name] = &fanOutFigures{}

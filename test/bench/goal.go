@@ -62,7 +62,7 @@ type outcome struct {
 // outcomes compares the report with all goals.
 func (r *report) outcomes() []*outcome {
 	var all []*outcome
-	for _, g := range goals {
+	for _, g := range allGoals() {
 		all = append(all, g.evaluate(r))
 	}
 	return all
@@ -143,7 +143,11 @@ func floorRatios(r *report) iter.Seq2[string, float64] {
 
 // atEnd is Sluice's memory after all cases, in megabytes.
 func atEnd(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) { yield("end", float64(r.End.RSS[sluiceName])/1e6) }
+	return func(yield func(string, float64) bool) {
+		if r.End.RSS != nil {
+			yield("end", float64(r.End.RSS[sluiceName])/1e6)
+		}
+	}
 }
 
 func p50s(r *report) iter.Seq2[string, float64] {

@@ -29,7 +29,7 @@ func (e *env) latency(ctx context.Context, c latencyCase) (*latencyLine, error) 
 		return nil, err
 	}
 	line := newLatencyLine(c)
-	updates := e.churn(ctx, c.churn)
+	updates := startChurn(ctx, c.churn, e.update)
 	err := e.latencyRounds(ctx, c, line)
 	_, failed := updates.stop()
 	if err := errors.Join(err, failed); err != nil {
@@ -53,7 +53,7 @@ func (e *env) latencyRounds(ctx context.Context, c latencyCase, line *latencyLin
 
 // latencyRound sends one round's share of the requests to a target.
 func (e *env) latencyRound(ctx context.Context, c latencyCase, t *target, line *latencyLine) error {
-	before, err := e.sources(c.verb)
+	before, err := readSources(e.sluice, c.verb)
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,9 @@ func (e *env) latencyRound(ctx context.Context, c latencyCase, t *target, line *
 		}
 		walls = append(walls, time.Since(start))
 	}
-	var served sources
+	var served tally
 	if t == e.sluiceTarget {
-		served, err = e.sourcesSince(ctx, c.verb, before, n)
+		served, err = sourcesSince(ctx, e.sluice, c.verb, before, n)
 	}
 	line.add(t.name, walls, served)
 	return err

@@ -8,7 +8,7 @@ type latencyLine struct {
 	Source string                     `json:"source"` // where Sluice served the requests from
 	By     map[string]*latencyFigures `json:"by"`
 
-	sources sources
+	sources tally
 }
 
 // latencyFigures are the figures of one target.
@@ -21,10 +21,10 @@ type latencyFigures struct {
 }
 
 func newLatencyLine(c latencyCase) *latencyLine {
-	return &latencyLine{Case: c.name(), By: map[string]*latencyFigures{}, sources: sources{}}
+	return &latencyLine{Case: c.name(), By: map[string]*latencyFigures{}, sources: tally{}}
 }
 
-func (l *latencyLine) add(target string, walls []time.Duration, served sources) {
+func (l *latencyLine) add(target string, walls []time.Duration, served tally) {
 	if l.By[target] == nil {
 		l.By[target] = &latencyFigures{}
 	}

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/test/harness"
 )
 
@@ -59,7 +57,7 @@ func (e *env) listRound(ctx context.Context, c listCase, line *listLine, targets
 // prepare connects all clients, sends Sluice the first request, and gives the floor its response.
 func (e *env) prepare(ctx context.Context, c listCase, line *listLine) error {
 	for _, t := range e.targets {
-		if err := c.connect(ctx, t); err != nil {
+		if err := t.connect(ctx, c.clients); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
@@ -79,7 +77,7 @@ func (e *env) first(ctx context.Context, c listCase, line *listLine) (*harness.R
 	if line.before, err = e.sluiceTarget.proc.resident(); err != nil {
 		return nil, err
 	}
-	m, err := e.meter()
+	m, err := newMeter(e.background, e.targets...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,27 +94,13 @@ func (e *env) first(ctx context.Context, c listCase, line *listLine) (*harness.R
 	return &harness.Response{Header: got.header, Body: text.Bytes()}, nil
 }
 
-// connect opens each client's connection with a cheap request.
-func (c listCase) connect(ctx context.Context, t *target) error {
-	for i := range c.clients {
-		raw, err := t.connection(i)
-		if err != nil {
-			return err
-		}
-		if _, err := raw.Get(ctx, "/version", "*/*"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // listBatch runs the case against one target for a window.
 func (e *env) listBatch(ctx context.Context, c listCase, t *target) (*listBatch, error) {
-	before, err := e.sources(c.verb())
+	before, err := readSources(e.sluice, c.verb())
 	if err != nil {
 		return nil, err
 	}
-	m, err := e.meter()
+	m, err := newMeter(e.background, e.targets...)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +118,7 @@ func (e *env) listBatch(ctx context.Context, c listCase, t *target) (*listBatch,
 	case e.apiserver:
 		r.cpu = plane
 	case e.sluiceTarget:
-		r.sources, err = e.sourcesSince(ctx, c.verb(), before, len(r.walls))
+		r.sources, err = sourcesSince(ctx, e.sluice, c.verb(), before, len(r.walls))
 		if r.sources.passed() {
 			r.cpu += plane
 		}
@@ -144,44 +128,34 @@ func (e *env) listBatch(ctx context.Context, c listCase, t *target) (*listBatch,
 
 // runWithChurn runs the case for a window during the case's updates.
 func (e *env) runWithChurn(ctx context.Context, c listCase, t *target) (*listBatch, error) {
-	updates := e.churn(ctx, c.churn)
+	updates := startChurn(ctx, c.churn, e.update)
 	r, err := e.run(ctx, c, t, e.window)
 	n, failed := updates.stop()
 	r.updates = n
 	return r, errors.Join(err, failed)
 }
 
-// run has every client list repeatedly, at least once, until the window ends.
+// run has every client list repeatedly until the window ends.
 func (e *env) run(ctx context.Context, c listCase, t *target, window time.Duration) (*listBatch, error) {
 	var (
-		r     listBatch
-		mu    sync.Mutex // guards r
-		end   = time.Now().Add(window)
-		g, gc = errgroup.WithContext(ctx)
+		r  listBatch
+		mu sync.Mutex // guards r
 	)
-	for i := range c.clients {
-		g.Go(func() error {
-			for {
-				got, err := e.get(gc, c, t, i, io.Discard)
-				if err != nil {
-					return err
-				}
-				mu.Lock()
-				r.walls = append(r.walls, got.wall)
-				r.bytes, r.coding = got.bytes, codingOf(got.header)
-				mu.Unlock()
-				if !time.Now().Before(end) {
-					return nil
-				}
-			}
-		})
-	}
-	return &r, g.Wait()
+	walls, err := repeat(ctx, c.clients, window, func(ctx context.Context, client int) error {
+		got, err := e.get(ctx, c, t, client, io.Discard)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			r.bytes, r.coding = got.bytes, codingOf(got.header)
+		}
+		return err
+	})
+	r.walls = walls
+	return &r, err
 }
 
 // listed describes one response.
 type listed struct {
-	wall   time.Duration
 	bytes  int64 // of the body as sent
 	header http.Header
 }
@@ -194,7 +168,6 @@ func (e *env) get(ctx context.Context, c listCase, t *target, client int, to io.
 	}
 	ctx, cancel := context.WithTimeout(ctx, responseLimit)
 	defer cancel()
-	start := time.Now()
 	resp, err := raw.Open(ctx, harness.Request{Path: c.path(t), Header: c.header()})
 	if err != nil {
 		return nil, err
@@ -209,7 +182,7 @@ func (e *env) get(ctx context.Context, c listCase, t *target, client int, to io.
 	} else {
 		err = drain(body)
 	}
-	return &listed{time.Since(start), body.n, resp.Header}, err
+	return &listed{body.n, resp.Header}, err
 }
 
 // readInitialEvents reads a streaming list and, like an informer, decompresses it.

@@ -63,6 +63,10 @@ func withChurn(name string, churn int) string {
 	return fmt.Sprintf("%s +%d/s", name, churn)
 }
 
+// streamingQuery is the query of a consistent streaming list.
+const streamingQuery = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan" +
+	"&allowWatchBookmarks=true&timeoutSeconds=3600"
+
 // verb is the request's verb in Sluice's metrics.
 func (c listCase) verb() string {
 	if c.streaming {
@@ -92,8 +96,7 @@ func (c listCase) path(t *target) string {
 	case t.name == floorName:
 		return floorBodyPath
 	case c.streaming:
-		return "/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true" +
-			"&timeoutSeconds=3600"
+		return "/api/v1/pods?" + streamingQuery
 	}
 	return "/api/v1/pods?resourceVersion=0"
 }

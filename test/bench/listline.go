@@ -21,7 +21,7 @@ type listLine struct {
 	before    int64 // Sluice's resident memory before the first response
 	firstPeak int64 // its peak during the first response
 	failed    bool  // the apiserver failed
-	sources   sources
+	sources   tally
 }
 
 // listFigures are the figures of one target.
@@ -45,7 +45,7 @@ type listBatch struct {
 	bytes   int64
 	coding  string
 	peak    int64
-	sources sources
+	sources tally
 	updates int
 }
 
@@ -60,7 +60,7 @@ func (l *listLine) fail(target string, err error) {
 const enough = 20
 
 func newListLine(c listCase) *listLine {
-	return &listLine{Case: c.name(), By: map[string]*listFigures{}, sources: sources{}}
+	return &listLine{Case: c.name(), By: map[string]*listFigures{}, sources: tally{}}
 }
 
 // enough reports whether each target has had enough requests.

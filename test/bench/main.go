@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,14 +30,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	r, err := bench(ctx, o)
-	if err != nil {
+	if r == nil {
 		return err
 	}
 	r.print(out)
-	return r.save(o.json)
+	return errors.Join(err, r.save(o.json))
 }
 
-// bench measures the cases that the options select.
+// bench measures the cases that the options select. With an error it returns the cases before it.
 func bench(ctx context.Context, o *options) (r *report, err error) {
 	e, err := newEnv(ctx, o)
 	defer e.close()
@@ -47,31 +48,43 @@ func bench(ctx context.Context, o *options) (r *report, err error) {
 	if r.Idle, err = e.measureIdle(ctx); err != nil {
 		return nil, err
 	}
-	for _, c := range latencyCases(o) {
-		line, err := e.latency(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.Latencies = append(r.Latencies, line)
+	if !o.proofs {
+		err = e.measureCosts(ctx, r)
 	}
-	for _, c := range fanOuts(o) {
-		line, err := e.fanOut(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.FanOuts = append(r.FanOuts, line)
+	if err == nil {
+		err = e.proofs(ctx, r)
 	}
-	for _, c := range listCases(o) {
-		line, err := e.list(ctx, c)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.Lists = append(r.Lists, line)
-	}
-	r.End, err = e.measureIdle(ctx)
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()
 	return r, err
+}
+
+// measureCosts measures latencies, fan-outs and lists, and then the idle servers again.
+func (e *env) measureCosts(ctx context.Context, r *report) error {
+	for _, c := range latencyCases(e.options) {
+		line, err := e.latency(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+		r.Latencies = append(r.Latencies, line)
+	}
+	for _, c := range fanOuts(e.options) {
+		line, err := e.fanOut(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+		r.FanOuts = append(r.FanOuts, line)
+	}
+	for _, c := range listCases(e.options) {
+		line, err := e.list(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+		r.Lists = append(r.Lists, line)
+	}
+	var err error
+	r.End, err = e.measureIdle(ctx)
+	return err
 }
 
 // save writes the report as JSON; an empty path means no file.

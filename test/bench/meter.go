@@ -2,11 +2,12 @@ package main
 
 import "time"
 
-// meter measures the CPU and memory of all targets from its creation.
+// meter measures the CPU and memory of targets, the apiserver among them, from its creation.
 type meter struct {
-	env   *env
-	start time.Time
-	cpu   map[string]time.Duration
+	background float64 // CPU of the idle control plane, as a share of a core
+	targets    []*target
+	start      time.Time
+	cpu        map[string]time.Duration
 }
 
 // usage is the reading of a meter.
@@ -15,9 +16,9 @@ type usage struct {
 	peak map[string]int64         // resident memory, in bytes
 }
 
-func (e *env) meter() (*meter, error) {
-	m := &meter{env: e, start: time.Now(), cpu: map[string]time.Duration{}}
-	for _, t := range e.targets {
+func newMeter(background float64, targets ...*target) (*meter, error) {
+	m := &meter{background: background, targets: targets, start: time.Now(), cpu: map[string]time.Duration{}}
+	for _, t := range targets {
 		if err := t.proc.resetPeak(); err != nil {
 			return nil, err
 		}
@@ -32,7 +33,7 @@ func (e *env) meter() (*meter, error) {
 // read returns the usage since the meter was created.
 func (m *meter) read() (*usage, error) {
 	u := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
-	for _, t := range m.env.targets {
+	for _, t := range m.targets {
 		now, err := t.proc.cpu()
 		if err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (m *meter) read() (*usage, error) {
 			return nil, err
 		}
 	}
-	rest := time.Duration(m.env.background * float64(time.Since(m.start)))
+	rest := time.Duration(m.background * float64(time.Since(m.start)))
 	u.cpu[apiserverName] = max(0, u.cpu[apiserverName]-rest)
 	return u, nil
 }

@@ -26,6 +26,9 @@ type options struct {
 	lists    int // consistent lists, one at a time
 	gets     int // gets that pass, one at a time
 	rounds   int
+	proofs   bool          // only the proofs
+	sizes    counts        // of the cluster, in pods, for proofs
+	readers  counts        // of a proof case, concurrent
 	window   time.Duration // minimum duration of a list case per target and round
 	idle     time.Duration // duration of the idle measurement
 	only     expression
@@ -41,12 +44,14 @@ var (
 		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"},
 		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
 		lists: 30, gets: 600, rounds: 3, window: 500 * time.Millisecond, idle: 10 * time.Second,
+		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200},
 	}
 	quick = options{
 		pods: 1_000, formats: words{"json", "protobuf", "cbor", "yaml"}, encodes: words{identity, "gzip"},
 		streams: words{"json"}, watches: words{"json", "cbor"},
 		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
 		lists: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, idle: 2 * time.Second,
+		sizes: counts{100, 1_000}, readers: counts{1, 20},
 	}
 )
 
@@ -70,6 +75,9 @@ func parseOptions(args []string) (*options, error) {
 	set.IntVar(&o.rate, "rate", o.rate, "updates per second")
 	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
 	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
+	set.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
+	set.Var(&o.sizes, "sizes", "`numbers` of pods for consistent reads")
+	set.Var(&o.readers, "readers", "`numbers` of concurrent readers of consistent reads")
 	set.IntVar(&o.rounds, "rounds", o.rounds, "maximum number of rounds; figures are their medians")
 	set.DurationVar(&o.window, "window", o.window, "minimum duration per list case, server and round")
 	set.DurationVar(&o.idle, "idle", o.idle, "duration of the idle measurement")
@@ -80,7 +88,13 @@ func parseOptions(args []string) (*options, error) {
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	return &o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.proofs {
+		o.pods = slices.Max(o.sizes) // the size that is measured first
+	}
+	return &o, nil
 }
 
 func (o *options) validate() error {
@@ -90,8 +104,8 @@ func (o *options) validate() error {
 	); err != nil {
 		return err
 	}
-	if slices.Min(o.clients) < 1 || slices.Min(o.watchers) < 1 {
-		return errors.New("--clients and --watchers must be positive")
+	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers)) < 1 {
+		return errors.New("--clients, --watchers, --sizes and --readers must be positive")
 	}
 	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds) < 1 {
 		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets and --rounds must be positive")

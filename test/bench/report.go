@@ -21,6 +21,7 @@ type report struct {
 	Lists     []*listLine    `json:"lists"`
 	FanOuts   []*fanOutLine  `json:"fanOuts"`
 	Latencies []*latencyLine `json:"latencies"`
+	Proofs    []*proofLine   `json:"proofs"`
 	Goals     []*outcome     `json:"goals"`
 }
 
@@ -40,6 +41,7 @@ func (r *report) print(out io.Writer) {
 	r.printFanOuts(out)
 	r.printLatencies(out)
 	r.printIdle(out)
+	r.printProofs(out)
 	r.printGoals(out)
 }
 
@@ -129,6 +131,9 @@ func (r *report) printGoals(out io.Writer) {
 }
 
 func (r *report) printIdle(out io.Writer) {
+	if r.End.RSS == nil {
+		return
+	}
 	t := newTable(out, "idle", "RSS MB", "", "CPU %", "")
 	t.row("", "apiserver", "sluice", "apiserver", "sluice")
 	for _, at := range []struct {

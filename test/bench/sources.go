@@ -12,35 +12,38 @@ import (
 	"sluice/test/harness"
 )
 
-// sources counts requests for pods by the source of the response (cache or passed) and the reason.
-type sources map[string]float64
+// tally is a reading of a counter by its labels, or the difference of two.
+type tally map[string]float64
 
-// sources reads Sluice's counters for a verb.
-func (e *env) sources(verb string) (sources, error) {
-	metrics, err := e.sluice.Metrics()
+// readSources counts a Sluice's requests for pods by the source of the response (cache or passed)
+// and the reason.
+func readSources(s *harness.Sluice, verb string) (tally, error) {
+	metrics, err := s.Metrics()
 	if err != nil {
 		return nil, err
 	}
-	all := sources{}
-	for _, s := range metrics.Samples("sluice_request_total") {
-		if s.Labels["resource"] != "pods" || s.Labels["verb"] != verb {
+	all := tally{}
+	for _, sample := range metrics.Samples("sluice_request_total") {
+		if sample.Labels["resource"] != "pods" || sample.Labels["verb"] != verb {
 			continue
 		}
 		kind := "passed"
-		if s.Labels["source"] == fromCache {
+		if sample.Labels["source"] == fromCache {
 			kind = fromCache
 		}
-		all[kind+": "+s.Labels["reason"]] += s.Value
+		all[kind+": "+sample.Labels["reason"]] += sample.Value
 	}
 	return all, nil
 }
 
 // sourcesSince waits until Sluice has counted n more requests than before and returns the
 // difference.
-func (e *env) sourcesSince(ctx context.Context, verb string, before sources, n int) (sources, error) {
+func sourcesSince(
+	ctx context.Context, s *harness.Sluice, verb string, before tally, n int,
+) (tally, error) {
 	limit := time.Now().Add(closeLimit)
 	for {
-		after, err := e.sources(verb)
+		after, err := readSources(s, verb)
 		if err != nil {
 			return nil, err
 		}
@@ -57,6 +60,19 @@ func (e *env) sourcesSince(ctx context.Context, verb string, before sources, n i
 	}
 }
 
+// readProofs counts a Sluice's consistent reads by what proved the state.
+func readProofs(s *harness.Sluice) (tally, error) {
+	metrics, err := s.Metrics()
+	if err != nil {
+		return nil, err
+	}
+	all := tally{}
+	for _, sample := range metrics.Samples("sluice_fence_proofs_total") {
+		all[sample.Labels["proof"]] += sample.Value
+	}
+	return all, nil
+}
+
 // closeLimit bounds the time in which a server notices that watches are closed.
 const closeLimit = 10 * time.Second
 
@@ -64,8 +80,8 @@ const closeLimit = 10 * time.Second
 const fromCache = "cache"
 
 // since returns the difference to an earlier reading.
-func (a sources) since(before sources) sources {
-	d := sources{}
+func (a tally) since(before tally) tally {
+	d := tally{}
 	for how, n := range a {
 		if n > before[how] {
 			d[how] = n - before[how]
@@ -75,13 +91,13 @@ func (a sources) since(before sources) sources {
 }
 
 // add adds the counts of another reading.
-func (a sources) add(b sources) {
+func (a tally) add(b tally) {
 	for how, n := range b {
 		a[how] += n
 	}
 }
 
-func (a sources) total() (n float64) {
+func (a tally) total() (n float64) {
 	for _, v := range a {
 		n += v
 	}
@@ -89,7 +105,7 @@ func (a sources) total() (n float64) {
 }
 
 // passed reports whether any response did not come from the cache.
-func (a sources) passed() bool {
+func (a tally) passed() bool {
 	for how := range a {
 		if !strings.HasPrefix(how, fromCache) {
 			return true
@@ -99,7 +115,7 @@ func (a sources) passed() bool {
 }
 
 // String returns fromCache, or all reasons if Sluice passed any request.
-func (a sources) String() string {
+func (a tally) String() string {
 	if !a.passed() {
 		return fromCache
 	}
@@ -107,7 +123,7 @@ func (a sources) String() string {
 }
 
 // reasons returns all sources with their reasons and counts.
-func (a sources) reasons() string {
+func (a tally) reasons() string {
 	var parts []string
 	for _, how := range slices.Sorted(maps.Keys(a)) {
 		parts = append(parts, fmt.Sprintf("%s (%.0f)", how, a[how]))

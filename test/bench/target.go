@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
@@ -11,6 +13,7 @@ const (
 	apiserverName = "apiserver"
 	sluiceName    = "sluice"
 	floorName     = "floor"
+	twoTiersName  = "two tiers"
 )
 
 // target is one server under load.
@@ -18,6 +21,7 @@ type target struct {
 	name   string
 	proc   proc
 	config *rest.Config
+	sluice *harness.Sluice // nil if the target is not a Sluice
 
 	connections []*harness.RawClient // each uses one HTTP/2 connection for up to streams requests
 }
@@ -36,6 +40,20 @@ func (t *target) connection(i int) (*harness.RawClient, error) {
 		t.connections = append(t.connections, raw)
 	}
 	return t.connections[i], nil
+}
+
+// connect opens n connections with a cheap request on each.
+func (t *target) connect(ctx context.Context, n int) error {
+	for i := range n {
+		raw, err := t.connection(i)
+		if err != nil {
+			return err
+		}
+		if _, err := raw.Get(ctx, "/version", "*/*"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // close closes the connections; the next use opens new ones.

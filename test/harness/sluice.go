@@ -30,6 +30,9 @@ type SluiceOptions struct {
 	Config string
 	// Flags are additional flags.
 	Flags []string
+	// Upstream is a gateway in front of the control plane, which this one uses instead of the apiserver;
+	// nil means none.
+	Upstream *Sluice
 }
 
 // Sluice is a running gateway in front of a control plane.
@@ -97,8 +100,12 @@ func (s *Sluice) start(listen, admin string) error {
 	if err != nil {
 		return err
 	}
+	kubeconfig, err := s.upstreamKubeconfig()
+	if err != nil {
+		return err
+	}
 	args := []string{
-		"serve", "--kubeconfig=" + s.controlPlane.Kubeconfig("sluice"), "--listen=" + listen, "--admin-listen=" + admin,
+		"serve", "--kubeconfig=" + kubeconfig, "--listen=" + listen, "--admin-listen=" + admin,
 		"--cert-dir=" + s.Dir, "--client-ca-file=" + filepath.Join(s.controlPlane.Dir, "client-ca.crt"), "--profiling", "--debug-headers",
 	}
 	if s.opts.Config != "" {
@@ -117,6 +124,15 @@ func (s *Sluice) start(listen, admin string) error {
 		return fmt.Errorf("sluice: unexpected line %q", line)
 	}
 	return nil
+}
+
+// upstreamKubeconfig returns the path of the kubeconfig for the upstream.
+func (s *Sluice) upstreamKubeconfig() (string, error) {
+	if s.opts.Upstream == nil {
+		return s.controlPlane.Kubeconfig("sluice"), nil
+	}
+	path := filepath.Join(s.Dir, "upstream.kubeconfig")
+	return path, s.opts.Upstream.WriteKubeconfig(path, "sluice")
 }
 
 // Stop stops the gateway. It returns an error if that fails or if the race detector has reported a
