@@ -15,6 +15,12 @@
 // more memory than the machine has, and requests lists that take the apiserver minutes only once;
 // the line has a note.
 //
+// The proofs are consistent reads, for which Sluice must prove that its state is current: lists and
+// streaming lists at several sizes of the cluster, whole, by namespace, by node and in pages, with
+// quiet and with busy pods, at the apiserver, at one Sluice and at a Sluice in front of another.
+// The report shows latency, upstream CPU, their ratios to the apiserver and the goals that a case
+// misses. --proofs runs only these.
+//
 // The nouns: env is the running servers; a target is one server under load; a proc is its process.
 // A list case (streaming lists included), a fan-out or a latency case runs against each target in
 // rounds and becomes a line of the report. A goal compares the worst of its lines with a number.

@@ -8,7 +8,7 @@ import (
 
 func TestGoalsOfProofsDependOnTheReaders(t *testing.T) {
 	line := func(readers int, p50, cpu float64) *proofLine {
-		return &proofLine{Readers: readers, By: map[string]*proofFigures{
+		return &proofLine{Readers: readers, failed: map[string]bool{}, By: map[string]*proofFigures{
 			apiserverName: {P50: 1, CPU: 1}, sluiceName: {P50: p50, CPU: cpu},
 		}}
 	}

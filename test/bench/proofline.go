@@ -67,10 +67,14 @@ func (l *proofLine) add(target string, b *proofBatch) {
 	f.proofs.add(b.proofs)
 }
 
-// enough reports whether each target has had enough reads.
+// enoughTime is the time per target after which no more rounds are needed: shorter cases have too
+// few of the kernel's units of CPU time.
+const enoughTime = time.Second
+
+// enough reports whether each target has had enough reads and time.
 func (l *proofLine) enough() bool {
 	for _, f := range l.By {
-		if f.walls != nil && len(f.walls) < enough {
+		if f.walls != nil && (len(f.walls) < enough || f.Wall < enoughTime.Seconds()) {
 			return false
 		}
 	}
@@ -87,6 +91,6 @@ func (l *proofLine) summarize() {
 		f.Reads = len(f.walls)
 		f.P50, f.P99 = percentile(f.walls, 50).Seconds(), percentile(f.walls, 99).Seconds()
 		f.CPU, f.Own = f.Upstream/float64(f.Reads), f.Own/float64(f.Reads)
-		f.Source, f.Proofs = f.sources.reasons(), f.proofs.reasons()
+		f.Source, f.Proofs = f.sources.String(), f.proofs.reasons()
 	}
 }

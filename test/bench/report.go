@@ -125,6 +125,9 @@ func (r *report) printGoals(out io.Writer) {
 	t := newTable(out, "goals for 10,000 pods", "", "worst case", "", "")
 	t.row("", "goal", "without updates", "with updates", "met")
 	for _, g := range r.Goals {
+		if g.Quiet == none && g.Busy == none {
+			continue // not measured
+		}
 		t.row(g.Work, g.Want, g.Quiet, g.Busy, g.Met)
 	}
 	t.flush()
