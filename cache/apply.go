@@ -69,6 +69,7 @@ func (s *Store) record(e *Event) {
 	e.position = s.position
 	s.lastVersion, s.lastKey, s.streamVersion = e.RV, e.Object.Key, e.RV
 	s.endsInDeletion = e.Type == Deleted
+	s.eventAt.Store(e.At.UnixNano())
 	s.all.history.push(e)
 	woken[0] = s.all
 	for i, scope := range s.scopesOf(e) {

@@ -10,6 +10,10 @@ const (
 	// smallResource is how many objects a resource has at most whose roll is called instead of a
 	// probe: the list then costs about as much, and proves more.
 	smallResource = 500
+	// quietResource is the same for a resource without an event for quietAfter while resource versions
+	// rise: the probe would only show that the roll has to be called.
+	quietResource = 5000
+	quietAfter    = time.Second
 	// bytesPerObject is the estimate of the length of the first roll call.
 	bytesPerObject = 2 << 10
 	// rollCallRetry is how long no roll is called after one has failed.
@@ -34,10 +38,19 @@ func (f *Fence) affordsRollCall() bool {
 	return f.allowance.covers(last.bytes) && !time.Now().Before(last.retryAt)
 }
 
-// PrefersRollCall reports whether CurrentVersion calls the roll instead of probing: a consistent read
-// then takes one round trip.
-func (f *Fence) PrefersRollCall() bool {
-	return f.store.Snapshot().Len() <= smallResource && f.affordsRollCall() && f.allowance.wait() == 0
+// PrefersRollCall reports whether the resource is so small that CurrentVersion calls the roll instead
+// of probing: a consistent read then takes one round trip.
+func (f *Fence) PrefersRollCall() bool { return f.callsRollUpTo(smallResource) }
+
+func (f *Fence) callsRollUpTo(objects int) bool {
+	return f.store.Snapshot().Len() <= objects && f.affordsRollCall() && f.allowance.wait() == 0
+}
+
+// quiet reports whether neither a probe nor the store's watch is likely to prove the newest state.
+func (f *Fence) quiet() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rising && time.Since(time.Unix(0, f.store.eventAt.Load())) >= quietAfter
 }
 
 // rollCallPending reports whether the store differed from the last roll call and still does. The

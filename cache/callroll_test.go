@@ -107,6 +107,40 @@ func TestRollCallOfALargerResourceFollowsTheProbe(t *testing.T) {
 	})
 }
 
+func TestRollCallOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		ask := func(probes, rollCalls int32) {
+			t.Helper()
+			if version, err := f.CurrentVersion(t.Context()); err != nil || f.WaitFor(t.Context(), version) != nil {
+				t.Fatal(version, err)
+			}
+			if a.probes.Load() != probes || a.rollCalls.Load() != rollCalls {
+				t.Fatalf("%d probes and %d roll calls, want %d and %d", a.probes.Load(), a.rollCalls.Load(), probes, rollCalls)
+			}
+		}
+		ask(1, 0) // the store is up to date
+		time.Sleep(quietAfter)
+		ask(2, 0)
+		version := a.writeElsewhere()
+		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s.Snapshot().Version != version {
+			t.Fatal("not current")
+		}
+		a.writeElsewhere()
+		ask(3, 2)
+		ask(3, 3) // the version has not risen since
+		ask(4, 3)
+		deliver(t, s, a.write(), 0)
+		a.writeElsewhere()
+		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil || a.probes.Load() != 5 {
+			t.Fatal("no probe of a busy resource", err, a.probes.Load())
+		}
+	})
+}
+
 func TestFailedRollCallFallsBackToTheProbe(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
 		version := a.writeElsewhere()

@@ -57,7 +57,8 @@ type Fence struct {
 	byWatch     uint64        // the highest version that a probe watch has confirmed
 	probeWatch  probeWatchSchedule
 	rollCall    rollCallRecord
-	delegations int // reads that are being delegated
+	rising      bool // the last probe or roll call returned a version above that of the newest state
+	delegations int  // reads that are being delegated
 	stats       FenceStats
 }
 

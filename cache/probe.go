@@ -55,6 +55,9 @@ func (f *Fence) runProbe(ctx context.Context) {
 	if p.err == nil && p.version < before {
 		p.err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", p.version, before, ErrDiverged)
 	}
+	f.mu.Lock()
+	f.rising = p.version > before
+	f.mu.Unlock()
 	if errors.Is(p.err, ErrDiverged) {
 		f.diverged(p.err)
 	}
@@ -64,7 +67,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 // ask returns the apiserver's current version, by a roll call where that costs about as little as a
 // probe.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.PrefersRollCall() {
+	if f.PrefersRollCall() || f.quiet() && f.callsRollUpTo(quietResource) {
 		version, err := f.callRoll(ctx)
 		if err == nil || errors.Is(err, ErrDiverged) || ctx.Err() != nil {
 			return version, err

@@ -80,6 +80,7 @@ type Store struct {
 	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
 	changed  notifier                 // broadcasts when the version rises, and when the store ends
 	done     chan struct{}            // closed by Close
+	eventAt  atomic.Int64             // when the newest event was received, in Unix nanoseconds
 
 	mu             sync.RWMutex // guards the fields below
 	all            *subscription
