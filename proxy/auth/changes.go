@@ -9,6 +9,9 @@ const (
 	// settleTime is how long after a change of an RBAC object its effect on reviews is certain: the
 	// authorizer of the apiserver has a watch of its own, which may be behind that of Sluice.
 	settleTime = time.Second
+	// recentChange is how long after a change a new listener is called for it: the access of a watch is
+	// reviewed some seconds before it listens.
+	recentChange = 10 * time.Second
 	// maxChangedNamespaces bounds the namespaces whose changes are counted apart.
 	maxChangedNamespaces = 10000
 )
@@ -30,6 +33,7 @@ type changes struct {
 	namespaces map[string]uint64
 	pending    map[string]*time.Timer // the second counts
 	listeners  map[*listener]struct{}
+	last       time.Time // when the last change was certain to have its effect
 }
 
 // listener is called after a change that can affect access to a namespace, once its effect is certain.
@@ -72,6 +76,7 @@ func (c *changes) settled(namespace string) {
 	defer c.mu.Unlock()
 	delete(c.pending, namespace)
 	c.add(namespace)
+	c.last = time.Now()
 	for l := range c.listeners {
 		if namespace == everyNamespace || namespace == l.namespace {
 			l.f()
@@ -91,12 +96,16 @@ func (c *changes) add(namespace string) {
 	clear(c.namespaces) // the count of changes everywhere tells new results from old ones
 }
 
-// notify calls f after each change that can affect access to a namespace, until stop is called.
+// notify calls f after each change that can affect access to a namespace, until stop is called. It
+// calls f at once if there was a recent change, of whatever namespace.
 func (c *changes) notify(namespace string, f func()) (stop func()) {
 	l := &listener{namespace, f}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listeners[l] = struct{}{}
+	if !c.last.IsZero() && time.Since(c.last) < recentChange {
+		f()
+	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

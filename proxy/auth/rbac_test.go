@@ -45,13 +45,24 @@ func (a *rbacAPI) Open(ctx context.Context, path string, query url.Values, _ str
 	return &http.Response{Body: r}, nil
 }
 
+// watch returns the open watch of a resource.
+func (a *rbacAPI) watch(resource string) *io.PipeWriter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.watches[resource]
+}
+
+// listed returns how often a resource has been listed.
+func (a *rbacAPI) listed(resource string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lists[resource]
+}
+
 // send delivers an event on a watch.
 func (a *rbacAPI) send(t *testing.T, resource, typ, namespace string) {
 	t.Helper()
-	a.mu.Lock()
-	w := a.watches[resource]
-	a.mu.Unlock()
-	if _, err := fmt.Fprintf(w, `{"type":%q,"object":{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"}}}`, typ, namespace); err != nil {
+	if _, err := fmt.Fprintf(a.watch(resource), `{"type":%q,"object":{"metadata":{"name":"x","namespace":%q,"resourceVersion":"9"}}}`, typ, namespace); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -66,7 +77,7 @@ func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rbacAPI))
 		done := make(chan error)
 		go func() { done <- access.Authorizer.Run(ctx) }()
 		defer func() { cancel(); <-done }()
-		time.Sleep(2 * settleTime) // the lists count as changes
+		time.Sleep(settleTime + recentChange) // the lists count as changes
 		reviews.tokens["a"] = verified("jane")
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 		test(t, reviews, access, rbac)
@@ -102,6 +113,7 @@ func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
 					t.Errorf("allowed at once: %v", got)
 				}
 				time.Sleep(settleTime + time.Millisecond)
+				synctest.Wait()
 				if (notified == 1) != row.invalidates {
 					t.Errorf("notified %d times", notified)
 				}
@@ -141,6 +153,21 @@ func TestConstantChangeInvalidatesTwiceASecondAtMost(t *testing.T) {
 	})
 }
 
+// The access of a watch is reviewed some time before it listens for changes.
+func TestListenerIsCalledForARecentChange(t *testing.T) {
+	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rbacAPI) {
+		read, notified := readOf(t, newRequest("/api/v1/pods", nil)), 0
+		access.Notify(read, func() { notified++ })()
+		rbac.send(t, "clusterroles", "MODIFIED", "")
+		time.Sleep(2 * settleTime)
+		synctest.Wait()
+		access.Notify(read, func() { notified++ })()
+		if notified != 1 {
+			t.Errorf("called %d times", notified)
+		}
+	})
+}
+
 func TestLostWatchOfRBACObjectsInvalidatesReviews(t *testing.T) {
 	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
 		allowed(t, access, "/api/v1/pods")
@@ -149,8 +176,8 @@ func TestLostWatchOfRBACObjectsInvalidatesReviews(t *testing.T) {
 		reviews.mu.Unlock()
 		rbac.send(t, "roles", "ERROR", "") // such as 410
 		time.Sleep(2 * rbacRetry)
-		if rbac.lists["roles"] != 2 || allowed(t, access, "/api/v1/pods") {
-			t.Errorf("%d lists", rbac.lists["roles"])
+		if rbac.listed("roles") != 2 || allowed(t, access, "/api/v1/pods") {
+			t.Errorf("%d lists", rbac.listed("roles"))
 		}
 	})
 }
@@ -159,10 +186,10 @@ func TestEndOfAWatchOfRBACObjectsInvalidatesNothing(t *testing.T) {
 	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
 		allowed(t, access, "/api/v1/pods")
 		_, before := reviews.counts()
-		_ = rbac.watches["roles"].Close()
+		_ = rbac.watch("roles").Close()
 		time.Sleep(2 * rbacRetry)
-		if _, after := reviews.counts(); rbac.lists["roles"] != 1 || !allowed(t, access, "/api/v1/pods") || after != before {
-			t.Errorf("%d lists, %d more reviews", rbac.lists["roles"], after-before)
+		if _, after := reviews.counts(); rbac.listed("roles") != 1 || !allowed(t, access, "/api/v1/pods") || after != before {
+			t.Errorf("%d lists, %d more reviews", rbac.listed("roles"), after-before)
 		}
 		rbac.send(t, "roles", "MODIFIED", "x") // the new watch works
 	})

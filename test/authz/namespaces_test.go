@@ -1,0 +1,78 @@
+package authz
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"namespaces.authz.example.com"},
+"spec":{"group":"authz.example.com","scope":"Namespaced","names":{"plural":"namespaces","singular":"ns","kind":"Ns","listKind":"NsList"},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
+// In a path of such a resource the apiserver's parser takes a name for a namespace. Rights in namespace
+// a must not show the objects named a of all namespaces (class of CVE-2019-11247).
+func TestResourceCalledNamespacesIsReadInItsNamespace(t *testing.T) {
+	const group = "/apis/authz.example.com/v1"
+	raw := apiserver.Raw("admin")
+	post := func(path, body string) {
+		harness.Eventually(t, "create at "+path, func() error {
+			got, err := raw.Do(t.Context(), harness.Request{Method: http.MethodPost, Path: path, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}})
+			if err == nil && got.Status != http.StatusCreated && got.Status != http.StatusConflict {
+				err = fmt.Errorf("%d: %s", got.Status, got.Body)
+			}
+			return err
+		})
+	}
+	post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+	for _, ns := range []string{"a", "b"} {
+		post(group+"/namespaces/"+ns+"/namespaces", `{"apiVersion":"authz.example.com/v1","kind":"Ns","metadata":{"name":"a"},"of":"`+ns+`"}`)
+	}
+	role := &rbacv1.Role{ObjectMeta: named("called-namespaces"), Rules: []rbacv1.PolicyRule{
+		{Verbs: readOnly, APIGroups: []string{"authz.example.com"}, Resources: []string{"namespaces"}},
+	}}
+	rbac := apiserver.Client("admin").RbacV1()
+	if _, err := rbac.Roles("a").Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{user("nobody")},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+	}
+	if _, err := rbac.RoleBindings("a").Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sluice.WaitForCacheSync(t, group+"/namespaces", "namespaces.v1.authz.example.com")
+	harness.Eventually(t, "the right is granted", func() error {
+		got, err := apiserver.Raw("nobody").Get(t.Context(), group+"/namespaces/a/namespaces", "application/json")
+		if err == nil && got.Status != http.StatusOK {
+			err = fmt.Errorf("status %d", got.Status)
+		}
+		return err
+	})
+	for _, path := range []string{
+		group + "/watch/namespaces/a?timeoutSeconds=1&resourceVersion=0", group + "/namespaces/a?resourceVersion=0", group + "/namespaces/a/namespaces/a?resourceVersion=0",
+		group + "/namespaces/a/namespaces?resourceVersion=0", group + "/namespaces?resourceVersion=0", group + "/namespaces/b/namespaces?resourceVersion=0",
+	} {
+		want, err := apiserver.Raw("nobody").Get(t.Context(), path, "application/json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sluice.Raw("nobody").Get(t.Context(), path, "application/json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != want.Status {
+			t.Errorf("%s: %d, want %d", path, got.Status, want.Status)
+		}
+		if bytes.Contains(got.Body, []byte(`"of":"b"`)) != bytes.Contains(want.Body, []byte(`"of":"b"`)) {
+			t.Errorf("%s shows %s, want %s", path, got.Body, want.Body)
+		}
+	}
+}
