@@ -47,6 +47,7 @@ func (f *File) Default() {
 	if f.Cache.MaxResources == 0 {
 		f.Cache.MaxResources = 500
 	}
+	setInt(&f.Cache.MaxResourcesPerUser, 250)
 	if f.Cache.EncodedBytes == nil {
 		encoded := int64(96 << 20)
 		f.Cache.EncodedBytes = &encoded

@@ -188,6 +188,9 @@ type Cache struct {
 	EncodedBytes *int64 `json:"encodedBytes,omitempty"`
 	// MaxResources is the maximum number of cached resources; reads of others are forwarded.
 	MaxResources int `json:"maxResources,omitempty"`
+	// MaxResourcesPerUser is how many of them the reads of one user may start. A store holds all
+	// namespaces, even if only a user of one namespace reads it.
+	MaxResourcesPerUser int `json:"maxResourcesPerUser,omitempty"`
 	// MaxBytes is the approximate memory limit of all stores together; 0 means no limit. The least
 	// recently used stores are stopped first.
 	MaxBytes int64 `json:"maxBytes,omitempty"`

@@ -64,7 +64,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Upstream:   c.upstream,
 		Exclude:    file.Cache.Excluded(),
 		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
-		Limits:     resources.Limits{Resources: file.Cache.MaxResources, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
+		Limits:     resources.Limits{Resources: file.Cache.MaxResources, PerUser: file.Cache.MaxResourcesPerUser, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
 		CheckEvery: file.Cache.CheckEvery.Duration,
 		ProofCost:  cache.Cost{Share: file.Cache.Proofs.CorePercent / 100, BytesPerSecond: file.Cache.Proofs.BytesPerSecond},
 		Log:        log.Named("resources"),

@@ -28,6 +28,7 @@ type entry struct {
 	client    *listwatch.Client
 	reflector *reflector.Reflector
 	stop      context.CancelFunc // ends the reflector
+	startedBy string             // the user whose read started it
 
 	current      atomic.Pointer[CachedResource] // nil while not in sync
 	notCacheable atomic.Bool                    // until the entry is removed

@@ -20,6 +20,8 @@ const (
 type Limits struct {
 	// Resources is how many resources are cached at most; 0 means 500.
 	Resources int
+	// PerUser is how many of them the reads of one user may start; 0 means 250.
+	PerUser int
 	// Bytes is about how much memory all stores together may take, histories included; 0 means no
 	// limit.
 	Bytes int64
@@ -30,6 +32,9 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	if l.Resources == 0 {
 		l.Resources = 500
+	}
+	if l.PerUser == 0 {
+		l.PerUser = 250
 	}
 	if l.Idle == 0 {
 		l.Idle = time.Hour

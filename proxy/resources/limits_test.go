@@ -44,7 +44,7 @@ func TestResourcesBeyondTheLimitAreNotCached(t *testing.T) {
 	run(t, d, Options{Limits: Limits{Resources: 1}}, steps, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(time.Second)
-		if _, reason := e.registry.Lookup(fake.Widgets.GVR); reason != TooManyResources {
+		if _, reason := e.registry.Lookup(fake.Widgets.GVR, "user"); reason != TooManyResources {
 			t.Errorf("second resource: %q", reason)
 		}
 		e.check(t, 10)
@@ -132,4 +132,28 @@ func (h heldStore) entry(t *testing.T, name string, now time.Time, stop context.
 	e.used.Store(now.Add(-h.idle).UnixNano())
 	e.current.Store(&CachedResource{Store: store})
 	return e
+}
+
+// A user who invents resources, or who may read only a namespace of many, must not take all places.
+func TestUserStartsAtMostItsShareOfStores(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}}
+	run(t, d, Options{Limits: Limits{PerUser: 1}}, steps, func(t *testing.T, e *env) {
+		lookup := func(gvr schema.GroupVersionResource, user string) string {
+			_, reason := e.registry.Lookup(gvr, user)
+			return reason
+		}
+		if reason := lookup(d.GVR, "a"); reason != NotInSync {
+			t.Errorf("first resource: %q", reason)
+		}
+		pass(time.Second)
+		if reason := lookup(fake.Widgets.GVR, "a"); reason != TooManyResources {
+			t.Errorf("second resource of the user: %q", reason)
+		}
+		for _, user := range []string{"a", "b"} {
+			if reason := lookup(d.GVR, user); reason != "" {
+				t.Errorf("resource in sync, for %s: %q", user, reason)
+			}
+		}
+	})
 }

@@ -44,7 +44,7 @@ func TestExcludedResourcesAreNeverRead(t *testing.T) {
 	}
 	run(t, fake.Widgets, Options{Exclude: []string{"secrets", "widgets.example.com", "events"}}, nil, func(t *testing.T, e *env) {
 		for _, r := range excluded {
-			if c, reason := e.registry.Lookup(r); c != nil || reason != Excluded {
+			if c, reason := e.registry.Lookup(r, "user"); c != nil || reason != Excluded {
 				t.Errorf("%s: %v, %q", r, c, reason)
 			}
 		}
@@ -53,7 +53,7 @@ func TestExcludedResourcesAreNeverRead(t *testing.T) {
 			t.Errorf("calls %v, states %v", e.Calls(), e.registry.States())
 		}
 		// The same name in another group is another resource.
-		if _, reason := e.registry.Lookup(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "secrets"}); reason != NotInSync {
+		if _, reason := e.registry.Lookup(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "secrets"}, "user"); reason != NotInSync {
 			t.Errorf("secrets of another group: %s", reason)
 		}
 		pass(time.Second)
@@ -67,14 +67,14 @@ func TestFirstLookupsShareOneReflector(t *testing.T) {
 		for range 50 {
 			callers.Go(func() {
 				for range 20 {
-					if c, reason := e.registry.Lookup(d.GVR); c == nil && reason != NotInSync {
+					if c, reason := e.registry.Lookup(d.GVR, "user"); c == nil && reason != NotInSync {
 						t.Error(reason)
 					}
 				}
 			})
 		}
 		callers.Wait()
-		if reason := e.registry.start(d.GVR); reason != NotInSync { // after another call has
+		if reason := e.registry.start(d.GVR, "user"); reason != NotInSync { // after another call has
 			t.Error(reason)
 		}
 		pass(time.Second)
@@ -88,7 +88,7 @@ func TestFirstLookupsShareOneReflector(t *testing.T) {
 
 func TestNothingIsCachedBeforeAndAfterRun(t *testing.T) {
 	d := fake.ConfigMaps
-	if _, reason := New(Options{Log: zap.NewNop()}).Lookup(d.GVR); reason != NotRunning {
+	if _, reason := New(Options{Log: zap.NewNop()}).Lookup(d.GVR, "user"); reason != NotRunning {
 		t.Errorf("before Run: %s", reason)
 	}
 	var ended *env

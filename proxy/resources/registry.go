@@ -20,7 +20,7 @@ const (
 	Excluded         = "excluded"           // by Options.Exclude
 	NotCacheable     = "not-cacheable"      // the apiserver itself does not serve it for list and watch
 	NotInSync        = "not-in-sync"        // its store is being filled, or cannot be
-	TooManyResources = "too-many-resources" // by Limits.Resources
+	TooManyResources = "too-many-resources" // by Limits.Resources or Limits.PerUser
 	StoresTooLarge   = "stores-too-large"   // by Limits.Bytes
 	NotRunning       = "not-running"        // Run has not begun or has ended
 )
@@ -87,8 +87,9 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
-// first call for a resource starts its reflector.
-func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*CachedResource, string) {
+// first call for a resource starts its reflector, on behalf of an authorized user: each user may have
+// Limits.PerUser entries started, those of absent resources included while they are remembered.
+func (r *Registry) Lookup(gvr schema.GroupVersionResource, user string) (*CachedResource, string) {
 	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
 	}
@@ -96,7 +97,7 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*CachedResource, str
 	e := r.entries[gvr]
 	r.mu.RUnlock()
 	if e == nil {
-		return nil, r.start(gvr)
+		return nil, r.start(gvr, user)
 	}
 	e.used.Store(time.Now().UnixNano())
 	if c := e.current.Load(); c != nil {
@@ -113,7 +114,7 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource) (*CachedResource, str
 
 // start starts the reflector of a resource, unless a concurrent call already did. It returns why the
 // resource cannot be served yet.
-func (r *Registry) start(gvr schema.GroupVersionResource) string {
+func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -121,11 +122,12 @@ func (r *Registry) start(gvr schema.GroupVersionResource) string {
 		return NotRunning
 	case r.entries[gvr] != nil:
 		return NotInSync
-	case r.cacheable() >= r.options.Limits.Resources:
+	case r.cacheable() >= r.options.Limits.Resources, r.startedBy(user) >= r.options.Limits.PerUser:
 		return TooManyResources
 	}
 	ctx, stop := context.WithCancel(r.run)
 	e := r.newEntry(gvr, ctx, stop)
+	e.startedBy = user
 	r.entries[gvr] = e
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	if run := r.run; gvr.Group != "" && !r.following {
@@ -140,6 +142,17 @@ func (r *Registry) cacheable() int {
 	n := 0
 	for _, e := range r.entries {
 		if !e.notCacheable.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// startedBy counts the entries that a user started. The caller must hold mu.
+func (r *Registry) startedBy(user string) int {
+	n := 0
+	for _, e := range r.entries {
+		if e.startedBy == user {
 			n++
 		}
 	}

@@ -77,7 +77,7 @@ func newEnv(t *testing.T, resource *resources.CachedResource, o Options) *env {
 }
 
 // Lookup implements Resources.
-func (e *env) Lookup(schema.GroupVersionResource) (*resources.CachedResource, string) {
+func (e *env) Lookup(schema.GroupVersionResource, string) (*resources.CachedResource, string) {
 	if e.missing != "" {
 		return nil, e.missing
 	}

@@ -18,7 +18,8 @@ import (
 // Resources finds the cached resources.
 type Resources interface {
 	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
-	Lookup(r schema.GroupVersionResource) (*resources.CachedResource, string)
+	// A store may start for it on behalf of user, who may read the resource.
+	Lookup(r schema.GroupVersionResource, user string) (*resources.CachedResource, string)
 }
 
 // Access authorizes reads from the cache.

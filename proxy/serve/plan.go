@@ -100,7 +100,7 @@ func (p *plan) parseRead() (err error) {
 
 // lookup finds the cached resource.
 func (p *plan) lookup(from Resources) error {
-	c, reason := from.Lookup(p.read.GroupVersionResource)
+	c, reason := from.Lookup(p.read.GroupVersionResource, p.info.User)
 	if c == nil {
 		return passReason(reason)
 	}
