@@ -15,11 +15,21 @@ const sluice = "sluice"
 // sluiceRules are exactly the rights that docs/operating.md requires, so that a test fails if Sluice
 // needs more.
 var sluiceRules = []rbacv1.PolicyRule{
-	{ // reflectors
-		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},
+	{ // reflectors; get would include nodes/proxy
+		Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"},
 	},
-	{ // discovery, OpenAPI, health
-		Verbs: []string{"get"}, NonResourceURLs: []string{"*"},
+	{ // columns and selectable fields of custom resources
+		Verbs: []string{"get"}, APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
+	},
+	{ // whether an extension server serves a resource
+		Verbs: []string{"get"}, APIGroups: []string{"apiregistration.k8s.io"}, Resources: []string{"apiservices"},
+	},
+	{ // names of front-proxy headers
+		Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"configmaps"},
+		ResourceNames: []string{"extension-apiserver-authentication"},
+	},
+	{ // discovery, health
+		Verbs: []string{"get"}, NonResourceURLs: []string{"/version", "/api", "/api/*", "/apis", "/apis/*"},
 	},
 	{ // authentication of callers
 		Verbs: []string{"create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"},
