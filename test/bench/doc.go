@@ -22,6 +22,7 @@
 // misses. --proofs runs only these.
 //
 // The nouns: env is the running servers; a target is one server under load; a proc is its process.
-// A list case (streaming lists included), a fan-out or a latency case runs against each target in
-// rounds and becomes a line of the report. A goal compares the worst of its lines with a number.
+// A list case (streaming lists included), a fan-out, a latency case or a proof case runs against each
+// target in rounds and becomes a line of the report. A goal compares the worst of its lines with a
+// number.
 package main

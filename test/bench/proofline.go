@@ -28,7 +28,8 @@ type proofFigures struct {
 	// Upstream is the control plane's CPU in all rounds, which took Wall.
 	Upstream float64 `json:"allUpstreamCPUSeconds"`
 	Wall     float64 `json:"allSeconds"`
-	// Source is where Sluice served the requests from, and Proofs what proved its state.
+	// Source is where Sluice served the requests from, and Proofs what proved its state; empty for the
+	// apiserver.
 	Source string `json:"source,omitempty"`
 	Proofs string `json:"proofs,omitempty"`
 
@@ -91,6 +92,8 @@ func (l *proofLine) summarize() {
 		f.Reads = len(f.walls)
 		f.P50, f.P99 = percentile(f.walls, 50).Seconds(), percentile(f.walls, 99).Seconds()
 		f.CPU, f.Own = f.Upstream/float64(f.Reads), f.Own/float64(f.Reads)
-		f.Source, f.Proofs = f.sources.String(), f.proofs.reasons()
+		if len(f.sources) > 0 {
+			f.Source, f.Proofs = f.sources.String(), f.proofs.reasons()
+		}
 	}
 }
