@@ -50,6 +50,8 @@ var printings = []printing{
 	{"unbound claim", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c"},"spec":{"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Pending"}}`,
 		`["c","Pending","","","","","\u003cunset\u003e","\u003cunknown\u003e","\u003cunset\u003e"]`},
 	{"address with more cells than columns", "networking.k8s.io", "v1", "IPAddress", `{"metadata":{"name":"10.0.0.1",` + made + `}}`, `["10.0.0.1","\u003cnone\u003e","10m"]`},
+	{"replacement character", "", "v1", "Secret", `{"metadata":{"name":"s"},"type":"a�"}`, `["s","a�",0,"\u003cunknown\u003e"]`},
+	{"text that is not UTF-8 in no cell", "", "v1", "Secret", `{"metadata":{"name":"s","uid":"\ufffd"},"type":"a"}`, `["s","a",0,"\u003cunknown\u003e"]`},
 	{"times that are set but zero", "batch", "v1", "CronJob", `{"metadata":{"name":"c"},"status":{"lastScheduleTime":null}}`,
 		`["c","","\u003cnone\u003e","\u003cunset\u003e",0,"\u003cunknown\u003e","\u003cunknown\u003e","","","\u003cnone\u003e"]`},
 	{"being deleted since the zero time", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c","deletionTimestamp":null},"status":{"phase":"Bound"}}`,
@@ -89,6 +91,15 @@ func TestCellsThatTheObjectDoesNotDetermineAreErrors(t *testing.T) {
 	} {
 		if got, err := c.AppendCells(nil, sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) {
 			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+}
+
+func TestCellsOfTextThatIsNotUTF8AreErrors(t *testing.T) {
+	c, _ := Builtin("", "v1", "Secret")
+	for _, src := range []string{`{"type":"a\ufffd"}`, `{"metadata":{"name":"�"},"type":"\ufffd"}`} {
+		if got, err := c.AppendCells([]byte("kept"), sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) || string(got) != "kept" {
+			t.Errorf("%s: got %s, %v", src, got, err)
 		}
 	}
 }

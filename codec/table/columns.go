@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"time"
 
 	"sluice/codec/json"
@@ -49,11 +50,21 @@ func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte
 		}
 		dst = c.columns[i].cell(dst, r)
 	}
+	if r.err == nil && bytes.Contains(dst[start:], replacement) && bytes.Contains(obj, escapedReplacement) {
+		r.err = ErrUndetermined
+	}
 	if r.err != nil {
 		return dst[:start], r.err
 	}
 	return append(dst, ']'), nil
 }
+
+// Bytes that are not UTF-8 are escaped replacement characters in JSON, while a replacement character
+// prints as itself. The texts of cells no longer tell one from the other.
+var (
+	replacement        = []byte("\ufffd")
+	escapedReplacement = []byte(`\ufffd`)
+)
 
 // AppendConditions appends the JSON array of a row's conditions, which belongs between the row's
 // cells and its object. It appends nothing if the row has no conditions, as nearly all rows: the
