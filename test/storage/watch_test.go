@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fxamacker/cbor/v2"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec/proto"
@@ -95,7 +94,7 @@ func eventReader(r io.Reader, code string) func() ([]byte, error) {
 			if err := d.Decode(&v); err != nil {
 				return nil, err
 			}
-			if fmt.Sprint(member(v, "type")) == fmt.Sprint(cbor.ByteString(watch.Bookmark)) {
+			if typ, _ := member(v, "type").([]byte); string(typ) == string(watch.Bookmark) {
 				dropVersion(member(v, "object"))
 			}
 			return encodeCBOR.Marshal(v)
