@@ -63,7 +63,7 @@ func newEnv(ctx context.Context, o *options) (e *env, err error) {
 		return e, err
 	}
 	if e.sluice, err = e.controlPlane.StartSluiceMain(harness.SluiceOptions{
-		Binary: "sluice", Config: unlimited, Flags: []string{"--log-level=warn"},
+		Binary: "sluice", Config: harness.Unlimited, Flags: []string{"--log-level=warn"},
 	}); err != nil {
 		return e, err
 	}

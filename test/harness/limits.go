@@ -1,7 +1,8 @@
-package main
+package harness
 
-// unlimited lifts the limits that a single user reaches who is many clients.
-const unlimited = `
+// Unlimited is a configuration for tests in which one user is many clients: it lifts the limits per
+// user that they would reach together.
+const Unlimited = `
 apiVersion: sluice/v1alpha1
 kind: Configuration
 limits:
