@@ -94,9 +94,9 @@ func (r *Read) parseSelectors(i *Info) (err error) {
 }
 
 // RequiredName returns the name that the path or the field selector requires, as the apiserver's
-// RequestInfo has it; empty if neither does.
+// RequestInfo has it; empty if neither does. On a deprecated path only the path counts.
 func (r *Read) RequiredName() string {
-	if r.Name != "" || r.Verb == "get" {
+	if r.Name != "" || r.Legacy || r.Verb == "get" {
 		return r.Name
 	}
 	return requiredName(r.Fields)

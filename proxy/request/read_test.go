@@ -37,6 +37,24 @@ func TestReadIsWhatTheRequestSelects(t *testing.T) {
 	}
 }
 
+// Access to one object must not be enough where the apiserver reviews access to all.
+func TestRequiredNameIsTheApiservers(t *testing.T) {
+	for line, want := range map[string]string{
+		"/api/v1/namespaces/ns/pods/p":                                     "p",
+		"/api/v1/pods?fieldSelector=metadata.name%3Dp":                     "p",
+		"/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp":             "p",
+		"/api/v1/pods?fieldSelector=metadata.name!%3Dp":                    "",
+		"/api/v1/pods?fieldSelector=metadata.name%3Da/b":                   "",
+		"/api/v1/watch/namespaces/ns/pods/p":                               "p",
+		"/api/v1/watch/namespaces/ns/pods?fieldSelector=metadata.name%3Dp": "",
+	} {
+		read, err := parsed(t, "GET "+line, nil).Read()
+		if err != nil || read.RequiredName() != want {
+			t.Errorf("%s: %+v, %v", line, read, err)
+		}
+	}
+}
+
 // The last segment of such a path can be a namespace or a name. Access to the one must not allow
 // reading the other.
 func TestReadOfAnAmbiguousPathFails(t *testing.T) {

@@ -33,6 +33,7 @@ var reads = []string{
 	"/api/v1/namespaces/a/configmaps?resourceVersion=0&watch=1&fieldSelector=metadata.name%3Done",
 	"/api/v1/namespaces/a/configmaps?resourceVersion=0&watch=1&fieldSelector=metadata.name%3Dtwo",
 	"/api/v1/watch/namespaces/a/configmaps/one?resourceVersion=0",
+	"/api/v1/watch/namespaces/a/configmaps?resourceVersion=0&fieldSelector=metadata.name%3Done",
 	"/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.name%3Done",
 	"/api/v1/namespaces?resourceVersion=0",
 	"/api/v1/namespaces/a?resourceVersion=0",
