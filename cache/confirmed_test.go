@@ -213,7 +213,7 @@ func TestConfirmedStatesAreBounded(t *testing.T) {
 // The events of the model reach the store late, and rolls are called in between.
 func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 	confirmations, lists := 0, 0
-	for seed := range uint64(12) {
+	for seed := range uint64(4) {
 		p := newPair(t, seed, Options{HistoryAge: time.Hour, HistoryBytes: 1 << 30})
 		p.keys = p.keys[:6] // few, so that states repeat
 		var late []func()
