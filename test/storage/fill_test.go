@@ -122,10 +122,11 @@ func identify(t *testing.T, r resource, s *stored) {
 			o.Spec.PodGroupTemplateRef = nil // the apiserver panics when it prints it
 		}
 	case *apiextensionsv1.CustomResourceDefinition:
-		o.DeletionTimestamp = nil // the apiserver deletes it otherwise
+		o.DeletionTimestamp = nil // the apiserver, which updates its status, deletes it otherwise
 	case *apiregistrationv1.APIService:
 		// The aggregator serves every APIService under its name, or panics.
 		o.Spec.Group, o.Spec.Version = s.name+".example.com", "v1"
+		o.DeletionTimestamp = nil // as above
 		s.name = o.Spec.Version + "." + o.Spec.Group
 		o.Name = s.name
 	}
