@@ -45,6 +45,26 @@ test: lint build $(BIN)/sluice-race controlplane ## Run every test, those agains
 	$(GO) test -race -timeout 30m ./...
 	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
 
+# .ci/run may run test-gates where time allows. $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with
+# flags of kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
+before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
+	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime' ./test/conformance ./test/clients
+
+.PHONY: test-versions
+test-versions: test-gates test-older ## Run the core of the tests before other kube-apiservers; not part of make test
+
+# About 5 minutes. ConsistentListFromCache cannot be switched off since 1.34.
+.PHONY: test-gates
+test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with feature gates off
+	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
+	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false)
+	$(call before,controlplane,--feature-gates=StorageVersionHash=false)
+
+# About 2 minutes, and half an hour to build the control plane with an empty build cache and two cores.
+.PHONY: test-older
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.35 ## Run the core of the tests before kube-apiserver 1.35
+	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns)
+
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
 	$(call step,Building $(BIN)/bench,$(BUILD) -o $(BIN)/bench ./test/bench)

@@ -30,6 +30,9 @@ func testRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
+		if harness.Lacks(row.feature()) {
+			continue
+		}
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, one := range row.continued(t) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/rest"
 	basecompatibility "k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
@@ -43,7 +42,7 @@ func (a *apiserver) run(ctx context.Context) error {
 	s := apiserveroptions.NewServerRunOptions()
 	fs := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	sets := s.Flags()
-	s.Flagz = flagz.NamedFlagSetsReader{FlagSets: sets}
+	s.Flagz = flagzReader{fs}
 	for _, f := range sets.FlagSets {
 		fs.AddFlagSet(f)
 	}
@@ -72,6 +71,16 @@ func (a *apiserver) run(ctx context.Context) error {
 	gate.(featuregate.MutableFeatureGate).AddMetrics()
 	globals.AddMetrics()
 	return app.Run(ctx, completed)
+}
+
+// flagzReader is the Reader of package flagz, whose import path is not the same in every release.
+type flagzReader struct{ *pflag.FlagSet }
+
+// GetFlagz returns the value of every flag.
+func (r flagzReader) GetFlagz() map[string]string {
+	flags := make(map[string]string)
+	r.VisitAll(func(f *pflag.Flag) { flags[f.Name] = f.Value.String() })
+	return flags
 }
 
 // apiserverFlags returns the default flags, except those that the user overrides, and the user's flags.

@@ -2,12 +2,19 @@
 # The version is stamped as the release build does it; clients compare it with their own.
 
 KUBE      := v1.36.3
-KUBEFLAGS := -s -w $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
-             -X $(p).gitVersion=$(KUBE) -X $(p).gitMajor=1 -X $(p).gitMinor=36)
-KUBEBUILD := cd test/controlplane && $(BUILD) -ldflags "$(KUBEFLAGS)"
+# $(call kubebuild,VERSION) builds with a version of Kubernetes.
+kubeflags  = -s -w $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
+             -X $(p).gitVersion=$(1) -X $(p).gitMajor=1 -X $(p).gitMinor=$(word 2,$(subst ., ,$(1))))
+kubebuild  = cd test/controlplane && $(BUILD) -ldflags "$(call kubeflags,$(1))"
 
 $(BIN)/controlplane: $(PLANE)
-	$(call step,Building $@: etcd and kube-apiserver $(KUBE) (about 6 minutes with an empty build cache),$(KUBEBUILD) -o $(CURDIR)/$@ .)
+	$(call step,Building $@: etcd and kube-apiserver $(KUBE) (about 6 minutes with an empty build cache),$(call kubebuild,$(KUBE)) -o $(CURDIR)/$@ .)
+
+# Older releases: the same code with another go.mod. v1.35.mod is for 1.35.
+kubeof     = $(shell sed -n 's|^\tk8s.io/kubernetes ||p' test/controlplane/v$(1).mod)
+
+$(BIN)/controlplane-%: $(PLANE) test/controlplane/v%.mod test/controlplane/v%.sum
+	$(call step,Building $@: etcd and kube-apiserver $(call kubeof,$*) (about 6 minutes with an empty build cache),$(call kubebuild,$(call kubeof,$*)) -modfile=v$*.mod -o $(CURDIR)/$@ .)
 
 $(BIN)/kubectl: test/controlplane/go.mod test/controlplane/go.sum
-	$(call step,Building $@ (about 1 minute with an empty build cache),$(KUBEBUILD) -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/kubectl)
+	$(call step,Building $@ (about 1 minute with an empty build cache),$(call kubebuild,$(KUBE)) -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/kubectl)

@@ -1,11 +1,13 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,8 +73,10 @@ func StartMain(opts ...Options) (*ControlPlane, error) {
 	if len(opts) > 0 {
 		c.opts = opts[0]
 	}
+	binary, flags := fromEnvironment()
+	c.opts.Flags = slices.Concat(flags, c.opts.Flags)
 	var err error
-	if c.binary, err = Binary("controlplane"); err != nil {
+	if c.binary, err = Binary(binary); err != nil {
 		return nil, err
 	}
 	if err := c.makeDir(); err != nil {
@@ -84,6 +88,19 @@ func StartMain(opts ...Options) (*ControlPlane, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// fromEnvironment returns the program of the control plane and flags of kube-apiserver that
+// make test-versions sets, so that all tests of a package run before another apiserver.
+func fromEnvironment() (binary string, flags []string) {
+	binary = cmp.Or(os.Getenv("CONTROLPLANE"), "controlplane")
+	return binary, strings.Fields(os.Getenv("APISERVER_FLAGS"))
+}
+
+// Lacks reports whether make test-versions runs the tests before an apiserver that lacks something
+// that kube-apiserver has by default in the release of the go.mod.
+func Lacks(feature string) bool {
+	return slices.Contains(strings.Fields(os.Getenv("APISERVER_LACKS")), feature)
 }
 
 func (c *ControlPlane) makeDir() error {
