@@ -74,7 +74,7 @@ func (l *list) continueAfter(last cache.Key, p *plan, state *cache.Snapshot) err
 }
 
 // usesIndexUpstream reports whether the apiserver reads the list from an index of its watch cache. It
-// indexes built-in resources by the same field as the store, and only their newest state.
+// indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
 func (p *plan) usesIndexUpstream() bool {
 	return p.selection.indexed != nil && p.match != matchExact && p.resource.Resource.Style == codec.Typed
 }
