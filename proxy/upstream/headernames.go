@@ -70,14 +70,16 @@ func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error
 	if u.fixedHeaderNames {
 		return nil
 	}
+	logged := "" // the last error
 	for {
 		pause := headerNamesEvery
-		if err := u.readHeaderNames(ctx); err != nil && ctx.Err() == nil {
+		err := u.readHeaderNames(ctx)
+		if err != nil && ctx.Err() == nil && err.Error() != logged {
+			logged = err.Error()
 			log.Warn("front-proxy header names cannot be read", zap.Error(err))
+		}
+		if err != nil && u.HeaderNames() == nil {
 			pause = headerNamesRetry
-			if u.HeaderNames() != nil {
-				pause = headerNamesEvery
-			}
 		}
 		select {
 		case <-ctx.Done():

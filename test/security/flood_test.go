@@ -1,0 +1,51 @@
+package security
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// 500 anonymous requests opened 194 connections to the apiserver. They have 64 places, apart from those of
+// writes and leases, whose requests all succeed meanwhile.
+func TestFloodOfStrangersStarvesNobody(t *testing.T) {
+	ns := plane.Namespace(t)
+	var requests sync.WaitGroup
+	for range 500 {
+		requests.Go(func() {
+			resp, err := sluice.Raw(harness.Anonymous).Do(t.Context(), harness.Request{Path: "/openapi/v2", Header: withToken("wrong")})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			switch resp.Status {
+			case http.StatusUnauthorized:
+			case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+				if resp.Header.Get("Retry-After") == "" {
+					t.Errorf("%d without Retry-After", resp.Status)
+				}
+			default:
+				t.Errorf("a wrong token: %d %s", resp.Status, resp.Body)
+			}
+		})
+	}
+	for range 50 {
+		requests.Go(func() {
+			lease := `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"generateName":"l"}}`
+			resp, err := sluice.Raw("admin").Do(t.Context(), harness.Request{
+				Method: http.MethodPost, Path: "/apis/coordination.k8s.io/v1/namespaces/" + ns + "/leases",
+				Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(lease),
+			})
+			if err != nil || resp.Status != http.StatusCreated {
+				t.Errorf("a lease: %+v, %v", resp, err)
+			}
+		})
+	}
+	requests.Wait()
+	if metrics, err := sluice.AdminGet("/metrics"); err != nil || !strings.Contains(metrics, `sluice_forward_inflight_requests{class="anonymous"} 0`) {
+		t.Errorf("places remain taken: %v", err)
+	}
+}
