@@ -59,14 +59,14 @@ func (l *watchLoop) waitForFence(ctx context.Context, history bool) (r fenceResu
 	return r
 }
 
-// probeSeconds is the longest life of a watch that is taken for a probe watch. It is too short for
+// probeWatchLife is the longest life of a watch that is taken for a probe watch. It is too short for
 // anything else than to receive a bookmark.
-const probeSeconds = 3 * time.Second
+const probeWatchLife = 3 * time.Second
 
 // probes reports whether the watch is there to receive a bookmark soon.
 func (l *watchLoop) probes() bool {
 	o := &l.plan.options
-	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeSeconds
+	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeWatchLife
 }
 
 // fenced takes the result of the fence, and reports whether the watch goes on. Without a proof in time
