@@ -46,7 +46,8 @@ type apiserver struct {
 	last received
 }
 
-func newAPIServer(t *testing.T) *apiserver {
+// newAPIServer starts an apiserver. configure may change the server before it starts.
+func newAPIServer(t *testing.T, configure ...func(*http.Server)) *apiserver {
 	a := &apiserver{}
 	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		a.last = received{
@@ -56,6 +57,9 @@ func newAPIServer(t *testing.T) *apiserver {
 	}))
 	a.EnableHTTP2 = true
 	a.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	for _, f := range configure {
+		f(a.Config)
+	}
 	a.StartTLS()
 	t.Cleanup(a.Close)
 	return a
@@ -221,8 +225,7 @@ func TestReviewsFollowNoRedirect(t *testing.T) {
 // 4 MiB for each response.
 func TestStreamsAnnounceABoundedWindow(t *testing.T) {
 	windows := make(chan uint32, 1)
-	a := newAPIServer(t)
-	a.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) {
+	readSettings := func(_ *http.Server, conn *tls.Conn, _ http.Handler) {
 		defer close(windows)
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 			return
@@ -232,7 +235,10 @@ func TestStreamsAnnounceABoundedWindow(t *testing.T) {
 			window, _ := settings.Value(http2.SettingInitialWindowSize)
 			windows <- window
 		}
-	}}
+	}
+	a := newAPIServer(t, func(s *http.Server) {
+		s.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){"h2": readSettings}
+	})
 	rt := a.connect(t, false, nil).Authenticated
 	if resp, err := rt.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, a.URL, nil)); err == nil {
 		resp.Body.Close()
