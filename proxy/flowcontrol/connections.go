@@ -1,6 +1,7 @@
 package flowcontrol
 
 import (
+	"container/list"
 	"context"
 	"crypto/tls"
 	"net"
@@ -8,21 +9,27 @@ import (
 )
 
 // Connections counts connections, in total and per user. A connection counts for its address until
-// its first authenticated request, and for that user from then on.
+// its first authenticated request, and for that user from then on. Until then it is unassigned, and
+// makes room for a new connection when a limit is reached: callers without credentials keep nobody out.
 type Connections struct {
 	limit Limit
 
-	mu       sync.Mutex // guards all below
-	open     int
-	byKey    map[string]int
-	rejected uint64
+	mu         sync.Mutex // guards all below
+	open       int
+	byUser     map[string]int
+	unassigned *list.List            // of *conn, oldest first
+	byAddress  map[string]*list.List // the unassigned ones of each address, oldest first
+	rejected   uint64
 }
 
 // NewConnections returns Connections. Both limits must be positive.
-func NewConnections(l Limit) *Connections { return &Connections{limit: l, byKey: map[string]int{}} }
+func NewConnections(l Limit) *Connections {
+	return &Connections{limit: l, byUser: map[string]int{}, unassigned: list.New(), byAddress: map[string]*list.List{}}
+}
 
-// Listener returns a listener that closes the connections of l beyond the limits at once. The server
-// must have ConnContext as its http.Server.ConnContext.
+// Listener returns a listener that keeps the connections of l within the limits: it closes the oldest
+// unassigned one for a new one, or the new one if all are assigned. The server must have ConnContext
+// as its http.Server.ConnContext.
 func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c} }
 
 type listener struct {
@@ -37,7 +44,11 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c := l.connections.admit(accepted); c != nil {
+		c, evicted := l.connections.admit(accepted)
+		if evicted != nil {
+			_ = evicted.Close()
+		}
+		if c != nil {
 			return c, nil
 		}
 		_ = accepted.Close()
@@ -48,61 +59,91 @@ func (l *listener) Accept() (net.Conn, error) {
 type conn struct {
 	net.Conn
 	connections *Connections
-	once        sync.Once
-	key         string // guarded by Connections.mu
-	assigned    bool   // to a user; guarded by Connections.mu
-	closed      bool   // guarded by Connections.mu
+	address     string
+
+	// Connections.mu guards all below.
+	user              string        // empty while the connection is unassigned
+	inAll, ofAddress  *list.Element // in the lists of Connections, while it is unassigned
+	released, evicted bool
 }
 
-// admit returns nil if a limit is reached.
-func (c *Connections) admit(accepted net.Conn) *conn {
-	key := "address:" + addressKey(accepted.RemoteAddr().String())
+// admit counts a connection. It returns nil if a limit is reached and no connection can be evicted.
+// The caller must close the evicted connection, which no longer counts.
+func (c *Connections) admit(accepted net.Conn) (admitted, evicted *conn) {
+	address := addressKey(accepted.RemoteAddr().String())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open >= c.limit.Total || c.byKey[key] >= c.limit.PerUser {
-		c.rejected++
-		return nil
+	var oldest *list.Element
+	if of := c.byAddress[address]; of != nil && of.Len() >= c.limit.PerUser {
+		oldest = of.Front()
+	} else if c.open >= c.limit.Total {
+		if oldest = c.unassigned.Front(); oldest == nil {
+			c.rejected++
+			return nil, nil
+		}
 	}
+	if oldest != nil {
+		evicted = oldest.Value.(*conn)
+		evicted.evicted = true
+		c.release(evicted)
+		c.rejected++
+	}
+	admitted = &conn{Conn: accepted, connections: c, address: address}
+	if c.byAddress[address] == nil {
+		c.byAddress[address] = list.New()
+	}
+	admitted.inAll, admitted.ofAddress = c.unassigned.PushBack(admitted), c.byAddress[address].PushBack(admitted)
 	c.open++
-	c.byKey[key]++
-	return &conn{Conn: accepted, connections: c, key: key}
+	return admitted, evicted
 }
 
 // assign makes the connection count for a user, unless it already counts for one. It returns false if
-// that user has too many.
-func (c *conn) assign(key string) bool {
+// that user has too many, or the connection is evicted: its client could not receive the response.
+func (c *conn) assign(user string) bool {
 	all := c.connections
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if c.assigned || c.closed {
-		return true
+	if c.released || c.user != "" {
+		return !c.evicted
 	}
-	if all.byKey[key] >= all.limit.PerUser {
+	if all.byUser[user] >= all.limit.PerUser {
 		all.rejected++
 		return false
 	}
-	all.drop(c.key)
-	all.byKey[key]++
-	c.key, c.assigned = key, true
+	all.unlist(c)
+	all.byUser[user]++
+	c.user = user
 	return true
 }
 
-func (c *Connections) drop(key string) {
-	if c.byKey[key]--; c.byKey[key] == 0 {
-		delete(c.byKey, key)
+// unlist removes an unassigned connection from the lists.
+func (c *Connections) unlist(x *conn) {
+	c.unassigned.Remove(x.inAll)
+	of := c.byAddress[x.address]
+	if of.Remove(x.ofAddress); of.Len() == 0 {
+		delete(c.byAddress, x.address)
+	}
+}
+
+// release ends the counting of a connection, once.
+func (c *Connections) release(x *conn) {
+	if x.released {
+		return
+	}
+	x.released = true
+	c.open--
+	if x.user == "" {
+		c.unlist(x)
+	} else if c.byUser[x.user]--; c.byUser[x.user] == 0 {
+		delete(c.byUser, x.user)
 	}
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.once.Do(func() {
-		all := c.connections
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		c.closed = true
-		all.open--
-		all.drop(c.key)
-	})
+	c.connections.mu.Lock()
+	c.connections.release(c)
+	c.connections.mu.Unlock()
 	return c.Conn.Close()
 }
 
