@@ -83,8 +83,9 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	return apierrors.NewForbidden(read.GroupResource(), read.RequiredName(), errRevoked), nil
 }
 
-// Notify calls f soon after each change of an RBAC object that can affect access to what read selects,
-// until stop is called. f must not block.
-func (a *Access) Notify(read *request.Read, f func()) (stop func()) {
-	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, f)
+// Notify calls f soon after each change of an RBAC object that can affect access of r to what read
+// selects, until stop is called. f must not block. If r impersonates, changes in all namespaces count: the
+// right to impersonate a service account can be one of its namespace.
+func (a *Access) Notify(r *http.Request, read *request.Read, f func()) (stop func()) {
+	return a.Authorizer.changes.notify(readAttributes(nil, read).Namespace, request.From(r.Context()).Impersonates, f)
 }

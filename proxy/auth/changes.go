@@ -22,8 +22,8 @@ const everyNamespace = ""
 // changes counts the changes of access rules. The count is part of what identifies a review, so that a
 // change invalidates all earlier results, those of running reviews included.
 //
-// A change counts at once, and again settleTime later. Changes in between count then, so that constant
-// change costs at most two reviews per access and settleTime.
+// A change counts at once, and again settleTime later. Changes in between count then, and again settleTime
+// later, so that constant change costs at most two reviews per access and settleTime.
 type changes struct {
 	metrics *Metrics
 
@@ -31,19 +31,21 @@ type changes struct {
 	total      uint64
 	everywhere uint64
 	namespaces map[string]uint64
-	pending    map[string]*time.Timer // the second counts
+	pending    map[string]bool // the second counts; true if there was a change since the first
 	listeners  map[*listener]struct{}
 	last       time.Time // when the last change was certain to have its effect
 }
 
-// listener is called after a change that can affect access to a namespace, once its effect is certain.
+// listener is called after a change that can affect access to a namespace, or to any if all is set, once
+// its effect is certain.
 type listener struct {
 	namespace string
+	all       bool
 	f         func()
 }
 
 func newChanges(m *Metrics) *changes {
-	return &changes{metrics: m, namespaces: map[string]uint64{}, pending: map[string]*time.Timer{}, listeners: map[*listener]struct{}{}}
+	return &changes{metrics: m, namespaces: map[string]uint64{}, pending: map[string]bool{}, listeners: map[*listener]struct{}{}}
 }
 
 // count returns a number that changes whenever access to a namespace, or to all, may change.
@@ -64,21 +66,32 @@ func (c *changes) all() uint64 {
 func (c *changes) happened(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pending[namespace] != nil {
+	if _, pending := c.pending[namespace]; pending {
+		c.pending[namespace] = true
 		return
 	}
 	c.add(namespace)
-	c.pending[namespace] = time.AfterFunc(settleTime, func() { c.settled(namespace) })
+	c.settle(namespace)
+}
+
+// settle starts the time until a second count. The caller must hold mu.
+func (c *changes) settle(namespace string) {
+	c.pending[namespace] = false
+	time.AfterFunc(settleTime, func() { c.settled(namespace) })
 }
 
 func (c *changes) settled(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	repeated := c.pending[namespace]
 	delete(c.pending, namespace)
 	c.add(namespace)
+	if repeated {
+		c.settle(namespace)
+	}
 	c.last = time.Now()
 	for l := range c.listeners {
-		if namespace == everyNamespace || namespace == l.namespace {
+		if namespace == everyNamespace || l.all || namespace == l.namespace {
 			l.f()
 		}
 	}
@@ -96,10 +109,10 @@ func (c *changes) add(namespace string) {
 	clear(c.namespaces) // the count of changes everywhere tells new results from old ones
 }
 
-// notify calls f after each change that can affect access to a namespace, until stop is called. It
-// calls f at once if there was a recent change, of whatever namespace.
-func (c *changes) notify(namespace string, f func()) (stop func()) {
-	l := &listener{namespace, f}
+// notify calls f after each change that can affect access to a namespace, or to any if all is set, until
+// stop is called. It calls f at once if there was a recent change, of whatever namespace.
+func (c *changes) notify(namespace string, all bool, f func()) (stop func()) {
+	l := &listener{namespace, all, f}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listeners[l] = struct{}{}

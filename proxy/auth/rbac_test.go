@@ -77,7 +77,7 @@ func runRBAC(t *testing.T, test func(*testing.T, *reviewAPI, *Access, *rbacAPI))
 		done := make(chan error)
 		go func() { done <- access.Authorizer.Run(ctx) }()
 		defer func() { cancel(); <-done }()
-		time.Sleep(settleTime + recentChange) // the lists count as changes
+		time.Sleep(2*settleTime + recentChange) // the lists count as changes
 		reviews.tokens["a"] = verified("jane")
 		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 		test(t, reviews, access, rbac)
@@ -103,7 +103,7 @@ func TestChangeOfRBACObjectsInvalidatesReviews(t *testing.T) {
 			runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
 				r := authenticated(t, access, newRequest(row.path+"?resourceVersion=0", token("a")))
 				read, notified := readOf(t, r), 0
-				defer access.Notify(read, func() { notified++ })()
+				defer access.Notify(r, read, func() { notified++ })()
 				access.Allowed(r, read)
 				reviews.mu.Lock()
 				reviews.allow = nil
@@ -153,15 +153,55 @@ func TestConstantChangeInvalidatesTwiceASecondAtMost(t *testing.T) {
 	})
 }
 
+// The effect of a change just before an earlier one settles is not certain then.
+func TestReviewSoonAfterASecondChangeIsRepeated(t *testing.T) {
+	runRBAC(t, func(t *testing.T, reviews *reviewAPI, access *Access, rbac *rbacAPI) {
+		rbac.send(t, "rolebindings", "MODIFIED", "x")
+		time.Sleep(settleTime - 10*time.Millisecond)
+		rbac.send(t, "rolebindings", "MODIFIED", "x")
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if !allowed(t, access, "/api/v1/namespaces/x/pods") { // still by the old rules
+			t.Fatal("not allowed")
+		}
+		reviews.mu.Lock()
+		reviews.allow = nil
+		reviews.mu.Unlock()
+		time.Sleep(settleTime)
+		synctest.Wait()
+		if allowed(t, access, "/api/v1/namespaces/x/pods") {
+			t.Error("allowed by a review before the second change had its effect")
+		}
+	})
+}
+
+// The right to impersonate a service account is one of its namespace, not of that of the read.
+func TestListenerOfAnImpersonatedReadHearsOfAllNamespaces(t *testing.T) {
+	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rbacAPI) {
+		notified := map[bool]int{}
+		for impersonates, header := range map[bool]http.Header{false: {}, true: {"Impersonate-User": {"jane"}}} {
+			r := newRequest("/api/v1/namespaces/x/pods?watch=1", header)
+			defer access.Notify(r, readOf(t, r), func() { notified[impersonates]++ })()
+		}
+		rbac.send(t, "rolebindings", "DELETED", "y")
+		time.Sleep(settleTime + time.Millisecond)
+		synctest.Wait()
+		if notified[true] != 1 || notified[false] != 0 {
+			t.Errorf("called %v times, by whether the read impersonates", notified)
+		}
+	})
+}
+
 // The access of a watch is reviewed some time before it listens for changes.
 func TestListenerIsCalledForARecentChange(t *testing.T) {
 	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rbacAPI) {
-		read, notified := readOf(t, newRequest("/api/v1/pods", nil)), 0
-		access.Notify(read, func() { notified++ })()
+		r := newRequest("/api/v1/pods", nil)
+		read, notified := readOf(t, r), 0
+		access.Notify(r, read, func() { notified++ })()
 		rbac.send(t, "clusterroles", "MODIFIED", "")
 		time.Sleep(2 * settleTime)
 		synctest.Wait()
-		access.Notify(read, func() { notified++ })()
+		access.Notify(r, read, func() { notified++ })()
 		if notified != 1 {
 			t.Errorf("called %d times", notified)
 		}

@@ -213,7 +213,7 @@ func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.Stat
 }
 
 // Notify implements Access.
-func (a *access) Notify(read *request.Read, f func()) (stop func()) {
+func (a *access) Notify(_ *http.Request, read *request.Read, f func()) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.rules == nil {

@@ -65,7 +65,7 @@ func startRechecks(o *Options, r *http.Request, read *request.Read, client *dead
 	a.mu.Lock()
 	a.timer = time.AfterFunc(a.wait(), a.check)
 	a.mu.Unlock()
-	a.ignore = a.access.Notify(read, a.changed)
+	a.ignore = a.access.Notify(r, read, a.changed)
 	return a
 }
 
