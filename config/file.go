@@ -135,10 +135,11 @@ type Authentication struct {
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
 	// RejectedTokens is how many rejected tokens an address may present per second before its unknown
-	// tokens are no longer reviewed.
+	// tokens are reviewed one at a time.
 	RejectedTokens int `json:"rejectedTokens,omitempty"`
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
-	// time. Those for unknown callers take at most half of the places.
+	// time. Those for unknown callers take at most half of the places, and those of unknown accesses of
+	// one user at most an eighth.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// FrontProxy names the proxies that are trusted to name callers in headers.
 	FrontProxy FrontProxy `json:"frontProxy,omitempty"`

@@ -55,6 +55,7 @@ var errRevoked = errors.New("access to this watch has been revoked")
 // a review could not be made.
 func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.StatusError, error) {
 	before, _ := apirequest.UserFrom(r.Context())
+	r = r.WithContext(context.WithValue(r.Context(), recheckKey{}, true))
 	if impersonation := attemptFrom(r.Context()); impersonation != nil {
 		before = impersonation.user
 		r = r.WithContext(context.WithValue(r.Context(), attemptKey{}, (*attempt)(nil)))

@@ -41,7 +41,7 @@ type AuthenticatorOptions struct {
 	// tokens; 0 means DefaultReviewsInFlight.
 	ReviewsInFlight int
 	// RejectedTokens is how many rejected tokens per second an address may present before its unknown
-	// tokens are no longer reviewed; 0 means DefaultRejectedTokens.
+	// tokens are reviewed one at a time; 0 means DefaultRejectedTokens.
 	RejectedTokens int
 	// ClientCA verifies client certificates; nil ignores them.
 	ClientCA dynamiccertificates.CAContentProvider

@@ -29,7 +29,7 @@ type AuthorizerOptions struct {
 	// AllowTTL and DenyTTL are how long the results of reviews are kept.
 	AllowTTL, DenyTTL time.Duration
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
-	// were not allowed lately.
+	// were not allowed lately, and at most an eighth of such accesses of one user.
 	ReviewsInFlight int
 	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
 	RBAC Opener
@@ -43,6 +43,7 @@ type AuthorizerOptions struct {
 type Authorizer struct {
 	options      AuthorizerOptions
 	reviews      *reviews[decision]
+	users        *turns[string] // of unknown accesses, by the name of the user
 	changes      *changes
 	impersonator *impersonator
 }
@@ -67,8 +68,12 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	if o.ReviewsInFlight == 0 {
+		o.ReviewsInFlight = DefaultReviewsInFlight
+	}
 	a := &Authorizer{
-		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")), changes: newChanges(o.Metrics),
+		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")),
+		users: newTurns[string](max(1, o.ReviewsInFlight/8)), changes: newChanges(o.Metrics),
 	}
 	a.impersonator = &impersonator{authorizer: a, changes: a.changes}
 	return a
@@ -98,7 +103,11 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
-	got, err := a.reviews.get(ctx, key, nil, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
+	perUser := limit{
+		applies: func() bool { return true },
+		enter:   func(ctx context.Context) (func(), error) { return a.users.enter(ctx, spec.User) },
+	}
+	got, err := a.reviews.get(ctx, key, perUser, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
 	return got.Decision, got.reason, err
 }
 

@@ -1,7 +1,7 @@
 package auth
 
 import (
-	"errors"
+	"context"
 	"net/netip"
 
 	"golang.org/x/time/rate"
@@ -19,31 +19,34 @@ const (
 	ipv6Prefix = 64
 )
 
-// errQuota is returned for an unknown token from an address that has presented too many rejected
-// ones. The token may be valid.
-var errQuota = errors.New("too many rejected tokens from this address")
-
-// quota limits the reviews of unknown tokens per address. Only rejected tokens count, so that many
-// users behind one address do not disturb each other, and tokens that are known to be valid are not
-// limited.
+// quota limits the reviews of unknown tokens per address: while an address has presented too many
+// rejected tokens, they run one at a time. Only rejected tokens count, so that many users behind one
+// address do not disturb each other, and tokens that are known to be valid are not limited.
 type quota struct {
 	perSecond int
 	limiters  *lru.Cache // of *rate.Limiter by netip.Addr
+	turns     *turns[netip.Addr]
 }
 
 func newQuota(perSecond int) *quota {
 	if perSecond == 0 {
 		perSecond = DefaultRejectedTokens
 	}
-	return &quota{perSecond, lru.New(quotaAddresses)}
+	return &quota{perSecond, lru.New(quotaAddresses), newTurns[netip.Addr](1)}
 }
 
-// check returns errQuota if an address has presented too many rejected tokens.
-func (q *quota) check(address netip.Addr) error {
-	if l, ok := q.limiters.Get(address); ok && l.(*rate.Limiter).Tokens() < 1 {
-		return errQuota
+// of returns the limit for an address.
+func (q *quota) of(address netip.Addr) limit {
+	return limit{
+		applies: func() bool { return q.exhausted(address) },
+		enter:   func(ctx context.Context) (func(), error) { return q.turns.enter(ctx, address) },
 	}
-	return nil
+}
+
+// exhausted reports whether an address has presented too many rejected tokens.
+func (q *quota) exhausted(address netip.Addr) bool {
+	l, ok := q.limiters.Get(address)
+	return ok && l.(*rate.Limiter).Tokens() < 1
 }
 
 // rejected counts a rejected token.

@@ -26,6 +26,19 @@ type reviewError struct{ error }
 // Unwrap returns the cause.
 func (e *reviewError) Unwrap() error { return e.error }
 
+// limit is what an unknown review must wait for besides a place: its turn, while the limit applies.
+type limit struct {
+	applies func() bool
+	enter   func(context.Context) (leave func(), err error)
+}
+
+// recheckKey marks the context of a recheck of an open watch.
+type recheckKey struct{}
+
+// isRecheck reports whether a review is part of a recheck of an open watch. There is one at a time for
+// each watch, so it counts as known.
+func isRecheck(ctx context.Context) bool { return ctx.Value(recheckKey{}) != nil }
+
 // reviews makes the reviews of one kind. Equal reviews share a request and, for the TTL of the result,
 // its result.
 type reviews[V any] struct {
@@ -45,8 +58,8 @@ type review[V any] struct {
 	cancel context.CancelFunc
 	// waiting counts the callers that wait, guarded by reviews.mu.
 	waiting int
-	// known reports whether an earlier result was positive. Such a review goes on when its callers
-	// have left: they will come back for the result.
+	// known reports whether an earlier result was positive, or the review is part of a recheck. Such a
+	// review goes on when its callers have left: they will come back for the result.
 	known bool
 }
 
@@ -57,12 +70,12 @@ func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
 	return &reviews[V]{places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), running: map[digest]*review[V]{}}
 }
 
-// get returns the value for a key, which ask determines unless a result is kept. permit, if not nil,
-// can refuse the review of a key without a positive result, before and after it waits for a place.
+// get returns the value for a key, which ask determines unless a result is kept. The limit is for
+// unknown reviews: of a key without a positive result, and not for a recheck.
 //
 // The error is a *reviewError. For one TTL after a positive result has expired, get returns it if the review fails or takes longer
 // than stalePatience: while the apiserver is slow or cannot be reached, known callers stay known.
-func (r *reviews[V]) get(ctx context.Context, key digest, permit func() error, ask func(context.Context) (result[V], error)) (V, error) {
+func (r *reviews[V]) get(ctx context.Context, key digest, l limit, ask func(context.Context) (result[V], error)) (V, error) {
 	r.mu.Lock()
 	last, found := r.kept.get(key)
 	now := time.Now()
@@ -70,7 +83,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, permit func() error, a
 		r.mu.Unlock()
 		return last.value, nil
 	}
-	running := r.join(key, found && last.positive, permit, ask)
+	running := r.join(key, found && last.positive || isRecheck(ctx), l, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
 	usable := found && last.positive && now.Before(last.expires.Add(last.ttl))
@@ -101,17 +114,15 @@ func (r *reviews[V]) forget(key digest) {
 	r.kept.delete(key)
 }
 
-// join returns the review that runs for a key, or starts one. The caller must hold mu and call leave.
-func (r *reviews[V]) join(key digest, known bool, permit func() error, ask func(context.Context) (result[V], error)) *review[V] {
+// join returns the review that runs for a key, or starts one. A known caller does not wait for the turn
+// of an unknown review. The caller must hold mu and call leave.
+func (r *reviews[V]) join(key digest, known bool, l limit, ask func(context.Context) (result[V], error)) *review[V] {
 	v := r.running[key]
-	if v == nil {
+	if v == nil || known && !v.known {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
 		v = &review[V]{done: make(chan struct{}), cancel: cancel, known: known}
-		if known {
-			permit = nil
-		}
 		r.running[key] = v
-		go r.run(ctx, key, v, permit, ask)
+		go r.run(ctx, key, v, l, ask)
 	}
 	v.waiting++
 	return v
@@ -122,50 +133,70 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v.waiting--
-	if v.waiting == 0 && !v.known && r.running[key] == v {
+	if v.waiting > 0 || v.known {
+		return
+	}
+	v.cancel()
+	if r.running[key] == v {
 		delete(r.running, key)
-		v.cancel()
 	}
 }
 
 // run makes a review. It ends at the latest after reviewTimeout.
-func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], permit func() error, ask func(context.Context) (result[V], error)) {
+func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], l limit, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
-	got, err := r.ask(ctx, v.known, permit, ask)
+	got, err := r.ask(ctx, v.known, l, ask)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
 		v.err = &reviewError{err}
 	} else {
 		v.value = got.value
-		got.expires = time.Now().Add(got.ttl)
-		r.kept.put(key, got)
 	}
-	if r.running[key] == v {
+	if r.running[key] == v { // otherwise a later review has the result to keep
+		if err == nil {
+			got.expires = time.Now().Add(got.ttl)
+			r.kept.put(key, got)
+		}
 		delete(r.running, key)
 	}
 	close(v.done)
 }
 
-func (r *reviews[V]) ask(ctx context.Context, known bool, permit func() error, ask func(context.Context) (result[V], error)) (result[V], error) {
-	if permit == nil {
-		permit = func() error { return nil }
-	}
-	if err := permit(); err != nil {
-		return result[V]{}, err
-	}
-	leave, err := r.places.enter(ctx, known)
+func (r *reviews[V]) ask(ctx context.Context, known bool, l limit, ask func(context.Context) (result[V], error)) (result[V], error) {
+	leave, err := r.enter(ctx, known, l)
 	if err != nil {
 		return result[V]{}, err
 	}
 	defer leave()
-	if err := permit(); err != nil { // the reviews before may have changed it
-		return result[V]{}, err
-	}
 	r.metrics.started()
 	got, err := ask(ctx)
 	r.metrics.ended(got.positive, err)
 	return got, err
+}
+
+// enter waits for the turn of an unknown review, if the limit applies, and for a place; leave frees both.
+func (r *reviews[V]) enter(ctx context.Context, known bool, l limit) (leave func(), err error) {
+	if known {
+		return r.places.enter(ctx, true)
+	}
+	if !l.applies() {
+		leave, err := r.places.enter(ctx, false)
+		if err != nil || !l.applies() {
+			return leave, err
+		}
+		leave() // the reviews before have exhausted the quota
+	}
+	endTurn, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leavePlace, err := r.places.enter(ctx, false)
+	if err != nil {
+		endTurn()
+		return nil, err
+	}
+	return func() { leavePlace(); endTurn() }, nil
 }
 
 // places bounds the reviews that run at the same time. Those without an earlier positive result take

@@ -119,34 +119,139 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 	})
 }
 
-func TestAddressWithRejectedTokensGetsFewReviews(t *testing.T) {
+// exhaust makes an address present more rejected tokens than its quota, and returns a request from it
+// with a token.
+func exhaust(t *testing.T, a *Authenticator, address string) (from func(token string) *http.Request) {
+	flood(t, a, DefaultRejectedTokens*rejectedBurst+DefaultReviewsInFlight, address)()
+	return func(tok string) *http.Request {
+		r := newRequest("/api/v1/pods?watch=1", token(tok))
+		r.RemoteAddr = address
+		return r
+	}
+}
+
+// Other callers can share the address, behind a load balancer or by address translation.
+func TestAddressWithRejectedTokensGetsOneReviewAtATime(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
-		from := func(address, tok string) identity {
-			r := newRequest("/api/v1/pods", token(tok))
-			r.RemoteAddr = address
-			return authenticate(t, access.Authenticator, r)
+		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
+		before, _ := reviews.counts()
+		released := make(chan struct{})
+		reviews.breakWith(hangs(released))
+		wait := flood(t, access.Authenticator, 500, "192.0.2.9:2")
+		if n, _ := reviews.counts(); n != before+1 {
+			t.Errorf("%d reviews at a time", n-before)
 		}
-		from("192.0.2.9:1", "a")
-		flood(t, access.Authenticator, 5000, "192.0.2.9:2")()
-		n, _ := reviews.counts()
-		if most := 1 + DefaultRejectedTokens*rejectedBurst + DefaultReviewsInFlight; n > most {
-			t.Errorf("%d reviews, want at most %d", n, most)
-		}
-		if got := from("192.0.2.9:3", "a"); got.Name != "jane" {
-			t.Errorf("known token of the address: %+v", got)
-		}
-		if got := from("192.0.2.9:3", "b"); got.Kind != request.Unauthenticated {
-			t.Errorf("unknown token of the address: %+v", got)
-		}
-		if got := from("192.0.2.10:1", "b"); got.Name != "joe" {
+		reviews.breakWith(nil)
+		other := newRequest("/api/v1/pods", token("b"))
+		other.RemoteAddr = "192.0.2.10:1"
+		if got := authenticate(t, access.Authenticator, other); got.Name != "joe" {
 			t.Errorf("other address: %+v", got)
 		}
-		time.Sleep(time.Minute)
-		reviews.tokens["c"] = verified("jim")
-		if got := from("192.0.2.9:3", "c"); got.Name != "jim" {
-			t.Errorf("unknown token later: %+v", got)
+		var caller sync.WaitGroup
+		caller.Go(func() {
+			if got := authenticate(t, access.Authenticator, from("a")); got.Name != "jane" {
+				t.Errorf("valid token of the address: %+v", got)
+			}
+		})
+		synctest.Wait()
+		close(released)
+		wait()
+		caller.Wait()
+	})
+}
+
+func TestFloodOfRejectedTokensIsReviewedOneAtATime(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		var mu sync.Mutex
+		running, most, total := 0, 0, 0
+		reviews.breakWith(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			running, total = running+1, total+1
+			if total > DefaultRejectedTokens*rejectedBurst+DefaultReviewsInFlight {
+				most = max(most, running)
+			}
+			mu.Unlock()
+			time.Sleep(time.Millisecond)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write([]byte(`{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":{}}`))
+		})
+		flood(t, access.Authenticator, 1000, "192.0.2.9:2")()
+		if most != 1 {
+			t.Errorf("%d reviews at a time of an address without quota", most)
 		}
+	})
+}
+
+func TestRecheckOfAWatchIsIndependentOfTheQuota(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		r := newRequest("/api/v1/pods?watch=1", token("a"))
+		r.RemoteAddr = "192.0.2.9:1"
+		r = authenticated(t, access, r)
+		access.Authenticator.Forget(r)
+		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
+		released := make(chan struct{})
+		reviews.breakWith(hangs(released))
+		wait := flood(t, access.Authenticator, 100, "192.0.2.9:2")
+		var caller sync.WaitGroup
+		caller.Go(func() { authenticate(t, access.Authenticator, from("a")) }) // waits
+		synctest.Wait()
+		reviews.breakWith(nil)
+		reviews.mu.Lock()
+		delete(reviews.tokens, "a")
+		reviews.mu.Unlock()
+		start := time.Now()
+		if denied, err := access.StillAllowed(r, readOf(t, r)); denied == nil || denied.Status().Code != http.StatusUnauthorized || time.Since(start) > 0 {
+			t.Errorf("the revoked token: %v, %v after %v", denied, err, time.Since(start))
+		}
+		close(released)
+		wait()
+		caller.Wait()
+	})
+}
+
+// floodAccess starts n reads of different namespaces by a user, and returns a function that waits for
+// them.
+func floodAccess(t *testing.T, a *Access, tok string, n int) (wait func()) {
+	var callers sync.WaitGroup
+	for i := range n {
+		r := authenticated(t, a, newRequest(fmt.Sprintf("/api/v1/namespaces/x%d/pods", i), token(tok)))
+		read := readOf(t, r)
+		callers.Go(func() { a.Allowed(r, read) })
+	}
+	synctest.Wait()
+	return callers.Wait
+}
+
+func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		authenticated(t, access, newRequest("/api/v1/pods", token("a")))
+		released := make(chan struct{})
+		authenticate(t, access.Authenticator, newRequest("/", token("b")))
+		reviews.breakWith(hangs(released))
+		wait := floodAccess(t, access, "b", 100)
+		if _, n := reviews.counts(); n != DefaultReviewsInFlight/8 {
+			t.Errorf("%d reviews of one user at a time", n)
+		}
+		reviews.breakWith(nil)
+		start := time.Now()
+		if !allowed(t, access, "/api/v1/pods") || time.Since(start) > 0 {
+			t.Errorf("another user waited for %v", time.Since(start))
+		}
+		r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("b")))
+		if denied, err := access.StillAllowed(r, readOf(t, r)); denied != nil || err != nil || time.Since(start) > 0 {
+			t.Errorf("a recheck of the same user: %v, %v after %v", denied, err, time.Since(start))
+		}
+		close(released)
+		wait()
 	})
 }
 
@@ -205,7 +310,7 @@ func TestForgottenTokenIsReviewedAgain(t *testing.T) {
 }
 
 func TestReviewErrorsAreUnavailable(t *testing.T) {
-	if !unavailable(fmt.Errorf("wrapped: %w", &reviewError{errQuota})) || unavailable(errors.New("invalid bearer token")) {
+	if !unavailable(fmt.Errorf("wrapped: %w", &reviewError{errors.New("timeout")})) || unavailable(errors.New("invalid bearer token")) {
 		t.Error("unavailable and rejected are confused")
 	}
 }

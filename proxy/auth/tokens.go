@@ -31,8 +31,7 @@ type addressKey struct{}
 // AuthenticateToken implements authenticator.Token.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	address, _ := ctx.Value(addressKey{}).(netip.Addr)
-	permit := func() error { return t.quota.check(address) }
-	resp, err := t.reviews.get(ctx, tokenDigest(token), permit, func(ctx context.Context) (result[*authenticator.Response], error) {
+	resp, err := t.reviews.get(ctx, tokenDigest(token), t.quota.of(address), func(ctx context.Context) (result[*authenticator.Response], error) {
 		got, err := t.review(ctx, token)
 		if err == nil && !got.positive {
 			t.quota.rejected(address)
