@@ -22,8 +22,8 @@ const everyNamespace = ""
 // changes counts the changes of access rules. The count is part of what identifies a review, so that a
 // change invalidates all earlier results, those of running reviews included.
 //
-// A change counts at once, and again settleTime later. Changes in between count then, and again settleTime
-// later, so that constant change costs at most two reviews per access and settleTime.
+// A change counts at once, and again settleTime later. Changes in between count then, and again
+// settleTime later, so that constant change costs at most two reviews per access and settleTime.
 type changes struct {
 	metrics *Metrics
 
@@ -36,8 +36,8 @@ type changes struct {
 	last       time.Time // when the last change was certain to have its effect
 }
 
-// listener is called after a change that can affect access to a namespace, or to any if all is set, once
-// its effect is certain.
+// listener is called after a change that can affect access to a namespace, or to any if all is set,
+// once its effect is certain.
 type listener struct {
 	namespace string
 	all       bool
@@ -109,8 +109,8 @@ func (c *changes) add(namespace string) {
 	clear(c.namespaces) // the count of changes everywhere tells new results from old ones
 }
 
-// notify calls f after each change that can affect access to a namespace, or to any if all is set, until
-// stop is called. It calls f at once if there was a recent change, of whatever namespace.
+// notify calls f after each change that can affect access to a namespace, or to any if all is set,
+// until stop is called. It calls f at once if there was a recent change, of whatever namespace.
 func (c *changes) notify(namespace string, all bool, f func()) (stop func()) {
 	l := &listener{namespace, all, f}
 	c.mu.Lock()

@@ -35,8 +35,8 @@ type limit struct {
 // recheckKey marks the context of a recheck of an open watch.
 type recheckKey struct{}
 
-// isRecheck reports whether a review is part of a recheck of an open watch. There is one at a time for
-// each watch, so it counts as known.
+// isRecheck reports whether a review is part of a recheck of an open watch. There is one at a time
+// for each watch, so it counts as known.
 func isRecheck(ctx context.Context) bool { return ctx.Value(recheckKey{}) != nil }
 
 // reviews makes the reviews of one kind. Equal reviews share a request and, for the TTL of the result,
@@ -114,8 +114,8 @@ func (r *reviews[V]) forget(key digest) {
 	r.kept.delete(key)
 }
 
-// join returns the review that runs for a key, or starts one. A known caller does not wait for the turn
-// of an unknown review. The caller must hold mu and call leave.
+// join returns the review that runs for a key, or starts one. A known caller does not wait for the
+// turn of an unknown review. The caller must hold mu and call leave.
 func (r *reviews[V]) join(key digest, known bool, l limit, ask func(context.Context) (result[V], error)) *review[V] {
 	v := r.running[key]
 	if v == nil || known && !v.known {
@@ -175,7 +175,8 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, l limit, ask func(cont
 	return got, err
 }
 
-// enter waits for the turn of an unknown review, if the limit applies, and for a place; leave frees both.
+// enter waits for the turn of an unknown review, if the limit applies, and for a place; leave frees
+// both.
 func (r *reviews[V]) enter(ctx context.Context, known bool, l limit) (leave func(), err error) {
 	if known {
 		return r.places.enter(ctx, true)
