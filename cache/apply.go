@@ -149,6 +149,9 @@ func (s *Store) ConfirmComplete(last, version uint64) bool {
 	if s.closed || s.applied.Load().Version < last {
 		return false
 	}
+	if s.endsInDeletion && last == s.lastVersion {
+		return false // more deletions of this version may follow, before the events after last
+	}
 	s.raise(version)
 	return true
 }

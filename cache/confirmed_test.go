@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -260,5 +261,42 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 	}
 	if confirmations == 0 || lists == 0 {
 		t.Fatalf("%d confirmations, %d lists of a confirmed state", confirmations, lists)
+	}
+}
+
+// A reader that decides by CompleteVersion must find a snapshot at that version or above.
+func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	const last = 20_000
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for v := uint64(11); v <= last; v++ {
+			if err := s.ApplyBookmark(v); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for complete := uint64(0); complete < last; {
+		complete = s.CompleteVersion()
+		if shown := s.Snapshot().Version; shown < complete {
+			t.Errorf("the store is complete up to %d and shows %d", complete, shown)
+			break
+		}
+	}
+	writer.Wait()
+}
+
+// More deletions of one version may follow, so a probe watch from this version proves nothing.
+func TestProbeWatchProvesNothingAfterADeletion(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	if err := s.Apply(Deleted, testObject("a/x", 12), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if s.ConfirmComplete(12, 20) || s.CompleteVersion() != 12 {
+		t.Errorf("complete up to %d", s.CompleteVersion())
+	}
+	if err := s.Apply(Deleted, testObject("a/y", 12), time.Now()); err != nil {
+		t.Error(err)
 	}
 }

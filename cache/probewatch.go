@@ -15,6 +15,9 @@ const (
 	// resource sends no bookmarks.
 	barrenAfter = 2 * time.Second
 	maxBarren   = 7
+	// probeWatchLimit bounds a probe watch, which waits for events that the store lacks while the store's
+	// own watch is stalled. It is longer than the timeoutSeconds of the request.
+	probeWatchLimit = 5 * time.Second
 )
 
 // probeWatchSchedule is when the next probe watch may start.
@@ -41,6 +44,8 @@ func (f *Fence) probeWatchDue() time.Duration {
 // version: the apiserver has no event between the last one that this watch delivered and the
 // bookmark behind it. Errors are ignored, because another probe watch starts later.
 func (f *Fence) runProbeWatch(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeWatchLimit)
+	defer cancel()
 	start, bookmarks := time.Now(), 0
 	last := f.store.CompleteVersion()
 	_ = f.prober.ProbeWatch(ctx, last,

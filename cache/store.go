@@ -123,10 +123,12 @@ func New(options Options, objects []*Object, version uint64) *Store {
 // reader is guaranteed to see it.
 func (s *Store) publish(st state, version uint64) {
 	now := &Snapshot{Version: version, state: st}
-	s.applied.Store(now)
+	// snapshot before applied: a reader that has seen CompleteVersion then finds a snapshot at that version
+	// or above.
 	if s.dropConfirmed(version); len(s.confirmed) == 0 {
 		s.snapshot.Store(now)
 	}
+	s.applied.Store(now)
 	s.changed.broadcast()
 }
 
