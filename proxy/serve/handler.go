@@ -122,7 +122,9 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Inf
 		err = h.list(w, r, p)
 	}
 	if reason, ok := errors.AsType[passReason](err); ok && h.options.Features.ShardSelector {
-		return refuseShard(info, reason)
+		if refused := refuseShard(info, reason); refused != nil {
+			return refused
+		}
 	}
 	return err
 }

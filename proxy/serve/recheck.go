@@ -118,6 +118,7 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		denied = apierrors.NewServiceUnavailable("the access of this watch cannot be reviewed")
 	}
 	if denied != nil {
+		a.stopped = true // the loop may take a while to call stop: a second denial must not close revoked again
 		a.denied.Store(denied)
 		close(a.revoked)
 		a.client.endWithin(revokedWriteLimit)

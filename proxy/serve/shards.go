@@ -73,13 +73,13 @@ func (s *shards) match(o *cache.Object) bool {
 	return false
 }
 
-// refuseShard returns the refusal of a sharded read that must not pass, or else the reason for which
-// it passes. A page or watch follows a list of the shard from here, but an apiserver without the
+// refuseShard returns the refusal of a sharded read that must not pass for the reason, nil if it may
+// pass. A page or watch follows a list of the shard from here, but an apiserver without the
 // feature gate would ignore the selector and send the whole resource. The client is told to list
 // again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
 func refuseShard(info *request.Info, reason passReason) error {
 	if info.Query.Get("shardSelector") == "" {
-		return reason
+		return nil
 	}
 	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
 	switch {
@@ -88,7 +88,7 @@ func refuseShard(info *request.Info, reason passReason) error {
 	case follows && (reason == resources.NotInSync || reason == notProvenInTime || reason == versionNotReached):
 		return &refusal{reason, apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
 	}
-	return reason
+	return nil
 }
 
 // writeExpired answers a watch from before the history as the apiserver does: with a stream that

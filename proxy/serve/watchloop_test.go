@@ -276,6 +276,10 @@ func TestWatch(t *testing.T) {
 		{"EndsOnRevocationAfterDoubt", fromThree, nil, []step{
 			rechecks(false, errUnreachable), after(time.Minute), rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded,
 		}},
+		{"IsDeniedOnceWhileItsClientStalls", fromThree, nil, []step{
+			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(2 * recheckSpread), rulesChange, after(2 * recheckSpread),
+			after(revokedWriteLimit), hasEnded,
+		}},
 		{"DeliversWhileARecheckHangs", fromThree, nil, []step{rechecksHang, after(defaultRecheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded}},
 
 		// Ends.
