@@ -65,12 +65,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.fail(w, r, err)
 		return
 	}
-	release, err := f.quotas.of(info).acquire(r.Context(), info.User)
-	if err != nil {
-		f.fail(w, r, err)
-		return
-	}
-	defer release()
+	r, leave := f.quotas.withPlace(r, info)
+	defer leave()
 	r, free, err := f.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)

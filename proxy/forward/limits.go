@@ -3,6 +3,8 @@ package forward
 import (
 	"cmp"
 	"context"
+	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -13,13 +15,14 @@ import (
 )
 
 // Limits bounds the requests of each class that are in flight to the upstream. The classes are apart,
-// so that passed lists never take the places of writes, nor anything those of leases. A caller holds
-// at most half of the places of a class. Zero means the default.
+// so that passed lists never take the places of writes, nor anything those of leases. A user, or the
+// address of unauthenticated callers, holds at most half of the places of a class. Zero means the
+// default.
 type Limits struct {
 	Anonymous int // of unauthenticated callers, over HTTP/1.1: one connection each
 	Reads     int // gets and lists
 	Writes    int
-	Leases    int // reads and writes of leases, by which nodes and leaders stay alive
+	Leases    int // reads and writes of single leases, by which nodes and leaders stay alive
 	Streams   int // watches, logs, proxied requests and upgrades
 	// Wait is how long a request waits for a place before it is rejected with a 429.
 	Wait time.Duration
@@ -64,7 +67,6 @@ func newQuotas(l Limits, m *Metrics) *quotas {
 		writes: quotaOf("writes", l.Writes, d.Writes), leases: quotaOf("leases", l.Leases, d.Leases),
 		streams: quotaOf("streams", l.Streams, d.Streams),
 	}
-	q.anonymous.share = 0
 	return q
 }
 
@@ -75,7 +77,7 @@ func (q *quotas) of(info *request.Info) *quota {
 		return q.anonymous
 	case info.Upgrade || info.Verb == "watch" || isStream(info.Subresource):
 		return q.streams
-	case info.APIGroup == "coordination.k8s.io" && info.Resource == "leases":
+	case info.APIGroup == "coordination.k8s.io" && info.Resource == "leases" && info.Verb != "list" && info.Verb != "deletecollection":
 		return q.leases
 	case info.Verb == "get" || info.Verb == "list" || info.Verb == "head" || info.Verb == "options":
 		return q.reads
@@ -119,9 +121,6 @@ func (q *quota) acquire(ctx context.Context, user string) (release func(), err e
 
 // enter waits for a place in the share of the user.
 func (q *quota) enter(ctx context.Context, user string) (leave func(), err error) {
-	if q.share == 0 {
-		return func() {}, nil
-	}
 	q.mu.Lock()
 	u := q.users[user]
 	if u == nil {
@@ -145,4 +144,40 @@ func (q *quota) enter(ctx context.Context, user string) (leave func(), err error
 		u.places.Release(1)
 		forget()
 	}, nil
+}
+
+// place is the place of one request in a quota. The request takes it when it is first sent, after the
+// gateway has read the body: a client that stalls its body must not hold a place of others.
+type place struct {
+	quota   *quota
+	user    string // or the address of an unauthenticated caller
+	release func() // nil until the place is taken
+}
+
+type placeKey struct{}
+
+// withPlace returns the request with a place to take. The caller must call leave when the request has
+// ended.
+func (q *quotas) withPlace(r *http.Request, info *request.Info) (out *http.Request, leave func()) {
+	p := &place{quota: q.of(info), user: info.User}
+	if p.quota == q.anonymous {
+		p.user, _, _ = net.SplitHostPort(r.RemoteAddr)
+	}
+	leave = func() {
+		if p.release != nil {
+			p.release()
+		}
+	}
+	return r.WithContext(context.WithValue(r.Context(), placeKey{}, p)), leave
+}
+
+// takePlace waits for the place of the request, unless it has it already.
+func takePlace(ctx context.Context) error {
+	p := ctx.Value(placeKey{}).(*place)
+	if p.release != nil {
+		return nil
+	}
+	var err error
+	p.release, err = p.quota.acquire(ctx, p.user)
+	return err
 }

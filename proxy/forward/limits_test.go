@@ -94,10 +94,10 @@ func TestOneUserHoldsHalfOfAClass(t *testing.T) {
 
 // TestAnonymousConnectionsAreBounded: 500 anonymous requests opened 194 connections to the upstream.
 func TestAnonymousConnectionsAreBounded(t *testing.T) {
-	const limit = 8
+	const limit = 8 // of one address; the class has twice as many places
 	var connections, most atomic.Int32
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Limits: forward.Limits{Anonymous: limit}, Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Limits: forward.Limits{Anonymous: 2 * limit}, Handler: func(http.ResponseWriter, *http.Request) {
 		most.Store(max(most.Load(), connections.Add(1)))
 		<-more
 		connections.Add(-1)
@@ -136,4 +136,51 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	if n := most.Load(); n > limit {
 		t.Errorf("%d requests at a time", n)
 	}
+}
+
+// TestStalledBodiesTakeNoPlace: the upstream has not authorized a request before it has its body.
+func TestStalledBodiesTakeNoPlace(t *testing.T) {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Limits: one})
+	lease := "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
+	body, stalled := io.Pipe()
+	defer stalled.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	req := e.NewRequest(t, http.MethodPut, lease, bearer("a"), body).WithContext(ctx)
+	req.ContentLength = 100
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if resp, err := e.Client.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	})
+	if _, err := stalled.Write([]byte("{")); err != nil { // returns once the client reads the body to send it
+		t.Fatal(err)
+	}
+	if resp := e.Do(t, e.NewRequest(t, http.MethodPut, lease, bearer("a"), nil)); resp.StatusCode != http.StatusOK {
+		t.Errorf("beside a stalled body: %s", resp.Status)
+	}
+	cancel()
+	ended.Wait()
+}
+
+// TestListsOfLeasesAreReads: they take no place of the leases that keep nodes alive.
+func TestListsOfLeasesAreReads(t *testing.T) {
+	more := make(chan bool)
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Limits: one, Handler: func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-more
+		}
+	}})
+	var list sync.WaitGroup
+	list.Go(func() {
+		if resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, "/apis/coordination.k8s.io/v1/leases", bearer("a"), nil)); err == nil {
+			resp.Body.Close()
+		}
+	})
+	e.Next(t)
+	if resp := e.Do(t, e.NewRequest(t, http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", bearer("a"), nil)); resp.StatusCode != http.StatusOK {
+		t.Errorf("beside a list of leases: %s", resp.Status)
+	}
+	close(more)
+	list.Wait()
 }

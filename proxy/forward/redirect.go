@@ -28,6 +28,10 @@ func (f *Forwarder) checkRedirect(resp *http.Response) error {
 	if request.From(resp.Request.Context()).Upgrade {
 		return errRedirect
 	}
+	locations := resp.Header["Location"]
+	if len(locations) > 1 {
+		return errRedirect // clients differ in which one they follow
+	}
 	location := resp.Header.Get("Location")
 	if location == "" {
 		return nil
@@ -37,6 +41,9 @@ func (f *Forwarder) checkRedirect(resp *http.Response) error {
 		return errRedirect
 	}
 	if to.Host == "" && to.Scheme == "" {
+		if strings.HasPrefix(location, "//") {
+			return errRedirect // ///host: browsers and curl skip the empty host
+		}
 		return nil
 	}
 	local, ok := f.upstream.Relative(to)

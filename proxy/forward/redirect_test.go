@@ -22,6 +22,8 @@ func TestRedirectsStayAtTheApiserver(t *testing.T) {
 		placeholder + "/login%2F?a":      "/login%2F?a",
 		"https://evil.example/":          refused,
 		"//evil.example/x":               refused,
+		"///evil.example/x":              refused,
+		"////evil.example":               refused,
 		`/\evil.example`:                 refused,
 		`\\evil.example`:                 refused,
 		"javascript:alert(1)":            refused,
