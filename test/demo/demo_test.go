@@ -128,8 +128,16 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 		t.Errorf("no cached list but %s", list)
 	}
 	counters := r.line(t, "requests ")
-	for !strings.Contains(counters, "watches 5 from 5 upstream") { // watchers may need more than a moment
+	// One watch for each of the five resources, and one of APIServices.
+	const watches = "watches 5 from 6 upstream"
+	for range 20 { // the watchers may need more than a moment
+		if strings.Contains(counters, watches) {
+			break
+		}
 		counters = r.line(t, "requests ")
+	}
+	if !strings.Contains(counters, watches) {
+		t.Errorf("the last line is %q, want %q in it", counters, watches)
 	}
 	if strings.Contains(counters, "apiserver 0 MB") {
 		t.Errorf("counters are %q", counters)
