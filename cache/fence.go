@@ -57,7 +57,7 @@ type Fence struct {
 	byWatch     uint64        // the highest version that a probe watch has confirmed
 	probeWatch  probeWatchSchedule
 	rollCall    rollCallRecord
-	rising      bool // the last probe or roll call returned a version above that of the newest state
+	rising      bool // the last probe or roll call returned a version above the newest state's
 	delegations int  // reads that are being delegated
 	stats       FenceStats
 }

@@ -123,8 +123,8 @@ func New(options Options, objects []*Object, version uint64) *Store {
 // reader is guaranteed to see it.
 func (s *Store) publish(st state, version uint64) {
 	now := &Snapshot{Version: version, state: st}
-	// snapshot before applied: a reader that has seen CompleteVersion then finds a snapshot at that version
-	// or above.
+	// snapshot before applied, so that a reader that has seen CompleteVersion finds a snapshot at that
+	// version or above.
 	if s.dropConfirmed(version); len(s.confirmed) == 0 {
 		s.snapshot.Store(now)
 	}
@@ -140,8 +140,8 @@ func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 // state may be higher.
 func (s *Store) CompleteVersion() uint64 { return s.applied.Load().Version }
 
-// Changed returns a channel that is closed when the store has a newer version than that of a
-// snapshot taken after the call, or when the store ends.
+// Changed returns a channel that is closed when the store has a newer version than a snapshot
+// taken after the call, or when the store ends.
 func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
 
 // Done returns a channel that is closed when the store ends.

@@ -175,7 +175,7 @@ func TestReviewSoonAfterASecondChangeIsRepeated(t *testing.T) {
 	})
 }
 
-// The right to impersonate a service account is one of its namespace, not of that of the read.
+// The right to impersonate a service account belongs to its namespace, not to the namespace of the read.
 func TestListenerOfAnImpersonatedReadHearsOfAllNamespaces(t *testing.T) {
 	runRBAC(t, func(t *testing.T, _ *reviewAPI, access *Access, rbac *rbacAPI) {
 		notified := map[bool]int{}

@@ -16,7 +16,7 @@ type revision struct {
 	spec       string // without printer columns, as JSON
 }
 
-// revisionOf returns the revision of a CRD, or nil if it cannot be told.
+// revisionOf returns the revision of a CRD, or nil if the CRD cannot be read.
 func revisionOf(crd json.Value) *revision {
 	uid, ok := crd.Get("metadata", "uid").Bytes()
 	generation, err := strconv.ParseInt(string(crd.Get("metadata", "generation")), 10, 64)

@@ -93,7 +93,7 @@ func isStream(subresource string) bool {
 	return false
 }
 
-// acquire waits for a place. The error is a 429, or that of the context.
+// acquire waits for a place. The error is a 429, or the error of the context.
 func (q *quota) acquire(ctx context.Context, user string) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, q.wait)
 	defer cancel()

@@ -40,7 +40,7 @@ type Env struct {
 	Received chan *Received
 	// Gateway serves the Forwarder.
 	Gateway *httptest.Server
-	// Transcoder is that of the Forwarder, nil with Strict.
+	// Transcoder is the Forwarder's, nil with Strict.
 	Transcoder *transcode.Transcoder
 	// Client sends requests to Gateway. It neither follows redirects nor decompresses.
 	Client *http.Client

@@ -114,7 +114,7 @@ func TestDuplicateFieldsOfYAMLAreReported(t *testing.T) {
 	}
 }
 
-// TestMalformedBodyIsABadRequest: the Status is that of the apiserver, and only clients that may
+// TestMalformedBodyIsABadRequest: the Status equals the apiserver's, and only clients that may
 // write get it.
 func TestMalformedBodyIsABadRequest(t *testing.T) {
 	for name, tt := range map[string]struct {
