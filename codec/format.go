@@ -71,5 +71,14 @@ func (f Format) ContentType(watch bool) string {
 	return f.Encoding.MediaType()
 }
 
+// WholeObjects reports whether objects are written with all of their fields.
+func (f Format) WholeObjects() bool {
+	return f.Shape == Object || f.Shape == Table && f.Include == IncludeObject
+}
+
 // AgesWithTime reports whether the bytes of an unchanged object change: Tables contain relative ages.
 func (f Format) AgesWithTime() bool { return f.Shape == Table }
+
+// AgesApart reports whether the ages in a Table can be left out and written later, because nothing else in
+// the bytes depends on them: what follows in compact JSON does not, while YAML and indentation rewrite it.
+func (f Format) AgesApart() bool { return f.Shape == Table && f.Encoding == JSON && !f.Pretty }

@@ -7,6 +7,7 @@ import (
 
 	"sluice/codec/json"
 	"sluice/codec/proto"
+	"sluice/codec/table"
 )
 
 // Resource describes one resource and the form of its stored bytes.
@@ -50,6 +51,9 @@ type Columns interface {
 	AppendDefinitions(dst []byte) []byte
 	// AppendCells appends the JSON array of the cells of an object, with ages as of now.
 	AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error)
+	// AppendAgeless appends the cells without the texts that depend on the time, and their places
+	// to ages.
+	AppendAgeless(dst []byte, obj json.Value, ages []table.Age) ([]byte, []table.Age, error)
 	// AppendConditions appends the JSON array of the conditions of the row, or nothing.
 	AppendConditions(dst []byte, obj json.Value) []byte
 	// Sorted reports whether the rows of a list are in another order than its objects.

@@ -5,6 +5,7 @@ import (
 
 	"sluice/codec/internal/scratch"
 	"sluice/codec/json"
+	"sluice/codec/table"
 )
 
 // tableEncoder gives Tables in JSON: an object is a Table with one row, an item is a row (wire.md 1.5).
@@ -14,7 +15,8 @@ type tableEncoder struct {
 	columns  Columns
 	version  string // of meta.k8s.io
 	include  Include
-	now      time.Time // zero: the time of writing
+	now      time.Time    // zero: the time of writing
+	ages     *[]table.Age // not nil: ages are left out, and their places appended here
 }
 
 // AppendObject appends a Table with one row. Only the first one of a stream carries the column definitions.
@@ -63,12 +65,8 @@ func (t tableEncoder) AppendItem(dst, src []byte) ([]byte, error) {
 // row appends {"cells":[…],"object":…} for the stored object src, which is obj in JSON. On an error dst
 // comes back as long as it was.
 func (t tableEncoder) row(dst, src, obj []byte) ([]byte, error) {
-	now := t.now
-	if now.IsZero() {
-		now = time.Now()
-	}
 	base := len(dst)
-	dst, err := t.columns.AppendCells(append(dst, `{"cells":`...), obj, now)
+	dst, err := t.cells(append(dst, `{"cells":`...), obj)
 	if err != nil {
 		return dst[:base], err
 	}
@@ -86,6 +84,20 @@ func (t tableEncoder) row(dst, src, obj []byte) ([]byte, error) {
 		return dst[:base], err
 	}
 	return append(dst, '}'), nil
+}
+
+// cells appends the cells of a row.
+func (t tableEncoder) cells(dst, obj []byte) ([]byte, error) {
+	if t.ages != nil {
+		var err error
+		dst, *t.ages, err = t.columns.AppendAgeless(dst, obj, *t.ages)
+		return dst, err
+	}
+	now := t.now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return t.columns.AppendCells(dst, obj, now)
 }
 
 // appendConditions appends the conditions member of a row, if there are any.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/codec/bookmark"
 	"sluice/codec/proto"
+	"sluice/codec/table"
 )
 
 // Writer writes the objects of one resource in one format. It is immutable and safe for concurrent use.
@@ -60,6 +61,17 @@ func (w *Writer) At(now time.Time) *Writer {
 		return w
 	}
 	t.now = now
+	out := *w
+	out.encoder = t
+	return &out
+}
+
+// Ageless returns a Writer whose AppendItem and AppendEvent leave out the ages in Tables and append their
+// places to ages, as offsets in the result: together a table.Text. The format must have AgesApart. After an
+// error ages is invalid.
+func (w *Writer) Ageless(ages *[]table.Age) *Writer {
+	t := w.encoder.(tableEncoder)
+	t.ages = ages
 	out := *w
 	out.encoder = t
 	return &out

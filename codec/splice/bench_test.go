@@ -43,6 +43,17 @@ func BenchmarkSplice(b *testing.B) {
 	}
 }
 
+// BenchmarkEvent adds an event of a pod to a stream, as each watch does.
+func BenchmarkEvent(b *testing.B) {
+	block := Gzip.Compress(nil, text(7700))
+	packed := block.Pack(nil)
+	s := NewStream(Gzip)
+	for b.Loop() {
+		event := Unpack(packed)
+		s.Add(&event)
+	}
+}
+
 // BenchmarkApiserverGzip compresses the same list in the way of the apiserver: with compress/gzip
 // at level 1.
 func BenchmarkApiserverGzip(b *testing.B) {

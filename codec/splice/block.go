@@ -11,12 +11,13 @@ type Block struct {
 }
 
 // packed is the length of what Pack appends to the data of a block.
-const packed = 8
+const packed = 12
 
 // Pack appends the block in a form that Unpack reads, for caches that hold bytes.
 func (b *Block) Pack(dst []byte) []byte {
 	dst = append(dst, b.Data...)
 	dst = binary.LittleEndian.AppendUint32(dst, b.CRC)
+	dst = binary.LittleEndian.AppendUint32(dst, b.shift)
 	return binary.LittleEndian.AppendUint32(dst, uint32(b.Plain))
 }
 
@@ -26,6 +27,7 @@ func Unpack(p []byte) Block {
 	return Block{
 		Data:  p[:n:n],
 		CRC:   binary.LittleEndian.Uint32(p[n:]),
-		Plain: int(binary.LittleEndian.Uint32(p[n+4:])),
+		shift: binary.LittleEndian.Uint32(p[n+4:]),
+		Plain: int(binary.LittleEndian.Uint32(p[n+8:])),
 	}
 }

@@ -1,7 +1,6 @@
 package splice
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -15,18 +14,20 @@ const window = 1 << 20
 // block.
 const emptyFrame = "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
 
-// encoder is shared by all goroutines.
-var encoder = sync.OnceValue(func() *zstd.Encoder {
+// encoders pools encoders, each of which takes some megabytes. An encoder for all goroutines would keep as many of
+// its parts for ever as there are CPUs.
+var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedDefault),
-		zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
+		zstd.WithEncoderConcurrency(1),
 		zstd.WithWindowSize(window),
+		zstd.WithLowerEncoderMem(true),
 	)
 	if err != nil { // only for options out of range
 		panic(err)
 	}
 	return e
-})
+}}
 
 // appendFrame appends a zstd frame of plain, or nothing if plain is empty. A sequence of frames is
 // one stream (RFC 8878, section 3).
@@ -34,5 +35,7 @@ func appendFrame(dst, plain []byte) []byte {
 	if len(plain) == 0 {
 		return dst
 	}
-	return encoder().EncodeAll(plain, dst)
+	e := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(e)
+	return e.EncodeAll(plain, dst)
 }

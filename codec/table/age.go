@@ -1,6 +1,7 @@
 package table
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -29,16 +30,27 @@ func timeOf(v json.Value) time.Time {
 }
 
 // appendSince appends the age of the time v.
-func appendSince(dst []byte, v json.Value, now time.Time) []byte {
-	return appendAge(dst, timeOf(v), now)
+func (r *row) appendSince(dst []byte, v json.Value) []byte {
+	return r.appendAge(dst, timeOf(v))
 }
 
 // appendAge appends the age of t.
-func appendAge(dst []byte, t, now time.Time) []byte {
+func (r *row) appendAge(dst []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return append(dst, unknown...)
 	}
-	return appendDuration(dst, now.Sub(t))
+	return r.appendElapsed(dst, t)
+}
+
+// appendElapsed appends the duration from t to now, or leaves it out and keeps its place. Every
+// text that depends on the time is written here, and nothing else in its cell may need escapes:
+// that would move the place.
+func (r *row) appendElapsed(dst []byte, t time.Time) []byte {
+	if r.ageless {
+		r.ages = append(r.ages, Age{At: len(dst), Since: t})
+		return dst
+	}
+	return appendDuration(dst, r.now.Sub(t))
 }
 
 // A unit is the way to print durations below a limit: in whole big units and, if rest is set, the
@@ -77,13 +89,7 @@ func appendDuration(dst []byte, d time.Duration) []byte {
 	case d < 0:
 		return append(dst, "0s"...)
 	}
-	u := &units[len(units)-1]
-	for i := range units {
-		if d < units[i].below {
-			u = &units[i]
-			break
-		}
-	}
+	u := unitOf(d)
 	dst = append(strconv.AppendInt(dst, int64(d/u.big), 10), u.mark)
 	if u.rest == 0 {
 		return dst
@@ -92,4 +98,34 @@ func appendDuration(dst []byte, d time.Duration) []byte {
 		dst = append(strconv.AppendInt(dst, int64(n), 10), u.rest)
 	}
 	return dst
+}
+
+// unitOf returns the unit of a duration that is not negative.
+func unitOf(d time.Duration) *unit {
+	for i := range units[:len(units)-1] {
+		if d < units[i].below {
+			return &units[i]
+		}
+	}
+	return &units[len(units)-1]
+}
+
+// durationChanges returns the least duration above d that appendDuration prints differently, or
+// false if a Duration cannot hold it.
+func durationChanges(d time.Duration) (time.Duration, bool) {
+	switch {
+	case d <= -2*time.Second:
+		return -2*time.Second + 1, true
+	case d < 0:
+		return time.Second, true
+	}
+	u := unitOf(d)
+	step := u.big
+	if u.rest != 0 {
+		step = u.small
+	}
+	if d > math.MaxInt64-step {
+		return 0, false
+	}
+	return d - d%step + step, true // every unit ends at a multiple of its steps
 }

@@ -42,6 +42,23 @@ func (c *Columns) AppendDefinitions(dst []byte) []byte {
 func (c *Columns) AppendCells(dst []byte, obj json.Value, now time.Time) ([]byte, error) {
 	r := openRow(obj, now)
 	defer r.close()
+	return c.appendCells(dst, obj, r)
+}
+
+// AppendAgeless is AppendCells without the texts that depend on the time. It appends their places,
+// as offsets in dst, to ages. On error both are returned unchanged.
+func (c *Columns) AppendAgeless(dst []byte, obj json.Value, ages []Age) ([]byte, []Age, error) {
+	r := openRow(obj, time.Time{})
+	defer r.close()
+	r.ageless, r.ages = true, ages
+	dst, err := c.appendCells(dst, obj, r)
+	if err != nil {
+		return dst, ages, err
+	}
+	return dst, r.ages, nil
+}
+
+func (c *Columns) appendCells(dst []byte, obj json.Value, r *row) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, '[')
 	for i := range c.columns {

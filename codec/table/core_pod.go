@@ -38,7 +38,7 @@ func podRestarts(dst []byte, r *row) []byte {
 	if p.restarts == 0 || p.restarted.IsZero() {
 		return dst
 	}
-	dst = appendAge(append(dst, " ("...), p.restarted, r.now)
+	dst = r.appendAge(append(dst, " ("...), p.restarted)
 	return append(dst, " ago)"...)
 }
 

@@ -128,7 +128,7 @@ func printDate(dst []byte, v json.Value, r *row) []byte {
 	case err != nil:
 		dst = append(dst, "<invalid>"...)
 	default:
-		dst = appendAge(dst, t, r.now)
+		dst = r.appendAge(dst, t)
 	}
 	return r.quote(dst, start)
 }

@@ -24,5 +24,6 @@
 //     plain member paths aside.
 //
 // Cells contain ages relative to the time given to [Columns.AppendCells], so they must not be
-// cached.
+// cached. [Columns.AppendAgeless] leaves the ages out: a [Text] can be cached, prints its cells at
+// any time, and knows when they change.
 package table

@@ -60,11 +60,10 @@ func jobDuration(dst []byte, r *row) []byte {
 	if !isSet(started) {
 		return dst
 	}
-	end := r.now
 	if isSet(completed) {
-		end = timeOf(completed)
+		return appendDuration(dst, timeOf(completed).Sub(timeOf(started)))
 	}
-	return appendDuration(dst, end.Sub(timeOf(started)))
+	return r.appendElapsed(dst, timeOf(started))
 }
 
 var cronJobContainers = path("spec", "jobTemplate", "spec", "template", "spec", "containers")
@@ -98,5 +97,5 @@ func cronJobLast(dst []byte, r *row) []byte {
 	if !isSet(last) {
 		return append(dst, none...)
 	}
-	return appendSince(dst, last, r.now)
+	return r.appendSince(dst, last)
 }

@@ -63,16 +63,16 @@ func (f eventFields) firstTime(r *row) time.Time {
 }
 
 func (f eventFields) firstSeen(dst []byte, r *row) []byte {
-	return appendAge(dst, f.firstTime(r), r.now)
+	return r.appendAge(dst, f.firstTime(r))
 }
 
 // lastSeen prints the last time from the event's series if there is one.
 func (f eventFields) lastSeen(dst []byte, r *row) []byte {
 	if s := r.object.Get("series"); present(s) {
-		return appendSince(dst, s.Get("lastObservedTime"), r.now)
+		return r.appendSince(dst, s.Get("lastObservedTime"))
 	}
 	if t := timeOf(r.object.Get(f.last)); !t.IsZero() {
-		return appendAge(dst, t, r.now)
+		return r.appendAge(dst, t)
 	}
 	return f.firstSeen(dst, r)
 }

@@ -53,5 +53,5 @@ func taintAge(dst []byte, r *row) []byte {
 	if !isSet(added) {
 		return dst
 	}
-	return appendSince(dst, added, r.now)
+	return r.appendSince(dst, added)
 }

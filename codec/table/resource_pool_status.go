@@ -87,5 +87,5 @@ func poolCompleted(dst []byte, r *row) []byte {
 	if !complete {
 		return append(dst, none...)
 	}
-	return appendSince(dst, c.Get("lastTransitionTime"), r.now)
+	return r.appendSince(dst, c.Get("lastTransitionTime"))
 }

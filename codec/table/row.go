@@ -10,8 +10,10 @@ import (
 // A row is one object that is being printed: the members that columns read, found in one pass, and
 // scratch space. Rows are pooled.
 type row struct {
-	now time.Time
-	err error // the first error; the cells are then invalid
+	now     time.Time
+	ageless bool  // ages are left out, and their places kept in ages
+	ages    []Age // of the caller
+	err     error // the first error; the cells are then invalid
 
 	object, meta, spec, status json.Value
 
