@@ -1,35 +1,24 @@
 package config
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-func load(t *testing.T, text string) (*File, error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "sluice.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return Load(path)
-}
-
-func TestLoadIsStrict(t *testing.T) {
+func TestParseIsStrict(t *testing.T) {
 	const head = "apiVersion: sluice/v1alpha1\nkind: Configuration\n"
 	tests := []struct{ name, text, want string }{
 		{"unknown field", head + "listne: x\n", "listne"},
 		{"duplicate field", head + "listen: a:1\nlisten: b:1\n", "listen"},
 		{"wrong type", head + "admin: {profiling: 3}\n", "profiling"},
-		{"other kind", "apiVersion: v1\nkind: Pod\n", "must be sluice/v1alpha1 Configuration"},
+		{"other kind", "apiVersion: v1\nkind: Pod\n", "kind: must be Configuration"},
 		{"bad duration", head + "shutdown: {grace: soon}\n", "soon"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := load(t, tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if err := Parse("f.yaml", []byte(tt.text)).Check(); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("got %v, want an error about %q", err, tt.want)
 			}
 		})
@@ -37,21 +26,18 @@ func TestLoadIsStrict(t *testing.T) {
 }
 
 func TestDefaultsAreValid(t *testing.T) {
-	f, err := load(t, "apiVersion: sluice/v1alpha1\nkind: Configuration\nshutdown: {grace: 3s}\n")
-	if err != nil {
+	c := Parse("f.yaml", []byte("apiVersion: sluice/v1alpha1\nkind: Configuration\nshutdown: {grace: 3s}\n"))
+	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	f.Default()
-	if err := f.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if f.Shutdown.Grace.Duration != 3*time.Second || f.Listen != "127.0.0.1:8443" {
+	if f := c.File; f.Shutdown.Grace.Duration != 3*time.Second || f.Listen != "127.0.0.1:8443" {
 		t.Fatalf("%+v", f)
 	}
 }
 
-func TestValidateReportsEveryInvalidField(t *testing.T) {
-	f := &File{}
+func TestCheckReportsEveryInvalidField(t *testing.T) {
+	c := Empty()
+	f := c.File
 	f.Default()
 	f.Listen = "8443"
 	f.TLS.CertFile = "x"
@@ -62,7 +48,7 @@ func TestValidateReportsEveryInvalidField(t *testing.T) {
 	f.Cache.HistoryAge.Duration = -1
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
 	f.Limits.Reads.PerUser, f.Limits.HeaderBytes = -1, 1<<30
-	err := f.Validate()
+	err := c.Check()
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -90,6 +76,28 @@ func TestSecretsAreCachedOnlyOnRequest(t *testing.T) {
 		f.Default()
 		if got := !slices.Contains(f.Cache.Excluded(), "secrets"); got != tt.want {
 			t.Errorf("%s: secrets are cached: %v", tt.name, got)
+		}
+	}
+}
+
+// The admin listener serves plain HTTP on loopback only, and is open to everybody elsewhere only if asked for.
+func TestAdminListenerIsPlainOnLoopbackOnly(t *testing.T) {
+	for _, row := range []struct {
+		listen, access, want string
+		plain                bool
+	}{
+		{"127.0.0.1:9443", "", AccessOpen, true},
+		{"[::1]:9443", "", AccessOpen, true},
+		{"127.0.0.1:9443", AccessAuthorized, AccessAuthorized, false},
+		{":9443", "", AccessAuthorized, false},
+		{"0.0.0.0:9443", "", AccessAuthorized, false},
+		{"10.1.2.3:9443", AccessOpen, AccessOpen, false},
+		{"localhost.example:9443", "", AccessAuthorized, false},
+	} {
+		f := File{Admin: Admin{Listen: row.listen, Access: row.access}}
+		f.Default()
+		if f.Admin.Access != row.want || f.Admin.PlainHTTP() != row.plain {
+			t.Errorf("%s %q: %q, plain %v", row.listen, row.access, f.Admin.Access, f.Admin.PlainHTTP())
 		}
 	}
 }

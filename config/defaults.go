@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,11 +11,14 @@ func (f *File) Default() {
 	f.APIVersion, f.Kind = APIVersion, Kind
 	setString(&f.Listen, "127.0.0.1:8443")
 	setString(&f.Admin.Listen, "127.0.0.1:9443")
+	if loopback(f.Admin.Listen) {
+		setString(&f.Admin.Access, AccessOpen)
+	}
+	setString(&f.Admin.Access, AccessAuthorized)
 	setString(&f.TLS.CertDir, "sluice-certs")
 	setString(&f.Compatibility, Extended)
 	setString(&f.Log.Level, "info")
 	setString(&f.Log.Format, "json")
-	f.Upstream.InFlight.setDefaults()
 	setDuration(&f.Authentication.TokenTTL, 10*time.Second)
 	if f.Authentication.Tokens == nil {
 		tokens := true
@@ -28,6 +30,7 @@ func (f *File) Default() {
 	if f.Authentication.ReviewsInFlight == 0 {
 		f.Authentication.ReviewsInFlight = 64
 	}
+	setString(&f.Authentication.Callers, CallersAll)
 	f.Authentication.FrontProxy.setDefaults()
 	setDuration(&f.Authorization.AllowTTL, 10*time.Second)
 	setDuration(&f.Authorization.DenyTTL, 5*time.Second)
@@ -48,6 +51,7 @@ func (f *File) Default() {
 		f.Cache.MaxResources = 500
 	}
 	setInt(&f.Cache.MaxResourcesPerUser, 250)
+	setInt(&f.Cache.MaxResourcesPerPartialReader, 25)
 	if f.Cache.EncodedBytes == nil {
 		encoded := int64(96 << 20)
 		f.Cache.EncodedBytes = &encoded
@@ -56,6 +60,9 @@ func (f *File) Default() {
 		// The apiserver has no watch cache for events, and so sends no bookmarks.
 		f.Cache.Exclude = []string{"events", "events.events.k8s.io"}
 	}
+	setInt(&f.Audit.MaxSize, 100)
+	setInt(&f.Audit.MaxBackups, 10)
+	setInt(&f.Audit.MaxAge, 30)
 	f.Limits.setDefaults()
 	setDuration(&f.Shutdown.Grace, 10*time.Second)
 }
@@ -69,15 +76,6 @@ func (p *FrontProxy) setDefaults() {
 			*field = []string{header}
 		}
 	}
-}
-
-// setDefaults sets limits that let the apiserver's own, which are 400 reads and 200 writes, decide first.
-func (l *InFlight) setDefaults() {
-	l.Anonymous = cmp.Or(l.Anonymous, 64)
-	l.Reads = cmp.Or(l.Reads, 600)
-	l.Writes = cmp.Or(l.Writes, 300)
-	l.Leases = cmp.Or(l.Leases, 200)
-	l.Streams = cmp.Or(l.Streams, 4000)
 }
 
 func setString(field *string, value string) {

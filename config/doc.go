@@ -1,7 +1,10 @@
-// Package config defines Sluice's configuration file: its types, and how it is loaded, defaulted and
+// Package config defines Sluice's configuration file: its types, and how it is read, defaulted and
 // validated.
 //
-// [Load] reads a [File] strictly: unknown and duplicate fields are errors. Flags override it, then
-// [File.Default] sets what is unset, and [File.Validate] reports every invalid field. After that a
-// File must not be changed.
+// [Read] decodes a [File] and records every problem with its place: unknown and duplicate fields, and
+// values of a wrong type. Flags override the File, and [Document.Check] sets what is unset to its
+// default and returns all problems, those of invalid values too. After that a File must not be changed.
+//
+// The comments on the types are the documentation of the file: [WriteDefaults] and [WriteSchema] print
+// them.
 package config

@@ -14,8 +14,10 @@ const (
 
 // File is the configuration file.
 type File struct {
+	// APIVersion is the version of the format.
 	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	// Kind is the kind of the document.
+	Kind string `json:"kind"`
 
 	// Listen is the address of the API listener, host:port.
 	Listen string `json:"listen,omitempty"`
@@ -33,20 +35,30 @@ type File struct {
 	Limits Limits `json:"limits,omitempty"`
 	// Admin is the listener for health checks and metrics.
 	Admin Admin `json:"admin,omitempty"`
+	// Proxy is the listener for clients that use an HTTP proxy.
+	Proxy Proxy `json:"proxy,omitempty"`
 	// Log configures logging.
 	Log Log `json:"log,omitempty"`
+	// Audit configures the audit log.
+	Audit Audit `json:"audit,omitempty"`
 	// Shutdown configures graceful shutdown.
 	Shutdown Shutdown `json:"shutdown,omitempty"`
 	// Compression enables compression that the apiserver does not have.
 	Compression Compression `json:"compression,omitempty"`
 	// Compatibility is "extended" or "strict". Strict rejects what this apiserver rejects, even where
 	// the API documentation specifies it or Sluice could transcode it.
-	Compatibility string `json:"compatibility,omitempty"`
+	Compatibility string `json:"compatibility,omitempty" enum:"extended,strict"`
 	// Features are enabled one by one.
 	Features Features `json:"features,omitempty"`
 	// DebugHeaders adds the header Sluice-Source to responses: the source and the reason.
-	DebugHeaders bool `json:"debugHeaders,omitempty"`
+	DebugHeaders bool `json:"debugHeaders,omitempty" reload:"true"`
 }
+
+// The values of Authentication.Callers.
+const (
+	CallersAll  = "all"
+	CallersSelf = "self"
+)
 
 // The values of Compatibility.
 const (
@@ -69,6 +81,7 @@ type Features struct {
 // TLS is the serving certificate of the API listener. With an empty CertFile, Sluice issues one from a
 // CA of its own and keeps both in CertDir.
 type TLS struct {
+	// CertFile and KeyFile are the paths of a PEM certificate, with its chain, and its private key.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 	// SNI holds further certificates. A client that sends a server name (RFC 6066) gets the first
@@ -83,18 +96,19 @@ type TLS struct {
 // Upstream is the connection to the apiserver. An empty Kubeconfig means client-go's loading rules:
 // $KUBECONFIG, ~/.kube/config, the pod's service account.
 type Upstream struct {
+	// Kubeconfig is the path of a kubeconfig with the address of the apiserver and Sluice's own identity.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	Context    string `json:"context,omitempty"`
+	// Context is the context in the kubeconfig; empty means its current one.
+	Context string `json:"context,omitempty"`
 	// FrontProxy is a client certificate with which the apiserver trusts X-Remote-* headers. Without
 	// it, requests of callers with a client certificate are forwarded by impersonation.
 	FrontProxy UpstreamFrontProxy `json:"frontProxy,omitempty"`
-	// InFlight bounds the forwarded requests that are in flight to the apiserver.
-	InFlight InFlight `json:"inFlight,omitempty"`
 }
 
 // UpstreamFrontProxy holds the paths of the PEM certificate of a front proxy and its private key, and the
 // headers in which it names users.
 type UpstreamFrontProxy struct {
+	// CertFile and KeyFile are the paths of the PEM certificate and its private key.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 	// UserHeaders, UIDHeaders, GroupHeaders and ExtraPrefixes are the headers that the apiserver expects,
@@ -106,19 +120,9 @@ type UpstreamFrontProxy struct {
 	ExtraPrefixes []string `json:"extraPrefixes,omitempty"`
 }
 
-// InFlight bounds the forwarded requests of each class that are in flight to the apiserver. A request
-// beyond the bound waits, and is rejected with a 429 after 5 s. One caller holds at most half of the
-// places of a class.
-type InFlight struct {
-	Anonymous int `json:"anonymous,omitempty"` // of unauthenticated callers, each over a connection of its own
-	Reads     int `json:"reads,omitempty"`     // gets and lists
-	Writes    int `json:"writes,omitempty"`
-	Leases    int `json:"leases,omitempty"`  // reads and writes of leases
-	Streams   int `json:"streams,omitempty"` // watches, logs, proxied requests and upgrades
-}
-
 // KeyPair holds the paths of a PEM certificate and its private key.
 type KeyPair struct {
+	// CertFile and KeyFile are the paths of the PEM certificate and its private key.
 	CertFile string `json:"certFile,omitempty"`
 	KeyFile  string `json:"keyFile,omitempty"`
 }
@@ -130,7 +134,7 @@ type Authentication struct {
 	// Tokens reviews bearer tokens. Without it, requests with tokens are forwarded unverified.
 	Tokens *bool `json:"tokens,omitempty"`
 	// TokenTTL is how long the result of a TokenReview is cached.
-	TokenTTL metav1.Duration `json:"tokenTTL,omitempty"`
+	TokenTTL metav1.Duration `json:"tokenTTL,omitempty" reload:"true"`
 	// TokenAudiences are the audiences for one of which a token must be valid; none means those of the
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
@@ -141,6 +145,9 @@ type Authentication struct {
 	// time. Those for unknown callers take at most half of the places, and those of unknown accesses of
 	// one user at most an eighth.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
+	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
+	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.
+	Callers string `json:"callers,omitempty" enum:"all,self"`
 	// FrontProxy names the proxies that are trusted to name callers in headers.
 	FrontProxy FrontProxy `json:"frontProxy,omitempty"`
 	// Anonymous serves requests without credentials as system:anonymous. The apiserver must allow
@@ -167,11 +174,11 @@ type FrontProxy struct {
 // Authorization configures how reads from the cache are authorized.
 type Authorization struct {
 	// AllowTTL and DenyTTL are how long the results of SubjectAccessReviews are cached.
-	AllowTTL metav1.Duration `json:"allowTTL,omitempty"`
-	DenyTTL  metav1.Duration `json:"denyTTL,omitempty"`
+	AllowTTL metav1.Duration `json:"allowTTL,omitempty" reload:"true"`
+	DenyTTL  metav1.Duration `json:"denyTTL,omitempty" reload:"true"`
 	// WatchRecheck is the longest time after which the caller of an open watch is authenticated and
 	// authorized again.
-	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty"`
+	WatchRecheck metav1.Duration `json:"watchRecheck,omitempty" reload:"true"`
 }
 
 // Cache configures and limits the watch cache.
@@ -186,12 +193,16 @@ type Cache struct {
 	HistoryBytes int64           `json:"historyBytes,omitempty"`
 	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. With 0
 	// every response is encoded anew.
-	EncodedBytes *int64 `json:"encodedBytes,omitempty"`
+	EncodedBytes *int64 `json:"encodedBytes,omitempty" reload:"true"`
 	// MaxResources is the maximum number of cached resources; reads of others are forwarded.
 	MaxResources int `json:"maxResources,omitempty"`
 	// MaxResourcesPerUser is how many of them the reads of one user may start. A store holds all
 	// namespaces, even if only a user of one namespace reads it.
 	MaxResourcesPerUser int `json:"maxResourcesPerUser,omitempty"`
+	// MaxResourcesPerPartialReader is how many of these a user may start by reads of a part of a
+	// resource, such as one namespace, until somebody reads the whole resource. All such readers
+	// together may start half of MaxResources.
+	MaxResourcesPerPartialReader int `json:"maxResourcesPerPartialReader,omitempty"`
 	// MaxBytes is the approximate memory limit of all stores together; 0 means no limit. The least
 	// recently used stores are stopped first.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
@@ -204,13 +215,14 @@ type Cache struct {
 }
 
 // Proofs limits what it costs the apiserver, for each resource and on average, to prove that its store
-// is recent: by roll calls and by delegating small reads.
+// is recent: by probes, by roll calls and by forwarding small reads. Once that is spent, a proof costs at
+// most what the reads that wait for it would cost the apiserver themselves, or takes longer.
 type Proofs struct {
 	// CorePercent is the part of one core's time, estimated from the duration and length of the
 	// responses.
-	CorePercent float64 `json:"corePercent,omitempty"`
+	CorePercent float64 `json:"corePercent,omitempty" reload:"true"`
 	// BytesPerSecond limits the length of the responses.
-	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`
+	BytesPerSecond int64 `json:"bytesPerSecond,omitempty" reload:"true"`
 }
 
 // Excluded returns the resources that are never cached: Exclude, and secrets unless Secrets is set.
@@ -225,13 +237,20 @@ func (c *Cache) Excluded() []string {
 // compressed, as the apiserver does.
 type Compression struct {
 	// Watches compresses every watch whose client accepts it, not only streaming lists
-	// (sendInitialEvents).
-	Watches bool `json:"watches,omitempty"`
+	// (sendInitialEvents). Events become a third as long and cost the clients more CPU than they save
+	// the server: for lines that are slow or paid for by the byte.
+	Watches bool `json:"watches,omitempty" reload:"true"`
 }
 
 // Admin is the listener for health checks and metrics.
 type Admin struct {
+	// Listen is the address of the listener, host:port. It serves HTTPS with the certificates of the API
+	// listener; plain HTTP on a loopback address with open access.
 	Listen string `json:"listen,omitempty"`
+	// Access says who may read metrics and the configuration: with "authorized" callers whose roles allow to
+	// get the path (nonResourceURLs), with "open" everybody. The default is "open" on a loopback address
+	// and "authorized" on others. Health checks are always open.
+	Access string `json:"access,omitempty" enum:"authorized,open"`
 	// Hosts are the host names by which clients may address the listener, besides localhost and IP
 	// addresses. Requests for other hosts are refused, so that a web page that rebinds its DNS name
 	// cannot read the metrics.
@@ -240,10 +259,32 @@ type Admin struct {
 	Profiling bool `json:"profiling,omitempty"`
 }
 
+// The values of Admin.Access.
+const (
+	AccessAuthorized = "authorized"
+	AccessOpen       = "open"
+)
+
+// PlainHTTP reports whether the listener serves plain HTTP. The Admin must have its defaults.
+func (a *Admin) PlainHTTP() bool { return a.Access == AccessOpen && loopback(a.Listen) }
+
 // Log configures logging.
 type Log struct {
-	Level  string `json:"level,omitempty"`  // debug, info, warn, error
-	Format string `json:"format,omitempty"` // json, console
+	// Level is the least severe level that is logged. Access lines have level info.
+	Level string `json:"level,omitempty" reload:"true" enum:"debug,info,warn,error"`
+	// Format is how a line is written: as a JSON object, or as text.
+	Format string `json:"format,omitempty" enum:"json,console"`
+}
+
+// Audit configures the audit log of the requests that Sluice answers itself.
+type Audit struct {
+	// Path is the file, or "-" for the standard output, which is not rotated. Empty writes no audit log.
+	Path string `json:"path,omitempty"`
+	// MaxSize is the size of a file in megabytes at which the next one begins, MaxBackups how many old
+	// files are kept, and MaxAge for how many days.
+	MaxSize    int `json:"maxSize,omitempty"`
+	MaxBackups int `json:"maxBackups,omitempty"`
+	MaxAge     int `json:"maxAge,omitempty"`
 }
 
 // Shutdown configures graceful shutdown.
@@ -251,6 +292,6 @@ type Shutdown struct {
 	// Delay is how long requests are still accepted after /readyz has begun to fail, so that load
 	// balancers have time to notice.
 	Delay metav1.Duration `json:"delay,omitempty"`
-	// Grace is how long requests may run after Delay. Watches end within its first half.
+	// Grace is how long requests may run after Delay. Watches end when the others have finished.
 	Grace metav1.Duration `json:"grace,omitempty"`
 }

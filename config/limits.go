@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,23 +13,37 @@ import (
 type Limits struct {
 	// Connections are open connections. One counts for its address before its first authenticated
 	// request, and for that user from then on.
-	Connections Limit `json:"connections,omitempty"`
+	Connections Limit `json:"connections,omitempty" reload:"true"`
+	// ConnectionsPerSecond and ConnectionBurst limit the new connections of one address. Those beyond are
+	// closed before their TLS handshake.
+	ConnectionsPerSecond int `json:"connectionsPerSecond,omitempty" reload:"true"`
+	ConnectionBurst      int `json:"connectionBurst,omitempty" reload:"true"`
 	// StreamsPerConnection are the concurrent requests of an HTTP/2 connection.
 	StreamsPerConnection int `json:"streamsPerConnection,omitempty"`
 	// Reads are gets, lists and other requests that change nothing.
-	Reads Limit `json:"reads,omitempty"`
-	// Writes are requests that change objects, and gets of leases.
-	Writes Limit `json:"writes,omitempty"`
+	Reads ClassLimit `json:"reads,omitempty" reload:"true"`
+	// Writes are requests that change objects.
+	Writes ClassLimit `json:"writes,omitempty" reload:"true"`
+	// Leases are reads and writes of single leases, by which nodes and leaders stay alive.
+	Leases ClassLimit `json:"leases,omitempty" reload:"true"`
 	// Watches are open watches.
-	Watches Limit `json:"watches,omitempty"`
+	Watches ClassLimit `json:"watches,omitempty" reload:"true"`
 	// Sessions are exec, attach, port-forward, logs and proxied connections.
-	Sessions Limit `json:"sessions,omitempty"`
-	// QueueWait is how long a read or write waits for a place.
-	QueueWait metav1.Duration `json:"queueWait,omitempty"`
+	Sessions ClassLimit `json:"sessions,omitempty" reload:"true"`
+	// UnauthenticatedUpstream is how many requests of unauthenticated callers, of all classes together, are
+	// passed to the apiserver at the same time, each over a connection of its own.
+	UnauthenticatedUpstream int `json:"unauthenticatedUpstream,omitempty" reload:"true"`
+	// LongReads are how many lists and initial events of more than 256 KiB Sluice works on at the same time. They
+	// take turns of a millisecond, so that each user gets as much of the CPU as any other. 0 means as many as CPUs.
+	LongReads int `json:"longReads" reload:"true"`
+	// HeldBytes bounds the memory that responses hold because their clients read slowly.
+	HeldBytes Bytes `json:"heldBytes,omitempty"`
+	// QueueWait is how long a read, a write, a request for a lease, or a request to be passed waits for a place.
+	QueueWait metav1.Duration `json:"queueWait,omitempty" reload:"true"`
 	// RequestsPerSecond and RequestBurst limit the requests of a user: reads and watches together, and
 	// writes as many again.
-	RequestsPerSecond int `json:"requestsPerSecond,omitempty"`
-	RequestBurst      int `json:"requestBurst,omitempty"`
+	RequestsPerSecond int `json:"requestsPerSecond,omitempty" reload:"true"`
+	RequestBurst      int `json:"requestBurst,omitempty" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
 	HeaderBytes  int `json:"headerBytes,omitempty"`
 	HeaderFields int `json:"headerFields,omitempty"`
@@ -40,17 +55,46 @@ type Limits struct {
 
 // Limit is a number in total and for one user.
 type Limit struct {
-	Total   int `json:"total,omitempty"`
+	// Total is the number of all users together.
+	Total int `json:"total,omitempty"`
+	// PerUser is the number of one user.
 	PerUser int `json:"perUser,omitempty"`
+}
+
+// ClassLimit is a number of requests of one class, in total, for one user, and upstream.
+type ClassLimit struct {
+	// Total is the number of all users together.
+	Total int `json:"total,omitempty"`
+	// PerUser is the number of one user.
+	PerUser int `json:"perUser,omitempty"`
+	// Upstream is how many of all are passed to the apiserver at the same time, of one user at most half as
+	// many.
+	Upstream int `json:"upstream,omitempty"`
+}
+
+// Bytes is an amount of memory, in total and for one user.
+type Bytes struct {
+	// Total is the amount of all users together, in bytes.
+	Total int64 `json:"total,omitempty"`
+	// PerUser is the amount of one user, in bytes.
+	PerUser int64 `json:"perUser,omitempty"`
 }
 
 func (l *Limits) setDefaults() {
 	l.Connections.setDefault(10_000, 1000)
+	setInt(&l.ConnectionsPerSecond, 200)
+	setInt(&l.ConnectionBurst, 1000)
 	setInt(&l.StreamsPerConnection, 100) // as in kube-apiserver (CVE-2023-44487)
-	l.Reads.setDefault(2000, 400)
-	l.Writes.setDefault(1000, 200)
-	l.Watches.setDefault(100_000, 10_000)
-	l.Sessions.setDefault(2000, 200)
+	// Upstream is half as much again as the apiserver's own limits, which are 400 reads and 200 writes, so
+	// that these decide first.
+	l.Reads.setDefault(2000, 400, 600)
+	l.Writes.setDefault(1000, 200, 300)
+	l.Leases.setDefault(1000, 200, 200)
+	l.Watches.setDefault(100_000, 10_000, 4000)
+	l.Sessions.setDefault(2000, 200, 2000)
+	setInt(&l.UnauthenticatedUpstream, 64)
+	l.HeldBytes.Total = cmp.Or(l.HeldBytes.Total, 1<<30)
+	l.HeldBytes.PerUser = cmp.Or(l.HeldBytes.PerUser, 512<<20)
 	setDuration(&l.QueueWait, 10*time.Second)
 	setInt(&l.RequestsPerSecond, 1000)
 	setInt(&l.RequestBurst, 2000)
@@ -65,22 +109,33 @@ func (l *Limit) setDefault(total, perUser int) {
 	setInt(&l.PerUser, perUser)
 }
 
+func (l *ClassLimit) setDefault(total, perUser, upstream int) {
+	setInt(&l.Total, total)
+	setInt(&l.PerUser, perUser)
+	setInt(&l.Upstream, upstream)
+}
+
 func (l *Limits) validate(p *problems) {
 	for _, n := range []struct {
 		field string
 		value int
 	}{
 		{"connections.total", l.Connections.Total}, {"connections.perUser", l.Connections.PerUser},
+		{"connectionsPerSecond", l.ConnectionsPerSecond}, {"connectionBurst", l.ConnectionBurst},
 		{"streamsPerConnection", l.StreamsPerConnection},
-		{"reads.total", l.Reads.Total}, {"reads.perUser", l.Reads.PerUser},
-		{"writes.total", l.Writes.Total}, {"writes.perUser", l.Writes.PerUser},
-		{"watches.total", l.Watches.Total}, {"watches.perUser", l.Watches.PerUser},
-		{"sessions.total", l.Sessions.Total}, {"sessions.perUser", l.Sessions.PerUser},
+		{"reads.total", l.Reads.Total}, {"reads.perUser", l.Reads.PerUser}, {"reads.upstream", l.Reads.Upstream},
+		{"writes.total", l.Writes.Total}, {"writes.perUser", l.Writes.PerUser}, {"writes.upstream", l.Writes.Upstream},
+		{"leases.total", l.Leases.Total}, {"leases.perUser", l.Leases.PerUser}, {"leases.upstream", l.Leases.Upstream},
+		{"watches.total", l.Watches.Total}, {"watches.perUser", l.Watches.PerUser}, {"watches.upstream", l.Watches.Upstream},
+		{"sessions.total", l.Sessions.Total}, {"sessions.perUser", l.Sessions.PerUser}, {"sessions.upstream", l.Sessions.Upstream},
+		{"unauthenticatedUpstream", l.UnauthenticatedUpstream},
 		{"requestsPerSecond", l.RequestsPerSecond}, {"requestBurst", l.RequestBurst},
 		{"headerFields", l.HeaderFields},
 	} {
 		p.check(n.value > 0, "limits."+n.field, "must be positive")
 	}
+	p.check(l.LongReads >= 0, "limits.longReads", "must not be negative")
+	p.check(min(l.HeldBytes.Total, l.HeldBytes.PerUser) > 0, "limits.heldBytes", "must be positive")
 	p.check(l.HeaderBytes >= minHeaderBytes && l.HeaderBytes <= maxHeaderBytes, "limits.headerBytes", "must be between 4096 and 1048576")
 	p.positive("limits.queueWait", l.QueueWait)
 	p.positive("limits.readHeaderTimeout", l.ReadHeaderTimeout)

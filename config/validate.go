@@ -1,19 +1,19 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Validate returns the errors of all invalid fields, joined, each with the path of its field; nil if
-// there are none. The File must have its defaults.
-func (f *File) Validate() error {
+// problems returns the problems of all invalid fields. The File must have its defaults.
+func (f *File) problems() []Problem {
 	var p problems
+	p.enums(reflect.ValueOf(f).Elem(), "")
 	p.address("listen", f.Listen)
 	p.address("admin.listen", f.Admin.Listen)
 	p.check(!f.Admin.Profiling || loopback(f.Admin.Listen), "admin.profiling", "needs a loopback address in admin.listen")
@@ -22,9 +22,10 @@ func (f *File) Validate() error {
 		p.check(pair.CertFile != "" && pair.KeyFile != "", fmt.Sprintf("tls.sni[%d]", i), "needs certFile and keyFile")
 	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
-	l := f.Upstream.InFlight
-	p.check(min(l.Anonymous, l.Reads, l.Writes, l.Leases, l.Streams) > 0, "upstream.inFlight", "must be positive")
 	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
+	a := &f.Authentication
+	p.check(a.Callers != CallersSelf || *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0,
+		"authentication.callers", `with "self", callers have tokens for the apiserver and nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false`)
 	p.check(f.Authentication.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
 	p.check(f.Authentication.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
 	p.check(len(f.Authentication.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
@@ -39,26 +40,26 @@ func (f *File) Validate() error {
 	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
 	p.check(f.Cache.MaxResources > 0, "cache.maxResources", "must be positive")
 	p.check(f.Cache.MaxResourcesPerUser > 0, "cache.maxResourcesPerUser", "must be positive")
+	p.check(f.Cache.MaxResourcesPerPartialReader > 0, "cache.maxResourcesPerPartialReader", "must be positive")
 	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
 	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
 	f.Limits.validate(&p)
-	p.oneOf("compatibility", f.Compatibility, Extended, Strict)
-	p.oneOf("log.level", f.Log.Level, "debug", "info", "warn", "error")
-	p.oneOf("log.format", f.Log.Format, "json", "console")
+	f.Proxy.validate(&p)
+	p.check(min(f.Audit.MaxSize, f.Audit.MaxBackups, f.Audit.MaxAge) > 0, "audit", "maxSize, maxBackups and maxAge must be positive")
 	p.check(f.Shutdown.Delay.Duration >= 0, "shutdown.delay", "must not be negative")
 	p.positive("shutdown.grace", f.Shutdown.Grace)
-	return errors.Join(p...)
+	return p
 }
 
-// problems collects validation errors.
-type problems []error
+// problems collects the problems of values.
+type problems []Problem
 
 func (p *problems) check(ok bool, field, problem string) {
 	if !ok {
-		*p = append(*p, fmt.Errorf("%s: %s", field, problem))
+		*p = append(*p, Problem{Field: field, Message: problem})
 	}
 }
 
@@ -75,8 +76,19 @@ func (p *problems) positive(field string, d metav1.Duration) {
 	p.check(d.Duration > 0, field, "must be positive")
 }
 
-func (p *problems) oneOf(field, v string, allowed ...string) {
-	p.check(slices.Contains(allowed, v), field, fmt.Sprintf("%q is not one of %s", v, strings.Join(allowed, ", ")))
+// enums checks the fields with the tag enum, which lists the values that they may have.
+func (p *problems) enums(of reflect.Value, path string) {
+	for i := range of.NumField() {
+		field, value := of.Type().Field(i), of.Field(i)
+		at := below(path, jsonName(field))
+		if allowed, ok := field.Tag.Lookup("enum"); ok {
+			list := strings.Split(allowed, ",")
+			p.check(slices.Contains(list, value.String()), at, fmt.Sprintf("%q is not one of %s", value.String(), strings.Join(list, ", ")))
+		}
+		if field.Type.Kind() == reflect.Struct && field.Type != reflect.TypeFor[metav1.Duration]() {
+			p.enums(value, at)
+		}
+	}
 }
 
 func resourceName(s string) bool {

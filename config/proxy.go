@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Proxy is an optional listener for clients that reach the apiserver through an HTTP proxy: by
+// HTTPS_PROXY, or by proxy-url in a kubeconfig.
+type Proxy struct {
+	// Listen is the address of the listener, host:port. If it is empty there is none.
+	Listen string `json:"listen,omitempty"`
+	// Hosts are the names of the apiserver, host:port. Sluice itself serves connections to them. None
+	// means the address of the apiserver in the kubeconfig, the names of the Service kubernetes, and
+	// KUBERNETES_SERVICE_HOST.
+	Hosts []string `json:"hosts,omitempty"`
+	// Tunnel are other destinations to which clients may connect, host:port. Sluice does not see what
+	// passes. A name must not resolve to an address of this host or link.
+	Tunnel []string `json:"tunnel,omitempty" reload:"true"`
+	// UsersFile holds the users of the proxy, as htpasswd -B writes them: name and bcrypt hash. If it is
+	// empty, clients need not authenticate to the proxy. They always authenticate to the API.
+	UsersFile string `json:"usersFile,omitempty"`
+	// TLS is the certificate of the listener for clients that connect to the proxy by https; empty means
+	// http. Either way the connection to the API inside is encrypted.
+	TLS KeyPair `json:"tls,omitempty"`
+}
+
+func (x *Proxy) validate(p *problems) {
+	if x.Listen != "" {
+		p.address("proxy.listen", x.Listen)
+	}
+	p.destinations("proxy.hosts", x.Hosts)
+	p.destinations("proxy.tunnel", x.Tunnel)
+	p.pair("proxy.tls", x.TLS.CertFile, x.TLS.KeyFile)
+}
+
+func (p *problems) destinations(field string, list []string) {
+	for i, v := range list {
+		_, err := ParseDestination(v)
+		p.check(err == nil, fmt.Sprintf("%s[%d]", field, i), fmt.Sprintf("%q is not host:port", v))
+	}
+}
+
+// Destination is a host and port to which a client of the proxy connects. Two that are equal lead to
+// the same place.
+type Destination struct {
+	Host string // a DNS name in lower case without a dot at its end, or an IP address without brackets
+	Port uint16
+}
+
+// String returns the destination as host:port.
+func (d Destination) String() string {
+	return net.JoinHostPort(d.Host, strconv.Itoa(int(d.Port)))
+}
+
+var errDestination = errors.New("not host:port")
+
+// ParseDestination parses host:port, as RFC 9110 defines the target of a CONNECT. It refuses what
+// another parser could understand differently: user names, paths, zones, signs, leading zeros, and
+// numbers that are no IP address in its usual form.
+func ParseDestination(s string) (Destination, error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return Destination{}, errDestination
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || strconv.FormatUint(n, 10) != port {
+		return Destination{}, errDestination
+	}
+	d := Destination{Port: uint16(n)}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if ip.Zone() != "" || ip.Is6() != strings.HasPrefix(s, "[") {
+			return Destination{}, errDestination
+		}
+		d.Host = ip.Unmap().String()
+		return d, nil
+	}
+	d.Host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if strings.HasPrefix(s, "[") || !dnsName(d.Host) {
+		return Destination{}, errDestination
+	}
+	return d, nil
+}
+
+// dnsName reports whether s, in lower case, is a DNS name. One whose last label begins with a digit
+// could be an IPv4 address in a form that inet_aton accepts.
+func dnsName(s string) bool {
+	const maxName, maxLabel = 253, 63
+	if len(s) > maxName {
+		return false
+	}
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > maxLabel || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	last := labels[len(labels)-1][0]
+	return last < '0' || last > '9'
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"encoding/json"
+	"io"
+	"reflect"
+)
+
+// durationPattern matches what time.ParseDuration parses, without signs.
+const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+
+// schema is a JSON Schema.
+type schema map[string]any
+
+// WriteSchema writes a JSON Schema (draft 2020-12) of the configuration file, by which editors complete
+// and check it.
+func WriteSchema(w io.Writer) error {
+	f := &File{}
+	f.Default()
+	docs := readDocumentation()
+	s := objectSchema(fields(reflect.ValueOf(f).Elem(), docs), docs)
+	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "Configuration of Sluice"
+	s["required"] = []string{"apiVersion", "kind"}
+	properties := s["properties"].(schema)
+	properties["apiVersion"].(schema)["enum"] = []string{APIVersion}
+	properties["kind"].(schema)["enum"] = []string{Kind}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(s)
+}
+
+func objectSchema(all []field, docs documentation) schema {
+	properties := schema{}
+	for _, f := range all {
+		s := f.schema(docs)
+		s["description"] = f.doc
+		properties[f.name] = s
+	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+// schema returns the schema of a field, with its default unless it is an object.
+func (f *field) schema(docs documentation) schema {
+	if f.isObject() {
+		return objectSchema(f.fields, docs)
+	}
+	s := typeSchema(f.of, docs)
+	if f.enum != nil {
+		s["enum"] = f.enum
+	}
+	switch {
+	case f.isDuration():
+		s["default"] = printed(f.value)
+	case f.of.Kind() == reflect.Slice && f.value.IsNil():
+		s["default"] = []string{}
+	default:
+		s["default"] = f.value.Interface()
+	}
+	return s
+}
+
+func typeSchema(t reflect.Type, docs documentation) schema {
+	if f := (field{of: t}); f.isDuration() {
+		return schema{"type": "string", "pattern": durationPattern}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return schema{"type": "string"}
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return schema{"type": "integer", "minimum": 0} // 0 is unset
+	case reflect.Float64:
+		return schema{"type": "number", "minimum": 0}
+	case reflect.Slice:
+		return schema{"type": "array", "items": typeSchema(t.Elem(), docs)}
+	case reflect.Struct:
+		inner := fields(reflect.New(t).Elem(), docs)
+		s := objectSchema(inner, docs)
+		for _, property := range s["properties"].(schema) {
+			delete(property.(schema), "default")
+		}
+		return s
+	}
+	panic("config: no field can be a " + t.String())
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+	"sigs.k8s.io/yaml"
+)
+
+// writtenSchema returns what WriteSchema writes.
+func writtenSchema(t *testing.T) *spec.Schema {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteSchema(&b); err != nil {
+		t.Fatal(err)
+	}
+	s := &spec.Schema{}
+	if err := json.Unmarshal(b.Bytes(), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSchemaDescribesEveryField(t *testing.T) {
+	checkDescribed(t, reflect.TypeFor[File](), writtenSchema(t), "")
+}
+
+func checkDescribed(t *testing.T, of reflect.Type, s *spec.Schema, path string) {
+	if len(s.Properties) != of.NumField() || s.AdditionalProperties == nil || s.AdditionalProperties.Allows {
+		t.Errorf("%s: %d properties of %d fields, or others are allowed", path, len(s.Properties), of.NumField())
+	}
+	for i := range of.NumField() {
+		name := jsonName(of.Field(i))
+		p, ok := s.Properties[name]
+		if !ok || p.Description == "" {
+			t.Errorf("%s is not described; is its file in sources?", below(path, name))
+		}
+		inner := of.Field(i).Type
+		if inner.Kind() == reflect.Slice && inner.Elem().Kind() == reflect.Struct {
+			inner, p = inner.Elem(), *p.Items.Schema
+		}
+		if (&field{of: inner}).isObject() {
+			checkDescribed(t, inner, &p, below(path, name))
+		}
+	}
+}
+
+// An editor that follows the schema accepts what Sluice accepts, and refuses what it refuses.
+func TestSchemaAgreesWithParse(t *testing.T) {
+	s := writtenSchema(t)
+	var defaults bytes.Buffer
+	if err := WriteDefaults(&defaults); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{
+		{defaults.String(), true}, {head, true},
+		{head + "tls: {sni: [{certFile: a, keyFile: b}]}", true}, {head + "tls: {sni: [{cert: a}]}", false},
+		{head + "shutdown: {delay: 1h2m3.5s, grace: 100ms}", true}, {head + "shutdown: {delay: soon}", false}, {head + "shutdown: {delay: -1s}", false}, {head + "shutdown: {delay: 5}", false},
+		{head + "log: {level: loud}", false}, {head + "log: {levels: info}", false}, {head + "compatibility: lax", false},
+		{head + "limits: {reads: {total: -1}}", false}, {head + "limits: {reads: {total: many}}", false}, {head + "limits: {reads: 5}", false},
+		{head + "cache: {exclude: pods}", false}, {head + "cache: {encodedBytes: -1}", false}, {head + "cache: {secrets: 1}", false},
+		{"kind: Configuration", false}, {"apiVersion: v1\nkind: Configuration", false}, {"apiVersion: sluice/v1alpha1", false},
+	} {
+		var value any
+		if err := yaml.Unmarshal([]byte(tt.text), &value); err != nil {
+			t.Fatal(err)
+		}
+		result := validate.NewSchemaValidator(s, nil, "", strfmt.Default).Validate(value)
+		if result.IsValid() != tt.want {
+			t.Errorf("%s\nby the schema valid %v: %v", tt.text, result.IsValid(), result.AsError())
+		}
+		if err := Parse("f.yaml", []byte(tt.text)).Check(); (err == nil) != tt.want {
+			t.Errorf("%s\nby Parse: %v", tt.text, err)
+		}
+	}
+}
+
+func TestWrittenDefaultsAreTheDefaults(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteDefaults(&b); err != nil {
+		t.Fatal(err)
+	}
+	c := Parse("f.yaml", b.Bytes())
+	if len(c.problems) > 0 {
+		t.Fatal(c.problems)
+	}
+	want := &File{}
+	want.Default()
+	if diff := cmp.Diff(want, c.File, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-default +written):\n%s", diff)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > lineWidth+1 {
+			t.Errorf("a long line: %s", line)
+		}
+	}
+}
