@@ -9,8 +9,8 @@ import (
 // defaults.
 type Cost struct {
 	// Share is the part of one core's time; 0 means 0.05. A request counts by its duration, but not by
-	// more than the length of its response explains: an apiserver that waits for its own watch cache
-	// works for others meanwhile.
+	// more than the work that the length of its response explains: an apiserver that waits for its own
+	// watch cache, or for a core, works for others meanwhile.
 	Share float64
 	// BytesPerSecond bounds the length of the responses; 0 means 4 MiB.
 	BytesPerSecond int64
@@ -27,15 +27,23 @@ func (c Cost) withDefaults() Cost {
 }
 
 const (
-	// An apiserver takes about so long for a list of metadata, and for each byte of it.
-	requestTime = 2 * time.Millisecond
-	timePerByte = 40 * time.Nanosecond
+	// requestWork is about what a request costs the apiserver, in time of a core; each byte of a response
+	// adds workPerByte, or metadataWork if the objects are reduced to their metadata. Under load the
+	// response takes several times as long.
+	requestWork  = time.Millisecond
+	workPerByte  = 13 * time.Nanosecond
+	metadataWork = 7 * time.Nanosecond
+	// quickWork is the most work of a request that probably takes no longer than a probe watch: a second.
+	quickWork = 250 * time.Millisecond
+	// probePause is the least time between two probes while the allowance is overdrawn.
+	probePause = 20 * time.Millisecond
 )
 
-// workOf returns the part of a request's duration that counts.
-func workOf(took time.Duration, bytes int64) time.Duration {
-	return min(took, requestTime+time.Duration(bytes)*timePerByte)
-}
+// readWork returns about what a read costs the apiserver.
+func readWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*workPerByte }
+
+// rollCallWork returns about what a roll call costs the apiserver.
+func rollCallWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*metadataWork }
 
 // allowanceSaved is for how long a store that is not read saves its allowance.
 const allowanceSaved = 20 * time.Second
@@ -43,7 +51,7 @@ const allowanceSaved = 20 * time.Second
 // allowance is what the proofs of one store may cost now. The cost of a request is known when it has
 // ended, so an allowance may be overdrawn once and then has to recover.
 type allowance struct {
-	rate Cost
+	rate func() Cost // may change at any time
 
 	mu      sync.Mutex // guards the fields below
 	seconds float64    // of requests
@@ -52,49 +60,46 @@ type allowance struct {
 }
 
 // newAllowance returns an allowance that has saved as much as it can.
-func newAllowance(rate Cost) *allowance {
-	a := &allowance{rate: rate.withDefaults(), at: time.Now()}
-	a.seconds, a.bytes = a.most()
+func newAllowance(rate func() Cost) *allowance {
+	a := &allowance{rate: func() Cost { return rate().withDefaults() }, at: time.Now()}
+	a.seconds, a.bytes = a.rate().most()
 	return a
 }
 
 // most returns the most that can be saved.
-func (a *allowance) most() (seconds, bytes float64) {
-	return a.rate.Share * allowanceSaved.Seconds(), float64(a.rate.BytesPerSecond) * allowanceSaved.Seconds()
-}
-
-// covers reports whether a request whose response has this length is ever allowed.
-func (a *allowance) covers(bytes int64) bool {
-	mostSeconds, mostBytes := a.most()
-	return workOf(time.Hour, bytes).Seconds() <= mostSeconds && float64(bytes) <= mostBytes
+func (c Cost) most() (seconds, bytes float64) {
+	return c.Share * allowanceSaved.Seconds(), float64(c.BytesPerSecond) * allowanceSaved.Seconds()
 }
 
 // wait returns how long it takes until the next request is allowed, 0 if it is allowed now.
 func (a *allowance) wait() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.recover()
-	seconds := max(-a.seconds/a.rate.Share, -a.bytes/float64(a.rate.BytesPerSecond), 0)
+	rate := a.recover()
+	seconds := max(-a.seconds/rate.Share, -a.bytes/float64(rate.BytesPerSecond), 0)
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// charge takes the cost of a request off the allowance, and returns the seconds that count.
-func (a *allowance) charge(took time.Duration, bytes int64) float64 {
+// spent reports whether no request is allowed now.
+func (a *allowance) spent() bool { return a.wait() > 0 }
+
+// charge takes the cost of a request off the allowance.
+func (a *allowance) charge(work time.Duration, bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.recover()
-	work := workOf(took, bytes).Seconds()
-	a.seconds -= work
+	a.seconds -= work.Seconds()
 	a.bytes -= float64(bytes)
-	return work
 }
 
-// recover adds what has accrued. The caller must hold mu.
-func (a *allowance) recover() {
+// recover adds what has accrued, and returns the rate. The caller must hold mu.
+func (a *allowance) recover() Cost {
+	rate := a.rate()
 	now := time.Now()
 	passed := now.Sub(a.at).Seconds()
 	a.at = now
-	mostSeconds, mostBytes := a.most()
-	a.seconds = min(a.seconds+passed*a.rate.Share, mostSeconds)
-	a.bytes = min(a.bytes+passed*float64(a.rate.BytesPerSecond), mostBytes)
+	mostSeconds, mostBytes := rate.most()
+	a.seconds = min(a.seconds+passed*rate.Share, mostSeconds)
+	a.bytes = min(a.bytes+passed*float64(rate.BytesPerSecond), mostBytes)
+	return rate
 }

@@ -7,23 +7,29 @@ import (
 
 // Apply applies the next event of the apiserver's watch, received at the given time: o is the new
 // object, or for Deleted the last one with the resource version of the deletion. It returns an
-// error wrapping ErrDiverged if the event does not follow from the state.
+// error wrapping ErrDiverged if the event does not follow from the state, or if the state before it
+// contradicts a roll call.
 func (s *Store) Apply(t Type, o *Object, at time.Time) error {
 	now := s.applied.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
 	if s.repeats(e) {
 		return nil
 	}
-	if err := s.check(e, now.Version); err != nil {
-		return err
+	if (e.Previous == nil) != (e.Type == Added) {
+		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
 	}
 	e.after = s.next(now.state, e)
 	if validating {
 		mustBeValid(e.after.root)
 		mustBeValid(e.after.index)
 	}
-	s.record(e)
-	return nil
+	woken, err := s.record(e)
+	for _, sub := range woken {
+		if sub != nil {
+			sub.broadcast()
+		}
+	}
+	return err
 }
 
 // repeats reports whether e is a deletion that was applied before the watch was resumed from
@@ -32,22 +38,22 @@ func (s *Store) repeats(e *Event) bool {
 	return e.Type == Deleted && e.Previous == nil && e.RV == s.lastVersion
 }
 
-// check reports whether e follows from the state, which is complete up to version.
-func (s *Store) check(e *Event, version uint64) error {
-	if (e.Previous == nil) != (e.Type == Added) {
-		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
-	}
+// checkVersion reports whether the version of e follows from the one up to which the store is complete.
+// A proof may raise that at any time, so the caller must hold mu until e is recorded.
+func (s *Store) checkVersion(e *Event) error {
+	version := s.applied.Load().Version
 	// The keys that one etcd transaction changes share a resource version.
 	sameTransaction := e.RV == version && version == s.lastVersion && e.Object.Key != s.lastKey
 	if e.RV <= version && !sameTransaction {
 		return fmt.Errorf("%s %s at version %d after %d: %w", e.Type, e.Object.Key, e.RV, version, ErrDiverged)
 	}
-	return nil
+	return s.contradiction(e.RV - 1)
 }
 
 // next returns the state after an event.
 func (s *Store) next(st state, e *Event) state {
 	object := e.Object
+	st.replaced += e.size()
 	if e.Type == Deleted {
 		object = nil
 		st.root = st.root.remove(e.Object.Key)
@@ -60,13 +66,20 @@ func (s *Store) next(st state, e *Event) state {
 	return st
 }
 
-// record appends the event to the history and publishes the state after it. Cursors are woken last,
-// so that they see both.
-func (s *Store) record(e *Event) {
-	var woken [1 + maxScopes]*subscription
+// record appends the event to the history and publishes the state after it. It returns the
+// subscriptions whose cursors must then be woken, so that they see both.
+func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkVersion(e); err != nil {
+		return woken, err
+	}
 	s.position++
 	e.position = s.position
+	if e.shares = e.RV == s.lastVersion; !e.shares {
+		s.lastEvents = 0
+	}
+	s.lastEvents++
 	s.lastVersion, s.lastKey, s.streamVersion = e.RV, e.Object.Key, e.RV
 	s.endsInDeletion = e.Type == Deleted
 	s.eventAt.Store(e.At.UnixNano())
@@ -82,17 +95,12 @@ func (s *Store) record(e *Event) {
 	s.recent.add(e)
 	s.recent.evict(&s.all.history)
 	s.trim(e.At)
-	s.publish(e.after, e.RV)
+	s.publish(e.after, e.RV, s.endsInDeletion)
 	if s.comparison != nil {
 		s.comparison.apply(e)
 		s.settle()
 	}
-	s.mu.Unlock()
-	for _, sub := range woken {
-		if sub != nil {
-			sub.broadcast()
-		}
-	}
+	return woken, nil
 }
 
 // trim removes the events that are too old or exceed the memory limit, except the newest.
@@ -103,7 +111,7 @@ func (s *Store) trim(now time.Time) {
 			s.recent.remove(h.at(0))
 		}
 		e := h.pop()
-		s.oldestVersion, s.oldestState = e.RV, e.after
+		s.oldestVersion, s.oldestState, s.oldestShared = e.RV, e.after, e.shares
 		s.historyBytes -= e.size()
 		for _, scope := range s.scopesOf(e) {
 			if sub := s.subscriptions[scope]; sub != nil && sub.history.n > 0 && sub.history.at(0) == e {
@@ -113,15 +121,24 @@ func (s *Store) trim(now time.Time) {
 	}
 }
 
-// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version.
-// It returns an error wrapping ErrDiverged if the watch has already delivered a higher version.
+// ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. At
+// the version of a deletion it proves nothing: an apiserver may send it between two deletions. It
+// returns an error wrapping ErrDiverged if the watch has already delivered a higher version, or if
+// the state contradicts a roll call.
 func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if version < s.streamVersion {
 		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamVersion, ErrDiverged)
 	}
-	s.streamVersion, s.endsInDeletion = version, false
+	s.streamVersion = version
+	if s.endsInDeletion && version == s.lastVersion {
+		return nil
+	}
+	s.endsInDeletion = false
+	if err := s.contradiction(version); err != nil {
+		return err
+	}
 	s.raise(version)
 	return nil
 }
@@ -139,26 +156,37 @@ func (s *Store) ResumeVersion() uint64 {
 	return s.streamVersion
 }
 
-// ConfirmComplete applies a proof that the apiserver has no event of the resource in
-// (last, version]: if the store is complete up to last, it is also complete up to version. It
-// reports whether the store is. An event that contradicts the proof makes Apply return ErrDiverged;
-// a bookmark that arrives late does not contradict it.
-func (s *Store) ConfirmComplete(last, version uint64) bool {
+// Silence is a proof by a second watch: the apiserver has no event of the resource in (Last, Version].
+type Silence struct {
+	Last    uint64 // the version of the last event of the watch, or where the watch began
+	Events  int    // how many events of this version the watch has delivered
+	Version uint64 // of the bookmark behind it
+}
+
+// ConfirmComplete applies a proof by a second watch: if the store is complete up to the last event of
+// that watch, it is also complete up to its bookmark. It reports whether the store is. An event that
+// contradicts the proof makes Apply return ErrDiverged; a bookmark that arrives late does not
+// contradict it. The error wraps ErrDiverged if the state then contradicts a roll call.
+func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.applied.Load().Version < last {
-		return false
+	now := s.applied.Load()
+	if s.closed || now.Version < p.Last {
+		return false, nil
 	}
-	if s.endsInDeletion && last == s.lastVersion {
-		return false // more deletions of this version may follow, before the events after last
+	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.lastEvents) {
+		return false, nil // more deletions of this version may follow
 	}
-	s.raise(version)
-	return true
+	if err := s.contradiction(p.Version); err != nil {
+		return false, err
+	}
+	s.raise(p.Version)
+	return true, nil
 }
 
 // raise publishes the present state under a higher version.
 func (s *Store) raise(version uint64) {
 	if now := s.applied.Load(); version > now.Version {
-		s.publish(now.state, version)
+		s.publish(now.state, version, false)
 	}
 }

@@ -13,7 +13,7 @@ import (
 //
 // A nil Budget keeps no memos.
 type Budget struct {
-	limit int64
+	limit atomic.Int64
 	used  atomic.Int64 // bytes of the memos that are alive
 
 	mu   sync.Mutex // guards the fields below
@@ -22,7 +22,19 @@ type Budget struct {
 }
 
 // NewBudget returns a budget of limit bytes.
-func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+func NewBudget(limit int64) *Budget {
+	b := &Budget{}
+	b.limit.Store(limit)
+	return b
+}
+
+// SetLimit changes the limit. Memos beyond it are evicted.
+func (b *Budget) SetLimit(limit int64) {
+	b.limit.Store(limit)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.evict()
+}
 
 // Used returns the approximate memory of the memos, in bytes.
 func (b *Budget) Used() int64 {
@@ -37,7 +49,7 @@ func (b *Budget) Limit() int64 {
 	if b == nil {
 		return 0
 	}
-	return b.limit
+	return b.limit.Load()
 }
 
 // charge is the share of one memo in the budget.
@@ -54,7 +66,7 @@ func (c *charge) release() {
 	}
 }
 
-func (b *Budget) fits(size int64) bool { return b != nil && size <= b.limit }
+func (b *Budget) fits(size int64) bool { return b != nil && size <= b.limit.Load() }
 
 func (b *Budget) charge(size int64) *charge {
 	b.used.Add(size)
@@ -92,7 +104,7 @@ func (b *Budget) prune() {
 // evict moves the hand until the limit is kept. It makes two rounds at most: the second round finds
 // only memos that readers have used in the meantime.
 func (b *Budget) evict() {
-	for steps := 2*len(b.ring) + 1; steps > 0 && len(b.ring) > 0 && b.used.Load() > b.limit; steps-- {
+	for steps := 2*len(b.ring) + 1; steps > 0 && len(b.ring) > 0 && b.used.Load() > b.limit.Load(); steps-- {
 		if b.hand >= len(b.ring) {
 			b.hand = 0
 		}

@@ -14,43 +14,76 @@ const (
 	// rise: the probe would only show that the roll has to be called.
 	quietResource = 5000
 	quietAfter    = time.Second
-	// bytesPerObject is the estimate of the length of the first roll call.
-	bytesPerObject = 2 << 10
+	// bytesPerObject is the estimate of an object's share in the length of the first roll call. What
+	// the last roll call has shown instead is halved each rollCallHalfLife, so that a resource whose
+	// objects have become smaller is tried again.
+	bytesPerObject   = 2 << 10
+	rollCallHalfLife = time.Hour
 	// rollCallRetry is how long no roll is called after one has failed.
 	rollCallRetry = 10 * time.Second
+	// quickRollCall is how long a roll call runs before a probe and probe watches start as well.
+	quickRollCall = time.Second
 )
 
 // rollCallRecord is what a fence knows of its last roll call.
 type rollCallRecord struct {
-	bytes   int64     // length of the response; zero before the first one
-	retryAt time.Time // after a failure
-	pending uint64    // its version, if the store differed
+	perObject int64     // length of the response for each object; zero before the first one
+	at        time.Time // when it ended
+	retryAt   time.Time // after a failure
+	pending   uint64    // its version, if the store differed
 }
 
-// affordsRollCall reports whether roll calls succeed and are within what the allowance ever covers.
-func (f *Fence) affordsRollCall() bool {
+// rollCallBytes estimates the length of the next roll call.
+func (f *Fence) rollCallBytes() int64 {
 	f.mu.Lock()
 	last := f.rollCall
 	f.mu.Unlock()
-	if last.bytes == 0 {
-		last.bytes = int64(f.store.Snapshot().Len()) * bytesPerObject
+	perObject := int64(bytesPerObject)
+	if last.perObject > 0 {
+		perObject = last.perObject >> min(time.Since(last.at)/rollCallHalfLife, 32)
 	}
-	return f.allowance.covers(last.bytes) && !time.Now().Before(last.retryAt)
+	return perObject * int64(max(f.store.Snapshot().Len(), 1))
 }
 
-// PrefersRollCall reports whether the resource is so small that CurrentVersion calls the roll instead
-// of probing: a consistent read then takes one round trip.
-func (f *Fence) PrefersRollCall() bool { return f.callsRollUpTo(smallResource) }
+// nextRollCallWork estimates what the next roll call costs the apiserver.
+func (f *Fence) nextRollCallWork() time.Duration { return rollCallWork(f.rollCallBytes()) }
 
-func (f *Fence) callsRollUpTo(objects int) bool {
-	return f.store.Snapshot().Len() <= objects && f.affordsRollCall() && f.allowance.wait() == 0
+// canCallRoll reports whether roll calls succeed and are quick enough.
+func (f *Fence) canCallRoll() bool {
+	f.mu.Lock()
+	retryAt := f.rollCall.retryAt
+	f.mu.Unlock()
+	return f.nextRollCallWork() <= quickWork && !time.Now().Before(retryAt)
 }
 
-// quiet reports whether neither a probe nor the store's watch is likely to prove the newest state.
-func (f *Fence) quiet() bool {
+// rollCallWait returns how long it takes until the roll may be called: not at all if that costs the
+// apiserver less than the reads that are under way would.
+func (f *Fence) rollCallWait() time.Duration {
+	if f.pays(f.nextRollCallWork()) {
+		return 0
+	}
+	return f.allowance.wait()
+}
+
+// MayCallRoll reports whether the roll may be called now.
+func (f *Fence) MayCallRoll() bool { return f.canCallRoll() && f.rollCallWait() == 0 }
+
+// callsRoll reports whether CurrentVersion calls the roll instead of probing.
+func (f *Fence) callsRoll() bool {
+	most := smallResource
+	if f.Quiet() {
+		most = quietResource
+	}
+	return f.store.Snapshot().Len() <= most && f.MayCallRoll()
+}
+
+// Quiet reports whether neither a probe nor the store's watch is likely to prove the newest state:
+// resource versions rise, and no event has arrived lately, or since a read has waited for one in vain.
+func (f *Fence) Quiet() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.rising && time.Since(time.Unix(0, f.store.eventAt.Load())) >= quietAfter
+	last := time.Unix(0, f.store.eventAt.Load())
+	return f.rising && (time.Since(last) >= quietAfter || last.Before(f.missedAt))
 }
 
 // rollCallPending reports whether the store differed from the last roll call and still does. The
@@ -58,23 +91,39 @@ func (f *Fence) quiet() bool {
 func (f *Fence) rollCallPending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.store.Snapshot().Version < f.rollCall.pending
+	return !f.store.Snapshot().Reaches(f.rollCall.pending)
 }
+
+// errRollCallRuns is returned instead of a second roll call at the same time.
+var errRollCallRuns = errors.New("another roll call runs")
 
 // callRoll calls the roll and has the store compare it. The version of the list, which it returns, was
 // current at some moment after the call, whatever the store holds.
-func (f *Fence) callRoll(ctx context.Context) (version uint64, err error) {
-	f.listing.Lock()
+func (f *Fence) callRoll(ctx context.Context, limit time.Duration) (version uint64, err error) {
+	if !f.listing.TryLock() {
+		return 0, errRollCallRuns
+	}
 	defer f.listing.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	start := time.Now()
-	r, err := f.prober.RollCall(ctx)
-	f.recordRollCall(r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled))
+	start, before, lent := time.Now(), f.store.Snapshot().Version, f.allowance.spent()
+	r, err := f.prober.RollCall(ctx, Scope{}, 0)
+	f.recordRollCall(r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled), lent)
+	reached := false
+	switch {
+	case err != nil:
+	case r.Version < before:
+		err = behind(r.Version, before)
+	default:
+		reached, err = f.store.ConfirmState(r)
+	}
+	if errors.Is(err, ErrDiverged) {
+		f.report(err)
+	}
 	if err != nil {
 		return 0, err
 	}
-	if !f.store.ConfirmState(r) {
+	if !reached {
 		f.mu.Lock()
 		f.rollCall.pending = r.Version
 		f.mu.Unlock()
@@ -82,16 +131,41 @@ func (f *Fence) callRoll(ctx context.Context) (version uint64, err error) {
 	return r.Version, nil
 }
 
-// recordRollCall charges the cost of a roll call, also of one that failed or was cancelled.
-func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, cancelled bool) {
+// CallRollOf calls the roll of a scope, on behalf of one reader: see [Cursor.SkipToRollCall].
+func (f *Fence) CallRollOf(ctx context.Context, scope Scope) (*RollCall, error) {
+	start, before, lent := time.Now(), f.store.Snapshot().Version, f.allowance.spent()
+	r, err := f.prober.RollCall(ctx, scope, 0)
+	if err == nil && r.Version < before {
+		err = behind(r.Version, before)
+	}
+	if errors.Is(err, ErrDiverged) {
+		f.report(err)
+	}
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stats.RollCalls++
+	f.spend(min(time.Since(start), rollCallWork(int64(r.Bytes))), int64(r.Bytes), lent)
+	return r, nil
+}
+
+// recordRollCall records the cost of a roll call, also of one that failed or was cancelled.
+func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, cancelled, lent bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.RollCalls++
+	var bytes int64
 	switch {
 	case err == nil:
-		f.rollCall = rollCallRecord{bytes: int64(max(r.Bytes, 1))}
+		bytes = int64(r.Bytes)
+		f.rollCall = rollCallRecord{perObject: int64(max(r.Bytes/max(len(r.entries), 1), 1)), at: time.Now()}
 	case !cancelled:
 		f.rollCall.retryAt = time.Now().Add(rollCallRetry)
+		fallthrough
+	default:
+		bytes = f.rollCall.perObject * int64(f.store.Snapshot().Len())
 	}
-	f.stats.Seconds += f.allowance.charge(took, f.rollCall.bytes)
+	f.spend(min(took, rollCallWork(bytes)), bytes, lent)
 }

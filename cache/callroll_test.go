@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,6 +130,7 @@ func TestRollCallOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T)
 		if s.Snapshot().Version != version {
 			t.Fatal("not current")
 		}
+		synctest.Wait() // the roll call that has proven it has ended: no second one runs at the same time
 		a.writeElsewhere()
 		ask(3, 2)
 		ask(3, 3) // the version has not risen since
@@ -170,21 +172,132 @@ func TestRollCallsStayWithinTheAllowance(t *testing.T) {
 	})
 }
 
-func TestRollCallThatTheAllowanceNeverCoversIsNotRepeated(t *testing.T) {
+func TestRollCallThatTheAllowanceNeverCoversIsRarelyRepeated(t *testing.T) {
 	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
 		a.rollCallBytes = 1 << 30
-		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			time.Sleep(time.Hour)
+		for range 20 {
+			if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(30 * time.Minute)
 			a.writeElsewhere()
-			if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByProbeWatch {
-				t.Fatal(proof, err)
+		}
+		if n := a.rollCalls.Load(); n != 2 {
+			t.Fatalf("%d roll calls", n)
+		}
+	})
+}
+
+// A large roll call must not bar those of the same resource once it has become small.
+func TestRollCallsReturnOnceTheResourceIsSmall(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		var versions []uint64
+		for range 100 {
+			versions = append(versions, a.write())
+			deliver(t, s, versions[len(versions)-1], 0)
+		}
+		a.rollCallBytes = 100 << 20
+		a.writeElsewhere()
+		if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByRollCall {
+			t.Fatal(proof, err)
+		}
+		if f.canCallRoll() {
+			t.Fatal("affords a roll call of 100 MiB")
+		}
+		a.mu.Lock()
+		a.deleted, a.rollCallBytes = map[uint64]bool{}, 2<<20
+		for _, v := range versions[2:] {
+			a.deleted[v] = true
+			a.version++
+			o := testObject(KeyOf("a", fmt.Sprint(v)), a.version)
+			if err := s.Apply(Deleted, o, time.Now()); err != nil {
+				t.Error(err)
 			}
 		}
-		if n := a.rollCalls.Load(); n != 1 {
-			t.Fatalf("%d roll calls", n)
+		a.mu.Unlock()
+		time.Sleep(10 * time.Minute) // the allowance recovers
+		a.writeElsewhere()
+		if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByRollCall {
+			t.Fatal(proof, err)
+		}
+	})
+}
+
+// A roll call that hangs delays neither probes nor probe watches.
+func TestProbesDoNotWaitForARollCallThatHangs(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		a.rollCallTime = time.Hour
+		a.writeElsewhere()
+		done := make(chan struct{})
+		start := time.Now()
+		go func() {
+			defer close(done)
+			if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByProbeWatch || time.Since(start) > 3*time.Second {
+				t.Error(proof, err, time.Since(start))
+			}
+		}()
+		synctest.Wait()
+		time.Sleep(500 * time.Millisecond) // the roll call has begun
+		if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) > 600*time.Millisecond {
+			t.Error(err, time.Since(start))
+		}
+		<-done
+	})
+}
+
+func TestAHangingRollCallInsteadOfAProbeGivesWayToAProbe(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = time.Hour
+		start := time.Now()
+		for range 3 {
+			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) > 2*quickRollCall {
+				t.Error(err, time.Since(start))
+			}
+		}
+	})
+}
+
+// The allowance holds on average whatever the readers do, for probes as well.
+func TestProbesPauseWhileTheAllowanceIsOverdrawn(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.probeTime = time.Millisecond
+		f.allowance.charge(time.Hour, 0)
+		start := time.Now()
+		for time.Since(start) < time.Minute {
+			if _, err := f.CurrentVersion(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, most := int(a.probes.Load()), int(time.Minute/probePause)+1; n > most || n < most/2 {
+			t.Errorf("%d probes in a minute, want at most %d", n, most)
+		}
+	})
+}
+
+// A rate that changes holds for stores that exist.
+func TestAllowanceFollowsItsRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := Cost{Share: 0.1}
+		a := newAllowance(func() Cost { return rate })
+		a.charge(2*time.Second, 0) // all that it had saved
+		a.charge(time.Second, 0)
+		if got := a.wait(); got != 10*time.Second {
+			t.Errorf("with a tenth of a core: %v", got)
+		}
+		rate.Share = 0.5
+		if got := a.wait(); got != 2*time.Second {
+			t.Errorf("with half a core: %v", got)
+		}
+		time.Sleep(time.Hour)
+		rate.Share = 0.1
+		a.charge(2*time.Second, 0)
+		if got := a.wait(); got != 0 {
+			t.Errorf("what was saved is taken: %v", got)
+		}
+		a.charge(time.Second, 0)
+		if got := a.wait(); got != 10*time.Second {
+			t.Errorf("more is saved than the new rate allows: %v", got)
 		}
 	})
 }
@@ -204,19 +317,25 @@ func TestConfirmHistoryWaitsForAProbeWatch(t *testing.T) {
 }
 
 // The time in which the apiserver waits for its own watch cache is no work.
-func TestAllowanceCountsNoMoreTimeThanBytesExplain(t *testing.T) {
+func TestRollCallCountsNoMoreTimeThanItsBytesExplain(t *testing.T) {
 	for _, tt := range []struct {
 		took  time.Duration
-		bytes int64
+		bytes int
 		want  time.Duration
 	}{
 		{time.Millisecond, 1 << 20, time.Millisecond},
-		{100 * time.Millisecond, 0, requestTime},
-		{time.Second, 1e6, requestTime + 40*time.Millisecond},
+		{100 * time.Millisecond, 0, requestWork},
+		{time.Second / 2, 1e6, requestWork + 7*time.Millisecond},
 	} {
-		if got := workOf(tt.took, tt.bytes); got != tt.want {
-			t.Errorf("%v and %d bytes: %v, want %v", tt.took, tt.bytes, got, tt.want)
-		}
+		withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+			a.rollCallTime, a.rollCallBytes = tt.took, tt.bytes
+			if _, err := f.CurrentVersion(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Stats(); got.Seconds != tt.want.Seconds() || got.Lent != 0 {
+				t.Errorf("%v and %d bytes: %+v, want %v", tt.took, tt.bytes, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -238,39 +357,6 @@ func TestProbeWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 		a.mu.Unlock()
 		if _, err := f.Confirm(t.Context(), version); err != nil {
 			t.Fatal(err)
-		}
-	})
-}
-
-func TestOnlyALoneReadIsDelegated(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		done, ok := f.Delegate(0)
-		if !ok {
-			t.Fatal("a lone read is not delegated")
-		}
-		if _, ok := f.Delegate(0); ok {
-			t.Fatal("a second read is delegated")
-		}
-		done()
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = f.Confirm(ctx, 99) }()
-		synctest.Wait()
-		if _, ok := f.Delegate(0); ok {
-			t.Fatal("a read is delegated while another waits for a proof")
-		}
-		cancel()
-		synctest.Wait()
-		if done, ok = f.Delegate(1 << 28); !ok {
-			t.Fatal("a lone read is not delegated")
-		}
-		time.Sleep(5 * time.Second) // what the allowance saves in 100 s
-		done()
-		if _, ok := f.Delegate(0); ok {
-			t.Fatal("a read is delegated beyond the allowance")
-		}
-		time.Sleep(2 * time.Minute)
-		if _, ok := f.Delegate(0); !ok {
-			t.Fatal("the allowance does not recover")
 		}
 	})
 }

@@ -1,10 +1,14 @@
 package cache
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // maxConfirmed bounds the confirmed states of a store. Readers of older ones, such as the next page
-// of a list, must ask the apiserver.
-const maxConfirmed = 1024
+// of a list, must ask the apiserver. The states share everything that no event has changed.
+const maxConfirmed = 4096
 
 // confirmedState is a state that a roll call has shown to be the apiserver's at a version which the
 // store's own watch has not reached. It says nothing about the events up to that version.
@@ -16,53 +20,123 @@ type confirmedState struct {
 // ConfirmState applies a roll call: if the present state, or one of the next, is the listed one, it
 // becomes readable under the version of the list. The history is not complete up to this version
 // then: that takes the store's own watch. It reports whether a read of this version can be answered.
-func (s *Store) ConfirmState(r *RollCall) bool {
+//
+// A store that is complete up to the version of the list must show the listed state there. If it
+// does not, now or once its watch gets there, ConfirmState, Apply, ApplyBookmark or ConfirmComplete
+// returns an error wrapping ErrDiverged: the apiserver has another history, as after a restore of
+// etcd from a backup.
+func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 	s.mu.RLock()
 	base, position := s.applied.Load(), s.position
+	past := base.Reaches(r.Version)
+	if past {
+		var err error
+		if base, err = s.at(r.Version); err != nil {
+			s.mu.RUnlock()
+			return true, nil // older than the history
+		}
+	}
 	s.mu.RUnlock()
 	c := &comparison{rollCall: r, differences: r.differences(base)} // takes long: without the lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if past {
+		return true, s.verdict(c)
+	}
 	h := &s.all.history
 	if s.closed || position < h.trimmed {
-		return false
+		return false, nil
 	}
-	for i := h.indexAfter(position); i < h.n; i++ {
+	for i := h.indexAfter(position); i < h.n && h.at(i).RV <= r.Version; i++ {
 		c.apply(h.at(i))
 	}
-	s.comparison = c
-	s.settle()
-	return s.snapshot.Load().Version >= r.Version
+	if s.applied.Load().Reaches(r.Version) {
+		return true, s.verdict(c)
+	}
+	switch {
+	case s.comparison == nil || s.comparison.rollCall.Version <= r.Version:
+		s.comparison = c
+		s.settle()
+	case c.differences == 0: // a newer roll call is still to be compared
+		s.confirm(r.Version)
+	}
+	return s.snapshot.Load().Reaches(r.Version), nil
 }
 
-// settle publishes the present state under the version of the roll call if they are equal.
+// ConfirmDeletions applies the number of objects that a list at version has: if the newest event of the
+// store is a deletion of this version, no other one of this version is missing if the store has as many.
+func (s *Store) ConfirmDeletions(version uint64, objects int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.applied.Load(); now.partial && now.Version == version && now.Len() == objects {
+		s.publish(now.state, version, false)
+	}
+}
+
+// verdict returns an error if a state that has every event up to the version of a roll call differs
+// from the list. An apiserver may list a state between two events of one version.
+func (s *Store) verdict(c *comparison) error {
+	version := c.rollCall.Version
+	h := &s.all.history
+	if c.differences == 0 || h.n > 0 && h.indexSince(version) < h.indexNewer(version) {
+		return nil
+	}
+	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)
+}
+
+// contradiction returns an error if the store differs from its newest roll call and has, or is about
+// to have, every event up to version; if the store is right, it drops the roll call. The caller must
+// hold mu.
+func (s *Store) contradiction(version uint64) error {
+	if s.comparison == nil || version < s.comparison.rollCall.Version {
+		return nil
+	}
+	err := s.verdict(s.comparison)
+	if err == nil {
+		s.comparison = nil
+	}
+	return err
+}
+
+// settle confirms the present state once it equals the roll call.
 func (s *Store) settle() {
-	c := s.comparison
-	if c == nil {
-		return
+	if c := s.comparison; c.differences == 0 {
+		s.comparison = nil
+		s.confirm(c.rollCall.Version)
 	}
+}
+
+// confirm makes the present state, which a roll call equals, readable under the version of that. The caller
+// must hold mu.
+func (s *Store) confirm(version uint64) {
 	now := s.applied.Load()
-	reached := now.Version >= c.rollCall.Version
-	if !reached && c.differences > 0 {
+	if now.partial { // every deletion of its version is applied: the list has no object more
+		s.publish(now.state, now.Version, false)
+	}
+	i, known := s.searchConfirmed(version)
+	if known || version <= now.Version {
 		return
 	}
-	s.comparison = nil
-	if reached || c.rollCall.Version <= s.snapshot.Load().Version {
-		return
-	}
-	if len(s.confirmed) == maxConfirmed {
+	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
+	s.confirmed = slices.Insert(s.confirmed, i, confirmed)
+	if len(s.confirmed) > maxConfirmed {
 		s.confirmed = slices.Delete(s.confirmed, 0, 1)
 	}
-	confirmed := confirmedState{Snapshot{Version: c.rollCall.Version, state: now.state}, s.position}
-	s.confirmed = append(s.confirmed, confirmed)
-	s.snapshot.Store(&confirmed.Snapshot)
+	if version > s.snapshot.Load().Version {
+		s.snapshot.Store(&confirmed.Snapshot)
+	}
 	s.changed.broadcast()
+}
+
+// searchConfirmed returns the index of the state that was confirmed at version, or where it would be.
+func (s *Store) searchConfirmed(version uint64) (i int, found bool) {
+	return slices.BinarySearchFunc(s.confirmed, version, func(c confirmedState, v uint64) int { return cmp.Compare(c.Version, v) })
 }
 
 // dropConfirmed removes the confirmed states that the history covers, which is complete up to version.
 func (s *Store) dropConfirmed(version uint64) {
-	i := 0
-	for i < len(s.confirmed) && s.confirmed[i].Version <= version {
+	i, found := s.searchConfirmed(version)
+	if found {
 		i++
 	}
 	if i > 0 {
@@ -72,12 +146,24 @@ func (s *Store) dropConfirmed(version uint64) {
 
 // confirmedAt returns the state that was confirmed at version, or ErrAhead.
 func (s *Store) confirmedAt(version uint64) (*Snapshot, error) {
-	for i := range s.confirmed {
-		if s.confirmed[i].Version == version {
-			return &Snapshot{Version: version, state: s.confirmed[i].state}, nil
-		}
+	i, found := s.searchConfirmed(version)
+	if !found {
+		return nil, ErrAhead
 	}
-	return nil, ErrAhead
+	return &Snapshot{Version: version, state: s.confirmed[i].state}, nil
+}
+
+// SkipToRollCall is like SkipToConfirmed by a roll call of the scope of the cursor: nobody else is proven
+// anything by it.
+func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
+	s := c.store
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if c.position != s.position || c.scope != r.Scope || !r.Matches(s.applied.Load()) {
+		return 0
+	}
+	c.version = max(c.version, r.Version)
+	return c.version
 }
 
 // SkipToConfirmed ends the initial events of a streaming list. If the reader has read every event

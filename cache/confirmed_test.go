@@ -12,6 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+// confirmState applies a roll call that does not contradict the store.
+func confirmState(t *testing.T, s *Store, r *RollCall) bool {
+	t.Helper()
+	reached, err := s.ConfirmState(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reached
+}
+
 // rollCallOf returns a roll call of objects at a version.
 func rollCallOf(t *testing.T, version uint64, objects map[Key]uint64) *RollCall {
 	t.Helper()
@@ -68,7 +78,7 @@ func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-			if got := s.ConfirmState(rollCallOf(t, 15, tt.listed)); got != tt.equal {
+			if got := confirmState(t, s, rollCallOf(t, 15, tt.listed)); got != tt.equal {
 				t.Fatalf("confirmed: %v", got)
 			}
 			if tt.equal {
@@ -83,11 +93,11 @@ func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 func TestRollCallIsComparedAgainAfterEachEvent(t *testing.T) {
 	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
 	changed := s.Changed()
-	if s.ConfirmState(rollCallOf(t, 15, map[Key]uint64{"a/y": 12})) {
+	if confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/y": 12})) {
 		t.Fatal("confirmed another state")
 	}
 	apply(t, s, Deleted, "a/x", 11)
-	checkVersions(t, s, 11, 11)
+	checkVersions(t, s, 11, 10)
 	<-changed
 	changed = s.Changed()
 	apply(t, s, Added, "a/y", 12)
@@ -103,7 +113,7 @@ func TestLateEventsFollowAConfirmedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.ConfirmState(rollCallOf(t, 15, map[Key]uint64{"a/x": 5})) {
+	if !confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5})) {
 		t.Fatal("not confirmed")
 	}
 	confirmed, after, err := s.ListAndWatch(Scope{})
@@ -143,7 +153,7 @@ func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ConfirmState(rollCallOf(t, 15, map[Key]uint64{"a/x": 5}))
+	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5}))
 	if version, err := c.CaughtUpVersion(); version != 10 || err != nil {
 		t.Fatal(version, err)
 	}
@@ -166,7 +176,7 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 		t.Fatal("skipped without roll call to", got)
 	}
 	apply(t, s, Added, "a/y", 11)
-	s.ConfirmState(rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 11}))
+	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 11}))
 	if got := c.SkipToConfirmed(); got != 0 {
 		t.Fatal("skipped an event that is left to read, to", got)
 	}
@@ -193,10 +203,54 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 	}
 }
 
+// A roll call of an older version confirms that version only, and leaves what newer ones have begun.
+func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
+	present := map[Key]uint64{"a/x": 5}
+	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	confirmState(t, s, rollCallOf(t, 20, present))
+	for range 2 {
+		confirmState(t, s, rollCallOf(t, 15, present))
+		checkVersions(t, s, 20, 10)
+		if state, err := s.At(15); err != nil || state.Version != 15 || state.Len() != 1 {
+			t.Fatal(state, err)
+		}
+		if n := len(s.confirmed); n != 2 {
+			t.Fatal(n, "confirmed states")
+		}
+	}
+	for _, version := range []uint64{14, 16, 19} {
+		if _, err := s.At(version); !errors.Is(err, ErrAhead) {
+			t.Error("the state at a version between is known", version, err)
+		}
+	}
+	confirmState(t, s, rollCallOf(t, 18, map[Key]uint64{"a/x": 5, "a/late": 17}))
+	if _, err := s.At(18); !errors.Is(err, ErrAhead) {
+		t.Error("another state is confirmed", err)
+	}
+	apply(t, s, Added, "a/late", 17)
+	if state, err := s.At(18); err != nil || state.Len() != 2 {
+		t.Error("not confirmed once the event has arrived", err)
+	}
+	if state, err := s.At(15); err != nil || state.Len() != 1 {
+		t.Error("the history contradicts the confirmed state", err)
+	}
+	checkVersions(t, s, 20, 17)
+}
+
+func TestRollCallOfAnOlderVersionLeavesANewerOneDue(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	confirmState(t, s, rollCallOf(t, 20, map[Key]uint64{"a/x": 5, "a/y": 18}))
+	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5}))
+	confirmState(t, s, rollCallOf(t, 16, map[Key]uint64{"a/x": 16}))
+	checkVersions(t, s, 15, 10)
+	apply(t, s, Added, "a/y", 18)
+	checkVersions(t, s, 20, 18)
+}
+
 func TestConfirmedStatesAreBounded(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	for version := uint64(11); version < 11+2*maxConfirmed; version++ {
-		if !s.ConfirmState(rollCallOf(t, version, nil)) {
+		if !confirmState(t, s, rollCallOf(t, version, nil)) {
 			t.Fatal("not confirmed")
 		}
 	}
@@ -213,7 +267,7 @@ func TestConfirmedStatesAreBounded(t *testing.T) {
 
 // The events of the model reach the store late, and rolls are called in between.
 func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
-	confirmations, lists := 0, 0
+	confirmations, older, lists := 0, 0, 0
 	for seed := range uint64(4) {
 		p := newPair(t, seed, Options{HistoryAge: time.Hour, HistoryBytes: 1 << 30})
 		p.keys = p.keys[:6] // few, so that states repeat
@@ -229,11 +283,20 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 				late[0]()
 				late = late[1:]
 			}
-			if p.rnd.IntN(4) == 0 && p.store.ConfirmState(rollCallOf(t, p.version, p.model.last().objects)) {
+			if p.rnd.IntN(4) == 0 && confirmState(t, p.store, rollCallOf(t, p.version, p.model.last().objects)) {
 				confirmations++
 			}
-			at, err := p.store.At(p.store.Snapshot().Version)
-			if err != nil {
+			if old := p.store.CompleteVersion() + 1 + p.rnd.Uint64N(8); p.rnd.IntN(4) == 0 && old <= p.version {
+				confirmState(t, p.store, rollCallOf(t, old, p.model.at(old).objects)) // whatever newer one is confirmed or pending
+				if state, err := p.store.At(old); err == nil {
+					older++
+					p.checkSnapshot(state)
+				}
+			}
+			at := p.store.Snapshot()
+			if again, err := p.store.At(at.Version); err == nil {
+				at = again
+			} else if at.Reaches(at.Version) {
 				t.Fatal(err)
 			}
 			p.checkSnapshot(at)
@@ -254,13 +317,14 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 		for _, r := range readers {
 			all := &reader{cursor: r.cursor}
 			all.read(t, 1000)
-			if diff := cmp.Diff(p.model.since(Scope{}, r.state.Version), all.got, cmpopts.EquateEmpty()); diff != "" {
+			want := slices.DeleteFunc(p.model.since(Scope{}, r.state.Version), func(e modelEvent) bool { return e.RV == r.state.Version })
+			if diff := cmp.Diff(want, all.got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("seed %d, events after the list at %d:\n%s", seed, r.state.Version, diff)
 			}
 		}
 	}
-	if confirmations == 0 || lists == 0 {
-		t.Fatalf("%d confirmations, %d lists of a confirmed state", confirmations, lists)
+	if confirmations == 0 || older == 0 || lists == 0 {
+		t.Fatalf("%d confirmations, %d of older versions, %d lists of a confirmed state", confirmations, older, lists)
 	}
 }
 
@@ -287,16 +351,69 @@ func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 	writer.Wait()
 }
 
-// More deletions of one version may follow, so a probe watch from this version proves nothing.
-func TestProbeWatchProvesNothingAfterADeletion(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-	if err := s.Apply(Deleted, testObject("a/x", 12), time.Now()); err != nil {
+// A roll call of a scope proves its state to the one reader that has delivered it.
+func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
+	field := 0
+	s := New(Options{Index: &field}, []*Object{
+		{Key: "a/x", RV: 5, Fields: []string{"n1"}}, {Key: "b/y", RV: 6, Fields: []string{"n2"}}, {Key: "b/z", RV: 7, Fields: []string{"n1"}},
+	}, 10)
+	listed := map[Scope]map[Key]uint64{
+		{Namespace: "b"}:             {"b/y": 6, "b/z": 7},
+		{Key: "a/x"}:                 {"a/x": 5},
+		{Indexed: true, Value: "n1"}: {"a/x": 5, "b/z": 7},
+		{Indexed: true, Value: "n3"}: {},
+	}
+	for scope, objects := range listed {
+		_, c, err := s.ListAndWatch(scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rollCallOf(t, 20, objects)
+		if c.SkipToRollCall(r) != 0 {
+			t.Errorf("%v: proven by a roll call of something else", scope)
+		}
+		r.Scope = scope
+		if got := c.SkipToRollCall(r); got != 20 {
+			t.Errorf("%v: skips to %d", scope, got)
+		}
+		if _, version, err := c.Next(make([]*Event, 1)); version != 20 || err != nil {
+			t.Errorf("%v: complete up to %d, %v", scope, version, err)
+		}
+	}
+	if s.CompleteVersion() != 10 || s.Snapshot().Version != 10 {
+		t.Error("the whole resource is proven")
+	}
+}
+
+func TestRollCallOfAScopeIsNoProofOfAnotherState(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
+	scope := Scope{Namespace: "a"}
+	_, c, err := s.ListAndWatch(scope)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ConfirmComplete(12, 20) || s.CompleteVersion() != 12 {
-		t.Errorf("complete up to %d", s.CompleteVersion())
+	for _, objects := range []map[Key]uint64{{}, {"a/x": 12}, {"a/w": 12, "a/x": 5}} {
+		r := rollCallOf(t, 20, objects)
+		r.Scope = scope
+		if c.SkipToRollCall(r) != 0 {
+			t.Errorf("proven although %v are listed", objects)
+		}
 	}
-	if err := s.Apply(Deleted, testObject("a/y", 12), time.Now()); err != nil {
-		t.Error(err)
+	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 12})
+	r.Scope = scope
+	apply(t, s, Modified, "a/x", 12)
+	if c.SkipToRollCall(r) != 0 {
+		t.Error("proven before the event is delivered")
+	}
+	if keys, _ := readKeys(t, c); len(keys) != 1 {
+		t.Fatal("no event")
+	}
+	if c.SkipToRollCall(r) != 20 {
+		t.Error("not proven once the event is delivered")
+	}
+	apply(t, s, Deleted, "a/x", 15) // and created again before 20
+	apply(t, s, Added, "a/x", 21)
+	if keys, version := readKeys(t, c); len(keys) != 1 || version != 21 {
+		t.Errorf("got %v up to %d", keys, version)
 	}
 }

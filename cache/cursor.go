@@ -8,7 +8,7 @@ type Cursor struct {
 	sub      *subscription
 	scope    Scope
 	position uint64 // of the last event that was delivered or skipped
-	version  uint64 // events up to this version are skipped
+	version  uint64 // events that are not after this version are skipped
 }
 
 // Ready returns a channel that is closed once there may be something to read: an event of the
@@ -41,19 +41,19 @@ func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	for ; i < h.n && n < len(dst); i++ {
 		e := h.at(i)
 		c.position = e.position
-		if e.RV > c.version {
+		if e.isAfter(c.version) {
 			dst[n] = e
 			n++
 		}
 	}
 	if i < h.n {
-		return n, dst[n-1].RV, nil
+		return n, min(dst[n-1].RV, h.at(i).RV-1), nil
 	}
 	if n == 0 && s.closed {
 		return 0, 0, ErrClosed
 	}
 	c.position = s.position
-	return n, max(c.version, s.applied.Load().Version), nil
+	return n, max(c.version, s.applied.Load().CompleteVersion()), nil
 }
 
 // CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to
@@ -68,6 +68,10 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 	}
 	return version, err
 }
+
+// Rewind makes the cursor continue after an event that Next has returned, so that the reader need not hold
+// those that follow it.
+func (c *Cursor) Rewind(e *Event) { c.position = e.position }
 
 // Close releases the cursor.
 func (c *Cursor) Close() { c.store.unsubscribe(c.scope, c.sub) }

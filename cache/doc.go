@@ -5,7 +5,7 @@
 // version, takes events and bookmarks in order from a single writer (package reflector), and ends
 // when that order is lost. Readers take a [Snapshot], an immutable ordered tree behind one atomic
 // pointer, or open a [Cursor] into the history. A [Fence] confirms that a store is recent enough
-// for a consistent read. [Segment.Memo] and [Event.Frame] memoize encodings, so that readers of one
+// for a consistent read. [Run.Memo] and [Event.Frame] memoize encodings, so that readers of one
 // format share them; a [Budget] bounds the memory of memos.
 //
 // Invariants:

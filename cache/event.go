@@ -38,6 +38,7 @@ type Event struct {
 	At time.Time
 
 	position uint64 // in the history, from 1, without gaps
+	shares   bool   // an event before it has the same version
 	after    state  // after the event
 	frames   frames
 }
@@ -54,6 +55,12 @@ func (e *Event) size() int64 {
 		n += e.Object.Size()
 	}
 	return n
+}
+
+// isAfter reports whether a reader of a state at version may lack the event. The state may have been
+// shown between the events of its version, always after the first.
+func (e *Event) isAfter(version uint64) bool {
+	return e.RV > version || e.RV == version && e.shares
 }
 
 // Filter selects objects, as label and field selectors do.

@@ -169,9 +169,9 @@ func ExampleEvent() {
 // quietResource is a Prober of a resource without events, at version 15.
 type quietResource struct{}
 
-func (quietResource) Probe(context.Context) (uint64, error) { return 15, nil }
+func (quietResource) Probe(context.Context) (uint64, int, error) { return 15, 0, nil }
 
-func (quietResource) RollCall(context.Context) (*cache.RollCall, error) {
+func (quietResource) RollCall(context.Context, cache.Scope, uint64) (*cache.RollCall, error) {
 	return &cache.RollCall{Version: 15}, nil
 }
 
@@ -185,7 +185,7 @@ func (quietResource) ProbeWatch(_ context.Context, _ uint64, _, bookmark func(ui
 func ExampleFence() {
 	ctx, cancel := context.WithCancel(context.Background())
 	store := cache.New(cache.Options{}, nil, 10)
-	fence := cache.NewFence(store, quietResource{}, cache.Cost{}, func(error) { cancel() })
+	fence := cache.NewFence(store, quietResource{}, func() cache.Cost { return cache.Cost{} }, func(error) { cancel() })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -204,7 +204,7 @@ func ExampleFence() {
 }
 
 // Lists of one format share the encoding of each segment.
-func ExampleSegment_Memo() {
+func ExampleRun_Memo() {
 	store := cache.New(cache.Options{}, []*cache.Object{pod("a/x", 1), pod("a/y", 2)}, 10)
 	budget := cache.NewBudget(1 << 20)
 	encode := func(objects []*cache.Object) (any, int64, error) {
@@ -217,7 +217,7 @@ func ExampleSegment_Memo() {
 	}
 	for range 2 {
 		for run := range store.Snapshot().Runs(cache.Range{}) {
-			block, err := run.Segment.Memo(budget, "lower case", encode)
+			block, err := run.Memo(budget, "lower case", encode)
 			must(err)
 			fmt.Printf("%s\n", block)
 		}

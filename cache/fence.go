@@ -9,12 +9,13 @@ import (
 
 // Prober asks the apiserver about the progress of one resource.
 type Prober interface {
-	// Probe returns the resource version of a consistent LIST that begins after the call.
-	Probe(ctx context.Context) (version uint64, err error)
+	// Probe returns the resource version of a consistent LIST that begins after the call, and the number
+	// of objects that the resource has there; -1 if it is not known.
+	Probe(ctx context.Context) (version uint64, objects int, err error)
 
-	// RollCall returns the keys and resource versions of a consistent LIST of the whole resource that
-	// begins after the call.
-	RollCall(ctx context.Context) (*RollCall, error)
+	// RollCall returns the keys and resource versions of a LIST of a scope: of the state at exactly a
+	// version, or with version 0 of a consistent LIST that begins after the call.
+	RollCall(ctx context.Context, scope Scope, version uint64) (*RollCall, error)
 
 	// ProbeWatch opens a second watch of the resource, from version. It calls event with the
 	// resource version of each event and bookmark with the resource version of each bookmark, in
@@ -33,12 +34,13 @@ type Prober interface {
 //  3. [Fence.Confirm] also has the apiserver confirm it, because on a quiet resource neither
 //     arrives in time. Each kind of confirmation is a [Proof].
 //  4. A [RollCall] is a list of all keys and resource versions. If they are those of the store, the
-//     present state is the apiserver's at the version of the list ([Store.ConfirmState]).
+//     present state is the apiserver's at the version of the list ([Store.ConfirmState]). It may list
+//     an older state for the readers of exactly that ([Fence.ConfirmAt]).
 //  5. A probe watch, a second watch of the resource, delivers bookmarks earlier than the store's own:
 //     the apiserver has no event between its last one and the bookmark ([Store.ConfirmComplete]).
 //
-// What roll calls and delegated reads cost the apiserver is bounded by [Cost]; probe watches become
-// rare while they bring no bookmark. docs/wire.md, section 12, explains why nothing weaker is a proof.
+// What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by [Cost];
+// probe watches become rare while they bring no bookmark. docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
 	store     *Store
 	prober    Prober
@@ -46,35 +48,59 @@ type Fence struct {
 	allowance *allowance
 	probeDue  chan struct{} // holds one token while nextProbe has to be run
 	proofDue  chan struct{} // holds one token after a caller of Confirm has arrived
-	listing   sync.Mutex    // serializes roll calls
+	verifyDue chan struct{} // holds one token after Verify
+	stallDue  chan struct{} // holds one token after GiveUp
+	listing   sync.Mutex    // held by the roll call that runs
+	rollCalls sync.WaitGroup
 
-	mu          sync.Mutex // guards the fields below
-	nextProbe   *probe
-	waiters     int           // callers of Confirm that are waiting
-	awaited     uint64        // the highest version that they wait for
-	history     uint64        // the highest version up to which one of them needs the history
-	idle        chan struct{} // closed when waiters becomes zero; nil while it is zero
-	byWatch     uint64        // the highest version that a probe watch has confirmed
-	probeWatch  probeWatchSchedule
-	rollCall    rollCallRecord
-	rising      bool // the last probe or roll call returned a version above the newest state's
-	delegations int  // reads that are being delegated
-	stats       FenceStats
+	mu         sync.Mutex // guards the fields below
+	nextProbe  *probe
+	waiters    int           // how many wait for a proof
+	awaited    uint64        // the highest version that they wait for
+	history    uint64        // the highest version up to which one of them needs the history
+	idle       chan struct{} // closed when waiters becomes zero; nil while it is zero
+	byWatch    uint64        // the highest version that a probe watch has confirmed
+	probeWatch probeWatchSchedule
+	rollCall   rollCallRecord
+	exact      exactReads
+	probedAt   time.Time     // when the last probe ended
+	rising     bool          // the last probe or roll call returned a version above the newest state's
+	risingAt   time.Time     // when that was found out
+	missedAt   time.Time     // when a read has waited for the store's own watch in vain
+	reads      int           // that are under way
+	underWay   time.Duration // what they would cost the apiserver
+	herd       time.Duration // the most that underWay has been within the last herdFor
+	herdAt     time.Time     // when it was that
+	stalled    bool          // a caller has given up, and no proof has succeeded since
+	stats      FenceStats
 }
 
 // FenceStats describes the work of a fence for metrics.
 type FenceStats struct {
 	Probes, RollCalls, ProbeWatches, Delegated int
-	Seconds                                    float64 // of the apiserver, for roll calls and delegated reads
+	Seconds                                    float64 // of the apiserver, charged to the allowance
+	Lent                                       float64 // and beyond it, instead of reads that would have cost more
 }
 
 // NewFence returns a fence of a store. Nothing is probed until Run is called. The fence calls
 // diverged when a probe fails with [ErrDiverged] or the apiserver is at an older resource version
-// than the store, as after a restore from a backup; the caller must then replace the store.
-func NewFence(s *Store, p Prober, cost Cost, diverged func(error)) *Fence {
+// than the store, as after a restore from a backup; the caller must then replace the store. What cost
+// returns may change at any time.
+func NewFence(s *Store, p Prober, cost func() Cost, diverged func(error)) *Fence {
 	return &Fence{
 		store: s, prober: p, diverged: diverged, allowance: newAllowance(cost),
 		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
+		verifyDue: make(chan struct{}, 1), stallDue: make(chan struct{}, 1),
+		exact: exactReads{due: make(chan exactVersion, 1)},
+	}
+}
+
+// report reports that the store has diverged, unless it has been replaced.
+func (f *Fence) report(err error) {
+	select {
+	case <-f.store.Done():
+	default:
+		f.diverged(err)
 	}
 }
 
@@ -92,12 +118,16 @@ func (f *Fence) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { onSignal(ctx, f.probeDue, f.runProbe) })
 	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
+	loops.Go(func() { onSignal(ctx, f.verifyDue, f.verify) })
+	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
+	loops.Go(func() { f.callRollsAt(ctx) })
 	select {
 	case <-ctx.Done():
 	case <-f.store.Done():
 	}
 	cancel()
 	loops.Wait()
+	f.rollCalls.Wait()
 	f.failNextProbe()
 }
 
@@ -121,10 +151,10 @@ func wake(signal chan<- struct{}) {
 	}
 }
 
-// WaitFor returns nil once the newest state of the store is at version or above. It returns ErrClosed
+// WaitFor returns nil once the newest state of the store reaches version. It returns ErrClosed
 // when the store has ended, or the context's error.
 func (f *Fence) WaitFor(ctx context.Context, version uint64) error {
-	return f.waitUntil(ctx, func() bool { return f.store.Snapshot().Version >= version })
+	return f.waitUntil(ctx, func() bool { return f.store.Snapshot().Reaches(version) })
 }
 
 // waitUntil returns nil once a condition holds that only a change of the store can meet.
@@ -144,6 +174,19 @@ func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
 	}
 }
 
+// WaitBriefly is WaitFor that takes limit for a sign that an event or bookmark will not come soon either.
+func (f *Fence) WaitBriefly(ctx context.Context, version uint64, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := f.WaitFor(ctx, version)
+	if errors.Is(err, context.DeadlineExceeded) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.missedAt = time.Now()
+	}
+	return err == nil
+}
+
 // WaitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
 // is older than the history, ErrClosed when the store has ended, or the context's error.
 func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, err error) {
@@ -160,9 +203,8 @@ func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, er
 // Confirm is WaitFor that also has the apiserver confirm the state. It returns the proof that came
 // first.
 func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
-	if f.store.Snapshot().Version < version {
-		f.enter(version, 0)
-		defer f.leave()
+	if !f.store.Snapshot().Reaches(version) {
+		defer f.enter(version, 0)()
 	}
 	if err := f.WaitFor(ctx, version); err != nil {
 		return 0, err
@@ -174,8 +216,7 @@ func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
 // so that a watch may send a bookmark.
 func (f *Fence) ConfirmHistory(ctx context.Context, version uint64) error {
 	if f.store.CompleteVersion() < version {
-		f.enter(version, version)
-		defer f.leave()
+		defer f.enter(version, version)()
 	}
 	return f.waitUntil(ctx, func() bool { return f.store.CompleteVersion() >= version })
 }
@@ -202,8 +243,9 @@ func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Pro
 	}
 }
 
-// enter counts a caller that waits for a state at version, and for the history up to another.
-func (f *Fence) enter(version, history uint64) {
+// enter counts somebody who waits for a state at version, and for the history up to another. leave ends
+// that.
+func (f *Fence) enter(version, history uint64) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.waiters++
@@ -212,6 +254,7 @@ func (f *Fence) enter(version, history uint64) {
 		f.idle = make(chan struct{})
 	}
 	wake(f.proofDue)
+	return f.leave
 }
 
 func (f *Fence) leave() {
@@ -222,30 +265,4 @@ func (f *Fence) leave() {
 		close(f.idle)
 		f.idle, f.awaited, f.history = nil, 0, 0
 	}
-}
-
-// Delegate reports whether a small read may be forwarded to the apiserver instead of waiting for a
-// proof: if it is alone, because several share one proof, and within the allowance. bytes is about the
-// length of its response. If it may, done must be called when the read has ended.
-func (f *Fence) Delegate(bytes int64) (done func(), ok bool) {
-	if f.allowance.wait() > 0 {
-		return nil, false
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.waiters > 0 || f.delegations > 0 {
-		return nil, false
-	}
-	f.delegations++
-	start := time.Now()
-	return func() { f.delegated(time.Since(start), bytes) }, true
-}
-
-func (f *Fence) delegated(took time.Duration, bytes int64) {
-	work := f.allowance.charge(took, bytes)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.delegations--
-	f.stats.Delegated++
-	f.stats.Seconds += work
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,18 @@ func (a *fakeAPIServer) write() uint64 {
 	return a.version
 }
 
+// delete commits the deletion of the object that an event has added.
+func (a *fakeAPIServer) delete(event uint64) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.deleted == nil {
+		a.deleted = map[uint64]bool{}
+	}
+	a.deleted[event] = true
+	a.version++
+	return a.version
+}
+
 // writeElsewhere commits an event of another resource.
 func (a *fakeAPIServer) writeElsewhere() uint64 {
 	a.mu.Lock()
@@ -52,14 +65,13 @@ func (a *fakeAPIServer) current() (uint64, []uint64) {
 	return a.version, a.events
 }
 
-func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
+func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, int, error) {
 	a.probes.Add(1)
-	version, _ := a.current()
 	a.mu.Lock()
-	took := a.probeTime
+	version, objects, took := a.version, len(a.events)-len(a.deleted), a.probeTime
 	a.mu.Unlock()
 	sleep(ctx, took)
-	return version, ctx.Err()
+	return version, objects, ctx.Err()
 }
 
 func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
@@ -86,17 +98,22 @@ func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, b
 
 var errNoList = errors.New("list failed")
 
-// RollCall lists the state at the moment of the call: an object for each event.
-func (a *fakeAPIServer) RollCall(ctx context.Context) (*RollCall, error) {
+// RollCall lists the state at the moment of the call, or at a version: an object for each event.
+func (a *fakeAPIServer) RollCall(ctx context.Context, _ Scope, at uint64) (*RollCall, error) {
 	a.mu.Lock()
-	took, r := a.rollCallTime, &RollCall{Version: a.version, Bytes: a.rollCallBytes}
+	took, r := a.rollCallTime, &RollCall{Version: cmp.Or(at, a.version), Bytes: a.rollCallBytes}
+	future := r.Version > a.version
 	var keys []Key
 	for _, e := range a.events {
-		if !a.deleted[e] {
+		if !a.deleted[e] && e <= r.Version {
 			keys = append(keys, KeyOf("a", fmt.Sprint(e)))
 		}
 	}
 	a.mu.Unlock()
+	if future {
+		sleep(ctx, 3*time.Second)
+		return nil, errNoList
+	}
 	if took == 0 {
 		return nil, errNoList
 	}
@@ -132,7 +149,7 @@ func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *Store,
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := New(Options{}, nil, 10)
-		f := NewFence(s, a, Cost{}, func(err error) { a.diverged = err })
+		f := NewFence(s, a, func() Cost { return Cost{} }, func(err error) { a.diverged = err })
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })

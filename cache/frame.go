@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"sync"
+	"errors"
 	"sync/atomic"
 )
 
@@ -33,46 +33,65 @@ func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
 type frames struct {
 	head    atomic.Pointer[frame] // linked list
 	evicted atomic.Bool           // the event is not recent: encode, but do not keep
-	mu      sync.Mutex            // serializes encoding, so that each frame is encoded once
 }
 
+// frame is one encoding, or one that a reader is about to make. All readers that came meanwhile go on at once
+// when it is made: behind a mutex they would go on one after the other, before the first of them has written
+// anything.
 type frame struct {
 	enc  Encoder
 	t    Type
-	data []byte
 	next *frame
+
+	made  atomic.Bool   // data and err are set
+	ready chan struct{} // closed after made is set
+	data  []byte
+	err   error
 }
 
+var errPanicked = errors.New("the encoder has panicked")
+
 func (f *frames) get(enc Encoder, t Type, e *Event) ([]byte, error) {
-	if data, ok := f.find(enc, t); ok {
-		return data, nil
+	head := f.head.Load()
+	if n := head.find(enc, t); n != nil {
+		return n.wait()
 	}
 	if f.evicted.Load() {
 		return e.encode(enc, t)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if data, ok := f.find(enc, t); ok {
-		return data, nil
+	mine := &frame{enc: enc, t: t, next: head, ready: make(chan struct{}), err: errPanicked}
+	for !f.head.CompareAndSwap(head, mine) {
+		head = f.head.Load()
+		if n := head.find(enc, t); n != nil {
+			return n.wait()
+		}
+		mine.next = head
 	}
-	data, err := e.encode(enc, t)
-	if err != nil {
-		return nil, err
-	}
-	f.head.Store(&frame{enc: enc, t: t, data: data, next: f.head.Load()})
-	if f.evicted.Load() { // evict ran during the encoding
+	if f.evicted.Load() { // evict ran meanwhile
 		f.head.Store(nil)
 	}
-	return data, nil
+	defer close(mine.ready)
+	mine.data, mine.err = e.encode(enc, t)
+	mine.made.Store(true)
+	return mine.data, mine.err
 }
 
-func (f *frames) find(enc Encoder, t Type) ([]byte, bool) {
-	for n := f.head.Load(); n != nil; n = n.next {
+// find returns the frame of the list that has these bytes, nil if there is none.
+func (n *frame) find(enc Encoder, t Type) *frame {
+	for ; n != nil; n = n.next {
 		if n.enc == enc && n.t == t {
-			return n.data, true
+			return n
 		}
 	}
-	return nil, false
+	return nil
+}
+
+// wait waits until the frame is made.
+func (n *frame) wait() ([]byte, error) {
+	if !n.made.Load() { // a closed channel would cost a lock
+		<-n.ready
+	}
+	return n.data, n.err
 }
 
 // evict drops the frames and keeps no new ones. It does not wait for an encoding that is running.

@@ -42,9 +42,22 @@ func (h *history) resize(size int) {
 	h.ring, h.start = ring, 0
 }
 
-// indexAfter returns the index of the first event after position.
+// nearEnd is how many of the newest events are looked at before the others are searched.
+const nearEnd = 8
+
+// indexAfter returns the index of the first event after position. Most readers lack only the newest events.
 func (h *history) indexAfter(position uint64) int {
+	for i := h.n; i >= 0 && h.n-i < nearEnd; i-- {
+		if i == 0 || h.at(i-1).position <= position {
+			return i
+		}
+	}
 	return sort.Search(h.n, func(i int) bool { return h.at(i).position > position })
+}
+
+// indexSince returns the index of the first event that a reader of a state at version may lack.
+func (h *history) indexSince(version uint64) int {
+	return sort.Search(h.n, func(i int) bool { return h.at(i).isAfter(version) })
 }
 
 // indexNewer returns the index of the first event with a resource version above version.

@@ -7,7 +7,7 @@ import (
 
 // An index is a second tree over the objects of a store, ordered by the value of one field and then
 // by key, so that the objects with one value are a range of it. Its entries point to the objects
-// and have no data.
+// and share their data.
 
 // indexKey returns the key of an entry. The separator NUL is smaller than any byte of a value or a
 // key, so that entries are ordered by value first.
@@ -32,7 +32,7 @@ func (o *Object) indexed(field int) string {
 
 // indexEntry returns the entry of o.
 func indexEntry(o *Object, field int) *Object {
-	return &Object{Key: indexKey(o.indexed(field), o.Key), of: o}
+	return &Object{Key: indexKey(o.indexed(field), o.Key), Data: o.Data, of: o}
 }
 
 func buildIndex(objects []*Object, field int) *node {

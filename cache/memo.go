@@ -36,13 +36,24 @@ func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value 
 		return value, err
 	}
 	m := &memo{owner: s, key: key, value: value, charge: b.charge(size)}
-	m.touched.Store(true)
+	_, part := key.(partKey)
+	m.touched.Store(!part) // those of selections are evicted first, unless one uses them again
 	s.add(m)
 	b.admit(m)
 	if s.retired.Load() {
 		s.remove(m)
 	}
 	return value, nil
+}
+
+// Recall returns the value that Memo keeps for the key, if it still does.
+func (s *Segment) Recall(key any) (value any, ok bool) {
+	m := s.find(key)
+	if m == nil {
+		return nil, false
+	}
+	m.touched.Store(true)
+	return m.value, true
 }
 
 func (s *Segment) find(key any) *memo {

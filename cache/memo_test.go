@@ -134,3 +134,88 @@ func TestMemosAreFreedWithTheirSegment(t *testing.T) {
 	}
 	t.Errorf("%d bytes are used", budget.Used())
 }
+
+func TestSegmentKeepsFewMemosOfParts(t *testing.T) {
+	s, b, budget := segmentOf(20), &builder{}, NewBudget(1<<20)
+	memo := func(r Run) {
+		if _, err := r.Memo(budget, "x", b.build(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range uint64(1000) {
+		memo(Run{s, i + 2})
+		memo(Run{s, 1})
+	}
+	if n := len(s.partMemos()); n > maxParts || n < maxParts/2 {
+		t.Errorf("%d memos of parts, at most %d", n, maxParts)
+	}
+	before := b.calls.Load()
+	memo(Run{s, 1})
+	memo(Run{s, firstBits(20)})
+	memo(Run{s, firstBits(20)})
+	if n := b.calls.Load() - before; n != 1 {
+		t.Errorf("%d builds, want 1: the part in use is kept, the whole segment is always", n)
+	}
+}
+
+func TestRunIsRereadOnceAllOfItsObjectsHaveBeen(t *testing.T) {
+	s := segmentOf(20)
+	for i, step := range []struct {
+		set  uint64
+		want bool
+	}{{0b11, false}, {0b11, true}, {0b01, true}, {0b110, false}, {0b111, true}} {
+		if got := (Run{s, step.set}).Reread(); got != step.want {
+			t.Errorf("step %d: %v", i, got)
+		}
+	}
+}
+
+// Otherwise selections that nobody repeats would evict what everybody reads.
+func TestMemosOfPartsAreEvictedFirst(t *testing.T) {
+	const whole, size, every = 5, 1000, 2
+	budget, b := NewBudget(10*size), &builder{}
+	var kept []*Segment
+	for i := range 200 {
+		s := segmentOf(20)
+		kept = append(kept, s)
+		r := Run{s, firstBits(20)}
+		if i >= whole {
+			r.Set = 1
+		}
+		if _, err := r.Memo(budget, "x", b.build(size)); err != nil {
+			t.Fatal(err)
+		}
+		if i < whole || i%every != 0 {
+			continue
+		}
+		for j, s := range kept[:whole] {
+			if _, ok := s.Recall("x"); !ok {
+				t.Fatalf("the memo of segment %d was evicted by part %d", j, i)
+			}
+		}
+	}
+	if used := budget.Used(); used > 10*size || used < 5*size {
+		t.Errorf("%d bytes are used", used)
+	}
+}
+
+func TestLoweredBudgetEvictsMemos(t *testing.T) {
+	budget, b := NewBudget(1000), &builder{}
+	var kept []*Segment
+	for range 10 {
+		s := segmentOf(20)
+		if _, err := s.Memo(budget, "x", b.build(100)); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, s)
+	}
+	budget.SetLimit(300)
+	if used := budget.Used(); used > 300 || used == 0 {
+		t.Errorf("%d bytes are used with a limit of 300", used)
+	}
+	budget.SetLimit(0)
+	if used := budget.Used(); used != 0 {
+		t.Errorf("%d bytes are used with a limit of 0", used)
+	}
+	runtime.KeepAlive(kept)
+}

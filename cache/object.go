@@ -57,6 +57,14 @@ func (o *Object) Label(key string) (value string, ok bool) {
 	return "", false
 }
 
+// target returns the object that an entry of an index stands for; any other object is its own.
+func (o *Object) target() *Object {
+	if o.of != nil {
+		return o.of
+	}
+	return o
+}
+
 // Hash returns the hash of the object that selects its shard. The first call computes it; compute
 // must always return the same value for an object.
 func (o *Object) Hash(compute func(*Object) uint64) uint64 {

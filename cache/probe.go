@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// probeTimeout bounds one probe and one roll call.
-const probeTimeout = 10 * time.Second
+const (
+	// probeTimeout bounds one probe: callers that share the next one must not wait much longer.
+	probeTimeout = 4 * time.Second
+	// rollCallTimeout bounds a roll call.
+	rollCallTimeout = 10 * time.Second
+)
 
 // probe is one consistent LIST, whole or of one object, and the callers that share its answer.
 type probe struct {
@@ -44,8 +48,16 @@ func (f *Fence) joinNextProbe() *probe {
 	return f.nextProbe
 }
 
-// runProbe runs the next probe. Callers that arrive from now on get another.
+// runProbe runs the next probe. Callers that arrive from now on get another. While the allowance is
+// overdrawn, more callers share a probe.
 func (f *Fence) runProbe(ctx context.Context) {
+	f.mu.Lock()
+	free := time.Until(f.probedAt.Add(probePause))
+	f.mu.Unlock()
+	pause(ctx, min(f.allowance.wait(), free))
+	if f.callsRoll() {
+		f.gather(ctx, f.nextRollCallWork())
+	}
 	f.mu.Lock()
 	p := f.nextProbe
 	f.nextProbe = nil
@@ -53,32 +65,70 @@ func (f *Fence) runProbe(ctx context.Context) {
 	before := f.store.Snapshot().Version
 	p.version, p.err = f.ask(ctx)
 	if p.err == nil && p.version < before {
-		p.err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", p.version, before, ErrDiverged)
+		p.err = behind(p.version, before)
 	}
 	f.mu.Lock()
-	f.rising = p.version > before
+	f.rising, f.risingAt = p.version > before, time.Now()
 	f.mu.Unlock()
 	if errors.Is(p.err, ErrDiverged) {
-		f.diverged(p.err)
+		f.report(p.err)
 	}
 	close(p.done)
 }
 
+// behind returns the error for an apiserver that is at an older version than the store was before.
+func behind(version, before uint64) error {
+	return fmt.Errorf("apiserver is at version %d, store is at %d: %w", version, before, ErrDiverged)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
 // ask returns the apiserver's current version, by a roll call where that costs about as little as a
-// probe.
+// probe. A roll call that takes long gives way to a probe, and may still confirm the state.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.PrefersRollCall() || f.quiet() && f.callsRollUpTo(quietResource) {
-		version, err := f.callRoll(ctx)
-		if err == nil || errors.Is(err, ErrDiverged) || ctx.Err() != nil {
-			return version, err
+	if f.callsRoll() {
+		answer := make(chan probe, 1)
+		f.rollCalls.Go(func() {
+			version, err := f.callRoll(ctx, rollCallTimeout)
+			answer <- probe{version: version, err: err}
+		})
+		late := time.NewTimer(quickRollCall)
+		defer late.Stop()
+		select {
+		case p := <-answer:
+			if p.err == nil || errors.Is(p.err, ErrDiverged) || ctx.Err() != nil {
+				return p.version, p.err
+			}
+		case <-late.C:
 		}
 	}
-	f.mu.Lock()
-	f.stats.Probes++
-	f.mu.Unlock()
+	start := time.Now()
+	defer func() { f.countProbe(time.Since(start)) }()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	return f.prober.Probe(ctx)
+	version, objects, err := f.prober.Probe(ctx)
+	if err == nil {
+		f.store.ConfirmDeletions(version, objects)
+	}
+	return version, err
+}
+
+func (f *Fence) countProbe(took time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.probedAt = time.Now()
+	f.stats.Probes++
+	f.spend(min(took, requestWork), 0, false)
 }
 
 // failNextProbe answers the callers of a probe that Run will not run any more.

@@ -47,12 +47,13 @@ func (f *Fence) runProbeWatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeWatchLimit)
 	defer cancel()
 	start, bookmarks := time.Now(), 0
-	last := f.store.CompleteVersion()
-	_ = f.prober.ProbeWatch(ctx, last,
-		func(version uint64) { last = version },
+	proof := Silence{Last: f.store.CompleteVersion()}
+	_ = f.prober.ProbeWatch(ctx, proof.Last,
+		func(version uint64) { proof.add(version) },
 		func(version uint64) {
 			bookmarks++
-			f.confirm(ctx, last, version)
+			proof.Version = version
+			f.confirm(ctx, proof)
 		})
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,15 +65,26 @@ func (f *Fence) runProbeWatch(ctx context.Context) {
 	}
 }
 
-// confirm applies the proof that the apiserver has no event in (last, version], as soon as the
-// store is complete up to last.
-func (f *Fence) confirm(ctx context.Context, last, version uint64) {
-	if f.waitUntil(ctx, func() bool { return f.store.CompleteVersion() >= last }) != nil {
-		return
+// add counts an event of the watch.
+func (p *Silence) add(version uint64) {
+	if version > p.Last {
+		p.Last, p.Events = version, 0
 	}
-	f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
-	defer f.mu.Unlock()
-	if f.store.ConfirmComplete(last, version) {
-		f.byWatch = max(f.byWatch, version)
+	p.Events++
+}
+
+// confirm applies a proof as soon as the store has the events of the probe watch.
+func (f *Fence) confirm(ctx context.Context, proof Silence) {
+	var diverged error
+	confirmed := func() (ok bool) {
+		f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
+		defer f.mu.Unlock()
+		if ok, diverged = f.store.ConfirmComplete(proof); ok {
+			f.byWatch = max(f.byWatch, proof.Version)
+		}
+		return ok || diverged != nil
+	}
+	if f.waitUntil(ctx, confirmed) == nil && diverged != nil {
+		f.report(diverged)
 	}
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -50,6 +51,7 @@ func (f *Fence) prove(ctx context.Context) {
 	defer attempts.Wait()
 	defer cancel()
 	var called chan struct{} // closed when the roll call that runs has ended; nil if none does
+	var calledAt time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -59,31 +61,33 @@ func (f *Fence) prove(ctx context.Context) {
 			return
 		}
 		wait := time.Hour
-		if state && called == nil && f.affordsRollCall() && !f.rollCallPending() {
-			if wait = f.allowance.wait(); wait == 0 {
+		if state && called == nil && f.canCallRoll() && !f.rollCallPending() {
+			if wait = f.rollCallWait(); wait == 0 {
 				ended := make(chan struct{})
-				called = ended
+				called, calledAt = ended, time.Now()
 				attempts.Go(func() {
 					defer close(ended)
-					_, _ = f.callRoll(ctx) // after an error, the roll is not called for a while
+					if _, err := f.callRoll(ctx, rollCallTimeout); errors.Is(err, errRollCallRuns) {
+						pause(ctx, quickRollCall) // after other errors, the roll is not called for a while
+					}
 				})
 			}
 		}
-		if called == nil || history {
-			until := f.probeWatchDue()
-			if until == 0 {
+		until := time.Until(calledAt.Add(quickRollCall))
+		if called == nil || history || until <= 0 {
+			if until = f.probeWatchDue(); until == 0 {
 				attempts.Go(func() { f.runProbeWatch(ctx) })
 				until = probeWatchInterval
 			}
-			wait = min(wait, until)
 		}
-		timer.Reset(max(wait, time.Millisecond))
+		timer.Reset(max(min(wait, until), time.Millisecond))
 		select {
 		case <-ctx.Done():
 			return
 		case <-idle:
 			return
 		case <-changed:
+		case <-f.proofDue: // more callers
 		case <-called:
 			called = nil
 		case <-timer.C:
@@ -96,5 +100,5 @@ func (f *Fence) prove(ctx context.Context) {
 func (f *Fence) unproven() (idle <-chan struct{}, state, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.idle, f.store.Snapshot().Version < f.awaited, f.store.CompleteVersion() < f.history
+	return f.idle, !f.store.Snapshot().Reaches(f.awaited), f.store.CompleteVersion() < f.history
 }

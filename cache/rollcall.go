@@ -3,16 +3,18 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sort"
 )
 
-// RollCall is a consistent list of a whole resource, read for keys and resource versions only. If it
-// names exactly those of a state, then that state is the apiserver's at the version of the list,
+// RollCall is a consistent list of a resource, or of a scope, read for keys and resource versions only.
+// If it names exactly those of a state, then that state is the apiserver's at the version of the list,
 // whatever events are still on their way to the store: an object that was created and deleted in
 // between leaves no trace in a state.
 type RollCall struct {
 	Version uint64 // of the list
 	Bytes   int    // length of the response
+	Scope   Scope  // what is listed
 
 	entries []rollCallEntry // in strictly ascending order of keys
 }
@@ -43,10 +45,21 @@ func (r *RollCall) versionOf(k Key) uint64 {
 	return 0
 }
 
+// Matches reports whether a state has exactly the listed keys and resource versions.
+func (r *RollCall) Matches(s *Snapshot) bool { return r.differences(s) == 0 }
+
+// objects returns what a state has in the scope of the roll call, in ascending order of keys.
+func (r *RollCall) objects(s *Snapshot) iter.Seq[*Object] {
+	if r.Scope.Indexed {
+		return s.ByIndex(r.Scope.Value, Range{})
+	}
+	return s.Objects(r.Scope.Range())
+}
+
 // differences returns the number of keys at which a state differs from the list.
 func (r *RollCall) differences(s *Snapshot) int {
 	n, rest := 0, r.entries
-	for o := range s.Objects(Range{}) {
+	for o := range r.objects(s) {
 		for len(rest) > 0 && rest[0].key < o.Key { // the state lacks these
 			rest = rest[1:]
 			n++

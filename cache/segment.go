@@ -10,11 +10,19 @@ const (
 	// segmentMax is the greatest number of objects of a segment: large enough for one encoding
 	// per segment to pay off, small enough for an update to copy little.
 	segmentMax = 64
-	// segmentMin is the least number of objects, except in a tree of a single segment.
+	// segmentMin is the number of objects below which a segment is merged with a neighbour, if
+	// both fit into one.
 	segmentMin = 16
+	// SegmentBytes is the greatest sum of the data of a segment of more than one object, in bytes:
+	// what an update encodes anew, and what readers of a segment hold, must not grow with the
+	// objects.
+	SegmentBytes = 512 << 10
+	// segmentMinBytes is the sum from which a segment of few objects is not merged.
+	segmentMinBytes = SegmentBytes / 4
 )
 
-// Segment is an immutable run of neighbouring objects in key order, a leaf of the tree.
+// Segment is an immutable run of neighbouring objects in key order, a leaf of the tree. A segment of an
+// index has entries, which stand for objects.
 type Segment struct {
 	objects []*Object
 	bytes   int64 // sum of len(Data)
@@ -22,14 +30,21 @@ type Segment struct {
 	memos    atomic.Pointer[memoCell] // linked list
 	building sync.Mutex               // serializes the building of memos, so that each is built once
 	retired  atomic.Bool              // the newest state does not have this segment
+	selected atomic.Bool              // a selection has read it
+	parts    atomic.Uint64            // the set of the objects that were in parts for which Run.Reread was called
 }
 
 func newSegment(objects []*Object) *Segment {
-	s := &Segment{objects: objects}
+	return &Segment{objects: objects, bytes: dataBytes(objects)}
+}
+
+// dataBytes returns the sum of the lengths of Object.Data. It is computed with each event, so that entries of an
+// index share the data of their objects: to look at those would miss the CPU's caches.
+func dataBytes(objects []*Object) (n int64) {
 	for _, o := range objects {
-		s.bytes += int64(len(o.Data))
+		n += int64(len(o.Data))
 	}
-	return s
+	return n
 }
 
 // Bytes returns the sum of the lengths of Object.Data.
@@ -59,15 +74,3 @@ func (s *Segment) without(i int) []*Object {
 	out = append(out, s.objects[:i]...)
 	return append(out, s.objects[i+1:]...)
 }
-
-// Run is the part [From, To) of the objects of a segment.
-type Run struct {
-	Segment  *Segment
-	From, To int
-}
-
-// Whole reports whether the run is the whole segment, so that it can use the segment's memos.
-func (r Run) Whole() bool { return r.From == 0 && r.To == len(r.Segment.objects) }
-
-// Objects returns the objects of the run, which must not be changed.
-func (r Run) Objects() []*Object { return r.Segment.objects[r.From:r.To] }

@@ -24,7 +24,7 @@ func (s *Store) Stats() Stats {
 		Objects:      now.Len(),
 		Version:      now.Version,
 		DataBytes:    now.Bytes(),
-		Bytes:        now.Bytes() + int64(now.Len())*objectMemory,
+		Bytes:        now.memory(),
 		Events:       s.all.history.n,
 		HistoryBytes: s.historyBytes,
 		Cursors:      s.all.cursors,

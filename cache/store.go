@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 // To list, a reader
 //  1. loads the snapshot, without a lock; it may keep it as long as it likes;
 //  2. iterates over the runs of a key range, or over the objects with one value of the index;
-//  3. takes the encoding of each whole segment from [Segment.Memo].
+//  3. takes the encoding of each run from [Run.Memo].
 //
 // To watch, a reader
 //  1. opens a cursor, from a version or together with a snapshot; the cursor joins the subscription
@@ -86,14 +86,17 @@ type Store struct {
 	all            *subscription
 	subscriptions  map[Scope]*subscription // narrower ones that have cursors
 	position       uint64                  // of the newest event
-	oldestVersion  uint64                  // the history is complete after this version
-	oldestState    state                   // at oldestVersion
-	historyBytes   int64                   // memory that the history keeps alive
+	prehistory     prehistory
+	oldestVersion  uint64 // the history is complete after this version
+	oldestState    state  // at oldestVersion
+	oldestShared   bool   // several events of oldestVersion have left the history
+	historyBytes   int64  // memory that the history keeps alive
 	recent         recentFrames
 	closed         bool
 	streamVersion  uint64           // resource version of the newest event or bookmark
-	endsInDeletion bool             // the newest event or bookmark is a deletion
+	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
 	lastVersion    uint64           // resource version of the newest event
+	lastEvents     int              // how many events have this version
 	lastKey        Key              // key of the newest event
 	comparison     *comparison      // with the newest roll call; nil if there is nothing to compare
 	confirmed      []confirmedState // above the version of applied, in ascending order of versions
@@ -115,17 +118,17 @@ func New(options Options, objects []*Object, version uint64) *Store {
 	if options.Index != nil {
 		s.oldestState.index = buildIndex(objects, *options.Index)
 	}
-	s.publish(s.oldestState, version)
+	s.publish(s.oldestState, version, false)
 	return s
 }
 
 // publish makes a new state visible. The snapshot is stored before the broadcast, so that a woken
 // reader is guaranteed to see it.
-func (s *Store) publish(st state, version uint64) {
-	now := &Snapshot{Version: version, state: st}
+func (s *Store) publish(st state, version uint64, partial bool) {
+	now := &Snapshot{Version: version, state: st, partial: partial}
 	// snapshot before applied, so that a reader that has seen CompleteVersion finds a snapshot at that
 	// version or above.
-	if s.dropConfirmed(version); len(s.confirmed) == 0 {
+	if s.dropConfirmed(now.CompleteVersion()); len(s.confirmed) == 0 {
 		s.snapshot.Store(now)
 	}
 	s.applied.Store(now)
@@ -138,7 +141,7 @@ func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
 // CompleteVersion returns the version up to which the history is complete. The version of the newest
 // state may be higher.
-func (s *Store) CompleteVersion() uint64 { return s.applied.Load().Version }
+func (s *Store) CompleteVersion() uint64 { return s.applied.Load().CompleteVersion() }
 
 // Changed returns a channel that is closed when the store has a newer version than a snapshot
 // taken after the call, or when the store ends.
@@ -169,6 +172,14 @@ func (s *Store) Close() {
 func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.firstWatchable()
+}
+
+// firstWatchable is OldestVersion for a caller that holds mu.
+func (s *Store) firstWatchable() uint64 {
+	if s.oldestShared {
+		return s.oldestVersion + 1
+	}
 	return s.oldestVersion
 }
 
@@ -178,10 +189,15 @@ func (s *Store) OldestVersion() uint64 {
 func (s *Store) At(version uint64) (*Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.at(version)
+}
+
+// at is At for a caller that holds mu.
+func (s *Store) at(version uint64) (*Snapshot, error) {
 	switch {
 	case version < s.oldestVersion:
 		return nil, ErrGone
-	case version > s.applied.Load().Version:
+	case !s.applied.Load().Reaches(version):
 		return s.confirmedAt(version)
 	}
 	h := &s.all.history

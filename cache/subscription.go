@@ -11,24 +11,32 @@ type subscription struct {
 	cursors      int
 }
 
-// Watch returns a cursor of the events of scope after version, which may lie in the future. It
-// returns ErrGone if version is older than the history, and ErrClosed if the store has ended.
+// Watch returns a cursor of the events of scope after version, which may lie in the future. Of several
+// events at version, it delivers all but the first: the reader may have a state between them. It
+// returns ErrGone if version is older than the history, unless AddPrehistory has told that nothing
+// happened since, and ErrClosed if the store has ended.
 func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
+	past := s.pastOf(scope, version)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if version < s.oldestVersion {
+	if version < s.firstWatchable() && !s.quietSince(scope, version) {
 		return nil, ErrGone
 	}
-	start := s.position
-	if h := &s.all.history; h.n > 0 {
-		if i := h.indexNewer(version); i < h.n {
-			start = h.at(i).position - 1
-		}
+	start := s.startAfter(version)
+	return &Cursor{store: s, sub: s.subscribe(scope, start, past), scope: scope, position: start, version: version}, nil
+}
+
+// startAfter returns the position after which the events begin that a reader of a state at version may
+// lack.
+func (s *Store) startAfter(version uint64) uint64 {
+	h := &s.all.history
+	if i := h.indexSince(version); i < h.n {
+		return h.at(i).position - 1
 	}
-	return &Cursor{store: s, sub: s.subscribe(scope, start), scope: scope, position: start, version: version}, nil
+	return s.position
 }
 
 // ListAndWatch returns the newest state and a cursor of the events of scope that follow it. It
@@ -40,7 +48,7 @@ func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 		return nil, nil, ErrClosed
 	}
 	now := s.snapshot.Load()
-	c := &Cursor{store: s, sub: s.subscribe(scope, s.position), scope: scope, position: s.position}
+	c := &Cursor{store: s, sub: s.subscribe(scope, s.position, past{}), scope: scope, position: s.position}
 	if len(s.confirmed) > 0 {
 		c.version = now.Version // now is confirmed: events up to its version may yet arrive
 	}
@@ -48,8 +56,8 @@ func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 }
 
 // subscribe returns the subscription of scope, counts one more cursor in it, and makes it complete
-// from position start.
-func (s *Store) subscribe(scope Scope, start uint64) *subscription {
+// from position start. past holds the events of scope after start, except the latest.
+func (s *Store) subscribe(scope Scope, start uint64, past past) *subscription {
 	if scope == (Scope{}) {
 		s.all.cursors++
 		return s.all
@@ -60,22 +68,10 @@ func (s *Store) subscribe(scope Scope, start uint64) *subscription {
 		s.subscriptions[scope] = sub
 	}
 	if start < sub.completeFrom {
-		s.backfill(sub, scope, start)
+		s.backfill(sub, scope, start, past)
 	}
 	sub.cursors++
 	return sub
-}
-
-// backfill replaces the history of a subscription by the events of scope after position start.
-func (s *Store) backfill(sub *subscription, scope Scope, start uint64) {
-	h := history{trimmed: sub.history.trimmed}
-	all := &s.all.history
-	for i := all.indexAfter(start); i < all.n; i++ {
-		if e := all.at(i); scope.concerns(e, s.indexField()) {
-			h.push(e)
-		}
-	}
-	sub.history, sub.completeFrom = h, start
 }
 
 // unsubscribe counts one cursor less.

@@ -39,7 +39,7 @@ func build(objects []*Object) *node {
 	}
 	level := make([]*node, 0, len(objects)/(segmentMax*3/4)+1)
 	for part := range chunks(objects, segmentMax*3/4, segmentMax) {
-		level = append(level, leaf(part))
+		level = append(level, leaves(part)...)
 	}
 	for len(level) > 1 {
 		next := make([]*node, 0, len(level)/(nodeMax*3/4)+1)
@@ -94,12 +94,12 @@ func (n *node) put(o *Object) *node {
 	}
 	parts := n.insert(o)
 	if len(parts) == 1 {
-		return parts[0]
+		return parts[0].lowered()
 	}
 	return inner(parts)
 }
 
-// insert returns the one or two nodes that replace n.
+// insert returns the nodes that replace n: one, or several if n is too large for one.
 func (n *node) insert(o *Object) []*node {
 	if n.segment != nil {
 		i, found := n.segment.search(o.Key)
@@ -107,12 +107,20 @@ func (n *node) insert(o *Object) []*node {
 		return leaves(n.segment.with(i, o, found))
 	}
 	i := n.child(o.Key)
-	return inners(splice(n.kids, i, i+1, n.kids[i].insert(o)))
+	parts := n.kids[i].insert(o)
+	if len(parts) == 1 && parts[0].underflows() && len(n.kids) > 1 { // o may be smaller than before
+		return inners(rebalance(n.kids, i, parts[0]))
+	}
+	return inners(splice(n.kids, i, i+1, parts))
 }
 
 // remove returns the tree without k, which must be in it.
 func (n *node) remove(k Key) *node {
-	n = n.without(k)
+	return n.without(k).lowered()
+}
+
+// lowered returns the root of the same tree without nodes of one child above it.
+func (n *node) lowered() *node {
 	for n != nil && n.segment == nil && len(n.kids) == 1 {
 		n = n.kids[0]
 	}
@@ -148,36 +156,75 @@ func (n *node) without(k Key) *node {
 
 func (n *node) underflows() bool {
 	if n.segment != nil {
-		return len(n.segment.objects) < segmentMin
+		return len(n.segment.objects) < segmentMin && n.bytes < segmentMinBytes
 	}
 	return len(n.kids) < nodeMin
 }
 
-// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If both do
-// not fit into one node, it divides their content evenly between two.
+// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If two inner
+// nodes do not fit into one, it divides their content evenly between them.
 func rebalance(kids []*node, i int, kid *node) []*node {
-	if i > 0 {
+	switch {
+	case kid.segment != nil:
+		return joinLeaf(kids, i, kid)
+	case i > 0:
 		return splice(kids, i-1, i+1, merge(kids[i-1], kid))
 	}
 	return splice(kids, 0, 2, merge(kid, kids[1]))
 }
 
-func merge(a, b *node) []*node {
-	if a.segment != nil {
-		a.segment.retire()
-		b.segment.retire()
-		return leaves(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
+// joinLeaf replaces kids[i] by leaf and those neighbours that fit into one segment with it.
+func joinLeaf(kids []*node, i int, leaf *node) []*node {
+	from, to := i, i+1
+	if i > 0 && fit(kids[i-1], leaf) {
+		from, leaf = i-1, join(kids[i-1], leaf)
 	}
+	if to < len(kids) && leaf.underflows() && fit(leaf, kids[to]) {
+		leaf = join(leaf, kids[to])
+		to++
+	}
+	return splice(kids, from, to, []*node{leaf})
+}
+
+func merge(a, b *node) []*node {
 	return inners(append(append([]*node(nil), a.kids...), b.kids...))
 }
 
-// leaves returns one or two leaves of objects. It takes ownership of objects.
+// fit reports whether the objects of two leaves fit into one.
+func fit(a, b *node) bool {
+	return a.count+b.count <= segmentMax && a.bytes+b.bytes <= SegmentBytes
+}
+
+// join returns a leaf of the objects of two.
+func join(a, b *node) *node {
+	a.segment.retire()
+	b.segment.retire()
+	return leaf(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
+}
+
+// leaves returns leaves of objects, as few as have room for them or one more. It takes ownership of
+// objects.
 func leaves(objects []*Object) []*node {
-	if len(objects) <= segmentMax {
-		return []*node{leaf(objects)}
-	}
 	half := len(objects) / 2
-	return []*node{leaf(objects[:half:half]), leaf(append([]*Object(nil), objects[half:]...))}
+	if len(objects) <= segmentMax {
+		bytes := dataBytes(objects)
+		if bytes <= SegmentBytes || len(objects) == 1 {
+			return []*node{leaf(objects)}
+		}
+		half = halfOfBytes(objects, bytes)
+	}
+	return append(leaves(objects[:half:half]), leaves(append([]*Object(nil), objects[half:]...))...)
+}
+
+// halfOfBytes returns the index that divides at least two objects into parts, neither of them empty,
+// that are as equal in bytes as can be.
+func halfOfBytes(objects []*Object, bytes int64) int {
+	i, before := 0, int64(0)
+	for before+int64(len(objects[i].Data))/2 < bytes/2 {
+		before += int64(len(objects[i].Data))
+		i++
+	}
+	return min(max(i, 1), len(objects)-1)
 }
 
 // inners returns one or two inner nodes of kids. It takes ownership of kids.
@@ -203,12 +250,12 @@ func (n *node) runs(r Range, yield func(Run) bool) bool {
 		return true
 	}
 	if n.segment != nil {
-		run := Run{Segment: n.segment, To: len(n.segment.objects)}
-		run.From, _ = n.segment.search(r.From)
+		from, _ := n.segment.search(r.From)
+		to := len(n.segment.objects)
 		if r.To != "" {
-			run.To, _ = n.segment.search(r.To)
+			to, _ = n.segment.search(r.To)
 		}
-		return run.From >= run.To || yield(run)
+		return from >= to || yield(Run{n.segment, firstBits(to) &^ firstBits(from)})
 	}
 	for i := n.child(r.From); i < len(n.kids); i++ {
 		if r.To != "" && n.kids[i].first >= r.To {

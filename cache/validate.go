@@ -28,11 +28,11 @@ func validate(root *node) error {
 // validate returns the height of n. On entry, last is the largest key before n; on return, the
 // largest key of n.
 func (n *node) validate(root bool, last *Key) (int, error) {
-	if !root && n.underflows() {
-		return 0, fmt.Errorf("node at %q underflows", n.first)
-	}
 	if n.segment != nil {
 		return 0, n.validateLeaf(last)
+	}
+	if !root && n.underflows() {
+		return 0, fmt.Errorf("node at %q underflows", n.first)
 	}
 	return n.validateInner(last)
 }
@@ -45,13 +45,15 @@ func (n *node) validateLeaf(last *Key) error {
 	if s.objects[0].Key != n.first {
 		return fmt.Errorf("segment starts at %q, not %q", s.objects[0].Key, n.first)
 	}
-	var bytes int64
 	for _, o := range s.objects {
 		if o.Key <= *last {
 			return fmt.Errorf("key %q follows %q", o.Key, *last)
 		}
 		*last = o.Key
-		bytes += int64(len(o.Data))
+	}
+	bytes := dataBytes(s.objects)
+	if bytes > SegmentBytes && len(s.objects) > 1 {
+		return fmt.Errorf("segment at %q holds %d bytes in %d objects", n.first, bytes, len(s.objects))
 	}
 	if bytes != n.bytes {
 		return fmt.Errorf("segment at %q sums to %d bytes, not %d", n.first, bytes, n.bytes)

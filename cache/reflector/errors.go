@@ -15,7 +15,7 @@ var (
 	ErrAbsent = errors.New("apiserver does not serve the resource")
 
 	// ErrForbidden is returned by a ListerWatcher when the apiserver does not allow Sluice to read
-	// the resource (401, 403).
+	// the resource (401, 403). A watch that is refused so is tried again maxRefusals times.
 	ErrForbidden = errors.New("apiserver forbids reading the resource")
 
 	// ErrUnsupported is returned by WatchList when the apiserver has no streaming lists.

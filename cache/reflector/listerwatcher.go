@@ -12,8 +12,13 @@ type ListerWatcher interface {
 	// list.
 	List(ctx context.Context, yield func(*cache.Object)) (version uint64, err error)
 
-	// Watch opens a watch of the events after version.
-	Watch(ctx context.Context, version uint64) (Stream, error)
+	// Watch opens a watch of the events after version. It returns ErrRebuild if the apiserver is at a
+	// version below reached, which the store has shown.
+	Watch(ctx context.Context, version, reached uint64) (Stream, error)
+
+	// RollCall returns the keys and resource versions of a consistent list of the resource, as the
+	// store of the last List or WatchList has them.
+	RollCall(ctx context.Context) (*cache.RollCall, error)
 
 	// WatchList opens a streaming list (KEP-3157): the initial events, which are Added events of
 	// every object, the bookmark that ends them, and the events after it. It returns

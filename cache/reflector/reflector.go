@@ -20,6 +20,9 @@ type Options struct {
 	Publish func(*cache.Store)
 	// Report is called with each error that the reflector retries; nil ignores them.
 	Report func(error)
+	// Resumed is called when a watch that continues a store after another has ended is open; nil ignores
+	// it.
+	Resumed func()
 	// Received is called with each event and bookmark that was applied; nil ignores them.
 	Received func(Event)
 }
@@ -29,9 +32,10 @@ type Reflector struct {
 	source      ListerWatcher
 	options     Options
 	store       *cache.Store // nil while none is published
+	changed     time.Time    // when the store was published or applied its newest event
 	backoff     backoff
-	unreadable  backoff // after ErrUnreadable; never reset: the next unreadable event may come as soon
-	noWatchList bool    // the apiserver has no streaming lists
+	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
+	noWatchList atomic.Bool // the apiserver has no streaming lists
 
 	connected atomic.Bool
 	contact   atomic.Int64 // when the last event or bookmark arrived, in Unix nanoseconds
@@ -49,6 +53,9 @@ func New(source ListerWatcher, options Options) *Reflector {
 	if options.Store == nil {
 		options.Store = func() cache.Options { return cache.Options{} }
 	}
+	if options.Resumed == nil {
+		options.Resumed = func() {}
+	}
 	if options.Received == nil {
 		options.Received = func(Event) {}
 	}
@@ -59,6 +66,9 @@ func New(source ListerWatcher, options Options) *Reflector {
 func (r *Reflector) Connected() (bool, time.Time) {
 	return r.connected.Load(), time.Unix(0, r.contact.Load())
 }
+
+// StreamingLists reports whether the apiserver has streaming lists, as far as is known.
+func (r *Reflector) StreamingLists() bool { return !r.noWatchList.Load() }
 
 // DisconnectedFor returns how long no watch has been open, 0 while one is. The store may be that
 // old.

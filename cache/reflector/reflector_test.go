@@ -27,12 +27,13 @@ type script struct {
 
 // step is the answer to one call: an error, objects (List), or a stream of events.
 type step struct {
-	call    string // "watchlist", "list", "watch N"
+	call    string // "watchlist", "list", "watch N", "roll call"
 	err     error
 	objects []*cache.Object
 	version uint64
 	events  []Event
-	end     error // of the stream; nil keeps it open until the context ends
+	end     error         // of the stream; nil keeps it open until the context ends
+	after   time.Duration // when the stream ends
 }
 
 func (s *script) play(call string) step {
@@ -58,8 +59,20 @@ func (s *script) List(_ context.Context, yield func(*cache.Object)) (uint64, err
 	return st.version, st.err
 }
 
-func (s *script) Watch(ctx context.Context, version uint64) (Stream, error) {
+func (s *script) Watch(ctx context.Context, version, _ uint64) (Stream, error) {
 	return s.stream(ctx, fmt.Sprintf("watch %d", version))
+}
+
+// RollCall lists the objects of a step, which must be in the order of their keys.
+func (s *script) RollCall(context.Context) (*cache.RollCall, error) {
+	st := s.play("roll call")
+	r := &cache.RollCall{Version: st.version}
+	for _, o := range st.objects {
+		if err := r.Add(o.Key, o.RV); err != nil {
+			s.t.Error(err)
+		}
+	}
+	return r, st.err
 }
 
 func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "watchlist") }
@@ -69,13 +82,14 @@ func (s *script) stream(ctx context.Context, call string) (Stream, error) {
 	if st.err != nil {
 		return nil, st.err
 	}
-	return &scriptStream{ctx: ctx, events: st.events, end: st.end}, nil
+	return &scriptStream{ctx: ctx, events: st.events, end: st.end, after: st.after}, nil
 }
 
 type scriptStream struct {
 	ctx    context.Context
 	events []Event
 	end    error
+	after  time.Duration
 }
 
 func (s *scriptStream) Next() (Event, error) {
@@ -85,6 +99,7 @@ func (s *scriptStream) Next() (Event, error) {
 		return c, nil
 	}
 	if s.end != nil {
+		time.Sleep(s.after)
 		return Event{}, s.end
 	}
 	<-s.ctx.Done()
@@ -183,6 +198,53 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			stores: 2, objects: 0, version: 50,
 		},
 		{
+			name: "a quiet store whose history has expired goes on with the objects that a roll call matches",
+			steps: []step{
+				{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 4), synced(10)}, end: io.EOF, after: quietFor},
+				{call: "watch 10", err: ErrExpired},
+				{call: "roll call", objects: []*cache.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
+				{call: "watch 50", events: []Event{event(added, "a/z", 51)}},
+			},
+			stores: 2, objects: 3, version: 51,
+		},
+		{
+			name: "a quiet store that differs from the roll call is filled again",
+			steps: []step{
+				{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: ErrExpired, after: quietFor},
+				{call: "roll call", objects: []*cache.Object{object("a/x", 4)}, version: 50},
+				{call: "watchlist", events: []Event{event(added, "a/x", 4), synced(50)}},
+			},
+			stores: 2, objects: 1, version: 50,
+		},
+		{
+			name: "a quiet store without a roll call is filled again",
+			steps: []step{
+				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
+				{call: "roll call", err: broken},
+				{call: "watchlist", events: []Event{synced(50)}},
+			},
+			stores: 2, objects: 0, version: 50,
+		},
+		{
+			name: "an apiserver that is behind the store fills it again",
+			steps: []step{
+				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
+				{call: "roll call", version: 9},
+				{call: "watchlist", events: []Event{synced(9)}},
+			},
+			stores: 2, objects: 0, version: 9,
+		},
+		{
+			name: "a store that expires again at once is filled again",
+			steps: []step{
+				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
+				{call: "roll call", version: 20},
+				{call: "watch 20", err: ErrExpired},
+				{call: "watchlist", events: []Event{synced(50)}},
+			},
+			stores: 3, objects: 0, version: 50,
+		},
+		{
 			name: "an event that contradicts the state starts a new session",
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10), event(modified, "a/x", 11)}},
@@ -203,10 +265,26 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10)}, end: broken},
 				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: broken},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: ErrForbidden},
 				{call: "watchlist", err: ErrForbidden},
 				{call: "watchlist", events: []Event{synced(30)}},
 			},
 			stores: 2, version: 30,
+		},
+		{
+			name: "a watch that is forbidden for a moment keeps the store",
+			steps: []step{
+				{call: "watchlist", events: []Event{synced(10)}, end: fmt.Errorf("event: %w", ErrForbidden)},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", err: ErrForbidden},
+				{call: "watch 10", events: []Event{event(added, "a/x", 11)}},
+			},
+			stores: 1, objects: 1, version: 11,
 		},
 		{
 			name: "an absent resource ends Run",
@@ -231,7 +309,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- r.Run(ctx) }()
-				time.Sleep(5 * time.Minute) // virtual time: until nothing more happens
+				time.Sleep(10 * time.Minute) // virtual time: until nothing more happens
 				synctest.Wait()
 				if len(src.steps) != 0 {
 					t.Errorf("steps left: %+v, calls %v", src.steps, src.calls)

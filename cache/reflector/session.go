@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"time"
 
 	"sluice/cache"
 )
@@ -27,18 +29,46 @@ func (r *Reflector) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.watch(ctx, stream)
+	for {
+		err := r.watch(ctx, stream)
+		if stream = nil; !errors.Is(err, ErrExpired) || !r.renew(ctx) {
+			return err
+		}
+		r.options.Report(fmt.Errorf("store goes on with the same objects: %w", err))
+	}
 }
 
-// publish creates a store and publishes it.
-func (r *Reflector) publish(objects map[cache.Key]*cache.Object, version uint64) {
-	sorted := make([]*cache.Object, 0, len(objects))
-	for _, o := range objects {
-		sorted = append(sorted, o)
+// quietFor is how long a store is without an event before it is renewed rather than filled again. An
+// apiserver keeps the history for longer, so that only a quiet store, of a resource without bookmarks,
+// cannot be continued so soon.
+const quietFor = 4 * time.Minute
+
+// renew replaces the store, whose history has expired at the apiserver, by one of the same objects at the
+// version of a roll call that matches them. It reports whether it has.
+func (r *Reflector) renew(ctx context.Context) bool {
+	if time.Since(r.changed) < quietFor {
+		return false
 	}
-	slices.SortFunc(sorted, func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
-	r.store = cache.New(r.options.Store(), sorted, version)
+	state := r.store.Snapshot()
+	roll, err := r.source.RollCall(ctx)
+	if err != nil || roll.Version < state.Version || !roll.Matches(state) {
+		return false
+	}
+	r.unpublish()
+	r.publish(slices.Collect(state.Objects(cache.Range{})), roll.Version)
+	return true
+}
+
+// publish creates a store of objects in the order of their keys, and publishes it.
+func (r *Reflector) publish(objects []*cache.Object, version uint64) {
+	r.store = cache.New(r.options.Store(), objects, version)
+	r.changed = time.Now()
 	r.options.Publish(r.store)
+}
+
+// sorted returns objects in the order of their keys.
+func sorted(objects map[cache.Key]*cache.Object) []*cache.Object {
+	return slices.SortedFunc(maps.Values(objects), func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // unpublish unpublishes the store, if there is one, before it closes it, so that no reader finds a
@@ -55,10 +85,10 @@ func (r *Reflector) unpublish() {
 // sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet
 // to be opened.
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
-	if !r.noWatchList {
+	if r.StreamingLists() {
 		stream, err := r.watchList(ctx)
-		r.noWatchList = errors.Is(err, ErrUnsupported)
-		if !r.noWatchList && !errors.Is(err, ErrListInstead) {
+		r.noWatchList.Store(errors.Is(err, ErrUnsupported))
+		if r.StreamingLists() && !errors.Is(err, ErrListInstead) {
 			return stream, err
 		}
 		r.options.Report(err)
@@ -73,7 +103,7 @@ func (r *Reflector) list(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
-	r.publish(objects, version)
+	r.publish(sorted(objects), version)
 	return nil
 }
 
@@ -92,7 +122,7 @@ func (r *Reflector) watchList(ctx context.Context) (Stream, error) {
 			stream.Close()
 			return nil, fmt.Errorf("streaming list: %w", unexpected(err))
 		case event.InitialEventsEnd:
-			r.publish(objects, event.Version)
+			r.publish(sorted(objects), event.Version)
 			return stream, nil
 		case event.Type == cache.Deleted:
 			delete(objects, event.Object.Key)

@@ -14,15 +14,23 @@ import (
 // so that the next one is delayed.
 const shortWatch = time.Second
 
+// maxRefusals is how often the apiserver may refuse to continue a store for want of a right before the
+// store ends, which is after six seconds or more. An apiserver that has just started refuses everything
+// until it has read its access rules.
+const maxRefusals = 6
+
 // watch applies one watch after the other to the store until the session ends. A nil stream has yet
 // to be opened.
 func (r *Reflector) watch(ctx context.Context, stream Stream) error {
-	for {
+	for resumed := false; ; resumed = true {
 		if stream == nil {
 			var err error
 			if stream, err = r.resume(ctx); err != nil {
 				return err
 			}
+		}
+		if resumed {
+			r.options.Resumed()
 		}
 		opened := time.Now()
 		err := r.applyLoop(stream)
@@ -41,9 +49,12 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 // resume opens a watch that continues the store, and retries until it succeeds or the session
 // ends.
 func (r *Reflector) resume(ctx context.Context) (Stream, error) {
-	for {
-		stream, err := r.source.Watch(ctx, r.store.ResumeVersion())
-		if err == nil || endsSession(err) || ctx.Err() != nil {
+	for refusals := 0; ; {
+		stream, err := r.source.Watch(ctx, r.store.ResumeVersion(), r.store.Snapshot().Version)
+		if errors.Is(err, ErrForbidden) {
+			refusals++
+		}
+		if err == nil || endsSession(err) || refusals == maxRefusals || ctx.Err() != nil {
 			return stream, err
 		}
 		r.options.Report(fmt.Errorf("watch: %w", err))
@@ -53,7 +64,7 @@ func (r *Reflector) resume(ctx context.Context) (Stream, error) {
 
 // endsSession reports whether the store cannot be continued after err.
 func endsSession(err error) bool {
-	for _, fatal := range []error{ErrExpired, ErrAbsent, ErrForbidden, ErrRebuild, ErrUnreadable, cache.ErrDiverged} {
+	for _, fatal := range []error{ErrExpired, ErrAbsent, ErrRebuild, ErrUnreadable, cache.ErrDiverged} {
 		if errors.Is(err, fatal) {
 			return true
 		}
@@ -89,6 +100,7 @@ func (r *Reflector) apply(event Event) error {
 	if event.Type == 0 {
 		err = r.store.ApplyBookmark(event.Version)
 	} else {
+		r.changed = now
 		err = r.store.Apply(event.Type, event.Object, now)
 	}
 	if err == nil {

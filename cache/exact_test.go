@@ -1,0 +1,166 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// long is the length of a list that costs the apiserver more than any roll call of a test.
+const long = 1 << 24
+
+// confirmsAt checks whether a read of a version is answered, and how many rolls have been called by then.
+func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, page, rest int64, confirmed bool, rollCalls int32) {
+	t.Helper()
+	state, err := f.ConfirmAt(t.Context(), version, page, rest)
+	if confirmed && (err != nil || state.Version != version) || !confirmed && !errors.Is(err, ErrAhead) || a.rollCalls.Load() != rollCalls {
+		t.Errorf("version %d: %+v, %v after %d roll calls, want %d", version, state, err, a.rollCalls.Load(), rollCalls)
+	}
+}
+
+func TestRollCallAtAVersionConfirmsThePresentState(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		deliver(t, s, a.write(), 0)
+		version := a.writeElsewhere()
+		a.writeElsewhere()
+		confirmsAt(t, a, f, version, 0, long, true, 1)
+		confirmsAt(t, a, f, version, 0, long, true, 1)
+		checkVersions(t, s, version, version-1)
+		if !f.Quiet() {
+			t.Error("the next read waits for an event")
+		}
+	})
+}
+
+// What is not known to be the state at the version stays unknown, and is asked for once.
+func TestRollCallAtAVersionConfirmsNoOtherState(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		event := a.write()
+		version := a.writeElsewhere()
+		confirmsAt(t, a, f, version, 0, long, false, 1)
+		confirmsAt(t, a, f, version, 0, long, false, 1)
+		deliver(t, s, event, 0)
+		confirmsAt(t, a, f, version, 0, long, true, 1)
+		if _, err := s.At(version); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		version, work := a.writeElsewhere(), f.nextRollCallWork()
+		enough := int64(2*(work-requestWork)-requestWork)/int64(workPerByte) + 1
+		confirmsAt(t, a, f, version, 0, enough-1, false, 0)
+		confirmsAt(t, a, f, version, 0, enough, true, 1)
+	})
+}
+
+// A client may ask for pages that it does not go on from: beyond the allowance they must have been read.
+func TestBeyondTheAllowanceARollAtAVersionIsCalledAfterReadsThatHaveCostAsMuch(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		version, work := a.writeElsewhere(), f.nextRollCallWork()
+		other := a.writeElsewhere()
+		f.allowance.charge(time.Hour, 0)
+		before := f.Stats()
+		third := int64(work/3)/int64(workPerByte) + 1
+		for range 3 {
+			confirmsAt(t, a, f, other, 0, long, false, 0)
+			confirmsAt(t, a, f, version, third, long, false, 0)
+		}
+		confirmsAt(t, a, f, version, third, long, true, 1)
+		if got := f.Stats(); got.Seconds != before.Seconds || got.Lent == before.Lent {
+			t.Errorf("%+v after %+v", got, before)
+		}
+	})
+}
+
+func TestReadersOfAVersionShareItsRollCall(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.writeElsewhere()
+		a.writeElsewhere()
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() { confirmsAt(t, a, f, version, 0, long, true, 1) })
+		}
+		synctest.Wait()
+		confirmsAt(t, a, f, version+1, 0, long, false, 1) // one at a time
+		all.Wait()
+		confirmsAt(t, a, f, version+1, 0, long, true, 2)
+	})
+}
+
+// A version of the future, which the apiserver refuses after three seconds, keeps its reader waiting for a
+// moment, and others not at all.
+func TestFailedRollCallAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		version := a.writeElsewhere()
+		start := time.Now()
+		confirmsAt(t, a, f, version+100, 0, long, false, 0)
+		if took := time.Since(start); took != quickRollCall {
+			t.Error("took", took)
+		}
+		confirmsAt(t, a, f, version, 0, long, false, 0)
+		if took := time.Since(start); took != quickRollCall {
+			t.Error("took", took)
+		}
+		if got, err := f.CurrentVersion(t.Context()); got != version || err != nil || a.rollCalls.Load() != 1 {
+			t.Error("no other roll is called", got, err)
+		}
+		version = a.writeElsewhere()
+		time.Sleep(3*time.Second + rollCallRetry)
+		confirmsAt(t, a, f, version, 0, long, true, 2)
+	})
+}
+
+// The roll call goes on for the readers of the next pages.
+func TestReaderOfAVersionDoesNotWaitLongForItsRollCall(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = quickRollCall * 3 / 2
+		version := a.writeElsewhere()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		start := time.Now()
+		if _, err := f.ConfirmAt(ctx, version, 0, long); !errors.Is(err, ErrAhead) || time.Since(start) != 0 {
+			t.Error(err, time.Since(start))
+		}
+		synctest.Wait()
+		for range 3 {
+			confirmsAt(t, a, f, version, 0, long, false, 1)
+			if took := time.Since(start); took != quickRollCall {
+				t.Error("waited", took)
+			}
+		}
+		time.Sleep(quickRollCall)
+		confirmsAt(t, a, f, version, 0, long, true, 1)
+	})
+}
+
+func TestCloseOfTheStoreEndsTheWaitForARollCallAtAVersion(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.rollCallTime = time.Hour
+		version := a.writeElsewhere()
+		time.AfterFunc(time.Millisecond, s.Close)
+		start := time.Now()
+		confirmsAt(t, a, f, version, 0, long, false, 1)
+		if took := time.Since(start); took != time.Millisecond {
+			t.Error("waited", took)
+		}
+	})
+}
+
+func TestVersionsWhoseReadsAreCountedAreBounded(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		for version := range uint64(10 * maxExactVersions) {
+			confirmsAt(t, a, f, 11+version, 0, 0, false, 0)
+		}
+		if n := len(f.exact.versions); n != maxExactVersions {
+			t.Error(n)
+		}
+	})
+}

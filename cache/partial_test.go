@@ -1,0 +1,345 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// expiring returns a store at version 10 in which all objects except a/z share one etcd lease.
+func expiring() *Store {
+	return New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6), testObject("a/z", 7)}, 10)
+}
+
+// readKeys returns the keys of the events that a cursor has left to read.
+func readKeys(t *testing.T, c *Cursor) (keys []Key, version uint64) {
+	t.Helper()
+	buf := make([]*Event, 10)
+	n, version, err := c.Next(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range buf[:n] {
+		keys = append(keys, e.Object.Key)
+	}
+	return keys, version
+}
+
+// A client that lists between two deletions of one version and watches from this version receives
+// the other deletion, whenever its watch begins.
+func TestWatchFromTheVersionOfADeletionDeliversTheOthers(t *testing.T) {
+	s := expiring()
+	apply(t, s, Deleted, "a/x", 12)
+	listed := s.Snapshot()
+	if listed.Version != 12 || listed.Len() != 2 {
+		t.Fatalf("%d objects at %d", listed.Len(), listed.Version)
+	}
+	watch := func(version uint64) *Cursor {
+		t.Helper()
+		c, err := s.Watch(Scope{Namespace: "a"}, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	before := watch(12)
+	_, streaming, err := s.ListAndWatch(Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, version := readKeys(t, streaming); version != 11 {
+		t.Errorf("a bookmark may say %d before the version is complete", version)
+	}
+	apply(t, s, Deleted, "a/y", 12)
+	future := watch(15)
+	apply(t, s, Added, "a/w", 16)
+	for name, c := range map[string]*Cursor{"before": before, "after": watch(12), "streaming list": streaming} {
+		if keys, version := readKeys(t, c); fmt.Sprint(keys) != "[a/y a/w]" || version != 16 {
+			t.Errorf("%s: got %s up to %d", name, keys, version)
+		}
+	}
+	for name, c := range map[string]*Cursor{"future": future, "complete": watch(15)} {
+		if keys, _ := readKeys(t, c); fmt.Sprint(keys) != "[a/w]" {
+			t.Errorf("%s: got %s", name, keys)
+		}
+	}
+	if keys, _ := readKeys(t, watch(11)); fmt.Sprint(keys) != "[a/x a/y a/w]" {
+		t.Errorf("from the version before: got %s", keys)
+	}
+}
+
+func TestAVersionWhoseDeletionsHaveLeftTheHistoryIsGone(t *testing.T) {
+	s := New(Options{HistoryAge: time.Minute}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	start := time.Now()
+	at := func(typ Type, k Key, rv uint64, after time.Duration) {
+		t.Helper()
+		if err := s.Apply(typ, testObject(k, rv), start.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at(Deleted, "a/x", 12, 0)
+	at(Deleted, "a/y", 12, 0)
+	at(Added, "a/z", 14, time.Second)
+	at(Added, "a/w", 15, time.Hour) // trims all before
+	if got := s.OldestVersion(); got != 14 {
+		t.Fatalf("oldest version %d", got)
+	}
+	s = New(Options{HistoryAge: time.Minute}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	at(Deleted, "a/x", 12, 0)
+	at(Deleted, "a/y", 12, 0)
+	at(Added, "a/z", 14, time.Hour) // trims both deletions
+	if _, err := s.Watch(Scope{}, 12); !errors.Is(err, ErrGone) || s.OldestVersion() != 13 {
+		t.Errorf("watch from the version of lost deletions: %v, oldest version %d", err, s.OldestVersion())
+	}
+	if state, err := s.At(12); err != nil || state.Len() != 0 {
+		t.Error("the state is lost", err)
+	}
+}
+
+// A consistent read must not be answered by a state between two deletions of one version.
+func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
+	for name, follow := range map[string]func(s *Store) error{
+		"event":    func(s *Store) error { return s.Apply(Added, testObject("a/w", 13), time.Now()) },
+		"bookmark": func(s *Store) error { return s.ApplyBookmark(13) },
+		"roll call": func(s *Store) error {
+			_, err := s.ConfirmState(rollCallOf(t, 12, map[Key]uint64{"a/y": 6, "a/z": 7}))
+			return err
+		},
+		"later roll call": func(s *Store) error {
+			_, err := s.ConfirmState(rollCallOf(t, 14, map[Key]uint64{"a/y": 6, "a/z": 7}))
+			return err
+		},
+		"second watch": func(s *Store) error {
+			_, err := s.ConfirmComplete(Silence{Last: 12, Events: 1, Version: 13})
+			return err
+		},
+		"number of objects": func(s *Store) error { s.ConfirmDeletions(12, 2); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := expiring()
+			apply(t, s, Deleted, "a/x", 12)
+			if s.Snapshot().Reaches(12) || s.CompleteVersion() != 11 || !s.Snapshot().Reaches(11) {
+				t.Error("complete after the first deletion")
+			}
+			if _, err := s.At(12); !errors.Is(err, ErrAhead) {
+				t.Error("the state is known:", err)
+			}
+			if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Reaches(12) {
+				t.Error("a bookmark at this version proves it", err)
+			}
+			if err := follow(s); err != nil {
+				t.Fatal(err)
+			}
+			if !s.Snapshot().Reaches(12) || s.CompleteVersion() < 12 {
+				t.Errorf("complete up to %d", s.CompleteVersion())
+			}
+			if state, err := s.At(12); err != nil || state.Len() != 2 {
+				t.Error("the state is not known:", err)
+			}
+		})
+	}
+}
+
+func TestRollCallAtTheVersionOfADeletionWaitsForTheOthers(t *testing.T) {
+	s := expiring()
+	apply(t, s, Deleted, "a/x", 12)
+	if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/z": 7})) || s.Snapshot().Reaches(12) {
+		t.Fatal("confirmed with an object that is not listed")
+	}
+	apply(t, s, Deleted, "a/y", 12)
+	if !s.Snapshot().Reaches(12) {
+		t.Fatal("not confirmed with the listed objects")
+	}
+}
+
+func TestNumberOfObjectsProvesDeletionsOnlyAtTheirVersionIfNoneIsMissing(t *testing.T) {
+	s := expiring()
+	apply(t, s, Deleted, "a/x", 12)
+	for _, listed := range []struct {
+		version uint64
+		objects int
+	}{{12, 1}, {12, 3}, {12, -1}, {11, 2}, {13, 2}} {
+		if s.ConfirmDeletions(listed.version, listed.objects); s.Snapshot().Reaches(12) {
+			t.Errorf("%d objects at %d prove version 12", listed.objects, listed.version)
+		}
+	}
+	apply(t, s, Deleted, "a/y", 12)
+	if s.ConfirmDeletions(12, 1); !s.Snapshot().Reaches(12) {
+		t.Error("not proven with all objects")
+	}
+}
+
+// In an idle cluster nothing follows a deletion, and the roll of a large resource cannot be called.
+func TestProbeProvesADeletionThatNothingFollows(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		deliver(t, s, a.write(), 0)
+		event := a.write()
+		deliver(t, s, event, 0)
+		version := a.delete(event)
+		if err := s.Apply(Deleted, testObject(KeyOf("a", fmt.Sprint(event)), version), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		a.noBookmarks = true
+		if got, err := f.CurrentVersion(t.Context()); err != nil || got != version || s.CompleteVersion() != version {
+			t.Errorf("complete up to %d of %d, %v", s.CompleteVersion(), got, err)
+		}
+	})
+}
+
+func TestSecondWatchProvesDeletionsOnlyIfTheStoreHasAll(t *testing.T) {
+	s := expiring()
+	apply(t, s, Deleted, "a/x", 12)
+	for _, p := range []Silence{
+		{Last: 12, Version: 20},            // the watch began behind the deletions
+		{Last: 12, Events: 2, Version: 20}, // one is on its way
+		{Last: 12, Events: 1, Version: 12}, // others may follow
+	} {
+		if ok, err := s.ConfirmComplete(p); ok || err != nil {
+			t.Errorf("%+v: %v, %v", p, ok, err)
+		}
+	}
+	apply(t, s, Deleted, "a/y", 12)
+	if ok, err := s.ConfirmComplete(Silence{Last: 12, Events: 2, Version: 20}); !ok || err != nil {
+		t.Error(ok, err)
+	}
+	checkVersions(t, s, 20, 20)
+}
+
+func TestReadersOfADeletionAreProvenByAProbeWatch(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		deliver(t, s, a.write(), 0)
+		version := a.write() // of the deletion, which the probe watch delivers as an event
+		if err := s.Apply(Deleted, testObject("a/11", version), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		current := a.writeElsewhere()
+		if proof, err := f.Confirm(t.Context(), current); err != nil || proof != ByProbeWatch {
+			t.Error(proof, err)
+		}
+	})
+}
+
+// A store that is complete up to the version of a roll call and differs from it belongs to another
+// history, as after a restore of etcd.
+func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
+	listed := map[Key]uint64{"a/x": 5, "a/y": 14}
+	for name, diverge := range map[string]func(t *testing.T, s *Store) error{
+		"a version of the past": func(t *testing.T, s *Store) error {
+			apply(t, s, Modified, "a/x", 20)
+			_, err := s.ConfirmState(rollCallOf(t, 15, listed))
+			return err
+		},
+		"the present version": func(t *testing.T, s *Store) error {
+			if err := s.ApplyBookmark(15); err != nil {
+				return err
+			}
+			_, err := s.ConfirmState(rollCallOf(t, 15, listed))
+			return err
+		},
+		"a later event": func(t *testing.T, s *Store) error {
+			confirmState(t, s, rollCallOf(t, 15, listed))
+			return s.Apply(Modified, testObject("a/x", 16), time.Now())
+		},
+		"a bookmark": func(t *testing.T, s *Store) error {
+			confirmState(t, s, rollCallOf(t, 15, listed))
+			return s.ApplyBookmark(15)
+		},
+		"a second watch": func(t *testing.T, s *Store) error {
+			confirmState(t, s, rollCallOf(t, 15, listed))
+			_, err := s.ConfirmComplete(Silence{Last: 10, Version: 15})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+			if err := diverge(t, s); !errors.Is(err, ErrDiverged) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestStoreThatGetsTheListedStateGoesOn(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 14}))
+	apply(t, s, Added, "a/y", 14)
+	apply(t, s, Modified, "a/x", 20)
+	for _, r := range []*RollCall{
+		rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 14}),
+		rollCallOf(t, 5, map[Key]uint64{"a/other": 5}), // before the history
+	} {
+		if !confirmState(t, s, r) {
+			t.Error("not reached")
+		}
+	}
+	if err := s.ApplyBookmark(30); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFenceReportsAStoreThatContradictsARollCall(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.write() // an event of another history, which the watch will never deliver
+		if err := s.ApplyBookmark(20); err != nil {
+			t.Fatal(err)
+		}
+		a.mu.Lock()
+		a.version = 30
+		a.mu.Unlock()
+		f.Verify()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if a.diverged == nil && s.ApplyBookmark(30) == nil {
+			t.Error("the store goes on")
+		}
+	})
+}
+
+// A proof may arrive while an event is being applied.
+func TestVersionNeverFallsBelowAProof(t *testing.T) {
+	for range 2000 {
+		s := New(Options{}, nil, 10)
+		var both sync.WaitGroup
+		var confirmed bool
+		both.Go(func() { confirmed, _ = s.ConfirmComplete(Silence{Last: 10, Version: 20}) })
+		both.Go(func() { _ = s.Apply(Added, testObject("a/x", 15), time.Now()) })
+		both.Wait()
+		if confirmed && s.CompleteVersion() < 20 {
+			t.Fatalf("complete up to %d after a proof of 20", s.CompleteVersion())
+		}
+	}
+}
+
+// After a proof that did not come, others need not wait for the next.
+func TestStallLastsUntilAProofSucceeds(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.noBookmarks = true
+		version := a.writeElsewhere()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, err := f.Confirm(ctx, version); err == nil || f.Stalled() {
+			t.Fatal("confirmed or stalled", err)
+		}
+		f.GiveUp()
+		time.Sleep(time.Minute)
+		if !f.Stalled() {
+			t.Fatal("the stall has ended without a proof")
+		}
+		if r := f.Begin(0); !r.Alone() {
+			t.Error("a read is not alone although only the fence waits")
+		} else {
+			r.End()
+		}
+		if err := s.ApplyBookmark(version); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if f.Stalled() {
+			t.Error("the stall goes on after a proof")
+		}
+	})
+}

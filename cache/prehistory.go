@@ -1,0 +1,41 @@
+package cache
+
+// Change is an event that is known by its version and key only.
+type Change struct {
+	RV  uint64
+	Key Key
+}
+
+// prehistory is what is known of the events before the history: enough to tell whether a reader at an
+// older version has missed any.
+type prehistory struct {
+	from, until uint64   // all events after from, up to until, are in changes
+	changes     []Change // in ascending order of versions
+}
+
+// AddPrehistory records that the events after version from, up to until, which must be OldestVersion, are
+// those of changes, in ascending order of versions. Watches can then begin at versions above from after
+// which their scope had no event before the history. It does nothing once the history has been trimmed.
+func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if until == s.oldestVersion {
+		s.prehistory = prehistory{from: from, until: until, changes: changes}
+	}
+}
+
+// quietSince reports whether the scope is known to have had no event after version before the history.
+// The caller must hold mu.
+func (s *Store) quietSince(scope Scope, version uint64) bool {
+	p := &s.prehistory
+	if p.until != s.oldestVersion || s.oldestShared || version < p.from || p.from == 0 {
+		return false
+	}
+	for i := len(p.changes) - 1; i >= 0 && p.changes[i].RV > version; i-- {
+		// What an object was before the event, and so whether it had the indexed value, is not known.
+		if scope.Indexed || scope.Range().Contains(p.changes[i].Key) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,251 @@
+package cache
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// underWay begins reads of a length.
+func underWay(f *Fence, n int, bytes int64) (reads []*Read) {
+	for range n {
+		reads = append(reads, f.Begin(bytes))
+	}
+	return reads
+}
+
+func end(reads []*Read) {
+	for _, r := range reads {
+		r.End()
+	}
+}
+
+func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		f.rollCall.retryAt = time.Now().Add(time.Hour)
+		r := f.Begin(1 << 10)
+		if !r.Alone() || r.Shares() || !r.Forwardable() {
+			t.Error("a lone read waits for a probe")
+		}
+		end(underWay(f, 3, 0)) // which are no longer under way
+		if !r.Alone() {
+			t.Error("not alone after others")
+		}
+		r.End()
+		f.rollCall.retryAt = time.Time{}
+		if r := f.Begin(1 << 10); !r.Shares() {
+			t.Error("a read does not wait for the roll call of a resource as small")
+		}
+	})
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		for range smallResource {
+			deliver(t, s, a.write(), 0)
+		}
+		if r := f.Begin(1 << 10); r.Shares() {
+			t.Error("a lone read waits for a roll call that costs much more")
+		}
+	})
+}
+
+// The client of a forwarded read may take long to read the response.
+func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		slow := underWay(f, 3, 1<<20)
+		for _, r := range slow {
+			r.Forward()
+		}
+		r := f.Begin(0)
+		if r.Alone() {
+			t.Error("alone while others wait for their response")
+		}
+		for _, r := range slow {
+			r.Answered()
+		}
+		if !r.Alone() {
+			t.Error("not alone once the others are answered")
+		}
+		time.Sleep(2 * herdFor)
+		if f.pays(readWork(1 << 20)) {
+			t.Error("responses that clients read slowly pay for a proof")
+		}
+		end(slow)
+		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !r.Alone() || got.Delegated != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
+			t.Errorf("%+v, want %v s", got, want)
+		}
+	})
+}
+
+// Of a quiet resource only the roll call is a proof: reads share it if they would cost as much.
+func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		work := f.nextRollCallWork()
+		enough := int(2 * (work - requestWork) / readWork(0))
+		few, many := enough-2, enough+4
+		check := func(n int, shares, sharesRollCall bool) {
+			t.Helper()
+			time.Sleep(2 * herdFor) // since the reads before
+			reads := underWay(f, n, 0)
+			defer end(reads)
+			if got := reads[0].Shares(); got != shares {
+				t.Errorf("%d reads share the next proof: %v", n, got)
+			}
+			if got := reads[0].SharesRollCall(); got != sharesRollCall {
+				t.Errorf("%d reads share a roll call: %v", n, got)
+			}
+		}
+		check(1, false, false)
+		check(2, true, false) // a probe, since events may come
+		check(many, true, true)
+		a.writeElsewhere()
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || f.WaitBriefly(t.Context(), version, time.Millisecond) {
+			t.Fatal(version, err)
+		}
+		check(few, false, false) // no event has come
+		check(many, true, true)
+		a.writeElsewhere()
+		deliver(t, s, a.write(), time.Millisecond)
+		check(few, true, false)
+		time.Sleep(quietAfter)
+		check(few, false, false)
+		time.Sleep(risingFor)
+		check(few, true, false) // resource versions may have ceased to rise
+	})
+}
+
+// Readers that have shared a proof come back one after the other.
+func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		f.rising, f.risingAt = true, time.Now()
+		time.Sleep(quietAfter)
+		end(underWay(f, 100, 0))
+		first, start := f.Begin(0), time.Now()
+		if !first.Shares() {
+			t.Fatal("forwarded")
+		}
+		prove := func(took time.Duration) {
+			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) != took {
+				t.Error(err, time.Since(start))
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { prove(5*time.Millisecond + a.rollCallTime) })
+		time.Sleep(9 * time.Millisecond / 2)
+		for range 30 {
+			f.Begin(0)
+			all.Go(func() { prove(5*time.Millisecond + a.rollCallTime) })
+		}
+		all.Wait()
+		if n := a.rollCalls.Load(); n != 1 {
+			t.Errorf("%d roll calls", n)
+		}
+	})
+}
+
+// Nobody waits for a herd that does not come back.
+func TestARollCallGathersReadersForAWhile(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		f.rising, f.risingAt = true, time.Now()
+		time.Sleep(quietAfter)
+		read := func(took time.Duration) {
+			t.Helper()
+			defer f.Begin(0).End()
+			start := time.Now()
+			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) != took {
+				t.Error(err, time.Since(start))
+			}
+		}
+		end(underWay(f, 100, 0))
+		read(gatherFor + a.rollCallTime)
+		time.Sleep(2 * herdFor)
+		f.rising = true
+		read(a.rollCallTime)
+	})
+}
+
+// Beyond the allowance the roll is called if the reads that wait for it would cost the apiserver more.
+func TestReadsLendTheRollCallWhatTheyWouldCost(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		a.rollCallBytes = 1 << 20
+		f.allowance.charge(time.Hour, 0)
+		prove := func(n int, bytes int64, want Proof) {
+			t.Helper()
+			version := a.writeElsewhere()
+			reads := underWay(f, n, bytes)
+			defer end(reads)
+			var all sync.WaitGroup
+			for range reads {
+				all.Go(func() {
+					if proof, err := f.Confirm(t.Context(), version); err != nil || proof != want {
+						t.Errorf("%d reads of %d bytes: %v, %v", n, bytes, proof, err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		prove(1, 0, ByProbeWatch)
+		before := f.Stats()
+		prove(1, 1<<20, ByRollCall)
+		prove(20, 0, ByRollCall)
+		got := f.Stats()
+		if got.RollCalls != 2 || got.Seconds != before.Seconds || got.Lent != 2*min(a.rollCallTime, rollCallWork(1<<20)).Seconds() {
+			t.Errorf("%+v after %+v", got, before)
+		}
+	})
+}
+
+// Readers that arrive one after the other wait for the proof that the first of them has begun to wait for.
+func TestALaterReadBringsTheRollCallForward(t *testing.T) {
+	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		fill(t, a, s)
+		f.allowance.charge(time.Hour, 0)
+		version := a.writeElsewhere()
+		start := time.Now()
+		var all sync.WaitGroup
+		read := func(bytes int64) {
+			defer f.Begin(bytes).End()
+			if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByRollCall || time.Since(start) > a.rollCallTime {
+				t.Error(proof, err, time.Since(start))
+			}
+		}
+		all.Go(func() { read(0) })
+		synctest.Wait()
+		all.Go(func() { read(1 << 30) })
+		all.Wait()
+	})
+}
+
+func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		forward := func(bytes int64, took time.Duration) {
+			r := f.Begin(bytes)
+			r.Forward()
+			time.Sleep(took)
+			r.End()
+		}
+		if f.Begin(1 << 28).Forwardable() {
+			t.Error("a read that takes longer than a probe watch is forwardable")
+		}
+		forward(1<<20, time.Second)
+		want := FenceStats{Delegated: 1, Seconds: readWork(1 << 20).Seconds()}
+		if got := f.Stats(); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		forward(0, requestWork/2)
+		f.allowance.charge(5*time.Second, 0) // what it saves in 100 s
+		forward(1<<20, time.Second)
+		want = FenceStats{Delegated: 3, Seconds: (readWork(1<<20) + requestWork/2).Seconds(), Lent: readWork(1 << 20).Seconds()}
+		if got := f.Stats(); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		time.Sleep(2 * time.Minute)
+		if forward(0, 0); f.Stats().Lent != want.Lent {
+			t.Error("the allowance does not recover")
+		}
+	})
+}
