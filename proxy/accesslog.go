@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,19 +16,19 @@ import (
 const sourceHeader = "Sluice-Source"
 
 // withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. It
-// never logs bodies, credentials or queries, which may contain credentials. With debugHeaders set it
+// never logs bodies, credentials or queries, which may contain credentials. While debugHeaders is set it
 // adds sourceHeader to responses.
-func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders bool) func(http.Handler) http.Handler {
+func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			info := request.From(r.Context())
 			rec := &recorder{ResponseWriter: w, onHeader: func(code int) {
-				if debugHeaders {
+				if debugHeaders.Load() {
 					w.Header().Set(sourceHeader, sourceOf(&info.Outcome))
 				}
 				if info.Verb == "watch" && code == http.StatusOK {
-					log.Info("watch opened", fields(r, info)...)
+					writeLine(log, "watch opened", func() []zap.Field { return fields(r, info) })
 				}
 			}}
 			start := time.Now()
@@ -35,11 +36,19 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders bool) func(http.Han
 			defer func() {
 				duration := time.Since(start)
 				m.end(info, rec.code, duration)
-				log.Info("request", append(fields(r, info),
-					zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))...)
+				writeLine(log, "request", func() []zap.Field {
+					return append(fields(r, info), zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))
+				})
 			}()
 			next.ServeHTTP(rec, r)
 		})
+	}
+}
+
+// writeLine writes a line whose fields are not made, for every request, if it is not logged.
+func writeLine(log *zap.Logger, message string, fields func() []zap.Field) {
+	if line := log.Check(zap.InfoLevel, message); line != nil {
+		line.Write(fields()...)
 	}
 }
 
@@ -50,6 +59,15 @@ func sourceOf(o *request.Outcome) string {
 		source += "; transcoded"
 	}
 	return source
+}
+
+// impersonated returns the name of the user that the caller acts for, or asks to act for: the apiserver
+// decides that for requests that pass.
+func impersonated(r *http.Request, info *request.Info) string {
+	if info.Impersonated != nil {
+		return info.Impersonated.GetName()
+	}
+	return r.Header.Get("Impersonate-User")
 }
 
 // fields returns the fields that every log line about a request has.
@@ -64,6 +82,9 @@ func fields(r *http.Request, info *request.Info) []zap.Field {
 	}
 	if info.User != "" {
 		f = append(f, zap.String("user", request.Shorten(info.User)))
+		if as := impersonated(r, info); as != "" {
+			f = append(f, zap.String("impersonated_user", request.Shorten(as)))
+		}
 	}
 	if info.Outcome.Reason != "" {
 		f = append(f, zap.String("reason", info.Outcome.Reason))

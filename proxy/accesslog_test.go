@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
 )
@@ -32,8 +34,10 @@ func respond(method, target string, header http.Header, debug bool, h func(http.
 	s := served{response: httptest.NewRecorder(), log: logs, metrics: prometheus.NewRegistry()}
 	r := httptest.NewRequest(method, target, nil)
 	maps.Copy(r.Header, header)
+	var debugHeaders atomic.Bool
+	debugHeaders.Store(debug)
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, request.From(r.Context())) })
-	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), debug)).ServeHTTP(s.response, r)
+	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), &debugHeaders)).ServeHTTP(s.response, r)
 	return s
 }
 
@@ -109,7 +113,7 @@ func TestWatchIsLoggedWhenItOpens(t *testing.T) {
 
 func TestAccessLogContainsNoCredentials(t *testing.T) {
 	header := http.Header{
-		"Authorization": {"Bearer sesame"}, "Cookie": {"sesame"}, "X-Remote-User": {"sesame"}, "Impersonate-User": {"sesame"},
+		"Authorization": {"Bearer sesame"}, "Cookie": {"sesame"}, "X-Remote-User": {"sesame"},
 		"Sec-Websocket-Protocol": {"base64url.bearer.authorization.k8s.io.sesame"},
 	}
 	for _, target := range []string{"/api/v1/pods?token=sesame&watch=1", "/api/v1/pods?limit=sesame", "/version?sesame"} {
@@ -121,6 +125,30 @@ func TestAccessLogContainsNoCredentials(t *testing.T) {
 			if strings.Contains(string(line), "sesame") {
 				t.Errorf("%s: logged %s", target, line)
 			}
+		}
+	}
+}
+
+func TestAccessLogNamesTheCallerAndWhomItActsFor(t *testing.T) {
+	asked := http.Header{"Impersonate-User": {"asked"}}
+	for _, tt := range []struct {
+		name               string
+		header             http.Header
+		user, impersonated string
+		as                 any
+	}{
+		{"no impersonation", nil, "jane", "", nil},
+		{"a passed request", asked, "jane", "", "asked"},
+		{"authorized by Sluice", asked, "jane", "joe", "joe"},
+		{"nobody", asked, "", "", nil},
+	} {
+		s := respond("GET", "/version", tt.header, false, func(_ http.ResponseWriter, info *request.Info) {
+			if info.User = tt.user; tt.impersonated != "" {
+				info.Impersonated = &user.DefaultInfo{Name: tt.impersonated}
+			}
+		})
+		if got := s.log.All()[0].ContextMap()["impersonated_user"]; got != tt.as {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.as)
 		}
 	}
 }

@@ -209,6 +209,131 @@ func TestShutdownSendsGoAwayAndFinishesOpenStreams(t *testing.T) {
 	})
 }
 
+// There may be no other gateway: while requests finish, others are served on new connections.
+func TestRequestsAreServedWhileOthersFinish(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		code := make(chan int, 1)
+		go func() { code <- e.get(t, "/slow") }()
+		synctest.Wait()
+		e.shutdown()
+		time.Sleep(drain.Delay + 5*time.Second)
+		if got := e.get(t, "/version"); got != http.StatusOK {
+			t.Errorf("status %d", got)
+		}
+		<-e.stopped
+		if got := <-code; got != http.StatusOK {
+			t.Errorf("status %d of the request that was running", got)
+		}
+	})
+}
+
+const watchPath = "/api/v1/events?watch=1&resourceVersion=5"
+
+// fakeWatch is an apiserver that sends one event, and then nothing.
+func fakeWatch(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasPrefix(r.URL.Path, "/api/v1/events") {
+		fakeAPIServer(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, "{}\n")
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+// A gateway that has only watches must be gone, and its successor there, before leases expire.
+func TestPassedWatchesEndInOrderAtTheBeginningOfTheGrace(t *testing.T) {
+	run(t, Drain{Grace: 20 * time.Second}, fakeWatch, func(t *testing.T, e *env) {
+		type result struct {
+			body string
+			err  error
+		}
+		results := make(chan result)
+		const watches = 10
+		for range watches {
+			go func() {
+				resp, err := e.client.Get("https://sluice" + watchPath)
+				if err != nil {
+					results <- result{"", err}
+					return
+				}
+				defer resp.Body.Close()
+				body, err := io.ReadAll(resp.Body)
+				results <- result{string(body), err}
+			}()
+		}
+		time.Sleep(time.Minute)
+		e.shutdown()
+		for range watches {
+			if r := <-results; r.err != nil || r.body != "{}\n" {
+				t.Errorf("the watch ends with %q, %v", r.body, r.err)
+			}
+		}
+		<-e.stopped
+		if e.took > time.Second {
+			t.Errorf("shutdown took %v", e.took)
+		}
+	})
+}
+
+func TestWatchesAreRefusedOnceTheyHaveToEnd(t *testing.T) {
+	run(t, Drain{Grace: 20 * time.Second}, fakeWatch, func(t *testing.T, e *env) {
+		code := make(chan int, 1)
+		go func() { code <- e.get(t, "/slow") }()
+		go func() {
+			resp, err := e.client.Get("https://sluice" + watchPath)
+			if err == nil {
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		}()
+		synctest.Wait()
+		e.shutdown()
+		<-e.gateway.draining // at the end of the slow request, a moment before the watch ends
+		if got := e.get(t, watchPath); got != http.StatusServiceUnavailable {
+			t.Errorf("status %d", got)
+		}
+		if got := e.get(t, "/version"); got != http.StatusOK {
+			t.Errorf("status %d of a request that is no watch", got)
+		}
+		<-e.stopped
+		if got := <-code; got != http.StatusOK {
+			t.Errorf("status %d of the slow request", got)
+		}
+	})
+}
+
+// http.Server.Shutdown waits a second for HTTP/2 connections, although they are idle.
+func TestIdleConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
+	run(t, Drain{Grace: 20 * time.Second}, fakeAPIServer, func(t *testing.T, e *env) {
+		resp, err := e.client.Get("https://sluice/version") // which keeps its connection
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		synctest.Wait()
+		e.shutdown()
+		<-e.stopped
+		if e.took > 3*idleFor {
+			t.Errorf("shutdown took %v", e.took)
+		}
+	})
+}
+
+// http.Server.Shutdown waits five seconds for the first request of a connection.
+func TestUnusedConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
+	run(t, Drain{Grace: 20 * time.Second}, fakeAPIServer, func(t *testing.T, e *env) {
+		conn := e.dialTLS(t, "http/1.1")
+		defer conn.Close()
+		synctest.Wait()
+		e.shutdown()
+		<-e.stopped
+		if e.took > 2*time.Second {
+			t.Errorf("shutdown took %v", e.took)
+		}
+	})
+}
+
 // readFrames opens a stream for /slow and returns the types of the frames that arrive, GOAWAY only if
 // it reports no error.
 func readFrames(t *testing.T, conn *tls.Conn) <-chan string {

@@ -1,15 +1,15 @@
 package proxy
 
 import (
-	"context"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"sluice/cache"
 	"sluice/config"
+	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
@@ -30,6 +30,8 @@ type Options struct {
 	Resources *resources.Registry
 	Log       *zap.Logger
 	Metrics   *Metrics
+	// Audit records the requests that Sluice answers itself; nil records none.
+	Audit *audit.Log
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *cache.Budget
 	// Limits bounds what callers may use. It must have its defaults.
@@ -37,8 +39,6 @@ type Options struct {
 	// WatchRecheck is the interval at which the access of open watches is checked again.
 	WatchRecheck time.Duration
 	Drain        Drain
-	// ForwardLimits bounds the requests in flight to the apiserver.
-	ForwardLimits forward.Limits
 	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
 	CompressWatches bool
 	// Strict serves only the formats that the apiserver itself supports.
@@ -49,55 +49,59 @@ type Options struct {
 	DebugHeaders bool
 }
 
-// Drain configures graceful shutdown, which takes at most Delay + Grace + 5 seconds.
-type Drain struct {
-	// Delay is how long requests are still accepted after shutdown has begun, so that load balancers
-	// have time to see that the process is not ready.
-	Delay time.Duration
-	// Grace is how long requests may run after Delay; then they are cut.
-	Grace time.Duration
-}
-
 // Gateway serves the Kubernetes API.
 type Gateway struct {
 	options     Options
 	handler     http.Handler
 	connections *flowcontrol.Connections
 	control     *flowcontrol.Control
+	places      *flowcontrol.Upstream
+	slowReaders *flowcontrol.SlowReaders
+	cpu         *flowcontrol.CPU
+	reads       *serve.Handler
 	draining    chan struct{} // closed when watches must end
-	drain       sync.Once
-	requests    sync.WaitGroup // includes upgraded connections, which http.Server does not track
+	requests    running       // includes upgraded connections, which http.Server does not track
+	watches     running
+
+	debugHeaders atomic.Bool
 }
 
 // New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
+	g.debugHeaders.Store(o.DebugHeaders)
 	g.connections = flowcontrol.NewConnections(flowcontrol.Limit(o.Limits.Connections))
+	g.connections.LimitRate(connectionRate(&o.Limits))
 	g.control = flowcontrol.New(flowOptions(&o.Limits))
+	g.places = flowcontrol.NewUpstream(upstreamLimits(&o.Limits))
+	g.slowReaders = flowcontrol.NewSlowReaders(flowcontrol.Bytes(o.Limits.HeldBytes))
+	g.cpu = flowcontrol.NewCPU(o.Limits.LongReads)
 	var transcoder *transcode.Transcoder
 	if !o.Strict {
 		transcoder = transcode.New(transcode.Options{})
 	}
-	reads := serve.New(serve.Options{
+	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,
 		Access:    o.Access,
 		Next: forward.New(forward.Options{
-			Upstream: o.Upstream, Log: o.Log.Named("forward"), Metrics: o.Metrics.forwarded, Limits: o.ForwardLimits,
-			Rejected: o.Access.Authenticator.Forget, Transcoder: transcoder,
+			Upstream: o.Upstream, Log: o.Log.Named("forward"), Places: g.places,
+			Rejected: o.Access.Authenticator.Forget, Transcoder: transcoder, SlowReaders: g.slowReaders,
 		}),
 		Recheck:  o.WatchRecheck,
 		Draining: g.draining,
-		Grace:    o.Drain.Grace,
+		Spread:   g.spread,
 		Encoded:  o.Encoded,
 		Strict:   o.Strict,
 		Features: o.Features,
 		Metrics:  o.Metrics.reads,
 
-		CompressWatches: o.CompressWatches,
+		CompressWatches: o.CompressWatches, SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
-	g.handler = chain(reads,
+	g.handler = chain(g.reads,
 		withRequestInfo, // parses the request, once
-		withAccessLog(o.Log, o.Metrics, o.DebugHeaders),
+		withAccessLog(o.Log, o.Metrics, &g.debugHeaders),
+		withAudit(o.Audit),
+		g.withDrain,
 		withHeaderLimit(o.Limits.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
@@ -106,6 +110,22 @@ func New(o Options) *Gateway {
 	)
 	return g
 }
+
+// Reload changes what may change while the Gateway runs: of the configuration, what concerns the Gateway and
+// has the tag reload.
+func (g *Gateway) Reload(file *config.File) {
+	l := &file.Limits
+	g.connections.SetLimit(flowcontrol.Limit(l.Connections))
+	g.connections.SetRate(connectionRate(l))
+	g.control.SetLimits(flowOptions(l))
+	g.places.SetLimits(upstreamLimits(l))
+	g.cpu.SetPlaces(l.LongReads)
+	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
+	g.debugHeaders.Store(file.DebugHeaders)
+}
+
+// Connections counts the connections of the API listener. Others may count with it.
+func (g *Gateway) Connections() *flowcontrol.Connections { return g.connections }
 
 // chain wraps a handler in filters; the first filter sees the request first.
 func chain(h http.Handler, filters ...func(http.Handler) http.Handler) http.Handler {
@@ -125,25 +145,7 @@ func withRequestInfo(next http.Handler) http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.requests.Add(1)
-	defer g.requests.Done()
+	g.requests.enter()
+	defer g.requests.leave()
 	g.handler.ServeHTTP(w, r)
-}
-
-// endWatches makes the watches that are served from the cache end, over half of the grace period.
-func (g *Gateway) endWatches() { g.drain.Do(func() { close(g.draining) }) }
-
-// wait returns when no request is running, or the context's error when it ends first.
-func (g *Gateway) wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		g.requests.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -10,18 +10,39 @@ import (
 	"sluice/proxy/response"
 )
 
+// classes returns the limits of each class.
+func classes(l *config.Limits) map[flowcontrol.Class]config.ClassLimit {
+	return map[flowcontrol.Class]config.ClassLimit{
+		flowcontrol.Reads: l.Reads, flowcontrol.Writes: l.Writes, flowcontrol.Leases: l.Leases,
+		flowcontrol.Watches: l.Watches, flowcontrol.Sessions: l.Sessions,
+	}
+}
+
 // flowOptions returns the options of flow control.
 func flowOptions(l *config.Limits) flowcontrol.Options {
-	return flowcontrol.Options{
-		Limits: map[flowcontrol.Class]flowcontrol.Limit{
-			flowcontrol.Reads:    flowcontrol.Limit(l.Reads),
-			flowcontrol.Writes:   flowcontrol.Limit(l.Writes),
-			flowcontrol.Watches:  flowcontrol.Limit(l.Watches),
-			flowcontrol.Sessions: flowcontrol.Limit(l.Sessions),
-		},
-		Rate: flowcontrol.Rate{PerSecond: float64(l.RequestsPerSecond), Burst: l.RequestBurst},
-		Wait: l.QueueWait.Duration,
+	o := flowcontrol.Options{
+		Limits: map[flowcontrol.Class]flowcontrol.Limit{},
+		Rate:   flowcontrol.Rate{PerSecond: float64(l.RequestsPerSecond), Burst: l.RequestBurst},
+		Wait:   l.QueueWait.Duration,
 	}
+	for class, limit := range classes(l) {
+		o.Limits[class] = flowcontrol.Limit{Total: limit.Total, PerUser: limit.PerUser}
+	}
+	return o
+}
+
+// connectionRate returns the limit of new connections.
+func connectionRate(l *config.Limits) flowcontrol.Rate {
+	return flowcontrol.Rate{PerSecond: float64(l.ConnectionsPerSecond), Burst: l.ConnectionBurst}
+}
+
+// upstreamLimits returns the limits of passed requests.
+func upstreamLimits(l *config.Limits) flowcontrol.UpstreamLimits {
+	u := flowcontrol.UpstreamLimits{Classes: map[flowcontrol.Class]int{}, Unauthenticated: l.UnauthenticatedUpstream, Wait: l.QueueWait.Duration}
+	for class, limit := range classes(l) {
+		u.Classes[class] = limit.Upstream
+	}
+	return u
 }
 
 // tooManyHeaders is the reason of a 431.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sluice/proxy/forward"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 )
@@ -21,14 +20,12 @@ type Metrics struct {
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
 	reads      *serve.Metrics
-	forwarded  *forward.Metrics
 }
 
 // NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		reads:     serve.NewMetrics(r),
-		forwarded: forward.NewMetrics(r),
+		reads: serve.NewMetrics(r),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
 			Help: "Finished requests by source (cache, upstream or gateway) and reason.",
@@ -55,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{g.connections, g.control}
+	return []prometheus.Collector{g.connections, g.control, g.places, g.slowReaders, g.cpu}
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"sluice/config"
-	"sluice/proxy/auth"
-	"sluice/proxy/flowcontrol"
 )
 
 const (
@@ -43,50 +42,67 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	}
 }
 
-// Serve serves the API over TLS on l, and closes l. When ctx ends it drains: it accepts requests for
-// Drain.Delay, lets running requests finish for Drain.Grace, and cuts those that remain. It returns
-// nil after a drain, whether requests had to be cut or not.
+// Serve serves the API over TLS on l, and closes l. When ctx ends it drains, as shutdown describes. It
+// returns nil after a drain, whether requests had to be cut or not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	server := newServer(g, &g.options.Limits, g.options.Log.Named("http"))
-	server.BaseContext = func(net.Listener) context.Context { return base }
-	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return flowcontrol.ConnContext(auth.ConnContext(ctx, c), c)
-	}
-	server.TLSConfig = config
-	failed := make(chan error, 1)
-	go func() { failed <- server.ServeTLS(g.connections.Listener(l), "", "") }()
+	shared := share(g.connections.Listener(l))
+	defer shared.Close()
+	go g.slowReaders.Run(base)
+	before := g.newGeneration(base, shared, config)
 	select {
-	case err := <-failed:
+	case err := <-before.failed:
 		return fmt.Errorf("API listener: %w", err)
 	case <-ctx.Done():
 	}
-	g.shutdown(server, cut)
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("API listener: %w", err)
+	time.Sleep(g.options.Drain.Delay)
+	after := g.newGeneration(base, shared, config)
+	g.shutdown(shared, before, after, cut)
+	for _, s := range []*generation{before, after} {
+		if err := <-s.failed; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("API listener: %w", err)
+		}
 	}
 	return nil
 }
 
-// shutdown stops the server in order: watches served from the cache end, Shutdown refuses new
-// connections and sends GOAWAY to HTTP/2 clients, and after the grace period cut cancels the requests
-// that remain, among them upgraded connections.
-func (g *Gateway) shutdown(server *http.Server, cut context.CancelFunc) {
-	time.Sleep(g.options.Drain.Delay)
-	g.endWatches()
+// shutdown stops the gateway in order. The API is available as long as possible, because there may be
+// no other gateway, and then not for longer than necessary:
+//
+//  1. GOAWAY tells the clients of the connections before to make new ones, elsewhere or here. The requests
+//     that run on them, upgraded connections included, finish.
+//  2. The watches end, whether they are served or pass; new ones are refused.
+//  3. The listener closes, and the requests that remain finish.
+//
+// After the grace period cut cancels what remains.
+func (g *Gateway) shutdown(l *sharedListener, before, after *generation, cut context.CancelFunc) {
 	grace, cancel := context.WithTimeout(context.Background(), g.options.Drain.Grace)
 	defer cancel()
-	err := server.Shutdown(grace)
-	if err == nil {
-		err = g.wait(grace)
-	}
+	go before.drain(grace)
+	g.awaitFor(grace, &before.requests, max(g.options.Drain.Grace-g.spread()-watchEnd, g.options.Drain.Grace/2))
+	spread := g.spread()
+	close(g.draining)
+	g.awaitFor(grace, &g.watches, spread+watchEnd)
+	_ = l.Close()
+	var drained sync.WaitGroup
+	drained.Go(func() { before.end(grace) })
+	drained.Go(func() { after.end(grace) })
+	drained.Wait()
+	err := g.requests.wait(grace)
 	cut()
 	if err != nil {
 		g.options.Log.Info("requests cut after grace period", zap.Error(err))
-		_ = server.Close()
+		_, _ = before.Close(), after.Close()
 	}
 	last, done := context.WithTimeout(context.Background(), cutTimeout)
 	defer done()
-	_ = g.wait(last)
+	_ = g.requests.wait(last)
+}
+
+// awaitFor waits until nothing of r runs, at most for a time.
+func (g *Gateway) awaitFor(ctx context.Context, r *running, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_ = r.wait(ctx)
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/pprof"
 
@@ -15,8 +16,12 @@ type Options struct {
 	// Notes, if not nil, returns lines to append to a verbose successful /readyz. They do not
 	// influence readiness.
 	Notes func() []string
+	// Protect wraps the handlers of everything but health checks; nil leaves them open.
+	Protect func(http.Handler) http.Handler
 	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
+	// Config, if not nil, returns the running configuration, without secrets, for /configz.
+	Config func() any
 	// Hosts are accepted in the Host header, besides localhost and IP addresses.
 	Hosts []string
 	// Profiling enables /debug/pprof.
@@ -26,19 +31,33 @@ type Options struct {
 // Handler returns the handler of the admin listener.
 func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
+	protect := o.Protect
+	if protect == nil {
+		protect = func(h http.Handler) http.Handler { return h }
+	}
 	for _, path := range []string{"/livez", "/healthz"} {
 		mux.Handle("GET "+path, o.Live.handler(path, nil))
 		mux.Handle("GET "+path+"/", o.Live.handler(path, nil))
 	}
 	mux.Handle("GET /readyz", o.Ready.handler("/readyz", o.Notes))
 	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true})))
+	if o.Config != nil {
+		mux.Handle("GET /configz", protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			_ = e.Encode(o.Config()) // an error means that the client is gone
+		})))
+	}
 	if o.Profiling {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		profiles := http.NewServeMux()
+		profiles.HandleFunc("/debug/pprof/", pprof.Index)
+		profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		mux.Handle("GET /debug/pprof/", protect(profiles))
 	}
 	return withHosts(mux, o.Hosts)
 }

@@ -96,6 +96,14 @@ func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 			if got := allowed(t, access, "/api/v1/pods"); got == row.allow {
 				t.Error("the result is still cached after its TTL")
 			}
+			access.Authorizer.SetTTLs(row.ttl/8, row.ttl/8)
+			allowed(t, access, "/api/v1/nodes")
+			_, before := reviews.counts()
+			time.Sleep(row.ttl / 4)
+			allowed(t, access, "/api/v1/nodes")
+			if _, n := reviews.counts(); n != before+1 {
+				t.Error("a result is cached for longer than the new TTL")
+			}
 		})
 	}
 }
@@ -169,5 +177,100 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// recalled reports whether a caller is known to be allowed to read a path, and learns that it is.
+func recalled(t *testing.T, a *Access, path string, header http.Header) bool {
+	t.Helper()
+	r := authenticated(t, a, newRequest(path, header))
+	known, learn := a.Recall(r, readOf(t, r))
+	learn()
+	return known
+}
+
+func TestLearnedAccessIsKnownWithoutReviewForTheTTL(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
+		const path = "/api/v1/namespaces/x/pods/y"
+		if recalled(t, access, path, token("a")) {
+			t.Error("known before it was learned")
+		}
+		if !recalled(t, access, path, token("a")) || !allowed(t, access, path) {
+			t.Error("not known after it was learned")
+		}
+		for other, header := range map[string]http.Header{
+			path: token("b"), "/api/v1/namespaces/x/pods/z": token("a"), "/api/v1/namespaces/z/pods/y": token("a"),
+			"/api/v1/namespaces/x/secrets/y": token("a"), "/api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dy": token("a"),
+		} {
+			if recalled(t, access, other, header) {
+				t.Errorf("%s of %v is known", other, header)
+			}
+		}
+		time.Sleep(DefaultAllowTTL)
+		if recalled(t, access, path, token("a")) {
+			t.Error("known after the TTL")
+		}
+		if _, accesses := reviews.counts(); accesses != 0 {
+			t.Errorf("%d reviews", accesses)
+		}
+	})
+}
+
+func TestDeniedAccessIsNotRecalled(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		r := authenticated(t, access, newRequest("/api/v1/namespaces/x/pods/y", token("a")))
+		if access.Allowed(r, readOf(t, r)) {
+			t.Fatal("allowed")
+		}
+		if known, _ := access.Recall(r, readOf(t, r)); known {
+			t.Error("a denied access is known to be allowed")
+		}
+	})
+}
+
+// Who may impersonate whom is reviewed apart from what the impersonated user may read.
+func TestAccessOfImpersonatorsIsNotLearned(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		header := token("a")
+		header.Set("Impersonate-User", "joe")
+		for range 2 {
+			if recalled(t, access, "/api/v1/namespaces/x/pods/y", header) {
+				t.Error("learned")
+			}
+		}
+	})
+}
+
+// A change of access rules invalidates what was learned before it, and what is learned after it from a
+// request that began before.
+func TestChangeOfAccessRulesInvalidatesWhatWasLearned(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		const path = "/api/v1/namespaces/x/pods/y"
+		r := authenticated(t, access, newRequest(path, token("a")))
+		_, learnLate := access.Recall(r, readOf(t, r))
+		recalled(t, access, path, token("a"))
+		access.Authorizer.changes.happened("x")
+		learnLate()
+		if known, _ := access.Recall(r, readOf(t, r)); known {
+			t.Error("known after the change")
+		}
+	})
+}
+
+func TestLearnedResultsDisplaceOnlyExpiredOnes(t *testing.T) {
+	now := time.Now()
+	r := newResults[int](2 * entryBytes)
+	for i, expires := range []time.Time{now.Add(time.Second), now} {
+		r.put(digest{byte(i)}, result[int]{expires: expires})
+	}
+	if r.makeRoom(now, entryBytes) {
+		t.Error("a result that has not expired is displaced")
+	}
+	if !r.makeRoom(now.Add(time.Second), entryBytes) || len(r.entries) != 1 {
+		t.Error("no room although a result has expired")
 	}
 }

@@ -32,7 +32,7 @@ const DefaultTokenTTL = 10 * time.Second
 // AuthenticatorOptions configures an Authenticator. Each way to authenticate can be off.
 type AuthenticatorOptions struct {
 	// Reviews is the apiserver's TokenReview API; nil verifies no tokens.
-	Reviews authenticationclient.AuthenticationV1Interface
+	Reviews authenticationclient.TokenReviewsGetter
 	// Audiences are the audiences for one of which a token must be valid; none means the apiserver's.
 	Audiences []string
 	// TokenTTL is how long the result of a TokenReview is kept; 0 means DefaultTokenTTL.
@@ -92,12 +92,21 @@ func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
 	}
 	if o.Reviews != nil {
 		a.tokens = &tokens{
-			client: o.Reviews.TokenReviews(), audiences: o.Audiences, ttl: o.TokenTTL,
+			client: o.Reviews.TokenReviews(), audiences: o.Audiences,
 			reviews: newReviews[*authenticator.Response](o.ReviewsInFlight, o.Metrics.reviews("token")), quota: newQuota(o.RejectedTokens),
 		}
+		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))
 	}
 	return a, nil
+}
+
+// SetTokenTTL changes how long the results of TokenReviews are kept. Those that are kept already stay for
+// their old time.
+func (a *Authenticator) SetTokenTTL(ttl time.Duration) {
+	if a.tokens != nil {
+		a.tokens.ttl.Store(int64(ttl))
+	}
 }
 
 // errCertificate is returned for a client certificate that proves nothing, without a token beside it.
@@ -117,7 +126,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		case err == nil && u != nil:
-			info.Caller, info.User = caller, u.GetName()
+			info.Caller, info.User, info.Acting = caller, u.GetName(), u
 			r = r.WithContext(apirequest.WithUser(r.Context(), u))
 		}
 		// On another error the caller stays Unauthenticated; the apiserver gets the request and responds.
@@ -194,7 +203,7 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), addressKey{}, addressOf(r.RemoteAddr))))
+	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), addressKey{}, request.AddressKey(r.RemoteAddr))))
 	resp, ok, err := a.byToken.AuthenticateRequest(r)
 	if !ok || err != nil {
 		return nil, err

@@ -124,6 +124,14 @@ func TestTokenReviewsAreCachedForTheirTTL(t *testing.T) {
 				if n, _ := reviews.counts(); n != 3 {
 					t.Errorf("%d reviews", n)
 				}
+				access.Authenticator.SetTokenTTL(DefaultTokenTTL / 8)
+				for range 2 {
+					authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("c")))
+					time.Sleep(DefaultTokenTTL / 4)
+				}
+				if n, _ := reviews.counts(); n != 5 {
+					t.Errorf("%d reviews, want two more after a shorter TTL was set", n)
+				}
 			})
 		})
 	}

@@ -6,13 +6,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"sluice/proxy/flowcontrol"
 )
 
 const (
@@ -25,12 +29,15 @@ const (
 // AuthorizerOptions configures an Authorizer. A zero value of a field means its default.
 type AuthorizerOptions struct {
 	// Reviews is the apiserver's SubjectAccessReview API.
-	Reviews authorizationclient.AuthorizationV1Interface
+	Reviews authorizationclient.SubjectAccessReviewsGetter
 	// AllowTTL and DenyTTL are how long the results of reviews are kept.
 	AllowTTL, DenyTTL time.Duration
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
 	// were not allowed lately, and at most an eighth of such accesses of one user.
 	ReviewsInFlight int
+	// Version returns the version of the apiserver, whose rules of impersonation hold; nil means the
+	// newest.
+	Version func(context.Context) (*version.Info, error)
 	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
 	RBAC Opener
 	// Log receives failures to watch RBAC objects; nil logs nothing.
@@ -43,9 +50,18 @@ type AuthorizerOptions struct {
 type Authorizer struct {
 	options      AuthorizerOptions
 	reviews      *reviews[decision]
-	users        *turns[string] // of unknown accesses, by the name of the user
+	users        *flowcontrol.Turns // of unknown accesses, by the name of the user
 	changes      *changes
 	impersonator *impersonator
+
+	allowTTL, denyTTL atomic.Int64 // time.Duration
+}
+
+// SetTTLs changes how long the results of reviews are kept. Those that are kept already stay for their
+// old time.
+func (a *Authorizer) SetTTLs(allow, deny time.Duration) {
+	a.allowTTL.Store(int64(allow))
+	a.denyTTL.Store(int64(deny))
 }
 
 // decision is the result of a SubjectAccessReview.
@@ -73,9 +89,10 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	}
 	a := &Authorizer{
 		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")),
-		users: newTurns[string](max(1, o.ReviewsInFlight/8)), changes: newChanges(o.Metrics),
+		users: flowcontrol.NewTurns(max(1, o.ReviewsInFlight/8)), changes: newChanges(o.Metrics),
 	}
-	a.impersonator = &impersonator{authorizer: a, changes: a.changes}
+	a.SetTTLs(o.AllowTTL, o.DenyTTL)
+	a.impersonator = &impersonator{authorizer: a, changes: a.changes, rules: impersonationRules{version: o.Version}}
 	return a
 }
 
@@ -105,10 +122,28 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	}
 	perUser := limit{
 		applies: func() bool { return true },
-		enter:   func(ctx context.Context) (func(), error) { return a.users.enter(ctx, spec.User) },
+		enter:   func(ctx context.Context) (func(), error) { return a.users.Enter(ctx, spec.User) },
 	}
 	got, err := a.reviews.get(ctx, key, perUser, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
 	return got.Decision, got.reason, err
+}
+
+// learnedReason is the reason of a decision that the apiserver has made for a request of its own.
+const learnedReason = "allowed by the apiserver"
+
+// recall reports whether attributes are known to be allowed, without a review. After the apiserver has
+// answered a request of these attributes that began after recall, learn keeps that it has allowed them.
+func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, learn func()) {
+	key, err := a.digest(reviewSpec(attributes), attributes.GetNamespace())
+	if err != nil {
+		return false, func() {}
+	}
+	kept, known := a.reviews.recall(key)
+	return known && kept.Decision == authorizer.DecisionAllow, func() {
+		a.reviews.keep(key, result[decision]{
+			value: decision{authorizer.DecisionAllow, learnedReason}, positive: true, ttl: time.Duration(a.allowTTL.Load()),
+		})
+	}
 }
 
 // digest identifies a review until the next change of access rules.
@@ -129,10 +164,10 @@ func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAc
 	if err != nil {
 		return result[decision]{}, fmt.Errorf("access review: %w", err)
 	}
-	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, ttl: a.options.DenyTTL, bytes: len(review.Status.Reason)}
+	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, ttl: time.Duration(a.denyTTL.Load()), bytes: len(review.Status.Reason)}
 	switch {
 	case review.Status.Allowed:
-		got.value.Decision, got.positive, got.ttl = authorizer.DecisionAllow, true, a.options.AllowTTL
+		got.value.Decision, got.positive, got.ttl = authorizer.DecisionAllow, true, time.Duration(a.allowTTL.Load())
 	case review.Status.Denied:
 		got.value.Decision = authorizer.DecisionDeny
 	}

@@ -4,6 +4,9 @@
 // the apiserver. [Authorizer] checks access by SubjectAccessReview. [Access] combines both for the
 // handlers of reads and watches.
 //
+// [Self] stands in for both kinds of reviews where Sluice serves nobody but the user of its own
+// credentials, and so needs no right to make them.
+//
 // These invariants must hold:
 //
 //   - Everything fails closed. A caller that cannot be verified is [request.Unauthenticated], and a

@@ -1,10 +1,14 @@
 package auth
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,7 +27,8 @@ type attempt struct {
 	user   user.Info
 	header http.Header
 	next   http.HandlerFunc
-	failed error // of a review
+	failed error  // of a review
+	reason string // of the last decision
 }
 
 type attemptKey struct{}
@@ -34,33 +39,41 @@ func attemptFrom(ctx context.Context) *attempt {
 	return a
 }
 
-// impersonator applies impersonation headers by the apiserver's own rules (KEP-5284).
+// impersonator applies impersonation headers by the apiserver's own rules.
 type impersonator struct {
 	authorizer authorizer.Authorizer
 	changes    *changes
+	rules      impersonationRules
 
-	mu     sync.Mutex // guards what follows
-	filter http.Handler
-	total  uint64 // changes of access rules that filter has seen
+	mu          sync.Mutex // guards what follows
+	filter      http.Handler
+	total       uint64 // changes of access rules that filter has seen
+	constrained bool   // the rules of filter
 }
 
 // current returns the library's filter. It keeps what it has allowed for 10 seconds, so a change of
 // access rules replaces it.
-func (i *impersonator) current() http.Handler {
-	total := i.changes.all()
+func (i *impersonator) current(ctx context.Context) http.Handler {
+	total, constrained := i.changes.all(), i.rules.areConstrained(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.filter == nil || i.total != total {
+	if i.filter == nil || i.total != total || i.constrained != constrained {
+		filterOf := impersonation.WithImpersonation
+		if constrained {
+			filterOf = impersonation.WithConstrainedImpersonation
+		}
 		next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { attemptFrom(r.Context()).next(w, r) })
-		i.filter, i.total = impersonation.WithConstrainedImpersonation(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total
+		i.filter, i.total, i.constrained = filterOf(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total, constrained
 	}
 	return i.filter
 }
 
 func (i *impersonator) authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	decision, reason, err := i.authorizer.Authorize(ctx, attributes)
+	a := attemptFrom(ctx)
+	a.reason = reason
 	if err != nil {
-		attemptFrom(ctx).failed = err
+		a.failed = err
 	}
 	return decision, reason, err
 }
@@ -71,7 +84,7 @@ func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.H
 	request.From(r.Context()).ParseName() // constrained impersonation can be allowed for one object
 	u, _ := apirequest.UserFrom(r.Context())
 	a := &attempt{user: u, header: r.Header, next: next}
-	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
+	i.current(r.Context()).ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
 	return a
 }
 
@@ -108,13 +121,56 @@ func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 			return
 		}
 		// The library writes the rejection itself, so set what describes it first.
-		info.Outcome.Source = request.SourceGateway
-		response.Headers(w.Header(), info)
-		a.impersonator.apply(w, r, func(w http.ResponseWriter, r *http.Request) {
-			response.ClearHeaders(w.Header())
+		info.Outcome.Source, info.Decision.Verdict = request.SourceGateway, request.Forbid
+		rejection := &heldResponse{header: http.Header{}}
+		response.Headers(rejection.Header(), info)
+		attempt := a.impersonator.apply(rejection, r, func(_ http.ResponseWriter, r *http.Request) {
+			rejection = nil
+			info.Decision = request.Decision{}
+			info.Impersonated, _ = apirequest.UserFrom(r.Context())
 			next.ServeHTTP(w, r)
 		})
+		switch {
+		case rejection == nil:
+		case attempt.failed != nil:
+			info.Decision = request.Decision{} // nobody has decided
+			response.Error(w, r, errNotReviewed)
+		default:
+			info.Decision.Reason = attempt.reason
+			rejection.writeTo(w)
+		}
 	})
+}
+
+// errNotReviewed is the response to a caller whose impersonation could not be reviewed. The error of the
+// review is about Sluice, which the caller need not know.
+var errNotReviewed = func() error {
+	err := apierrors.NewServiceUnavailable("the impersonation cannot be reviewed at the moment")
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return err
+}()
+
+// heldResponse is a short response that is held until it is known whether it is to be sent.
+type heldResponse struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (h *heldResponse) Header() http.Header { return h.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *heldResponse) WriteHeader(code int) { h.code = code }
+
+// Write implements http.ResponseWriter.
+func (h *heldResponse) Write(p []byte) (int, error) { return h.body.Write(p) }
+
+// writeTo sends the response.
+func (h *heldResponse) writeTo(w http.ResponseWriter) {
+	maps.Copy(w.Header(), h.header)
+	w.WriteHeader(cmp.Or(h.code, http.StatusOK))
+	_, _ = h.body.WriteTo(w)
 }
 
 // statusSerializer encodes the Status objects with which the library rejects requests.

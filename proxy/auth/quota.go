@@ -2,10 +2,11 @@ package auth
 
 import (
 	"context"
-	"net/netip"
 
 	"golang.org/x/time/rate"
 	"k8s.io/utils/lru"
+
+	"sluice/proxy/flowcontrol"
 )
 
 const (
@@ -15,8 +16,6 @@ const (
 	rejectedBurst = 5
 	// quotaAddresses is how many addresses are remembered, the most recent ones.
 	quotaAddresses = 10000
-	// ipv6Prefix is the network that counts as one address: what a provider assigns to one customer.
-	ipv6Prefix = 64
 )
 
 // quota limits the reviews of unknown tokens per address: while an address has presented too many
@@ -24,52 +23,37 @@ const (
 // address do not disturb each other, and tokens that are known to be valid are not limited.
 type quota struct {
 	perSecond int
-	limiters  *lru.Cache // of *rate.Limiter by netip.Addr
-	turns     *turns[netip.Addr]
+	limiters  *lru.Cache // of *rate.Limiter by request.AddressKey
+	turns     *flowcontrol.Turns
 }
 
 func newQuota(perSecond int) *quota {
 	if perSecond == 0 {
 		perSecond = DefaultRejectedTokens
 	}
-	return &quota{perSecond, lru.New(quotaAddresses), newTurns[netip.Addr](1)}
+	return &quota{perSecond, lru.New(quotaAddresses), flowcontrol.NewTurns(1)}
 }
 
 // of returns the limit for an address.
-func (q *quota) of(address netip.Addr) limit {
+func (q *quota) of(address string) limit {
 	return limit{
 		applies: func() bool { return q.exhausted(address) },
-		enter:   func(ctx context.Context) (func(), error) { return q.turns.enter(ctx, address) },
+		enter:   func(ctx context.Context) (func(), error) { return q.turns.Enter(ctx, address) },
 	}
 }
 
 // exhausted reports whether an address has presented too many rejected tokens.
-func (q *quota) exhausted(address netip.Addr) bool {
+func (q *quota) exhausted(address string) bool {
 	l, ok := q.limiters.Get(address)
 	return ok && l.(*rate.Limiter).Tokens() < 1
 }
 
 // rejected counts a rejected token.
-func (q *quota) rejected(address netip.Addr) {
+func (q *quota) rejected(address string) {
 	l, ok := q.limiters.Get(address)
 	if !ok {
 		l = rate.NewLimiter(rate.Limit(q.perSecond), q.perSecond*rejectedBurst)
 		q.limiters.Add(address, l)
 	}
 	l.(*rate.Limiter).Allow()
-}
-
-// addressOf returns the address that counts for the quota, of an http.Request.RemoteAddr; the zero
-// address if that is none.
-func addressOf(remote string) netip.Addr {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
-	address := at.Addr().Unmap().WithZone("")
-	if address.Is6() {
-		network, _ := address.Prefix(ipv6Prefix)
-		return network.Addr()
-	}
-	return address
 }

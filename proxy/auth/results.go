@@ -59,6 +59,19 @@ func (r *results[V]) put(key digest, v result[V]) {
 	}
 }
 
+// makeRoom evicts expired results until there is room for one of so many bytes. It returns false if there
+// is none.
+func (r *results[V]) makeRoom(now time.Time, bytes int) bool {
+	for r.used+bytes > r.limit {
+		last := r.recent.Back()
+		if last == nil || now.Before(last.Value.(*entry[V]).result.expires) {
+			return false
+		}
+		r.delete(last.Value.(*entry[V]).key)
+	}
+	return true
+}
+
 func (r *results[V]) delete(key digest) {
 	if e, ok := r.entries[key]; ok {
 		r.used -= e.Value.(*entry[V]).result.bytes + entryBytes

@@ -107,6 +107,25 @@ func (r *reviews[V]) get(ctx context.Context, key digest, l limit, ask func(cont
 	}
 }
 
+// recall returns the result that is kept for a key, and false if there is none.
+func (r *reviews[V]) recall(key digest) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last, found := r.kept.get(key)
+	return last.value, found && time.Now().Before(last.expires)
+}
+
+// keep keeps a result for a key as if it had been reviewed, unless that would displace a result that has
+// not expired: unlike reviews, its callers may be as fast as they like.
+func (r *reviews[V]) keep(key digest, v result[V]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); r.kept.makeRoom(now, v.bytes+entryBytes) {
+		v.expires = now.Add(v.ttl)
+		r.kept.put(key, v)
+	}
+}
+
 // forget drops the result for a key.
 func (r *reviews[V]) forget(key digest) {
 	r.mu.Lock()

@@ -255,18 +255,6 @@ func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
 	})
 }
 
-func TestAddressesOfOneNetworkShareAQuota(t *testing.T) {
-	if a, b := addressOf("[2001:db8::1]:1"), addressOf("[2001:db8::ffff:2%eth0]:2"); a != b {
-		t.Errorf("%v and %v", a, b)
-	}
-	if a, b := addressOf("[::ffff:192.0.2.1]:1"), addressOf("192.0.2.1:2"); a != b {
-		t.Errorf("%v and %v", a, b)
-	}
-	if a, b := addressOf("192.0.2.1:1"), addressOf("192.0.2.2:1"); a == b {
-		t.Error("IPv4 addresses share a quota")
-	}
-}
-
 // Neither an apiserver that cannot be reached nor a slow one makes a stranger of a known caller.
 func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 	slow := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -20,17 +20,17 @@ import (
 type tokens struct {
 	client    authenticationclient.TokenReviewInterface
 	audiences []string
-	ttl       time.Duration
+	ttl       atomic.Int64                      // time.Duration
 	reviews   *reviews[*authenticator.Response] // nil for a rejected token
 	quota     *quota
 }
 
-// addressKey is the key of the caller's netip.Addr in a context.
+// addressKey is the key of the caller's request.AddressKey in a context.
 type addressKey struct{}
 
 // AuthenticateToken implements authenticator.Token.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	address, _ := ctx.Value(addressKey{}).(netip.Addr)
+	address, _ := ctx.Value(addressKey{}).(string)
 	resp, err := t.reviews.get(ctx, tokenDigest(token), t.quota.of(address), func(ctx context.Context) (result[*authenticator.Response], error) {
 		got, err := t.review(ctx, token)
 		if err == nil && !got.positive {
@@ -45,7 +45,7 @@ func tokenDigest(token string) digest { return sha256.Sum256([]byte(token)) }
 
 // review asks the apiserver for whom it takes the bearer of a token.
 func (t *tokens) review(ctx context.Context, token string) (result[*authenticator.Response], error) {
-	got := result[*authenticator.Response]{ttl: t.ttl}
+	got := result[*authenticator.Response]{ttl: time.Duration(t.ttl.Load())}
 	review, err := t.client.Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: t.audiences},
 	}, metav1.CreateOptions{})

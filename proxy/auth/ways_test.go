@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -229,4 +231,87 @@ func TestRecheckRepeatsTheImpersonation(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A review that fails says nothing about the caller, and its error names Sluice.
+func TestImpersonationThatCannotBeReviewedIsToBeTriedAgain(t *testing.T) {
+	ca := newAuthority(t)
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			run(t, ca, func(t *testing.T, reviews *reviewAPI, access *Access) {
+				reviews.fault = fault
+				next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request passes") })
+				r := withCerts(newRequest("/api/v1/pods", http.Header{"Impersonate-User": {"jane"}}), ca.sign(t, client("boss")))
+				w := httptest.NewRecorder()
+				access.Authenticator.WithAuthentication(access.Authorizer.WithImpersonation(next)).ServeHTTP(w, r)
+				if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Header().Get("Audit-Id") == "" {
+					t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
+				}
+				if got := request.From(r.Context()).Decision; got != (request.Decision{}) {
+					t.Errorf("the audit log says that somebody decided: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestImpersonationThatIsNotAllowedIsForbidden(t *testing.T) {
+	ca := newAuthority(t)
+	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
+		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request passes") })
+		r := withCerts(newRequest("/api/v1/pods", http.Header{"Impersonate-User": {"jane"}}), ca.sign(t, client("boss")))
+		w := httptest.NewRecorder()
+		access.Authenticator.WithAuthentication(access.Authorizer.WithImpersonation(next)).ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden || w.Header().Get("Audit-Id") == "" || !strings.Contains(w.Body.String(), `User \"boss\" cannot impersonate`) {
+			t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
+		}
+	})
+}
+
+// Each way to authenticate can be off. What it would have proven then proves nothing.
+func TestEachWayToAuthenticateCanBeOff(t *testing.T) {
+	proxies, clients := newAuthority(t), newAuthority(t)
+	all := func(o *AuthenticatorOptions) {
+		o.ClientCA, o.Anonymous = clients.provider(t), true
+		o.FrontProxy = &FrontProxy{CA: proxies.provider(t), UserHeaders: []string{"X-Remote-User"}}
+	}
+	for name, row := range map[string]struct {
+		off   func(*AuthenticatorOptions)
+		certs []*x509.Certificate
+		h     http.Header
+		want  string // the user while it is on
+	}{
+		"tokens":              {func(o *AuthenticatorOptions) { o.Reviews = nil }, nil, token("a"), "jane"},
+		"client certificates": {func(o *AuthenticatorOptions) { o.ClientCA = nil }, []*x509.Certificate{clients.sign(t, client("joe"))}, nil, "joe"},
+		"front proxies":       {func(o *AuthenticatorOptions) { o.FrontProxy = nil }, []*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-User": {"joan"}}, "joan"},
+		"anonymous callers":   {func(o *AuthenticatorOptions) { o.Anonymous = false }, nil, nil, user.Anonymous},
+	} {
+		for _, off := range []bool{false, true} {
+			want := row.want
+			if off {
+				want = ""
+			}
+			t.Run(fmt.Sprintf("%s, off %v", name, off), func(t *testing.T) {
+				runWith(t, func(o *AuthenticatorOptions) {
+					all(o)
+					if off {
+						row.off(o)
+					}
+				}, func(t *testing.T, reviews *reviewAPI, access *Access) {
+					reviews.tokens["a"] = verified("jane")
+					r := newRequest("/api/v1/pods", row.h)
+					if row.certs != nil {
+						r = withCerts(r, row.certs...)
+					}
+					got := ""
+					if u, _, _ := access.Authenticator.authenticate(r); u != nil {
+						got = u.GetName()
+					}
+					if got != want {
+						t.Errorf("the user is %q, want %q", got, want)
+					}
+				})
+			})
+		}
+	}
 }

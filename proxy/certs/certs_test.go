@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"sluice/config/files"
 )
 
 func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
@@ -79,7 +81,7 @@ func TestReloaderFollowsMountedSecrets(t *testing.T) {
 		go func() { done <- r.Run(ctx) }()
 		serves := func(name string) {
 			t.Helper()
-			time.Sleep(2 * pollInterval) // virtual
+			time.Sleep(3 * files.Interval) // virtual
 			synctest.Wait()
 			pair := r.pair.Load()
 			if err := pair.Leaf.VerifyHostname(name); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sluice/codec/json"
-	"sluice/proxy/request"
 )
 
 // describeCustom sets what the CRD says of the resource. Without a CRD that Sluice may read, objects
@@ -76,6 +75,7 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 	now := revisionOf(crd)
 	switch {
 	case was.revision.equal(now):
+		was.revision.seen.Store(now.seen.Load())
 		return nil, nil
 	case was.revision.onlyColumnsChanged(now) && was.Settled() && d.version(crd) != nil:
 		return crd, nil
@@ -85,8 +85,7 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 
 // crd reads the CRD of the resource.
 func (d *Discovery) crd(ctx context.Context) (json.Value, error) {
-	path := request.GroupVersionPath("apiextensions.k8s.io", "v1") + "/customresourcedefinitions/" + d.gvr.GroupResource().String()
-	crd, _, err := d.getJSON(ctx, path, nil)
+	crd, _, err := d.getJSON(ctx, crdPath+"/"+d.gvr.GroupResource().String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("CRD: %w", err)
 	}

@@ -16,16 +16,21 @@ import (
 	"sluice/codec/proto"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
+	"sync/atomic"
 )
 
 // Discovery describes one resource of the apiserver. It is immutable.
 type Discovery struct {
 	upstream *upstream.Upstream
 	gvr      schema.GroupVersionResource
+	// refusedUntil is until when CRDs are not listed, in Unix nanoseconds.
+	refusedUntil atomic.Int64
 }
 
 // New returns the Discovery of a resource.
-func New(u *upstream.Upstream, gvr schema.GroupVersionResource) *Discovery { return &Discovery{u, gvr} }
+func New(u *upstream.Upstream, gvr schema.GroupVersionResource) *Discovery {
+	return &Discovery{upstream: u, gvr: gvr}
+}
 
 // ResourcePath returns the path of the resource in all namespaces, such as "/apis/apps/v1/deployments".
 func (d *Discovery) ResourcePath() string {
@@ -54,7 +59,8 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	if !ok {
 		return nil, fmt.Errorf("first list has no kind: %w", ErrNotCacheable)
 	}
-	out := &Description{Warnings: header["Warning"], Resource: codec.Resource{
+	remaining, _ := list.Get("metadata", "remainingItemCount").Int()
+	out := &Description{Warnings: header["Warning"], ListBytes: int64(len(list)) * (1 + remaining), Resource: codec.Resource{
 		Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
 		Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
 	}}

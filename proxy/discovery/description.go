@@ -30,6 +30,8 @@ type Description struct {
 	ColumnsMatch bool
 	// Warnings are the values of the Warning headers of every read of the resource.
 	Warnings []string
+	// ListBytes is about how long a list of all objects was as JSON, judged by the first of them.
+	ListBytes int64
 
 	revision *revision // of the CRD; nil if there is none or it cannot be followed
 	read     time.Time // when the CRD was first read for the store

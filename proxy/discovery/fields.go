@@ -15,8 +15,8 @@ const (
 	FieldNamespace = "metadata.namespace"
 )
 
-// indexedField is the field by which stores are indexed: every kubelet selects pods by it.
-const indexedField = "spec.nodeName"
+// IndexedField is the field by which stores are indexed: every kubelet selects pods by it.
+const IndexedField = "spec.nodeName"
 
 // Fields are the fields that field selectors can name for a resource. The values of an object's
 // fields are stored in cache.Object.Fields, in the order of their positions; the values of FieldName
@@ -84,7 +84,7 @@ func (f *Fields) Position(label string) (int, bool) {
 
 // Index returns the position of the field by which the store is indexed, or nil.
 func (f *Fields) Index() *int {
-	if i := slices.Index(f.labels, indexedField); i >= 0 {
+	if i := slices.Index(f.labels, IndexedField); i >= 0 {
 		return &i
 	}
 	return nil

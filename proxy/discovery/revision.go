@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"strconv"
+	"sync/atomic"
 
 	"sluice/codec/json"
 )
@@ -14,6 +15,8 @@ type revision struct {
 	generation int64
 	names      string // status.acceptedNames, as JSON
 	spec       string // without printer columns, as JSON
+	// seen is the newest resource version at which the CRD was found to be in this state.
+	seen atomic.Pointer[string]
 }
 
 // revisionOf returns the revision of a CRD, or nil if the CRD cannot be read.
@@ -27,7 +30,11 @@ func revisionOf(crd json.Value) *revision {
 	if err != nil {
 		return nil
 	}
-	return &revision{string(uid), generation, string(crd.Get("status", "acceptedNames")), text}
+	r := &revision{uid: string(uid), generation: generation, names: string(crd.Get("status", "acceptedNames")), spec: text}
+	if version, ok := crd.Get("metadata", "resourceVersion").Text(); ok {
+		r.seen.Store(&version)
+	}
+	return r
 }
 
 // withoutColumns returns the spec of a CRD without the printer columns of its versions.

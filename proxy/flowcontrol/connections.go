@@ -3,18 +3,21 @@ package flowcontrol
 import (
 	"container/list"
 	"context"
-	"crypto/tls"
 	"net"
 	"sync"
+	"time"
+
+	"sluice/proxy/request"
 )
 
 // Connections counts connections, in total and per user. A connection counts for its address until
 // its first authenticated request, and for that user from then on. Until then it is unassigned, and
 // makes room for a new connection when a limit is reached: callers without credentials keep nobody out.
 type Connections struct {
-	limit Limit
+	rates *rates // of new connections, by address; nil for no limit
 
 	mu         sync.Mutex // guards all below
+	limit      Limit
 	open       int
 	byUser     map[string]int
 	unassigned *list.List            // of *conn, oldest first
@@ -27,9 +30,24 @@ func NewConnections(l Limit) *Connections {
 	return &Connections{limit: l, byUser: map[string]int{}, unassigned: list.New(), byAddress: map[string]*list.List{}}
 }
 
+// LimitRate bounds the new connections of each address: those beyond are closed before they cost a TLS
+// handshake. It must be called before Listener.
+func (c *Connections) LimitRate(r Rate) { c.rates = newRates(r) }
+
+// SetRate changes what LimitRate has set.
+func (c *Connections) SetRate(r Rate) { c.rates.set(r) }
+
+// SetLimit changes the limits for new connections. Open ones stay.
+func (c *Connections) SetLimit(l Limit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = l
+}
+
 // Listener returns a listener that keeps the connections of l within the limits: it closes the oldest
-// unassigned one for a new one, or the new one if all are assigned. The server must have ConnContext
-// as its http.Server.ConnContext.
+// unassigned one for a new one, or the new one if all are assigned. A connection that another listener
+// of the same Connections has accepted is counted already, even if it is wrapped. The server must have
+// ConnContext as its http.Server.ConnContext.
 func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c} }
 
 type listener struct {
@@ -43,6 +61,9 @@ func (l *listener) Accept() (net.Conn, error) {
 		accepted, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
+		}
+		if counted := unwrap(accepted); counted != nil && counted.connections == l.connections {
+			return accepted, nil
 		}
 		c, evicted := l.connections.admit(accepted)
 		if evicted != nil {
@@ -67,12 +88,17 @@ type conn struct {
 	released, evicted bool
 }
 
-// admit counts a connection. It returns nil if a limit is reached and no connection can be evicted.
+// admit counts a connection. It returns nil if its address opens too many at once, or if a limit is reached
+// and no connection can be evicted.
 // The caller must close the evicted connection, which no longer counts.
 func (c *Connections) admit(accepted net.Conn) (admitted, evicted *conn) {
-	address := addressKey(accepted.RemoteAddr().String())
+	address := request.AddressKey(accepted.RemoteAddr().String())
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.rates != nil && !c.rates.allow(address, time.Now()) {
+		c.rejected++
+		return nil, nil
+	}
 	var oldest *list.Element
 	if of := c.byAddress[address]; of != nil && of.Len() >= c.limit.PerUser {
 		oldest = of.Front()
@@ -151,11 +177,25 @@ type connKey struct{}
 
 // ConnContext makes the connection known to WithFlowControl. It fits http.Server.ConnContext.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
-	}
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connKey{}, unwrap(c))
 }
+
+// unwrap returns the counted connection inside c, or nil.
+func unwrap(c net.Conn) *conn {
+	for {
+		switch x := c.(type) {
+		case *conn:
+			return x
+		case interface{ NetConn() net.Conn }:
+			c = x.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+// NetConn returns the connection that is counted, as that of tls.Conn does.
+func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // connFrom returns nil for a connection that is not counted.
 func connFrom(ctx context.Context) *conn {

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // fakeConn is a connection from an address.
@@ -188,4 +190,32 @@ func (l *listenerOf) Accept() (net.Conn, error) {
 	c := l.conns[0]
 	l.conns = l.conns[1:]
 	return c, nil
+}
+
+// Each connection costs a TLS handshake, which no limit of open connections bounds.
+func TestAddressOpensConnectionsAtItsRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := NewConnections(Limit{Total: 100, PerUser: 100})
+		all.LimitRate(Rate{PerSecond: 2, Burst: 5})
+		open := func(address string, n int) (accepted int) {
+			for range n {
+				if c := accept(t, all, address); c != nil {
+					accepted++
+					_ = c.Close()
+				}
+			}
+			return accepted
+		}
+		if n := open("192.0.2.1:1", 10); n != 5 {
+			t.Errorf("%d at once", n)
+		}
+		if n := open("[2001:db8::1]:1", 3) + open("[2001:db8::2]:1", 3); n != 5 {
+			t.Errorf("%d at once of a network", n)
+		}
+		time.Sleep(time.Second)
+		if n := open("192.0.2.1:2", 10); n != 2 {
+			t.Errorf("%d a second later", n)
+		}
+		checkEmpty(t, all)
+	})
 }

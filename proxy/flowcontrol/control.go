@@ -2,9 +2,7 @@ package flowcontrol
 
 import (
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +16,7 @@ const (
 	TooManyPerSecond   = "too-many-per-second"  // by Options.Rate
 	TooManyAtOnce      = "too-many-at-once"     // by Options.Limits
 	TooManyConnections = "too-many-connections" // by the limit of Listener per user
+	TooManyUpstream    = "too-many-upstream"    // by UpstreamLimits
 )
 
 // retryAfter is in seconds, as the apiserver gives it.
@@ -30,7 +29,7 @@ const anonymousShare = 4
 // Options sets up a Control. All limits must be positive.
 type Options struct {
 	Limits map[Class]Limit // for every Class
-	Rate   Rate            // for reads and watches of a user, and as much for writes
+	Rate   Rate            // for reads, watches and sessions of a user, and as much for writes and leases
 	// Wait is how long a read or write may wait for a place.
 	Wait time.Duration
 }
@@ -39,7 +38,7 @@ type Options struct {
 type Control struct {
 	gates     map[Class]*gate
 	anonymous map[Class]*gate // for unauthenticated callers
-	rates     map[bool]*rates // by whether the class is Writes
+	rates     map[bool]*rates // by Class.changes
 }
 
 // New returns a Control.
@@ -49,15 +48,26 @@ func New(o Options) *Control {
 		rates: map[bool]*rates{false: newRates(o.Rate), true: newRates(o.Rate)},
 	}
 	for _, class := range classes {
+		c.gates[class], c.anonymous[class] = newGate(Limit{}, 0), newGate(Limit{}, 0)
+	}
+	c.SetLimits(o)
+	return c
+}
+
+// SetLimits changes what callers may use from now on. Requests that run go on.
+func (c *Control) SetLimits(o Options) {
+	for _, class := range classes {
 		l, wait := o.Limits[class], o.Wait
 		if !class.queues() {
 			wait = 0
 		}
-		c.gates[class] = newGate(l, wait)
+		c.gates[class].set(l, wait)
 		l.Total = max(1, l.Total/anonymousShare)
-		c.anonymous[class] = newGate(l, wait)
+		c.anonymous[class].set(l, wait)
 	}
-	return c
+	for _, r := range c.rates {
+		r.set(o.Rate)
+	}
 }
 
 // WithFlowControl is a filter that serves a request once it has a place, or answers 429. It limits an
@@ -66,15 +76,17 @@ func New(o Options) *Control {
 func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		class, key, gates := ClassOf(info), "user:"+info.User, c.gates
+		class, key, gates := ClassOf(info), keyOf(r, info), c.gates
 		if info.Caller == request.Unauthenticated {
-			key, gates = "address:"+addressKey(r.RemoteAddr), c.anonymous
-		} else if conn := connFrom(r.Context()); conn != nil && !conn.assign(key) {
+			gates = c.anonymous
+		}
+		info.LimitKey = key
+		if conn := connFrom(r.Context()); info.Caller != request.Unauthenticated && conn != nil && !conn.assign(key) {
 			w.Header().Set("Connection", "close") // an HTTP/2 server sends GOAWAY
 			refuse(w, r, TooManyConnections, "connections")
 			return
 		}
-		if !c.rates[class == Writes].allow(key, time.Now()) {
+		if !c.rates[class.changes()].allow(key, time.Now()) {
 			refuse(w, r, TooManyPerSecond, "requests per second")
 			return
 		}
@@ -88,27 +100,16 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 	})
 }
 
+// keyOf returns whose limits a request counts for.
+func keyOf(r *http.Request, info *request.Info) string {
+	if info.Caller == request.Unauthenticated {
+		return "address:" + request.AddressKey(r.RemoteAddr)
+	}
+	return "user:" + info.User
+}
+
 // refuse answers 429.
 func refuse(w http.ResponseWriter, r *http.Request, reason, what string) {
 	request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: reason}
 	response.Error(w, r, apierrors.NewTooManyRequests(fmt.Sprintf("too many %s, please try again later", what), retryAfter))
-}
-
-// addressKey returns the part of a remote address that one client cannot choose freely: an IPv4
-// address, or the network /64 of an IPv6 address.
-func addressKey(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return remote
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	ip = ip.Unmap().WithZone("")
-	if ip.Is6() {
-		network, _ := ip.Prefix(64)
-		return network.String()
-	}
-	return ip.String()
 }

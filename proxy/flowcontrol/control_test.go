@@ -129,8 +129,8 @@ func TestClassOfRequests(t *testing.T) {
 	}{
 		{"GET", lists, Reads}, {"GET", lists + "/x", Reads}, {"GET", "/version", Reads}, {"HEAD", "/healthz", Reads},
 		{"GET", lists + "?watch=1", Watches}, {"GET", "/api/v1/watch/pods", Watches},
-		{"POST", lists, Writes}, {"PATCH", lists + "/x", Writes}, {"DELETE", lists, Writes}, {"PUT", leases, Writes},
-		{"GET", leases, Writes}, {"GET", "/apis/coordination.k8s.io/v1/leases", Reads},
+		{"POST", lists, Writes}, {"PATCH", lists + "/x", Writes}, {"DELETE", lists, Writes}, {"PUT", leases, Leases},
+		{"GET", leases, Leases}, {"GET", "/apis/coordination.k8s.io/v1/leases", Reads},
 		{"GET", "/apis/coordination.k8s.io/v1/leases?watch=1", Watches},
 		{"GET", "/api/v1/namespaces/n/pods/x/log", Sessions}, {"GET", "/api/v1/nodes/n/proxy/metrics", Sessions},
 	} {
@@ -140,17 +140,6 @@ func TestClassOfRequests(t *testing.T) {
 		}
 		if got := ClassOf(info); got != tt.want {
 			t.Errorf("%s %s is of %s, want %s", tt.method, tt.target, got, tt.want)
-		}
-	}
-}
-
-func TestAddressKeyIsWhatAClientCannotChoose(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:4242": "192.0.2.1", "[::ffff:192.0.2.1]:1": "192.0.2.1",
-		"[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64", "memory": "memory",
-	} {
-		if got := addressKey(remote); got != want {
-			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}
 }

@@ -17,10 +17,9 @@ type Limit struct{ Total, PerUser int }
 // gate gives out the places of a class. Users who wait get places in turn, one each, so that a user
 // with many waiting requests delays others by one request at most.
 type gate struct {
-	limit Limit
-	wait  time.Duration // how long a request may wait; 0 for classes that do not queue
-
 	mu       sync.Mutex // guards all below
+	limit    Limit
+	wait     time.Duration // how long a request may wait; 0 for classes that do not queue
 	running  int
 	waiting  int
 	flows    map[string]*flow
@@ -47,8 +46,20 @@ func newGate(l Limit, wait time.Duration) *gate {
 	return &gate{limit: l, wait: wait, flows: map[string]*flow{}}
 }
 
-// enter returns a function that gives the place back, which must be called once. The error is errFull,
-// or that of the context.
+// set changes the limits. Requests that run beyond new ones go on; those that wait longer than wait
+// lets them leave at their old time.
+func (g *gate) set(l Limit, wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limit, g.wait = l, wait
+	for _, f := range g.flows {
+		g.update(f)
+	}
+	g.startWaiting()
+}
+
+// enter returns a function that gives the place back, which must be called once. The error is errFull
+// or ctx.Err().
 func (g *gate) enter(ctx context.Context, key string) (leave func(), err error) {
 	g.mu.Lock()
 	f := g.flows[key]
@@ -71,19 +82,21 @@ func (g *gate) enter(ctx context.Context, key string) (leave func(), err error) 
 	w.place = f.waiting.PushBack(w)
 	g.waiting++
 	g.update(f)
+	wait := g.wait
 	g.mu.Unlock()
-	return leave, g.await(ctx, w)
+	return leave, g.await(ctx, w, wait)
 }
 
 // mayWait reports whether one more request of f may wait. Each user may have as many waiting requests
-// as running ones; when all together reach the total, users who already wait may add none.
+// as running ones; when all together reach the total, users who already wait may add none. Those that wait
+// for a turn have a place elsewhere, so their number is bounded there.
 func (g *gate) mayWait(f *flow) bool {
-	return g.wait > 0 && f.waiting.Len() < g.limit.PerUser && (g.waiting < g.limit.Total || f.waiting.Len() == 0)
+	return g.wait == untilDone || g.wait > 0 && f.waiting.Len() < g.limit.PerUser && (g.waiting < g.limit.Total || f.waiting.Len() == 0)
 }
 
 // await waits until w has a place. It withdraws w when it returns an error.
-func (g *gate) await(ctx context.Context, w *waiter) error {
-	t := time.NewTimer(g.wait)
+func (g *gate) await(ctx context.Context, w *waiter, wait time.Duration) error {
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	var err error
 	select {
@@ -106,7 +119,7 @@ func (g *gate) await(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// leave gives a place back, and gives free places to the flows whose turn it is.
+// leave gives a place back, to the flow whose turn it is if one waits.
 func (g *gate) leave(f *flow) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,6 +127,11 @@ func (g *gate) leave(f *flow) {
 	f.running--
 	g.update(f)
 	g.forget(f)
+	g.startWaiting()
+}
+
+// startWaiting gives free places to the flows whose turn it is.
+func (g *gate) startWaiting() {
 	for g.running < g.limit.Total && g.eligible.Len() > 0 {
 		next := g.eligible.Remove(g.eligible.Front()).(*flow)
 		next.eligible = nil

@@ -173,3 +173,54 @@ func TestFullBucketsAreForgotten(t *testing.T) {
 		t.Error("the bucket did not fill")
 	}
 }
+
+func TestRaisedLimitsStartWaitingRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(Limit{Total: 1, PerUser: 1}, time.Hour)
+		started := make(chan string, 10)
+		enter := func(user string) {
+			if _, err := g.enter(t.Context(), user); err == nil {
+				started <- user
+			}
+		}
+		for _, user := range []string{"a", "a", "b"} {
+			go enter(user)
+			synctest.Wait()
+		}
+		if len(started) != 1 {
+			t.Fatalf("%d requests run", len(started))
+		}
+		g.set(Limit{Total: 2, PerUser: 1}, time.Hour)
+		synctest.Wait()
+		if len(started) != 2 {
+			t.Errorf("%d requests run with one more place", len(started))
+		}
+		g.set(Limit{Total: 3, PerUser: 2}, time.Hour)
+		synctest.Wait()
+		if len(started) != 3 {
+			t.Errorf("%d requests run with two for each user", len(started))
+		}
+		g.set(Limit{Total: 1, PerUser: 1}, 0)
+		if _, err := g.enter(t.Context(), "c"); !errors.Is(err, errFull) {
+			t.Errorf("beyond the lowered limit: %v", err)
+		}
+	})
+}
+
+func TestChangedRatesHoldForKnownUsers(t *testing.T) {
+	r := newRates(Rate{PerSecond: 1, Burst: 1})
+	now := time.Now()
+	if !r.allow("a", now) || r.allow("a", now) {
+		t.Fatal("a burst of one")
+	}
+	r.set(Rate{PerSecond: 100, Burst: 10})
+	n := 0
+	for range 20 {
+		if r.allow("a", now.Add(time.Second)) {
+			n++
+		}
+	}
+	if n != 10 {
+		t.Errorf("%d requests, want 10", n)
+	}
+}

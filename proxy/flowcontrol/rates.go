@@ -7,17 +7,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is a number of requests per second and user.
+// Rate is a number per second, of requests of a user or of connections of an address.
 type Rate struct {
 	PerSecond float64
-	Burst     int // how many requests may come at once
+	Burst     int // how many may come at once
 }
 
-// rates holds a token bucket for each user who has recently made a request.
+// rates holds a token bucket for each user or address that was seen recently.
 type rates struct {
-	rate Rate
-
 	mu      sync.Mutex // guards all below
+	rate    Rate
 	buckets map[string]*rate.Limiter
 	sweepAt int // number of buckets at which full ones are dropped
 }
@@ -26,6 +25,17 @@ const minSweep = 1024
 
 func newRates(r Rate) *rates {
 	return &rates{rate: r, buckets: map[string]*rate.Limiter{}, sweepAt: minSweep}
+}
+
+// set changes the rate of all buckets.
+func (r *rates) set(to Rate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rate = to
+	for _, b := range r.buckets {
+		b.SetLimit(rate.Limit(to.PerSecond))
+		b.SetBurst(to.Burst)
+	}
 }
 
 // allow takes a token from the bucket of key, and reports whether there was one.

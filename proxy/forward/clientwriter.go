@@ -2,23 +2,20 @@ package forward
 
 import (
 	"net/http"
-	"time"
+	"sync"
 
 	"sluice/proxy/response"
 )
 
-// writeTimeout is how long a client may take to accept a piece of a response, of up to 32 KiB as
-// ReverseProxy copies it. Each piece renews it, so a stream may last for any time.
-const writeTimeout = 30 * time.Second
-
-// clientWriter writes a response to a client, with a deadline for each write.
+// clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
+// pieces of up to 32 KiB.
 type clientWriter struct {
 	http.ResponseWriter
 	deadline *response.WriteDeadline
 }
 
 func newClientWriter(w http.ResponseWriter) *clientWriter {
-	return &clientWriter{w, response.NewWriteDeadline(w, writeTimeout)}
+	return &clientWriter{w, response.NewWriteDeadline(w)}
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -34,15 +31,25 @@ func (c *clientWriter) WriteHeader(code int) {
 	}
 }
 
-func (c *clientWriter) Write(p []byte) (int, error) {
-	c.deadline.Arm()
-	defer c.deadline.Disarm()
-	return c.ResponseWriter.Write(p)
-}
+func (c *clientWriter) Write(p []byte) (int, error) { return c.deadline.Write(c.ResponseWriter, p) }
 
 // FlushError implements the method that http.ResponseController.Flush calls.
-func (c *clientWriter) FlushError() error {
-	c.deadline.Arm()
-	defer c.deadline.Disarm()
-	return http.NewResponseController(c.ResponseWriter).Flush()
+func (c *clientWriter) FlushError() error { return c.deadline.Flush() }
+
+// copyBuffers are the buffers with which ReverseProxy copies responses: it would allocate one for each,
+// which is most of what a small response costs in memory.
+type copyBuffers struct{ pool sync.Pool }
+
+// copyBufferSize is the size that ReverseProxy has by default.
+const copyBufferSize = 32 << 10
+
+// Get implements httputil.BufferPool.
+func (b *copyBuffers) Get() []byte {
+	if buf, ok := b.pool.Get().(*[copyBufferSize]byte); ok {
+		return buf[:]
+	}
+	return make([]byte, copyBufferSize)
 }
+
+// Put implements httputil.BufferPool.
+func (b *copyBuffers) Put(buf []byte) { b.pool.Put((*[copyBufferSize]byte)(buf)) }

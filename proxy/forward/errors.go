@@ -63,7 +63,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		response.Error(w, r, status)
 		return
 	}
-	info.Outcome.Reason = reasonUpstreamUnreachable
+	info.Outcome.Reason, info.Outcome.Unanswered = reasonUpstreamUnreachable, true
 	f.log.Warn("upstream request failed", zap.String("path", request.Shorten(info.Path)), zap.Error(err))
 	response.Error(w, r, unavailable("upstream apiserver cannot be reached"))
 }

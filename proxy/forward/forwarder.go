@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -11,23 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
 
-// Options configure a Forwarder. Upstream, Log and Metrics are required.
+// Options configure a Forwarder. Upstream and Log are required.
 type Options struct {
 	Upstream *upstream.Upstream
 	Log      *zap.Logger
-	Metrics  *Metrics
-	Limits   Limits
+	// Places bounds the requests that are passed at the same time; nil means the default.
+	Places *flowcontrol.Upstream
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
 	// rejected with a 401: what is remembered of the token is no longer true.
 	Rejected func(*http.Request)
 	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
 	// passed as received and the upstream's refusals are final.
 	Transcoder *transcode.Transcoder
+	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	SlowReaders *flowcontrol.SlowReaders
 }
 
 // Forwarder is the http.Handler that passes requests to the upstream.
@@ -36,16 +40,23 @@ type Forwarder struct {
 	log        *zap.Logger
 	rejected   func(*http.Request)
 	transcoder *transcode.Transcoder
-	quotas     *quotas
+	readers    *flowcontrol.SlowReaders
+	places     *flowcontrol.Upstream
 	buffered   *semaphore.Weighted // bytes of request bodies
 	proxy      httputil.ReverseProxy
 }
 
+// placeKey is the key of the *flowcontrol.Place of a request in its context.
+type placeKey struct{}
+
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
 	f := &Forwarder{
-		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcoder: o.Transcoder,
-		quotas: newQuotas(o.Limits, o.Metrics), buffered: semaphore.NewWeighted(maxBufferedTotal),
+		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcoder: o.Transcoder, readers: o.SlowReaders,
+		places: o.Places, buffered: semaphore.NewWeighted(maxBufferedTotal),
+	}
+	if f.places == nil {
+		f.places = flowcontrol.NewUpstream(flowcontrol.UpstreamLimits{})
 	}
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
@@ -53,6 +64,7 @@ func New(o Options) *Forwarder {
 		ModifyResponse: f.inspect,
 		ErrorHandler:   f.fail,
 		ErrorLog:       zap.NewStdLog(o.Log),
+		BufferPool:     &copyBuffers{},
 	}
 	return f
 }
@@ -65,8 +77,11 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.fail(w, r, err)
 		return
 	}
-	r, leave := f.quotas.withPlace(r, info)
-	defer leave()
+	r, cancel := withCancel(r, info)
+	defer cancel()
+	place := f.places.Place(r)
+	defer place.Leave()
+	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, place))
 	r, free, err := f.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)
@@ -74,8 +89,14 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer free()
 	client := newClientWriter(w)
+	defer client.deadline.Stop()
+	reader := f.readers.Track(info.LimitKey, client.deadline, func() { client.deadline.EndWithin(0) })
 	defer func() {
-		if client.deadline.Expired() {
+		reader.Done()
+		switch {
+		case reader.Ended():
+			info.Outcome.Reason = flowcontrol.TooSlow
+		case client.deadline.Expired():
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()
@@ -101,11 +122,13 @@ func (f *Forwarder) checkCaller(r *http.Request, info *request.Info) error {
 // rewrite addresses the request to the upstream. ReverseProxy has removed hop-by-hop headers
 // before, so a Connection header cannot remove the headers that are set here.
 func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
-	p.Out.URL = f.upstream.Resolve(p.In.URL, request.CanonicalQuery(p.In.URL.RawQuery))
+	info := request.From(p.In.Context())
+	p.Out.URL = f.upstream.Resolve(p.In.URL, request.CanonicalQuery(p.In.URL.RawQuery, info.Subresource == "proxy"))
 	p.Out.Host = ""
 	appendForwardedFor(p.Out.Header, p.In)
 	f.removeFrontProxy(p.Out.Header)
-	if isNamed(request.From(p.In.Context())) {
+	p.Out.Header.Set("Audit-Id", info.AuditID) // one ID in the logs of both
+	if isNamed(info) {
 		u, _ := apirequest.UserFrom(p.In.Context())
 		f.setIdentity(p.Out.Header, u)
 	}
@@ -117,7 +140,14 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 	if resp.StatusCode == http.StatusUnauthorized && info.Caller == request.BearerToken && f.rejected != nil {
 		f.rejected(resp.Request)
 	}
-	return f.checkRedirect(resp)
+	if err := f.checkRefusal(resp, info); err != nil {
+		return err
+	}
+	if err := f.checkRedirect(resp); err != nil {
+		return err
+	}
+	endBetweenEvents(resp, info.PassedWatch)
+	return nil
 }
 
 // appendForwardedFor adds the client's address, which the apiserver's audit log records.

@@ -12,13 +12,16 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/proxy/forward"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
 
 // one waits a little, because a handler gives its place back after the client has the response.
-var one = forward.Limits{Anonymous: 1, Reads: 1, Writes: 1, Leases: 1, Streams: 1, Wait: 300 * time.Millisecond}
+var one = flowcontrol.UpstreamLimits{
+	Classes: map[flowcontrol.Class]int{flowcontrol.Reads: 1, flowcontrol.Writes: 1, flowcontrol.Leases: 1, flowcontrol.Watches: 1, flowcontrol.Sessions: 1},
+	Wait:    300 * time.Millisecond,
+}
 
 // TestClassesAreApart: passed lists take no places of writes, and neither of leases.
 func TestClassesAreApart(t *testing.T) {
@@ -62,7 +65,7 @@ func TestClassesAreApart(t *testing.T) {
 func TestOneUserHoldsHalfOfAClass(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, Limits: forward.Limits{Reads: 4}, Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, Limits: flowcontrol.UpstreamLimits{Classes: map[flowcontrol.Class]int{flowcontrol.Reads: 4}}, Handler: func(http.ResponseWriter, *http.Request) {
 		<-more
 	}})
 	inner := e.Gateway.Config.Handler
@@ -98,7 +101,7 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	const limit = 8 // of one address; the class has twice as many places
 	var connections, most atomic.Int32
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Limits: forward.Limits{Anonymous: 2 * limit}, Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Limits: flowcontrol.UpstreamLimits{Unauthenticated: 2 * limit}, Handler: func(http.ResponseWriter, *http.Request) {
 		most.Store(max(most.Load(), connections.Add(1)))
 		<-more
 		connections.Add(-1)
@@ -136,6 +139,34 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	}
 	if n := most.Load(); n > limit {
 		t.Errorf("%d requests at a time", n)
+	}
+}
+
+// TestNetworkCountsAsOneStranger: a client that has an IPv6 network has as many places as one address.
+func TestNetworkCountsAsOneStranger(t *testing.T) {
+	more := make(chan bool)
+	defer close(more)
+	e := forwardtest.New(t, forwardtest.Settings{Limits: flowcontrol.UpstreamLimits{Unauthenticated: 4, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
+	inner := e.Gateway.Config.Handler
+	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.RemoteAddr = r.Header.Get("X-Address")
+		inner.ServeHTTP(w, r)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	from := func(address string) *http.Request {
+		return e.NewRequest(t, http.MethodGet, "/version", http.Header{"X-Address": {address}}, nil).WithContext(ctx)
+	}
+	for i := range 2 {
+		go func() {
+			if resp, err := e.Client.Do(from(fmt.Sprintf("[2001:db8::%d]:1", i+1))); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		e.Next(t)
+	}
+	if resp := e.Do(t, from("[2001:db8::3]:1")); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a third address of the network: %s", resp.Status)
 	}
 }
 

@@ -24,6 +24,7 @@ func TestPathPassesByteForByteAndQueryAsParsed(t *testing.T) {
 		"?limit=1;watch=1&pretty=true": "?pretty=true",
 		"?limit=%zz&watch":             "?watch",
 		"?x=a?b#not":                   "?x=a%3Fb%23not",
+		"?%70retty=1&limit=2":          "?limit=2",
 		"?" + strings.Repeat("command=x&", 9000) + "tty=true": "?" + strings.Repeat("command=x&", 9000) + "tty=true",
 	}
 	targets := map[string]string{
@@ -31,6 +32,7 @@ func TestPathPassesByteForByteAndQueryAsParsed(t *testing.T) {
 		"/api/v1/../v1/./pods": "/api/v1/../v1/./pods", "/api/v1/namespaces/a%2Fb/pods": "/api/v1/namespaces/a%2Fb/pods",
 		"/api/v1/namespaces/a%2fb/pods": "/api/v1/namespaces/a%2fb/pods", "/api/v1/%70%6Fds": "/api/v1/%70%6Fds",
 		"/api/v1/namespaces/ns/services/https:web:443/proxy/a%20b/%25/%3F?x=1": "/api/v1/namespaces/ns/services/https:web:443/proxy/a%20b/%25/%3F?x=1",
+		"/api/v1/namespaces/ns/services/web/proxy/?%70retty=1":                 "/api/v1/namespaces/ns/services/web/proxy/?pretty=1",
 		"/api/v1/namespaces/ns/services/web/proxy/%C3%BC;v=1,2/[x]":            "/api/v1/namespaces/ns/services/web/proxy/%C3%BC;v=1,2/[x]",
 	}
 	for query, want := range queries {
@@ -161,7 +163,11 @@ func TestHeadersPass(t *testing.T) {
 			}
 			bare := http.Header{"User-Agent": {""}} // sends no User-Agent
 			e.Get(t, "/api/v1/pods", bare)
-			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}}, e.Next(t).Header); diff != "" {
+			got := e.Next(t).Header
+			if len(got["Audit-Id"]) != 1 || got.Get("Audit-Id") == "" { // that of the access log
+				t.Errorf("Audit-Id: %q", got["Audit-Id"])
+			}
+			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}, "Audit-Id": got["Audit-Id"]}, got); diff != "" {
 				t.Errorf("without headers (-want +got):\n%s", diff)
 			}
 		})

@@ -17,8 +17,17 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// pageSize is how many objects a page of a list has.
-const pageSize = 500
+const (
+	// pageSize is how many objects a page of a list has at most, firstPage how many the first one.
+	pageSize, firstPage = 500, 50
+	// pageBytes is about how long a page is at most: it is in memory besides the objects that are made of it.
+	pageBytes = 16 << 20
+)
+
+// nextPage returns how many objects to request after a page of some objects that has a length in bytes.
+func nextPage(objects, length int) int {
+	return min(max(1, objects*pageBytes/max(length, 1)), pageSize)
+}
 
 // Options sets up a Client.
 type Options struct {
@@ -27,6 +36,9 @@ type Options struct {
 	Opened func() (closed func())
 	// ColumnsChanged is called when the current store goes on with other printer columns.
 	ColumnsChanged func(*discovery.Description)
+	// Fill is called before all objects are read, about so many bytes, and waits until they may be; nil
+	// does not wait.
+	Fill func(ctx context.Context, bytes int64) error
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
@@ -61,6 +73,11 @@ func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, e
 	return version, classify(err)
 }
 
+// RollCall implements reflector.ListerWatcher.
+func (c *Client) RollCall(ctx context.Context) (*cache.RollCall, error) {
+	return c.session.RollCall(ctx, cache.Scope{}, 0)
+}
+
 // WatchList implements reflector.ListerWatcher by a streaming list (KEP-3157).
 func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 	if err := c.begin(ctx); err != nil {
@@ -83,7 +100,7 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 // An apiserver whose etcd was restored from a backup may be at an older version. It accepts the watch
 // all the same and sends nothing before it has reached the version, so its version is read once the
 // watch is open. A restore after that ends the watch.
-func (c *Client) Watch(ctx context.Context, version uint64) (reflector.Stream, error) {
+func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
 	if err := c.session.refresh(ctx); err != nil {
 		return nil, classify(err)
 	}
@@ -91,7 +108,7 @@ func (c *Client) Watch(ctx context.Context, version uint64) (reflector.Stream, e
 	if err != nil {
 		return nil, classify(err)
 	}
-	if err := c.checkReached(ctx, version); err != nil {
+	if err := c.checkReached(ctx, reached); err != nil {
 		_ = stream.Close()
 		return nil, classify(err)
 	}
@@ -114,6 +131,9 @@ func (c *Client) begin(ctx context.Context) error {
 		return err
 	}
 	c.session = newSession(c, d)
+	if c.options.Fill != nil {
+		return c.options.Fill(ctx, d.ListBytes)
+	}
 	return nil
 }
 

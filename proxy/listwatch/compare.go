@@ -37,7 +37,7 @@ func (c *Client) Compare(ctx context.Context, store *cache.Store) error {
 				return fmt.Errorf("at version %d the apiserver has %s at %d: %w", state.Version, meta.key(), meta.version, ErrMismatch)
 			}
 		}
-		query = page.next()
+		query = page.next(pageSize)
 	}
 	if o, more := next(); more {
 		return fmt.Errorf("at version %d the apiserver has no %s: %w", state.Version, o.Key, ErrMismatch)
@@ -45,10 +45,10 @@ func (c *Client) Compare(ctx context.Context, store *cache.Store) error {
 	return nil
 }
 
-// next returns the query for the page after l, or nil.
-func (l *list) next() url.Values {
+// next returns the query for the page of some objects after l, or nil.
+func (l *list) next(objects int) url.Values {
 	if l.continues == "" {
 		return nil
 	}
-	return url.Values{"limit": {strconv.Itoa(pageSize)}, "continue": {l.continues}}
+	return url.Values{"limit": {strconv.Itoa(objects)}, "continue": {l.continues}}
 }

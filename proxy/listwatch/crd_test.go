@@ -140,12 +140,56 @@ func TestProbeFailsIfTheCRDHasChanged(t *testing.T) {
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
 		pass(time.Second)
-		if version, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
+		if version, _, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
 			t.Errorf("got %d, %v", version, err)
 		}
-		if _, err := e.client.Session().Probe(t.Context()); !errors.Is(err, cache.ErrDiverged) {
+		if _, _, err := e.client.Session().Probe(t.Context()); !errors.Is(err, cache.ErrDiverged) {
 			t.Errorf("got %v", err)
 		}
 		e.CheckPlayed(t)
 	})
+}
+
+// The CRD is read after the list only if its version is not known to be as new.
+func TestProbeReadsTheCRDOnlyIfItMayHaveChanged(t *testing.T) {
+	d := fake.Widgets
+	crd := func(version string) http.HandlerFunc {
+		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"uid":"u","generation":1,"resourceVersion":"`+version+`"},"spec":{"versions":[{"name":"v1"}]}}`))
+	}
+	listed := func(version, crd string) http.HandlerFunc {
+		return fake.Body(codec.MediaJSON, []byte(`{"metadata":{"resourceVersion":"`+version+`"},"items":[{"metadata":{"resourceVersion":"`+crd+`"}}]}`))
+	}
+	for name, row := range map[string]struct {
+		crds http.HandlerFunc
+		read bool
+	}{
+		"known":               {listed("12", "5"), false},
+		"known later":         {listed("13", "5"), false},
+		"known before":        {listed("11", "5"), true},
+		"another version":     {listed("12", "6"), true},
+		"none":                {fake.Body(codec.MediaJSON, []byte(`{"metadata":{"resourceVersion":"12"},"items":[]}`)), true},
+		"refused":             {fake.Refuse(http.StatusForbidden), true},
+		"cannot be listed":    {fake.Refuse(http.StatusInternalServerError), true},
+		"cannot be read":      {fake.Body(codec.MediaJSON, []byte(`{"metadata":`)), true},
+		"without its version": {fake.Body(codec.MediaJSON, []byte(`{"items":[{"metadata":{"resourceVersion":"5"}}]}`)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []step{
+				{"crd", crd("5")},
+				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+				{"metadata", d.PageBody("12", "")},
+			}
+			if row.read {
+				steps = append(steps, step{"crd", crd("6")})
+			}
+			run(t, d, steps, func(t *testing.T, e *env) {
+				e.SetCRDs(row.crds)
+				pass(time.Second)
+				if version, _, err := e.client.Session().Probe(t.Context()); version != 12 || err != nil {
+					t.Errorf("got %d, %v", version, err)
+				}
+				e.CheckPlayed(t)
+			})
+		})
+	}
 }

@@ -11,10 +11,31 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
 	"sluice/proxy/listwatch/fake"
 )
+
+// A proof may have shown a version that the watch of the store has not delivered.
+func TestStoreIsRebuiltIfTheAPIServerIsBehindAProof(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watch 10", d.Stream()},
+		{"metadata", fake.AtVersion(12)},
+		{"watchlist", d.Stream(d.InitialEventsEnd("12"))},
+	}
+	run(t, d, steps, func(t *testing.T, e *env) {
+		pass(time.Millisecond)
+		if ok, err := e.store.ConfirmComplete(cache.Silence{Last: 10, Version: 15}); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		pass(time.Second)
+		e.CheckPlayed(t)
+		e.check(t, 12)
+	})
+}
 
 // Every row is something that an apiserver or a connection to it may do.
 func TestStoreIsRightAfterEveryFault(t *testing.T) {
@@ -57,9 +78,10 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/y@4"), d.Added("a/z@5"), d.InitialEventsEnd("10"), d.Deleted("a/x@12"))},
 				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"))},
 				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("12"))},
-				{"watch 12", d.Stream(d.Bookmark("13"))},
+				{"watch 11", d.Cut(d.Deleted("a/x@12"), d.Deleted("a/y@12"), d.Bookmark("13"))},
+				{"watch 13", d.Stream(d.Bookmark("14"))},
 			}
-		}, 1, 13, []string{"a/z"}},
+		}, 1, 14, []string{"a/z"}},
 		{"an etcd that was restored from a backup", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"))},
@@ -151,6 +173,11 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", fake.Refuse(http.StatusUnauthorized)},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
 				{"first list", fake.Refuse(http.StatusForbidden)},
 				{"first list", fake.Refuse(http.StatusUnauthorized)},
 				{"watchlist", fake.Refuse(http.StatusForbidden)},
@@ -160,9 +187,10 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 		{"a right that is revoked during a watch", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Error(http.StatusForbidden))},
-				{"discovery", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", fake.Refuse(http.StatusForbidden)},
+				{"watch 10", d.Stream()},
 			}
-		}, 1, 0, nil},
+		}, 1, 10, []string{"a/x"}},
 		{"no streaming lists", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
@@ -307,7 +335,7 @@ func TestUnknownFieldsOfListsAreIgnored(t *testing.T) {
 	run(t, d, steps, func(t *testing.T, e *env) {
 		pass(time.Second)
 		e.check(t, 10)
-		if version, err := e.client.Session().Probe(t.Context()); version != 10 || err != nil {
+		if version, _, err := e.client.Session().Probe(t.Context()); version != 10 || err != nil {
 			t.Errorf("probed version %d, %v", version, err)
 		}
 		if err := e.client.Compare(t.Context(), e.store); err != nil {

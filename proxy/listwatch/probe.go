@@ -1,15 +1,20 @@
 package listwatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/cache"
+	"sluice/cache/reflector"
 	"sluice/proxy/discovery"
 )
 
@@ -23,24 +28,32 @@ const (
 
 // Probe implements cache.Prober by a consistent list with limit=1. The list also makes the
 // apiserver's own watch cache advance, without which a probe watch would receive no bookmark.
-func (s *Session) Probe(ctx context.Context) (uint64, error) {
+func (s *Session) Probe(ctx context.Context) (version uint64, objects int, err error) {
 	_, list, err := s.listVerified(ctx, url.Values{"limit": {"1"}})
 	if err != nil {
-		return 0, fmt.Errorf("probe: %w", err)
+		return 0, 0, fmt.Errorf("probe: %w", err)
 	}
-	return list.version, nil
+	return list.version, list.count(), nil
 }
 
-// RollCall implements cache.Prober by a consistent list of the metadata of all objects.
-func (s *Session) RollCall(ctx context.Context) (*cache.RollCall, error) {
-	e, list, err := s.listVerified(ctx, nil)
+// RollCall implements cache.Prober by a list of the metadata of all objects in the scope.
+func (s *Session) RollCall(ctx context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
+	query := queryOf(scope)
+	if version > 0 {
+		query.Set("resourceVersion", strconv.FormatUint(version, 10))
+		query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
+	}
+	e, list, err := s.listVerified(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("roll call: %w", err)
+	}
+	if version > 0 && list.version != version {
+		return nil, fmt.Errorf("roll call at version %d is of version %d", version, list.version)
 	}
 	if list.continues != "" {
 		return nil, errors.New("roll call received a part of the list")
 	}
-	r := &cache.RollCall{Version: list.version, Bytes: list.size}
+	r := &cache.RollCall{Version: list.version, Bytes: list.size, Scope: scope}
 	for item, err := range list.items {
 		if err != nil {
 			return nil, fmt.Errorf("roll call: %w", err)
@@ -56,12 +69,34 @@ func (s *Session) RollCall(ctx context.Context) (*cache.RollCall, error) {
 	return r, nil
 }
 
-// listVerified lists metadata. It returns an error wrapping cache.ErrDiverged if the CRD has changed:
-// the store may not show a write that only the new one allowed.
+// queryOf returns the query of a list of a scope.
+func queryOf(scope cache.Scope) url.Values {
+	var terms []fields.Selector
+	if scope.Indexed {
+		terms = append(terms, fields.OneTermEqualSelector(discovery.IndexedField, scope.Value))
+	}
+	if name := scope.Key.Name(); name != "" {
+		terms = append(terms, fields.OneTermEqualSelector(discovery.FieldName, name))
+	}
+	if namespace := cmp.Or(scope.Namespace, scope.Key.Namespace()); namespace != "" {
+		terms = append(terms, fields.OneTermEqualSelector(discovery.FieldNamespace, namespace))
+	}
+	if len(terms) == 0 {
+		return url.Values{}
+	}
+	return url.Values{"fieldSelector": {fields.AndSelectors(terms...).String()}}
+}
+
+// listVerified lists metadata. It returns an error wrapping cache.ErrDiverged if the CRD has changed
+// before the version of the list: the store may not show a write that only the new one allowed. A
+// version of the CRDs that is as new is mostly known by the time of the list's.
 func (s *Session) listVerified(ctx context.Context, query url.Values) (encoding, list, error) {
+	d := s.Description()
+	unchanged := make(chan uint64, 1)
+	go func() { unchanged <- s.client.discovery.UnchangedAt(ctx, d) }()
 	e, l, err := s.client.listMetadata(ctx, query)
-	if err == nil {
-		err = s.client.discovery.Verify(ctx, s.Description())
+	if at := <-unchanged; err == nil && at < l.version {
+		err = s.client.discovery.Verify(ctx, d)
 	}
 	if errors.Is(err, discovery.ErrChanged) {
 		err = fmt.Errorf("%w: %w", err, cache.ErrDiverged)
@@ -71,6 +106,49 @@ func (s *Session) listVerified(ctx context.Context, query url.Values) (encoding,
 
 // ProbeWatch implements cache.Prober.
 func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+	return s.probeEvents(ctx, version, func(isBookmark bool, meta metadata) bool {
+		if isBookmark {
+			bookmark(meta.version)
+		} else {
+			event(meta.version)
+		}
+		return true
+	})
+}
+
+// maxChanges bounds the events of Changes.
+const maxChanges = 10_000
+
+// Changes returns the events after version from, up to until, in ascending order. It is slower the less
+// happens: the bookmark that tells that nothing more comes takes a second.
+func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
+	var changes []cache.Change
+	complete := false
+	err := s.probeEvents(ctx, from, func(isBookmark bool, meta metadata) bool {
+		if !isBookmark && meta.version <= until {
+			changes = append(changes, cache.Change{RV: meta.version, Key: meta.key()})
+			return len(changes) < maxChanges
+		}
+		// The first of several events at one version may be followed by a bookmark at that version.
+		shared := len(changes) > 0 && changes[len(changes)-1].RV == until
+		complete = meta.version > until || isBookmark && meta.version == until && !shared
+		return !complete
+	})
+	switch {
+	case complete:
+		return changes, nil
+	case err == nil:
+		err = errTooManyChanges
+	}
+	return nil, classify(err)
+}
+
+// errTooManyChanges is returned for more than maxChanges events: it is not worth more to know them.
+var errTooManyChanges = fmt.Errorf("more than %d events: %w", maxChanges, reflector.ErrExpired)
+
+// probeEvents calls report with the metadata of each event and bookmark of a probe watch, until report
+// returns false.
+func (s *Session) probeEvents(ctx context.Context, version uint64, report func(isBookmark bool, meta metadata) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	query := url.Values{
@@ -92,16 +170,23 @@ func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmar
 		if err != nil {
 			return err
 		}
-		report := event
-		if _, changes := typeOf(eventType); eventType == string(watch.Bookmark) {
-			report = bookmark
-		} else if !changes {
+		if eventType == string(watch.Error) { // of status 200: the apiserver has no other way to say 410 here (wire.md 7.7)
+			status, err := e.status(object)
+			if err == nil {
+				err = &apierrors.StatusError{ErrStatus: status}
+			}
+			return fmt.Errorf("probe watch: %w", err)
+		}
+		isBookmark := eventType == string(watch.Bookmark)
+		if _, changes := typeOf(eventType); !changes && !isBookmark {
 			return fmt.Errorf("probe watch received %s", eventType)
 		}
 		meta, err := e.metadata(object)
 		if err != nil {
 			return err
 		}
-		report(meta.version)
+		if !report(isBookmark, meta) {
+			return nil
+		}
 	}
 }

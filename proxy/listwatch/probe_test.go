@@ -2,12 +2,15 @@ package listwatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"sluice/cache"
+	"sluice/cache/reflector"
 	"sluice/codec"
 	"sluice/proxy/listwatch/fake"
 )
@@ -31,10 +34,10 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					if err := e.client.Compare(t.Context(), e.store); err == nil {
 						t.Error("compared without error")
 					}
-					if version, err := e.client.Session().Probe(t.Context()); err == nil {
+					if version, _, err := e.client.Session().Probe(t.Context()); err == nil {
 						t.Errorf("probed version %d", version)
 					}
-					if r, err := e.client.Session().RollCall(t.Context()); err == nil {
+					if r, err := e.client.Session().RollCall(t.Context(), cache.Scope{}, 0); err == nil {
 						t.Errorf("called the roll at version %d", r.Version)
 					}
 					e.CheckPlayed(t)
@@ -67,12 +70,14 @@ func TestRollCallNamesEveryObjectOrFails(t *testing.T) {
 				steps := []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("b/x@4"), d.InitialEventsEnd("10"))}, {"metadata", tt.respond}}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
-					r, err := e.client.Session().RollCall(t.Context())
+					r, err := e.client.Session().RollCall(t.Context(), cache.Scope{}, 0)
 					if (err != nil) != tt.fails {
 						t.Fatalf("roll call returns %v", err)
 					}
-					if err == nil && e.store.ConfirmState(r) != tt.confirmed {
-						t.Errorf("confirmed: %v", !tt.confirmed)
+					if err == nil {
+						if confirmed, err := e.store.ConfirmState(r); confirmed != tt.confirmed || err != nil {
+							t.Errorf("confirmed: %v, %v", confirmed, err)
+						}
 					}
 					if want := uint64(15); tt.confirmed && e.store.Snapshot().Version != want {
 						t.Errorf("version %d, want %d", e.store.Snapshot().Version, want)
@@ -119,6 +124,65 @@ func TestProbeWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
 					}
 				})
 			})
+		}
+	}
+}
+
+func TestChangesAreCompleteOrUnknown(t *testing.T) {
+	const unknown, expired = "unknown", "expired"
+	for name, d := range fake.Encodings {
+		for _, tt := range []struct {
+			name    string
+			respond http.HandlerFunc
+			want    string
+		}{
+			{"nothing", d.Ended(d.Bookmark("20")), ""},
+			{"some, and a bookmark", d.Ended(d.Added("a/x@11"), d.Deleted("b/y@12"), d.Bookmark("25")), "a/x@11 b/y@12"},
+			{"some, and a later event", d.Ended(d.Added("a/x@11"), d.Added("a/y@21")), "a/x@11"},
+			{"at the last version, and a bookmark there", d.Ended(d.Deleted("a/x@20"), d.Bookmark("20")), unknown}, // there may be another
+			{"two at the last version", d.Ended(d.Deleted("a/x@20"), d.Bookmark("20"), d.Deleted("a/y@20"), d.Bookmark("21")), "a/x@20 a/y@20"},
+			{"an early bookmark", d.Ended(d.Bookmark("19")), unknown},
+			{"no bookmark", d.Ended(d.Added("a/x@11")), unknown},
+			{"expired", fake.Refuse(http.StatusGone), expired},
+			{"expired, as of a watch cache", d.Ended(d.Error(http.StatusGone), d.Bookmark("25")), expired},
+			{"an error", d.Ended(d.Error(http.StatusInternalServerError), d.Bookmark("25")), unknown},
+		} {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("20"))}, {"metadata", tt.respond}}
+				run(t, d, steps, func(t *testing.T, e *env) {
+					pass(time.Second)
+					changes, err := e.client.Session().Changes(t.Context(), 10, 20)
+					var all []string
+					for _, c := range changes {
+						all = append(all, fmt.Sprintf("%s@%d", c.Key, c.RV))
+					}
+					got := strings.Join(all, " ")
+					switch {
+					case errors.Is(err, reflector.ErrExpired):
+						got = expired
+					case err != nil:
+						got = unknown
+					}
+					if got != tt.want {
+						t.Errorf("got %q, %v, want %q", got, err, tt.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestRollCallOfAScopeSelectsItByFields(t *testing.T) {
+	for scope, want := range map[cache.Scope]string{
+		{}:                            "",
+		{Namespace: "a"}:              "metadata.namespace=a",
+		{Key: "a/x"}:                  "metadata.name=x,metadata.namespace=a",
+		{Key: "x"}:                    "metadata.name=x",
+		{Indexed: true, Value: "n,1"}: `spec.nodeName=n\,1`,
+		{Indexed: true}:               "spec.nodeName=",
+	} {
+		if got := queryOf(scope).Get("fieldSelector"); got != want {
+			t.Errorf("%+v: %q, want %q", scope, got, want)
 		}
 	}
 }

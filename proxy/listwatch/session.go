@@ -92,7 +92,8 @@ func (s *Session) encodingOf(h http.Header) (encoding, error) {
 
 // list reads the state in pages.
 func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, error) {
-	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	size := firstPage
+	query := url.Values{"limit": {strconv.Itoa(size)}}
 	for {
 		body, header, err := s.client.upstream.Get(ctx, s.client.path, query, s.accept())
 		if err != nil {
@@ -116,7 +117,8 @@ func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, 
 			}
 			yield(o)
 		}
-		if query = page.next(); query == nil {
+		size = nextPage(size, len(body))
+		if query = page.next(size); query == nil {
 			return page.version, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
@@ -23,9 +24,16 @@ type Info struct {
 
 	tooManyParameters bool
 
-	Caller  Caller  // set by authentication
-	User    string  // the name of the authenticated caller; empty if Unauthenticated
-	Outcome Outcome // set by the handler that responds
+	Caller Caller // set by authentication
+	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous
+	// Acting is the authenticated caller, nil if it has no name. Impersonated is the user that it acts
+	// for, once Sluice has authorized that.
+	Acting, Impersonated user.Info
+	LimitKey             string   // the user, or address of a caller without a name, whose limits the request counts for; set by flow control
+	Decision             Decision // of Sluice, about a read from the cache or an impersonation
+	Outcome              Outcome  // set by the handler that responds
+
+	PassedWatch *PassedWatch // set before a watch passes, if it may end early
 }
 
 // Caller is how a request was authenticated.
@@ -41,6 +49,18 @@ const (
 	ClientCert
 )
 
+// Decision is what was decided about an access, in the words of the apiserver's audit annotations.
+type Decision struct {
+	Verdict string // Allow or Forbid; empty if Sluice has decided nothing
+	Reason  string // of the authorizer
+}
+
+// The values of Decision.Verdict.
+const (
+	Allow  = "allow"
+	Forbid = "forbid"
+)
+
 // Outcome describes the response for logs and metrics.
 type Outcome struct {
 	Source string // SourceCache, SourceUpstream or SourceGateway
@@ -48,7 +68,14 @@ type Outcome struct {
 	Format string // the encoding of the body, if Sluice encoded it
 	// Transcoded reports whether Sluice converted the body of a forwarded request or of its response.
 	Transcoded bool
+	// Unanswered reports whether Sluice wrote the error of a forwarded request, because the upstream has
+	// not responded.
+	Unanswered bool
 }
+
+// OwnResponse reports whether Sluice itself has responded, so that the apiserver's audit log lacks the
+// request, or may lack it.
+func (o *Outcome) OwnResponse() bool { return o.Source != SourceUpstream || o.Unanswered }
 
 // The values of Outcome.Source.
 const (

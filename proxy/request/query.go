@@ -5,10 +5,27 @@ import (
 	"strings"
 )
 
+// Pretty returns the value of the parameter pretty that counts. The apiserver reads it only if the query
+// has the word before it is decoded, so that %70retty=1 has no effect.
+func Pretty(raw string, query url.Values) string {
+	if !strings.Contains(raw, pretty) {
+		return ""
+	}
+	return query.Get(pretty)
+}
+
+const pretty = "pretty"
+
 // CanonicalQuery returns a query as it was parsed, encoded anew: without malformed pairs, in the same
 // order. The apiserver, and any proxy in front of it, then sees exactly the parameters that Sluice has
-// seen, although they may parse queries differently (CVE-2022-2880).
-func CanonicalQuery(query string) string {
+// seen, although they may parse queries differently (CVE-2022-2880). A parameter pretty that has no effect
+// is left out, since it would have one once it is encoded anew, unless the query is for a server behind
+// the subresource proxy.
+func CanonicalQuery(query string, proxied bool) string {
+	withoutEffect := ""
+	if !proxied && !strings.Contains(query, pretty) {
+		withoutEffect = pretty
+	}
 	var b strings.Builder
 	b.Grow(len(query))
 	for pair := range strings.SplitSeq(query, "&") {
@@ -18,7 +35,7 @@ func CanonicalQuery(query string) string {
 		name, value, hasValue := strings.Cut(pair, "=")
 		name, nameErr := url.QueryUnescape(name)
 		value, valueErr := url.QueryUnescape(value)
-		if nameErr != nil || valueErr != nil {
+		if nameErr != nil || valueErr != nil || name != "" && name == withoutEffect {
 			continue
 		}
 		if b.Len() > 0 {

@@ -102,6 +102,11 @@ func (r *Read) RequiredName() string {
 	return requiredName(r.Fields)
 }
 
+// Whole reports whether the read selects every object of the resource in all namespaces.
+func (r *Read) Whole() bool {
+	return r.Verb != "get" && r.Namespace == "" && r.Name == "" && r.Labels.Empty() && r.Fields.Empty()
+}
+
 func requiredName(f fields.Selector) string {
 	name, ok := f.RequiresExactMatch("metadata.name")
 	if !ok || len(content.IsPathSegmentName(name)) > 0 {

@@ -81,7 +81,7 @@ func validateQuery(query string, info *Info) error {
 		return nil
 	}
 	for pair := range strings.SplitSeq(query, "&") {
-		if _, err := url.ParseQuery(pair); err == nil {
+		if !malformed(pair) {
 			continue
 		}
 		for _, name := range selectors {
@@ -91,6 +91,28 @@ func validateQuery(query string, info *Info) error {
 		}
 	}
 	return nil
+}
+
+// malformed reports whether url.ParseQuery drops a pair: for a semicolon, or a percent sign without two
+// hexadecimal digits.
+func malformed(pair string) bool {
+	if strings.Contains(pair, ";") {
+		return true
+	}
+	for {
+		_, rest, escaped := strings.Cut(pair, "%")
+		if !escaped {
+			return false
+		}
+		if len(rest) < 2 || !isHex(rest[0]) || !isHex(rest[1]) {
+			return true
+		}
+		pair = rest[2:]
+	}
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
 // endToEnd are headers that every server on the way must see. A proxy removes the headers that

@@ -120,12 +120,14 @@ func TestCanonicalQueryHasTheParsedParametersInOrder(t *testing.T) {
 		"b&a=&c":                         "b&a=&c",
 		"&&a=1&&":                        "a=1",
 		"limit=1;watch=1&a=1":            "a=1", // CVE-2022-2880
+		"%70retty=1&x=pretty":            "pretty=1&x=pretty",
+		"pretty=1&%70retty=0":            "pretty=1&pretty=0",
 		"%zz=1&a=%zz&b=1":                "b=1",
 		"labelSelector=a+in+(b,c)%2Cd":   "labelSelector=a+in+%28b%2Cc%29%2Cd",
 		"label%53elector=a%3Db&=x":       "labelSelector=a%3Db&=x",
 		"a=%26b%3D1%00%0d%0A#&c=\xff%ff": "a=%26b%3D1%00%0D%0A%23&c=%FF%FF",
 	} {
-		got := CanonicalQuery(query)
+		got := CanonicalQuery(query, false)
 		if got != want {
 			t.Errorf("%q: got %q, want %q", query, got, want)
 		}
@@ -136,6 +138,56 @@ func TestCanonicalQueryHasTheParsedParametersInOrder(t *testing.T) {
 		}
 		if strings.ContainsAny(got, ";") {
 			t.Errorf("%q: %q", query, got)
+		}
+	}
+}
+
+// Encoded anew, %70retty=1 would have the effect at the apiserver that it did not have before.
+func TestParameterWithoutEffectIsLeftOut(t *testing.T) {
+	for _, tt := range []struct {
+		query   string
+		proxied bool
+		want    string
+	}{
+		{"%70retty=1&limit=2", false, "limit=2"},
+		{"limit=2&prett%79", false, "limit=2"},
+		{"%70retty=1&x=pretty", false, "pretty=1&x=pretty"},
+		{"%70retty=1", true, "pretty=1"}, // for a server behind the subresource proxy
+		{"=1", false, "=1"},
+	} {
+		if got := CanonicalQuery(tt.query, tt.proxied); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.query, got, tt.want)
+		}
+	}
+}
+
+// What Sluice takes for well-formed must be what net/url parses, here and at the apiserver.
+func FuzzMalformedPairsAreThoseThatParseQueryDrops(f *testing.F) {
+	for _, pair := range []string{"", "a", "a=b", "a=b=c", "=", "a=%3D", "a=%3d%2F", "%61=b", "a=%", "a=%3", "a=%zz", "%zz=a", "a=%%33", "a;b", "a=b;c=d", "a=+", "a=\x00", "a=%00%ff", "ü=%C3%BC"} {
+		f.Add(pair)
+	}
+	f.Fuzz(func(t *testing.T, pair string) {
+		pair, _, _ = strings.Cut(pair, "&")
+		_, err := url.ParseQuery(pair)
+		if got := malformed(pair); got != (err != nil) {
+			t.Errorf("%q is malformed: %v; ParseQuery: %v", pair, got, err)
+		}
+	})
+}
+
+// BenchmarkValidate validates a list with selectors, as every request is before it is authenticated.
+func BenchmarkValidate(b *testing.B) {
+	r := &http.Request{Method: http.MethodGet, Header: http.Header{}, URL: &url.URL{
+		Path: "/api/v1/pods", RawQuery: "fieldSelector=spec.nodeName%3Dnode-1&labelSelector=app%3Dx%2Ctier+in+%28a%2Cb%29&limit=500&resourceVersion=0",
+	}}
+	info, err := Parse(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := Validate(r, info, func(string) bool { return false }); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package resources
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,15 +48,47 @@ func (r *Registry) followAPIServices(ctx context.Context) {
 	}
 }
 
+const (
+	// serverRetry is the time between two attempts to find out which server serves a resource, and
+	// serverTries how many there are: an apiserver that has just started refuses everything until it has
+	// read its access rules.
+	serverRetry = time.Second
+	serverTries = 6
+)
+
 // checkServer rebuilds the stores of some groups and versions if an extension server serves them, or if
-// that cannot be found out.
+// that cannot be found out for some seconds.
 func (r *Registry) checkServer(ctx context.Context, of func(schema.GroupVersion) bool) {
+	var unknown []*entry
 	for gvr, e := range r.all() {
-		if e.notCacheable.Load() || !of(gvr.GroupVersion()) {
-			continue
-		}
-		if aggregated, err := e.client.Aggregated(ctx); aggregated || err != nil {
-			e.reflector.Rebuild(errors.Join(errTakenOver, err))
+		if of(gvr.GroupVersion()) && e.checkServer(ctx) != nil {
+			unknown = append(unknown, e)
 		}
 	}
+	if len(unknown) > 0 {
+		r.goroutines.Go(func() { checkServerAgain(ctx, unknown) })
+	}
+}
+
+func checkServerAgain(ctx context.Context, unknown []*entry) {
+	for try := 2; len(unknown) > 0 && ctx.Err() == nil; try++ {
+		pause(ctx, serverRetry)
+		unknown = slices.DeleteFunc(unknown, func(e *entry) bool {
+			err := e.checkServer(ctx)
+			if err != nil && try == serverTries {
+				e.reflector.Rebuild(errors.Join(errTakenOver, err))
+			}
+			return err == nil || try == serverTries
+		})
+	}
+}
+
+// checkServer rebuilds the store if an extension server serves the resource. The error means that this
+// is not known.
+func (e *entry) checkServer(ctx context.Context) error {
+	aggregated, err := e.client.Aggregated(ctx)
+	if aggregated {
+		e.reflector.Rebuild(errTakenOver)
+	}
+	return err
 }

@@ -22,6 +22,10 @@ type CachedResource struct {
 	// that watches go on sharing frames when columns change.
 	Encoders *sync.Map
 
+	// StreamingLists reports whether the apiserver has streaming lists (KEP-3157).
+	StreamingLists bool
+
+	prehistory      *prehistory // nil in tests of other packages
 	disconnectedFor func() time.Duration
 	columnsChanged  chan struct{} // closed when another CachedResource takes over with other columns
 }

@@ -28,31 +28,48 @@ type entry struct {
 	client    *listwatch.Client
 	reflector *reflector.Reflector
 	stop      context.CancelFunc // ends the reflector
-	startedBy string             // the user whose read started it
+	startedBy Reader             // whose read started it; Registry.mu guards it
 
-	current      atomic.Pointer[CachedResource] // nil while not in sync
-	notCacheable atomic.Bool                    // until the entry is removed
-	tooLarge     atomic.Bool                    // until the entry is removed
-	used         atomic.Int64                   // UnixNano of the last Lookup
-	received     atomic.Uint64                  // events and bookmarks
-	mismatches   atomic.Uint64
+	progress   progress
+	filled     func()                         // gives back the place of the fill; only the reflector's goroutine uses it
+	wanted     atomic.Int64                   // lookups that found the store not in sync
+	current    atomic.Pointer[CachedResource] // nil while not in sync
+	partial    atomic.Bool                    // startedBy is not Whole
+	tooLarge   atomic.Bool                    // until the entry is removed
+	used       atomic.Int64                   // UnixNano of the last Lookup
+	received   atomic.Uint64                  // events and bookmarks
+	mismatches atomic.Uint64
 }
 
 // newEntry returns the entry of a resource. ctx is that of its reflector, and stop ends it.
 func (r *Registry) newEntry(gvr schema.GroupVersionResource, ctx context.Context, stop context.CancelFunc) *entry {
 	e := &entry{
-		gvr: gvr, stop: stop,
+		gvr: gvr, stop: stop, filled: func() {},
 		log: r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()), zap.String("version", gvr.Version)),
 	}
 	e.used.Store(time.Now().UnixNano())
+	e.progress.begin()
 	e.client = listwatch.New(r.options.Upstream, gvr, listwatch.Options{
 		Opened:         func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) },
 		ColumnsChanged: e.updateColumns,
+		Fill: func(ctx context.Context, bytes int64) (err error) {
+			e.filled() // of a streaming list that gave way to a list
+			e.filled, err = r.fills.enter(ctx, bytes, e.wanted.Load)
+			return err
+		},
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
-		Store:    func() cache.Options { return r.storeOptions(e) },
-		Publish:  func(s *cache.Store) { r.publish(ctx, e, s) },
-		Report:   func(err error) { e.log.Warn("reflector interrupted", zap.Error(err)) },
+		Store:   func() cache.Options { return r.storeOptions(e) },
+		Publish: func(s *cache.Store) { r.publish(ctx, e, s) },
+		Report: func(err error) {
+			e.log.Warn("reflector interrupted", zap.Error(err))
+			lists := errors.Is(err, reflector.ErrUnsupported) || errors.Is(err, reflector.ErrListInstead)
+			if e.current.Load() == nil && !lists {
+				e.filled()
+				e.progress.failed()
+			}
+		},
+		Resumed:  e.verify,
 		Received: func(reflector.Event) { e.received.Add(1) },
 	})
 	return e
@@ -65,10 +82,12 @@ func (r *Registry) storeOptions(e *entry) cache.Options {
 }
 
 // reflect runs the reflector of an entry and removes the entry when it has ended. The entry of a
-// resource that is not cacheable, or whose store is too large, stays for a while to give that reason.
+// resource whose store is too large stays for a while to give that reason.
 func (r *Registry) reflect(ctx context.Context, e *entry) {
 	defer e.stop()
 	err := e.reflector.Run(ctx)
+	e.filled()
+	e.progress.failed()
 	r.mu.RLock()
 	run := r.run
 	r.mu.RUnlock()
@@ -76,8 +95,7 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	case run == nil:
 	case errors.Is(err, reflector.ErrAbsent):
 		e.log.Info("resource is not cacheable", zap.Error(err))
-		e.notCacheable.Store(true)
-		pause(run, notCacheableFor)
+		r.absent(e.gvr)
 	case e.tooLarge.Load():
 		pause(run, tooLargeFor)
 	}
@@ -99,22 +117,34 @@ func pause(ctx context.Context, d time.Duration) {
 func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	if s == nil {
 		e.current.Store(nil)
+		e.progress.begin()
 		e.log.Info("store is withdrawn")
 		return
 	}
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, r.options.ProofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
-		disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
+		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
+		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
 	}
+	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// Both end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
 	e.current.Store(c)
+	e.filled()
+	e.wanted.Store(0)
+	e.progress.synced()
 	state := s.Snapshot()
 	e.log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
 		zap.Stringer("encoding", c.Resource.Source))
+}
+
+// verify has the current store compared with the apiserver, after its watch was resumed.
+func (e *entry) verify() {
+	if c := e.current.Load(); c != nil {
+		c.Fence.Verify()
+	}
 }
 
 // updateColumns makes the current store go on with other printer columns.

@@ -22,6 +22,10 @@ type Limits struct {
 	Resources int
 	// PerUser is how many of them the reads of one user may start; 0 means 250.
 	PerUser int
+	// PerPartialReader is how many of these a user may start by reads of a part of a resource, until
+	// somebody reads the whole resource; 0 means 25. All such readers together may start half of
+	// Resources.
+	PerPartialReader int
 	// Bytes is about how much memory all stores together may take, histories included; 0 means no
 	// limit.
 	Bytes int64
@@ -35,6 +39,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.PerUser == 0 {
 		l.PerUser = 250
+	}
+	if l.PerPartialReader == 0 {
+		l.PerPartialReader = 25
 	}
 	if l.Idle == 0 {
 		l.Idle = time.Hour
@@ -54,6 +61,17 @@ func (r *Registry) enforceLimits(ctx context.Context) {
 			r.enforce(now)
 		}
 	}
+}
+
+// Memory returns about how many bytes the objects of all stores take, and what only their histories hold.
+func (r *Registry) Memory() (objects, history int64) {
+	for _, e := range r.all() {
+		if c := e.current.Load(); c != nil {
+			s := c.Store.Stats()
+			objects, history = objects+s.Bytes, history+s.HistoryBytes
+		}
+	}
+	return objects, history
 }
 
 // usage is what an entry uses of the limits.

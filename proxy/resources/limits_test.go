@@ -44,7 +44,7 @@ func TestResourcesBeyondTheLimitAreNotCached(t *testing.T) {
 	run(t, d, Options{Limits: Limits{Resources: 1}}, steps, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(time.Second)
-		if _, reason := e.registry.Lookup(fake.Widgets.GVR, "user"); reason != TooManyResources {
+		if _, reason := e.registry.Lookup(fake.Widgets.GVR, Reader{User: "user", Whole: true}); reason != TooManyResources {
 			t.Errorf("second resource: %q", reason)
 		}
 		e.check(t, 10)
@@ -134,26 +134,94 @@ func (h heldStore) entry(t *testing.T, name string, now time.Time, stop context.
 	return e
 }
 
-// A user who invents resources, or who may read only a namespace of many, must not take all places.
-func TestUserStartsAtMostItsShareOfStores(t *testing.T) {
+// A user who may read only a part of each resource must not have whole stores started, nor take places of others.
+func TestReaderStartsAtMostItsShareOfStores(t *testing.T) {
+	a, b := Reader{User: "a", Whole: true}, Reader{User: "b", Whole: true}
+	part := func(user string) Reader { return Reader{User: user} }
+	type start struct {
+		by   Reader
+		want string
+	}
+	for _, tt := range []struct {
+		name   string
+		limits Limits
+		starts []start // of a resource each
+	}{
+		{"of whole resources", Limits{PerUser: 2}, []start{{a, NotInSync}, {a, NotInSync}, {a, TooManyResources}, {b, NotInSync}}},
+		{"of parts", Limits{PerPartialReader: 1}, []start{{part("a"), NotInSync}, {part("a"), TooManyResources}, {a, NotInSync}, {part("b"), NotInSync}}},
+		{"all readers of parts", Limits{Resources: 4}, []start{
+			{part("a"), NotInSync}, {part("b"), NotInSync}, {part("c"), TooManyResources}, {a, NotInSync}, {b, NotInSync}, {b, TooManyResources},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run(t, fake.ConfigMaps, Options{Limits: tt.limits}, nil, func(t *testing.T, e *env) {
+				for i, s := range tt.starts {
+					gvr := schema.GroupVersionResource{Version: "v1", Resource: fmt.Sprint("r", i)}
+					if _, reason := e.registry.Lookup(gvr, s.by); reason != s.want {
+						t.Errorf("start %d by %+v: %q, want %q", i, s.by, reason, s.want)
+					}
+				}
+				pass(time.Minute)
+			})
+		})
+	}
+}
+
+func TestStoreCountsForTheReaderOfTheWholeResource(t *testing.T) {
 	d := fake.ConfigMaps
 	steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}}
-	run(t, d, Options{Limits: Limits{PerUser: 1}}, steps, func(t *testing.T, e *env) {
-		lookup := func(gvr schema.GroupVersionResource, user string) string {
-			_, reason := e.registry.Lookup(gvr, user)
+	run(t, d, Options{Limits: Limits{PerPartialReader: 1}}, steps, func(t *testing.T, e *env) {
+		e.registry.Lookup(d.GVR, Reader{User: "a"})
+		pass(time.Second)
+		if _, reason := e.registry.Lookup(fake.Widgets.GVR, Reader{User: "a"}); reason != TooManyResources {
+			t.Errorf("a second store: %q", reason)
+		}
+		if c, reason := e.registry.Lookup(d.GVR, Reader{User: "b", Whole: true}); c == nil {
+			t.Errorf("a store in sync: %q", reason)
+		}
+		if _, reason := e.registry.Lookup(fake.Widgets.GVR, Reader{User: "a"}); reason != NotInSync {
+			t.Errorf("after somebody has read the whole resource: %q", reason)
+		}
+		pass(time.Minute)
+	})
+}
+
+// 500 places for invented resources: each was taken for 5 s. What each costs the apiserver is bounded too.
+func TestInventedResourcesTakeNoPlaces(t *testing.T) {
+	d := fake.ConfigMaps
+	reader := Reader{User: "a", Whole: true}
+	run(t, d, Options{Limits: Limits{PerUser: 10, Resources: 10}}, nil, func(t *testing.T, e *env) {
+		invented := 0
+		invent := func() string {
+			invented++
+			_, reason := e.registry.Lookup(schema.GroupVersionResource{Version: "v1", Resource: fmt.Sprint("r", invented)}, reader)
 			return reason
 		}
-		if reason := lookup(d.GVR, "a"); reason != NotInSync {
-			t.Errorf("first resource: %q", reason)
+		for range 10 {
+			invent()
+		}
+		if reason := invent(); reason != TooManyResources {
+			t.Errorf("while discovery is asked: %q", reason)
+		}
+		pass(time.Millisecond)
+		if _, reason := e.registry.Lookup(schema.GroupVersionResource{Version: "v1", Resource: "r1"}, reader); reason != NotCacheable {
+			t.Errorf("an invented resource: %q", reason)
+		}
+		if _, reason := e.registry.Lookup(fake.Widgets.GVR, Reader{User: "b", Whole: true}); reason != NotInSync {
+			t.Errorf("a resource of another user: %q", reason)
+		}
+		if reason := invent(); reason != TooManyResources {
+			t.Errorf("more than the burst: %q", reason)
 		}
 		pass(time.Second)
-		if reason := lookup(fake.Widgets.GVR, "a"); reason != TooManyResources {
-			t.Errorf("second resource of the user: %q", reason)
-		}
-		for _, user := range []string{"a", "b"} {
-			if reason := lookup(d.GVR, user); reason != "" {
-				t.Errorf("resource in sync, for %s: %q", user, reason)
+		for range startsPerSecond {
+			if reason := invent(); reason != NotInSync {
+				t.Errorf("a second later: %q", reason)
 			}
 		}
+		if reason := invent(); reason != TooManyResources {
+			t.Errorf("more than in a second: %q", reason)
+		}
+		pass(time.Minute)
 	})
 }

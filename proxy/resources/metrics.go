@@ -32,15 +32,16 @@ var (
 	descProbes    = describeMetric("probes_total", "Lists of one object that asked the apiserver for its version.")
 	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
 	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
-	descDelegated = describeMetric("delegated_reads_total", "Small reads that were forwarded because that costs less than a proof.")
-	descCost      = describeMetric("proof_seconds_total", "Apiserver time of roll calls and delegated reads, which cache.proofs limits.")
+	descDelegated = describeMetric("delegated_reads_total", "Small reads and gets of the most recent state that were forwarded because that costs less than a proof.")
+	descLent      = describeMetric("lent_seconds_total", "Apiserver time beyond cache.proofs, of forwarded reads and of roll calls that cost less than the reads that they proved.")
+	descCost      = describeMetric("proof_seconds_total", "Apiserver time of probes, roll calls and delegated reads, which cache.proofs limits.")
 )
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
-		descProbes, descRollCalls, descWatches, descDelegated, descCost,
+		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
 	} {
 		ch <- d
 	}
@@ -49,9 +50,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, e := range c.registry.all() {
-		if !e.notCacheable.Load() {
-			e.collect(ch)
-		}
+		e.collect(ch)
 	}
 }
 
@@ -87,6 +86,7 @@ func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, 
 	counter(descWatches, float64(s.ProbeWatches))
 	counter(descDelegated, float64(s.Delegated))
 	counter(descCost, s.Seconds)
+	counter(descLent, s.Lent)
 }
 
 func boolValue(b bool) float64 {

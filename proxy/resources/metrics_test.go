@@ -56,7 +56,7 @@ func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
 	run(t, fake.Widgets, Options{}, []step{{"discovery", fake.Hang}, {"discovery", fake.Refuse(http.StatusNotFound)}}, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(time.Second)
-		e.registry.Lookup(fake.ConfigMaps.GVR, "user")
+		e.registry.Lookup(fake.ConfigMaps.GVR, Reader{User: "user", Whole: true})
 		if diff := cmp.Diff([]State{{"configmaps.v1", false}, {"widgets.v1.example.com", false}}, e.registry.States()); diff != "" {
 			t.Error(diff)
 		}

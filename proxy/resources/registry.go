@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	cachelib "k8s.io/apimachinery/pkg/util/cache"
 
 	"sluice/cache"
 	"sluice/proxy/upstream"
@@ -50,11 +52,17 @@ type Registry struct {
 	options    Options
 	exclude    map[string]bool
 	goroutines sync.WaitGroup // Run waits for them
+	fills      fills
 
 	mu        sync.RWMutex    // guards the fields below
 	run       context.Context // nil before and after Run
 	following bool            // followAPIServices has begun
 	entries   map[schema.GroupVersionResource]*entry
+
+	proofCostNow atomic.Pointer[cache.Cost]
+
+	notCacheable *cachelib.LRUExpireCache // the resources that turned out to be so lately
+	starts       *starts
 }
 
 // New returns a Registry. It caches nothing before Run.
@@ -66,12 +74,21 @@ func New(o Options) *Registry {
 	if o.Watches == nil {
 		o.Watches = func(_, _, _ string) func() { return func() {} }
 	}
-	r := &Registry{options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{}}
+	r := &Registry{
+		options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{},
+		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), starts: newStarts(o.Limits.PerUser),
+	}
+	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
 		r.exclude[name] = true
 	}
 	return r
 }
+
+// SetProofCost changes what the proofs of each store may cost the apiserver, from now on.
+func (r *Registry) SetProofCost(c cache.Cost) { r.proofCostNow.Store(&c) }
+
+func (r *Registry) proofCost() cache.Cost { return *r.proofCostNow.Load() }
 
 // Run caches resources until the context ends. It returns when all reflectors have ended.
 func (r *Registry) Run(ctx context.Context) error {
@@ -87,9 +104,9 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
-// first call for a resource starts its reflector, on behalf of an authorized user: each user may have
-// Limits.PerUser entries started, those of absent resources included while they are remembered.
-func (r *Registry) Lookup(gvr schema.GroupVersionResource, user string) (*CachedResource, string) {
+// first call for a resource starts its reflector on behalf of the reader, within its share: see Limits.
+// A resource that is absent has a place only until discovery says so.
+func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*CachedResource, string) {
 	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
 	}
@@ -97,24 +114,36 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, user string) (*Cached
 	e := r.entries[gvr]
 	r.mu.RUnlock()
 	if e == nil {
-		return nil, r.start(gvr, user)
+		return nil, r.start(gvr, reader)
 	}
+	r.adopt(e, reader)
 	e.used.Store(time.Now().UnixNano())
 	if c := e.current.Load(); c != nil {
 		return c, ""
 	}
-	switch {
-	case e.notCacheable.Load():
-		return nil, NotCacheable
-	case e.tooLarge.Load():
+	if e.tooLarge.Load() {
 		return nil, StoresTooLarge
 	}
+	e.wanted.Add(1)
 	return nil, NotInSync
+}
+
+// Peek returns a resource whose store is in sync, or nil. Unlike Lookup it has no effect.
+func (r *Registry) Peek(gvr schema.GroupVersionResource) *CachedResource {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.entries[gvr]; e != nil {
+		return e.current.Load()
+	}
+	return nil
 }
 
 // start starts the reflector of a resource, unless a concurrent call already did. It returns why the
 // resource cannot be served yet.
-func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
+func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string {
+	if _, absent := r.notCacheable.Get(gvr); absent {
+		return NotCacheable
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -122,12 +151,13 @@ func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 		return NotRunning
 	case r.entries[gvr] != nil:
 		return NotInSync
-	case r.cacheable() >= r.options.Limits.Resources, r.startedBy(user) >= r.options.Limits.PerUser:
+	case !r.mayStart(reader, time.Now()):
 		return TooManyResources
 	}
 	ctx, stop := context.WithCancel(r.run)
 	e := r.newEntry(gvr, ctx, stop)
-	e.startedBy = user
+	e.startedBy = reader
+	e.partial.Store(!reader.Whole)
 	r.entries[gvr] = e
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	if run := r.run; gvr.Group != "" && !r.following {
@@ -135,28 +165,6 @@ func (r *Registry) start(gvr schema.GroupVersionResource, user string) string {
 		r.goroutines.Go(func() { r.followAPIServices(run) })
 	}
 	return NotInSync
-}
-
-// cacheable counts the entries that are not known to be not cacheable. The caller must hold mu.
-func (r *Registry) cacheable() int {
-	n := 0
-	for _, e := range r.entries {
-		if !e.notCacheable.Load() {
-			n++
-		}
-	}
-	return n
-}
-
-// startedBy counts the entries that a user started. The caller must hold mu.
-func (r *Registry) startedBy(user string) int {
-	n := 0
-	for _, e := range r.entries {
-		if e.startedBy == user {
-			n++
-		}
-	}
-	return n
 }
 
 // all returns a copy of the entries.
@@ -177,9 +185,7 @@ type State struct {
 func (r *Registry) States() []State {
 	var states []State
 	for gvr, e := range r.all() {
-		if !e.notCacheable.Load() {
-			states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil})
-		}
+		states = append(states, State{Resource: name(gvr), Synced: e.current.Load() != nil})
 	}
 	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
 	return states

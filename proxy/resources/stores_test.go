@@ -159,3 +159,55 @@ func TestStoreThatDiffersIsRebuilt(t *testing.T) {
 		}
 	})
 }
+
+// etcd may be restored from a backup and pass the version of the store before its watch is resumed: the
+// watch then goes on as if nothing had happened.
+func TestStoreOfAnotherHistoryIsRebuiltOnceItsWatchIsResumed(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Cut(d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"))},
+		{"watch 10", d.Stream()},
+		{"metadata", fake.AtVersion(20)},
+		{"metadata", d.PageBody("20", "", "a/x@3")},
+		{"metadata", d.Ended(d.Bookmark("21"))}, // of a probe watch
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("21"))},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(5 * time.Second)
+		e.CheckPlayed(t)
+		e.check(t, 21, "a/x")
+	})
+}
+
+func TestStoreOfTheSameHistoryGoesOnOnceItsWatchIsResumed(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watch 10", d.Stream(d.Added("a/y@15"))},
+		{"metadata", fake.AtVersion(20)},
+		{"metadata", d.PageBody("20", "", "a/x@3", "a/y@15")},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(5 * time.Second)
+		e.CheckPlayed(t)
+		e.check(t, 20, "a/x", "a/y")
+	})
+}
+
+func TestCachedResourceKnowsWhetherTheAPIServerHasStreamingLists(t *testing.T) {
+	d := fake.ConfigMaps
+	for want, steps := range map[bool][]step{
+		true:  {{"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
+		false: {{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)}, {"page", d.PageBody("10", "")}},
+	} {
+		run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+			e.lookup()
+			pass(time.Second)
+			if got := e.check(t, 10).StreamingLists; got != want {
+				t.Errorf("has streaming lists: %v, want %v", got, want)
+			}
+		})
+	}
+}

@@ -1,48 +1,91 @@
 package response
 
 import (
+	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
-// WriteDeadline limits how long a client may take to accept a write. Between writes there is no
-// deadline: a quiet watch is not a slow client.
+const (
+	// WriteTimeout is how long a client may take to accept a piece of writePiece bytes: 9 KB/s.
+	WriteTimeout = 30 * time.Second
+	writePiece   = 256 << 10
+)
+
+// WriteDeadline writes to a client that must accept each piece within WriteTimeout. Between writes
+// there is no deadline: a quiet watch is not a slow client. One goroutine writes; EndWithin and
+// BlockedFor may be called at any time.
 //
 // It uses a timer instead of a deadline of the connection around each write, because over HTTP/2
-// setting a deadline costs a message to the goroutine of the connection.
+// setting a deadline costs a message to the goroutine of the connection. The timer is not set and stopped
+// around each write either, which would cost a tenth of delivering an event: it stays set, and looks at what
+// has become of the writes when it fires. So Stop must be called after the last write, or what w leads to is
+// kept for WriteTimeout.
 type WriteDeadline struct {
-	timeout time.Duration
+	w       http.ResponseWriter
+	made    time.Time // other times are durations since then
 	timer   *time.Timer
-	expired chan struct{} // closed when a deadline has expired
+	expired chan struct{} // closed by expire
+	since   atomic.Int64  // when the current write began; 0 between writes, or expiring
+	end     atomic.Int64  // of all writes; 0 for none
+	set     atomic.Bool   // the timer is set
 }
 
+// expiring is since while expire cuts a write.
+const expiring = -1
+
 // NewWriteDeadline returns the WriteDeadline of the response that is written to w.
-func NewWriteDeadline(w http.ResponseWriter, timeout time.Duration) *WriteDeadline {
-	d := &WriteDeadline{timeout: timeout, expired: make(chan struct{})}
-	d.timer = time.AfterFunc(timeout, func() {
-		// This makes the current write and all later ones fail. An error means that w has no deadlines,
-		// which only those of tests lack.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(-time.Second))
-		close(d.expired)
-	})
+func NewWriteDeadline(w http.ResponseWriter) *WriteDeadline {
+	d := &WriteDeadline{w: w, made: time.Now(), expired: make(chan struct{})}
+	d.timer = time.AfterFunc(WriteTimeout, d.check)
 	d.timer.Stop()
 	return d
 }
 
-// Arm starts the deadline of a write, which fails at once if an earlier deadline has expired. Disarm
-// must follow the write.
-func (d *WriteDeadline) Arm() {
-	if !d.Expired() {
-		d.timer.Reset(d.timeout)
+// Stop stops the timer; w is not used any more.
+func (d *WriteDeadline) Stop() { d.timer.Stop() }
+
+// check sets the timer again for the rest of the current write, if there is one, or ends the write.
+func (d *WriteDeadline) check() {
+	d.set.Store(false) // first: a write that begins now sets it, or is seen here
+	since := d.since.Load()
+	if since <= 0 {
+		return
+	}
+	if left := d.deadline(since) - d.now(); left > 0 {
+		d.reset(left)
+		return
+	}
+	if d.since.CompareAndSwap(since, expiring) {
+		d.expire()
+	} else {
+		d.check() // it was another write
 	}
 }
 
-// Disarm ends the deadline of a write. After it returns, the ResponseWriter is not used until the next
-// Arm.
-func (d *WriteDeadline) Disarm() {
-	if !d.timer.Stop() {
-		<-d.expired
+// now returns the time, which is never 0.
+func (d *WriteDeadline) now() int64 { return int64(time.Since(d.made)) + 1 }
+
+// deadline returns when a write must end that began at since.
+func (d *WriteDeadline) deadline(since int64) int64 {
+	deadline := since + int64(WriteTimeout)
+	if end := d.end.Load(); end != 0 {
+		deadline = min(deadline, end)
 	}
+	return deadline
+}
+
+func (d *WriteDeadline) reset(left int64) {
+	d.set.Store(true)
+	d.timer.Reset(time.Duration(max(0, left)))
+}
+
+// expire makes the current write and all later ones fail.
+func (d *WriteDeadline) expire() {
+	// An error means that w has no deadlines, which only those of tests lack.
+	_ = http.NewResponseController(d.w).SetWriteDeadline(time.Now().Add(-time.Second))
+	close(d.expired)
 }
 
 // Expired reports whether the client has not accepted a write in time.
@@ -53,4 +96,70 @@ func (d *WriteDeadline) Expired() bool {
 	default:
 		return false
 	}
+}
+
+// BlockedFor returns for how long the client has not accepted the current write; 0 between writes.
+func (d *WriteDeadline) BlockedFor(now time.Time) time.Duration {
+	since := d.since.Load()
+	if since <= 0 {
+		return 0
+	}
+	return now.Sub(d.made) + 1 - time.Duration(since)
+}
+
+// arm starts the deadline of a write, which fails at once if an earlier deadline has expired.
+func (d *WriteDeadline) arm() {
+	if d.Expired() {
+		return
+	}
+	since := d.now()
+	d.since.Store(since)
+	if !d.set.Load() || d.end.Load() != 0 {
+		d.reset(d.deadline(since) - since)
+	}
+}
+
+// EndWithin bounds the current write and all later ones together.
+func (d *WriteDeadline) EndWithin(limit time.Duration) {
+	now := d.now()
+	d.end.Store(now + int64(limit))
+	if since := d.since.Load(); since > 0 {
+		d.reset(d.deadline(since) - now)
+	}
+}
+
+// disarm ends the deadline of a write. If expire has begun, disarm waits for it, so that expire does
+// not use w after the handler has returned.
+func (d *WriteDeadline) disarm() {
+	if d.since.Swap(0) == expiring {
+		<-d.expired
+	}
+}
+
+// Write writes p to out, which must lead to the client, in pieces with a deadline each.
+func (d *WriteDeadline) Write(out io.Writer, p []byte) (written int, err error) {
+	for len(p) > 0 && err == nil {
+		piece := p[:min(len(p), writePiece)]
+		p = p[len(piece):]
+		var n int
+		d.arm()
+		n, err = out.Write(piece)
+		d.disarm()
+		written += n
+	}
+	return written, err
+}
+
+// Flush sends what has been written.
+func (d *WriteDeadline) Flush() error {
+	d.arm()
+	defer d.disarm()
+	return http.NewResponseController(d.w).Flush()
+}
+
+// Close closes out, which must lead to the client.
+func (d *WriteDeadline) Close(out io.Closer) error {
+	d.arm()
+	defer d.disarm()
+	return out.Close()
 }

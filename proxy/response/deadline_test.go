@@ -8,56 +8,170 @@ import (
 	"time"
 )
 
-// stalled is a ResponseWriter whose client accepts nothing until a deadline in the past is set.
-type stalled struct {
+// client is a ResponseWriter whose writes take a while, and fail once a deadline in the past is set.
+type client struct {
 	http.ResponseWriter
-	cut chan struct{}
+	takes     time.Duration
+	cut       chan struct{}
+	deadlines int
 }
 
 var errCut = errors.New("cut")
 
-func (s *stalled) Write([]byte) (int, error) {
-	<-s.cut
-	return 0, errCut
+func (c *client) Write(p []byte) (int, error) {
+	t := time.NewTimer(c.takes)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return len(p), nil
+	case <-c.cut:
+		return 0, errCut
+	}
 }
 
-func (s *stalled) SetWriteDeadline(t time.Time) error {
-	if t.Before(time.Now()) {
-		close(s.cut)
-	}
+func (c *client) Flush() {}
+
+func (c *client) SetWriteDeadline(time.Time) error {
+	c.deadlines++
+	close(c.cut)
 	return nil
 }
 
-func TestStalledWriteFailsAtItsDeadline(t *testing.T) {
+func TestWriteThatIsNotAcceptedFailsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &stalled{cut: make(chan struct{})}
-		d := NewWriteDeadline(w, time.Minute)
+		w := &client{takes: time.Hour, cut: make(chan struct{})}
+		d := NewWriteDeadline(w)
 		start := time.Now()
 		for range 2 { // later writes fail at once
-			d.Arm()
-			if _, err := w.Write(nil); !errors.Is(err, errCut) {
+			if _, err := d.Write(w, []byte("x")); !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}
-			d.Disarm()
 		}
-		if took := time.Since(start); took != time.Minute || !d.Expired() {
+		if took := time.Since(start); took != WriteTimeout || !d.Expired() {
 			t.Errorf("failed after %v, expired: %v", took, d.Expired())
 		}
 	})
 }
 
-func TestEachWriteRenewsTheDeadline(t *testing.T) {
+func TestEachPieceRenewsTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &stalled{cut: make(chan struct{})}
-		d := NewWriteDeadline(w, time.Minute)
-		for range 10 {
-			d.Arm()
-			time.Sleep(time.Minute - 1) // a slow client
-			d.Disarm()
-			time.Sleep(time.Hour) // a quiet stream
+		w := &client{takes: WriteTimeout - 1, cut: make(chan struct{})}
+		d := NewWriteDeadline(w)
+		const pieces = 3
+		start := time.Now()
+		if n, err := d.Write(w, make([]byte, pieces*writePiece)); n != pieces*writePiece || err != nil {
+			t.Fatal(n, err)
 		}
-		if d.Expired() {
-			t.Error("a client that accepts each write in time is cut")
+		if took := time.Since(start); took != pieces*w.takes {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestNoDeadlineRemainsBetweenWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &client{cut: make(chan struct{})}
+		d := NewWriteDeadline(w)
+		for range 3 {
+			if _, err := d.Write(w, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour) // a quiet watch
+		}
+		synctest.Wait()
+		if w.deadlines != 0 || d.Expired() || d.BlockedFor(time.Now()) != 0 {
+			t.Errorf("%d deadlines were set", w.deadlines)
+		}
+	})
+}
+
+// The timer of the first write is still set when the second one begins.
+func TestLaterWriteHasTheWholeTime(t *testing.T) {
+	for _, pause := range []time.Duration{0, 1, time.Second, WriteTimeout - 1, WriteTimeout, WriteTimeout + 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &client{cut: make(chan struct{})}
+			d := NewWriteDeadline(w)
+			defer d.Stop()
+			if _, err := d.Write(w, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(pause)
+			w.takes = time.Hour
+			start := time.Now()
+			_, err := d.Write(w, []byte("x"))
+			if took := time.Since(start); took != WriteTimeout || !errors.Is(err, errCut) {
+				t.Errorf("after a pause of %v it ended after %v: %v", pause, took, err)
+			}
+		})
+	}
+}
+
+// EndWithin must not give a blocked write more time than it has.
+func TestEndWithinGivesNoMoreTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &client{takes: time.Hour, cut: make(chan struct{})}
+		d := NewWriteDeadline(w)
+		defer d.Stop()
+		time.AfterFunc(WriteTimeout/2, func() { d.EndWithin(WriteTimeout) })
+		start := time.Now()
+		_, err := d.Write(w, []byte("x"))
+		if took := time.Since(start); took != WriteTimeout || !errors.Is(err, errCut) {
+			t.Errorf("ended after %v: %v", took, err)
+		}
+	})
+}
+
+func TestStoppedDeadlineKeepsNothing(t *testing.T) {
+	w := &client{cut: make(chan struct{})}
+	d := NewWriteDeadline(w)
+	if _, err := d.Write(w, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	d.Stop()
+	if d.timer.Stop() {
+		t.Error("the timer is still set")
+	}
+}
+
+// BenchmarkWriteDeadline writes and flushes as a watch does for each event.
+func BenchmarkWriteDeadline(b *testing.B) {
+	w := nowhere{}
+	d := NewWriteDeadline(w)
+	event := make([]byte, 8<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = d.Write(w, event)
+		_ = d.Flush()
+	}
+}
+
+type nowhere struct{ http.ResponseWriter }
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (nowhere) Flush()                      {}
+
+func TestEndWithinBoundsTheCurrentAndAllLaterWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &client{takes: 2 * time.Second, cut: make(chan struct{})}
+		d := NewWriteDeadline(w)
+		start := time.Now()
+		time.AfterFunc(time.Second, func() {
+			if b := d.BlockedFor(time.Now()); b != time.Second {
+				t.Errorf("blocked for %v", b)
+			}
+			d.EndWithin(4 * time.Second)
+		})
+		var err error
+		for range 5 {
+			if _, err = d.Write(w, []byte("x")); err != nil {
+				break
+			}
+		}
+		if took := time.Since(start); took != 5*time.Second || !errors.Is(err, errCut) {
+			t.Errorf("ended after %v: %v", took, err)
 		}
 	})
 }

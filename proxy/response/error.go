@@ -3,9 +3,7 @@ package response
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,19 +17,10 @@ import (
 func Negotiation(r *http.Request, info *request.Info) negotiate.Request {
 	return negotiate.Request{
 		Accept:        r.Header.Get("Accept"),
-		Pretty:        pretty(r.URL.RawQuery, info.Query),
+		Pretty:        request.Pretty(r.URL.RawQuery, info.Query),
 		UserAgent:     r.UserAgent(),
 		IncludeObject: info.Query.Get("includeObject"),
 	}
-}
-
-// pretty returns the first value of the query parameter pretty. The apiserver reads it only if the
-// undecoded query contains the word, so that %70retty=1 has no effect.
-func pretty(raw string, query url.Values) string {
-	if !strings.Contains(raw, "pretty") {
-		return ""
-	}
-	return query.Get("pretty")
 }
 
 // ErrorFormat returns the format of an error response with that code. The apiserver writes 401 and 403

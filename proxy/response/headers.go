@@ -11,9 +11,3 @@ func Headers(h http.Header, info *request.Info) {
 	h.Set("Audit-Id", info.AuditID)
 	h.Set("Cache-Control", "no-cache, private")
 }
-
-// ClearHeaders removes what Headers set, for a response that comes with headers of its own.
-func ClearHeaders(h http.Header) {
-	h.Del("Audit-Id")
-	h.Del("Cache-Control")
-}

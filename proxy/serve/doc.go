@@ -8,7 +8,8 @@
 //
 //	plan.go      the request becomes a plan: which objects, at which version, in which format
 //	snapshot.go  the plan selects a snapshot of the store; fresh.go proves it recent enough
-//	segment.go   the segments of the snapshot are encoded and compressed, once for all readers
+//	segment.go   the segments of the snapshot are encoded and compressed, once for all readers;
+//	             aged.go does that for Tables, whose ages change
 //	list.go      head, items and tail become the body of the response
 //	response.go  the body is written, with deadlines, compressed if it is long
 //

@@ -80,10 +80,18 @@ func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) (
 // Shareable reports whether an event has the same bytes for every watch at any time.
 func (e *formatEncoder) Shareable() bool { return !e.Format().AgesWithTime() }
 
+// Memoizable reports whether the bytes of an object, or all of them but the ages, stay the same.
+func (e *formatEncoder) Memoizable() bool { return e.Shareable() || e.Format().AgesApart() }
+
 // Copies reports whether objects are written as they are stored.
 func (e *formatEncoder) Copies() bool {
 	f := e.Format()
 	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged && !e.resource.WholeFloats
+}
+
+// Verbatim reports whether the items of lists are the stored bytes.
+func (e *formatEncoder) Verbatim() bool {
+	return e.Copies() && e.Format().Encoding == codec.JSON && e.resource.Style == codec.Unstructured
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.

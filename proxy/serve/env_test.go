@@ -47,41 +47,61 @@ func foo(i int, version uint64) *cache.Object {
 // env is a Handler for one cached resource, between an apiserver and an authorizer that the test
 // controls.
 type env struct {
-	*testing.T
+	testing.TB
 	resource  *resources.CachedResource
 	handler   *Handler
 	apiserver *apiserver
 	access    *access
 	draining  chan struct{}
-	missing   string        // the reason of a resource that is not cached; empty if it is
-	passed    *http.Request // the last request that was forwarded
+	readers   []resources.Reader // for which the resource was looked up
+	missing   string             // the reason of a resource that is not cached; empty if it is
+	passed    *http.Request      // the last request that was forwarded
+	status    int                // of the responses to these; 0 writes none
 }
 
 // newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, its fence
 // runs in the bubble.
-func newEnv(t *testing.T, resource *resources.CachedResource, o Options) *env {
+func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	c := *resource // several envs may have one store
 	e := &env{
-		T: t, resource: &c, apiserver: &apiserver{version: c.Store.Snapshot().Version},
+		TB: t, resource: &c, apiserver: &apiserver{version: c.Store.Snapshot().Version},
 		access: &access{allowed: true, still: true}, draining: make(chan struct{}),
 	}
-	c.Fence = cache.NewFence(c.Store, e.apiserver, cache.Cost{}, func(err error) { t.Error(err) })
+	c.Fence = cache.NewFence(c.Store, e.apiserver, func() cache.Cost { return cache.Cost{} }, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { c.Fence.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	o.Resources, o.Access, o.Draining = e, e.access, e.draining
-	o.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { e.passed = r })
+	o.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e.passed = r; e.status != 0 {
+			w.WriteHeader(e.status)
+		}
+	})
 	e.handler = New(o)
 	return e
 }
 
 // Lookup implements Resources.
-func (e *env) Lookup(schema.GroupVersionResource, string) (*resources.CachedResource, string) {
+func (e *env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+	e.readers = append(e.readers, reader)
 	if e.missing != "" {
 		return nil, e.missing
 	}
 	return e.resource, ""
+}
+
+// Peek implements Resources.
+func (e *env) Peek(schema.GroupVersionResource) *resources.CachedResource {
+	if e.missing != "" {
+		return nil
+	}
+	return e.resource
+}
+
+// Progress implements Resources: nothing is being filled.
+func (e *env) Progress(schema.GroupVersionResource) resources.Progress {
+	return resources.Progress{Synced: e.missing == "", Failing: true}
 }
 
 // request returns a GET by an authenticated caller.
@@ -122,33 +142,42 @@ type apiserver struct {
 	version  uint64          // 0 if it cannot be reached
 	bookmark uint64          // what every probe watch delivers; 0 for nothing
 	slow     time.Duration   // how long a probe takes
-	listed   []*cache.Object // by every roll call
-	rolls    bool            // whether rolls can be called
+	listed   []*cache.Object // by every roll call of the most recent state
+	listedAt map[uint64][]*cache.Object
+	rolls    bool          // whether rolls can be called
+	called   []cache.Scope // the scopes of which the roll was called
 }
 
 var errUnreachable = errors.New("the apiserver cannot be reached")
 
 // Probe implements cache.Prober.
-func (a *apiserver) Probe(context.Context) (uint64, error) {
+func (a *apiserver) Probe(context.Context) (uint64, int, error) {
 	a.mu.Lock()
 	version, slow := a.version, a.slow
 	a.mu.Unlock()
 	time.Sleep(slow)
 	if version == 0 {
-		return 0, errUnreachable
+		return 0, 0, errUnreachable
 	}
-	return version, nil
+	return version, -1, nil
 }
 
 // RollCall implements cache.Prober.
-func (a *apiserver) RollCall(context.Context) (*cache.RollCall, error) {
+func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.rolls || a.version == 0 {
+	r, listed := &cache.RollCall{Version: a.version, Scope: scope}, a.listed
+	if version > 0 {
+		r.Version, listed = version, a.listedAt[version]
+	}
+	if !a.rolls && listed == nil || a.version == 0 {
 		return nil, errUnreachable
 	}
-	r := &cache.RollCall{Version: a.version}
-	for _, o := range a.listed {
+	a.called = append(a.called, scope)
+	for _, o := range listed {
+		if !scope.Range().Contains(o.Key) {
+			continue
+		}
 		if err := r.Add(o.Key, o.RV); err != nil {
 			return nil, err
 		}
@@ -169,6 +198,13 @@ func (a *apiserver) ProbeWatch(ctx context.Context, _ uint64, _, bookmark func(u
 	return ctx.Err()
 }
 
+// scopes returns those of which the roll was called.
+func (a *apiserver) scopes() []cache.Scope {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.called
+}
+
 func (a *apiserver) set(version, bookmark uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -186,6 +222,7 @@ func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
 // access is an Access whose answers the test sets.
 type access struct {
 	allowed bool // for new requests
+	learned bool // the apiserver has allowed a read
 
 	mu    sync.Mutex
 	still bool // for open watches
@@ -196,6 +233,11 @@ type access struct {
 
 // Allowed implements Access.
 func (a *access) Allowed(*http.Request, *request.Read) bool { return a.allowed }
+
+// Recall implements Access.
+func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {
+	return a.learned, func() { a.learned = true }
+}
 
 // StillAllowed implements Access.
 func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {

@@ -23,14 +23,14 @@ const (
 
 // ensureFresh waits until the newest state of the store may answer the read, and returns why that is
 // known. A consistent read needs a state that was the apiserver's at some time after the call. The
-// cheapest proof that is fast enough comes first. With passSmall, a small read that is alone passes
-// where the roll of its resource would cost the apiserver more.
-func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, error) {
+// cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
+// the apiserver or the reader more.
+func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error) {
 	store := p.resource.Store
-	if p.match != matchMostRecent && store.Snapshot().Version >= p.version {
+	if p.match != matchMostRecent && store.Snapshot().Reaches(p.version) {
 		return anyVersion, nil
 	}
-	reason, err := p.prove(ctx, passSmall && p.selection.shards == nil && p.small(store.Snapshot()))
+	reason, err := p.prove(ctx, mayPass && p.selection.shards == nil)
 	if err != nil {
 		if pass, ok := errors.AsType[passReason](err); ok {
 			p.metrics.proven(string(pass))
@@ -42,12 +42,28 @@ func (p *plan) ensureFresh(ctx context.Context, passSmall bool) (hitReason, erro
 }
 
 // prove is ensureFresh for a read that needs a proof.
-func (p *plan) prove(ctx context.Context, passSmall bool) (hitReason, error) {
+func (p *plan) prove(ctx context.Context, mayPass bool) (hitReason, error) {
 	store, fence := p.resource.Store, p.resource.Fence
-	if passSmall && !fence.PrefersRollCall() {
-		if done, ok := fence.Delegate(p.size(store.Snapshot())); ok {
-			return "", delegation{done}
-		}
+	bytes, small := p.weigh(store.Snapshot())
+	read := p.underWay
+	if read == nil {
+		read = fence.Begin(bytes)
+	}
+	if mayPass && small && read.Forwardable() && !read.Shares() {
+		return "", p.forward(read)
+	}
+	reason, err := p.waitForProof(ctx, read, mayPass)
+	if _, forwarded := errors.AsType[forwarded](err); !forwarded {
+		read.End()
+	}
+	return reason, err
+}
+
+// waitForProof waits until the store shows the state that the read needs.
+func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool) (hitReason, error) {
+	store, fence := p.resource.Store, p.resource.Fence
+	if fence.Stalled() {
+		return "", notProvenInTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
@@ -64,41 +80,46 @@ func (p *plan) prove(ctx context.Context, passSmall bool) (hitReason, error) {
 	if store.CompleteVersion() >= version {
 		return upToDate, nil
 	}
-	return p.waitForProof(ctx, version, passSmall)
-}
-
-// waitForProof waits for a proof that the newest state is at version, a cheap one first.
-func (p *plan) waitForProof(ctx context.Context, version uint64, passSmall bool) (hitReason, error) {
-	fence := p.resource.Fence
-	if p.waitFor(ctx, version, ownWatchWait) {
+	if fence.WaitBriefly(ctx, version, ownWatchWait) {
 		return hitReason(fence.ProofOf(version).String()), nil
 	}
-	if passSmall {
-		if done, ok := fence.Delegate(p.size(p.resource.Store.Snapshot())); ok {
-			return "", delegation{done}
-		}
+	if mayPass && read.Forwardable() && p.passes(read) {
+		return "", p.forward(read)
 	}
 	proof, err := fence.Confirm(ctx, version)
 	if err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			fence.GiveUp()
+		}
 		return "", notProvenInTime
 	}
 	return hitReason(proof.String()), nil
 }
 
-// waitFor reports whether the watch of the store reaches version within limit.
-func (p *plan) waitFor(ctx context.Context, version uint64, limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return p.resource.Fence.WaitFor(ctx, version) == nil
+// passes reports whether a read passes that neither a probe nor the store's own watch has proven.
+func (p *plan) passes(read *cache.Read) bool {
+	if _, small := p.weigh(p.resource.Store.Snapshot()); small {
+		return !read.SharesRollCall()
+	}
+	return read.Alone() && !p.resource.Fence.MayCallRoll()
 }
 
 // past returns the state at exactly the version of the plan. A version that the store has not reached
-// is waited for as long as the watch of the store may take: no proof of the newest state tells what
-// came before it.
+// is waited for as long as the watch of the store may take, unless that is likely to be in vain. Then only a roll
+// call of that version tells the state: no proof of a newer state tells what came before it.
 func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, ownWatchWait)
+	fence := p.resource.Fence
+	limit := ownWatchWait
+	if fence.Quiet() {
+		limit = 0
+	}
+	brief, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	state, err := p.resource.Fence.WaitAt(ctx, p.version)
+	state, err := fence.WaitAt(brief, p.version)
+	if errors.Is(err, context.DeadlineExceeded) {
+		page, rest := p.weighRest(p.resource.Store.Snapshot())
+		state, err = fence.ConfirmAt(ctx, p.version, page, rest)
+	}
 	switch {
 	case err == nil:
 		return state, nil
@@ -108,23 +129,68 @@ func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
 	return nil, versionNotReached
 }
 
-func (p *plan) small(state *cache.Snapshot) bool {
-	if limit := p.options.Limit; limit > 0 && limit <= smallPage {
-		return true
-	}
-	return storedBytes(state, p.selection.keys) <= smallBytes
+// weighRest estimates the length of the page that the read asks for, and of the rest of its list from this page on.
+func (p *plan) weighRest(state *cache.Snapshot) (page, rest int64) {
+	s := p.selection
+	s.keys.From = max(s.keys.From, p.pageStart)
+	rest = s.bytes(state, p.indexes)
+	return p.limited(rest, state), rest
 }
 
-// size estimates the length of a list in bytes.
-func (p *plan) size(state *cache.Snapshot) int64 {
-	size := storedBytes(state, p.selection.keys)
-	if limit := p.options.Limit; limit > 0 {
-		size = min(size, limit*state.Bytes()/int64(max(state.Len(), 1)))
+// weigh estimates the work of the read at the apiserver, as the length of a response, and reports whether
+// it is little.
+func (p *plan) weigh(state *cache.Snapshot) (bytes int64, small bool) {
+	bytes = p.selection.bytes(state, p.indexes)
+	limit := p.options.Limit
+	return p.limited(bytes, state), bytes <= smallBytes || limit > 0 && limit <= smallPage
+}
+
+// limited returns the bytes that the limit of a page permits, of an estimate of all.
+func (p *plan) limited(bytes int64, state *cache.Snapshot) int64 {
+	limit, each := p.options.Limit, averageBytes(state)
+	if limit > 0 && each > 0 && limit < bytes/each { // a client chooses the limit: no product of others
+		return limit * each
 	}
-	return size
+	return bytes
+}
+
+// scanBytes is how many bytes of a response cost the apiserver as much as an object that it reads for a
+// selector that does not match.
+const scanBytes = 24
+
+// bytes estimates the stored bytes of the objects that a read selects, from the average object, and what
+// the apiserver reads besides. The indexes that it needs are kept in a budget.
+func (s *selection) bytes(state *cache.Snapshot, indexes *cache.Budget) int64 {
+	switch {
+	case s.indexed != nil:
+		return int64(state.CountByIndex(*s.indexed, s.keys)) * averageBytes(state)
+	case s.terms.Empty():
+		return storedBytes(state, s.keys)
+	}
+	var selected int64
+	for run := range state.Select(s.terms, s.keys, indexes) {
+		selected += int64(run.Len())
+	}
+	return selected*averageBytes(state) + int64(state.Count(s.keys))*scanBytes
 }
 
 // storedBytes estimates the stored bytes of the objects in a range from the average object.
 func storedBytes(state *cache.Snapshot, keys cache.Range) int64 {
 	return state.Bytes() * int64(state.Count(keys)) / int64(max(state.Len(), 1))
 }
+
+// examined estimates the stored bytes of the objects that must be looked at to show a state; 0 without one.
+func (p *plan) examined(state *cache.Snapshot) int64 {
+	switch {
+	case state == nil:
+		return 0
+	case p.selection.filter == nil:
+		return p.limited(storedBytes(state, p.selection.keys), state)
+	case p.selection.indexed != nil:
+		return p.selection.bytes(state, p.indexes)
+	}
+	return storedBytes(state, p.selection.keys) // a page ends after some that match
+}
+
+// averageBytes returns the stored bytes of an average object.
+func averageBytes(state *cache.Snapshot) int64 { return state.Bytes() / int64(max(state.Len(), 1)) }

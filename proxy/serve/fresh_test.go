@@ -2,8 +2,10 @@ package serve
 
 import (
 	"bytes"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,11 +16,16 @@ import (
 )
 
 // largeFoos is foos with objects that are longer than a small read.
-func largeFoos(n int) *resources.CachedResource {
+func largeFoos(n int) *resources.CachedResource { return paddedFoos(n, 2*smallBytes) }
+
+// hugeFoos is foos with objects so long that a read of one takes longer than a probe watch.
+func hugeFoos(n int) *resources.CachedResource { return paddedFoos(n, 26*smallBytes) }
+
+func paddedFoos(n, padding int) *resources.CachedResource {
 	c := foos(n)
 	var objects []*cache.Object
 	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
-		objects = append(objects, &cache.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), 2*smallBytes)...)})
+		objects = append(objects, &cache.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
 	}
 	c.Store = cache.New(cache.Options{}, objects, uint64(n))
 	return c
@@ -67,7 +74,7 @@ func TestConsistentRead(t *testing.T) {
 		},
 
 		{law: "IsProvenByARollCall", url: list, version: 9, listed: present, reason: "roll-call"},
-		{law: "WaitsForTheRollCall", url: list, version: 9, listed: present, slow: time.Second, reason: "roll-call", took: time.Second},
+		{law: "WaitsForTheRollCall", url: list, version: 9, listed: present, slow: time.Second / 2, reason: "roll-call", took: time.Second / 2},
 		{law: "OfOneObjectIsProvenByARollCall", url: ns + "ns/foos/f000001?resourceVersion=9", version: 9, listed: present, reason: "roll-call"},
 		{law: "IsProvenByARollCallOnceTheEventsHaveArrived", url: list, version: 9, listed: future, at: soon, happens: event(4), reason: "roll-call", took: soon},
 		{law: "IsNotProvenByARollCallOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: ownWatchWait},
@@ -76,16 +83,17 @@ func TestConsistentRead(t *testing.T) {
 		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
 		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
 		{law: "OfAnEmptyNamespacePassesWithoutProof", url: ns + "other/foos", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
-		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
-		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
-		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: largeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
-		{law: "OfMuchAcceptsALateEvent", url: list, resource: largeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
-		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: largeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
+		{law: "OfMuchPassesWhereTheRollCannotBeCalled", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfMuchAcceptsALateEvent", url: list, resource: hugeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
+		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: hugeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
 
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
 		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: proofLimit},
 		{
-			law: "PassesWhenTheStoreEnds", url: list, resource: largeFoos, version: 9, at: time.Second, happens: func(e *env) { storeEnds(e, nil) },
+			law: "PassesWhenTheStoreEnds", url: list, resource: hugeFoos, version: 9, at: time.Second, happens: func(e *env) { storeEnds(e, nil) },
 			reason: "not-proven-in-time", passes: true, took: time.Second,
 		},
 	} {
@@ -113,5 +121,94 @@ func TestConsistentRead(t *testing.T) {
 				time.Sleep(row.slow)
 			})
 		})
+	}
+}
+
+// Once a reader has waited in vain, others pass at once until a proof succeeds.
+func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, hugeFoos(3), Options{})
+		e.apiserver.set(9, 0)
+		read := func(url, reason string, passes bool, took time.Duration) {
+			t.Helper()
+			start := time.Now()
+			outcome := e.serve(&watchClient{header: http.Header{}}, e.request(url, nil))
+			if got := time.Since(start); outcome.Reason != reason || (e.passed != nil) != passes || got != took {
+				t.Errorf("%s: %+v after %v, want %s after %v", url, outcome, got, reason, took)
+			}
+		}
+		const stream = fooWatch + streaming + bookmarks + "&timeoutSeconds=1"
+		read(fooList, "not-proven-in-time", true, proofLimit)
+		read(fooList, "not-proven-in-time", true, 0)
+		read(stream, "not-proven-in-time", true, 0)
+		if err := e.resource.Store.ApplyBookmark(9); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		read(fooList, "up-to-date", false, 0)
+		read(stream, "up-to-date", false, time.Second)
+	})
+}
+
+// A read by the indexed field is as small as what it selects.
+func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
+	field := 0
+	var objects []*cache.Object
+	for i := range 1000 {
+		o := foo(i, uint64(i+1))
+		objects = append(objects, &cache.Object{
+			Key: o.Key, RV: o.RV, Fields: []string{[]string{"node", "other"}[min(i, 1)]}, Data: append(o.Data, bytes.Repeat([]byte(" "), 4<<10)...),
+		})
+	}
+	state := cache.New(cache.Options{Index: &field}, objects, 1000).Snapshot()
+	node := "node"
+	for _, row := range []struct {
+		selection selection
+		small     bool
+	}{{selection{}, false}, {selection{indexed: &node}, true}} {
+		p := &plan{selection: row.selection}
+		if bytes, small := p.weigh(state); small != row.small {
+			t.Errorf("%d bytes are small: %v", bytes, small)
+		}
+	}
+}
+
+// A read by labels or fields that matches little costs the apiserver a scan, not the length of all objects.
+func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
+	var objects []*cache.Object
+	for i := range 10_000 {
+		o := foo(i, uint64(i+1))
+		o.Labels, o.Fields = []cache.Label{{Key: "app", Value: strconv.Itoa(i / 1000)}}, []string{strconv.Itoa(i % 10)}
+		objects = append(objects, o)
+	}
+	state := cache.New(cache.Options{}, objects, 10_000).Snapshot()
+	all, _ := (&plan{}).weigh(state)
+	for name, require := range map[string]func(*cache.Terms){
+		"label": func(t *cache.Terms) { t.RequireLabel("app", "3") },
+		"field": func(t *cache.Terms) { t.RequireField(0, "7") },
+		"both":  func(t *cache.Terms) { t.RequireLabel("app", "3"); t.RequireField(0, "7") },
+		"none":  func(t *cache.Terms) { t.RequireLabel("app", "absent") },
+	} {
+		p := &plan{indexes: cache.NewBudget(1 << 20)}
+		require(&p.selection.terms)
+		want := map[string]int64{"label": all / 10, "field": all / 10, "both": all / 100, "none": 0}[name] + 10_000*scanBytes
+		p.weigh(state) // the first read of a segment makes no index
+		if bytes, _ := p.weigh(state); bytes < want*9/10 || bytes > want*11/10 {
+			t.Errorf("%s: weighs %d bytes of %d, want %d", name, bytes, all, want)
+		}
+	}
+}
+
+// What a read costs is charged to the budget of proofs: less than nothing would fill it.
+func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
+	state := foos(600).Store.Snapshot()
+	whole, each := state.Bytes(), averageBytes(state)
+	for limit, want := range map[int64]int64{
+		0: whole, 1: each, 599: 599 * each, 1000: whole, math.MaxInt64: whole, math.MaxInt64/each + 1: whole, math.MaxInt64/each*2 + 3: whole,
+	} {
+		p := &plan{options: request.ListOptions{Limit: limit}}
+		if got, _ := p.weigh(state); got != want {
+			t.Errorf("limit %d: %d bytes of %d, want %d", limit, got, whole, want)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	if p.notModified(w, r, reason, tag) {
 		return nil
 	}
-	out := newResponseWriter(w, r, func(h http.Header) { p.writeHeaders(h, reason, tag) })
+	out := newResponseWriter(w, r, nil, func(h http.Header) { p.writeHeaders(h, reason, tag) })
 	defer out.release()
 	out.reserve()
 	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); p.encoder.check(err) != nil {

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/negotiate"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -18,14 +20,21 @@ import (
 // Resources finds the cached resources.
 type Resources interface {
 	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
-	// A store may start for it on behalf of user, who may read the resource.
-	Lookup(r schema.GroupVersionResource, user string) (*resources.CachedResource, string)
+	// A store may start for it on behalf of the reader, whose read must have been authorized.
+	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
+	// Peek returns the cached resource if it can be served now, or nil. It starts no store.
+	Peek(r schema.GroupVersionResource) *resources.CachedResource
+	// Progress tells how far the store of a resource is that was looked up.
+	Progress(r schema.GroupVersionResource) resources.Progress
 }
 
 // Access authorizes reads from the cache.
 type Access interface {
 	// Allowed reports whether the authenticated caller of r may make the read.
 	Allowed(r *http.Request, read *request.Read) bool
+	// Recall reports whether the authenticated caller of r is known to be allowed the read. If the
+	// apiserver answers r with 200, learn must be called.
+	Recall(r *http.Request, read *request.Read) (allowed bool, learn func())
 	// StillAllowed returns why the open watch r must end: its credentials are no longer valid for the
 	// same user, or this user may no longer make the read; nil if neither is so. An error means that
 	// the apiserver could not be asked.
@@ -44,9 +53,10 @@ type Options struct {
 	// Recheck is the longest time between two checks of the access of an open watch; 0 means 30
 	// seconds.
 	Recheck time.Duration
-	// Draining is closed when open watches must end, within half of Grace. Nil never drains.
+	// Draining is closed when open watches must end, spread over the time that Spread returns. Nil never
+	// drains.
 	Draining <-chan struct{}
-	Grace    time.Duration
+	Spread   func() time.Duration
 	// Encoded bounds the memory of encoded and compressed segments, for all resources together; nil
 	// keeps none.
 	Encoded *cache.Budget
@@ -57,6 +67,10 @@ type Options struct {
 	Features Features
 	// Metrics counts what is served; nil counts nothing.
 	Metrics *Metrics
+	// CPU shares the processors among users; nil lets everybody work at once.
+	CPU *flowcontrol.CPU
+	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	SlowReaders *flowcontrol.SlowReaders
 }
 
 const defaultRecheck = 30 * time.Second
@@ -72,7 +86,13 @@ type Features struct {
 }
 
 // Handler serves gets, lists and watches from the watch cache.
-type Handler struct{ options Options }
+type Handler struct {
+	options Options
+
+	// What of the options may change while the Handler serves.
+	recheck         atomic.Int64 // time.Duration
+	compressWatches atomic.Bool
+}
 
 // New returns a Handler.
 func New(o Options) *Handler {
@@ -82,7 +102,16 @@ func New(o Options) *Handler {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	return &Handler{o}
+	h := &Handler{options: o}
+	h.SetWatches(o.Recheck, o.CompressWatches)
+	return h
+}
+
+// SetWatches changes the longest time between two checks of the access of a watch, for open watches from
+// their next check on, and whether watches are compressed that are opened from now on.
+func (h *Handler) SetWatches(recheck time.Duration, compress bool) {
+	h.recheck.Store(int64(recheck))
+	h.compressWatches.Store(compress)
 }
 
 // ServeHTTP implements http.Handler. It panics with http.ErrAbortHandler if a response fails after
@@ -103,10 +132,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	info.Outcome.Reason = string(reason)
-	if small, ok := errors.AsType[delegation](err); ok {
-		defer small.done()
+	if f, ok := errors.AsType[forwarded](err); ok {
+		defer f.end()
+		w = &statusObserver{w, f.begun}
 	}
-	h.options.Next.ServeHTTP(w, h.upstreamRequest(r, info, reason))
+	r = h.upstreamRequest(r, info, reason)
+	if info.Verb == "watch" {
+		h.passWatch(w, r, info, reason)
+		return
+	}
+	h.options.Next.ServeHTTP(w, r)
 }
 
 // read serves the request. An error is a passReason or a *refusal if nothing has been written yet.

@@ -14,23 +14,18 @@ func (l *watchLoop) writeInitialEvents() error {
 	return cmp.Or(err, l.spill())
 }
 
-// encodeInitialEvents gathers or writes the initial events. A watch of a whole range of keys writes
-// the memoized events of its segments.
+// encodeInitialEvents gathers or writes the initial events, those that are memoized by runs.
 func (l *watchLoop) encodeInitialEvents() error {
 	s := &l.plan.selection
-	if s.filter != nil || !l.plan.encoder.Shareable() {
-		for o := range s.objects(l.state) {
-			if l.recheck.denied.Load() != nil {
-				return errRevoked
-			}
-			if err := l.gather(o); err != nil {
-				return err
-			}
-		}
-		return nil
+	encoder := l.plan.encoder
+	if err := l.out.work.Next(); err != nil { // before the first object is looked for
+		return err
 	}
-	e := &segmentEncoder{encoder: l.plan.encoder, events: true, budget: l.options.Encoded}
-	for run := range boundRuns(l.state.Runs(s.keys)) {
+	e := &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: true, selects: s.filter != nil, budget: l.options.Encoded}
+	for run := range s.runs(l.state, l.options.Encoded) {
+		if err := l.out.work.Next(); err != nil {
+			return err
+		}
 		if l.recheck.denied.Load() != nil {
 			return errRevoked
 		}
@@ -41,20 +36,42 @@ func (l *watchLoop) encodeInitialEvents() error {
 	return nil
 }
 
+// writeRun writes the events of a run, or gathers them. The first event of a watch of Tables is
+// unlike those that are memoized.
 func (l *watchLoop) writeRun(e *segmentEncoder, run cache.Run) error {
-	if l.out.coding != splice.Identity {
+	compressed := l.out.coding != splice.Identity
+	switch pays := e.pays(run); {
+	case l.first() || !pays:
+		return forEach(run.Objects(), l.gather)
+	case compressed && e.memoizesBlock(run):
 		b, err := e.block(l.out.coding, run)
+		if err == nil {
+			err = l.spill()
+		}
 		if err != nil {
 			return err
 		}
 		return l.out.block(b)
-	}
-	if !e.shares(run) {
+	case compressed || !e.memoizesText(run):
 		return forEach(run.Objects(), l.gather)
 	}
-	text, err := e.text(run)
+	parts, err := e.parts(run)
 	if err != nil {
 		return err
+	}
+	for part := range parts {
+		if err := l.add(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add writes text after what has been gathered, without copying it if it is long.
+func (l *watchLoop) add(text []byte) error {
+	if len(l.buf)+len(text) <= pieceSize {
+		l.buf = append(l.buf, text...)
+		return nil
 	}
 	if err := l.spill(); err != nil {
 		return err

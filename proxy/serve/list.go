@@ -2,11 +2,11 @@ package serve
 
 import (
 	"net/http"
-	"time"
 
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 )
 
@@ -20,14 +20,26 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	if p.notModified(w, r, reason, tag) {
 		return nil
 	}
+	work := h.options.CPU.Work(r.Context(), p.info.LimitKey, p.examined(state))
+	defer work.Rest()
+	if err := work.Next(); err != nil {
+		return err
+	}
 	l, err := p.newList(state)
 	if err != nil {
 		return unservedOptions
 	}
-	e := &segmentEncoder{encoder: p.encoder, writer: p.encoder.At(time.Now()), budget: h.options.Encoded}
-	out := newResponseWriter(w, r, func(h http.Header) { p.writeHeaders(h, reason, tag) })
+	e := &segmentEncoder{encoder: p.encoder, writer: p.encoder.Writer, selects: p.selection.filter != nil, budget: h.options.Encoded}
+	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason, tag) })
 	defer out.release()
+	reader := h.options.SlowReaders.Track(p.info.LimitKey, out.client, func() { out.client.EndWithin(0) })
+	defer reader.Done()
+	reader.Hold(p.resource.Store, state)
 	err = l.write(out, e)
+	if err != nil && reader.Ended() {
+		p.info.Outcome.Reason = flowcontrol.TooSlow
+		return err
+	}
 	if err != nil && !out.started {
 		return unservedFormat // an object cannot be encoded
 	}
@@ -44,7 +56,7 @@ func (l *list) write(out *responseWriter, e *segmentEncoder) error {
 	if err != nil {
 		return err
 	}
-	if l.runs != nil && l.bytes >= blocksPay && out.accepted != splice.Identity && !e.writer.Format().AgesWithTime() {
+	if l.bytes >= blocksPay && out.accepted != splice.Identity && e.encoder.Memoizable() {
 		if written, err := l.writeBlocks(out, e, size); written || err != nil {
 			return err
 		}
@@ -71,21 +83,12 @@ func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
 		size += n
 		return nil
 	}
-	err = l.each(func(r cache.Run) error { return forEach(r.Objects(), measure) }, measure)
-	return size, err
-}
-
-// each calls run with every run of the list, or object with every object if these were selected.
-func (l *list) each(run func(cache.Run) error, object func(*cache.Object) error) error {
-	if l.runs == nil {
-		return forEach(l.objects, object)
-	}
 	for r := range l.runs {
-		if err := run(r); err != nil {
-			return err
+		if err := forEach(r.Objects(), measure); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return size, nil
 }
 
 func forEach(objects []*cache.Object, do func(*cache.Object) error) error {
@@ -97,8 +100,8 @@ func forEach(objects []*cache.Object, do func(*cache.Object) error) error {
 	return nil
 }
 
-// writeBlocks writes the list as a stream of compressed blocks, those of whole segments out of the
-// memo. It reports false, with nothing written, if the list is too short to be compressed.
+// writeBlocks writes the list as a stream of compressed blocks, those that are shared out of the
+// memo. Runs that are too small for that are compressed together. It reports false, with nothing written, if the list is too short to be compressed.
 func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bool, error) {
 	coding := out.accepted
 	stored := func(text []byte) error { // for text that is too short to gain by compression
@@ -110,18 +113,41 @@ func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bo
 		return false, err
 	}
 	separator, first := coding.Store(nil, []byte(e.writer.Separator())), true
-	for run := range boundRuns(l.runs) {
-		block, err := e.block(coding, run)
+	add := func(block *splice.Block, err error) error {
 		if err == nil && !first {
 			err = out.addBlock(&separator)
 		}
-		if err == nil {
-			err = out.addBlock(block)
+		first = false
+		if err != nil {
+			return err
+		}
+		return out.addBlock(block)
+	}
+	loose := looseRuns{encoder: e}
+	compressLoose := func() error {
+		if loose.bytes == 0 {
+			return nil
+		}
+		return add(loose.compress(coding))
+	}
+	for run := range l.runs {
+		err := out.work.Next()
+		if err != nil {
+			return false, err
+		}
+		if pays := e.pays(run); pays && e.memoizesBlock(run) {
+			if err = compressLoose(); err == nil {
+				err = add(e.block(coding, run))
+			}
+		} else if loose.add(run, pays && e.memoizesText(run)); loose.bytes >= looseBytes {
+			err = compressLoose()
 		}
 		if err != nil {
 			return false, err
 		}
-		first = false
+	}
+	if err := compressLoose(); err != nil {
+		return false, err
 	}
 	if err := stored(e.writer.AppendListTail(nil, l.meta, l.count)); err != nil {
 		return false, err
@@ -129,7 +155,7 @@ func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bo
 	return out.finishBlocks()
 }
 
-// writeText writes the list as text, that of whole segments out of the memo.
+// writeText writes the list as text, what is shared out of the memo.
 func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error {
 	w := e.writer
 	separator := "" // before the next item
@@ -138,8 +164,14 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 		separator = w.Separator()
 	}
 	item := func(o *cache.Object) error {
-		out.reserve()
+		if err := out.work.Next(); err != nil {
+			return err
+		}
 		separate()
+		if e.encoder.Verbatim() {
+			return out.add(o.Data)
+		}
+		out.reserve()
 		var err error
 		if out.buf, err = e.appendItem(out.buf, o); err != nil {
 			return err
@@ -147,19 +179,29 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 		return out.spill()
 	}
 	run := func(r cache.Run) error {
-		if !e.shares(r) {
+		if !e.pays(r) || !e.memoizesText(r) {
 			return forEach(r.Objects(), item)
 		}
-		text, err := e.text(r)
+		if err := out.work.Next(); err != nil {
+			return err
+		}
+		parts, err := e.parts(r)
 		if err != nil {
 			return err
 		}
 		separate()
-		return out.add(text)
+		for part := range parts {
+			if err := out.add(part); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	out.buf = w.AppendListHead(out.buf, l.meta, l.count, size)
-	if err := l.each(run, item); err != nil {
-		return err
+	for r := range l.runs {
+		if err := run(r); err != nil {
+			return err
+		}
 	}
 	out.buf = w.AppendListTail(out.buf, l.meta, l.count)
 	return out.finish()

@@ -10,7 +10,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -90,6 +92,7 @@ func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
 	for _, path := range []string{fooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", fooList + "?labelSelector=even%3Dtrue&"} {
 		for _, limit := range []int{1, 7, 49, 50, 51, 99, 100, 101} {
 			e := newEnv(t, foos(100), Options{})
+			e.resource.Fence.Begin(1 << 20) // so that no page is a lone read
 			whole := e.list(path + "resourceVersion=0")
 			want := whole.names()
 			var got []string
@@ -146,13 +149,13 @@ func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
 // The body depends neither on the content coding nor on what is memoized. It is compressed if it is
 // longer than 128 KiB and the client accepts that.
 func TestListIsTheSameInEveryCoding(t *testing.T) {
-	queries := []string{"", "&labelSelector=even%3Dtrue", "&pretty=true"}
+	queries := []string{"0", "0&labelSelector=even%3Dtrue", "0&pretty=true", "1&resourceVersionMatch=NotOlderThan&limit=700"}
 	for _, accept := range []string{"application/json", asMetadata, "application/yaml", "application/cbor", asTable} {
-		for _, objects := range []int{0, 1, 300, 1500} {
+		for _, objects := range []int{1, 300, 1500} {
 			plain := newEnv(t, tables(t, objects), Options{})
 			memoizing := newEnv(t, plain.resource, Options{Encoded: cache.NewBudget(1 << 30)})
 			for _, query := range queries {
-				url := fooList + "?resourceVersion=0" + query
+				url := fooList + "?resourceVersion=" + query
 				want := decoded(t, plain.get(url, http.Header{"Accept": {accept}}))
 				for _, coding := range []string{"", "gzip", "zstd"} {
 					for _, e := range []*env{plain, memoizing, memoizing} {
@@ -167,6 +170,22 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A page shares the whole segments in it with all readers, and nothing of a part of a segment.
+func TestPagesAreMadeOfMemoizedSegments(t *testing.T) {
+	for _, row := range []struct{ accept, coding string }{{asTable, ""}, {asTable, "gzip"}, {"application/json", "gzip"}} {
+		memos := func(limit int) int64 {
+			budget := cache.NewBudget(1 << 30)
+			e := newEnv(t, tables(t, 1500), Options{Encoded: budget})
+			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", fooList, limit)
+			e.get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
+			return budget.Used()
+		}
+		if few, many := memos(10), memos(1200); few != 0 || many == 0 {
+			t.Errorf("%v: pages of 10 and 1200 objects memoize %d and %d bytes", row, few, many)
 		}
 	}
 }
@@ -280,4 +299,76 @@ func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 			t.Errorf("strict %v: the request of the caller has %s", strict, got)
 		}
 	}
+}
+
+// What a selection selects is encoded once for all readers from the second read on, also if it is few objects of
+// each segment, and only as long as it does not change.
+func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
+	const pods, nodes = 640, 16
+	made := scatteredPods(t, pods, nodes)
+	objects := slices.Collect(made.Store.Snapshot().Objects(cache.Range{}))
+	const scattered = "/api/v1/pods?resourceVersion=0&labelSelector=z%3Dscattered"
+	for _, accept := range []string{"application/json", asTable} {
+		for _, coding := range []string{"identity", "gzip"} {
+			for _, node := range []string{"", "node7"} {
+				t.Run(accept+" "+coding+" "+node, func(t *testing.T) {
+					c, budget := *made, cache.NewBudget(1<<30)
+					c.Encoders, c.Store = new(sync.Map), cache.New(cache.Options{Index: new(int)}, objects, pods)
+					memoizing, plain := newEnv(t, &c, Options{Encoded: budget}), newEnv(t, &c, Options{})
+					list := func(e *env) []byte {
+						url := scattered
+						if node != "" {
+							url = "/api/v1/pods?resourceVersion=0"
+						}
+						r := e.request(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						p, err := e.handler.plan(r, request.From(r.Context()))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if node != "" {
+							p.selectNode(node)
+						}
+						w := httptest.NewRecorder()
+						if err := e.handler.list(w, r, p); err != nil {
+							t.Fatal(err)
+						}
+						return decoded(t, w)
+					}
+					var used []int64
+					for round := range 6 {
+						if round == 4 {
+							changeFirst(t, c.Store, node)
+						}
+						if got, want := list(memoizing), list(plain); !bytes.Equal(got, want) || len(want) < 1000 {
+							t.Fatalf("round %d: %d bytes, not the %d of a list without memos", round, len(got), len(want))
+						}
+						used = append(used, budget.Used())
+					}
+					if used[0] != 0 || used[1] < 1000 || used[2] != used[1] || used[3] != used[1] {
+						t.Errorf("%d bytes of memos after each read", used)
+					}
+				})
+			}
+		}
+	}
+}
+
+// changeFirst replaces the content of the first object on a node, or without one the first with a label "z", by
+// that of the last object.
+func changeFirst(t *testing.T, store *cache.Store, node string) {
+	t.Helper()
+	state := store.Snapshot()
+	var last *cache.Object
+	for last = range state.Objects(cache.Range{}) {
+	}
+	for o := range state.Objects(cache.Range{}) {
+		if _, ok := o.Label("z"); ok && node == "" || o.Fields[0] == node {
+			o = &cache.Object{Key: o.Key, RV: state.Version + 1, Data: last.Data, Labels: o.Labels, Fields: o.Fields}
+			if err := store.Apply(cache.Modified, o, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("no object is selected")
 }

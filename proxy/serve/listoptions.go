@@ -12,8 +12,7 @@ import (
 )
 
 // parseOptions reads the query parameters and derives the version that may answer. It returns
-// unservedOptions for parameters that the apiserver refuses, and getLatest for a get of the most
-// recent version, which costs the apiserver next to nothing.
+// unservedOptions for parameters that the apiserver refuses.
 func (p *plan) parseOptions(f Features) error {
 	var err error
 	o := &p.options
@@ -51,9 +50,6 @@ func parseVersion(text string) (uint64, error) {
 func (p *plan) parseGet() error {
 	if p.info.Query.Has("export") || len(content.IsPathSegmentName(p.read.Name)) > 0 {
 		return unservedOptions
-	}
-	if p.options.ResourceVersion == "" {
-		return getLatest
 	}
 	p.matchVersion(false)
 	return nil

@@ -9,6 +9,7 @@ import (
 // Metrics counts the watches that are served from the cache, and the proofs of recent reads.
 type Metrics struct {
 	watchers *prometheus.GaugeVec
+	passing  *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 	proofs   *prometheus.CounterVec
 }
@@ -20,6 +21,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		watchers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_watchers", Help: "Open watches that are served from the cache.",
 		}, labels),
+		passing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_passed_watchers", Help: "Open watches that pass to the apiserver, by the reason.",
+		}, append(labels, "reason")),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_watch_events_total", Help: "Events sent to watches from the cache, without initial events and bookmarks.",
 		}, labels),
@@ -28,12 +32,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"proof"}),
 	}
 	if r != nil {
-		r.MustRegister(m.watchers, m.events, m.proofs)
+		r.MustRegister(m.watchers, m.passing, m.events, m.proofs)
 	}
 	return m
 }
 
 func (m *Metrics) proven(by string) { m.proofs.WithLabelValues(by).Inc() }
+
+// passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the
+// watch: before that the labels are only what the client sent.
+func (m *Metrics) passed(info *request.Info, reason passReason) prometheus.Gauge {
+	return m.passing.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, string(reason))
+}
 
 // watchMetrics are the metrics of one watch.
 type watchMetrics struct {

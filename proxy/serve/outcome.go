@@ -1,5 +1,11 @@
 package serve
 
+import (
+	"net/http"
+
+	"sluice/cache"
+)
+
 // hitReason says why the version that the cache shows is recent enough for the request. It is the
 // reason of a cache hit in logs and metrics.
 type hitReason string
@@ -36,15 +42,47 @@ const (
 	notProvenInTime      passReason = "not-proven-in-time"
 )
 
-// delegation is the passReason smallRead of a read that counts as part of what the store costs the
-// apiserver, until done is called.
-type delegation struct{ done func() }
-
-// Error returns the reason.
-func (d delegation) Error() string { return smallRead.Error() }
+// forwarded is the passReason of a read that passes although the cache might show it.
+type forwarded struct {
+	passReason
+	read    *cache.Read // which is under way until the response begins; nil for one that does not count
+	allowed func()      // called when the apiserver has answered it with 200; nil calls nothing
+}
 
 // Unwrap returns the reason.
-func (d delegation) Unwrap() error { return smallRead }
+func (f forwarded) Unwrap() error { return f.passReason }
+
+// begun takes note of the status of the response.
+func (f forwarded) begun(status int) {
+	if f.read != nil && status >= http.StatusOK {
+		f.read.Answered()
+	}
+	if f.allowed != nil && status == http.StatusOK {
+		f.allowed()
+	}
+}
+
+// end ends the read when the response has ended.
+func (f forwarded) end() {
+	if f.read != nil {
+		f.read.End()
+	}
+}
+
+// statusObserver calls begun with the status of a response.
+type statusObserver struct {
+	http.ResponseWriter
+	begun func(status int)
+}
+
+// Unwrap implements what http.ResponseController expects.
+func (o *statusObserver) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (o *statusObserver) WriteHeader(status int) {
+	o.begun(status)
+	o.ResponseWriter.WriteHeader(status)
+}
 
 // refusal is the error of a request that must be answered with an error here, because the apiserver
 // may not support the feature that it uses.

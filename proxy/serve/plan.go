@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -26,8 +27,11 @@ type plan struct {
 	initialEvents bool      // of a watch: it begins with the objects that exist
 
 	resource  *resources.CachedResource
+	underWay  *cache.Read // of a get of the most recent state that is not alone; otherwise nil
+	learn     func()      // keeps that the apiserver has allowed this get
 	selection selection
 	encoder   *formatEncoder
+	indexes   *cache.Budget // in which the selection keeps indexes
 	metrics   *Metrics
 }
 
@@ -46,7 +50,7 @@ const (
 // apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
 // cost little come first.
 func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
-	p := &plan{info: info, metrics: h.options.Metrics}
+	p := &plan{info: info, indexes: h.options.Encoded, metrics: h.options.Metrics}
 	if err := p.checkRequest(r); err != nil {
 		return nil, err
 	}
@@ -56,16 +60,27 @@ func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
 	if err := p.parseOptions(h.options.Features); err != nil {
 		return nil, err
 	}
-	if !h.options.Access.Allowed(r, p.read) {
-		return nil, notAllowed
+	if p.latestGet() {
+		return p, h.joinGets(r, p)
 	}
-	if err := p.lookup(h.options.Resources); err != nil {
-		return nil, err
+	return p, h.planRead(r, p)
+}
+
+// planRead makes the plan of a read that the options allow.
+func (h *Handler) planRead(r *http.Request, p *plan) error {
+	if !h.options.Access.Allowed(r, p.read) {
+		return notAllowed
+	}
+	if err := p.lookup(r.Context(), h.options.Resources); err != nil {
+		return err
+	}
+	if h.options.Strict && p.options.SendInitialEvents != nil && !p.resource.StreamingLists {
+		return unservedOptions // the apiserver refuses the parameter
 	}
 	if err := p.negotiate(r, &h.options); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.selectObjects()
+	return p.selectObjects()
 }
 
 // checkRequest accepts a get, list or watch of a whole resource by an authenticated caller.
@@ -99,14 +114,18 @@ func (p *plan) parseRead() (err error) {
 }
 
 // lookup finds the cached resource.
-func (p *plan) lookup(from Resources) error {
-	c, reason := from.Lookup(p.read.GroupVersionResource, p.info.User)
+func (p *plan) lookup(ctx context.Context, from Resources) error {
+	reader := resources.Reader{User: p.info.User, Whole: p.read.Whole()}
+	c, reason := from.Lookup(p.read.GroupVersionResource, reader)
+	if reason == resources.NotInSync && p.awaitFill(ctx, from) {
+		c, reason = from.Lookup(p.read.GroupVersionResource, reader)
+	}
 	if c == nil {
 		return passReason(reason)
 	}
 	p.resource = c
 	namespaced := c.Resource.Namespaced
-	if p.read.Namespace != "" && !namespaced || p.read.Namespace == "" && namespaced && p.verb == negotiate.Get {
+	if p.read.Namespace != "" && !namespaced || p.read.Namespace == "" && namespaced && p.read.Name != "" {
 		return wrongScope
 	}
 	return nil

@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -150,6 +151,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		// Deprecated paths (wire.md 7.8).
 		{"/apis/ex.io/v1/watch/foos", "watch most recent with initial events"},
 		{"/apis/ex.io/v1/watch/namespaces/ns/foos?resourceVersion=5", "watch exact 5"},
+		{"/apis/ex.io/v1/watch/foos/f000000", "wrong-scope"}, // an object has a namespace
 		{"/apis/ex.io/v1/watch/foos?watch=1", "options"},
 		{"/apis/ex.io/v1/watch/foos?" + streaming, "options"},
 		{"/apis/ex.io/v1/watch/foos?timeoutSeconds=-1", "options"},
@@ -242,6 +244,29 @@ func TestPlanFollowsTheFormat(t *testing.T) {
 	}
 }
 
+func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
+	const options = "&resourceVersion=0&resourceVersionMatch=NotOlderThan&sendInitialEvents="
+	for _, row := range []struct {
+		query           string
+		strict, present bool
+		want            string
+	}{
+		{options + "true", false, false, "watch any with initial events"},
+		{options + "true", true, true, "watch any with initial events"},
+		{options + "true", true, false, "options"},
+		{options + "false", true, false, "options"},
+		{"&resourceVersion=0", true, false, "watch any with initial events"},
+	} {
+		c := foos(3)
+		c.StreamingLists = row.present
+		e := newEnv(t, c, Options{Strict: row.strict})
+		r := e.request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
+		if got := describe(e.handler.plan(r, request.From(r.Context()))); got != row.want {
+			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
+		}
+	}
+}
+
 // A read of a shard that follows a list from here must not pass to an apiserver that may ignore the
 // selector.
 func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
@@ -288,5 +313,32 @@ func TestInvalidShardSelectorIsRefusedHere(t *testing.T) {
 	outcome := e.serve(w, e.request("/apis/ex.io/v1/foos?shardSelector=x", nil))
 	if e.passed != nil || w.code != http.StatusInternalServerError || outcome != (request.Outcome{Source: request.SourceGateway}) {
 		t.Errorf("code %d, outcome %+v", w.code, outcome)
+	}
+}
+
+// A lookup can start a store of the whole resource, so it must come after the review of the read.
+func TestResourceIsLookedUpOnlyForAnAuthorizedRead(t *testing.T) {
+	for _, tt := range []struct {
+		url   string
+		whole bool
+	}{
+		{fooList + "?resourceVersion=0", true},
+		{fooList + "?watch=1&resourceVersion=9", true},
+		{fooList + "?resourceVersion=0&labelSelector=even%3Dtrue", false},
+		{fooList + "?resourceVersion=0&fieldSelector=metadata.name%3Da", false},
+		{"/apis/ex.io/v1/namespaces/ns/foos?resourceVersion=0", false},
+		{"/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0", false},
+	} {
+		e := newEnv(t, foos(3), Options{})
+		e.missing, e.access.allowed = "not-in-sync", false
+		e.serve(httptest.NewRecorder(), e.request(tt.url, nil))
+		if len(e.readers) != 0 {
+			t.Errorf("%s: looked up for a read that is denied", tt.url)
+		}
+		e.access.allowed = true
+		e.serve(httptest.NewRecorder(), e.request(tt.url, nil))
+		if want := (resources.Reader{User: "jane", Whole: tt.whole}); len(e.readers) != 1 || e.readers[0] != want {
+			t.Errorf("%s: looked up for %+v, want %+v", tt.url, e.readers, want)
+		}
 	}
 }

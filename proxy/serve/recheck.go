@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 const (
@@ -34,12 +35,12 @@ type accessRecheck struct {
 	access Access
 	r      *http.Request
 	read   *request.Read
-	every  time.Duration
-	client *deadlineWriter // bounds the rest of the response once access is revoked
+	every  *atomic.Int64           // time.Duration; may change
+	client *response.WriteDeadline // bounds the rest of the response once access is revoked
 
-	// revoked is closed when the watch must end; denied then says why. The loop looks at denied
-	// between events, because a select does not prefer revoked.
-	revoked chan struct{}
+	// revoked is called when the watch must end; denied then says why. The loop looks at denied between
+	// events too.
+	revoked func()
 	denied  atomic.Pointer[apierrors.StatusError]
 
 	ctx    context.Context // of the rechecks
@@ -55,11 +56,12 @@ type accessRecheck struct {
 	running   sync.WaitGroup
 }
 
-// startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch.
-func startRechecks(o *Options, r *http.Request, read *request.Read, client *deadlineWriter) *accessRecheck {
+// startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch; revoked
+// is called at most once and must not block.
+func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
 	a := &accessRecheck{
-		access: o.Access, r: r, read: read, every: o.Recheck, client: client,
-		revoked: make(chan struct{}), confirmed: time.Now(),
+		access: access, r: r, read: read, every: every, client: client,
+		revoked: revoked, confirmed: time.Now(),
 	}
 	a.ctx, a.cancel = context.WithCancel(r.Context())
 	a.mu.Lock()
@@ -71,7 +73,10 @@ func startRechecks(o *Options, r *http.Request, read *request.Read, client *dead
 
 // wait returns the time until the next recheck, at most every, random so that watches which were
 // opened together do not check together.
-func (a *accessRecheck) wait() time.Duration { return a.every - rand.N(a.every/2+1) }
+func (a *accessRecheck) wait() time.Duration {
+	every := time.Duration(a.every.Load())
+	return every - rand.N(every/2+1)
+}
 
 // changed starts a recheck soon, because access rules have changed.
 func (a *accessRecheck) changed() {
@@ -118,10 +123,7 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		denied = apierrors.NewServiceUnavailable("the access of this watch cannot be reviewed")
 	}
 	if denied != nil {
-		a.stopped = true // the loop may take a while to call stop: a second denial must not close revoked again
-		a.denied.Store(denied)
-		close(a.revoked)
-		a.client.endWithin(revokedWriteLimit)
+		a.endLocked(denied)
 		return
 	}
 	wait := a.wait()
@@ -129,6 +131,24 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 		a.again, wait = false, rand.N(recheckSpread)
 	}
 	a.timer.Reset(wait)
+}
+
+// end ends the watch with an ERROR event, if it has not been told to end before.
+func (a *accessRecheck) end(why *apierrors.StatusError) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.endLocked(why)
+	}
+}
+
+// endLocked ends the watch. The loop may take a while to call stop: a.stopped keeps another end from
+// saying why instead.
+func (a *accessRecheck) endLocked(why *apierrors.StatusError) {
+	a.stopped = true
+	a.denied.Store(why)
+	a.revoked()
+	a.client.EndWithin(revokedWriteLimit)
 }
 
 // stop ends the rechecks and waits for the one that runs.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"sluice/codec/splice"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 )
 
@@ -20,8 +21,9 @@ type responseWriter struct {
 	started bool   // the headers are sent
 
 	w        http.ResponseWriter
+	work     *flowcontrol.Work
 	header   func(http.Header) // sets the headers
-	client   *deadlineWriter
+	client   *response.WriteDeadline
 	accepted splice.Coding
 	failed   bool // a write has failed
 
@@ -43,8 +45,10 @@ const (
 var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
 
 // newResponseWriter returns the writer of a response; header is called before its first byte.
-func newResponseWriter(w http.ResponseWriter, r *http.Request, header func(http.Header)) *responseWriter {
-	return &responseWriter{w: w, header: header, client: newDeadlineWriter(w), accepted: response.Accepted(r.Header)}
+func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, header func(http.Header)) *responseWriter {
+	return &responseWriter{
+		w: work.Writer(w), work: work, header: header, client: response.NewWriteDeadline(w), accepted: response.Accepted(r.Header),
+	}
 }
 
 // reserve makes buf long enough for a piece. A response out of memoized text needs no piece, and
@@ -58,6 +62,7 @@ func (w *responseWriter) reserve() {
 // release returns the buffers to their pools. After a failed write over HTTP/2 it keeps them from
 // the pools, because the connection may still read them.
 func (w *responseWriter) release() {
+	w.client.Stop()
 	if w.failed {
 		return
 	}
@@ -102,7 +107,7 @@ func (w *responseWriter) finish() error {
 	if err := w.flush(len(w.buf) > response.CompressFrom); err != nil || w.compressor == nil {
 		return err
 	}
-	err := w.client.close(w.compressor)
+	err := w.client.Close(w.compressor)
 	w.failed = w.failed || err != nil
 	return err
 }
@@ -128,7 +133,7 @@ func (w *responseWriter) write(p []byte) error {
 	if w.compressor != nil {
 		out = w.compressor
 	}
-	err := w.client.write(out, p)
+	err := w.work.Write(w.client, out, p)
 	w.failed = w.failed || err != nil
 	return err
 }

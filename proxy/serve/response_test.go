@@ -17,7 +17,7 @@ func newTestResponse(accepts string) (*responseWriter, *httptest.ResponseRecorde
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Accept-Encoding", accepts)
 	started := 0
-	return newResponseWriter(w, r, func(http.Header) { started++ }), w, &started
+	return newResponseWriter(w, r, nil, func(http.Header) { started++ }), w, &started
 }
 
 var codings = []string{"", "gzip", "zstd"}

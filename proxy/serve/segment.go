@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"sync"
+	"time"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -11,38 +12,65 @@ import (
 )
 
 // segmentEncoder encodes the objects of segments in one format, as the items of a list or as the
-// events with which a watch begins. Whole segments are encoded and compressed once for all readers
-// and kept in the budget.
+// events with which a watch begins. Whole segments, and parts of them that are selected, are encoded and
+// compressed once for all readers and kept in the budget.
 type segmentEncoder struct {
 	encoder *formatEncoder // shared by all readers of the format
-	writer  *codec.Writer  // of encoder, with the ages of Tables at one time
+	writer  *codec.Writer  // of encoder
 	events  bool           // initial events of a watch, not items of a list
+	selects bool           // the runs are those of a selector
 	budget  *cache.Budget
 }
 
-// memoKey is the key of what a segment memoizes: text without a coding, else a block.
+// memoKey is the key of what a segment memoizes: text without a coding, else a block; of Tables an
+// ageless text or an agedBlock.
 type memoKey struct {
 	encoder *formatEncoder
 	events  bool
 	coding  splice.Coding
 }
 
-// largestRun is the most stored bytes of a run that is encoded in one piece; the objects of longer
-// runs are written one by one. It bounds what one slow reader can hold.
-const largestRun = 2 << 20
+// smallestBlock is the least number of selected objects of a segment that are compressed as a block of
+// their own: fewer compress badly.
+const smallestBlock = 8
 
-// shares reports whether the text of the run is memoized: not if encoding costs no more than keeping
-// the text would, and not if the text depends on the time.
-func (e *segmentEncoder) shares(r cache.Run) bool {
+// memoizesBlock reports whether the compressed block of the run is memoized.
+func (e *segmentEncoder) memoizesBlock(r cache.Run) bool {
+	return e.encoder.Memoizable() && (r.Whole() || e.selects && r.Len() >= smallestBlock)
+}
+
+// memoizesText reports whether the text of the run is memoized: not if encoding costs no more than keeping
+// the text would, and not if all of the text depends on the time. The texts of large objects, if
+// they are whole, would soon fill the budget, which their compressed blocks do not.
+func (e *segmentEncoder) memoizesText(r cache.Run) bool {
 	f := e.encoder.Format()
 	cheap := f.Encoding == codec.Protobuf || e.encoder.Copies()
-	return r.Whole() && !cheap && !f.AgesWithTime() && r.Segment.Bytes() <= largestRun
+	long := f.WholeObjects() && r.Segment.Bytes() > cache.SegmentBytes
+	return e.encoder.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
+}
+
+// pays reports whether memos of the run pay: what a selector selects is memoized by the second read. It must
+// be called once for each read.
+func (e *segmentEncoder) pays(r cache.Run) bool { return r.Whole() || e.selects && r.Reread() }
+
+// parts yields the text of a run that is shared, in pieces that are valid until the next one. The
+// caller must not change them.
+func (e *segmentEncoder) parts(r cache.Run) (iter.Seq[[]byte], error) {
+	if e.encoder.Format().AgesApart() {
+		text, err := e.ageless(r)
+		if err != nil {
+			return nil, err
+		}
+		return text.Parts(time.Now()), nil
+	}
+	text, err := e.text(r)
+	return func(yield func([]byte) bool) { yield(text) }, err
 }
 
 // text returns the encoded objects of a run that is shared. The caller must not change it.
 func (e *segmentEncoder) text(r cache.Run) ([]byte, error) {
-	v, err := r.Segment.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*cache.Object) (any, int64, error) {
-		text, err := e.append(nil, objects)
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*cache.Object) (any, int64, error) {
+		text, err := cloned(func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 		return text, int64(cap(text)), err
 	})
 	if err != nil {
@@ -51,13 +79,15 @@ func (e *segmentEncoder) text(r cache.Run) ([]byte, error) {
 	return v.([]byte), nil
 }
 
-// block returns the encoded objects of a run, compressed. Only whole segments are memoized, so that a
-// reader of a part of a segment is not told the length of the rest.
+// block returns the encoded objects of a run, compressed. It is memoized if a part of a segment is to be.
 func (e *segmentEncoder) block(coding splice.Coding, r cache.Run) (*splice.Block, error) {
-	if !r.Whole() || e.encoder.Format().AgesWithTime() {
+	switch {
+	case !e.memoizesBlock(r):
 		return e.compress(coding, r.Objects())
+	case e.encoder.Format().AgesApart():
+		return e.agedBlock(coding, r)
 	}
-	v, err := r.Segment.Memo(e.budget, memoKey{e.encoder, e.events, coding}, func(objects []*cache.Object) (any, int64, error) {
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, coding}, func(objects []*cache.Object) (any, int64, error) {
 		b, err := e.compress(coding, objects)
 		if err != nil {
 			return nil, 0, err
@@ -74,13 +104,28 @@ func (e *segmentEncoder) compress(coding splice.Coding, objects []*cache.Object)
 	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 }
 
+// appendRun appends the encoded objects of a run, memoized if its text is to be.
+func (e *segmentEncoder) appendRun(dst []byte, r cache.Run, memoize bool) ([]byte, error) {
+	if !memoize {
+		return e.append(dst, r.Objects())
+	}
+	parts, err := e.parts(r)
+	if err != nil {
+		return dst, err
+	}
+	for part := range parts {
+		dst = append(dst, part...)
+	}
+	return dst, nil
+}
+
 // append appends the encoded objects: items with separators between them, or ADDED events.
 func (e *segmentEncoder) append(dst []byte, objects []*cache.Object) ([]byte, error) {
 	var err error
 	for i, o := range objects {
 		switch {
 		case e.events:
-			dst, err = e.encoder.AppendEvent(dst, cache.Added, o)
+			dst, err = e.appendEvent(dst, o)
 		case i > 0:
 			dst, err = e.appendItem(append(dst, e.writer.Separator()...), o)
 		default:
@@ -93,40 +138,39 @@ func (e *segmentEncoder) append(dst []byte, objects []*cache.Object) ([]byte, er
 	return dst, nil
 }
 
+// appendEvent appends the ADDED event of an object, which must not be the first event of its watch.
+func (e *segmentEncoder) appendEvent(dst []byte, o *cache.Object) ([]byte, error) {
+	dst, err := e.writer.AppendEvent(dst, cache.Added.String(), o.Data, false)
+	return dst, e.encoder.check(err)
+}
+
 // appendItem appends one object as an item of a list.
 func (e *segmentEncoder) appendItem(dst []byte, o *cache.Object) ([]byte, error) {
 	dst, err := e.writer.AppendItem(dst, o.Data)
 	return dst, e.encoder.check(err)
 }
 
-// boundRuns splits long runs that are not whole segments into their objects: such a run is encoded
-// for one reader alone, who then holds one encoded object of it at a time.
-func boundRuns(runs iter.Seq[cache.Run]) iter.Seq[cache.Run] {
-	return func(yield func(cache.Run) bool) {
-		for r := range runs {
-			step := r.To - r.From
-			if !r.Whole() && r.Segment.Bytes() > largestRun {
-				step = 1
-			}
-			for from := r.From; from < r.To; from += step {
-				if !yield(cache.Run{Segment: r.Segment, From: from, To: from + step}) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // scratches holds idle buffers of up to largestScratch bytes.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-const largestScratch = 2 * largestRun
+const largestScratch = 4 << 20 // the text of a segment, or of an object that is as large as etcd permits
 
 func recycle(scratch *[]byte, grown []byte) {
 	if cap(grown) <= largestScratch {
 		*scratch = grown
 		scratches.Put(scratch)
 	}
+}
+
+// cloned returns what encode appends, without spare capacity.
+func cloned(encode func(dst []byte) ([]byte, error)) ([]byte, error) {
+	scratch := scratches.Get().(*[]byte)
+	text, err := encode((*scratch)[:0])
+	if err != nil {
+		return nil, err
+	}
+	defer recycle(scratch, text)
+	return bytes.Clone(text), nil
 }
 
 // compressBlock compresses what encode appends into a block that holds no spare capacity.

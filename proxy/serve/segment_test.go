@@ -33,7 +33,7 @@ func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 		budget := cache.NewBudget(1 << 30)
 		encoders := []*segmentEncoder{{encoder: encoder, writer: encoder.Writer, budget: budget}}
 		if f.Encoding != codec.YAML {
-			encoders = append(encoders, &segmentEncoder{encoder: encoder, events: true, budget: budget})
+			encoders = append(encoders, &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: true, budget: budget})
 		}
 		for _, e := range encoders {
 			before := blocks(t, e, c.Store.Snapshot())
@@ -111,36 +111,38 @@ func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 	}
 }
 
-// A reader of a part of a long segment holds one object of it at a time. Whole segments and short
-// parts stay in one piece.
-func TestPartsOfLongSegmentsAreSplitIntoObjects(t *testing.T) {
-	long := foos(0)
-	long.Store = cache.New(cache.Options{}, func() (all []*cache.Object) {
-		for i := range 64 {
-			o := foo(i, uint64(i+1))
-			o.Data = append(o.Data, make([]byte, largestRun/32)...)
-			all = append(all, o)
+// A selection of a part of a segment shares the encoding of exactly this part, if it is large enough to pay.
+func TestSelectedPartsOfSegmentsAreMemoizedApart(t *testing.T) {
+	c := foos(48)
+	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}} {
+		encoder, err := encoderFor(c, f)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return all
-	}(), 64)
-	part := cache.Range{From: cache.KeyOf("ns", "f000010"), To: cache.KeyOf("ns", "f000020")}
-	for _, row := range []struct {
-		name  string
-		state *cache.Snapshot
-		keys  cache.Range
-		most  int // objects in a piece
-		all   int
-	}{
-		{"part of a long one", long.Store.Snapshot(), part, 1, 10},
-		{"part of a short one", foos(64).Store.Snapshot(), part, 10, 10},
-		{"whole long ones", long.Store.Snapshot(), cache.Range{}, 64, 64},
-	} {
-		most, all := 0, 0
-		for r := range boundRuns(row.state.Runs(row.keys)) {
-			most, all = max(most, len(r.Objects())), all+len(r.Objects())
-		}
-		if most > row.most || all != row.all || (row.most > 1 && most == 1) {
-			t.Errorf("%s: %d objects, %d in a piece", row.name, all, most)
+		budget := cache.NewBudget(1 << 30)
+		e := segmentEncoder{encoder: encoder, writer: encoder.Writer, selects: true, budget: budget}
+		for run := range c.Store.Snapshot().Runs(cache.Namespace("")) {
+			parts := map[string]cache.Run{"half": {Segment: run.Segment, Set: 0x555555555555}, "other half": {Segment: run.Segment, Set: 0xaaaaaaaaaaaa}, "few": {Segment: run.Segment, Set: 0x111}}
+			for name, part := range parts {
+				first, err := e.block(splice.Gzip, part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := e.block(splice.Gzip, part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if shared := first == again; shared != (name != "few") {
+					t.Errorf("%+v, %s of a segment: shared is %v", f, name, shared)
+				}
+				alone, err := e.compress(splice.Gzip, part.Objects())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first.Plain != alone.Plain {
+					t.Errorf("%+v, %s of a segment has a block of %d bytes, the objects alone %d", f, name, first.Plain, alone.Plain)
+				}
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apifields "k8s.io/apimachinery/pkg/fields"
+	operators "k8s.io/apimachinery/pkg/selection"
 
 	"sluice/cache"
 	"sluice/codec"
@@ -17,6 +18,7 @@ type selection struct {
 	keys     cache.Range
 	scope    cache.Scope       // of a watch
 	indexed  *string           // the value of the indexed field; nil for any
+	terms    cache.Terms       // which the filter implies
 	filter   cache.Filter      // what keys and indexed do not select already; nil for everything
 	narrowed bool              // a field selector narrows it to a name or a namespace
 	shards   *metav1.ShardInfo // of the metadata of a list; nil without a shard selector
@@ -48,6 +50,7 @@ func newSelection(r *codec.Resource, f selectableFields, read *request.Read, sha
 		s.shards = &metav1.ShardInfo{Selector: m.shards.selector}
 	}
 	s.filter = m
+	s.terms = m.terms()
 	s.narrow(r.Namespaced, read.Namespace, read.Fields)
 	s.useIndex(f, m)
 	return s, nil
@@ -82,20 +85,51 @@ func (s *selection) useIndex(f selectableFields, m *matcher) {
 	}
 }
 
-// objects yields the selected objects of a state in key order.
-func (s *selection) objects(state *cache.Snapshot) iter.Seq[*cache.Object] {
-	all := state.Objects(s.keys)
-	if s.indexed != nil {
-		all = state.ByIndex(*s.indexed, s.keys)
+// maxTermValues bounds the labels that a selection looks up in the index of each segment, in all terms
+// together: more of them cost more than to match the objects.
+const maxTermValues = 16
+
+// terms returns conditions that every object which matches meets, as long as they are short.
+func (m *matcher) terms() (terms cache.Terms) {
+	if m.labels != nil {
+		requirements, _ := m.labels.Requirements()
+		n := 0
+		for _, r := range requirements {
+			switch r.Operator() {
+			case operators.Equals, operators.DoubleEquals, operators.In:
+				if values := r.ValuesUnsorted(); n+len(values) <= maxTermValues {
+					n += len(values)
+					terms.RequireLabel(r.Key(), values...)
+				}
+			}
+		}
 	}
+	for _, r := range m.fields[:min(len(m.fields), maxTermValues)] {
+		if r.equal && r.position >= 0 {
+			terms.RequireField(r.position, r.value)
+		}
+	}
+	return terms
+}
+
+// runs yields the selected objects of a state in key order: out of the index of the store if the selection is
+// by it, else with the help of indexes of segments that it keeps in the budget.
+func (s *selection) runs(state *cache.Snapshot, budget *cache.Budget) iter.Seq[cache.Run] {
 	if s.filter == nil {
-		return all
+		return state.Runs(s.keys)
 	}
-	return func(yield func(*cache.Object) bool) {
-		for o := range all {
-			if s.filter.Match(o) && !yield(o) {
+	return func(yield func(cache.Run) bool) {
+		for run := range s.candidates(state, budget) {
+			if run = run.Matching(s.filter); run.Set != 0 && !yield(run) {
 				return
 			}
 		}
 	}
+}
+
+func (s *selection) candidates(state *cache.Snapshot, budget *cache.Budget) iter.Seq[cache.Run] {
+	if s.indexed != nil {
+		return state.RunsByIndex(*s.indexed, s.keys)
+	}
+	return state.Select(s.terms, s.keys, budget)
 }

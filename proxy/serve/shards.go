@@ -78,7 +78,7 @@ func (s *shards) match(o *cache.Object) bool {
 // feature gate would ignore the selector and send the whole resource. The client is told to list
 // again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
 func refuseShard(info *request.Info, reason passReason) error {
-	if info.Query.Get("shardSelector") == "" {
+	if info.Query.Get("shardSelector") == "" || info.Verb == "get" { // which has no shard
 		return nil
 	}
 	follows := info.Verb == "watch" || info.Query.Get("continue") != ""

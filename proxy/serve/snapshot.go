@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,14 +25,12 @@ func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, hitReason, error)
 	return p.resource.Store.Snapshot(), reason, nil
 }
 
-// list is the content of a list response: either the runs of a whole range of keys, or objects that
-// were selected one by one.
+// list is the content of a list response.
 type list struct {
-	meta    metav1.ListMeta
-	runs    iter.Seq[cache.Run] // nil if the objects were selected
-	objects []*cache.Object
-	count   int
-	bytes   int64 // estimate of the stored bytes of runs
+	meta  metav1.ListMeta
+	runs  iter.Seq[cache.Run]
+	count int
+	bytes int64 // of the objects as they are stored; an estimate if the list is not selected
 }
 
 // newList selects the content of a list from a snapshot.
@@ -39,22 +38,37 @@ func (p *plan) newList(state *cache.Snapshot) (*list, error) {
 	l := &list{meta: metav1.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardInfo: p.selection.shards}}
 	s := p.selection
 	s.keys.From = max(s.keys.From, p.pageStart)
-	if p.options.Limit == 0 && s.filter == nil {
-		l.runs, l.count, l.bytes = state.Runs(s.keys), state.Count(s.keys), storedBytes(state, s.keys)
-		return l, nil
-	}
 	limit := int(p.options.Limit)
-	for o := range s.objects(state) {
-		l.objects = append(l.objects, o)
-		if len(l.objects) == limit {
-			break
+	if s.filter == nil {
+		l.runs, l.count, l.bytes = state.Runs(s.keys), state.Count(s.keys), storedBytes(state, s.keys)
+		if limit == 0 || l.count <= limit {
+			return l, nil
 		}
+		l.count, l.bytes = 0, 0
+		return l, l.continueAfter(l.selectRuns(l.runs, limit), p, state)
 	}
-	l.count = len(l.objects)
+	last := l.selectRuns(s.runs(state, p.indexes), limit)
 	if limit == 0 || l.count < limit {
 		return l, nil
 	}
-	return l, l.continueAfter(l.objects[l.count-1].Key, p, state)
+	return l, l.continueAfter(last, p, state)
+}
+
+// selectRuns takes the runs of the first objects, all if limit is 0, and returns the key of the last one.
+func (l *list) selectRuns(all iter.Seq[cache.Run], limit int) (last cache.Key) {
+	var runs []cache.Run
+	for run := range all {
+		if limit > 0 {
+			run = run.First(limit - l.count)
+		}
+		runs, last = append(runs, run), run.Last().Key
+		l.bytes += run.Bytes()
+		if l.count += run.Len(); l.count == limit {
+			break
+		}
+	}
+	l.runs = slices.Values(runs)
+	return last
 }
 
 // continueAfter sets the continue token if keys that the apiserver would read follow the last one of

@@ -30,9 +30,11 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 	metrics := h.options.Metrics.watch(p.info)
 	metrics.opened()
 	defer metrics.closed()
+	work := h.options.CPU.Work(r.Context(), p.info.LimitKey, p.examined(start.state))
+	defer work.Rest()
 	l := &watchLoop{
-		watchStart: start, plan: p, options: &h.options, r: r,
-		out: newWatchWriter(w, coding), columnsChanged: p.columnsChanged(), metrics: metrics,
+		watchStart: start, plan: p, options: &h.options, r: r, recheckEvery: &h.recheck,
+		out: newWatchWriter(w, work, coding), columnsChanged: p.columnsChanged(), metrics: metrics,
 	}
 	l.run()
 	return nil
@@ -64,6 +66,9 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
 	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && p.options.SendInitialEvents != nil
 	var err error
+	if deferred && p.resource.Fence.Stalled() {
+		return s, notProvenInTime
+	}
 	if !deferred {
 		if s.reason, err = p.ensureFresh(ctx, false); err != nil {
 			return s, err
@@ -92,6 +97,9 @@ func (p *plan) openWatchAt(ctx context.Context) (watchStart, error) {
 		}
 	}
 	s.cursor, err = p.resource.Store.Watch(p.selection.scope, s.delivered)
+	if errors.Is(err, cache.ErrGone) && p.extendHistory(ctx, s.delivered) {
+		s.cursor, err = p.resource.Store.Watch(p.selection.scope, s.delivered)
+	}
 	switch {
 	case errors.Is(err, cache.ErrGone):
 		return s, versionBeforeHistory
@@ -101,11 +109,18 @@ func (p *plan) openWatchAt(ctx context.Context) (watchStart, error) {
 	return s, nil
 }
 
+// extendHistory reports whether the history may have come to cover version.
+func (p *plan) extendHistory(ctx context.Context, version uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, historyPatience)
+	defer cancel()
+	return p.resource.ExtendHistory(ctx, version)
+}
+
 // watchCoding returns the content coding of a watch. The apiserver compresses no watch. Here a
 // streaming list is compressed as a list is; other watches only with CompressWatches.
 func (h *Handler) watchCoding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
 	streamingList := p.options.SendInitialEvents != nil && state != nil && storedBytes(state, p.selection.keys) >= blocksPay
-	if streamingList || h.options.CompressWatches {
+	if streamingList || h.compressWatches.Load() {
 		return response.Accepted(r.Header)
 	}
 	return splice.Identity

@@ -217,8 +217,8 @@ func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 
 func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const watches, grace = 64, 20 * time.Second
-		e := newEnv(t, foos(3), Options{Grace: grace})
+		const watches, spread = 64, 10 * time.Second
+		e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return spread }})
 		var clients []*watchClient
 		for range watches {
 			clients = append(clients, e.watch(fooWatch+fromThree, nil))
@@ -235,14 +235,14 @@ func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 		}
 		for quarter := range 4 {
 			before := open()
-			time.Sleep(grace / 8)
+			time.Sleep(spread / 4)
 			if now := open(); now == before {
 				t.Errorf("no watch ends in quarter %d", quarter)
 			}
 		}
 		time.Sleep(time.Nanosecond)
 		if n := open(); n > 0 {
-			t.Errorf("%d watches are open after half of the grace", n)
+			t.Errorf("%d watches are open after the spread", n)
 		}
 	})
 }
@@ -254,6 +254,23 @@ func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 		e.access.hang()
 		c := e.watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		hasEnded(e, c)
+	})
+}
+
+// SetWatches reaches watches that are open.
+func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(3), Options{Recheck: time.Minute})
+		c := e.watch(fooWatch+fromThree, nil)
+		e.handler.SetWatches(20*time.Minute, false)
+		time.Sleep(time.Minute) // the check that was due
+		e.access.set(false, nil)
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		isOpen(e, c)
+		time.Sleep(11 * time.Minute)
 		synctest.Wait()
 		hasEnded(e, c)
 	})
@@ -276,7 +293,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		changed := make(chan struct{})
 		c := &watchClient{header: http.Header{}, done: make(chan struct{})}
 		l := &watchLoop{
-			watchStart: start, plan: p, options: &e.handler.options, r: r, out: newWatchWriter(c, splice.Identity),
+			watchStart: start, plan: p, options: &e.handler.options, recheckEvery: &e.handler.recheck, r: r, out: newWatchWriter(c, nil, splice.Identity),
 			columnsChanged: changed, metrics: e.handler.options.Metrics.watch(p.info),
 		}
 		go func() {
@@ -289,4 +306,43 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		synctest.Wait()
 		hasEnded(e, c)
 	})
+}
+
+// Sluice lists only the scope of a small streaming list if listing the whole resource costs more.
+func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
+	other := func(version uint64) *cache.Object {
+		o := foo(900, version)
+		o.Key = cache.KeyOf("other", "f000900")
+		return o
+	}
+	for _, row := range []struct {
+		law    string
+		listed *cache.Object
+		want   []string
+	}{
+		{"AtOnce", other(201), []string{"ADDED f000900@201", "BOOKMARK@300 end"}},
+		{"OnceItsEventsHaveArrived", other(250), []string{"ADDED f000900@201", "MODIFIED f000900@250", "BOOKMARK@300 end"}},
+	} {
+		t.Run(row.law, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEnv(t, foos(200), Options{})
+				e.apply(cache.Added, other(201))
+				e.apiserver.setListed(300, row.listed, foo(1, 299))
+				c := e.watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+streaming+bookmarks, nil)
+				if called := e.apiserver.scopes(); len(called) == 0 || called[0] != (cache.Scope{Namespace: "other"}) {
+					t.Errorf("called the rolls of %+v", called)
+				}
+				e.apply(cache.Modified, other(250)) // part of the state at 300
+				synctest.Wait()
+				if got := c.take(); !slices.Equal(got, row.want) {
+					t.Errorf("got %q, want %q", got, row.want)
+				}
+				e.apply(cache.Modified, other(301))
+				synctest.Wait()
+				if got := c.take(); !slices.Equal(got, []string{"MODIFIED f000900@301"}) {
+					t.Errorf("then got %q", got)
+				}
+			})
+		})
+	}
 }

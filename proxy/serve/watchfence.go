@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,7 +15,9 @@ import (
 type fenceResult struct {
 	version uint64
 	proof   cache.Proof
-	err     error
+	// rollCall is of the scope of the watch alone; nil if the state of the whole resource is proven.
+	rollCall *cache.RollCall
+	err      error
 }
 
 // fenceWait proves the initial events of a watch recent while they are written.
@@ -37,18 +40,28 @@ func (l *watchLoop) awaitFence(ctx context.Context) {
 	}
 	ctx, cancel := context.WithDeadline(ctx, l.fence.limit)
 	result, ended := make(chan fenceResult, 1), make(chan struct{})
+	scoped := !history && l.mayCallOwnRoll()
 	go func() {
 		defer close(ended)
-		result <- l.waitForFence(ctx, history)
+		result <- l.waitForFence(ctx, history, scoped)
 	}()
 	l.fence.result = result
 	l.fence.stop = func() { cancel(); <-ended }
 }
 
 // waitForFence waits until the store shows a version that is current now, and with history has every
-// event up to it.
-func (l *watchLoop) waitForFence(ctx context.Context, history bool) (r fenceResult) {
+// event up to it. With scoped, a roll call of the scope of a small watch alone comes first, if that costs the
+// apiserver less than what proves the whole resource. It runs beside the loop, whose state it must not read.
+func (l *watchLoop) waitForFence(ctx context.Context, history, scoped bool) (r fenceResult) {
 	fence := l.plan.resource.Fence
+	bytes, small := l.plan.weigh(l.plan.resource.Store.Snapshot())
+	read := fence.Begin(bytes)
+	defer read.End()
+	if scoped && small && !read.Shares() {
+		if r.rollCall, r.err = fence.CallRollOf(ctx, l.plan.selection.scope); r.err == nil {
+			return fenceResult{version: r.rollCall.Version, proof: cache.ByRollCall, rollCall: r.rollCall}
+		}
+	}
 	if !history {
 		r.version, r.proof, r.err = fence.WaitUntilCurrent(ctx)
 		return r
@@ -57,6 +70,12 @@ func (l *watchLoop) waitForFence(ctx context.Context, history bool) (r fenceResu
 		r.err = fence.ConfirmHistory(ctx, r.version)
 	}
 	return r
+}
+
+// mayCallOwnRoll reports whether the watch has a scope of its own whose roll has not been called. That is
+// tried once: if the watch has not delivered the listed state, the events that it lacks are on their way.
+func (l *watchLoop) mayCallOwnRoll() bool {
+	return l.rollCall == nil && l.plan.selection.scope != (cache.Scope{})
 }
 
 // probeWatchLife is the longest life of a watch that is taken for a probe watch. It is too short for
@@ -79,10 +98,11 @@ func (l *watchLoop) fenced(r fenceResult) bool {
 	}
 	if r.err == nil {
 		l.options.Metrics.proven(r.proof.String())
-		l.initialEventsEnd = r.version
+		l.initialEventsEnd, l.rollCall = r.version, cmp.Or(r.rollCall, l.rollCall)
 		return true
 	}
 	if !errors.Is(r.err, cache.ErrClosed) && l.r.Context().Err() == nil {
+		l.plan.resource.Fence.GiveUp()
 		l.options.Metrics.proven(string(notProvenInTime))
 		l.writeError(apierrors.NewTimeoutError("the initial events could not be proven to be recent in time", 1))
 	}
@@ -100,6 +120,12 @@ func (l *watchLoop) writeError(err *apierrors.StatusError) {
 // initialEventsProven reports whether the initial events have ended: everything up to a version that is
 // proven recent has been delivered, or the delivered state is the one that a roll call has confirmed.
 func (l *watchLoop) initialEventsProven() bool {
+	if l.rollCall != nil {
+		if version := l.cursor.SkipToRollCall(l.rollCall); version > 0 {
+			l.delivered = max(l.delivered, version)
+			return true
+		}
+	}
 	if l.initialEventsEnd == unproven {
 		return false
 	}

@@ -1,15 +1,19 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/response"
 )
 
 const (
@@ -35,8 +39,12 @@ type watchLoop struct {
 	columnsChanged <-chan struct{}
 	metrics        watchMetrics
 	fence          fenceWait
+	recheckEvery   *atomic.Int64
+	rollCall       *cache.RollCall // of the scope of this watch, to prove its initial events; nil if none was called
 	recheck        *accessRecheck
+	reader         *flowcontrol.Reader
 
+	restBounded bool   // the store has ended
 	columnsSent bool   // a Table event has been written: the first one has the columns
 	buf         []byte // events and bookmarks that only this watch writes
 }
@@ -45,10 +53,15 @@ type watchLoop struct {
 // last version that it was sent.
 func (l *watchLoop) run() {
 	ctx := l.r.Context()
-	timer := newWatchTimer(l.lifetime())
+	attention := newAttention()
+	defer context.AfterFunc(ctx, attention.call)()
+	timer := newWatchTimer(l.lifetime(), attention)
 	defer timer.Stop()
-	l.recheck = startRechecks(l.options, l.r, l.plan.read, l.out.client)
+	l.recheck = startRechecks(l.options.Access, l.recheckEvery, l.r, l.plan.read, l.out.client, attention.call)
 	defer l.recheck.stop()
+	l.reader = l.options.SlowReaders.Track(l.plan.info.LimitKey, l.out.client, func() { l.recheck.end(errTooSlow) })
+	defer l.endTracking()
+	l.reader.Hold(l.plan.resource.Store, l.state)
 	l.awaitFence(ctx)
 	defer func() { l.fence.stop() }()
 	defer l.out.end()
@@ -60,6 +73,7 @@ func (l *watchLoop) run() {
 	draining := l.options.Draining
 	for {
 		wake := l.cursor.Ready() // before deliver reads, so that no event is missed
+		l.boundRest()
 		more, err := l.deliver(events)
 		if err == nil {
 			err = l.maybeEndInitialEvents()
@@ -72,6 +86,7 @@ func (l *watchLoop) run() {
 			wake = closed // a watch that lags must still notice everything else
 		} else {
 			l.restartFence(ctx)
+			l.out.work.Rest()
 		}
 		select {
 		case <-wake:
@@ -81,15 +96,17 @@ func (l *watchLoop) run() {
 			}
 		case <-l.columnsChanged:
 			return
-		case <-ctx.Done():
-			return
 		case <-draining:
 			draining = nil
-			timer.endWithin(l.options.Grace)
-		case <-l.recheck.revoked:
-			l.endWith(errRevoked)
-			return
-		case <-timer.C:
+			timer.endWithin(l.options.Spread())
+		case <-attention:
+			if ctx.Err() != nil {
+				return
+			}
+			if l.recheck.denied.Load() != nil {
+				l.endWith(errRevoked)
+				return
+			}
 			if !l.onTimer(timer) {
 				return
 			}
@@ -97,10 +114,35 @@ func (l *watchLoop) run() {
 	}
 }
 
-// errRevoked ends a watch whose access has been revoked.
-var errRevoked = errors.New("access revoked")
+// errRevoked ends a watch that was told to end: its access has been revoked, or it is read too slowly.
+var errRevoked = errors.New("told to end")
 
-// endWith writes an ERROR event that says why the watch ends, if err is errRevoked or errUnencodable.
+// errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
+// gone.
+var errTooSlow = apierrors.NewResourceExpired("the watch was read too slowly, list and watch again")
+
+// boundRest bounds how long the client may take for the rest of the events once the store has ended: only
+// such clients keep it in memory.
+func (l *watchLoop) boundRest() {
+	if l.restBounded {
+		return
+	}
+	select {
+	case <-l.plan.resource.Store.Done():
+		l.restBounded = true
+		l.out.client.EndWithin(response.WriteTimeout)
+	default:
+	}
+}
+
+func (l *watchLoop) endTracking() {
+	l.reader.Done()
+	if l.reader.Ended() {
+		l.plan.info.Outcome.Reason = flowcontrol.TooSlow
+	}
+}
+
+// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is errUnencodable.
 // Clients resume after a 429 from their last version, and the watch then passes.
 func (l *watchLoop) endWith(err error) {
 	var status *apierrors.StatusError
@@ -161,8 +203,13 @@ func (l *watchLoop) begin() error {
 	if err := l.writeInitialEvents(); err != nil {
 		return err
 	}
-	l.delivered = l.state.Version
+	l.delivered, l.lastSent = l.state.Version, l.state.Version
+	if l.initialEventsEnd == unproven {
+		l.delivered = l.state.CompleteVersion()
+	}
 	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
+	l.reader.Hold(nil, nil)
+	l.out.work.Rest()
 	if err := l.maybeEndInitialEvents(); err != nil {
 		return err
 	}
@@ -171,6 +218,9 @@ func (l *watchLoop) begin() error {
 
 // deliver writes the next events and flushes once. It reports whether more can be read already.
 func (l *watchLoop) deliver(events []*cache.Event) (more bool, err error) {
+	if err := l.out.work.Next(); err != nil {
+		return false, err
+	}
 	n, version, err := l.cursor.Next(events)
 	if err != nil {
 		return false, err
@@ -190,21 +240,32 @@ func (l *watchLoop) deliver(events []*cache.Event) (more bool, err error) {
 		}
 		l.lastSent = e.RV
 		written++
+		if l.reader.WasBlocked() && i+1 < n { // read the rest again, or find it gone, rather than hold it
+			l.cursor.Rewind(e)
+			clear(events[i+1 : n])
+			n, version = i+1, e.RV
+			more = true
+			break
+		}
 	}
 	l.delivered = max(l.delivered, version)
+	more = more || n == len(events)
 	if written == 0 {
-		return n == len(events), nil
+		return more, nil
 	}
 	l.metrics.sent(written)
-	return n == len(events), l.out.flush()
+	return more, l.out.flush()
 }
 
-// writeEvent writes an event: the frame that all watches of the format share or, in Tables, whose
-// bytes depend on the time, one of its own.
+// writeEvent writes an event: the frame that all watches of the format share or, if it is the first
+// one with the columns of Tables, one of its own.
 func (l *watchLoop) writeEvent(e *cache.Event, t cache.Type) error {
 	encoder := l.plan.encoder
-	if encoder.Shareable() {
+	switch {
+	case encoder.Shareable():
 		return l.out.frame(e, t, encoder)
+	case encoder.Memoizable() && !l.first():
+		return l.out.agedFrame(e, t, encoder)
 	}
 	o := e.Object
 	var err error
@@ -221,13 +282,15 @@ func (l *watchLoop) writeEvent(e *cache.Event, t cache.Type) error {
 
 // appendEvent appends an event of this watch alone.
 func (l *watchLoop) appendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
-	encoder := l.plan.encoder
-	if l.columnsSent || encoder.Shareable() {
-		return encoder.AppendEvent(dst, t, o)
+	if !l.first() {
+		return l.plan.encoder.AppendEvent(dst, t, o)
 	}
 	l.columnsSent = true
-	return encoder.AppendFirst(dst, t, o)
+	return l.plan.encoder.AppendFirst(dst, t, o)
 }
+
+// first reports whether the next event is the first one of a watch of Tables, which has the columns.
+func (l *watchLoop) first() bool { return !l.columnsSent && !l.plan.encoder.Shareable() }
 
 // maybeEndInitialEvents writes the bookmark that ends the initial events once everything up to a
 // version that is proven recent has been delivered. The deprecated paths have no such bookmark.
@@ -235,7 +298,9 @@ func (l *watchLoop) maybeEndInitialEvents() error {
 	if l.initialEventsEnd == 0 || !l.initialEventsProven() {
 		return nil
 	}
-	l.initialEventsEnd = 0
+	l.initialEventsEnd, l.rollCall = 0, nil
+	// A deletion that has been sent may be above the version up to which everything has been delivered.
+	l.delivered = max(l.delivered, l.lastSent)
 	if l.plan.info.LegacyWatchPath {
 		l.lastSent = l.delivered
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/response"
 )
 
 // step is one step of a watch: something happens, or must have happened.
@@ -191,6 +192,9 @@ func TestWatch(t *testing.T) {
 		{"EndsInitialEventsOnceTheyAreProvenRecent", streaming + bookmarks, []step{current(5)}, []step{
 			gets(threeFoos...), after(2 * time.Second), gets(), added(3, 5), gets("ADDED f000003@5", "BOOKMARK@5 end"),
 		}},
+		{"EndsInitialEventsAtTheVersionOfADeletionThatItHasSent", streaming + bookmarks, []step{current(5)}, []step{
+			gets(threeFoos...), deleted(0, 6), gets("DELETED f000000@6", "BOOKMARK@6 end"),
+		}},
 		{"DeliversEventsBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{
 			gets(threeFoos...), added(3, 4), gets("ADDED f000003@4"), bookmarked(6), gets("BOOKMARK@6 end"),
 		}},
@@ -287,7 +291,7 @@ func TestWatch(t *testing.T) {
 		{"EndsAtItsTimeout", fromThree + "&timeoutSeconds=7", nil, []step{after(7*time.Second - time.Millisecond), isOpen, after(time.Millisecond), hasEnded}},
 		{"EndsWhenTheClientLeaves", fromThree, nil, []step{leaves, hasEnded}},
 		{"EndsWithTheStoreAfterItsLastEvent", fromThree, nil, []step{added(3, 4), storeEnds, gets("ADDED f000003@4"), hasEnded}},
-		{"EndsInHalfTheGraceOfADrainWithABookmark", fromThree + bookmarks, nil, []step{
+		{"EndsWithinTheSpreadOfADrainWithABookmark", fromThree + bookmarks, nil, []step{
 			bookmarked(9), drains, after(5 * time.Second), gets("BOOKMARK@9"), hasEnded,
 		}},
 		{"DeliversUntilItDrains", fromThree, nil, []step{drains, added(3, 4), gets("ADDED f000003@4"), after(5 * time.Second), hasEnded}},
@@ -295,7 +299,7 @@ func TestWatch(t *testing.T) {
 
 		// Slow readers.
 		{"EndsWhenAWriteIsNotAccepted", fromThree, nil, []step{
-			stalls, added(3, 4), after(writeTimeout - time.Millisecond), isOpen, after(time.Millisecond), hasEnded,
+			stalls, added(3, 4), after(response.WriteTimeout - time.Millisecond), isOpen, after(time.Millisecond), hasEnded,
 		}},
 		{"OfASlowReaderMissesNoEvent", fromThree, nil, []step{
 			stalls, added(3, 4), after(time.Second), added(4, 5), added(5, 6), after(time.Second), resumes,
@@ -308,7 +312,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, foos(3), Options{Grace: 10 * time.Second})
+				e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
 				for _, step := range row.before {
 					step(e, nil)
 				}

@@ -15,17 +15,32 @@ const (
 	bookmarkRetry = 10 * time.Second
 )
 
-// watchTimer tells a watch when the next thing is due. One timer serves all of them, because every
-// channel in the select of a watch costs time at each event.
+// attention makes a watch look at everything but events. One channel serves the timer, the end of the
+// request and the rechecks, because every channel in the select of a watch, a timer's most of all, costs time
+// at each event.
+type attention chan struct{}
+
+func newAttention() attention { return make(attention, 1) }
+
+// call makes the watch look at what happened before the call.
+func (a attention) call() {
+	select {
+	case a <- struct{}{}:
+	default:
+	}
+}
+
+// watchTimer calls the attention of a watch when the next thing is due.
 type watchTimer struct {
 	*time.Timer
+	opened        time.Time
 	end, bookmark time.Time // when each is due; zero for never
 	drained       bool      // the watch ends because the gateway drains
 }
 
-func newWatchTimer(lifetime time.Duration) *watchTimer {
+func newWatchTimer(lifetime time.Duration, attention attention) *watchTimer {
 	now := time.Now()
-	t := &watchTimer{Timer: time.NewTimer(lifetime), end: now.Add(lifetime)}
+	t := &watchTimer{Timer: time.AfterFunc(lifetime, attention.call), opened: now, end: now.Add(lifetime)}
 	t.scheduleBookmark(now, true)
 	return t
 }
@@ -62,11 +77,15 @@ func (t *watchTimer) scheduleBookmark(now time.Time, sent bool) {
 	t.reset()
 }
 
-// endWithin ends the watch at a random time within half of grace, so that not all clients come back
-// at once.
-func (t *watchTimer) endWithin(grace time.Duration) {
+// endWithin ends the watch at a random time within spread, so that not all clients come back at once,
+// and not before it is as old as shortestWatch.
+func (t *watchTimer) endWithin(spread time.Duration) {
 	t.drained = true
-	if end := time.Now().Add(rand.N(grace/2 + 1)); end.Before(t.end) {
+	end := time.Now().Add(rand.N(spread + 1))
+	if soonest := t.opened.Add(shortestWatch); end.Before(soonest) {
+		end = soonest
+	}
+	if end.Before(t.end) {
 		t.end = end
 	}
 	t.reset()

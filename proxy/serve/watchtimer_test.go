@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,7 +9,9 @@ import (
 
 // Watches that were opened together must not ask the apiserver together.
 func TestRechecksAreSpreadWithinTheirInterval(t *testing.T) {
-	a := &accessRecheck{every: time.Minute}
+	var every atomic.Int64
+	every.Store(int64(time.Minute))
+	a := &accessRecheck{every: &every}
 	least, most := time.Hour, time.Duration(0)
 	for range 1000 {
 		wait := a.wait()
@@ -30,15 +33,18 @@ func TestTimerFiresForWhatIsDueFirst(t *testing.T) {
 		{"a bookmark before the end", 30 * time.Second, func(*watchTimer) {}, 28 * time.Second},
 		{"the end of a short watch", time.Second, func(*watchTimer) {}, time.Second},
 		{"a bookmark again", time.Hour, func(t *watchTimer) { t.scheduleBookmark(time.Now(), false) }, bookmarkRetry},
-		{"a drain without grace", time.Hour, func(t *watchTimer) { t.endWithin(0) }, 0},
+		{"a drain at once", time.Hour, func(t *watchTimer) { t.endWithin(0) }, shortestWatch},
+		{"a drain of an old watch", time.Hour, func(t *watchTimer) { time.Sleep(time.Minute); t.endWithin(0) }, time.Minute},
 		{"a drain that is later than the end", time.Second, func(t *watchTimer) { t.endWithin(24 * time.Hour * 365) }, time.Second},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				timer := newWatchTimer(row.lifetime)
+				called := newAttention()
+				timer := newWatchTimer(row.lifetime, called)
+				defer timer.Stop()
 				row.set(timer)
-				<-timer.C
+				<-called
 				if took := time.Since(start); took != row.want {
 					t.Errorf("after %v, want %v", took, row.want)
 				}

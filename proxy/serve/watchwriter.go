@@ -5,21 +5,25 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/splice"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/response"
 )
 
 // watchWriter writes the bytes of a watch, plain or compressed. A compressed watch is a stream of
 // blocks that hold no state of the watch, so that an event is compressed once for all watches.
 type watchWriter struct {
 	w       http.ResponseWriter
-	client  *deadlineWriter
+	work    *flowcontrol.Work
+	client  *response.WriteDeadline
 	coding  splice.Coding
 	stream  *splice.Stream
 	scratch []byte
 	failed  bool // a write has failed
 }
 
-func newWatchWriter(w http.ResponseWriter, coding splice.Coding) *watchWriter {
-	return &watchWriter{w: w, client: newDeadlineWriter(w), coding: coding, stream: splice.NewStream(coding)}
+func newWatchWriter(w http.ResponseWriter, work *flowcontrol.Work, coding splice.Coding) *watchWriter {
+	w = work.Writer(w)
+	return &watchWriter{w: w, work: work, client: response.NewWriteDeadline(w), coding: coding, stream: splice.NewStream(coding)}
 }
 
 // begin sends the headers and the beginning of the stream.
@@ -66,19 +70,20 @@ func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *formatEncoder
 }
 
 func (w *watchWriter) send(p []byte) error {
-	err := w.client.write(w.w, p)
+	err := w.work.Write(w.client, w.w, p)
 	w.failed = w.failed || err != nil
 	return err
 }
 
 func (w *watchWriter) flush() error {
-	err := w.client.flush()
+	err := w.client.Flush()
 	w.failed = w.failed || err != nil
 	return err
 }
 
 // end writes the end of the stream, so that the client does not take it for truncated.
 func (w *watchWriter) end() {
+	defer w.client.Stop()
 	if !w.failed {
 		_ = w.send(w.stream.End(nil)) // an error means that the client has gone
 	}

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 )
 
 const (
@@ -22,6 +25,8 @@ const (
 	// maxBody bounds a response that is read as a whole, in bytes: a page of 500 objects of the
 	// largest size that etcd accepts.
 	maxBody = 1 << 30
+	// firstBuffer and maxFirstBuffer bound what is allocated for a body before it is read, in bytes.
+	firstBuffer, maxFirstBuffer = 4 << 10, 16 << 20
 	// maxMessage bounds the text that is read of an error, in bytes: enough to find its cause.
 	maxMessage = 512
 )
@@ -61,14 +66,26 @@ func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accep
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	if err != nil {
+	// Roll calls are long and frequent: a body that grows piece by piece is allocated several times.
+	var body bytes.Buffer
+	body.Grow(int(min(max(resp.ContentLength, firstBuffer), maxFirstBuffer)) + bytes.MinRead)
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {
 		return nil, nil, err
 	}
-	if len(body) > maxBody {
+	if body.Len() > maxBody {
 		return nil, nil, fmt.Errorf("response is longer than %d bytes", maxBody)
 	}
-	return body, resp.Header, nil
+	return body.Bytes(), resp.Header, nil
+}
+
+// Version returns the version of the apiserver.
+func (u *Upstream) Version(ctx context.Context) (*version.Info, error) {
+	body, _, err := u.Get(ctx, "/version", nil, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	info := &version.Info{}
+	return info, json.Unmarshal(body, info)
 }
 
 // statusError returns a response that is not a success as an error. Its message is the beginning of

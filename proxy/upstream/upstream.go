@@ -105,11 +105,14 @@ func New(o Options) (*Upstream, error) {
 // Client returns a client for Sluice's own requests. It has no client-side rate limit, which would
 // delay callers, and follows no redirects: every request carries the token of Sluice, and a review
 // that of a caller.
-func (u *Upstream) Client() (*kubernetes.Clientset, error) {
+func (u *Upstream) Client() (*kubernetes.Clientset, error) { return u.ClientThrough(u.Self) }
+
+// ClientThrough is Client with another transport, which decides about credentials.
+func (u *Upstream) ClientThrough(rt http.RoundTripper) (*kubernetes.Clientset, error) {
 	c := rest.CopyConfig(u.config)
 	c.QPS = -1
 	return kubernetes.NewForConfigAndClient(c, &http.Client{
-		Transport:     u.Self,
+		Transport:     rt,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	})
 }

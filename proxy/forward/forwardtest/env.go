@@ -17,6 +17,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -67,7 +68,7 @@ type Settings struct {
 	Config        func(*rest.Config) // changes the upstream's configuration
 	FrontProxy    upstream.KeyPair
 	HeaderNames   *upstream.HeaderNames // nil means the default
-	Limits        forward.Limits
+	Limits        flowcontrol.UpstreamLimits
 	Rejected      func(*http.Request)
 	Strict        bool // without a Transcoder
 	// Transcoder is used in place of a new one.
@@ -94,7 +95,7 @@ func New(t *testing.T, s Settings) *Env {
 	}
 	e.Transcoder = s.Transcoder
 	f := forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Metrics: forward.NewMetrics(nil), Transcoder: e.Transcoder, Limits: s.Limits, Rejected: s.Rejected,
+		Upstream: u, Log: zap.NewNop(), Transcoder: e.Transcoder, Places: flowcontrol.NewUpstream(s.Limits), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
 	e.Client = &http.Client{

@@ -33,6 +33,7 @@ type APIServer struct {
 	mu    sync.Mutex // guards all below
 	steps []Step
 	calls []Call
+	crds  http.HandlerFunc // lists CRDs; nil refuses that
 }
 
 // Call is a call that a step responded to, or one after the script.
@@ -60,6 +61,13 @@ func (a *APIServer) Upstream() (*upstream.Upstream, func()) {
 		u.Close()
 		server.Close(a.t)
 	}
+}
+
+// SetCRDs sets the response to lists of CRDs, which are no calls of a script.
+func (a *APIServer) SetCRDs(respond http.HandlerFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.crds = respond
 }
 
 // SetSteps replaces the script.
@@ -114,6 +122,8 @@ func callOf(r *http.Request) string {
 	q, accept := r.URL.Query(), r.Header.Get("Accept")
 	list := strings.HasSuffix(r.URL.Path, "/configmaps") || strings.HasSuffix(r.URL.Path, "/widgets")
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/customresourcedefinitions"):
+		return "crds"
 	case strings.Contains(r.URL.Path, "customresourcedefinitions"):
 		return "crd"
 	case r.URL.Path == "/apis/apiregistration.k8s.io/v1":
@@ -132,7 +142,7 @@ func callOf(r *http.Request) string {
 		return "watch " + q.Get("resourceVersion")
 	case q.Get("limit") == "1":
 		return "first list"
-	case q.Get("limit") != "500":
+	case !q.Has("limit"):
 		return "list without limit"
 	}
 	return strings.TrimSpace("page " + q.Get("continue"))
@@ -155,6 +165,11 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return Body(codec.MediaJSON, a.resource.FirstList())
 	case "first list in CBOR":
 		return a.resource.PageBody("1", "")
+	case "crds":
+		if a.crds == nil {
+			return Refuse(http.StatusForbidden)
+		}
+		return a.crds
 	case "crd":
 		return Body(codec.MediaJSON, []byte(`{"spec":{"versions":[{"name":"v1"}]}}`))
 	case "table":

@@ -1,0 +1,41 @@
+package proxy
+
+import (
+	"net/http"
+	"time"
+
+	"sluice/proxy/audit"
+	"sluice/proxy/request"
+)
+
+// withAudit records the requests that Sluice answers itself in the audit log, when they end, and a
+// watch also when it starts. A nil log records nothing.
+func withAudit(log *audit.Log) func(http.Handler) http.Handler {
+	if log == nil {
+		return func(next http.Handler) http.Handler { return next }
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			info, received := request.From(r.Context()), time.Now()
+			rec := &recorder{ResponseWriter: w, onHeader: func(code int) {
+				if info.Verb == "watch" && code == http.StatusOK && info.Outcome.OwnResponse() {
+					log.ResponseStarted(r, received, code)
+				}
+			}}
+			defer func() {
+				failure := recover()
+				switch {
+				case !info.Outcome.OwnResponse():
+				case failure != nil && failure != http.ErrAbortHandler:
+					log.Panic(r, received)
+				default:
+					log.ResponseComplete(r, received, rec.code)
+				}
+				if failure != nil {
+					panic(failure)
+				}
+			}()
+			next.ServeHTTP(rec, r)
+		})
+	}
+}

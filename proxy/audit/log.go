@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"go.uber.org/zap"
+	"gopkg.in/natefinch/lumberjack.v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/apis/audit"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	backend "k8s.io/apiserver/plugin/pkg/audit/log"
+)
+
+// Stdout is the path that means the standard output, as at the apiserver.
+const Stdout = "-"
+
+// File says where events are written, and when a file is replaced by the next.
+type File struct {
+	Path       string // or Stdout, which is not rotated
+	MaxSize    int    // of a file, in megabytes
+	MaxBackups int    // how many old files are kept
+	MaxAge     int    // for how many days
+}
+
+// Open opens the file for appending. The error says that it cannot be written.
+func (f File) Open() (io.WriteCloser, error) {
+	if f.Path == Stdout {
+		return os.Stdout, nil
+	}
+	out := &lumberjack.Logger{Filename: f.Path, MaxSize: f.MaxSize, MaxBackups: f.MaxBackups, MaxAge: f.MaxAge}
+	if _, err := out.Write(nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("audit log: %w", err), out.Close())
+	}
+	return out, nil
+}
+
+// Log is the audit log. It is safe for concurrent use.
+type Log struct {
+	queue  *queue
+	events interface {
+		ProcessEvents(events ...*audit.Event) bool
+	}
+}
+
+// New returns a Log that writes to out and closes it when Run ends.
+func New(out io.WriteCloser, log *zap.Logger, m *Metrics) *Log {
+	q := newQueue(out, log, m)
+	return &Log{queue: q, events: backend.NewBackend(q, backend.FormatJson, auditv1.SchemeGroupVersion)}
+}
+
+// Run writes the queued events until ctx ends, and then, for up to five seconds, those that remain.
+func (l *Log) Run(ctx context.Context) error {
+	l.queue.run(ctx)
+	return nil
+}
+
+// ResponseStarted records that the headers of a long response, as of a watch, are sent.
+func (l *Log) ResponseStarted(r *http.Request, received time.Time, code int) {
+	l.events.ProcessEvents(event(r, audit.StageResponseStarted, received, &metav1.Status{Code: int32(code)}))
+}
+
+// ResponseComplete records that a request has ended. The code is 0 if it ended without a response.
+func (l *Log) ResponseComplete(r *http.Request, received time.Time, code int) {
+	status := &metav1.Status{Code: int32(code)}
+	if code == 0 { // as at the apiserver
+		status = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
+	}
+	l.events.ProcessEvents(event(r, audit.StageResponseComplete, received, status))
+}
+
+// Panic records that the handler of a request has failed. What it panicked with can contain objects, so
+// it is not recorded.
+func (l *Log) Panic(r *http.Request, received time.Time) {
+	l.events.ProcessEvents(event(r, audit.StagePanic, received, &metav1.Status{
+		Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
+	}))
+}

@@ -1,0 +1,45 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+)
+
+// WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who may use
+// them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do. The others get 401 or 403,
+// and 503 if a review cannot be made. Impersonation has no effect.
+func (a *Access) WithPathAccess(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if code := a.pathAccess(r); code != http.StatusOK {
+			http.Error(w, http.StatusText(code), code)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// pathAccess returns the code of the response, 200 if the caller has access.
+func (a *Access) pathAccess(r *http.Request) int {
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	u, _, err := a.Authenticator.authenticate(r.WithContext(ctx))
+	if unavailable(err) {
+		return http.StatusServiceUnavailable
+	}
+	if err != nil || u == nil {
+		return http.StatusUnauthorized
+	}
+	decision, _, err := a.Authorizer.Authorize(ctx, authorizer.AttributesRecord{User: u, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
+	var failed *reviewError
+	switch {
+	case errors.As(err, &failed):
+		return http.StatusServiceUnavailable
+	case err != nil || decision != authorizer.DecisionAllow:
+		return http.StatusForbidden
+	}
+	return http.StatusOK
+}

@@ -1,0 +1,73 @@
+package connect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/elazarl/goproxy"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// refusal is an error response of the proxy.
+type refusal struct{ metav1.Status }
+
+func newRefusal(code int32, reason metav1.StatusReason, message string) refusal {
+	return refusal{metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+	}}
+}
+
+// response returns the response, after which the connection is closed. The message is also the reason
+// phrase: that is all that net/http, and so kubectl, shows of the response to a CONNECT.
+func (f refusal) response() *http.Response {
+	body := f.body()
+	return &http.Response{
+		StatusCode: int(f.Code), Status: fmt.Sprintf("%d %s: %s", f.Code, http.StatusText(int(f.Code)), f.Message),
+		ProtoMajor: 1, ProtoMinor: 1, Header: f.header(), Close: true,
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+	}
+}
+
+func (f refusal) header() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-cache, private"}}
+	switch f.Code {
+	case http.StatusProxyAuthRequired:
+		h.Set("Proxy-Authenticate", `Basic realm="sluice", charset="UTF-8"`)
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	return h
+}
+
+func (f refusal) body() []byte {
+	body, err := json.Marshal(f.Status)
+	if err != nil {
+		panic(err) // a Status of strings and a number
+	}
+	return append(body, '\n')
+}
+
+// refusePlain refuses a request for an absolute URL, by which clients ask a proxy for http URLs.
+func (p *Proxy) refusePlain(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+	p.refused(r, decisionNotConnect)
+	return r, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+		"this proxy forwards no plain HTTP; "+p.onlyAPI(p.options.Users == nil)).response()
+}
+
+// misdirected refuses a request that was meant for a server and not for a proxy.
+func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
+	p.refused(r, decisionNotConnect)
+	f := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid,
+		"this is the address of a proxy; "+p.onlyAPI(p.options.Users == nil))
+	h := w.Header()
+	for name, values := range f.header() {
+		h[name] = values
+	}
+	h.Set("Connection", "close")
+	w.WriteHeader(int(f.Code))
+	_, _ = w.Write(f.body()) // an error means that the client is gone
+}

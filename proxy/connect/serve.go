@@ -1,0 +1,136 @@
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// maxHeaderBytes is the size of a CONNECT with a password, many times over.
+const maxHeaderBytes = 4 << 10
+
+// Serve serves the proxy on l, over TLS if config is not nil, and closes l. It accepts connections as
+// long as the API does: until the listener of Merge is closed, which must have been created before. It
+// returns once the tunnels have ended, and cuts those that are open Options.Grace after ctx ended.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
+	defer p.cutAll()
+	defer context.AfterFunc(ctx, func() { p.cutAfter(p.options.Grace) })()
+	server := p.newServer(config)
+	failed := make(chan error, 1)
+	go func() {
+		l := p.options.Connections.Listener(l)
+		if config != nil {
+			failed <- server.ServeTLS(l, "", "")
+		} else {
+			failed <- server.Serve(l)
+		}
+	}()
+	var err error
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("proxy listener: %w", err)
+		p.cutAll() // nothing of the process can go on
+	case <-p.closed:
+	}
+	p.shutdown(server)
+	return err
+}
+
+// newServer returns a server that speaks only HTTP/1.1, in which a CONNECT takes over its connection,
+// and that waits for nothing longer than the API listener does.
+func (p *Proxy) newServer(config *tls.Config) *http.Server {
+	server := &http.Server{
+		Handler:                      p,
+		ReadHeaderTimeout:            p.options.Limits.ReadHeaderTimeout.Duration, // of TLS handshakes too
+		ReadTimeout:                  p.options.Limits.ReadHeaderTimeout.Duration, // of the bodies of refused requests
+		WriteTimeout:                 p.options.Limits.ReadHeaderTimeout.Duration + replyTimeout,
+		IdleTimeout:                  p.options.Limits.IdleTimeout.Duration,
+		MaxHeaderBytes:               maxHeaderBytes,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     zap.NewStdLog(p.options.Log),
+		TLSConfig:                    config,
+		Protocols:                    new(http.Protocols),
+	}
+	server.Protocols.SetHTTP1(true)
+	return server
+}
+
+// cutAfter cuts tunnels after a while, or returns when they are cut already.
+func (p *Proxy) cutAfter(wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		p.cutAll()
+	case <-p.cut.Done():
+	}
+}
+
+func (p *Proxy) shutdown(server *http.Server) {
+	if server.Shutdown(p.cut) != nil {
+		_ = server.Close()
+	}
+	p.requests.Wait()
+}
+
+// Merge returns a listener that accepts the connections of l and those that the proxy intercepts. The
+// proxy shuts down when it is closed. Call it once.
+func (p *Proxy) Merge(l net.Listener) net.Listener {
+	m := &merged{Listener: l, proxy: p, accepted: make(chan accepted)}
+	go m.run()
+	return m
+}
+
+// merged is the listener of Merge.
+type merged struct {
+	net.Listener
+	proxy    *Proxy
+	accepted chan accepted // results of Listener.Accept; unbuffered, never closed
+}
+
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// run accepts connections until the listener is closed.
+func (m *merged) run() {
+	for {
+		conn, err := m.Listener.Accept()
+		select {
+		case m.accepted <- accepted{conn, err}:
+		case <-m.proxy.closed:
+			if conn != nil {
+				_ = conn.Close()
+			}
+			return
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+	}
+}
+
+// Accept implements net.Listener.
+func (m *merged) Accept() (net.Conn, error) {
+	select {
+	case a := <-m.accepted:
+		return a.conn, a.err
+	case c := <-m.proxy.handed:
+		return c, nil
+	case <-m.proxy.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (m *merged) Close() error {
+	m.proxy.close.Do(func() { close(m.proxy.closed) })
+	return m.Listener.Close()
+}

@@ -1,0 +1,141 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestTunnelsLeadToAllowedDestinations(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://192.0.2.9:3128") // must not matter
+	run(t, nil, func(e *env) {
+		c, resp := e.connect("Registry.example.com.:443")
+		if resp.StatusCode != http.StatusOK {
+			e.Fatal(resp.Status)
+		}
+		if want := []string{"198.51.100.1:443"}; !slices.Equal(e.dialed, want) {
+			e.Errorf("dialed %q, want %q", e.dialed, want)
+		}
+		go func() {
+			far := <-e.targets
+			defer far.Close()
+			_, _ = io.Copy(far, far)
+		}()
+		if err := c.echoes(); err != nil {
+			e.Error(err)
+		}
+		e.decided(decisionTunneled, 1)
+	})
+}
+
+// Whoever answers for a name must not lead the proxy to services of its own host.
+func TestNamesDoNotLeadToThisHostOrLink(t *testing.T) {
+	own := []string{"127.0.0.1", "::1", "0.0.0.0", "::", "169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "::ffff:127.0.0.1", "255.255.255.255",
+		"fd00:ec2::254", "168.63.129.16", "64:ff9b::a9fe:a9fe", "64:ff9b::127.0.0.1"}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		own = append(own, a.(*net.IPNet).IP.String())
+	}
+	for _, ip := range own {
+		run(t, nil, func(e *env) {
+			e.proxy.lookup = func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr(ip)}, nil }
+			if _, resp := e.connect("registry.example.com:443"); resp.StatusCode != http.StatusBadGateway || len(e.dialed) > 0 {
+				e.Errorf("%s: %s, dialed %q", ip, resp.Status, e.dialed)
+			}
+			e.decided(decisionUnreachable, 1)
+		})
+	}
+}
+
+func TestTunnelTriesEachAddressOnce(t *testing.T) {
+	run(t, nil, func(e *env) {
+		lookups := 0
+		e.proxy.lookup = func(context.Context, string) ([]netip.Addr, error) {
+			lookups++
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("198.51.100.1"), netip.MustParseAddr("198.51.100.2")}, nil
+		}
+		e.proxy.dial = func(_ context.Context, _, address string) (net.Conn, error) {
+			e.dialed = append(e.dialed, address)
+			return nil, errors.New("refused")
+		}
+		_, resp := e.connect("registry.example.com:443")
+		if want := []string{"198.51.100.1:443", "198.51.100.2:443"}; resp.StatusCode != http.StatusBadGateway || lookups != 1 || !slices.Equal(e.dialed, want) {
+			e.Errorf("%s, %d lookups, dialed %q", resp.Status, lookups, e.dialed)
+		}
+	})
+}
+
+func TestIdleTunnelsAreClosed(t *testing.T) {
+	run(t, nil, func(e *env) {
+		c, _ := e.connect("registry.example.com:443")
+		far := <-e.targets
+		time.Sleep(tunnelIdle - time.Second)
+		if _, err := io.WriteString(far, "x"); err != nil {
+			e.Fatal(err)
+		}
+		if _, err := c.r.ReadByte(); err != nil {
+			e.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := c.r.ReadByte(); err == nil || time.Since(began) != tunnelIdle {
+			e.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestTunnelsAreCutAfterGrace(t *testing.T) {
+	run(t, nil, func(e *env) {
+		c, _ := e.connect("registry.example.com:443")
+		far := <-e.targets
+		go func() { _, _ = io.Copy(far, far) }()
+		began := time.Now()
+		e.shutdown()
+		time.Sleep(grace - time.Second)
+		if err := c.echoes(); err != nil {
+			e.Errorf("during the grace period: %v", err)
+		}
+		if _, err := c.r.ReadByte(); err == nil || time.Since(began) != grace {
+			e.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestShutdownEndsWithTheLastTunnel(t *testing.T) {
+	run(t, nil, func(e *env) {
+		c, _ := e.connect("registry.example.com:443")
+		<-e.targets
+		began := time.Now()
+		e.shutdown()
+		time.Sleep(time.Second)
+		_ = c.Close()
+		err := <-e.served
+		e.served <- err
+		if took := time.Since(began); took >= grace {
+			e.Errorf("shutdown took %v", took)
+		}
+	})
+}
+
+// As long as the API is served during a shutdown, it can be reached through the proxy.
+func TestConnectionsAreAcceptedUntilTheAPIListenerCloses(t *testing.T) {
+	run(t, nil, func(e *env) {
+		e.begin()
+		time.Sleep(grace / 2)
+		c, resp := e.connect("kubernetes.default.svc:443")
+		if resp.StatusCode != http.StatusOK {
+			e.Fatal(resp.Status)
+		}
+		if err := c.echoes(); err != nil {
+			e.Error(err)
+		}
+	})
+}

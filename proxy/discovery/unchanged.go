@@ -1,0 +1,56 @@
+package discovery
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"sluice/codec"
+	"sluice/codec/json"
+	"sluice/proxy/request"
+)
+
+// refusedFor is for how long CRDs are not listed after the apiserver has refused that.
+const refusedFor = 10 * time.Minute
+
+// UnchangedAt returns a version at which the CRD is known to be the one of was, and which is current at
+// some moment after the call; 0 if none is known, which Verify then has to find out. It costs the
+// apiserver next to nothing, whatever the length of the CRD.
+func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
+	if was.revision == nil {
+		return ^uint64(0) // there is nothing to change
+	}
+	seen := was.revision.seen.Load()
+	if seen == nil || time.Now().UnixNano() < d.refusedUntil.Load() {
+		return 0
+	}
+	query := url.Values{"fieldSelector": {FieldName + "=" + d.gvr.GroupResource().String()}}
+	list, err := d.listMetadata(ctx, crdPath, query)
+	if forbidden(err) || notServed(err) {
+		d.refusedUntil.Store(time.Now().Add(refusedFor).UnixNano())
+	}
+	if err != nil {
+		return 0
+	}
+	for _, crd := range list.Get("items").Elements {
+		if now, _ := crd.Get("metadata", "resourceVersion").Text(); now == *seen {
+			text, _ := list.Get("metadata", "resourceVersion").Text()
+			version, _ := strconv.ParseUint(text, 10, 64)
+			return version
+		}
+	}
+	return 0
+}
+
+// listMetadata lists the metadata of objects as JSON.
+func (d *Discovery) listMetadata(ctx context.Context, path string, query url.Values) (json.Value, error) {
+	body, _, err := d.upstream.Get(ctx, path, query, codec.MediaJSON+";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	if err != nil {
+		return nil, err
+	}
+	return body, json.Valid(body, json.Limits{})
+}
+
+// crdPath is the path of the CRDs.
+var crdPath = request.GroupVersionPath("apiextensions.k8s.io", "v1") + "/customresourcedefinitions"

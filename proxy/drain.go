@@ -1,0 +1,120 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+const (
+	// watchSpread is the time per open watch over which a drain ends the watches, so that not all
+	// clients come back at once: 2,000 a second.
+	watchSpread = 500 * time.Microsecond
+	// leastSpread is the least time for all of them.
+	leastSpread = 50 * time.Millisecond
+	// watchEnd is how long watches may take to end beyond the spread: none ends before it is a second
+	// old.
+	watchEnd = 1500 * time.Millisecond
+)
+
+// Drain configures graceful shutdown, which takes at most Delay + Grace + 5 seconds.
+type Drain struct {
+	// Delay is how long requests are still accepted after shutdown has begun, so that load balancers
+	// have time to see that the process is not ready.
+	Delay time.Duration
+	// Grace is how long requests may run after Delay; then they are cut.
+	Grace time.Duration
+}
+
+// spread returns the time over which the open watches end.
+func (g *Gateway) spread() time.Duration {
+	spread := max(time.Duration(g.watches.count())*watchSpread, leastSpread)
+	return min(spread, g.options.Drain.Grace/2)
+}
+
+// withDrain counts the requests for the drain, and refuses new watches once all watches have to end: its
+// clients try again after a second, elsewhere or at a successor.
+func (g *Gateway) withDrain(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := request.From(r.Context())
+		if info.Verb != "watch" {
+			if s, ok := r.Context().Value(generationKey{}).(*generation); ok {
+				s.requests.enter()
+				defer s.requests.leave()
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		g.watches.enter()
+		defer g.watches.leave()
+		select {
+		case <-g.draining:
+			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "shutting-down"}
+			w.Header().Set("Connection", "close")
+			response.Error(w, r, errShuttingDown)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+var errShuttingDown = func() error {
+	err := apierrors.NewServiceUnavailable("the gateway is shutting down")
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return err
+}()
+
+// running counts what runs. The zero value is ready to use.
+type running struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n gets to 0; nil until somebody waits
+}
+
+func (c *running) enter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+func (c *running) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 && c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+func (c *running) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// wait returns when nothing runs, or the context's error when it ends first.
+func (c *running) wait(ctx context.Context) error {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return nil
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,172 @@
+package flowcontrol
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/response"
+)
+
+// churned is a store with one object of 1,000 bytes and no history to speak of, whose object is replaced
+// n times after the snapshot, so that only a reader holds it.
+func churned(t *testing.T) (*cache.Store, *cache.Snapshot) {
+	t.Helper()
+	object := func(version uint64) *cache.Object {
+		return &cache.Object{Key: "ns/a", RV: version, Data: make([]byte, 1000)}
+	}
+	s := cache.New(cache.Options{HistoryBytes: 1}, []*cache.Object{object(1)}, 1)
+	before := s.Snapshot()
+	for version := uint64(2); version < 10; version++ {
+		if err := s.Apply(cache.Modified, object(version), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, before
+}
+
+// readers tracks readers and records which were told to end.
+type readers struct {
+	*SlowReaders
+	ended []string
+}
+
+func (r *readers) hold(t *testing.T, user string, shared ...*heldState) *Reader {
+	t.Helper()
+	reader := r.Track(user, response.NewWriteDeadline(httptest.NewRecorder()), func() { r.ended = append(r.ended, user) })
+	state := &heldState{}
+	if len(shared) > 0 {
+		state = shared[0]
+	} else {
+		state.store, state.snapshot = churned(t)
+	}
+	reader.Hold(state.store, state.snapshot)
+	return reader
+}
+
+func TestReadersOfTheHeaviestUserEndFirst(t *testing.T) {
+	store, snapshot := churned(t)
+	one := store.Held(snapshot)
+	if one < 1000 {
+		t.Fatalf("a reader holds %d bytes", one)
+	}
+	for _, tt := range []struct {
+		name  string
+		limit Bytes
+		users map[string]int // and how many readers each has
+		want  []string
+	}{
+		{"within the limits", Bytes{10 * one, 5 * one}, map[string]int{"a": 5, "b": 5}, nil},
+		{"one user has too much", Bytes{100 * one, 5 * one}, map[string]int{"a": 7, "b": 5}, []string{"a", "a"}},
+		{"all have too much", Bytes{10 * one, 100 * one}, map[string]int{"a": 8, "b": 3, "c": 1}, []string{"a", "a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &readers{SlowReaders: NewSlowReaders(tt.limit)}
+				for user, n := range tt.users {
+					for range n {
+						r.hold(t, user)
+					}
+				}
+				r.enforce(time.Now())
+				if len(r.ended) > 0 {
+					t.Errorf("ended at once: %v", r.ended)
+				}
+				time.Sleep(spared)
+				for range 2 { // the second changes nothing
+					r.enforce(time.Now())
+				}
+				if !slices.Equal(r.ended, tt.want) {
+					t.Errorf("ended %v, want %v", r.ended, tt.want)
+				}
+				if held := r.held.Load(); held > tt.limit.Total {
+					t.Errorf("%d bytes are held", held)
+				}
+			})
+		})
+	}
+}
+
+// Many readers of one list hold it once.
+func TestStateThatReadersShareCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := &heldState{}
+		state.store, state.snapshot = churned(t)
+		one := state.store.Held(state.snapshot)
+		r := &readers{SlowReaders: NewSlowReaders(Bytes{20 * one, 20 * one})}
+		for i := range 100 {
+			r.hold(t, fmt.Sprint(i%3), state)
+		}
+		time.Sleep(time.Hour)
+		r.enforce(time.Now())
+		if held := r.held.Load(); len(r.ended) > 0 || held < one || held > 20*one {
+			t.Errorf("%d bytes are held, one reader holds %d; ended %v", held, one, r.ended)
+		}
+	})
+}
+
+func TestReaderThatLetsGoCountsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &readers{SlowReaders: NewSlowReaders(Bytes{1, 1})}
+		r.hold(t, "a").Hold(nil, nil)
+		r.hold(t, "b").Done()
+		time.Sleep(time.Hour)
+		r.enforce(time.Now())
+		if len(r.ended) > 0 || r.held.Load() != 0 {
+			t.Errorf("ended %v, %d bytes are held", r.ended, r.held.Load())
+		}
+	})
+}
+
+// stuck is a client that accepts nothing until its connection is cut.
+type stuck struct {
+	http.ResponseWriter
+	cut chan struct{}
+}
+
+func (s *stuck) Write([]byte) (int, error) {
+	<-s.cut
+	return 0, http.ErrHandlerTimeout
+}
+
+func (s *stuck) SetWriteDeadline(time.Time) error {
+	close(s.cut)
+	return nil
+}
+
+func TestBlockedWritesCountTheirBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSlowReaders(Bytes{10 * blockedBytes, 2 * blockedBytes})
+		var tracked []*Reader
+		for range 3 {
+			w := &stuck{cut: make(chan struct{})}
+			client := response.NewWriteDeadline(w)
+			tracked = append(tracked, s.Track("a", client, func() { client.EndWithin(0) }))
+			go func() { _, _ = client.Write(w, []byte("x")) }()
+		}
+		time.Sleep(slowAfter + 1)
+		s.enforce(time.Now())
+		if held := s.held.Load(); held != 3*blockedBytes || !tracked[0].WasBlocked() || tracked[0].WasBlocked() {
+			t.Errorf("%d bytes are held", held)
+		}
+		time.Sleep(spared)
+		s.enforce(time.Now())
+		synctest.Wait()
+		ended := 0
+		for _, r := range tracked {
+			if r.Ended() {
+				ended++
+			}
+			r.Done()
+		}
+		if ended != 1 || s.ended.Load() != 1 {
+			t.Errorf("%d responses are ended", ended)
+		}
+		time.Sleep(response.WriteTimeout)
+	})
+}

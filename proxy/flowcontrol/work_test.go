@@ -1,0 +1,237 @@
+package flowcontrol
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/proxy/response"
+)
+
+// long is more than a response may have without turns.
+const long = shortWork + 1
+
+// work makes steps of a turn each until ctx ends, and returns how many. In the virtual time of a bubble a
+// step takes exactly a turn.
+func work(t *testing.T, ctx context.Context, w *Work) (steps int) {
+	t.Helper()
+	defer w.Rest()
+	for w.Next() == nil && ctx.Err() == nil {
+		time.Sleep(turn)
+		steps++
+	}
+	return steps
+}
+
+func TestUsersGetEqualTurnsHoweverManyResponsesTheyHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(2)
+		ctx, cancel := context.WithTimeout(t.Context(), 600*turn)
+		defer cancel()
+		var mu sync.Mutex
+		steps := map[string]int{}
+		var all sync.WaitGroup
+		for user, responses := range map[string]int{"greedy": 100, "modest": 2, "one": 2} {
+			for range responses {
+				all.Go(func() {
+					n := work(t, ctx, c.Work(ctx, user, long))
+					mu.Lock()
+					defer mu.Unlock()
+					steps[user] += n
+				})
+			}
+		}
+		all.Wait()
+		for user, n := range steps {
+			if n < 380 || n > 420 { // a third of 600 turns on 2 places
+				t.Errorf("%s got %d turns: %v", user, n, steps)
+			}
+		}
+		if working, waiting := c.Numbers(); working != 0 || waiting != 0 {
+			t.Errorf("%d work, %d wait", working, waiting)
+		}
+	})
+}
+
+func TestOneUserAloneGetsAllPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(4)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*turn)
+		defer cancel()
+		var mu sync.Mutex
+		total := 0
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				n := work(t, ctx, c.Work(ctx, "controller", long))
+				mu.Lock()
+				defer mu.Unlock()
+				total += n
+			})
+		}
+		all.Wait()
+		if total < 4*100 {
+			t.Errorf("%d turns", total)
+		}
+	})
+}
+
+func TestShortResponsesNeverWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		busy := c.Work(t.Context(), "busy", long)
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		w, out := c.Work(t.Context(), "short", shortWork), httptest.NewRecorder()
+		client := response.NewWriteDeadline(out)
+		if err := w.Write(client, w.Writer(out), make([]byte, shortWork)); err != nil || out.Body.Len() != shortWork {
+			t.Fatalf("%d bytes, %v", out.Body.Len(), err)
+		}
+		// What comes after is long.
+		done := make(chan error, 1)
+		go func() { done <- w.Write(client, w.Writer(out), []byte("x")) }()
+		synctest.Wait()
+		if out.Body.Len() != shortWork {
+			t.Error("a long response did not wait for its turn")
+		}
+		busy.Rest()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		w.Rest() // a watch that has been quiet is short again
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(client, w.Writer(out), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		busy.Rest()
+		w.Rest()
+	})
+}
+
+// blockedWriter blocks until it is closed.
+type blockedWriter struct {
+	http.ResponseWriter
+	closed  chan struct{}
+	written bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *blockedWriter) Write(p []byte) (int, error) {
+	<-b.closed
+	return b.written.Write(p)
+}
+
+func TestBlockedClientLosesItsPlaceAfterATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		slow := c.Work(t.Context(), "slow", long)
+		out := &blockedWriter{ResponseWriter: httptest.NewRecorder(), closed: make(chan struct{})}
+		wrote := make(chan error)
+		go func() {
+			err := slow.Write(response.NewWriteDeadline(out), slow.Writer(out), []byte("x"))
+			if err == nil {
+				err = slow.Next()
+			}
+			wrote <- err
+		}()
+		synctest.Wait()
+		other, start := c.Work(t.Context(), "other", long), time.Now()
+		if err := other.Next(); err != nil || time.Since(start) != turn {
+			t.Fatalf("it waited %v, %v", time.Since(start), err)
+		}
+		close(out.closed)
+		synctest.Wait()
+		select {
+		case err := <-wrote:
+			t.Errorf("the response went on without a place: %v", err)
+		default:
+		}
+		other.Rest()
+		if err := <-wrote; err != nil {
+			t.Error(err)
+		}
+		slow.Rest()
+		if working, waiting := c.Numbers(); working != 0 || waiting != 0 {
+			t.Errorf("%d work, %d wait", working, waiting)
+		}
+	})
+}
+
+// The turn of a compressor can be over between two writes.
+func TestWriteAfterTheEndOfTheTurnGivesThePlaceBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		slow := c.Work(t.Context(), "slow", long)
+		if err := slow.Next(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * turn)
+		out := &blockedWriter{ResponseWriter: httptest.NewRecorder(), closed: make(chan struct{})}
+		go func() { _, _ = slow.Writer(out).Write([]byte("x")) }()
+		if err := c.Work(t.Context(), "other", long).Next(); err != nil {
+			t.Fatal(err)
+		}
+		close(out.closed)
+	})
+}
+
+func TestWaitForATurnEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		busy := c.Work(t.Context(), "busy", long)
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		defer busy.Rest()
+		ctx, cancel := context.WithCancel(t.Context())
+		w := c.Work(ctx, "gone", long)
+		time.AfterFunc(time.Hour, cancel)
+		start := time.Now()
+		if err := w.Next(); err == nil || time.Since(start) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		w.Rest()
+		if working, waiting := c.Numbers(); working != 1 || waiting != 0 {
+			t.Errorf("%d work, %d wait", working, waiting)
+		}
+	})
+}
+
+func TestMorePlacesStartWaitingWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		busy, waiting := c.Work(t.Context(), "user", long), c.Work(t.Context(), "user", long)
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		started := make(chan error)
+		go func() { started <- waiting.Next() }()
+		synctest.Wait()
+		c.SetPlaces(2)
+		if err := <-started; err != nil {
+			t.Error(err)
+		}
+		busy.Rest()
+		waiting.Rest()
+	})
+}
+
+func TestWithoutACPUNothingWaits(t *testing.T) {
+	var c *CPU
+	w, out := c.Work(t.Context(), "user", long), httptest.NewRecorder()
+	if err := w.Next(); err != nil || w.Writer(out) != http.ResponseWriter(out) {
+		t.Error(err)
+	}
+	if err := w.Write(response.NewWriteDeadline(out), out, make([]byte, 3*workPiece)); err != nil || out.Body.Len() != 3*workPiece {
+		t.Error(err)
+	}
+	w.Rest()
+}

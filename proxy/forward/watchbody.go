@@ -1,0 +1,137 @@
+package forward
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/request"
+)
+
+// cancelKey is the context key of the function that cancels a passed watch upstream.
+type cancelKey struct{}
+
+// withCancel makes it possible to cancel a passed watch upstream without its client. The caller must
+// call cancel when the request has ended.
+func withCancel(r *http.Request, info *request.Info) (out *http.Request, cancel context.CancelFunc) {
+	if info.PassedWatch == nil {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	return r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)), cancel
+}
+
+// endBetweenEvents makes a passed watch end between two events once its PassedWatch is ended. It leaves
+// a body alone whose events cannot be told apart, such as a compressed one.
+func endBetweenEvents(resp *http.Response, watch *request.PassedWatch) {
+	if watch == nil || resp.StatusCode != http.StatusOK {
+		return
+	}
+	watch.Open()
+	cancel, _ := resp.Request.Context().Value(cancelKey{}).(context.CancelFunc)
+	events := newEventScanner(resp.Header.Get("Content-Type"))
+	if events == nil || cancel == nil || resp.Header.Get("Content-Encoding") != "" {
+		return
+	}
+	b := &watchBody{body: resp.Body, watch: watch, events: events, cancel: cancel, closed: make(chan struct{})}
+	go b.awaitEnd()
+	resp.Body = b
+}
+
+// watchBody is the body of a passed watch.
+type watchBody struct {
+	body   io.ReadCloser
+	watch  *request.PassedWatch
+	cancel context.CancelFunc // ends Read of body
+	closed chan struct{}
+	once   sync.Once
+
+	mu     sync.Mutex // guards what follows
+	events eventScanner
+	marker markerScanner
+	ending bool // the watch has to end after the present event
+	ended  bool
+}
+
+// awaitEnd ends the watch when that is asked for. Between two events it ends at once, although none may
+// arrive for long.
+func (b *watchBody) awaitEnd() {
+	select {
+	case <-b.closed:
+		return
+	case <-b.watch.Ended():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ending = true
+	if b.events.between() {
+		b.end()
+	}
+}
+
+// end ends the watch. The caller must hold mu.
+func (b *watchBody) end() {
+	b.ended = true
+	b.cancel()
+}
+
+// Read implements io.Reader. Once the watch has ended it drops what has arrived of further events.
+func (b *watchBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return 0, io.EOF
+	}
+	end := b.events.scan(p[:n])
+	if !b.watch.InitialEvents || b.marker.scan(p[:n]) {
+		if end >= 0 {
+			b.watch.Resume()
+		}
+	}
+	if b.ending && end >= 0 {
+		b.end()
+		return end, io.EOF
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *watchBody) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return b.body.Close()
+}
+
+// initialEventsEnd is the annotation of the bookmark that ends the initial events, which is the same text
+// in every encoding.
+var initialEventsEnd = []byte(metav1.InitialEventsAnnotationKey)
+
+// markerScanner finds initialEventsEnd. An object may contain the same text; then the watch can end
+// among its initial events, and its client begins again.
+type markerScanner struct {
+	found bool
+	tail  []byte // the end of the last piece, shorter than the text
+}
+
+// scan reads the next piece, and reports whether the text has been found.
+func (s *markerScanner) scan(piece []byte) bool {
+	if s.found {
+		return true
+	}
+	keep := len(initialEventsEnd) - 1
+	seam := append(s.tail, piece[:min(len(piece), keep)]...)
+	if bytes.Contains(seam, initialEventsEnd) || bytes.Contains(piece, initialEventsEnd) {
+		s.found, s.tail = true, nil
+		return true
+	}
+	if len(piece) >= keep {
+		s.tail = append(s.tail[:0], piece[len(piece)-keep:]...)
+	} else {
+		s.tail = append([]byte(nil), seam[max(0, len(seam)-keep):]...)
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package resources
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/proxy/listwatch/fake"
+)
+
+// An apiserver that has just started refuses to tell which server serves a resource. Otherwise every
+// store would be withdrawn after each of its restarts.
+func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
+	d := fake.Widgets
+	for _, row := range []struct {
+		refusals int
+		kept     bool
+	}{{0, true}, {1, true}, {serverTries - 1, true}, {serverTries, false}} {
+		run(t, d, Options{CheckEvery: time.Hour}, []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}}, func(t *testing.T, e *env) {
+			e.lookup()
+			pass(time.Second)
+			before := e.check(t, 10)
+			steps := slices.Repeat([]step{{"discovery", fake.Refuse(http.StatusForbidden)}}, row.refusals)
+			if !row.kept {
+				steps = append(steps, step{"watchlist", d.Stream(d.InitialEventsEnd("20"))})
+			}
+			e.SetSteps(script(steps))
+			e.registry.checkServer(t.Context(), func(schema.GroupVersion) bool { return true })
+			pass(time.Minute)
+			e.CheckPlayed(t)
+			want := uint64(10)
+			if !row.kept {
+				want = 20
+			}
+			if after := e.check(t, want); (after.ID == before.ID) != row.kept {
+				t.Errorf("%d refusals: the store is kept: %v", row.refusals, after.ID == before.ID)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package resources
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/proxy/listwatch/fake"
+)
+
+// queue runs fills in a bubble and records the order in which they enter.
+type queue struct {
+	fills   fills
+	mu      sync.Mutex // guards what follows
+	entered []string
+	leave   map[string]func()
+}
+
+func (q *queue) add(t *testing.T, name string, bytes, wanted int64) {
+	go func() {
+		leave, err := q.fills.enter(t.Context(), bytes, func() int64 { return wanted })
+		if err != nil {
+			return
+		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.entered, q.leave[name] = append(q.entered, name), leave
+	}()
+	synctest.Wait()
+}
+
+// end ends a fill.
+func (q *queue) end(name string) {
+	synctest.Wait()
+	q.mu.Lock()
+	leave := q.leave[name]
+	q.mu.Unlock()
+	leave()
+}
+
+// expect checks which fills have entered so far.
+func (q *queue) expect(t *testing.T, names ...string) {
+	t.Helper()
+	synctest.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !slices.Equal(q.entered, names) {
+		t.Errorf("entered %v, want %v", q.entered, names)
+	}
+}
+
+func TestFillsAreBoundedAndTheMostWantedComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		var first []string
+		for i := range maxFills {
+			first = append(first, string(rune('a'+i)))
+			q.add(t, first[i], 1, 1)
+		}
+		q.add(t, "little wanted", 1, 1)
+		q.add(t, "wanted", 1, 5)
+		q.add(t, "as much, later", 1, 5)
+		q.expect(t, first...)
+		q.end("a")
+		q.end("a") // again, without effect
+		q.expect(t, append(slices.Clone(first), "wanted")...)
+		q.end("b")
+		q.end("c")
+		q.expect(t, append(slices.Clone(first), "wanted", "as much, later", "little wanted")...)
+	})
+}
+
+func TestLargeFillsWaitForEachOtherButNotSmallOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		q.add(t, "huge", 10*maxFillBytes, 1)
+		q.add(t, "small", 1<<20, 1)
+		q.add(t, "huge too", 10*maxFillBytes, 9)
+		q.add(t, "small too", 1<<20, 1)
+		q.expect(t, "huge", "small", "small too")
+		q.end("small")
+		q.end("small too")
+		q.expect(t, "huge", "small", "small too", "huge too")
+	})
+}
+
+func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		for i := range maxFills {
+			q.add(t, string(rune('a'+i)), 1, 1)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		given := make(chan error)
+		go func() {
+			_, err := q.fills.enter(ctx, 1, func() int64 { return 9 })
+			given <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-given; err == nil {
+			t.Error("a fill that was given up has entered")
+		}
+		q.add(t, "next", 1, 1)
+		if len(q.entered) != maxFills {
+			t.Errorf("entered %v", q.entered)
+		}
+		time.Sleep(fillPlaceFor)
+		synctest.Wait()
+		if len(q.entered) != maxFills+1 {
+			t.Errorf("entered %v", q.entered)
+		}
+		for _, leave := range q.leave {
+			leave()
+		}
+		if q.fills.count != 0 || q.fills.bytes != 0 {
+			t.Errorf("%d places of %d bytes are taken", q.fills.count, q.fills.bytes)
+		}
+	})
+}
+
+// Otherwise a few apiservers that fail would use up all places.
+func TestEveryFillGivesItsPlaceBack(t *testing.T) {
+	d := fake.ConfigMaps
+	for name, steps := range map[string][]step{
+		"in sync":               {{"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
+		"a list instead":        {{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)}, {"page", d.PageBody("10", "")}},
+		"failed, then in sync":  {{"watchlist", fake.Refuse(http.StatusInternalServerError)}, {"page", fake.Refuse(http.StatusInternalServerError)}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
+		"cut, then in sync":     {{"watchlist", d.Cut(d.Added("a/x@3"))}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
+		"withdrawn and rebuilt": {{"watchlist", d.Ended(d.InitialEventsEnd("10"), d.Error(http.StatusGone))}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
+		"not served":            {{"watchlist", fake.Refuse(http.StatusNotFound)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+				e.lookup()
+				pass(fillPlaceFor / 2) // less than after which a place is taken back
+				e.CheckPlayed(t)
+				if f := &e.registry.fills; f.count != 0 || f.bytes != 0 || len(f.waiting) != 0 {
+					t.Errorf("%d places of %d bytes are taken, %d fills wait", f.count, f.bytes, len(f.waiting))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package resources
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Progress tells how far a store is.
+type Progress struct {
+	Synced   bool
+	Failing  bool          // the last attempt to fill it has failed, or there is none
+	LastFill time.Duration // how long the last fill took; 0 if it is the first
+	// Changed is closed when any of this changes; nil if there is no store to come.
+	Changed <-chan struct{}
+}
+
+// Progress tells how far the store of a resource is that was looked up. A resource that has turned out to
+// be absent since has no store to wait for.
+func (r *Registry) Progress(gvr schema.GroupVersionResource) Progress {
+	r.mu.RLock()
+	e := r.entries[gvr]
+	r.mu.RUnlock()
+	if e == nil {
+		return Progress{Failing: true}
+	}
+	p := e.progress.get()
+	p.Synced = e.current.Load() != nil
+	return p
+}
+
+// progress is the Progress of one entry.
+type progress struct {
+	mu       sync.Mutex
+	failing  bool
+	began    time.Time // of the present fill
+	lastFill time.Duration
+	changed  chan struct{} // nil until somebody waits
+}
+
+func (p *progress) get() Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return Progress{Failing: p.failing, LastFill: p.lastFill, Changed: p.changed}
+}
+
+// begin records that a fill begins.
+func (p *progress) begin() { p.set(func() { p.began = time.Now() }) }
+
+// synced records that the store is in sync.
+func (p *progress) synced() {
+	p.set(func() { p.failing, p.lastFill = false, time.Since(p.began) })
+}
+
+// failed records that an attempt to fill the store has failed, or that the entry has ended.
+func (p *progress) failed() { p.set(func() { p.failing, p.began = true, time.Now() }) }
+
+func (p *progress) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
+}

@@ -1,0 +1,238 @@
+package serve
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/cache"
+	"sluice/codec/splice"
+	"sluice/codec/table"
+)
+
+// The bytes of Tables depend on the time by their ages only. Segments memoize their rows without
+// ages, which are written anew for each reader, and compressed with ages, which stand still for
+// seconds to days. Events share their frames likewise.
+
+// ageless returns the text of a run without ages, memoized if it is shared.
+func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
+	if !e.memoizesText(r) {
+		return e.encodeAgeless(r.Objects())
+	}
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*cache.Object) (any, int64, error) {
+		text, err := e.encodeAgeless(objects)
+		if err != nil {
+			return nil, 0, err
+		}
+		return text, int64(cap(text.Bytes)) + int64(cap(text.Ages))*ageSize, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*table.Text), nil
+}
+
+func (e *segmentEncoder) encodeAgeless(objects []*cache.Object) (*table.Text, error) {
+	text := new(table.Text)
+	apart := *e
+	apart.writer = e.writer.Ageless(&text.Ages)
+	var err error
+	text.Bytes, err = cloned(func(dst []byte) ([]byte, error) { return apart.append(dst, objects) })
+	text.Ages = slices.Clone(text.Ages)
+	return text, err
+}
+
+// ageSize is the memory of a table.Age, in bytes.
+const ageSize = 32
+
+// validity is the time in which ages are printed as they are, from its first to before its last
+// nanosecond since 1970. Ages before the first one are not known: a clock may be set back.
+type validity struct{ from, until int64 }
+
+func validityOf(text *table.Text, now time.Time) validity {
+	v := validity{now.UnixNano(), math.MaxInt64}
+	if next, ok := text.Changes(now); ok && next.Before(time.Unix(0, math.MaxInt64)) {
+		v.until = next.UnixNano()
+	}
+	return v
+}
+
+func (v validity) has(now time.Time) bool {
+	at := now.UnixNano()
+	return v.from <= at && at < v.until
+}
+
+// agedBlock is the memoized block of a run with ages: the newest one that was compressed.
+type agedBlock struct {
+	renewing sync.Mutex // serializes compression
+	newest   atomic.Pointer[blockAt]
+}
+
+// blockAt is a block of ages during a time.
+type blockAt struct {
+	block *splice.Block
+	valid validity
+}
+
+// at returns the newest block if its ages are those of now.
+func (b *agedBlock) at(now time.Time) (*splice.Block, bool) {
+	n := b.newest.Load()
+	if n == nil || !n.valid.has(now) {
+		return nil, false
+	}
+	return n.block, true
+}
+
+// agedBlock returns the compressed text of a run that is memoized with its ages as of now.
+func (e *segmentEncoder) agedBlock(coding splice.Coding, r cache.Run) (*splice.Block, error) {
+	key := memoKey{e.encoder, e.events, coding}
+	if v, ok := r.Recall(key); ok {
+		return e.renewed(v.(*agedBlock), coding, r)
+	}
+	text, err := e.ageless(r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) {
+		b := new(agedBlock)
+		block, err := b.compress(coding, text, time.Now())
+		if err != nil {
+			return nil, 0, err
+		}
+		return b, int64(cap(block.Data)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e.renewed(v.(*agedBlock), coding, r)
+}
+
+// renewed returns the block of b, compressed again if an age has changed.
+func (e *segmentEncoder) renewed(b *agedBlock, coding splice.Coding, r cache.Run) (*splice.Block, error) {
+	if block, ok := b.at(time.Now()); ok {
+		return block, nil
+	}
+	text, err := e.ageless(r)
+	if err != nil {
+		return nil, err
+	}
+	b.renewing.Lock()
+	defer b.renewing.Unlock()
+	now := time.Now()
+	if block, ok := b.at(now); ok {
+		return block, nil
+	}
+	return b.compress(coding, text, now)
+}
+
+func (b *agedBlock) compress(coding splice.Coding, text *table.Text, now time.Time) (*splice.Block, error) {
+	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return text.AppendAt(dst, now), nil })
+	if err == nil {
+		b.newest.Store(&blockAt{block, validityOf(text, now)})
+	}
+	return block, err
+}
+
+// agelessFrames is a cache.Encoder whose frames are packed texts.
+type agelessFrames struct{ encoder *formatEncoder }
+
+// AppendEvent implements cache.Encoder.
+func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+	text, err := f.text(t, o)
+	if err != nil {
+		return dst, err
+	}
+	return text.Pack(dst), nil
+}
+
+// AppendDeletedFromSelection implements cache.Encoder.
+func (f agelessFrames) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+	deleted, err := f.encoder.DeletedFromSelection(o, rv)
+	if err != nil {
+		return dst, err
+	}
+	return f.AppendEvent(dst, cache.Deleted, deleted)
+}
+
+func (f agelessFrames) text(t cache.Type, o *cache.Object) (table.Text, error) {
+	var text table.Text
+	var err error
+	text.Bytes, err = f.encoder.Ageless(&text.Ages).AppendEvent(nil, t.String(), o.Data, false)
+	return text, f.encoder.check(err)
+}
+
+// agedFrames is a cache.Encoder whose frames are packed blocks with their validity.
+type agedFrames struct {
+	agelessFrames
+	coding splice.Coding
+}
+
+// AppendEvent implements cache.Encoder.
+func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+	text, err := f.text(t, o)
+	if err != nil {
+		return dst, err
+	}
+	var b agedBlock
+	if _, err := b.compress(f.coding, &text, time.Now()); err != nil {
+		return dst, err
+	}
+	n := b.newest.Load()
+	dst = n.block.Pack(dst)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(n.valid.from))
+	return binary.LittleEndian.AppendUint64(dst, uint64(n.valid.until)), nil
+}
+
+// AppendDeletedFromSelection implements cache.Encoder.
+func (f agedFrames) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+	deleted, err := f.encoder.DeletedFromSelection(o, rv)
+	if err != nil {
+		return dst, err
+	}
+	return f.AppendEvent(dst, cache.Deleted, deleted)
+}
+
+// unpackAged returns the block in a frame of agedFrames.
+func unpackAged(packed []byte) blockAt {
+	n := len(packed) - 16
+	b := splice.Unpack(packed[:n])
+	return blockAt{&b, validity{
+		from:  int64(binary.LittleEndian.Uint64(packed[n:])),
+		until: int64(binary.LittleEndian.Uint64(packed[n+8:])),
+	}}
+}
+
+// agedFrame writes the frame of an event of Tables with its ages as of now. Watches in one coding
+// share the compressed frame while its ages stand still.
+func (w *watchWriter) agedFrame(e *cache.Event, t cache.Type, encoder *formatEncoder) error {
+	if w.coding != splice.Identity {
+		packed, err := e.Frame(agedFrames{agelessFrames{encoder}, w.coding}, t)
+		if err != nil {
+			return err
+		}
+		if b := unpackAged(packed); b.valid.has(time.Now()) {
+			return w.block(b.block)
+		}
+	}
+	packed, err := e.Frame(agelessFrames{encoder}, t)
+	if err != nil {
+		return err
+	}
+	var ages [4]table.Age
+	text := table.Unpack(packed, ages[:0])
+	scratch := scratches.Get().(*[]byte)
+	filled := text.AppendAt((*scratch)[:0], time.Now())
+	if err := w.write(filled); err != nil {
+		return err // the connection may still read the buffer
+	}
+	recycle(scratch, filled)
+	return nil
+}
+
+var (
+	_ cache.Encoder = agelessFrames{}
+	_ cache.Encoder = agedFrames{}
+)

@@ -1,0 +1,52 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"sluice/codec/negotiate"
+)
+
+const (
+	// fillPatience is how long a list or watch waits for a store that is being filled. A watch that
+	// passes stays upstream for long, and a list that passes takes as long there as the fill does here.
+	fillPatience = 2 * time.Second
+	// pagePatience is the same of a page and of a list of one namespace, which cost the apiserver little.
+	// Most stores fill in less.
+	pagePatience = 250 * time.Millisecond
+	// historyPatience is how long a watch waits until it is known whether it has missed events before the
+	// store began: a bookmark that tells so takes the apiserver a second.
+	historyPatience = 3 * time.Second
+)
+
+// awaitFill waits until the store of the resource is in sync. It returns false without a wait if the
+// fill fails, or is known to take longer than the read would take at the apiserver.
+func (p *plan) awaitFill(ctx context.Context, from Resources) bool {
+	patience := p.fillPatience()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		progress := from.Progress(p.read.GroupVersionResource)
+		switch {
+		case progress.Synced:
+			return true
+		case progress.Failing, progress.LastFill > patience:
+			return false
+		}
+		if !await(ctx, progress.Changed, nil) {
+			return false
+		}
+	}
+}
+
+func (p *plan) fillPatience() time.Duration {
+	switch {
+	case p.verb == negotiate.Watch:
+		return fillPatience
+	case p.verb == negotiate.Get:
+		return 0 // a get costs the apiserver next to nothing
+	case p.options.Limit > 0, p.options.Continue != "", p.read.Namespace != "":
+		return pagePatience
+	}
+	return fillPatience
+}

@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+)
+
+const (
+	// shortestWatch is the age below which no watch is ended by choice: client-go takes a watch that
+	// ends without an event within a second for a failure, and lists again.
+	shortestWatch = time.Second
+	// comeBackSpread is the time over which passed watches are ended whose resource can be served now, so
+	// that their clients do not come back together.
+	comeBackSpread = time.Second
+	// historyTries is how often awaitHistory tries, and historyRetry the time between two tries.
+	historyTries = 5
+	historyRetry = 3 * time.Second
+)
+
+// passWatch passes a watch to the apiserver. It ends between two events when the gateway drains, and
+// once the cache may serve it if it passes for a reason that does not last.
+func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason passReason) {
+	p := newPassedWatch(&h.options, info, reason)
+	info.PassedWatch = p.PassedWatch
+	ctx, cancel := context.WithCancel(r.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.follow(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	h.options.Next.ServeHTTP(w, r)
+}
+
+// passedWatch is one watch that passes.
+type passedWatch struct {
+	*request.PassedWatch
+	options *Options
+	info    *request.Info
+	reason  passReason
+	// unmarked reports whether the watch begins with initial events whose end nothing marks. It is not
+	// ended early: a client that resumed from one of them would miss others.
+	unmarked bool
+	version  uint64 // from which it begins; 0 if none
+}
+
+func newPassedWatch(options *Options, info *request.Info, reason passReason) *passedWatch {
+	o, _ := request.ParseListOptions(info.Query) // the apiserver refuses what cannot be parsed
+	version, _ := parseVersion(o.ResourceVersion)
+	initialEvents := o.SendInitialEvents != nil && *o.SendInitialEvents
+	return &passedWatch{
+		PassedWatch: request.NewPassedWatch(initialEvents), options: options, info: info, reason: reason,
+		version:  version,
+		unmarked: o.SendInitialEvents == nil && (o.ResourceVersion == "" || o.ResourceVersion == "0"),
+	}
+}
+
+// follow ends the watch when it is due, until ctx ends.
+func (p *passedWatch) follow(ctx context.Context) {
+	if !await(ctx, p.Opened(), nil) {
+		return
+	}
+	opened := time.Now()
+	open := p.options.Metrics.passed(p.info, p.reason)
+	open.Inc()
+	defer open.Dec()
+	spread := comeBackSpread
+	if !p.awaitCache(ctx) {
+		if !await(ctx, p.options.Draining, nil) {
+			return
+		}
+		spread = p.options.Spread()
+	}
+	pause(ctx, max(rand.N(spread+1), shortestWatch-time.Since(opened)))
+	p.End()
+	<-ctx.Done()
+}
+
+// awaitCache waits until the cache may serve the watch. It returns false if ctx ends or the gateway
+// drains first.
+func (p *passedWatch) awaitCache(ctx context.Context) bool {
+	var resumable <-chan struct{}
+	switch {
+	case p.unmarked:
+	case p.reason == resources.NotInSync:
+		if !p.awaitSync(ctx) {
+			return false
+		}
+		if !p.InitialEvents {
+			return true
+		}
+		resumable = p.Resumable()
+	case p.reason == versionBeforeHistory:
+		if p.awaitHistory(ctx) {
+			return true
+		}
+		resumable = p.Resumable()
+	}
+	return await(ctx, resumable, p.options.Draining)
+}
+
+// awaitSync waits until the store of the resource is in sync.
+func (p *passedWatch) awaitSync(ctx context.Context) bool {
+	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
+	for {
+		progress := p.options.Resources.Progress(gvr)
+		if progress.Synced {
+			return true
+		}
+		if !await(ctx, progress.Changed, p.options.Draining) {
+			return false
+		}
+	}
+}
+
+// awaitHistory tries again to find out whether the watch has missed events before the store began, which
+// may have taken too long when all clients came back. It returns true as soon as the cache may serve it.
+func (p *passedWatch) awaitHistory(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, historyRetry*historyTries)
+	defer cancel()
+	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
+	for range historyTries {
+		c, _ := p.options.Resources.Lookup(gvr, resources.Reader{User: p.info.User})
+		if c != nil && c.ExtendHistory(ctx, p.version) && p.coveredBy(c) {
+			return true
+		}
+		next, stop := context.WithTimeout(ctx, historyRetry)
+		resumable := await(next, p.Resumable(), p.options.Draining)
+		stop()
+		if resumable {
+			return true
+		}
+	}
+	return false
+}
+
+// coveredBy reports whether the history covers the watch, whatever it selects: a client that came back
+// too early would pass again.
+func (p *passedWatch) coveredBy(c *resources.CachedResource) bool {
+	var scope cache.Scope
+	if p.info.FieldSelector == "" {
+		scope.Namespace = p.info.Namespace
+	}
+	cursor, err := c.Store.Watch(scope, p.version)
+	if err != nil {
+		return false
+	}
+	cursor.Close()
+	return true
+}
+
+// await waits for event. It returns false if ctx or other ends the wait; a nil channel never does.
+func await(ctx context.Context, event, other <-chan struct{}) bool {
+	select {
+	case <-event:
+		return true
+	case <-other:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,187 @@
+package serve
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+)
+
+// filling is a Resources whose one store is being filled.
+type filling struct {
+	*env
+
+	mu       sync.Mutex // guards missing of env and the fields below
+	progress resources.Progress
+	changed  chan struct{}
+}
+
+// newFilling returns an env whose resource is not in sync.
+func newFilling(t *testing.T) *filling {
+	e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
+	f := &filling{env: e, changed: make(chan struct{})}
+	e.missing = resources.NotInSync
+	e.handler.options.Resources = f
+	return f
+}
+
+// Lookup implements Resources.
+func (f *filling) Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.env.Lookup(r, reader)
+}
+
+// Progress implements Resources.
+func (f *filling) Progress(schema.GroupVersionResource) resources.Progress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress
+	p.Changed = f.changed
+	return p
+}
+
+// change changes the progress, and the reason of Lookup with it.
+func (f *filling) change(p resources.Progress) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress, f.missing = p, resources.NotInSync
+	if p.Synced {
+		f.missing = ""
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+const fooPath = "/apis/ex.io/v1/foos"
+
+func TestReadWaitsForAStoreThatIsBeingFilled(t *testing.T) {
+	for _, row := range []struct {
+		name, url string
+		progress  resources.Progress // from the beginning
+		changes   resources.Progress // after 100 ms
+		waits     time.Duration
+		served    bool
+	}{
+		{"list", fooPath, resources.Progress{}, resources.Progress{Synced: true}, 100 * time.Millisecond, true},
+		{"watch", fooPath + "?watch=1&timeoutSeconds=1", resources.Progress{}, resources.Progress{Synced: true}, 1100 * time.Millisecond, true},
+		{"list of a slow fill", fooPath, resources.Progress{}, resources.Progress{}, fillPatience, false},
+		{"page of a slow fill", fooPath + "?limit=1", resources.Progress{}, resources.Progress{}, pagePatience, false},
+		{"list of a namespace", "/apis/ex.io/v1/namespaces/ns/foos", resources.Progress{}, resources.Progress{}, pagePatience, false},
+		{"get", fooPath[:len("/apis/ex.io/v1/")] + "namespaces/ns/foos/f000000?resourceVersion=0", resources.Progress{}, resources.Progress{}, 0, false},
+		{"list of a fill that fails", fooPath, resources.Progress{}, resources.Progress{Failing: true}, 100 * time.Millisecond, false},
+		{"list of a store that cannot be filled", fooPath, resources.Progress{Failing: true}, resources.Progress{}, 0, false},
+		{"list of a store that was slow", fooPath, resources.Progress{LastFill: fillPatience + 1}, resources.Progress{}, 0, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFilling(t)
+				f.progress = row.progress
+				time.AfterFunc(100*time.Millisecond, func() { f.change(row.changes) })
+				start := time.Now()
+				f.serve(&watchClient{header: http.Header{}}, f.request(row.url, nil))
+				if waited := time.Since(start); waited != row.waits {
+					t.Errorf("waits %v, want %v", waited, row.waits)
+				}
+				if served := f.passed == nil; served != row.served {
+					t.Errorf("served: %v", served)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// passed is a watch that the apiserver has accepted.
+type passed struct {
+	*request.PassedWatch
+	after time.Duration // when it was ended; 0 while it is open
+}
+
+// pass lets a watch pass.
+func (f *filling) pass(url string) *passed {
+	got := make(chan *passed, 1)
+	f.handler.options.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		p := &passed{PassedWatch: request.From(r.Context()).PassedWatch}
+		p.Open()
+		got <- p
+		select {
+		case <-p.Ended():
+			p.after = time.Since(start)
+		case <-r.Context().Done():
+		}
+	})
+	go f.serve(&watchClient{header: http.Header{}}, f.request(url, nil))
+	p := <-got
+	synctest.Wait()
+	return p
+}
+
+// endsWithin lets time pass and reports whether the watch has ended then.
+func (p *passed) endsWithin(d time.Duration) bool {
+	time.Sleep(d)
+	synctest.Wait()
+	return p.after > 0
+}
+
+// Otherwise a watch that met a store on its way would stay upstream for its whole life.
+func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
+	const settled = shortestWatch + comeBackSpread
+	synced := func(f *filling, _ *passed) { f.change(resources.Progress{Synced: true}) }
+	resume := func(_ *filling, p *passed) { p.Resume() }
+	nothing := func(*filling, *passed) {}
+	for _, row := range []struct {
+		name, query string
+		missing     string
+		steps       []func(*filling, *passed) // the last one makes it end, if ends
+		ends        bool
+	}{
+		{"in sync", "resourceVersion=3", resources.NotInSync, []func(*filling, *passed){nothing, synced}, true},
+		{"not in sync", "resourceVersion=3", resources.NotInSync, []func(*filling, *passed){resume, nothing}, false},
+		{"streaming list", streaming, resources.NotInSync, []func(*filling, *passed){synced, resume}, true},
+		{"initial events without an end", "resourceVersion=0", resources.NotInSync, []func(*filling, *passed){synced, resume}, false},
+		{"before the history", "resourceVersion=1", "", []func(*filling, *passed){nothing, resume}, true},
+		{"excluded", "resourceVersion=3", resources.Excluded, []func(*filling, *passed){synced, resume}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFilling(t)
+				f.missing, f.progress.Failing = row.missing, row.missing == resources.NotInSync
+				p := f.pass(fooPath + "?watch=1&" + row.query)
+				for i, step := range row.steps {
+					step(f, p)
+					want := row.ends && i == len(row.steps)-1
+					if ended := p.endsWithin(settled); ended != want {
+						t.Errorf("ended after step %d: %v", i, ended)
+					}
+				}
+				close(f.draining)
+				if !p.endsWithin(settled + 5*time.Second) {
+					t.Error("does not end when the gateway drains")
+				}
+			})
+		})
+	}
+}
+
+// client-go lists again after a watch that ends without an event within a second.
+func TestPassedWatchIsNotEndedBeforeItIsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			f := newFilling(t)
+			f.handler.options.Spread = func() time.Duration { return 0 }
+			p := f.pass(fooPath + "?watch=1&resourceVersion=3")
+			close(f.draining)
+			if !p.endsWithin(time.Minute) || p.after < shortestWatch {
+				t.Errorf("ended after %v", p.after)
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"encoding/json"
+	"math"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/request"
+)
+
+// pastOutcome is how an exact read was answered.
+type pastOutcome struct {
+	reason    string
+	took      time.Duration
+	rollCalls int // so far
+}
+
+// checkPast serves a read of exactly a version.
+func (e *env) checkPast(t *testing.T, url string, want pastOutcome) *httptest.ResponseRecorder {
+	t.Helper()
+	start, w := time.Now(), httptest.NewRecorder()
+	outcome := e.serve(w, e.request(url, nil))
+	got := pastOutcome{outcome.Reason, time.Since(start), len(e.apiserver.scopes())}
+	if got != want || (outcome.Source == request.SourceCache) != (e.passed == nil) {
+		t.Errorf("%s: %+v, want %+v", url, got, want)
+	}
+	return w
+}
+
+// The apiserver, or another Sluice, has answered the first page at a version that the store has not reached.
+func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, foos(4), Options{})
+		present := slices.Collect(e.resource.Store.Snapshot().Objects(cache.Range{}))
+		e.apiserver.set(9, 0)
+		e.apiserver.listedAt = map[uint64][]*cache.Object{8: present, 9: present, 7: append(slices.Clone(present), foo(7, 7))}
+		page := func(version int64, after, more string) string {
+			return fooList + "?limit=2&continue=" + url.QueryEscape(token(t, version, "/ns/"+after+"\x00")) + more
+		}
+		check := func(w *httptest.ResponseRecorder, version, next string, names ...string) {
+			t.Helper()
+			var l fooNames
+			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil {
+				t.Fatalf("%s: %v", w.Body, err)
+			}
+			if l.Metadata.ResourceVersion != version || l.Metadata.Continue != next || !slices.Equal(l.names(), names) {
+				t.Errorf("%+v", l)
+			}
+		}
+		w := e.checkPast(t, page(8, "f000000", ""), pastOutcome{"past-version", ownWatchWait, 1})
+		check(w, "8", token(t, 8, "/ns/f000002\x00"), "f000001@2", "f000002@3")
+		w = e.checkPast(t, page(8, "f000002", ""), pastOutcome{"past-version", 0, 1})
+		check(w, "8", "", "f000003@4")
+		w = e.checkPast(t, page(9, "f000000", ""), pastOutcome{"past-version", 0, 2}) // nothing to wait for: the resource is quiet
+		check(w, "9", token(t, 9, "/ns/f000002\x00"), "f000001@2", "f000002@3")
+		w = e.checkPast(t, fooList+"?resourceVersion=8&resourceVersionMatch=Exact", pastOutcome{"past-version", 0, 2})
+		check(w, "8", "", "f000000@1", "f000001@2", "f000002@3", "f000003@4")
+
+		// A state that is not known passes.
+		e.checkPast(t, page(7, "f000000", ""), pastOutcome{"version-not-reached", 0, 3})
+		e.checkPast(t, page(7, "f000000", ""), pastOutcome{"version-not-reached", 0, 3})
+		e.checkPast(t, page(6, "f000000", ""), pastOutcome{"version-not-reached", 0, 3}) // no such list
+		e.apply(cache.Added, foo(7, 7))
+		w = e.checkPast(t, page(7, "f000002", ""), pastOutcome{"past-version", 0, 3})
+		check(w, "7", "", "f000003@4", "f000007@7")
+		w = e.checkPast(t, page(8, "f000002", ""), pastOutcome{"past-version", 0, 3})
+		check(w, "8", "", "f000003@4")
+	})
+}
+
+// The last page of a long list costs the apiserver less than a roll call.
+func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, paddedFoos(200, 20<<10), Options{})
+		e.apiserver.set(400, 0)
+		e.apiserver.listedAt = map[uint64][]*cache.Object{300: slices.Collect(e.resource.Store.Snapshot().Objects(cache.Range{}))}
+		page := fooList + "?limit=1&continue="
+		e.checkPast(t, page+token(t, 300, "/ns/f000199\x00"), pastOutcome{"version-not-reached", ownWatchWait, 0})
+		e.checkPast(t, page+token(t, 300, "/ns/f000001\x00"), pastOutcome{"past-version", ownWatchWait, 1})
+		e.checkPast(t, page+token(t, 300, "/ns/f000199\x00"), pastOutcome{"past-version", 0, 1})
+	})
+}
+
+func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
+	state := foos(600).Store.Snapshot()
+	each := averageBytes(state)
+	for start, want := range map[int][2]int64{0: {500, 600}, 100: {500, 500}, 550: {50, 50}, 600: {0, 0}} {
+		p := &plan{pageStart: cache.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), options: request.ListOptions{Limit: 500}}
+		page, rest := p.weighRest(state)
+		if math.Abs(float64(page-want[0]*each)) > 1000 || math.Abs(float64(rest-want[1]*each)) > 1000 {
+			t.Errorf("from %d on: %d and %d bytes of %d each, want %v objects", start, page, rest, each, want)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// withSlowReaders returns an env whose slow readers may hold limit bytes.
+func withSlowReaders(t *testing.T, limit int64, objects int) *env {
+	t.Helper()
+	s := flowcontrol.NewSlowReaders(flowcontrol.Bytes{Total: limit, PerUser: limit})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	e := newEnv(t, foos(objects), Options{SlowReaders: s})
+	return e
+}
+
+// updateAll replaces the objects of the store, an hour later, so that the history has forgotten the ones before.
+func (e *env) updateAll(objects int) {
+	for round := range 2 {
+		at := time.Now().Add(time.Duration(round+1) * 2 * time.Hour)
+		for i := range objects {
+			version := e.resource.Store.CompleteVersion() + 1
+			if err := e.resource.Store.Apply(cache.Modified, foo(i, version), at); err != nil {
+				e.Fatal(err)
+			}
+		}
+	}
+}
+
+// A list that is read slowly would keep a state alive that nobody else has, for as long as its client wants.
+func TestSlowListEndsWhenItHoldsTooMuch(t *testing.T) {
+	const objects = 5000
+	for _, tt := range []struct {
+		name  string
+		limit int64
+		ends  bool
+	}{{"too much", 1 << 20, true}, {"not too much", 1 << 30, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := withSlowReaders(t, tt.limit, objects)
+				r := e.request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
+				c := &watchClient{header: http.Header{}, expired: make(chan struct{}), slow: 20 * time.Second}
+				aborted := make(chan any)
+				start := time.Now()
+				go func() {
+					defer func() { aborted <- recover() }()
+					e.handler.ServeHTTP(c, r)
+				}()
+				synctest.Wait()
+				e.updateAll(objects)
+				failure, outcome := <-aborted, request.From(r.Context()).Outcome
+				if took := time.Since(start); tt.ends {
+					if failure != http.ErrAbortHandler || took < 10*time.Second || took > 12*time.Second || outcome.Reason != flowcontrol.TooSlow {
+						t.Errorf("%v after %v, reason %q", failure, took, outcome.Reason)
+					}
+				} else if failure != nil || took < 20*time.Second {
+					t.Errorf("%v after %v", failure, took)
+				}
+			})
+		})
+	}
+}
+
+func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
+	const objects = 20_000
+	synctest.Test(t, func(t *testing.T) {
+		e := withSlowReaders(t, 1<<20, objects)
+		c := &watchClient{header: http.Header{}, expired: make(chan struct{}), slow: time.Second, done: make(chan struct{})}
+		r := e.request(fooWatch+"resourceVersion=0", nil)
+		go func() {
+			defer close(c.done)
+			e.handler.ServeHTTP(c, r)
+		}()
+		synctest.Wait()
+		e.updateAll(objects)
+		<-c.done
+		got := c.take()
+		if last := got[len(got)-1]; last != "ERROR 410" || len(got) > objects || request.From(r.Context()).Outcome.Reason != flowcontrol.TooSlow {
+			t.Errorf("%d events, the last is %s", len(got), last)
+		}
+	})
+}
+
+// A watch whose client does not read holds one event, not a batch of them: what the history forgets meanwhile is
+// gone for it.
+func TestStalledWatchHoldsOneEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSlowReaders(t, 1<<30, 3)
+		c := e.watch(fooWatch+"resourceVersion=3", nil)
+		c.stall()
+		for i := range 50 {
+			e.apply(cache.Added, foo(10+i, uint64(10+i)))
+		}
+		time.Sleep(5 * time.Second)
+		e.updateAll(3)
+		c.resume()
+		<-c.done
+		if got := c.take(); len(got) == 0 || len(got) > 2 {
+			t.Errorf("%d events after a stall", len(got))
+		}
+	})
+}
+
+// The events of a store that has ended keep it in memory: they must be read in time, all together.
+func TestEndedStoreIsReadToItsEndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := withSlowReaders(t, 1<<30, 3)
+		c := e.watch(fooWatch+"resourceVersion=3", nil)
+		c.slow = 3 * time.Second
+		for i := range 400 {
+			e.apply(cache.Added, foo(10+i, uint64(10+i)))
+		}
+		e.resource.Store.Close()
+		start := time.Now()
+		<-c.done
+		if took := time.Since(start); took > response.WriteTimeout+10*c.slow { // the stall is noticed after some writes
+			t.Errorf("read for %v", took)
+		}
+	})
+}
