@@ -19,9 +19,9 @@ import (
 	"sluice/config"
 	"sluice/proxy"
 	"sluice/proxy/admin"
+	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
-	"sluice/proxy/forward"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 )
@@ -30,7 +30,15 @@ import (
 type components struct {
 	upstream   *upstream.Upstream
 	gateway    *proxy.Gateway
+	proxy      *explicitProxy // nil if there is none
+	resources  *resources.Registry
+	access     *auth.Access
+	encoded    *cache.Budget
+	logLevel   zap.AtomicLevel
+	reloader   *reloader
+	log        *zap.Logger
 	admin      http.Handler
+	adminTLS   *tls.Config // nil for plain HTTP
 	ready      *admin.Checks
 	tls        *tls.Config
 	background []func(context.Context) error // each runs until its context ends
@@ -38,7 +46,7 @@ type components struct {
 
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
-	c := &components{ready: &admin.Checks{}}
+	c := &components{log: log, ready: &admin.Checks{}}
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
 		return nil, err
@@ -56,28 +64,34 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	c.background = append(c.background, func(ctx context.Context) error {
 		return c.upstream.FollowHeaderNames(ctx, log.Named("upstream"))
 	})
-	access, err := c.access(file, log, metrics)
-	if err != nil {
+	if err := c.setAccess(file, log, metrics); err != nil {
 		return nil, err
 	}
-	registry := resources.New(resources.Options{
-		Upstream:   c.upstream,
-		Exclude:    file.Cache.Excluded(),
-		Store:      cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
-		Limits:     resources.Limits{Resources: file.Cache.MaxResources, PerUser: file.Cache.MaxResourcesPerUser, Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration},
+	c.resources = resources.New(resources.Options{
+		Upstream: c.upstream,
+		Exclude:  file.Cache.Excluded(),
+		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
+		Limits: resources.Limits{
+			Resources: file.Cache.MaxResources, PerUser: file.Cache.MaxResourcesPerUser, PerPartialReader: file.Cache.MaxResourcesPerPartialReader,
+			Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration,
+		},
 		CheckEvery: file.Cache.CheckEvery.Duration,
-		ProofCost:  cache.Cost{Share: file.Cache.Proofs.CorePercent / 100, BytesPerSecond: file.Cache.Proofs.BytesPerSecond},
+		ProofCost:  proofCost(file.Cache.Proofs),
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
 	})
-	metrics.registry.MustRegister(registry.Collector())
-	c.background = append(c.background, registry.Run)
-	encoded := cache.NewBudget(*file.Cache.EncodedBytes)
-	metrics.observeEncoded(encoded)
+	metrics.registry.MustRegister(c.resources.Collector())
+	c.background = append(c.background, c.resources.Run)
+	auditLog, err := c.auditLog(file.Audit, log, metrics)
+	if err != nil {
+		return nil, err
+	}
+	c.encoded = cache.NewBudget(*file.Cache.EncodedBytes)
+	metrics.observeEncoded(c.encoded)
+	metrics.observeMemory(c.resources.Memory, c.encoded)
 	c.gateway = proxy.New(proxy.Options{
-		ForwardLimits: forwardLimits(file.Upstream.InFlight),
-		Upstream:      c.upstream, Access: access, Resources: registry, Log: log, Metrics: metrics.gateway,
-		Encoded: encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
+		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
+		Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features), Limits: file.Limits,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
@@ -86,32 +100,67 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}
-	c.admin = c.adminHandler(file, metrics, registry)
+	if !file.Admin.PlainHTTP() {
+		c.adminTLS = c.tls.Clone() // the server adds to it
+	}
+	if c.proxy, err = c.explicitProxy(file, log, metrics); err != nil {
+		return nil, err
+	}
+	c.admin = c.adminHandler(file, metrics)
 	return c, nil
 }
 
-// access returns the authentication and authorization of callers.
-func (c *components) access(file *config.File, log *zap.Logger, metrics *metrics) (*auth.Access, error) {
-	clients, err := c.upstream.Client()
-	if err != nil {
-		return nil, fmt.Errorf("upstream client: %w", err)
+// auditLog returns the audit log; nil if there is none.
+func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics) (*audit.Log, error) {
+	if a.Path == "" {
+		return nil, nil
 	}
-	authenticator, err := c.authenticator(&file.Authentication, clients.AuthenticationV1(), metrics.access)
+	out, err := audit.File(a).Open()
 	if err != nil {
 		return nil, err
 	}
-	authorizer := auth.NewAuthorizer(auth.AuthorizerOptions{
-		Reviews:  clients.AuthorizationV1(),
+	l := audit.New(out, log.Named("audit"), metrics.audit)
+	c.background = append(c.background, l.Run)
+	return l, nil
+}
+
+// setAccess creates the authentication and authorization of callers.
+func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metrics) error {
+	clients, err := c.upstream.Client()
+	if err != nil {
+		return fmt.Errorf("upstream client: %w", err)
+	}
+	o := auth.AuthorizerOptions{
+		Reviews: clients.AuthorizationV1(), Version: c.upstream.Version,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight,
 		RBAC:            c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
-	})
-	c.background = append(c.background, authorizer.Run)
-	return &auth.Access{Authenticator: authenticator, Authorizer: authorizer}, nil
+	}
+	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
+	if file.Authentication.Callers == config.CallersSelf {
+		callers, err := c.upstream.ClientThrough(auth.WithCallerToken(c.upstream.Anonymous))
+		if err != nil {
+			return fmt.Errorf("upstream client: %w", err)
+		}
+		self := auth.NewSelf(callers.AuthenticationV1(), clients.AuthenticationV1(), clients.AuthorizationV1())
+		tokens, o.Reviews, o.RBAC = self, self, nil // few may watch RBAC objects
+	}
+	authenticator, err := c.authenticator(&file.Authentication, tokens, metrics.access)
+	if err != nil {
+		return err
+	}
+	c.access = &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(o)}
+	c.background = append(c.background, c.access.Authorizer.Run)
+	return nil
+}
+
+// proofCost returns what the proofs of each store may cost.
+func proofCost(p config.Proofs) cache.Cost {
+	return cache.Cost{Share: p.CorePercent / 100, BytesPerSecond: p.BytesPerSecond}
 }
 
 // authenticator returns the authentication of callers.
-func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.AuthenticationV1Interface, metrics *auth.Metrics) (*auth.Authenticator, error) {
+func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.TokenReviewsGetter, metrics *auth.Metrics) (*auth.Authenticator, error) {
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, RejectedTokens: a.RejectedTokens,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
@@ -155,7 +204,7 @@ func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentP
 func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
-		files, err := certs.Ensure(file.TLS.CertDir, hosts(file))
+		files, err := certs.Ensure(file.TLS.CertDir, c.hosts(file))
 		if err != nil {
 			return nil, err
 		}
@@ -183,18 +232,23 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 }
 
 // hosts returns the DNS names and IP addresses for the certificate that Sluice issues.
-func hosts(file *config.File) []string {
+func (c *components) hosts(file *config.File) []string {
 	names := append([]string{"localhost", "127.0.0.1", "::1"}, file.TLS.Hosts...)
 	if host, _, err := net.SplitHostPort(file.Listen); err == nil && host != "" {
 		if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
 			names = append(names, host)
 		}
 	}
+	if file.Proxy.Listen != "" {
+		for _, d := range c.proxyHosts(file) {
+			names = append(names, d.Host)
+		}
+	}
 	return names
 }
 
 // adminHandler returns the handler of the admin listener.
-func (c *components) adminHandler(file *config.File, metrics *metrics, registry *resources.Registry) http.Handler {
+func (c *components) adminHandler(file *config.File, metrics *metrics) http.Handler {
 	ping := func() error { return nil }
 	live := &admin.Checks{}
 	live.Add("ping", ping)
@@ -202,9 +256,13 @@ func (c *components) adminHandler(file *config.File, metrics *metrics, registry 
 	health := upstream.NewHealth(c.upstream)
 	c.background = append(c.background, health.Run)
 	c.ready.Add("upstream", health.Check)
+	var protect func(http.Handler) http.Handler
+	if file.Admin.Access == config.AccessAuthorized {
+		protect = c.access.WithPathAccess
+	}
 	return admin.Handler(admin.Options{
-		Live: live, Ready: c.ready, Notes: syncNotes(registry), Metrics: metrics.registry,
-		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling,
+		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.registry,
+		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
 }
 
@@ -236,10 +294,6 @@ func headerNames(p config.UpstreamFrontProxy) *upstream.HeaderNames {
 // acceptedNames returns the names of the headers in which Sluice itself accepts users from front proxies.
 func acceptedNames(p config.FrontProxy) upstream.HeaderNames {
 	return upstream.HeaderNames{User: p.UserHeaders, UID: p.UIDHeaders, Group: p.GroupHeaders, ExtraPrefix: p.ExtraPrefixes}
-}
-
-func forwardLimits(l config.InFlight) forward.Limits {
-	return forward.Limits{Anonymous: l.Anonymous, Reads: l.Reads, Writes: l.Writes, Leases: l.Leases, Streams: l.Streams}
 }
 
 // restConfig loads the kubeconfig by client-go's rules.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"sluice/config"
@@ -18,6 +20,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "", "path of the kubeconfig for the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	set.StringVar(&o.Listen, "listen", "", "address of the API listener (default 127.0.0.1:8443)")
 	set.StringVar(&o.Admin.Listen, "admin-listen", "", "address of the admin listener: health checks and metrics (default 127.0.0.1:9443)")
+	set.StringVar(&o.Proxy.Listen, "proxy-listen", "", "address of a listener for clients that use an HTTP proxy; default: none")
+	set.StringVar(&o.Proxy.UsersFile, "proxy-users-file", "", "path of the users of that listener, lines as htpasswd -B writes them; default: everybody")
 	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin listener")
 	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "", "path of the serving certificate; without it Sluice issues one in --cert-dir")
 	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "path of the private key of the serving certificate")
@@ -30,16 +34,18 @@ func (f *flags) register(set *pflag.FlagSet) {
 
 // file returns the configuration: the file, overridden by flags, defaulted and validated.
 func (f *flags) file(set *pflag.FlagSet) (*config.File, error) {
-	file := &config.File{}
+	document := config.Empty()
 	if f.config != "" {
 		var err error
-		if file, err = config.Load(f.config); err != nil {
+		if document, err = config.Read(f.config); err != nil {
 			return nil, err
 		}
 	}
-	f.override(set, file)
-	file.Default()
-	return file, file.Validate()
+	f.override(set, document.File)
+	if err := document.Check(); err != nil {
+		return nil, fmt.Errorf("configuration:\n%w", err)
+	}
+	return document.File, nil
 }
 
 func (f *flags) override(set *pflag.FlagSet, file *config.File) {
@@ -48,6 +54,8 @@ func (f *flags) override(set *pflag.FlagSet, file *config.File) {
 		"kubeconfig":           {&file.Upstream.Kubeconfig, &o.Upstream.Kubeconfig},
 		"listen":               {&file.Listen, &o.Listen},
 		"admin-listen":         {&file.Admin.Listen, &o.Admin.Listen},
+		"proxy-listen":         {&file.Proxy.Listen, &o.Proxy.Listen},
+		"proxy-users-file":     {&file.Proxy.UsersFile, &o.Proxy.UsersFile},
 		"tls-cert-file":        {&file.TLS.CertFile, &o.TLS.CertFile},
 		"tls-private-key-file": {&file.TLS.KeyFile, &o.TLS.KeyFile},
 		"cert-dir":             {&file.TLS.CertDir, &o.TLS.CertDir},

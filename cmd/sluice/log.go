@@ -11,12 +11,12 @@ import (
 	"sluice/config"
 )
 
-// newLogger returns the logger of the process. It also becomes the logger of the Kubernetes libraries,
+// newLogger returns the logger of the process, and its level, which may change. It also becomes the logger of the Kubernetes libraries,
 // for warnings and errors only.
-func newLogger(c config.Log) (*zap.Logger, error) {
+func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
 	level, err := zap.ParseAtomicLevel(c.Level)
 	if err != nil {
-		return nil, fmt.Errorf("log level: %w", err)
+		return nil, level, fmt.Errorf("log level: %w", err)
 	}
 	z := zap.NewProductionConfig()
 	z.Level = level
@@ -28,8 +28,8 @@ func newLogger(c config.Log) (*zap.Logger, error) {
 	z.EncoderConfig.EncodeDuration = zapcore.SecondsDurationEncoder
 	log, err := z.Build()
 	if err != nil {
-		return nil, fmt.Errorf("log: %w", err)
+		return nil, level, fmt.Errorf("log: %w", err)
 	}
 	klog.SetLogger(zapr.NewLogger(log.Named("kubernetes").WithOptions(zap.IncreaseLevel(zap.WarnLevel))))
-	return log, nil
+	return log, level, nil
 }

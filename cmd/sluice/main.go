@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -33,13 +34,21 @@ func run(args []string) error {
 
 // runWith runs a subcommand with a context.
 func runWith(ctx context.Context, args []string) error {
+	root := rootCommand()
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "sluice",
 		Short:         "A streaming gateway in front of a kube-apiserver",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), versionCommand())
-	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
+	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
+	}
+	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), versionCommand())
+	return root
 }

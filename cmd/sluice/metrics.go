@@ -8,7 +8,9 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy"
+	"sluice/proxy/audit"
 	"sluice/proxy/auth"
+	"sluice/proxy/connect"
 	"sluice/proxy/upstream"
 )
 
@@ -18,6 +20,9 @@ type metrics struct {
 	gateway  *proxy.Metrics
 	upstream *upstream.Metrics
 	access   *auth.Metrics
+	audit    *audit.Metrics
+	connect  *connect.Metrics
+	reload   *reloadMetrics
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -29,7 +34,10 @@ func newMetrics() *metrics {
 	})
 	info.Set(1)
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &metrics{registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r)}
+	return &metrics{
+		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
+		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r),
+	}
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.
@@ -42,4 +50,61 @@ func (m *metrics) observeEncoded(b *cache.Budget) {
 			Name: "sluice_encoded_limit_bytes", Help: "Memory that encoded and compressed objects may use, in bytes.",
 		}, func() float64 { return float64(b.Limit()) }),
 	)
+}
+
+// observeMemory registers the metric of the memory by kind. stores returns the memory of all objects and of
+// all histories.
+func (m *metrics) observeMemory(stores func() (objects, history int64), b *cache.Budget) {
+	m.registry.MustRegister(memoryCollector{stores, b})
+}
+
+type memoryCollector struct {
+	stores  func() (objects, history int64)
+	encoded *cache.Budget
+}
+
+var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it, in bytes.", []string{"kind"}, nil)
+
+// Describe implements prometheus.Collector.
+func (c memoryCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descMemory }
+
+// Collect implements prometheus.Collector.
+func (c memoryCollector) Collect(ch chan<- prometheus.Metric) {
+	objects, history := c.stores()
+	k := readMemory(objects, history, c.encoded.Used())
+	for kind, bytes := range map[string]uint64{
+		"objects": k.objects, "history": k.history, "encoded": k.encoded, "other": k.other,
+		"garbage": k.garbage, "reserved": k.reserved, "runtime": k.runtime,
+	} {
+		ch <- prometheus.MustNewConstMetric(descMemory, prometheus.GaugeValue, float64(bytes), kind)
+	}
+}
+
+// reloadMetrics are the metrics of reloads of the configuration file.
+type reloadMetrics struct {
+	total      *prometheus.CounterVec
+	successful prometheus.Gauge
+}
+
+func newReloadMetrics(r prometheus.Registerer) *reloadMetrics {
+	m := &reloadMetrics{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_config_reload_total", Help: "Reloads of the configuration file, by result.",
+		}, []string{"result"}),
+		successful: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sluice_config_last_reload_successful", Help: "Whether Sluice runs by the present configuration file: 1 or 0.",
+		}),
+	}
+	m.successful.Set(1)
+	r.MustRegister(m.total, m.successful)
+	return m
+}
+
+// count counts a reload by its result.
+func (m *reloadMetrics) count(result string) {
+	m.total.WithLabelValues(result).Inc()
+	m.successful.Set(0)
+	if result == reloadSucceeded {
+		m.successful.Set(1)
+	}
 }

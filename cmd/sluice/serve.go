@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sluice/config"
+	"sluice/proxy/auth"
 )
 
 func serveCommand() *cobra.Command {
@@ -22,11 +23,7 @@ func serveCommand() *cobra.Command {
 		Short: "Serve the API of the apiserver in the kubeconfig",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			file, err := f.file(c.Flags())
-			if err != nil {
-				return err
-			}
-			return serve(c.Context(), file)
+			return serve(c.Context(), newReloader(f.config, func() (*config.File, error) { return f.file(c.Flags()) }))
 		},
 	}
 	f.register(c.Flags())
@@ -34,18 +31,28 @@ func serveCommand() *cobra.Command {
 }
 
 // serve serves until ctx ends, and then drains the API listener. It prints one line to stdout once
-// both listeners are open.
-func serve(ctx context.Context, file *config.File) error {
-	setGCPercent()
-	log, err := newLogger(file.Log)
+// all listeners are open.
+func serve(ctx context.Context, r *reloader) error {
+	file, err := r.load()
+	if err != nil {
+		return err
+	}
+	tuneGC()
+	limit := setMemoryLimit("/")
+	log, level, err := newLogger(file.Log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Sync() }() // fails on a terminal
-	c, err := build(file, log, newMetrics())
+	metrics := newMetrics()
+	c, err := build(file, log, metrics)
 	if err != nil {
 		return err
 	}
+	c.logLevel, c.reloader = level, r
+	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
+	r.running.Store(file)
+	c.background = append(c.background, r.run, newReleaser().run)
 	defer c.upstream.Close()
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {
@@ -56,9 +63,20 @@ func serve(ctx context.Context, file *config.File) error {
 	if err != nil {
 		return fmt.Errorf("admin listener: %w", err)
 	}
+	if limit > 0 {
+		log.Info("memory limit set", zap.Int64("bytes", limit))
+	}
+	if api, err = c.proxy.open(api); err != nil {
+		return err
+	}
+	defer api.Close()
 	log.Info("serving", zap.String("version", version), zap.Stringer("address", api.Addr()),
 		zap.Stringer("admin", adminListener.Addr()), zap.String("upstream", c.upstream.Address()))
-	fmt.Printf("ready https://%s admin http://%s\n", api.Addr(), adminListener.Addr())
+	scheme := "https"
+	if c.adminTLS == nil {
+		scheme = "http"
+	}
+	fmt.Printf("ready https://%s admin %s://%s%s\n", api.Addr(), scheme, adminListener.Addr(), c.proxy.ready())
 	return c.run(ctx, api, adminListener)
 }
 
@@ -77,18 +95,28 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener) e
 		}
 		return nil
 	})
+	if c.proxy != nil {
+		group.Go(func() error { return c.proxy.serve(ctx) })
+	}
 	for _, run := range c.background {
 		group.Go(func() error { return run(background) })
 	}
-	group.Go(func() error { return serveAdmin(background, adminListener, c.admin) })
+	group.Go(func() error { return c.serveAdmin(background, adminListener) })
 	return group.Wait()
 }
 
-// serveAdmin serves h on l until ctx ends.
-func serveAdmin(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+// serveAdmin serves health checks, metrics and the like on l until ctx ends.
+func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: c.admin, TLSConfig: c.adminTLS, ConnContext: auth.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
+	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	serve := server.Serve
+	if c.adminTLS != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	return nil

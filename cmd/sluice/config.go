@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sluice/config"
+)
+
+func configCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Check configuration files, print the defaults or a schema",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(&cobra.Command{
+		Use:   "check FILE...",
+		Short: "Report every problem of configuration files, with its place",
+		Args:  cobra.MinimumNArgs(1),
+		RunE:  checkFiles,
+	}, &cobra.Command{
+		Use:   "defaults",
+		Short: "Print a configuration file with all defaults and comments",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return config.WriteDefaults(c.OutOrStdout()) },
+	}, &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of configuration files, for editors",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return config.WriteSchema(c.OutOrStdout()) },
+	})
+	return c
+}
+
+// checkFiles prints the problems of all files, one in a line, before it fails.
+func checkFiles(c *cobra.Command, paths []string) error {
+	invalid := false
+	for _, path := range paths {
+		document, err := config.Read(path)
+		if err == nil {
+			err = document.Check()
+		}
+		if err != nil {
+			invalid = true
+			fmt.Fprintln(c.ErrOrStderr(), err)
+			continue
+		}
+		fmt.Fprintf(c.OutOrStdout(), "%s: valid\n", path)
+	}
+	if invalid {
+		return errors.New("the configuration is not valid")
+	}
+	return nil
+}
