@@ -8,7 +8,7 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 PRODUCT  := $(shell find cmd proxy codec cache config -name '*.go' 2>/dev/null) go.mod go.sum
-PLANE    := $(shell find test/controlplane -name '*.go' 2>/dev/null) $(wildcard test/controlplane/go.*)
+PLANE    := $(wildcard test/controlplane/*.go) $(wildcard test/controlplane/go.*)
 
 # $(call step,MESSAGE,COMMAND) runs COMMAND and prints MESSAGE with the seconds it took; the output of COMMAND
 # appears only when it fails.
@@ -34,6 +34,7 @@ $(BIN)/sluice-race: $(PRODUCT)
 controlplane: $(BIN)/controlplane $(BIN)/kubectl ## Build bin/controlplane (etcd + kube-apiserver) and bin/kubectl
 
 include test/controlplane/build.mk
+include deploy/build.mk
 
 .PHONY: demo
 demo: build controlplane ## Show Sluice before a control plane full of samples; FLAGS='--pods 5000' and the like
@@ -41,9 +42,25 @@ demo: build controlplane ## Show Sluice before a control plane full of samples; 
 	@$(BIN)/demo $(FLAGS)
 
 .PHONY: test
-test: lint build $(BIN)/sluice-race controlplane ## Run every test, those against the real apiserver included
+test: lint build $(BIN)/sluice-race $(BIN)/chart controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 30m ./...
 	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
+	cd deploy/pack && CGO_ENABLED=0 $(GO) test -trimpath ./...
+
+# About 3 minutes. Needs root and the Debian packages containerd, runc, containernetworking-plugins, iptables and iproute2, else
+# it is skipped and says why, before it builds anything.
+.PHONY: test-cluster
+test-cluster: ## Run Sluice in a cluster with a real node (containerd, kubelet); not part of make test
+	@out=$$(CLUSTER=1 $(GO) test -count=1 -v -run TestRequirements ./test/cluster) || { echo "$$out"; exit 1; }; \
+	case "$$out" in *SKIP*) echo "$$out";; *) $(MAKE) --no-print-directory run-test-cluster;; esac
+
+.PHONY: run-test-cluster
+run-test-cluster: build controlplane $(BIN)/node $(BIN)/helm $(BIN)/cluster-client
+	@$(MAKE) --no-print-directory image PLATFORMS=linux/$$($(GO) env GOARCH) PACKED=$(BIN)/cluster-image
+	CLUSTER=1 $(GO) test -count=1 -timeout 20m -v -run TestCluster ./test/cluster
+
+$(BIN)/cluster-client: $(wildcard test/cluster/client/*.go) go.mod go.sum
+	$(call step,Building $@,$(BUILD) -ldflags "-s -w" -o $@ ./test/cluster/client)
 
 # .ci/run may run test-gates where time allows. $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with
 # flags of kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
@@ -53,16 +70,19 @@ before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO)
 .PHONY: test-versions
 test-versions: test-gates test-older ## Run the core of the tests before other kube-apiservers; not part of make test
 
-# About 5 minutes. ConsistentListFromCache cannot be switched off since 1.34.
+# About 7 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI, an alpha gate that needs its own API,
+# is the only one that is switched on.
 .PHONY: test-gates
-test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with feature gates off
+test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with other feature gates
 	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
-	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false)
+	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false,ListFromCacheSnapshot)
 	$(call before,controlplane,--feature-gates=StorageVersionHash=false)
+	$(call before,controlplane,--feature-gates=StorageVersionAPI=true --runtime-config=internal.apiserver.k8s.io/v1alpha1=true)
 
-# About 2 minutes, and half an hour to build the control plane with an empty build cache and two cores.
+# About 4 minutes, and half an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.35 ## Run the core of the tests before kube-apiserver 1.35
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.34 $(BIN)/controlplane-1.35 ## Run the core of the tests before kube-apiserver 1.34 and 1.35
+	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns)
 
 .PHONY: bench
@@ -70,17 +90,30 @@ bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side b
 	$(call step,Building $(BIN)/bench,$(BUILD) -o $(BIN)/bench ./test/bench)
 	$(BIN)/bench $(BENCH)
 
+.PHONY: bench-scale
+bench-scale: BENCH = --scale=cluster,lists,memory,watches
+bench-scale: bench ## The same with 100,000 pods and 300,000 ConfigMaps, lists of 1 GB and 10,000 watches; needs 20 GB of memory
+
 .PHONY: bench-compare
 bench-compare: ## Run the Go benchmarks here and at REF, interleaved, and compare them with benchstat (PKG, RUN, COUNT)
 	@GO='$(GO)' REF='$(REF)' PKG='$(PKG)' RUN='$(RUN)' COUNT='$(COUNT)' .ci/bench-compare
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck and deadcode
-	@test -z "$$(gofmt -l cmd proxy codec cache config test)" || { gofmt -l cmd proxy codec cache config test; exit 1; }
+	@test -z "$$(gofmt -l cmd proxy codec cache config deploy test)" || { gofmt -l cmd proxy codec cache config deploy test; exit 1; }
 	$(GO) vet ./...
+	cd deploy/pack && CGO_ENABLED=0 $(GO) vet -trimpath ./...
 	$(TOOLS) staticcheck ./...
 	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
+.PHONY: docs
+docs: build ## Write the defaults of the configuration file into docs/operating.md
+	$(BIN)/sluice config defaults > $(BIN)/defaults.yaml
+	awk -v defaults=$(BIN)/defaults.yaml '/^```yaml$$/ { print; getline; if (/^apiVersion: sluice/) { \
+	    while ((getline line < defaults) > 0) print line; skip = 1 } } /^```$$/ { skip = 0 } !skip' \
+	  docs/operating.md > $(BIN)/operating.md
+	mv $(BIN)/operating.md docs/operating.md
+
 .PHONY: fmt
 fmt: ## Format all Go files
-	gofmt -w cmd proxy codec cache config test
+	gofmt -w cmd proxy codec cache config deploy test
