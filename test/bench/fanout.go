@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
+
+	"sluice/codec/splice"
+	"sluice/test/harness"
 )
 
-// fanOut is a case of many watches of all pods in one format.
+// fanOut is a case of many watches of all pods in one format and content encoding.
 type fanOut struct {
 	format
+	encoding string
 	watchers int
 }
 
@@ -16,17 +21,21 @@ type fanOut struct {
 func fanOuts(o *options) []fanOut {
 	var all []fanOut
 	for _, name := range o.watches {
-		for _, n := range o.watchers {
-			c := fanOut{formatOf(name), n}
-			if o.only.matches(c.name()) {
-				all = append(all, c)
+		for _, encoding := range o.watchEncodes {
+			for _, n := range o.watchers {
+				c := fanOut{formatOf(name), encoding, n}
+				if o.only.matches(c.name()) {
+					all = append(all, c)
+				}
 			}
 		}
 	}
 	return all
 }
 
-func (c fanOut) name() string { return fmt.Sprintf("watch %s x%d", c.format.name, c.watchers) }
+func (c fanOut) name() string {
+	return fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers)
+}
 
 // fanOut runs a case against all targets in alternating rounds. Each round also measures updates
 // without watchers.
@@ -40,6 +49,9 @@ func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 		return nil, err
 	}
 	line := newFanOutLine(c, e, len(frame))
+	if frame, err = e.prepareFloor(ctx, c, frame); err != nil {
+		return nil, err
+	}
 	for round := 0; round < e.rounds && !line.enough(); round++ {
 		used, err := e.updatesAlone(ctx, e.update)
 		if err != nil {
@@ -60,6 +72,18 @@ func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
 		_, err := e.fanOutBatch(ctx, c, e.sluiceTarget, frame)
 		return err
 	})
+}
+
+// prepareFloor makes the floor's watches begin in the encoding of the case, and returns the frame in it.
+func (e *env) prepareFloor(ctx context.Context, c fanOut, frame []byte) ([]byte, error) {
+	if c.encoding == identity {
+		return frame, e.floor.put(ctx, floorWatch, &harness.Response{})
+	}
+	begin := harness.Response{
+		Header: http.Header{"Content-Encoding": {c.encoding}}, Body: splice.NewStream(splice.Gzip).Begin(nil),
+	}
+	block := splice.Gzip.Compress(nil, frame)
+	return block.Data, e.floor.put(ctx, floorWatch, &begin)
 }
 
 // updatesAlone returns the control plane's CPU for a round of updates while only Sluice watches.

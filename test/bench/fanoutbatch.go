@@ -44,7 +44,12 @@ func (e *env) deliver(ctx context.Context, t *target, watchers *watchers, frame 
 	}
 	update := e.update
 	if t == e.floorTarget {
-		update = func(ctx context.Context) error { return e.floor.send(ctx, frame) }
+		update = func(ctx context.Context) error {
+			if err := e.update(ctx); err != nil { // as much work for the machine as with the other targets
+				return err
+			}
+			return e.floor.send(ctx, frame)
+		}
 	}
 	m, err := newMeter(e.background, e.targets...)
 	if err != nil {
@@ -69,7 +74,7 @@ func (e *env) deliver(ctx context.Context, t *target, watchers *watchers, frame 
 	}
 	open, err := podWatches(ctx, e.controlPlane)
 	return &fanOutBatch{
-		cpu: used.cpu[t.name], plane: used.cpu[apiserverName], peak: used.peak[t.name],
-		delays: watchers.delays(acknowledged), watches: open - e.ownWatches,
+		cpu: used.cpu[t.name], plane: used.cpu[apiserverName], client: used.client, peak: used.peak[t.name],
+		bytes: watchers.bytes(), delays: watchers.delays(acknowledged), watches: open - e.ownWatches,
 	}, err
 }

@@ -62,10 +62,10 @@ func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.send(r)
 	default:
 		if r.URL.Path == floorWatch {
-			h.watch(r.Context(), w)
+			h.watch(r.Context(), w, h.body(floorWatch))
 			return
 		}
-		h.get(w, r.URL.Path)
+		h.body(r.URL.Path).write(w)
 	}
 }
 
@@ -82,11 +82,15 @@ func (h *floorHandler) put(r *http.Request) {
 	h.bodies[r.URL.Path] = b
 }
 
-// get responds to any path with 200, so that clients can connect.
-func (h *floorHandler) get(w http.ResponseWriter, path string) {
+// body returns the body of a path, nil if it has none.
+func (h *floorHandler) body(path string) *floorBody {
 	h.mu.RLock()
-	b := h.bodies[path]
-	h.mu.RUnlock()
+	defer h.mu.RUnlock()
+	return h.bodies[path]
+}
+
+// write responds with the body. Without one it responds with 200 too, so that clients can connect.
+func (b *floorBody) write(w http.ResponseWriter) {
 	if b == nil {
 		return
 	}
@@ -106,11 +110,12 @@ func (h *floorHandler) send(r *http.Request) {
 	h.added = make(chan struct{})
 }
 
-// watch writes the frames that are added after its start, each with one Write.
-func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter) {
+// watch writes a beginning and then the frames that are added, each with one Write.
+func (h *floorHandler) watch(ctx context.Context, w http.ResponseWriter, begin *floorBody) {
 	h.mu.RLock()
 	next := len(h.frames)
 	h.mu.RUnlock()
+	begin.write(w)
 	flush := http.NewResponseController(w).Flush
 	if flush() != nil {
 		return

@@ -23,9 +23,12 @@ var goals = []goal{
 	{"list Protobuf identity", "^list protobuf identity ", lessCPU, 5},
 	{"list CBOR gzip", "^list cbor gzip ", lessCPU, 100},
 	{"list CBOR identity", "^list cbor identity ", lessCPU, 8},
+	{"list Table gzip", "^list table gzip ", lessCPU, 40},
+	{"list Table identity", "^list table identity ", lessCPU, 10},
 	{"list YAML", "^list yaml ", lessCPU, 20},
 	{"list YAML, extra memory", "^list yaml ", extraMemory, 64},
 	{"watch fan-out, CPU over the floor's", "^watch ", overFloor, 1.2},
+	{"watch fan-out, p50 over the floor's", "^watch ", slowerThanFloor, 1.5},
 	{"resident memory at the end", "^end$", resident, 300},
 	{"consistent list p50", "^consistent list", latencyP50, 1},
 	{"consistent list p99", "^consistent list", latencyP99, 2.5},
@@ -44,10 +47,12 @@ var (
 	lessCPU     = quantity{cpuRatios, true, "x less CPU"}
 	extraMemory = quantity{extras, false, " MB"}
 	overFloor   = quantity{floorRatios, false, "x"}
-	resident    = quantity{atEnd, false, " MB"}
-	latencyP50  = quantity{p50s, false, " s"}
-	latencyP99  = quantity{p99s, false, " s"}
-	addedP50    = quantity{addedP50s, false, " ms"}
+
+	slowerThanFloor = quantity{floorDelays, false, "x"}
+	resident        = quantity{atEnd, false, " MB"}
+	latencyP50      = quantity{p50s, false, " s"}
+	latencyP99      = quantity{p99s, false, " s"}
+	addedP50        = quantity{addedP50s, false, " ms"}
 )
 
 // outcome compares the report with a goal.
@@ -135,6 +140,18 @@ func floorRatios(r *report) iter.Seq2[string, float64] {
 		for _, l := range r.FanOuts {
 			s, f := l.By[sluiceName], l.By[floorName]
 			if f.CPU > 0 && !yield(l.Case, s.CPU/f.CPU) {
+				return
+			}
+		}
+	}
+}
+
+// floorDelays are the median delays of Sluice's events over those of the floor's.
+func floorDelays(r *report) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for _, l := range r.FanOuts {
+			s, f := l.By[sluiceName], l.By[floorName]
+			if f.P50 > 0 && !yield(l.Case, s.P50/f.P50) {
 				return
 			}
 		}

@@ -18,6 +18,7 @@ type listLine struct {
 	// before.
 	Extra int64 `json:"extraRSSBytes"`
 
+	begun     time.Time
 	before    int64 // Sluice's resident memory before the first response
 	firstPeak int64 // its peak during the first response
 	failed    bool  // the apiserver failed
@@ -27,6 +28,7 @@ type listLine struct {
 // listFigures are the figures of one target.
 type listFigures struct {
 	CPU      float64 `json:"cpuSeconds"` // per request, median of the rounds
+	Spread   spread  `json:"cpuSpread,omitzero"`
 	P50      float64 `json:"p50Seconds"`
 	P99      float64 `json:"p99Seconds"`
 	Bytes    int64   `json:"bytes"`
@@ -56,15 +58,22 @@ func (l *listLine) fail(target string, err error) {
 	l.Note = fmt.Sprintf("%s failed: %v", target, err)
 }
 
-// enough is the number of requests per target after which no more rounds are needed.
-const enough = 20
+const (
+	// enough is the number of requests per target after which a case that takes long needs no more rounds.
+	enough = 20
+	// caseTime is how long a case may take before its rounds end early.
+	caseTime = 30 * time.Second
+)
 
 func newListLine(c listCase) *listLine {
-	return &listLine{Case: c.name(), By: map[string]*listFigures{}, sources: tally{}}
+	return &listLine{begun: time.Now(), Case: c.name(), By: map[string]*listFigures{}, sources: tally{}}
 }
 
-// enough reports whether each target has had enough requests.
+// enough reports whether the case has taken long, and each target has had enough requests.
 func (l *listLine) enough() bool {
+	if time.Since(l.begun) < caseTime {
+		return false
+	}
 	measured := 0
 	for _, f := range l.By {
 		if f.rounds == nil {
@@ -98,7 +107,7 @@ func (l *listLine) summarize() {
 			continue // measured once per run
 		}
 		f.Requests = len(f.walls)
-		f.CPU = median(f.rounds)
+		f.CPU, f.Spread = median(f.rounds), spreadOf(f.rounds)
 		f.P50 = percentile(f.walls, 50).Seconds()
 		f.P99 = percentile(f.walls, 99).Seconds()
 	}

@@ -20,25 +20,44 @@ func main() {
 	}
 }
 
-// run is the program. With floorCommand as the first argument it is the floor's child process.
+// run is the program. With floorCommand, abuserCommand or clientCommand as the first argument it is that child
+// process.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == floorCommand {
 		return serveFloor(args[1], os.Stdin, out)
+	}
+	if len(args) == 1 && args[0] == abuserCommand {
+		return runAbuser(ctx, os.Stdin, out)
+	}
+	if len(args) == 6 && args[0] == clientCommand {
+		return runClient(ctx, args[1:], out)
 	}
 	o, err := parseOptions(args)
 	if err != nil {
 		return err
 	}
-	r, err := bench(ctx, o)
+	var r *report
+	if o.from != "" {
+		r, err = loadReport(o.from)
+	} else {
+		r, err = bench(ctx, o)
+	}
 	if r == nil {
 		return err
 	}
 	r.print(out)
-	return errors.Join(err, r.save(o.json))
+	return errors.Join(err, r.save(o.json), r.savePlot(o.plot))
 }
 
 // bench measures the cases that the options select. With an error it returns the cases before it.
 func bench(ctx context.Context, o *options) (r *report, err error) {
+	if len(o.scale) > 0 {
+		r = newReport(o)
+		err = scale(ctx, o, r)
+		r.LoadAtEnd = loadAverage()
+		r.Goals = r.outcomes()
+		return r, err
+	}
 	e, err := newEnv(ctx, o)
 	defer e.close()
 	if err != nil {
@@ -48,11 +67,14 @@ func bench(ctx context.Context, o *options) (r *report, err error) {
 	if r.Idle, err = e.measureIdle(ctx); err != nil {
 		return nil, err
 	}
-	if !o.proofs {
+	if !o.proofs && !o.abuse {
 		err = e.measureCosts(ctx, r)
 	}
-	if err == nil {
+	if err == nil && !o.abuse {
 		err = e.proofs(ctx, r)
+	}
+	if err == nil && o.abuse {
+		err = e.abuse(ctx, r)
 	}
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()
@@ -74,6 +96,15 @@ func (e *env) measureCosts(ctx context.Context, r *report) error {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
 		r.FanOuts = append(r.FanOuts, line)
+	}
+	for _, c := range programCases(e.options) {
+		line, err := e.program(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+		if line != nil {
+			r.Programs = append(r.Programs, line)
+		}
 	}
 	for _, c := range listCases(e.options) {
 		line, err := e.list(ctx, c)

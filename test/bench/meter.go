@@ -8,12 +8,14 @@ type meter struct {
 	targets    []*target
 	start      time.Time
 	cpu        map[string]time.Duration
+	client     time.Duration
 }
 
 // usage is the reading of a meter.
 type usage struct {
-	cpu  map[string]time.Duration // without the CPU that the control plane uses when idle
-	peak map[string]int64         // resident memory, in bytes
+	cpu    map[string]time.Duration // without the CPU that the control plane uses when idle
+	client time.Duration            // CPU of this process, which has the clients
+	peak   map[string]int64         // resident memory, in bytes
 }
 
 func newMeter(background float64, targets ...*target) (*meter, error) {
@@ -27,7 +29,9 @@ func newMeter(background float64, targets ...*target) (*meter, error) {
 			return nil, err
 		}
 	}
-	return m, nil
+	var err error
+	m.client, err = self().cpu()
+	return m, err
 }
 
 // read returns the usage since the meter was created.
@@ -43,6 +47,11 @@ func (m *meter) read() (*usage, error) {
 			return nil, err
 		}
 	}
+	now, err := self().cpu()
+	if err != nil {
+		return nil, err
+	}
+	u.client = now - m.client
 	rest := time.Duration(m.background * float64(time.Since(m.start)))
 	u.cpu[apiserverName] = max(0, u.cpu[apiserverName]-rest)
 	return u, nil

@@ -13,45 +13,67 @@ import (
 
 // options are the flags.
 type options struct {
-	pods     int
-	formats  words
-	encodes  words  // content encodings of lists
-	streams  words  // formats of streaming lists
-	watches  words  // formats of fan-outs
-	clients  counts // concurrent, of a list case
-	churns   counts // updates per second during list cases
-	watchers counts
-	updates  int // per fan-out and round
-	rate     int // updates per second
-	lists    int // consistent lists, one at a time
-	gets     int // gets that pass, one at a time
-	rounds   int
-	proofs   bool          // only the proofs
-	sizes    counts        // of the cluster, in pods, for proofs
-	readers  counts        // of a proof case, concurrent
-	window   time.Duration // minimum duration of a list case per target and round
-	idle     time.Duration // duration of the idle measurement
-	only     expression
-	dir      string
-	json     string
-	profiles string
+	pods    int
+	formats words
+	encodes words // content encodings of lists
+	streams words // formats of streaming lists
+	watches words // formats of fan-outs
+	// watchEncodes are the content encodings of fan-outs.
+	watchEncodes words
+	clients      counts // concurrent, of a list case
+	churns       counts // updates per second during list cases
+	watchers     counts
+	updates      int // per fan-out and round
+	rate         int // updates per second
+	lists        int // consistent lists, one at a time
+	gets         int // gets that pass, one at a time
+	rounds       int
+	proofs       bool   // only the proofs
+	abuse        bool   // only the abusive user
+	users        int    // beside the abusive one
+	sizes        counts // of the cluster, in pods, for proofs
+	readers      counts // of a proof case, concurrent
+	scale        words  // sections of --scale; none means that it is not asked for
+	configMaps   int    // of the section "cluster"
+	feeds        counts // updates of pods per second, of the section "cluster"
+	large        int    // ConfigMaps of 100 KB of the section "lists"
+	reports      int    // custom resources of 1.3 MB of the section "memory"
+	stalled      int    // watches that stop reading, of the section "watches"
+	// listEvery is the time between two lists of a user, and abuseFactor how many times as often the abusive
+	// one lists.
+	listEvery   time.Duration
+	abuseFactor int
+	// abuseWindow is the duration of each measurement without and with the abusive user.
+	abuseWindow time.Duration
+	window      time.Duration // minimum duration of a list case per target and round
+	idle        time.Duration // duration of the idle measurement
+	only        expression
+	dir         string
+	json        string
+	profiles    string
+	plot        string
+	from        string
 }
 
 // full and quick are the defaults without and with --quick.
 var (
 	full = options{
 		pods: 10_000, formats: formatNames(), encodes: words{identity, "gzip", "zstd"},
-		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"},
+		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"}, watchEncodes: words{identity, "gzip"},
 		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
-		lists: 30, gets: 600, rounds: 3, window: 500 * time.Millisecond, idle: 10 * time.Second,
-		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200},
+		lists: 30, gets: 600, rounds: 5, window: 500 * time.Millisecond, idle: 10 * time.Second,
+		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200}, users: 5_000, abuseWindow: 30 * time.Second,
+		listEvery: 30 * time.Second, abuseFactor: 100,
+		configMaps: 300_000, feeds: counts{500, 1_000, 2_000, 4_000, 8_000}, large: 10_000, reports: 500, stalled: 500,
 	}
 	quick = options{
-		pods: 1_000, formats: words{"json", "protobuf", "cbor", "yaml"}, encodes: words{identity, "gzip"},
-		streams: words{"json"}, watches: words{"json", "cbor"},
+		pods: 1_000, formats: words{"json", "protobuf", "cbor", "table", "yaml"}, encodes: words{identity, "gzip"},
+		streams: words{"json"}, watches: words{"json", "cbor"}, watchEncodes: words{identity, "gzip"},
 		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
 		lists: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, idle: 2 * time.Second,
-		sizes: counts{100, 1_000}, readers: counts{1, 20},
+		sizes: counts{100, 1_000}, readers: counts{1, 20}, users: 200, abuseWindow: 10 * time.Second,
+		listEvery: 10 * time.Second, abuseFactor: 100,
+		configMaps: 3_000, feeds: counts{100}, large: 200, reports: 10, stalled: 50,
 	}
 )
 
@@ -59,6 +81,9 @@ func parseOptions(args []string) (*options, error) {
 	o := full
 	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
 		o = quick
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "scale") }) {
+		o.pods, o.watchers, o.updates = 10*o.pods, counts{10 * slices.Max(o.watchers)}, scaleUpdates
 	}
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.SetOutput(os.Stderr)
@@ -68,6 +93,7 @@ func parseOptions(args []string) (*options, error) {
 	set.Var(&o.encodes, "encodings", "content `encodings` of lists, from identity, gzip, zstd")
 	set.Var(&o.streams, "streams", "`formats` of streaming lists, from "+strings.Join(watchNames(), ","))
 	set.Var(&o.watches, "watches", "`formats` of fan-outs, from "+strings.Join(watchNames(), ","))
+	set.Var(&o.watchEncodes, "watch-encodings", "content `encodings` of fan-outs, from identity, gzip")
 	set.Var(&o.churns, "churn", "`numbers` of updates per second during list cases")
 	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
 	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
@@ -76,14 +102,27 @@ func parseOptions(args []string) (*options, error) {
 	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
 	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
 	set.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
+	set.BoolVar(&o.abuse, "abuse", false, "measure only what one abusive user costs the others")
+	set.IntVar(&o.users, "users", o.users, "users beside the abusive one")
+	set.DurationVar(&o.listEvery, "list-every", o.listEvery, "time between two lists of a user, for --abuse")
+	set.IntVar(&o.abuseFactor, "abuse-factor", o.abuseFactor, "how many times as often as a user the abusive one lists")
+	set.DurationVar(&o.abuseWindow, "abuse-window", o.abuseWindow, "duration of each measurement of the users' lists")
+	set.Var(&o.scale, "scale", "measure only these `sections`, from "+strings.Join(scaleSections, ",")+"; --pods and --watchers are ten times as many then")
+	set.IntVar(&o.configMaps, "configmaps", o.configMaps, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
+	set.Var(&o.feeds, "feeds", "`numbers` of updates of pods per second, with --scale=cluster")
+	set.IntVar(&o.large, "large-configmaps", o.large, "ConfigMaps of 100 KB, with --scale=lists")
+	set.IntVar(&o.reports, "reports", o.reports, "custom resources of 1.3 MB, with --scale=memory")
+	set.IntVar(&o.stalled, "stalled", o.stalled, "watchers that stop reading, with --scale=watches")
 	set.Var(&o.sizes, "sizes", "`numbers` of pods for consistent reads")
 	set.Var(&o.readers, "readers", "`numbers` of concurrent readers of consistent reads")
-	set.IntVar(&o.rounds, "rounds", o.rounds, "maximum number of rounds; figures are their medians")
+	set.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
 	set.DurationVar(&o.window, "window", o.window, "minimum duration per list case, server and round")
 	set.DurationVar(&o.idle, "idle", o.idle, "duration of the idle measurement")
 	set.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")
 	set.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; its pods are reused")
 	set.StringVar(&o.json, "json", "", "also write the report to this `file`")
+	set.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
+	set.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
 	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
 	if err := set.Parse(args); err != nil {
 		return nil, err
@@ -100,15 +139,19 @@ func parseOptions(args []string) (*options, error) {
 func (o *options) validate() error {
 	if err := errors.Join(
 		o.formats.validate("--formats", formatNames()), o.encodes.validate("--encodings", []string{identity, "gzip", "zstd"}),
-		o.streams.validate("--streams", watchNames()), o.watches.validate("--watches", watchNames()),
+		o.streams.validate("--streams", watchNames()), o.watches.validate("--watches", watchNames()), o.watchEncodes.validate("--watch-encodings", []string{identity, "gzip"}),
+		o.scale.validate("--scale", scaleSections),
 	); err != nil {
 		return err
 	}
 	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers)) < 1 {
 		return errors.New("--clients, --watchers, --sizes and --readers must be positive")
 	}
-	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds) < 1 {
-		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets and --rounds must be positive")
+	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds, o.users, o.abuseFactor) < 1 || o.listEvery <= 0 {
+		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets, --rounds, --users, --abuse-factor and --list-every must be positive")
+	}
+	if min(o.configMaps, slices.Min(o.feeds), o.large, o.reports, o.stalled) < 1 || len(o.scale) > 0 && o.stalled >= slices.Min(o.watchers) {
+		return errors.New("--configmaps, --feeds, --large-configmaps, --reports and --stalled must be positive, and --stalled less than --watchers")
 	}
 	return nil
 }

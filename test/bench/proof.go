@@ -12,7 +12,12 @@ import (
 // proofs measures consistent reads at every size. It begins with the largest size, so that later
 // sizes only delete pods.
 func (e *env) proofs(ctx context.Context, r *report) error {
-	for _, size := range slices.Backward(slices.Sorted(slices.Values(e.sizes))) {
+	sizes := slices.Sorted(slices.Values(e.sizes))
+	all, start := 0, time.Now()
+	for _, size := range sizes {
+		all += len(proofCases(e.options, size))
+	}
+	for _, size := range slices.Backward(sizes) {
 		cases := proofCases(e.options, size)
 		if len(cases) == 0 {
 			continue
@@ -21,6 +26,7 @@ func (e *env) proofs(ctx context.Context, r *report) error {
 			return err
 		}
 		for _, c := range cases {
+			progress("%d of %d, after %s: %s", len(r.Proofs)+1, all, time.Since(start).Round(time.Second), c.name())
 			line, err := e.proof(ctx, c)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name(), err)
@@ -79,7 +85,6 @@ func (e *env) updateOf(busy bool) func(context.Context) error {
 // proof runs a case against the apiserver and both tiers in alternating rounds. A target that fails
 // gets a note instead of figures.
 func (e *env) proof(ctx context.Context, c proofCase) (*proofLine, error) {
-	progress("%s", c.name())
 	line := newProofLine(c)
 	targets := e.proofTargets(c, line)
 	for round := 0; round < e.rounds && !line.enough(); round++ {

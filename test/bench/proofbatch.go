@@ -16,6 +16,7 @@ type proofBatch struct {
 	wall     time.Duration // of the batch
 	sources  tally
 	proofs   tally
+	cost     proofCost // of the proofs of the Sluice that reads from the apiserver
 }
 
 // proofBatch runs a case against one target for a window. The first batch opens the connections and
@@ -40,10 +41,19 @@ func (e *env) proofBatch(ctx context.Context, c proofCase, t *target, first bool
 	if err != nil {
 		return nil, err
 	}
+	cost, err := readProofCost(e.sluice)
+	if err != nil {
+		return nil, err
+	}
 	b, err := e.measureReads(ctx, c, t)
 	if err != nil {
 		return nil, err
 	}
+	spent, err := readProofCost(e.sluice)
+	if err != nil {
+		return nil, err
+	}
+	b.cost = spent.since(cost)
 	if b.sources, err = sourcesSince(ctx, t.sluice, c.verb(), sources, b.requests); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"maps"
+	"math"
 	"testing"
 )
 
@@ -32,16 +32,26 @@ func TestGoalsOfProofsDependOnTheReaders(t *testing.T) {
 	}
 }
 
-func TestUpstreamShareCoversAllCasesOfASize(t *testing.T) {
-	line := func(churn string, cpu, wall float64) *proofLine {
-		return &proofLine{Objects: 100, churn: churn, By: map[string]*proofFigures{sluiceName: {Upstream: cpu, Wall: wall}}}
+func TestShareOfProofsCoversAllCasesOfASize(t *testing.T) {
+	line := func(objects int, charged ...float64) *proofLine {
+		l := &proofLine{Objects: objects, By: map[string]*proofFigures{apiserverName: {Charged: 100, Wall: 10}}}
+		for i, seconds := range charged {
+			l.By[[]string{sluiceName, twoTiersName}[i]] = &proofFigures{Charged: seconds, Wall: 10}
+		}
+		return l
 	}
-	r := &report{Proofs: []*proofLine{line("", 1, 10), line("", 0, 10), line("+50/s", 3, 10)}}
-	got := map[string]float64{}
-	for name, v := range shares(sluiceName)(r) {
-		got[name] = v
-	}
-	if want := map[string]float64{"share": 0.05, "share+50/s": 0.3}; !maps.Equal(got, want) {
-		t.Errorf("shares are %v, want %v", got, want)
+	for _, row := range []struct {
+		lines []*proofLine
+		want  float64
+	}{
+		{[]*proofLine{line(100, 0.5, 0.5)}, 0}, // saved before
+		{[]*proofLine{line(100, 1, 1), line(100, 1, 1)}, 0.05},
+		{[]*proofLine{line(100, 4)}, 0.15},
+	} {
+		for _, got := range shares(func(f *proofFigures) float64 { return f.Charged })(&report{Proofs: row.lines}) {
+			if math.Abs(got-row.want) > 1e-9 {
+				t.Errorf("share is %v, want %v", got, row.want)
+			}
+		}
 	}
 }

@@ -28,6 +28,10 @@ type proofFigures struct {
 	// Upstream is the control plane's CPU in all rounds, which took Wall.
 	Upstream float64 `json:"allUpstreamCPUSeconds"`
 	Wall     float64 `json:"allSeconds"`
+	// Charged is the control plane's time that Sluice charged to the budget of its proofs, and Lent what
+	// it spent beyond it instead of reads that would have cost more, both by its own estimate.
+	Charged float64 `json:"chargedSeconds"`
+	Lent    float64 `json:"lentSeconds"`
 	// Source is where Sluice served the requests from, and Proofs what proved its state; empty for the
 	// apiserver.
 	Source string `json:"source,omitempty"`
@@ -64,6 +68,8 @@ func (l *proofLine) add(target string, b *proofBatch) {
 	f.Upstream += b.upstream.Seconds()
 	f.Wall += b.wall.Seconds()
 	f.Own += b.own.Seconds()
+	f.Charged += b.cost.seconds
+	f.Lent += b.cost.lent
 	f.sources.add(b.sources)
 	f.proofs.add(b.proofs)
 }
@@ -72,14 +78,19 @@ func (l *proofLine) add(target string, b *proofBatch) {
 // few of the kernel's units of CPU time.
 const enoughTime = time.Second
 
-// enough reports whether each target has had enough reads and time.
+// enough reports whether each target that is measured has had enough reads and time.
 func (l *proofLine) enough() bool {
+	measured := 0
 	for _, f := range l.By {
-		if f.walls != nil && (len(f.walls) < enough || f.Wall < enoughTime.Seconds()) {
+		switch {
+		case f.walls == nil: // the apiserver is skipped
+		case len(f.walls) < enough || f.Wall < enoughTime.Seconds():
 			return false
+		default:
+			measured++
 		}
 	}
-	return len(l.By) > 0
+	return measured > 0
 }
 
 // summarize computes the figures from the rounds. It divides total CPU by all reads, because the

@@ -20,8 +20,11 @@ type report struct {
 	End       idle           `json:"end"`
 	Lists     []*listLine    `json:"lists"`
 	FanOuts   []*fanOutLine  `json:"fanOuts"`
+	Programs  []*programLine `json:"programs"`
 	Latencies []*latencyLine `json:"latencies"`
 	Proofs    []*proofLine   `json:"proofs"`
+	Abuse     []*abuseLine   `json:"abuse"`
+	Scale     scaleReport    `json:"scale"`
 	Goals     []*outcome     `json:"goals"`
 }
 
@@ -35,14 +38,27 @@ func newReport(o *options) *report {
 // print writes the report as aligned text. In the tables of lists and fan-outs a ratio is the
 // apiserver over Sluice.
 func (r *report) print(out io.Writer) {
-	fmt.Fprintf(out, "%d pods, up to %d rounds, %d CPUs; load average %.1f before and %.1f after\n",
-		r.Pods, r.Rounds, r.CPUs, r.Load, r.LoadAtEnd)
+	fmt.Fprintf(out, "%s%d CPUs; load average %.1f before and %.1f after\n", r.sizes(), r.CPUs, r.Load, r.LoadAtEnd)
 	r.printLists(out)
 	r.printFanOuts(out)
+	r.printPrograms(out)
 	r.printLatencies(out)
 	r.printIdle(out)
 	r.printProofs(out)
+	r.printAbuse(out)
+	r.Scale.print(out)
 	r.printGoals(out)
+}
+
+// sizes returns the number of pods, unless a table tells of the objects, and that of the rounds, if there are any.
+func (r *report) sizes() (text string) {
+	if len(r.Scale.Syncs) == 0 {
+		text = fmt.Sprintf("%d pods, ", r.Pods)
+	}
+	if !r.Scale.measured() || len(r.Scale.Concurrent) > 0 {
+		text += fmt.Sprintf("up to %d rounds, ", r.Rounds)
+	}
+	return text
 }
 
 func (r *report) printLists(out io.Writer) {
@@ -58,7 +74,7 @@ func (r *report) printLists(out io.Writer) {
 		if a == nil {
 			a = &listFigures{}
 		}
-		t.row(l.Case, millis(a.CPU), millis(s.CPU), millis(f.CPU), ratio(a.CPU, s.CPU), millis(l.First),
+		t.row(l.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), millis(l.First),
 			walls(a), walls(s), walls(f), size(a), size(s),
 			megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(l.Extra)/1e6), l.remark())
 	}
@@ -72,6 +88,8 @@ func (l *listLine) remark() string {
 	}
 	return l.Source + "; " + l.Note
 }
+
+func cpu(f *listFigures) string { return f.Spread.after(millis(f.CPU), "%.1f", 1e3) }
 
 func walls(f *listFigures) string {
 	if f.Requests == 0 {
@@ -92,17 +110,20 @@ func (r *report) printFanOuts(out io.Writer) {
 		return
 	}
 	t := newTable(out, "",
-		"CPU us/event", "", "", "", "delay p50/p99 ms", "", "", "event", "peak RSS MB", "", "upstream", "update", "")
-	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor",
-		"bytes", "apiserver", "sluice", "watches", "CPU ms", "source")
+		"CPU us/event", "", "", "", "clients'", "", "", "delay p50/p99 ms", "", "", "bytes/event", "", "peak RSS MB", "", "upstream", "update", "")
+	t.row("", "apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor", "apiserver", "sluice", "floor",
+		"apiserver", "sluice", "apiserver", "sluice", "watches", "CPU ms", "source")
 	for _, l := range r.FanOuts {
 		a, s, f := l.By[apiserverName], l.By[sluiceName], l.By[floorName]
-		t.row(l.Case, micros(a.CPU), micros(s.CPU), micros(f.CPU), ratio(a.CPU, s.CPU),
-			delays(a), delays(s), delays(f), fmt.Sprint(l.Event), megabytes(a.Peak), megabytes(s.Peak),
+		t.row(l.Case, a.cpuText(), s.cpuText(), f.cpuText(), ratio(a.CPU, s.CPU),
+			micros(a.Client), micros(s.Client), micros(f.Client), delays(a), delays(s), delays(f),
+			fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes), megabytes(a.Peak), megabytes(s.Peak),
 			fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(l.Update), l.Source)
 	}
 	t.flush()
 }
+
+func (f *fanOutFigures) cpuText() string { return f.Spread.after(micros(f.CPU), "%.1f", 1e6) }
 
 func delays(f *fanOutFigures) string { return millis(f.P50) + "/" + millis(f.P99) }
 
@@ -122,7 +143,7 @@ func (r *report) printLatencies(out io.Writer) {
 func latency(f *latencyFigures) string { return fmt.Sprintf("%.2f/%.2f", f.P50*1e3, f.P99*1e3) }
 
 func (r *report) printGoals(out io.Writer) {
-	t := newTable(out, "goals for 10,000 pods", "", "worst case", "", "")
+	t := newTable(out, "goals for the default sizes", "", "worst case", "", "")
 	t.row("", "goal", "without updates", "with updates", "met")
 	for _, g := range r.Goals {
 		if g.Quiet == none && g.Busy == none {

@@ -73,6 +73,28 @@ func readProofs(s *harness.Sluice) (tally, error) {
 	return all, nil
 }
 
+// readProofCost reads what the proofs of a Sluice that reads from the apiserver have cost there, by its
+// own estimate.
+func readProofCost(s *harness.Sluice) (c proofCost, err error) {
+	metrics, err := s.Metrics()
+	if err != nil {
+		return c, err
+	}
+	c.seconds = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
+	c.lent = metrics.Sum("sluice_store_lent_seconds_total", "resource=pods")
+	return c, nil
+}
+
+// proofCost is what proofs cost the apiserver.
+type proofCost struct {
+	seconds float64 // charged to the budget of the resource
+	lent    float64 // beyond it
+}
+
+func (c proofCost) since(before proofCost) proofCost {
+	return proofCost{c.seconds - before.seconds, c.lent - before.lent}
+}
+
 // closeLimit bounds the time in which a server notices that watches are closed.
 const closeLimit = 10 * time.Second
 

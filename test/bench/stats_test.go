@@ -27,3 +27,17 @@ func TestPercentileIsTheNearestRank(t *testing.T) {
 		}
 	}
 }
+
+func TestSpreadIsShownForSeveralRounds(t *testing.T) {
+	for _, c := range []struct {
+		rounds []float64
+		want   string
+	}{
+		{[]float64{0.002}, "2.0"},
+		{[]float64{0.003, 0.0015, 0.002}, "2.0 (1.5-3.0)"},
+	} {
+		if got := spreadOf(c.rounds).after("2.0", "%.1f", 1e3); got != c.want {
+			t.Errorf("%v: %q, not %q", c.rounds, got, c.want)
+		}
+	}
+}

@@ -30,7 +30,11 @@ func (e *env) updateOther(ctx context.Context) error {
 
 // patch changes one object.
 func (e *env) patch(ctx context.Context, path string, sequence int) error {
-	got, err := e.controlPlane.Raw(user).Do(ctx, harness.Request{
+	return patch(ctx, e.controlPlane, path, sequence)
+}
+
+func patch(ctx context.Context, c *harness.ControlPlane, path string, sequence int) error {
+	got, err := c.Raw(user).Do(ctx, harness.Request{
 		Method: http.MethodPatch,
 		Path:   path + "?fieldManager=bench",
 		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {"application/vnd.kubernetes.protobuf"}},
@@ -42,11 +46,15 @@ func (e *env) patch(ctx context.Context, path string, sequence int) error {
 	return err
 }
 
-// pace sends the updates at the rate and returns the time of each acknowledgement.
+// pace sends the updates of a fan-out at its rate and returns the time of each acknowledgement.
 func (e *env) pace(ctx context.Context, update func(context.Context) error) ([]time.Time, error) {
-	ticker := time.NewTicker(time.Second / time.Duration(e.rate))
+	return pace(ctx, e.rate, e.updates, update)
+}
+
+func pace(ctx context.Context, rate, updates int, update func(context.Context) error) ([]time.Time, error) {
+	ticker := time.NewTicker(time.Second / time.Duration(rate))
 	defer ticker.Stop()
-	acknowledged := make([]time.Time, e.updates)
+	acknowledged := make([]time.Time, updates)
 	for i := range acknowledged {
 		select {
 		case <-ticker.C:
@@ -63,7 +71,11 @@ func (e *env) pace(ctx context.Context, update func(context.Context) error) ([]t
 
 // version returns the apiserver's current resource version.
 func (e *env) version(ctx context.Context) (string, error) {
-	list, err := e.controlPlane.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	return currentVersion(ctx, e.controlPlane)
+}
+
+func currentVersion(ctx context.Context, c *harness.ControlPlane) (string, error) {
+	list, err := c.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return "", err
 	}
@@ -80,6 +92,7 @@ func (e *env) sample(ctx context.Context, c fanOut) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.encoding = identity
 	w, err := c.openOne(ctx, raw, watchPath(e.apiserver, version), 1)
 	if err != nil {
 		return nil, err
@@ -89,7 +102,7 @@ func (e *env) sample(ctx context.Context, c fanOut) ([]byte, error) {
 	if err := e.update(ctx); err != nil {
 		return nil, err
 	}
-	return c.frame(w.body)
+	return c.frame(&w.body)
 }
 
 // frame reads and returns one frame.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,24 @@ import (
 
 // watcher is an open watch and the arrival times of its events.
 type watcher struct {
-	body io.ReadCloser
+	body countedBody
+	in   io.Reader   // the decompressed body
 	at   []time.Time // of each expected event
 	n    atomic.Int64
 	err  error // why the watch ended early; valid after watchers.close
+}
+
+// countedBody is a response body that counts what is read of it.
+type countedBody struct {
+	io.ReadCloser
+	bytes atomic.Int64
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes.Add(int64(n))
+	return n, err
 }
 
 // watchers are the watchers of a round.
@@ -74,28 +89,42 @@ func (c fanOut) open(ctx context.Context, t *target, version string, events int)
 }
 
 func (c fanOut) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) (*watcher, error) {
-	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: http.Header{"Accept": {c.watch}}})
+	header := http.Header{"Accept": {c.watch}}
+	if c.encoding != identity {
+		header.Set("Accept-Encoding", c.encoding)
+	}
+	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: header})
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
-		return nil, fmt.Errorf("watch: %s", resp.Status)
+	w := &watcher{body: countedBody{ReadCloser: resp.Body}, at: make([]time.Time, events)}
+	w.in = &w.body
+	switch coding := codingOf(resp.Header); {
+	case resp.StatusCode != http.StatusOK:
+		err = fmt.Errorf("watch: %s", resp.Status)
+	case coding == "gzip":
+		w.in, err = gzip.NewReader(&w.body) // the package that net/http decompresses with
+	case coding != identity:
+		err = fmt.Errorf("watch in %s", coding)
 	}
-	return &watcher{body: resp.Body, at: make([]time.Time, events)}, nil
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return w, nil
 }
 
 // read records the arrival times of events until the stream ends.
 func (w *watcher) read(watchers *watchers, frames counter) {
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := w.body.Read(buf)
+		n, err := w.in.Read(buf)
 		now := time.Now()
 		for range frames.count(buf[:n]) {
-			i := w.n.Add(1) - 1
-			if int(i) < len(w.at) {
+			if i := w.n.Load(); int(i) < len(w.at) {
 				w.at[i] = now
 			}
+			w.n.Add(1) // last: who sees it may read the time
 			if watchers.missing.Add(-1) == 0 {
 				close(watchers.all)
 			}
@@ -132,6 +161,14 @@ func (w *watchers) check(events int) error {
 		}
 	}
 	return nil
+}
+
+// bytes returns how many bytes the bodies had.
+func (w *watchers) bytes() (n int64) {
+	for _, one := range w.watchers {
+		n += one.body.bytes.Load()
+	}
+	return n
 }
 
 // delays returns the time from acknowledgement to arrival, of each event at each watcher.

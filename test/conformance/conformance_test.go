@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 // would change the response between the two servers.
 func TestResponsesEqualTheApiserver(t *testing.T) {
 	t.Parallel()
+	t.Run("confirmed states", testConfirmedStates)
 	t.Run("rows", testRows)
 	t.Run("writes", func(t *testing.T) {
 		t.Run("scripts", testScripts)
@@ -30,7 +33,7 @@ func testRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if harness.Lacks(row.feature()) {
+		if row.Confirmed != "" || slices.ContainsFunc(row.features(), harness.Lacks) {
 			continue
 		}
 		t.Run(row.Name, func(t *testing.T) {
@@ -120,11 +123,15 @@ func (r Row) difference(want, got *harness.Response) string {
 	return ""
 }
 
-// send sends the row to a server. Of a watch it reads the events up to Until.
+// send sends the row to a server. Of a watch it reads the initial events, or the events up to Until.
 func (r Row) send(ctx context.Context, s server) (*harness.Response, error) {
 	raw := s.Raw(r.user())
-	if r.Until == "" {
+	if r.Until == "" && !r.Initial {
 		return raw.Do(ctx, r.request())
+	}
+	objects, err := r.initialEvents(ctx)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := raw.Open(ctx, r.request())
 	if err != nil {
@@ -132,10 +139,29 @@ func (r Row) send(ctx context.Context, s server) (*harness.Response, error) {
 	}
 	defer resp.Body.Close()
 	a := &harness.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
-	if resp.StatusCode != http.StatusOK {
+	switch {
+	case resp.StatusCode != http.StatusOK:
 		a.Body, err = io.ReadAll(resp.Body)
-	} else {
+	case r.Initial:
+		a.Body, _, err = readEvents(newStream(resp), objects)
+	default:
 		a.Body, err = newStream(resp).until(r.Until)
 	}
 	return a, err
+}
+
+// initialEvents returns the number of initial events of a row that ends after them.
+func (r Row) initialEvents(ctx context.Context) (n int, err error) {
+	if !r.Initial {
+		return 0, nil
+	}
+	in, query, _ := strings.Cut(r.Path, "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return 0, err
+	}
+	q.Del("watch")
+	var l list
+	err = fetch(ctx, apiserver, in+"?"+q.Encode(), &l)
+	return len(l.Items), err
 }

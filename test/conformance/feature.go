@@ -7,29 +7,42 @@ import (
 	"strings"
 )
 
-// feature returns what the apiserver must have for the row, or nothing if every supported release has
-// it. The rows of a feature that the apiserver lacks are left out (harness.Lacks):
+// features returns what the apiserver must have for the row beyond what every supported release has. The
+// rows of a feature that the apiserver lacks are left out (harness.Lacks):
 //
 //   - WatchList: streaming lists, also those that watches are by default that allow bookmarks and
 //     have no resource version. Sluice serves them before any apiserver.
-//   - ConstrainedImpersonation: the wording of refused impersonation. Sluice applies the rules and
-//     the wording of 1.36.
+//   - ConstrainedImpersonation: the wording of refused impersonation, which is that of the library of
+//     the go.mod. The rules are those of the apiserver.
 //   - Columns: Tables with the columns of the release of the go.mod. Sluice passes requests for
 //     Tables whose columns are different.
-func (r Row) feature() string {
+//   - EmptyFields: bookmarks of kinds whose empty fields are printed as in the release of the go.mod.
+//     Sluice writes those of built-in kinds as that release does.
+//   - ListFromCacheSnapshot: continue tokens, byte by byte. Without it they name keys as etcd does; both
+//     servers read both.
+//   - ImpersonationErrors: a 400 for a group without a user. The request passes.
+func (r Row) features() []string {
 	path, query, _ := strings.Cut(r.Path, "?")
 	q, _ := url.ParseQuery(query) // odd queries need no feature
 	watch := q.Has("watch") || strings.Contains(path, "/watch/")
 	version := q.Get("resourceVersion")
-	switch {
-	case q.Has("sendInitialEvents"):
-		return "WatchList"
-	case watch && (version == "" || version == "0") && (q.Has("allowWatchBookmarks") || q.Has("continue")):
-		return "WatchList"
-	case strings.HasSuffix(r.User, "-cert") && r.Status >= http.StatusBadRequest && r.Source == "gateway":
-		return "ConstrainedImpersonation"
-	case strings.Contains(r.Accept, "as=Table") && slices.Contains(strings.Split(path, "/"), "deployments"):
-		return "Columns"
+	var needs []string
+	need := func(feature string, needed bool) {
+		if needed {
+			needs = append(needs, feature)
+		}
 	}
-	return ""
+	byDefault := watch && (version == "" || version == "0") && (q.Has("allowWatchBookmarks") || q.Has("continue"))
+	need("WatchList", q.Has("sendInitialEvents") || byDefault)
+	need("ConstrainedImpersonation", strings.HasSuffix(r.User, "-cert") && r.Status >= http.StatusBadRequest && r.Source == "gateway")
+	need("ImpersonationErrors", r.Status == http.StatusBadRequest && r.Header["Impersonate-Group"] != nil && r.Header["Impersonate-User"] == nil)
+	need("Columns", strings.Contains(r.Accept, "as=Table") && reads(path, "deployments", "serviceaccounts", "resourceslices"))
+	need("ListFromCacheSnapshot", r.Exact && q.Has("limit"))
+	need("EmptyFields", watch && reads(path, "resourceslices", "customresourcedefinitions"))
+	return needs
+}
+
+// reads reports whether one of the resources is in a path.
+func reads(path string, resources ...string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return slices.Contains(resources, part) })
 }

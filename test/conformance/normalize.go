@@ -14,6 +14,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 
 	"sluice/codec/proto"
+	"sluice/test/harness"
 )
 
 // normalize replaces what may differ between two servers: resource versions of lists and bookmarks,
@@ -79,6 +80,9 @@ func normalizeToken(token []byte) []byte {
 	plain, err := base64.RawURLEncoding.AppendDecode(nil, token)
 	if err != nil {
 		return token
+	}
+	if harness.Lacks("ListFromCacheSnapshot") {
+		plain = bytes.Replace(plain, []byte(`"start":"/`), []byte(`"start":"`), 1) // etcd's keys; both servers read both
 	}
 	return tokenRV.ReplaceAll(plain, []byte(`"rv":N`))
 }

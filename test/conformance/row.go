@@ -32,8 +32,16 @@ type Row struct {
 	// After is the path of a list that is read before at each server. The row is sent to both
 	// servers with each continue token as {continue}.
 	After string `json:"after"`
+	// Confirmed is the path of a list of the most recent state that is repeated at Sluice until a roll call
+	// proves it. The row is sent with its {version}, and with the {continue} token that each server makes of
+	// that version. Then it is sent with those of the same list at the apiserver, until Sluice responds to
+	// it from the required source.
+	Confirmed string `json:"confirmed"`
 	// Until ends a watch after the first event that contains this text.
 	Until string `json:"until"`
+	// Initial ends a watch after its initial events: one for each object that the apiserver lists. A server that
+	// is slower than timeoutSeconds ends a watch before them, with nothing that tells.
+	Initial bool `json:"initial"`
 	// Source is the required source of Sluice's response: cache, upstream, or gateway for a refusal
 	// of Sluice; either for small reads, which may pass.
 	Source string `json:"source"`
@@ -131,7 +139,7 @@ func (r Row) expand() []Row {
 
 // replace returns the row with variables replaced.
 func (r Row) replace(variables *strings.Replacer) Row {
-	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Coding, &r.Body, &r.After, &r.Until} {
+	for _, text := range []*string{&r.Method, &r.Path, &r.Accept, &r.Instead, &r.Coding, &r.Body, &r.After, &r.Confirmed, &r.Until} {
 		*text = variables.Replace(*text)
 	}
 	header := map[string]Lines{}

@@ -3,6 +3,7 @@ package consistency
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"sluice/test/consistency/history"
@@ -44,11 +45,20 @@ var kinds = []kind{
 	{"stream, selected", false, streamed(byLabel, mostRecent)},
 	{"stream, any", false, streamed(whole, anyState)},
 	{"stream, not older", false, streamed(whole, newest)},
-	{"get", false, gotten(mostRecent)},
-	{"get, any", false, gotten(anyState)},
-	{"get, not older", false, gotten(newest)},
+	{"get", false, gotten(1, mostRecent)},
+	{"get, several", false, gotten(8, mostRecent)},
+	{"get, any", false, gotten(1, anyState)},
+	{"get, not older", false, gotten(1, newest)},
 	{"watch, without version", false, begun((*reader).namespacePath)},
 	{"watch, legacy path", false, begun((*reader).legacyPath)},
+}
+
+// kindsOf returns the kinds with the names, all without a name.
+func kindsOf(names []string) []kind {
+	if names == nil {
+		return kinds
+	}
+	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(names, k.name) })
 }
 
 // scope chooses a scope.
@@ -154,12 +164,13 @@ func streamed(s scope, c consistency) func(*reader, context.Context, string) err
 	}
 }
 
-func gotten(c consistency) func(*reader, context.Context, string) error {
+// gotten sends n gets at the same time.
+func gotten(n int, c consistency) func(*reader, context.Context, string) error {
 	return func(r *reader, ctx context.Context, name string) error {
 		q := url.Values{}
 		p := c(r, q)
 		q.Del("resourceVersionMatch") // a get does not accept it
-		return r.get(ctx, name, p, q)
+		return r.get(ctx, name, n, p, q)
 	}
 }
 

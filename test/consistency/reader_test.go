@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/test/consistency/history"
 )
 
@@ -23,6 +25,7 @@ type reader struct {
 	names      []string      // of objects that may exist
 	page       int           // average limit of pages
 	pause      time.Duration // maximum between reads
+	kinds      []kind
 }
 
 // run reads until the context ends.
@@ -39,7 +42,7 @@ func (r *reader) run(ctx context.Context) {
 
 func (r *reader) choose() kind {
 	for {
-		k := kinds[r.rnd.IntN(len(kinds))]
+		k := r.kinds[r.rnd.IntN(len(r.kinds))]
 		if r.custom() || !k.custom {
 			return k
 		}
@@ -191,9 +194,24 @@ func initialEvents(open *events, clock *history.Clock) ([]history.Item, error) {
 	}
 }
 
-// get sends a get.
-func (r *reader) get(ctx context.Context, kind string, p history.Consistency, q url.Values) error {
-	namespace, name := r.namespace(), r.object()
+// get sends n gets at the same time, which may share a proof. Several are sent twice: Sluice knows by the
+// answer to the first that the apiserver allows the second.
+func (r *reader) get(ctx context.Context, kind string, n int, p history.Consistency, q url.Values) error {
+	var all errgroup.Group
+	for range n {
+		namespace, name := r.namespace(), r.object()
+		all.Go(func() error {
+			err := r.getOne(ctx, kind, namespace, name, p, q)
+			if err == nil && n > 1 {
+				err = r.getOne(ctx, kind, namespace, name, p, q)
+			}
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+func (r *reader) getOne(ctx context.Context, kind, namespace, name string, p history.Consistency, q url.Values) error {
 	get := history.Get{Client: r.name, Key: namespace + "/" + name, Consistency: p, Began: r.rec.clock.Now()}
 	body, source, err := r.sluice.get(ctx, r.path(namespace, name), q, false)
 	get.Ended, get.Source = r.rec.clock.Now(), source

@@ -38,6 +38,7 @@ var minCachedShare = map[string][5]float64{
 	"stream, any":               {0, 0, 0, 0, 0},
 	"stream, not older":         {0, 0, 0, 0, 0},
 	"get":                       {0, 0, 0, 0, 0},
+	"get, several":              {0.02, 0, 0, 0, 0},
 	"get, any":                  {0, 0, 0, 0, 0},
 	"get, not older":            {0, 0, 0, 0, 0},
 	"watch, without version":    {0, 0, 0, 0, 0},

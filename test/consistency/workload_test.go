@@ -22,6 +22,7 @@ type load struct {
 	writing  time.Duration // maximum between writes
 	readers  int
 	reading  time.Duration // maximum between reads
+	reads    []string      // names of the kinds of reads; nil for all
 	page     int           // average limit of pages
 	watchers int
 }
@@ -63,7 +64,7 @@ func (l load) newWorkload(t *testing.T, prefix string, seed uint64, clock *histo
 		wl.readers = append(wl.readers, &reader{
 			resource: l.resource, name: fmt.Sprintf("reader%d", n), sluice: newServer(t, serverName, config), apiserver: apiserver(), rec: wl.recorder,
 			rnd: random(seed, fmt.Sprint(l.plural, "reader", n)), namespaces: append(namespaces, staticNamespace(prefix)), names: names,
-			page: l.page, pause: l.reading,
+			page: l.page, pause: l.reading, kinds: kindsOf(l.reads),
 		})
 	}
 	for n := range l.watchers {

@@ -2,14 +2,17 @@ package consistency
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,8 +27,11 @@ import (
 const (
 	// wrongGatewayLag is the lag of the watches of Sluice behind a wrong gateway.
 	wrongGatewayLag = 500 * time.Millisecond
-	// wrongGatewayReads is the number of reads after which a mistake must have shown.
+	// wrongGatewayReads is the number of responses to the reads of a round, after which the history is judged.
 	wrongGatewayReads = 120
+	// wrongGatewayRounds is the number of rounds after which a mistake must have shown: one round may miss it, because
+	// the reads and the writes that they overtake are random.
+	wrongGatewayRounds = 8
 )
 
 // Each gateway makes a mistake that has been made before.
@@ -33,22 +39,32 @@ func TestJudgeFindsGatewaysThatAnswerTooEarly(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		mistake func(next http.Handler) http.Handler
+		reads   []string       // kinds of reads that the mistake spoils; nil if all or watches
 		want    []history.Kind // any of these
 	}{
-		{"any", anyForMostRecent, []history.Kind{history.Stale}},
-		{"lists", stampLists, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"bookmarks", stampBookmarks, []history.Kind{history.FalseBookmark}},
-		{"rollcalls", countRollCalls, []history.Kind{history.Missing, history.Extra, history.Content}},
-		{"history", raiseHistory, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
+		{"any", anyForMostRecent, nil, []history.Kind{history.Stale}},
+		{"gets", anyForGets, []string{"get", "get, several"}, []history.Kind{history.Stale}},
+		{"proofs", proveGetsBefore, []string{"get", "get, several"}, []history.Kind{history.Stale}},
+		{"lists", stampLists, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"bookmarks", stampBookmarks, nil, []history.Kind{history.FalseBookmark}},
+		{"rollcalls", countRollCalls, []string{"whole", "namespace"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"pages", pageNewest, []string{"paged", "paged, selected", "paged, exact"}, []history.Kind{history.Missing, history.Extra, history.Content}},
+		{"history", raiseHistory, nil, []history.Kind{history.Missing, history.Extra, history.Content, history.Gap}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			results := scenario{name: tc.name, seed: *seed, loads: []load{wrongGatewayLoad}, front: before(tc.mistake), during: lagUntilRead}.run(t)
-			found := results[0].violations
-			i := slices.IndexFunc(found, func(v history.Violation) bool { return slices.Contains(tc.want, v.Kind) })
-			if i < 0 {
-				t.Fatalf("none of %q among %d violations of %d reads", tc.want, len(found), results[0].recorder.answers())
+			clients := wrongGatewayLoad
+			clients.reads = tc.reads
+			for round := range uint64(wrongGatewayRounds) {
+				name := fmt.Sprintf("%s-%d", tc.name, round)
+				result := scenario{name: name, seed: *seed + round, loads: []load{clients}, front: before(tc.mistake), during: lagUntilRead}.run(t)[0]
+				found := result.violations
+				if i := slices.IndexFunc(found, func(v history.Violation) bool { return slices.Contains(tc.want, v.Kind) }); i >= 0 {
+					t.Logf("%d violations in %d reads, such as %s", len(found), result.recorder.answers(), found[i])
+					return
+				}
+				t.Logf("none of %q among %d violations of %d reads", tc.want, len(found), result.recorder.answers())
 			}
-			t.Logf("%d violations in %d reads, such as %s", len(found), results[0].recorder.answers(), found[i])
+			t.Error("the mistake has not shown")
 		})
 	}
 }
@@ -63,7 +79,7 @@ func lagUntilRead(t *testing.T, e *execution) {
 	e.gateway.lag.Set(wrongGatewayLag, wrongGatewayLag)
 	defer e.gateway.lag.Set(0, 0)
 	harness.Eventually(t, "reads are answered", func() error {
-		if have := e.workloads[0].recorder.answers(); have < wrongGatewayReads {
+		if have := e.workloads[0].recorder.responses(); have < wrongGatewayReads {
 			return fmt.Errorf("%d of %d", have, wrongGatewayReads)
 		}
 		return nil
@@ -100,6 +116,53 @@ func anyForMostRecent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if q := r.URL.Query(); r.Method == http.MethodGet && asksForMostRecent(q) {
 			q.Set("resourceVersion", "0")
+			r.URL.RawQuery = q.Encode()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// anyForGets is anyForMostRecent for gets only.
+func anyForGets(next http.Handler) http.Handler {
+	any := anyForMostRecent(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if getsObject(r) {
+			any.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// getsObject reports whether a request is a get of an object in a namespace.
+func getsObject(r *http.Request) bool {
+	_, in, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	return r.Method == http.MethodGet && strings.Count(in, "/") == 2
+}
+
+// oldProof is how long proveGetsBefore believes a proof, long enough for the cache to reach its version.
+const oldProof = 3 * wrongGatewayLag
+
+// proveGetsBefore answers a get of the most recent state by a proof from before the get: the version of
+// a list, for some time after it.
+func proveGetsBefore(next http.Handler) http.Handler {
+	var mu sync.Mutex // guards the variables below
+	var version string
+	var at time.Time
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if getsObject(r) && asksForMostRecent(q) {
+			mu.Lock()
+			if time.Since(at) > oldProof {
+				list := r.Clone(r.Context())
+				list.URL.Path = path.Dir(r.URL.Path)
+				if newer := probe(next, list); newer != "" {
+					version, at = newer, time.Now()
+				}
+			}
+			proven := version
+			mu.Unlock()
+			q.Set("resourceVersion", proven)
 			r.URL.RawQuery = q.Encode()
 		}
 		next.ServeHTTP(w, r)
@@ -189,6 +252,48 @@ func raiseHistory(next http.Handler) http.Handler {
 		}
 		writeStamped(w, answer, version)
 	})
+}
+
+// pageNewest serves every page but the first of a list from another state than that of its version: the newest of
+// the cache.
+func pageNewest(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.URL.Query().Get("continue")
+		if token == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		cached := r.Clone(r.Context())
+		cached.URL.RawQuery = ""
+		newest, _, err := decodeList(recordList(next, cached, "resourceVersion", "0").Body.Bytes())
+		if err != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		token, version := moveToken(token, newest.Version)
+		answer := recordList(next, r, "continue", token)
+		if _, token, err = decodeList(answer.Body.Bytes()); err == nil && token != "" {
+			moved, _ := moveToken(token, version) // the next page is another of the same list
+			answer.Body = bytes.NewBuffer(bytes.Replace(answer.Body.Bytes(), []byte(token), []byte(moved), 1))
+		}
+		writeStamped(w, answer, fmt.Sprint(version))
+	})
+}
+
+// moveToken returns a continue token with another version, and the version that it had.
+func moveToken(token string, version uint64) (moved string, was uint64) {
+	var t struct {
+		Version  string `json:"v"`
+		Revision uint64 `json:"rv"`
+		Start    string `json:"start"`
+	}
+	text, _ := base64.RawURLEncoding.DecodeString(token)
+	if json.Unmarshal(text, &t) != nil {
+		return token, version
+	}
+	was, t.Revision = t.Revision, version
+	text, _ = json.Marshal(t) // it was decoded from JSON
+	return base64.RawURLEncoding.EncodeToString(text), was
 }
 
 // probe returns the current version of the resource that r reads, or "" if there is no answer.

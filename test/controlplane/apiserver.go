@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -27,7 +27,7 @@ type apiserver struct {
 
 // newAPIServer opens the listener, so that the port is known and taken before anything else starts.
 func newAPIServer(o options, etcd string) (*apiserver, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", o.port))
+	l, err := net.Listen("tcp", netip.AddrPortFrom(o.address, uint16(o.port)).String())
 	if err != nil {
 		return nil, err
 	}

@@ -16,5 +16,9 @@ kubeof     = $(shell sed -n 's|^\tk8s.io/kubernetes ||p' test/controlplane/v$(1)
 $(BIN)/controlplane-%: $(PLANE) test/controlplane/v%.mod test/controlplane/v%.sum
 	$(call step,Building $@: etcd and kube-apiserver $(call kubeof,$*) (about 6 minutes with an empty build cache),$(call kubebuild,$(call kubeof,$*)) -modfile=v$*.mod -o $(CURDIR)/$@ .)
 
+# The programs of a node, and the scheduler.
+$(BIN)/node: $(wildcard test/controlplane/node/*.go) test/controlplane/go.mod test/controlplane/go.sum
+	$(call step,Building $@: the programs of a node $(KUBE) (about 5 minutes with an empty build cache),$(call kubebuild,$(KUBE)) -o $(CURDIR)/$@ ./node)
+
 $(BIN)/kubectl: test/controlplane/go.mod test/controlplane/go.sum
 	$(call step,Building $@ (about 1 minute with an empty build cache),$(call kubebuild,$(KUBE)) -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/kubectl)

@@ -33,8 +33,8 @@ const (
 
 const validity = 10 * 365 * 24 * time.Hour
 
-// makeCerts creates the certificates and keys that the directory does not contain.
-func makeCerts(d directory) error {
+// makeCerts creates the certificates and keys that the directory does not contain, for an apiserver at address.
+func makeCerts(d directory, address net.IP) error {
 	serving, errServing := authority(d, servingCA)
 	client, errClient := authority(d, clientCA)
 	front, errFront := authority(d, frontProxyCA)
@@ -42,7 +42,7 @@ func makeCerts(d directory) error {
 		return err
 	}
 	errs := []error{
-		leaf(d, apiserverPair, serving, servingTemplate()),
+		leaf(d, apiserverPair, serving, servingTemplate(address)),
 		leaf(d, frontProxyPair, front, clientTemplate(frontProxyPair)),
 		serviceAccountKey(d),
 	}
@@ -68,12 +68,12 @@ func authority(d directory, name string) (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(d.file(name+".crt"), d.file(name+".key"))
 }
 
-func servingTemplate() *x509.Certificate {
+func servingTemplate(address net.IP) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 0, 0, 1)},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, net.IPv4(10, 0, 0, 1), address},
 		DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
 			"kubernetes.default.svc.cluster.local", sampleService},
 	}

@@ -10,7 +10,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-const sluice = "sluice"
+const (
+	sluice = "sluice"
+	// sluiceRights is the name of the role and of its binding. That of an installed Sluice is "sluice".
+	sluiceRights = "controlplane:sluice"
+)
 
 // sluiceRules are exactly the rights that docs/operating.md requires, so that a test fails if Sluice
 // needs more.
@@ -47,10 +51,10 @@ var sluiceRules = []rbacv1.PolicyRule{
 
 // grantRights creates or updates the rights of the user sluice.
 func grantRights(ctx context.Context, c kubernetes.Interface) error {
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: sluice}, Rules: sluiceRules}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: sluiceRights}, Rules: sluiceRules}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: sluice},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: sluice},
+		ObjectMeta: metav1.ObjectMeta{Name: sluiceRights},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: sluiceRights},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: sluice}},
 	}
 	roles, bindings := c.RbacV1().ClusterRoles(), c.RbacV1().ClusterRoleBindings()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +18,7 @@ const stopLimit = time.Second
 // run starts the control plane, prints a line to out when it is ready, and runs until ctx ends or a
 // component fails.
 func run(ctx context.Context, o options, out io.Writer) error {
-	if err := makeCerts(o.dir); err != nil {
+	if err := makeCerts(o.dir, net.IP(o.address.AsSlice())); err != nil {
 		return err
 	}
 	tokens, err := loadTokens(o.dir)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,66 +10,78 @@ import (
 	"sluice/test/harness"
 )
 
-// commands is printed once everything runs. Each command can be copied as it stands.
+// commands is printed once everything runs. Each command can be copied as it stands, after the first.
 var commands = template.Must(template.New("commands").Parse(`
 Sluice serves {{.Sluice}} in front of the apiserver at {{.Apiserver}}.
 In another terminal, in this directory, try:
 
-  {{.Kubectl}} get pods -A
-  {{.Kubectl}} get pods -n shop -w
-  {{.Kubectl}} get backups -A -o wide
-  {{.Kubectl}} get service -n search -o yaml
-  {{.Kubectl}} rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
+  . {{.Env}}    # kubectl now talks to Sluice
+  kubectl get pods -A
+  kubectl get pods -n shop -w
+  kubectl get backups -A -o wide
+  kubectl rollout restart deployment -n {{.App.Namespace}} {{.App.Name}}
+  kubectl get pods -A --kubeconfig $DIRECT    # the same, from the apiserver
 
 A list from the cache (the header Sluice-Source says so), a streaming list with the changes that follow,
 and Sluice's own health and metrics:
 
-  {{.Curl}} -i '{{.Sluice}}/api/v1/namespaces/shop/pods?resourceVersion=0'
-  {{.Curl}} -N '{{.Sluice}}/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
-  curl -s '{{.Admin}}/readyz?verbose'
-  curl -s '{{.Admin}}/metrics'
+  curl -sD - -o /dev/null --compressed --cacert $CA -H @$TOKEN $SLUICE/api/v1/pods
+  curl -sN --cacert $CA -H @$TOKEN "$SLUICE/apis/storage.example.com/v1/backups?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+  curl -s "$ADMIN/readyz?verbose"
+  curl -s $ADMIN/metrics
 
-The same commands with {{.Direct}} go to the apiserver directly.
-{{.Watchers}} clients already watch through Sluice. Ctrl-C stops everything.
+{{.Watchers}} clients already watch through Sluice, and {{.Listers}} list. Below is what all clients ask of Sluice, and what
+Sluice asks of the apiserver to answer them. Ctrl-C stops everything.
 
 `))
 
-// places are the addresses and files in the commands.
+// places are what the commands mention.
 type places struct {
-	Sluice, Apiserver, Admin string // addresses
-	Kubectl, Curl            string // with the flags that point them to Sluice
-	Direct                   string // kubeconfig of the apiserver
-	App                      struct{ Namespace, Name string }
-	Watchers                 int
-}
-
-func (d *demo) kubeconfig() string { return d.dir.file("sluice-admin.kubeconfig") }
-func (d *demo) token() string      { return d.dir.file("sluice-admin.token") }
-
-// writeCredentials writes the kubeconfig and token for clients of Sluice.
-func (d *demo) writeCredentials() error {
-	if err := d.sluice.WriteKubeconfig(d.kubeconfig(), "admin"); err != nil {
-		return err
-	}
-	return os.WriteFile(d.token(), []byte(d.plane.RESTConfig("admin").BearerToken), 0o600)
+	Sluice, Apiserver string // addresses
+	Env               string // file that sets the variables of the commands
+	App               struct{ Namespace, Name string }
+	Watchers, Listers int
 }
 
 func (d *demo) printCommands(s *samples) error {
-	kubectl, err := harness.Binary("kubectl")
-	if err != nil {
-		return err
-	}
 	p := places{
-		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Admin: d.sluice.Admin,
-		Kubectl: near(kubectl) + " --kubeconfig " + near(d.kubeconfig()),
-		Curl: "curl -s --cacert " + near(filepath.Join(d.sluice.Dir, "ca.crt")) +
-			` -H "Authorization: Bearer $(cat ` + near(d.token()) + `)"`,
-		Direct:   near(d.plane.Kubeconfig("admin")),
-		Watchers: d.options.watchers,
+		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Env: near(d.env()),
+		Watchers: d.options.watchers, Listers: listers,
 	}
 	p.App.Namespace, p.App.Name = s.pods[0].Namespace, s.pods[0].Labels[nameLabel]
 	return commands.Execute(d.out, p)
 }
+
+// env is the file that points a shell to Sluice.
+func (d *demo) env() string { return d.dir.file("env") }
+
+// writeEnv writes the environment of the commands, and the files that it names. It contains no credentials,
+// but their paths.
+func (d *demo) writeEnv() error {
+	kubectl, err := harness.Binary("kubectl")
+	if err != nil {
+		return err
+	}
+	kubeconfig, token := d.dir.file("sluice-admin.kubeconfig"), d.dir.file("token-header")
+	if err := d.sluice.WriteKubeconfig(kubeconfig, "admin"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(token, []byte("Authorization: Bearer "+d.plane.RESTConfig("admin").BearerToken), 0o600); err != nil {
+		return err
+	}
+	var env strings.Builder
+	for _, v := range [][2]string{
+		{"KUBECONFIG", kubeconfig}, {"DIRECT", d.plane.Kubeconfig("admin")}, {"CA", filepath.Join(d.sluice.Dir, "ca.crt")},
+		{"TOKEN", token}, {"SLUICE", d.sluice.URL}, {"ADMIN", d.sluice.Admin},
+	} {
+		fmt.Fprintf(&env, "export %s=%s\n", v[0], quote(v[1]))
+	}
+	fmt.Fprintf(&env, "export PATH=%s:$PATH\n", quote(filepath.Dir(kubectl)))
+	return os.WriteFile(d.env(), []byte(env.String()), 0o600)
+}
+
+// quote returns a word of the shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // near returns path relative to the working directory if it is below it.
 func near(path string) string {

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -15,7 +14,7 @@ import (
 )
 
 const (
-	// refresh is the time between two updates of the line on a terminal, logInterval between two lines
+	// refresh is the time between two updates of the counters on a terminal, logInterval between two prints
 	// elsewhere.
 	refresh     = time.Second
 	logInterval = 10 * time.Second
@@ -23,24 +22,34 @@ const (
 
 // counters are the metrics of the two servers.
 type counters struct {
+	costs             costs
 	sluice, apiserver harness.Metrics
 	scraped           time.Time // last scrape of the apiserver
 }
 
-// String formats the counters as one line.
+// String returns a table: what clients ask of Sluice, beside what Sluice asks of the apiserver for it.
 func (c *counters) String() string {
-	requests := func(source string) string {
-		return number(c.sluice.Sum("sluice_request_total", "source="+source))
+	sum := func(name string) string { return number(c.sluice.Sum(name)) }
+	var table strings.Builder
+	for _, row := range [][3]string{
+		{"", "Sluice", "apiserver"},
+		{"requests", sum("sluice_request_total"), sum("sluice_upstream_requests_total")},
+		{"open watches", sum("sluice_watchers"), sum("sluice_upstream_watches")},
+		{"events", sum("sluice_watch_events_total"), sum("sluice_store_received_total")},
+		{"CPU for a list of all pods", milliseconds(c.costs.sluice), milliseconds(c.costs.apiserver)},
+		{"memory", memory(c.sluice), memory(c.apiserver)},
+	} {
+		fmt.Fprintf(&table, "%-26s %12s %12s\n", row[0], row[1], row[2])
 	}
-	return fmt.Sprintf("requests %s cached %s passed | watches %s from %s upstream | events %s in %s out | objects %s | memory sluice %s apiserver %s",
-		requests("cache"), requests("upstream"),
-		number(c.sluice.Sum("sluice_watchers")), number(c.sluice.Sum("sluice_upstream_watches")),
-		number(c.sluice.Sum("sluice_store_received_total")), number(c.sluice.Sum("sluice_watch_events_total")),
-		number(c.sluice.Sum("sluice_store_objects")), memory(c.sluice), memory(c.apiserver))
+	return strings.TrimSuffix(table.String(), "\n")
 }
 
 func memory(m harness.Metrics) string {
 	return number(m.Sum("process_resident_memory_bytes")/1e6) + " MB"
+}
+
+func milliseconds(d time.Duration) string {
+	return english.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 }
 
 var english = message.NewPrinter(language.English)
@@ -57,14 +66,7 @@ func (d *demo) readCounters(ctx context.Context, last *counters) error {
 	if time.Since(last.scraped) < logInterval {
 		return nil
 	}
-	answer, err := d.plane.Raw("admin").Get(ctx, "/metrics", "*/*")
-	if err == nil && answer.Status != http.StatusOK {
-		err = fmt.Errorf("status %d", answer.Status)
-	}
-	if err == nil {
-		last.apiserver, err = harness.ParseMetrics(bytes.NewReader(answer.Body))
-	}
-	if err != nil {
+	if last.apiserver, err = d.apiserverMetrics(ctx); err != nil {
 		return fmt.Errorf("metrics of the apiserver: %w", err)
 	}
 	last.scraped = time.Now()
@@ -72,7 +74,7 @@ func (d *demo) readCounters(ctx context.Context, last *counters) error {
 }
 
 // showCounters prints the counters until the demo ends.
-func (d *demo) showCounters(ctx context.Context) error {
+func (d *demo) showCounters(ctx context.Context, costs costs) error {
 	if d.options.length > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.options.length, errOver)
@@ -81,29 +83,38 @@ func (d *demo) showCounters(ctx context.Context) error {
 	interval := logInterval
 	if d.terminal() {
 		interval = refresh
-		defer fmt.Fprintln(d.out)
 	}
-	c := new(counters)
-	for wait := refresh; pause(ctx, wait); wait = interval { // the first line appears soon
-		if err := d.readCounters(ctx, c); err != nil {
-			d.show(err.Error()) // guard ends the demo if a server has exited
-			continue
+	c, rows := &counters{costs: costs}, 0
+	for wait := refresh; pause(ctx, wait); wait = interval { // the first table appears soon
+		text := ""
+		if err := d.readCounters(ctx, c); err == nil {
+			text = c.String()
+		} else {
+			text = err.Error() // guard ends the demo if a server has exited
 		}
-		d.show(c.String())
+		rows = d.show(text, rows)
 	}
 	return context.Cause(ctx)
 }
 
 func (d *demo) terminal() bool { return term.IsTerminal(int(d.out.Fd())) }
 
-// show prints a line; on a terminal it replaces the line before and fits one row.
-func (d *demo) show(line string) {
+// show prints a text and returns the number of its rows; on a terminal it replaces the rows before.
+func (d *demo) show(text string, before int) (rows int) {
+	lines := strings.Split(text, "\n")
 	if !d.terminal() {
+		fmt.Fprintln(d.out, text)
+		return len(lines)
+	}
+	if before > 0 {
+		fmt.Fprintf(d.out, "\x1b[%dA\x1b[J", before)
+	}
+	width, _, err := term.GetSize(int(d.out.Fd()))
+	for _, line := range lines {
+		if err == nil && len(line) >= width {
+			line = line[:max(width-1, 0)]
+		}
 		fmt.Fprintln(d.out, line)
-		return
 	}
-	if width, _, err := term.GetSize(int(d.out.Fd())); err == nil && len(line) >= width {
-		line = line[:max(width-1, 0)]
-	}
-	fmt.Fprint(d.out, "\r\x1b[K", line)
+	return len(lines)
 }

@@ -21,8 +21,14 @@ var crowded = [][2]string{
 	{"/apis/storage.example.com/v1/backups", "backups.v1.storage.example.com"},
 }
 
-// startCrowd waits until Sluice caches the watched resources, then starts the watchers in g.
-func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
+const (
+	// listers is the number of clients that list all pods, as dashboards do, every listInterval each.
+	listers      = 5
+	listInterval = time.Second
+)
+
+// waitForCaches waits until Sluice caches the watched resources.
+func (d *demo) waitForCaches(ctx context.Context) error {
 	done := d.step("Waiting for Sluice's caches")
 	for _, c := range crowded {
 		if err := until(ctx, func() error { return d.sluice.CacheSynced(ctx, c[0], c[1]) }); err != nil {
@@ -30,10 +36,23 @@ func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) error {
 		}
 	}
 	done()
+	return nil
+}
+
+// startCrowd starts the clients in g.
+func (d *demo) startCrowd(ctx context.Context, g *errgroup.Group) {
 	for i := range d.options.watchers {
 		path := crowded[i%len(crowded)][0]
 		g.Go(func() error { return d.keepWatching(ctx, path) })
 	}
+	for range listers {
+		g.Go(func() error { return d.keepListing(ctx) })
+	}
+}
+
+// keepListing lists all pods until the context ends. The next list makes up for one that fails.
+func (d *demo) keepListing(ctx context.Context) error {
+	every(ctx, listInterval, func() { _, _ = d.sluice.Raw("admin").Do(ctx, podList) })
 	return nil
 }
 

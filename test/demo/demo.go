@@ -26,7 +26,8 @@ type demo struct {
 
 	plane  *harness.ControlPlane
 	sluice *harness.Sluice
-	inStep bool // a step has begun and not ended its line
+	inStep bool      // a step has begun and not ended its line
+	steps  recording // the steps that have ended
 }
 
 // run runs the demo until the context ends or something fails, and stops everything.
@@ -62,7 +63,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 		return err
 	}
 	done()
-	return d.writeCredentials()
+	return d.writeEnv()
 }
 
 // live creates the samples and simulates the cluster.
@@ -73,7 +74,8 @@ func (d *demo) live(ctx context.Context) error {
 	return g.Wait()
 }
 
-// play creates the samples, starts the simulation in g and prints the counters until the demo ends.
+// play creates the samples, starts the simulation in g and prints the counters until the demo ends, or
+// records.
 func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
 	done := d.step("Creating %s pods, their owners and other samples", number(d.options.pods))
 	s := newSamples(d.plane, d.options.pods)
@@ -81,6 +83,13 @@ func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
 		return fmt.Errorf("samples: %w", err)
 	}
 	done()
+	if err := d.waitForCaches(ctx); err != nil {
+		return err
+	}
+	costs, err := d.measureCosts(ctx)
+	if err != nil {
+		return err
+	}
 	c := newCluster(d.plane.Client("admin"), s.nodes)
 	g.Go(func() error { return c.runInformer(ctx) })
 	if err := c.sync(ctx); err != nil {
@@ -89,16 +98,17 @@ func (d *demo) play(ctx context.Context, g *errgroup.Group) error {
 	g.Go(func() error { return c.runPods(ctx) })
 	g.Go(func() error { return c.restartPods(ctx) })
 	g.Go(func() error { return s.runBackups(ctx) })
-	if err := d.startCrowd(ctx, g); err != nil {
-		return err
+	d.startCrowd(ctx, g)
+	if d.options.record != "" {
+		return d.record(ctx, costs)
 	}
 	if err := d.printCommands(s); err != nil {
 		return err
 	}
-	return d.showCounters(ctx)
+	return d.showCounters(ctx, costs)
 }
 
-// errOver ends the demo after --for.
+// errOver ends the demo after --for and --record.
 var errOver = errors.New("time is over")
 
 // guard ends the demo when a server exits by itself.
@@ -133,10 +143,14 @@ func (d *demo) step(format string, args ...any) (done func()) {
 		fmt.Fprintln(d.out)
 	}
 	d.inStep = true
-	fmt.Fprintf(d.out, format+" ... ", args...)
+	name := fmt.Sprintf(format, args...)
+	fmt.Fprint(d.out, name, " ... ")
 	begin := time.Now()
 	return func() {
 		d.inStep = false
-		fmt.Fprintf(d.out, "%.1fs\n", time.Since(begin).Seconds())
+		took := time.Since(begin)
+		end := fmt.Sprintf("%.1fs", took.Seconds())
+		fmt.Fprintln(d.out, end)
+		d.steps = append(d.steps, scene{output: name + " ... " + end, took: took})
 	}
 }

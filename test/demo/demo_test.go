@@ -40,7 +40,12 @@ func startDemo(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{dir: filepath.Join(t.TempDir(), "demo")}
+	parent, err := os.MkdirTemp("", "demo-") // a short name, unlike t.TempDir: recordings show it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	r := &running{dir: filepath.Join(parent, "demo")}
 	r.cmd = exec.Command("/proc/self/exe", append([]string{"--dir=" + r.dir, "--pods=40", "--watchers=5"}, args...)...)
 	r.cmd.Dir = root
 	r.cmd.Env = append(os.Environ(), asDemo+"=1")
@@ -117,35 +122,106 @@ func (r *running) shell(t *testing.T, command string) string {
 func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 	t.Parallel()
 	r := startDemo(t)
-	get := r.line(t, "  bin/kubectl --kubeconfig")
-	if got := r.shell(t, get); !strings.Contains(got, "Running") {
+	enter := strings.TrimSpace(r.line(t, "  . ")) + "\n"
+	get := r.line(t, "  kubectl get pods -A")
+	if got := r.shell(t, enter+get); !strings.Contains(got, "Running") {
 		t.Errorf("%s:\n%s", get, got)
 	}
-	restart := r.line(t, "  bin/kubectl --kubeconfig "+filepath.Join(r.dir, "sluice-admin.kubeconfig")+" rollout restart")
-	r.shell(t, restart)
-	r.shell(t, strings.Replace(restart, " restart", " status --timeout=1m", 1))
-	if list := r.line(t, "  curl"); !strings.Contains(list, "resourceVersion=0") {
-		t.Errorf("no cached list but %s", list)
+	restart := r.line(t, "  kubectl rollout restart")
+	r.shell(t, enter+restart)
+	r.shell(t, enter+strings.Replace(restart, " restart", " status --timeout=1m", 1))
+	direct := r.line(t, "  kubectl get pods -A --kubeconfig $DIRECT")
+	if got := r.shell(t, enter+direct); !strings.Contains(got, "Running") {
+		t.Errorf("%s:\n%s", direct, got)
 	}
-	counters := r.line(t, "requests ")
+	list := r.line(t, "  curl -sD")
+	if got := r.shell(t, enter+list); !strings.Contains(strings.ToLower(got), "sluice-source: ") {
+		t.Errorf("%s:\n%s", list, got)
+	}
+	if watch := r.line(t, "  curl -sN"); !strings.Contains(r.shell(t, enter+watch+" | grep -m 1 initial-events-end"), "BOOKMARK") {
+		t.Errorf("%s: the initial events do not end", watch)
+	}
+	for _, want := range []string{"cache-sync/pods.v1 ok", "sluice_build_info"} {
+		if command := r.line(t, "  curl -s "); !strings.Contains(r.shell(t, enter+command), want) {
+			t.Errorf("%s: no %s", command, want)
+		}
+	}
 	// One watch for each of the five resources, and one of APIServices.
-	const watches = "watches 5 from 6 upstream"
+	watches := ""
 	for range 20 { // the watchers may need more than a moment
-		if strings.Contains(counters, watches) {
+		if watches = strings.Join(strings.Fields(r.line(t, "open watches"))[2:], " "); watches == "5 6" {
 			break
 		}
-		counters = r.line(t, "requests ")
 	}
-	if !strings.Contains(counters, watches) {
-		t.Errorf("the last line is %q, want %q in it", counters, watches)
+	if watches != "5 6" {
+		t.Errorf("open watches %s, want 5 at Sluice and 6 at the apiserver", watches)
 	}
-	if strings.Contains(counters, "apiserver 0 MB") {
-		t.Errorf("counters are %q", counters)
+	for _, row := range []string{"CPU for a list of all pods", "memory"} {
+		fields := strings.Fields(r.line(t, row))
+		if apiserver := fields[len(fields)-2]; strings.HasPrefix(apiserver, "0") {
+			t.Errorf("%q: nothing at the apiserver", fields)
+		}
 	}
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	r.end(t)
+}
+
+// The drawing shows what the commands printed, and nothing that is in a file with credentials.
+func TestRecordDrawsCommandsAndEndsDemo(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "demo.svg")
+	r := startDemo(t, "--record="+file)
+	r.line(t, "Starting Sluice")
+	secrets := r.secrets(t)
+	r.end(t)
+	svg, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := parseSVG(t, string(svg)).shown()
+	for _, want := range append(recorded, "make demo", "Starting Sluice", "CPU for a list of all pods", "Running", "nightly-", "content-encoding: ", "sluice-source: cache") {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	for _, s := range secrets {
+		if strings.Contains(string(svg), s) {
+			t.Errorf("the drawing has %.6s... of a file with credentials", s)
+		}
+	}
+	if len(svg) > 30_000 {
+		t.Errorf("%d bytes", len(svg))
+	}
+}
+
+// secrets returns each token of the running demo, and each line of its keys and certificates.
+func (r *running) secrets(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{"controlplane/tokens.csv", "controlplane/*.key", "controlplane/*.crt", "sluice/*.key", "sluice/*.crt"} {
+		paths, err := filepath.Glob(filepath.Join(r.dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(paths) == 0 {
+			t.Errorf("no %s", pattern)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				word, _, _ := strings.Cut(strings.TrimSpace(line), ",")
+				if len(word) >= 16 && !strings.HasPrefix(word, "-----") {
+					found = append(found, word)
+				}
+			}
+		}
+	}
+	return found
 }
 
 func TestForEndsDemo(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -18,6 +19,7 @@ type options struct {
 	pods          int
 	watchers      int
 	length        time.Duration // 0 means until a signal
+	record        string        // file of a recording; empty means none
 }
 
 // parseOptions reads and checks the flags before anything starts.
@@ -34,6 +36,7 @@ func parseOptions(args []string) (options, error) {
 	fs.IntVar(&o.pods, "pods", 1000, "number of sample pods")
 	fs.IntVar(&o.watchers, "watchers", 50, "number of clients that watch through Sluice")
 	fs.DurationVar(&o.length, "for", 0, "time to run once everything is ready; 0 runs until Ctrl-C")
+	fs.StringVar(&o.record, "record", "", "run some commands, draw the terminal as an animated SVG into this file, and end")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -50,6 +53,11 @@ func (o options) check() error {
 	for _, name := range []string{"controlplane", "sluice", "kubectl"} {
 		if _, err := harness.Binary(name); err != nil {
 			return err
+		}
+	}
+	if o.record != "" {
+		if folder, err := os.Stat(filepath.Dir(o.record)); err != nil || !folder.IsDir() {
+			return fmt.Errorf("--record %s: no such directory", o.record)
 		}
 	}
 	return errors.Join(free("--listen", o.listen), free("--admin-listen", o.admin))

@@ -16,6 +16,7 @@ func TestInvalidOptionsAreRefused(t *testing.T) {
 		{"port in use", "--listen=" + taken.Addr().String(), "address already in use"},
 		{"admin port in use", "--admin-listen=" + taken.Addr().String(), "--admin-listen"},
 		{"no pods", "--pods=0", "--pods must be positive"},
+		{"no directory", "--record=/none/demo.svg", "--record /none/demo.svg"},
 		{"stray argument", "now", `unexpected argument "now"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,2 +1,2 @@
-// Package docs compares the documents for operators with the code. It contains only tests.
+// Package docs compares the documents with the code: names, commands, links. It contains only tests.
 package docs

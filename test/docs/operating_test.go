@@ -4,15 +4,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"sluice/config"
 	"sluice/test/harness"
@@ -54,6 +50,38 @@ func sources(t *testing.T, folder string) string {
 	return all.String()
 }
 
+// TestSecurityNamesTestsThatExist looks for each test that docs/security.md names.
+func TestSecurityNamesTestsThatExist(t *testing.T) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, folder := range []string{"cmd", "proxy", "codec", "cache", "config", "test"} {
+		err := fs.WalkDir(os.DirFS(root), folder, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, "_test.go") {
+				for _, found := range declared.FindAllStringSubmatch(read(t, path), -1) {
+					exists[found[1]] = true
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(read(t, "docs/security.md"), -1)
+	if len(named) < 20 {
+		t.Errorf("docs/security.md names %d tests", len(named))
+	}
+	for _, name := range named {
+		if !exists[name[1]] {
+			t.Errorf("%s, of docs/security.md, does not exist", name[1])
+		}
+	}
+}
+
 // TestOperatingListsEveryName finds metrics, flags and reasons in the source by their form, and looks for
 // each in docs/operating.md.
 func TestOperatingListsEveryName(t *testing.T) {
@@ -66,6 +94,7 @@ func TestOperatingListsEveryName(t *testing.T) {
 		{"reasons", "proxy/serve", `\b(?:hit|pass)Reason += "([a-z-]+)"`, "`%`"},
 		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
 		{"reasons", "proxy/flowcontrol", `(?m)^\t[A-Z]\w+ += "(too-[a-z-]+)"`, "`%`"},
+		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {
 		found := regexp.MustCompile(tt.form).FindAllStringSubmatch(sources(t, tt.folder), -1)
@@ -80,41 +109,16 @@ func TestOperatingListsEveryName(t *testing.T) {
 	}
 }
 
-// TestDocumentedConfigurationIsTheDefault compares the configuration file in the document with the defaults.
+// TestDocumentedConfigurationIsTheDefault compares the configuration file in the document with the output of
+// sluice config defaults. make docs puts it there.
 func TestDocumentedConfigurationIsTheDefault(t *testing.T) {
 	_, block, _ := strings.Cut(operating(t), "```yaml\napiVersion: "+config.APIVersion)
 	block, _, _ = strings.Cut("apiVersion: "+config.APIVersion+block, "```")
-	path := filepath.Join(t.TempDir(), "sluice.yaml")
-	if err := os.WriteFile(path, []byte(block), 0o600); err != nil {
+	var want strings.Builder
+	if err := config.WriteDefaults(&want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := config.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &config.File{}
-	want.Default()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("default (-) and document (+):\n%s", diff)
-	}
-	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(block), &fields); err != nil {
-		t.Fatal(err)
-	}
-	checkFields(t, reflect.TypeFor[config.File](), fields, "")
-}
-
-// checkFields reports fields of a type that the document lacks.
-func checkFields(t *testing.T, of reflect.Type, there map[string]any, under string) {
-	for i := range of.NumField() {
-		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-		value, ok := there[name]
-		if !ok {
-			t.Errorf("%s%s is not in the document", under, name)
-		}
-		if inner := of.Field(i).Type; inner.Kind() == reflect.Struct && inner != reflect.TypeFor[metav1.Duration]() {
-			section, _ := value.(map[string]any)
-			checkFields(t, inner, section, under+name+".")
-		}
+	if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(block, "\n")); diff != "" {
+		t.Errorf("run make docs: defaults (-) and document (+):\n%s", diff)
 	}
 }

@@ -19,6 +19,8 @@ type Options struct {
 	// Dir is the directory of data, credentials and logs; empty means a temporary one. Stop deletes
 	// only a temporary directory.
 	Dir string
+	// Address is the IP address of the apiserver; empty means 127.0.0.1, which nodes and pods cannot reach.
+	Address string
 	// Port is the port of the apiserver; empty means a free one.
 	Port string
 	// Controllers also runs the kube-controller-manager. Without it namespaces get no service
@@ -116,6 +118,9 @@ func (c *ControlPlane) makeDir() error {
 // start starts the binary, after a restart on the same port.
 func (c *ControlPlane) start() error {
 	args := []string{"--dir=" + c.Dir, "--port=" + c.port()}
+	if c.opts.Address != "" {
+		args = append(args, "--address="+c.opts.Address)
+	}
 	if c.opts.Controllers {
 		args = append(args, "--controllers")
 	}

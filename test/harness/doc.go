@@ -9,4 +9,6 @@
 //
 // A Sluice is a running gateway in front of a ControlPlane, started by StartSluice or
 // StartSluiceMain. It provides clients and raw requests as the ControlPlane does.
+//
+// A Guide runs the commands of a document, each block of which has a mark that names the test.
 package harness

@@ -39,6 +39,7 @@ type SluiceOptions struct {
 type Sluice struct {
 	URL   string // of the API
 	Admin string // of the admin listener
+	Proxy string // URL of the explicit proxy, if Flags or Config have one
 	Dir   string // certificates and the log
 
 	controlPlane *ControlPlane
@@ -123,6 +124,7 @@ func (s *Sluice) start(listen, admin string) error {
 	if _, err := fmt.Sscanf(line, "ready %s admin %s", &s.URL, &s.Admin); err != nil {
 		return fmt.Errorf("sluice: unexpected line %q", line)
 	}
+	_, s.Proxy, _ = strings.Cut(line, " proxy ")
 	return nil
 }
 

@@ -45,7 +45,7 @@ func TestFloodOfStrangersStarvesNobody(t *testing.T) {
 		})
 	}
 	requests.Wait()
-	if metrics, err := sluice.AdminGet("/metrics"); err != nil || !strings.Contains(metrics, `sluice_forward_inflight_requests{class="anonymous"} 0`) {
+	if metrics, err := sluice.AdminGet("/metrics"); err != nil || !strings.Contains(metrics, `sluice_flowcontrol_upstream_running{class="unauthenticated"} 0`) {
 		t.Errorf("places remain taken: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package security
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,13 +15,20 @@ import (
 var (
 	plane  *harness.ControlPlane
 	sluice *harness.Sluice
+	// audits is the directory of the audit logs of both.
+	audits string
 )
 
 func TestMain(m *testing.M) {
 	harness.Main(m, 4, func(m *testing.M) (code int, err error) {
+		if audits, err = auditDir(); err != nil {
+			return 1, err
+		}
+		defer os.RemoveAll(audits)
 		if plane, err = harness.StartMain(harness.Options{Flags: []string{
 			"--requestheader-username-headers=X-My-User,X-Remote-User", "--requestheader-uid-headers=X-My-Uid,X-Remote-Uid",
 			"--requestheader-group-headers=X-My-Group,X-Remote-Group", "--requestheader-extra-headers-prefix=X-My-Extra-,X-Remote-Extra-",
+			"--audit-policy-file=" + filepath.Join(audits, "policy.yaml"), "--audit-log-path=" + filepath.Join(audits, "apiserver.log"), "--audit-log-mode=blocking",
 		}}); err != nil {
 			return 1, err
 		}
@@ -31,10 +39,21 @@ apiVersion: sluice/v1alpha1
 kind: Configuration
 upstream: {frontProxy: {certFile: %s.crt, keyFile: %s.key}}
 authentication: {tokenTTL: 1h}
-`, pair, pair)}); err != nil {
+audit: {path: %s}
+`, pair, pair, filepath.Join(audits, "sluice.log"))}); err != nil {
 			return 1, err
 		}
 		defer func() { err = errors.Join(err, sluice.Stop()) }()
 		return m.Run(), nil
 	})
+}
+
+// auditDir creates a directory with the policy of the apiserver's audit log.
+func auditDir() (string, error) {
+	dir, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		return "", err
+	}
+	policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+	return dir, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policy), 0o600)
 }

@@ -58,15 +58,47 @@ func getTable(t *testing.T, url string) (answer tableAnswer, before, after time.
 // then checkRow returns an error and the caller may try again.
 func checkRow(c *table.Columns, row tableRow, before, after time.Time) error {
 	object := sjson.Value(row.Object)
-	early, err := c.AppendCells(nil, object, before)
+	early, err := cellsAt(c, object, before)
 	if err != nil {
 		return err
 	}
-	late, err := c.AppendCells(nil, object, after)
+	late, err := cellsAt(c, object, after)
 	if err != nil {
 		return err
 	}
 	return checkCells(row.Cells, early, late)
+}
+
+// cellsAt prints an object and expects the same cells from its ageless text, also at the last moment
+// before an age changes, and other cells when it does.
+func cellsAt(c *table.Columns, object sjson.Value, now time.Time) ([]byte, error) {
+	cells, err := c.AppendCells(nil, object, now)
+	if err != nil {
+		return nil, err
+	}
+	var text table.Text
+	if text.Bytes, text.Ages, err = c.AppendAgeless(nil, object, nil); err != nil {
+		return nil, err
+	}
+	if got := text.AppendAt(nil, now); !bytes.Equal(got, cells) {
+		return nil, fmt.Errorf("the ageless text prints %s, want %s", got, cells)
+	}
+	next, ok := text.Changes(now)
+	if !ok {
+		return cells, nil
+	}
+	last, err := c.AppendCells(nil, object, next.Add(-1))
+	if err != nil {
+		return nil, err
+	}
+	changed, err := c.AppendCells(nil, object, next)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(last, cells) || bytes.Equal(changed, cells) {
+		return nil, fmt.Errorf("%s should change at %v, but is %s before and %s then", cells, next, last, changed)
+	}
+	return cells, nil
 }
 
 func checkCells(want []json.RawMessage, early, late []byte) error {

@@ -1,0 +1,143 @@
+package authz
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"sluice/test/harness"
+)
+
+const selfConfig = `
+apiVersion: sluice/v1alpha1
+kind: Configuration
+authentication: {callers: self}
+authorization: {allowTTL: 1s, denyTTL: 1s}
+`
+
+// serviceAccount creates a service account that may do what verbs and resources say in all namespaces.
+func serviceAccount(t *testing.T, name string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	admin, ctx := apiserver.Client("admin"), t.Context()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
+	if _, err := admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: name}},
+	}
+	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tokenOf(t *testing.T, account string) string {
+	t.Helper()
+	request, err := apiserver.Client("admin").CoreV1().ServiceAccounts("default").CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// bearing returns a client configuration with a token and no other credentials.
+func bearing(config *rest.Config, token string) *rest.Config {
+	c := rest.AnonymousClientConfig(config)
+	c.BearerToken = token
+	return c
+}
+
+// TestSidecarWithoutRightsServesItsOwnUser runs a gateway with the token of a service account that has no
+// right but to read pods, as the sidecar of a workload does.
+func TestSidecarWithoutRightsServesItsOwnUser(t *testing.T) {
+	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: readOnly}
+	serviceAccount(t, "workload", pods)
+	serviceAccount(t, "neighbor", pods)
+	gateway := apiserver.StartSluice(t, harness.SluiceOptions{Config: selfConfig, Flags: []string{
+		"--client-ca-file=", "--kubeconfig=" + kubeconfigWithToken(t, tokenOf(t, "workload")),
+	}})
+	read := func(token string) (code int, source string) {
+		t.Helper()
+		client, err := harness.NewRawClient(bearing(gateway.RESTConfig("admin"), token))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		resp, err := client.Get(t.Context(), "/api/v1/pods?resourceVersion=0", "application/json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Status, resp.Header.Get("Sluice-Source")
+	}
+	mine := tokenOf(t, "workload") // another one than the gateway's
+	harness.Eventually(t, "pods from the cache", func() error { return served(read(mine)) })
+	for _, tt := range []struct {
+		name, token string
+		code        int
+	}{
+		{"another user with the right", tokenOf(t, "neighbor"), http.StatusOK},
+		{"an invalid token", "wrong", http.StatusUnauthorized},
+	} {
+		if code, source := read(tt.token); code != tt.code || !strings.HasPrefix(source, "upstream; unknown-caller") {
+			t.Errorf("%s: %d, %s", tt.name, code, source)
+		}
+	}
+	if err := apiserver.Client("admin").RbacV1().ClusterRoleBindings().Delete(context.WithoutCancel(t.Context()), "workload", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the end of the right", func() error {
+		if code, source := read(mine); code != http.StatusForbidden {
+			return fmt.Errorf("%d, %s", code, source)
+		}
+		return nil
+	})
+}
+
+func served(code int, source string) error {
+	if code != http.StatusOK || !strings.HasPrefix(source, "cache") {
+		return fmt.Errorf("%d, %s", code, source)
+	}
+	return nil
+}
+
+// kubeconfigWithToken writes a kubeconfig for the apiserver.
+func kubeconfigWithToken(t *testing.T, token string) string {
+	t.Helper()
+	admin := apiserver.RESTConfig("admin")
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	ca, err := os.ReadFile(admin.CAFile)
+	if len(admin.CAData) > 0 {
+		ca, err = admin.CAData, nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: admin.Host, CertificateAuthorityData: ca}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token}},
+		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
+		CurrentContext: "x",
+	}
+	if err := clientcmd.WriteToFile(config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// TestPerformancePageShowsItsReports checks that docs/performance.md has the tables, and the plots, that this
+// program makes of the reports beside it. It does not check their figures.
+func TestPerformancePageShowsItsReports(t *testing.T) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.Join(root, "docs", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	page := read("performance.md")
+	reports, err := filepath.Glob(filepath.Join(root, "docs", "performance", "*.json"))
+	if err != nil || len(reports) == 0 {
+		t.Fatalf("%d reports, %v", len(reports), err)
+	}
+	for _, path := range reports {
+		r, err := loadReport(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		var tables bytes.Buffer
+		r.print(&tables)
+		for line := range strings.Lines(tables.String()) {
+			if line = strings.TrimRight(line, " \n"); !strings.Contains(page, line) {
+				t.Errorf("performance.md lacks a line of %s.json: %s", name, line)
+			}
+		}
+		if date := r.Date.Format("2006-01-02"); !strings.Contains(page, date) {
+			t.Errorf("performance.md lacks the date of %s.json, %s", name, date)
+		}
+		if len(r.bars()) == 0 {
+			continue
+		}
+		var svg bytes.Buffer
+		if err := r.plot(&svg); err != nil {
+			t.Fatal(err)
+		}
+		if image := "performance/" + name + ".svg"; !strings.Contains(page, "("+image+")") || read(image) != svg.String() {
+			t.Errorf("%s is not shown, or not the plot of %s.json", image, name)
+		}
+	}
+}
+
+// Sizes in the head would contradict those of the tables.
+func TestHeadNamesPodsUnlessATableDoes(t *testing.T) {
+	for _, c := range []struct {
+		report report
+		want   string
+	}{
+		{report{Pods: 10, Rounds: 5}, "10 pods, up to 5 rounds, "},
+		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Concurrent: []*concurrentLine{{Seconds: 1}}, Syncs: []*syncLine{{Objects: 3}}}}, "up to 5 rounds, "},
+		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Memory: []*memoryLine{{JSON: 1}}, Syncs: []*syncLine{{Objects: 3}}}}, ""},
+		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Watches: []*watchesLine{{}}}}, "10 pods, "},
+	} {
+		if got := c.report.sizes(); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+}

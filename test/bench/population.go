@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"sluice/test/harness"
+)
+
+// population is all objects of a resource, which are written straight into etcd: the apiserver would
+// take minutes to create them.
+type population struct {
+	resource string
+	path     string // of the collection
+	prefix   string // of the keys in etcd
+	count    int
+	objects  iter.Seq2[string, runtime.Object] // by their keys below the prefix
+	prepare  func(context.Context, *harness.ControlPlane) error
+}
+
+func (p population) String() string { return fmt.Sprintf("%d %s", p.count, p.resource) }
+
+// perNamespace is the number of pods and small ConfigMaps of a namespace.
+const perNamespace = 1000
+
+func scaledNamespace(i int) string { return fmt.Sprintf("scale-%04d", i) }
+
+// scaledPods are pods of which every hundredth is pending.
+func scaledPods(n int) population {
+	return population{
+		resource: "pods", path: "/api/v1/pods", prefix: "/registry/pods/", count: n,
+		objects: func(yield func(string, runtime.Object) bool) {
+			for from := 0; from < n; from += perNamespace {
+				ns := from / perNamespace
+				for i, pod := range harness.Pods(min(perNamespace, n-from), scaledNamespace(ns), uint64(ns)) {
+					pod.ResourceVersion = "" // which is never stored
+					if i%100 == 0 {
+						pod.Status.Phase = corev1.PodPending
+					}
+					if !yield(pod.Namespace+"/"+pod.Name, pod) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
+
+func smallConfigMaps(n int) population { return configMaps(n, perNamespace, 700) }
+
+// largeConfigMaps are those of the load test of Kubernetes for lists: 100 KB each.
+func largeConfigMaps(n int) population { return configMaps(n, n, 100_000) }
+
+func configMaps(n, each, size int) population {
+	return population{
+		resource: "configmaps", path: "/api/v1/configmaps", prefix: "/registry/configmaps/", count: n,
+		objects: func(yield func(string, runtime.Object) bool) {
+			r := rand.New(rand.NewPCG(1, 1))
+			for i := range n {
+				c := &corev1.ConfigMap{
+					TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+					ObjectMeta: metav1.ObjectMeta{
+						Namespace: scaledNamespace(i / each), Name: fmt.Sprintf("config-%06d", i),
+						UID:               types.UID(fmt.Sprintf("00000000-0000-4000-a000-%012d", i)),
+						CreationTimestamp: metav1.Unix(1_772_000_000+int64(i), 0),
+						Labels:            map[string]string{"app": fmt.Sprintf("app-%02d", i%40)},
+					},
+					Data: map[string]string{"content": randomText(r, size)},
+				}
+				if !yield(c.Namespace+"/"+c.Name, c) {
+					return
+				}
+			}
+		},
+	}
+}
+
+// randomText returns a text of half as much entropy as random bytes have.
+func randomText(r *rand.Rand, size int) string {
+	var b strings.Builder
+	for b.Len() < size {
+		fmt.Fprintf(&b, "%016x", r.Uint64())
+	}
+	return b.String()[:size]
+}
+
+const (
+	// storers is the number of concurrent writes to etcd.
+	storers = 64
+	// ownObjects is how many more objects than were written a resource may have: the control plane creates some
+	// ConfigMaps whenever it starts.
+	ownObjects = 20
+	// progressEvery is after how many written objects there is a line on stderr.
+	progressEvery = 50_000
+)
+
+// load writes the objects, unless there are as many already, and returns how many it has written.
+func (p population) load(ctx context.Context, c *harness.ControlPlane) (int, error) {
+	if p.prepare != nil {
+		if err := p.prepare(ctx, c); err != nil {
+			return 0, err
+		}
+	}
+	if n, err := p.present(ctx, c); err != nil || p.loaded(n) {
+		return 0, err
+	}
+	progress("writing %s", p)
+	if err := c.DeleteStoredRange(ctx, p.prefix, p.prefix[:len(p.prefix)-1]+"0"); err != nil { // "0" follows "/"
+		return 0, err
+	}
+	var written atomic.Int64
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(storers)
+	for key, obj := range p.objects {
+		if gctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			if n := written.Add(1); n%progressEvery == 0 {
+				progress("%d written", n)
+			}
+			return store(gctx, c, p.prefix+key, obj)
+		})
+	}
+	return p.count, g.Wait()
+}
+
+var storageCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+
+// store writes an object into etcd: built-in kinds in Protobuf, others in JSON.
+func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime.Object) error {
+	var b bytes.Buffer
+	if text, ok := obj.(*runtime.Unknown); ok {
+		b.Write(text.Raw)
+	} else if err := storageCodec.Encode(obj, &b); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		err := c.PutStored(ctx, key, b.Bytes())
+		if err == nil || attempt == loadAttempts {
+			return err
+		}
+		if err := sleep(ctx, settle); err != nil {
+			return err
+		}
+	}
+}
+
+// loaded reports whether n objects are those of the population, besides some of the control plane.
+func (p population) loaded(n int) bool { return p.count <= n && n <= p.count+ownObjects }
+
+// present returns the number of objects.
+func (p population) present(ctx context.Context, c *harness.ControlPlane) (int, error) {
+	got, err := c.Raw(user).Get(ctx, p.path+"?limit=1", jsonType+metadataList)
+	if err != nil {
+		return 0, err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(got.Body, &list); err != nil {
+		return 0, fmt.Errorf("%s: %d: %w", p.path, got.Status, err)
+	}
+	n := len(list.Items)
+	if list.RemainingItemCount != nil {
+		n += int(*list.RemainingItemCount)
+	}
+	return n, nil
+}

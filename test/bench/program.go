@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+const (
+	// clientCommand is the argument that makes this program the child process that watches with client-go.
+	clientCommand = "client"
+	// programRate and programUpdates are the updates per second and their number. As many as programWarmUp
+	// precede them: interpreters need a while.
+	programRate    = 100
+	programUpdates = 300
+	programWarmUp  = 50
+)
+
+// programCase is one watch of all pods by one client program, in JSON unless the name says otherwise.
+type programCase struct {
+	program
+	encoding string
+}
+
+// program is a client that prints a line for each event, after one with the content encoding of the watch.
+type program struct {
+	name string
+	// needs is a command that succeeds where the program is available; empty if it always is.
+	needs []string
+	// args are the program and its arguments before the URL, the token, the CA and the content encoding.
+	args func(root string) []string
+}
+
+var programs = []program{
+	{"client-go", nil, clientArgs(jsonType)},
+	{"client-go-protobuf", nil, clientArgs(protobufType)},
+	{"curl", []string{"curl", "--version"}, func(string) []string {
+		// The arguments come in the order of the others'. The first line is the status line.
+		return []string{"sh", "-c", `exec curl -sSNi --compressed --cacert "$3" -H "Authorization: Bearer $2" -H "Accept-Encoding: $4" "$1"`, "curl"}
+	}},
+	{"node-fetch", []string{"node", "--version"}, scriptArgs("node", "test/clients/node/watch.js", "fetch")},
+	{"node-https", []string{"node", "--version"}, scriptArgs("node", "test/clients/node/watch.js", "https")},
+	{"python-urllib3", []string{"python3", "-c", "import urllib3"}, scriptArgs("python3", "test/clients/python/watch.py", "urllib3")},
+	{"python-requests", []string{"python3", "-c", "import requests"}, scriptArgs("python3", "test/clients/python/watch.py", "requests")},
+}
+
+func clientArgs(mediaType string) func(string) []string {
+	return func(string) []string { return []string{os.Args[0], clientCommand, mediaType} }
+}
+
+func scriptArgs(interpreter, script, by string) func(string) []string {
+	return func(root string) []string { return []string{interpreter, filepath.Join(root, script), by} }
+}
+
+// programCases returns the cases that the options select.
+func programCases(o *options) []programCase {
+	var all []programCase
+	for _, p := range programs {
+		for _, encoding := range o.watchEncodes {
+			if c := (programCase{p, encoding}); o.only.matches(c.name()) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+func (c programCase) name() string { return "program " + c.program.name + " " + c.encoding }
+
+// program runs a case at Sluice; nil means that the program is not available.
+func (e *env) program(ctx context.Context, c programCase) (*programLine, error) {
+	if len(c.needs) > 0 && exec.CommandContext(ctx, c.needs[0], c.needs[1:]...).Run() != nil {
+		progress("%s: %s fails", c.name(), strings.Join(c.needs, " "))
+		return nil, nil
+	}
+	progress("%s", c.name())
+	p, err := e.startProgram(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	if _, err := pace(ctx, programRate, programWarmUp, e.update); err != nil {
+		return nil, err
+	}
+	if err := p.wait(ctx, programWarmUp); err != nil {
+		return nil, err
+	}
+	before, err := p.proc.threads()
+	if err != nil {
+		return nil, err
+	}
+	acknowledged, err := pace(ctx, programRate, programUpdates, e.update)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.wait(ctx, programWarmUp+programUpdates); err != nil {
+		return nil, err
+	}
+	after, err := p.proc.threads()
+	if err != nil {
+		return nil, err
+	}
+	return newProgramLine(c, p, after-before, acknowledged), nil
+}
+
+// runningProgram is a program that watches.
+type runningProgram struct {
+	proc   proc
+	stop   func()
+	coding string // valid once an event has arrived
+
+	mu sync.Mutex // guards what follows
+	at []time.Time
+}
+
+func (e *env) startProgram(ctx context.Context, c programCase) (*runningProgram, error) {
+	root, err := harness.Root()
+	if err != nil {
+		return nil, err
+	}
+	version, err := e.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config := e.sluiceTarget.config
+	args := append(c.args(root), config.Host+watchPath(e.sluiceTarget, version), config.BearerToken, config.CAFile, c.encoding)
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+config.CAFile)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	p := &runningProgram{proc: proc(cmd.Process.Pid)}
+	var reading sync.WaitGroup
+	reading.Go(func() { p.read(out) })
+	p.stop = func() {
+		cancel()
+		reading.Wait()
+		_ = cmd.Wait() // it was killed
+	}
+	return p, nil
+}
+
+// read records when events arrive. What precedes them is the content encoding, or curl's headers.
+func (p *runningProgram) read(out io.Reader) {
+	in := bufio.NewReaderSize(out, 64<<10)
+	coding := identity
+	for {
+		line, err := in.ReadString('\n')
+		now := time.Now()
+		if err != nil {
+			return
+		}
+		if strings.HasPrefix(line, "{") {
+			p.mu.Lock()
+			p.at, p.coding = append(p.at, now), coding
+			p.mu.Unlock()
+			continue
+		}
+		name, value, header := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case header && strings.EqualFold(name, "content-encoding"):
+			coding = value
+		case !header && (name == identity || name == "gzip"):
+			coding = name
+		}
+	}
+}
+
+// wait waits until n events have arrived.
+func (p *runningProgram) wait(ctx context.Context, n int) error {
+	for limit := time.Now().Add(deliverLimit); ; {
+		p.mu.Lock()
+		got := len(p.at)
+		p.mu.Unlock()
+		switch {
+		case got == n:
+			return nil
+		case got > n || time.Now().After(limit):
+			return fmt.Errorf("the program has received %d events of %d", got, n)
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// roundTripper is a http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// runClient is the child process that watches with client-go. It prints an object for each event.
+func runClient(ctx context.Context, args []string, out io.Writer) error {
+	mediaType, url, token, ca, encoding := args[0], args[1], args[2], args[3], args[4]
+	host, path, _ := strings.Cut(url, "/api/")
+	_, version, _ := strings.Cut(path, "resourceVersion=")
+	coding := identity
+	config := &rest.Config{
+		Host: host, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAFile: ca},
+		DisableCompression: encoding == identity, ContentConfig: rest.ContentConfig{ContentType: mediaType},
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && resp.Uncompressed { // by net/http, which has removed the header
+				coding = "gzip"
+			}
+			return resp, err
+		})
+	})
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	w, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	fmt.Fprintln(out, coding)
+	lines := json.NewEncoder(out)
+	for event := range w.ResultChan() {
+		if err := lines.Encode(map[string]string{"type": string(event.Type)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package clients
+
+import (
+	"bufio"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+// compressing compresses the watches of all clients that accept it.
+const compressing = `
+apiVersion: sluice/v1alpha1
+kind: Configuration
+compression: {watches: true}
+`
+
+// watchProgram is a program that prints the content encoding of a watch and then its events, in lines.
+type watchProgram struct {
+	name   string
+	needs  []string // a command that succeeds where the program is available
+	args   func(url, token, ca string) []string
+	coding []string // that the program may get
+}
+
+var curlVersion, nodeVersion = []string{"curl", "--version"}, []string{"node", "--version"}
+
+func imports(python, module string) []string { return []string{python, "-c", "import " + module} }
+
+var watchPrograms = []watchProgram{
+	{"curl", curlVersion, curlWatch(), []string{"identity"}},
+	{"curl, compressed", curlVersion, curlWatch("--compressed"), []string{"gzip", "zstd"}},
+	{"curl, gzip", curlVersion, curlWatch("--compressed", "-H", "Accept-Encoding: gzip"), []string{"gzip"}},
+	{"curl, gzip, HTTP/1.1", curlVersion, curlWatch("--compressed", "-H", "Accept-Encoding: gzip", "--http1.1"), []string{"gzip"}},
+	{"fetch", nodeVersion, nodeWatch("fetch"), []string{"gzip"}},
+	{"Node's https", nodeVersion, nodeWatch("https"), []string{"identity"}},
+	{"Node's https, gzip", nodeVersion, nodeWatch("https", "gzip"), []string{"gzip"}},
+	{"urllib3", imports("python3", "urllib3"), pythonWatch("python3", "urllib3"), []string{"identity"}},
+	{"urllib3, gzip", imports("python3", "urllib3"), pythonWatch("python3", "urllib3", "gzip"), []string{"gzip"}},
+	{"urllib3 of Debian, gzip", imports("/usr/bin/python3", "urllib3"), pythonWatch("/usr/bin/python3", "urllib3", "gzip"), []string{"gzip"}},
+	{"requests", imports("python3", "requests"), pythonWatch("python3", "requests"), []string{"gzip", "zstd"}},
+}
+
+// curlWatch returns the arguments of a curl that prints the headers first.
+func curlWatch(more ...string) func(url, token, ca string) []string {
+	return func(url, token, ca string) []string {
+		return append([]string{"curl", "-sSNi", "--cacert", ca, "-H", "Authorization: Bearer " + token, url}, more...)
+	}
+}
+
+func nodeWatch(by string, more ...string) func(url, token, ca string) []string {
+	return func(url, token, ca string) []string {
+		return append([]string{"node", filepath.Join("node", "watch.js"), by, url, token, ca}, more...)
+	}
+}
+
+func pythonWatch(python, by string, more ...string) func(url, token, ca string) []string {
+	return func(url, token, ca string) []string {
+		return append([]string{python, filepath.Join("python", "watch.py"), by, url, token, ca}, more...)
+	}
+}
+
+// Each client gets each event of a compressed watch before the next one happens, and the same bytes as a plain
+// watch.
+func TestCompressedWatchDeliversEachEvent(t *testing.T) {
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Config: compressing})
+	configMaps.sync(t, s)
+	for _, p := range watchPrograms {
+		t.Run(p.name, func(t *testing.T) {
+			if exec.CommandContext(t.Context(), p.needs[0], p.needs[1:]...).Run() != nil {
+				t.Skip(strings.Join(p.needs, " ") + " fails")
+			}
+			namespace := apiserver.Namespace(t)
+			path := "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&timeoutSeconds=300&resourceVersion=" + newest(t, s, namespace)
+			plain := readPlain(t, s, path)
+			program := startWatch(t, s, p, path)
+			w := configMaps.at(t, apiserver, namespace)
+			w.create("one")
+			for _, n := range []string{"1", "2", "3"} {
+				if want, got := plain(), program(); got != want {
+					t.Fatalf("event %s:\n%q, want\n%q", n, got, want)
+				}
+				w.label("one", "n", n)
+			}
+		})
+	}
+	t.Run("client-go", func(t *testing.T) { compressedClientGo(t, s) })
+	t.Run("JavaScript client", func(t *testing.T) {
+		namespace := apiserver.Namespace(t)
+		w := configMaps.at(t, apiserver, namespace)
+		w.create("first")
+		w.create("second")
+		p := startNode(t, s.Kubeconfig(t, "admin"), namespace)
+		p.wait("ready", func() error { return p.printed("ready") })
+		for _, name := range []string{"third", "fourth", "fifth"} {
+			w.create(name)
+			p.converge(namespace)
+		}
+	})
+}
+
+// newest returns the version of a list that Sluice has proven recent, so that a watch from it is served.
+func newest(t *testing.T, s *harness.Sluice, namespace string) string {
+	t.Helper()
+	list, err := s.Client("admin").CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.ResourceVersion
+}
+
+// readPlain opens a watch that is not compressed, and returns a function that returns its next line.
+func readPlain(t *testing.T, s *harness.Sluice, path string) func() string {
+	t.Helper()
+	resp, err := s.Raw("admin").Open(t.Context(), harness.Request{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	if source := resp.Header.Get("Sluice-Source"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(source, "cache") {
+		t.Fatalf("%s from %q", resp.Status, source)
+	}
+	return lines(t, bufio.NewReader(resp.Body))
+}
+
+func lines(t *testing.T, in *bufio.Reader) func() string {
+	return func() string {
+		t.Helper()
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		return strings.TrimRight(line, "\r\n")
+	}
+}
+
+// startWatch starts a program and returns a function that returns the next event. The first call also checks the
+// content encoding: curl prints no headers before there is something of the body.
+func startWatch(t *testing.T, s *harness.Sluice, p watchProgram, path string) func() string {
+	t.Helper()
+	args := p.args(s.URL+path, apiserver.RESTConfig("admin").BearerToken, filepath.Join(s.Dir, "ca.crt"))
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+filepath.Join(s.Dir, "ca.crt"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it would go on until the watch ends
+		_ = cmd.Wait()
+	})
+	next := lines(t, bufio.NewReader(out))
+	check := sync.OnceFunc(func() {
+		t.Helper()
+		coding := next()
+		if args[0] == "curl" {
+			coding = "identity"
+			for line := next(); line != ""; line = next() {
+				if name, value, _ := strings.Cut(line, ": "); strings.EqualFold(name, "Content-Encoding") {
+					coding = value
+				}
+			}
+		}
+		if !slices.Contains(p.coding, coding) {
+			t.Errorf("the watch is in %s, want %q", coding, p.coding)
+		}
+	})
+	return func() string {
+		t.Helper()
+		check()
+		return next()
+	}
+}
+
+// uncompressing counts the responses that net/http decompresses by itself.
+type uncompressing struct {
+	next  http.RoundTripper
+	count atomic.Int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (u *uncompressing) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := u.next.RoundTrip(r)
+	if err == nil && resp.Uncompressed {
+		u.count.Add(1)
+	}
+	return resp, err
+}
+
+func compressedClientGo(t *testing.T, s *harness.Sluice) {
+	namespace := apiserver.Namespace(t)
+	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		transport := &uncompressing{}
+		cfg := s.RESTConfig("admin")
+		cfg.ContentType = contentType
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			transport.next = next
+			return transport
+		})
+		events, err := watchMaps(t, cfg, namespace, newest(t, s, namespace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := configMaps.at(t, apiserver, namespace)
+		name := strings.ReplaceAll(strings.TrimPrefix(contentType, "application/"), ".", "-")
+		w.create(name)
+		for _, n := range []string{"", "1", "2"} {
+			if got := (<-events).Labels["n"]; got != n {
+				t.Fatalf("%s: n=%q, want %q", contentType, got, n)
+			}
+			w.label(name, "n", map[string]string{"": "1", "1": "2", "2": "3"}[n])
+		}
+		if transport.count.Load() != 1 {
+			t.Errorf("%s: %d responses were compressed", contentType, transport.count.Load())
+		}
+	}
+}
+
+// watchMaps returns the objects of a watch's events.
+func watchMaps(t *testing.T, cfg *rest.Config, namespace, version string) (<-chan *corev1.ConfigMap, error) {
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	w, err := client.CoreV1().ConfigMaps(namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(w.Stop)
+	objects := make(chan *corev1.ConfigMap)
+	go func() {
+		defer close(objects)
+		for e := range w.ResultChan() {
+			object, _ := e.Object.(*corev1.ConfigMap)
+			select {
+			case objects <- object:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return objects, nil
+}

@@ -1,0 +1,368 @@
+package clients
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/net/websocket"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"sluice/test/harness"
+)
+
+// inCluster is the address of the apiserver in pods. Nothing resolves it here: only the proxy knows it.
+const inCluster = "https://kubernetes.default.svc"
+
+// startProxy starts a gateway with an explicit proxy.
+func startProxy(t *testing.T) *harness.Sluice {
+	t.Helper()
+	return apiserver.StartSluice(t, harness.SluiceOptions{Flags: []string{"--proxy-listen=127.0.0.1:0"}})
+}
+
+// throughProxy writes a kubeconfig that differs from the user's own only in its proxy and CA.
+func throughProxy(t *testing.T, s *harness.Sluice, server, proxy string) string {
+	t.Helper()
+	c, err := clientcmd.LoadFromFile(apiserver.Kubeconfig("admin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range c.Clusters {
+		cluster.Server, cluster.ProxyURL = server, proxy
+		cluster.CertificateAuthorityData, cluster.CertificateAuthority = nil, filepath.Join(s.Dir, "ca.crt")
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*c, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func restConfig(t *testing.T, kubeconfig string) *rest.Config {
+	t.Helper()
+	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestProxyLeadsClientsToSluice(t *testing.T) {
+	s := startProxy(t)
+	configMaps.sync(t, s)
+	for name, server := range map[string]string{"address of the apiserver": apiserver.URL, "name in the cluster": inCluster} {
+		t.Run("kubectl/"+name, func(t *testing.T) {
+			namespace, config := apiserver.Namespace(t), throughProxy(t, s, server, s.Proxy)
+			kubectl(t, config, "", "-n", namespace, "create", "configmap", "c", "--from-literal=a=b")
+			if out := kubectl(t, config, "", "-n", namespace, "get", "configmaps"); !strings.Contains(out, "c ") {
+				t.Error(out)
+			}
+			if out := kubectl(t, config, "", "-n", namespace, "get", "configmaps", "-w", "--request-timeout=2s"); !strings.Contains(out, "c ") {
+				t.Error(out)
+			}
+		})
+	}
+	t.Run("kubectl/exec", func(t *testing.T) { execThroughProxy(t, s) })
+	t.Run("sluice kubeconfig", func(t *testing.T) { thereAndBack(t, s) })
+	t.Run("HTTPS_PROXY", func(t *testing.T) {
+		cmd := kubectlFor(t.Context(), t, throughProxy(t, s, inCluster, ""), "", "get", "namespace", "default")
+		cmd.Env = append(os.Environ(), "HTTPS_PROXY="+s.Proxy, "NO_PROXY=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("client-go", func(t *testing.T) {
+		client, err := rest.HTTPClientFor(restConfig(t, throughProxy(t, s, inCluster, s.Proxy)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.CloseIdleConnections()
+		a, err := client.Get(inCluster + "/api/v1/configmaps?resourceVersion=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		if source := a.Header.Get("Sluice-Source"); a.ProtoMajor != 2 || !strings.HasPrefix(source, "cache") {
+			t.Errorf("%s from %q", a.Proto, source)
+		}
+	})
+	t.Run("curl", func(t *testing.T) { curlThroughProxy(t, s) })
+	t.Run("upgrade", func(t *testing.T) { upgradeThroughProxy(t, s) })
+	t.Run("Python", func(t *testing.T) { pythonThroughProxy(t, s) })
+	t.Run("JavaScript", func(t *testing.T) {
+		namespace := apiserver.Namespace(t)
+		w := configMaps.at(t, apiserver, namespace)
+		w.create("first")
+		w.create("second")
+		p := startNode(t, throughProxy(t, s, inCluster, s.Proxy), namespace)
+		p.wait("ready", func() error { return p.printed("ready") })
+		w.create("third")
+		p.converge(namespace)
+	})
+}
+
+// execThroughProxy checks that both dialers of kubectl, for WebSockets and for SPDY, come through the
+// proxy to the apiserver, which has no kubelet and says so.
+func execThroughProxy(t *testing.T, s *harness.Sluice) {
+	namespace, config := apiserver.Namespace(t), throughProxy(t, s, inCluster, s.Proxy)
+	pod := `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}`
+	kubectl(t, config, pod, "-n", namespace, "create", "-f", "-")
+	for _, webSockets := range []string{"true", "false"} {
+		cmd := kubectlFor(t.Context(), t, config, "", "-n", namespace, "exec", "p", "--", "true")
+		cmd.Env = append(os.Environ(), "KUBECTL_REMOTE_COMMAND_WEBSOCKETS="+webSockets)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "pod p does not have a host assigned") {
+			t.Errorf("WebSockets %s: %v\n%s", webSockets, err, out)
+		}
+	}
+}
+
+// kubectlPlugin returns commands of kubectl sluice: kubectl finds kubectl-sluice in PATH.
+func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
+	program, err := harness.Binary("sluice-race")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugins := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(plugins, "kubectl-sluice")); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := harness.Binary("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"sluice"}, args...)...)
+		cmd.Env = append(os.Environ(), "PATH="+plugins+":"+os.Getenv("PATH"))
+		return cmd
+	}
+}
+
+// thereAndBack points a kubeconfig to Sluice in both ways, and back to the apiserver, by kubectl sluice.
+func thereAndBack(t *testing.T, s *harness.Sluice) {
+	plugin := kubectlPlugin(t)
+	if out, err := plugin("kubeconfig", "--help").CombinedOutput(); err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	original, err := os.ReadFile(apiserver.Kubeconfig("admin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, original, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ca := "--ca-file=" + filepath.Join(s.Dir, "ca.crt")
+	for _, tt := range []struct {
+		args    []string
+		through bool
+	}{
+		{[]string{"--server=" + s.URL, ca}, true}, {[]string{"--proxy-url=" + s.Proxy, ca}, true}, {[]string{"--restore"}, false},
+	} {
+		if out, err := plugin(append([]string{"kubeconfig", "--kubeconfig=" + path, "--write"}, tt.args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", tt.args, err, out)
+		}
+		before := asked(t, s)
+		kubectl(t, path, "", "get", "namespace", "default")
+		if through := asked(t, s) > before; through != tt.through {
+			t.Errorf("%q: requests reach Sluice: %v", tt.args, through)
+		}
+	}
+}
+
+// curl runs curl through the proxy, and returns the status code of the proxy, that of the server and
+// the body.
+func curl(t *testing.T, s *harness.Sluice, target string, args ...string) string {
+	t.Helper()
+	token := apiserver.RESTConfig("admin").BearerToken
+	args = append([]string{"-sS", "--max-time", "20", "--proxy", s.Proxy, "--noproxy", "", "--cacert", filepath.Join(s.Dir, "ca.crt"),
+		"-H", "Authorization: Bearer " + token, "-w", "\nproxy %{http_connect} server %{http_code}", target}, args...)
+	out, _ := exec.CommandContext(t.Context(), "curl", args...).CombinedOutput() // a refusal is an error for curl
+	return string(out)
+}
+
+func curlThroughProxy(t *testing.T, s *harness.Sluice) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	admin, err := url.Parse(s.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := inCluster + "/api/v1/namespaces/default"
+	for _, tt := range []struct {
+		name, target, want string
+		args               []string
+	}{
+		{"HTTP/2", api, "proxy 200 server 200", []string{"--http2"}},
+		{"HTTP/1.1", api, "proxy 200 server 200", []string{"--http1.1"}},
+		{"upper case", "https://KUBERNETES.default.svc/api", "proxy 200 server 200", nil},
+		{"another host", "https://example.com/", "proxy 403", nil},
+		{"another port", "https://kubernetes.default.svc:9443/", "proxy 403", nil},
+		{"admin listener", "https://" + admin.Host + "/metrics", "proxy 403", nil},
+		{"admin listener by plain HTTP", s.Admin + "/metrics", "server 403", nil},
+		{"admin listener in a tunnel", s.Admin + "/metrics", "proxy 403", []string{"--proxytunnel"}},
+	} {
+		if out := curl(t, s, tt.target, tt.args...); !strings.Contains(out, tt.want) || strings.Contains(out, "sluice_build_info") {
+			t.Errorf("%s: want %s\n%s", tt.name, tt.want, out)
+		}
+	}
+}
+
+// upgradeThroughProxy reads an event of a watch by WebSocket.
+func upgradeThroughProxy(t *testing.T, s *harness.Sluice) {
+	namespace := apiserver.Namespace(t)
+	configMaps.at(t, apiserver, namespace).create("first")
+	proxy, err := url.Parse(s.Proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.RESTConfig("admin")
+	cfg.NextProtos = []string{"http/1.1"}
+	transport := &http.Transport{Proxy: http.ProxyURL(proxy)}
+	if transport.TLSClientConfig, err = rest.TLSConfigFor(cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer transport.CloseIdleConnections()
+	w, err := websocket.NewConfig("wss://kubernetes.default.svc/api/v1/namespaces/"+namespace+"/configmaps?watch=1", inCluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, inCluster+w.Location.RequestURI(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + cfg.BearerToken, "Connection": "Upgrade", "Upgrade": "websocket", "Origin": inCluster,
+		"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+	} {
+		req.Header.Set(name, value)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	frame := make([]byte, 4096)
+	if n, err := resp.Body.Read(frame); resp.StatusCode != http.StatusSwitchingProtocols || err != nil || !strings.Contains(string(frame[:n]), `"type":"ADDED"`) {
+		t.Errorf("%s, %v\n%s", resp.Status, err, frame)
+	}
+}
+
+// python returns a Python that has the client, or skips the test.
+func python(t *testing.T) string {
+	for _, name := range []string{"python3", "/usr/bin/python3"} { // Debian's, where another comes first
+		if exec.CommandContext(t.Context(), name, "-c", "import kubernetes").Run() == nil {
+			return name
+		}
+	}
+	t.Skip("python3-kubernetes is not installed")
+	return ""
+}
+
+func pythonThroughProxy(t *testing.T, s *harness.Sluice) {
+	program := python(t)
+	namespace := apiserver.Namespace(t)
+	w := configMaps.at(t, apiserver, namespace)
+	w.create("first")
+	cmd := exec.CommandContext(t.Context(), program, filepath.Join("python", "main.py"), throughProxy(t, s, inCluster, s.Proxy), namespace, s.Proxy)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	next := func(want string) {
+		t.Helper()
+		if !lines.Scan() || lines.Text() != want {
+			t.Errorf("got %q, want %q", lines.Text(), want)
+		}
+	}
+	next("list first")
+	w.create("second")
+	next("ADDED second")
+	w.label("second", "a", "b")
+	next("MODIFIED second")
+	w.delete("second")
+	next("DELETED second")
+	next("error 404")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The proxy itself may ask for a password and speak TLS.
+func TestProxyAuthenticatesItsUsers(t *testing.T) {
+	dir := t.TempDir()
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := filepath.Join(dir, "users")
+	if err := os.WriteFile(users, fmt.Appendf(nil, "alice:%s\n", hash), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Dir: dir, Config: fmt.Sprintf(`
+apiVersion: sluice/v1alpha1
+kind: Configuration
+proxy:
+  listen: 127.0.0.1:0
+  hosts: [kubernetes.default.svc:443]
+  usersFile: %[1]s/users
+  tls: {certFile: %[1]s/tls.crt, keyFile: %[1]s/tls.key}
+`, dir)})
+	if !strings.HasPrefix(s.Proxy, "https://") {
+		t.Fatalf("the proxy is %s", s.Proxy)
+	}
+	address := strings.TrimPrefix(s.Proxy, "https://")
+	kubectl(t, throughProxy(t, s, inCluster, "https://alice:secret@"+address), "", "get", "namespace", "default")
+	for proxy, want := range map[string]string{
+		s.Proxy:                           "Proxy Authentication Required",
+		"https://alice:wrong@" + address:  "Proxy Authentication Required",
+		"https://alice:secret@" + address: "leads only to the Kubernetes API, at kubernetes.default.svc:443",
+	} {
+		out, err := kubectlFor(t.Context(), t, throughProxy(t, s, "https://example.com", proxy), "", "get", "namespace", "default").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, want %q\n%s", proxy, err, want, out)
+		}
+	}
+}
+
+// A watch through the proxy ends in order when the gateway shuts down.
+func TestProxyDrainsWithTheGateway(t *testing.T) {
+	s := startProxy(t)
+	configMaps.sync(t, s)
+	client, err := kubernetes.NewForConfig(restConfig(t, throughProxy(t, s, inCluster, s.Proxy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	body, err := client.CoreV1().RESTClient().Get().Resource("configmaps").
+		VersionedParams(&metav1.ListOptions{Watch: true, ResourceVersion: "0", AllowWatchBookmarks: true}, metav1.ParameterCodec).Stream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if err := s.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		t.Errorf("the watch ended with %v", err)
+	}
+	<-s.Done()
+}

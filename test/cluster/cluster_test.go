@@ -1,0 +1,31 @@
+package cluster
+
+import (
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// TestCluster runs its steps in order on one node, because a node takes long to start.
+func TestCluster(t *testing.T) {
+	requireNode(t)
+	n := startNode(t)
+	n.loadTestImages(t)
+	n.guide(t).Run("import", "bin/image/sluice.tar", "bin/cluster-image/sluice.tar")
+	n.waitReady(t)
+	t.Run("PodsRun", n.podsRun)
+	sluice := n.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: []string{"--proxy-listen=127.0.0.1:0"}}) // beside the cluster, not in it
+	t.Run("StreamsReachContainers", func(t *testing.T) { n.streamsReachContainers(t, sluice) })
+	t.Run("NodeWorksThroughSluice", func(t *testing.T) { n.nodeWorksThroughSluice(t, sluice) })
+	t.Run("SidecarServesItsPod", n.sidecarServesItsPod)
+	t.Run("OverlaysServeClients", n.overlaysServeClients)
+	t.Run("ChartServesClients", n.chartServesClients)
+	t.Run("WatchesComeFromTheCache", func(t *testing.T) { n.watchesComeFromTheCache(t, sluice) })
+}
+
+// A pod is scheduled, gets an address, and runs.
+func (n *Node) podsRun(t *testing.T) {
+	namespace := n.Namespace(t)
+	n.createPod(t, namespace, clientPod("web", "serve"))
+	n.waitPodsReady(t, namespace, "app=web", 1)
+}

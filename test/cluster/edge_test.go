@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+const (
+	edgeNamespace = "sluice"
+	edgeHost      = "sluice.sluice.svc"
+	edgePods      = "app.kubernetes.io/name=sluice,app.kubernetes.io/component=gateway"
+)
+
+// edge is Sluice behind a Service.
+type edge struct {
+	*Node
+	k       kubectl // as admin, at the apiserver
+	guide   *harness.Guide
+	address string // the Service's cluster IP
+	ca      string // what clients must trust, in PEM
+}
+
+// path returns a path in the repository.
+func path(t *testing.T, elem ...string) string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+// guide returns the blocks of the guide that need a node.
+func (n *Node) guide(t *testing.T) *harness.Guide {
+	t.Helper()
+	home := filepath.Join(scratch, "helm")
+	return harness.NewGuide(t, "docs/deploying.md", "test/cluster", n.Kubeconfig("admin"), "CONTAINERD_ADDRESS="+n.Socket,
+		"KUBECACHEDIR="+home, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+}
+
+// prepareEdge makes the namespace and the serving certificate.
+func (n *Node) prepareEdge(t *testing.T) edge {
+	t.Helper()
+	e := edge{Node: n, k: newKubectl(t, n.Kubeconfig("admin")), guide: n.guide(t)}
+	e.guide.Run("edge-certificate")
+	m, err := n.Client("admin").CoreV1().ConfigMaps(edgeNamespace).Get(t.Context(), "sluice-ca", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ca = m.Data["ca.crt"]
+	return e
+}
+
+// waitReady waits until as many gateways as the Deployment wants are ready, and no others are left, and
+// returns the addresses of their admin listeners.
+func (e *edge) waitReady(t *testing.T) (gateways []string) {
+	t.Helper()
+	deployment, err := e.Client("admin").AppsV1().Deployments(edgeNamespace).Get(t.Context(), "sluice", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := e.Client("admin").CoreV1().Services(edgeNamespace).Get(t.Context(), "sluice", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.address = service.Spec.ClusterIP
+	return adminAddresses(e.waitPodsReady(t, edgeNamespace, edgePods, int(*deployment.Spec.Replicas)), "9443")
+}
+
+// crash kills the process of one gateway, and waits until the kubelet has seen it.
+func (e *edge) crash(t *testing.T) {
+	t.Helper()
+	found := processes("/sluice")
+	if len(found) == 0 {
+		t.Fatal("no process of a gateway")
+	}
+	if err := syscall.Kill(found[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "a container of a gateway is started again", func() error {
+		pods, err := e.Client("admin").CoreV1().Pods(edgeNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: edgePods})
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods.Items {
+			for _, s := range pod.Status.ContainerStatuses {
+				if s.RestartCount > 0 && s.Ready {
+					return nil
+				}
+			}
+		}
+		return errors.New("none is")
+	})
+}
+
+// publishCA writes the CA where the component client expects it.
+func (e *edge) publishCA(t *testing.T, namespace string) {
+	t.Helper()
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "sluice-ca"}, Data: map[string]string{"ca.crt": e.ca}}
+	if _, err := e.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// config returns a user's configuration for the Service.
+func (e *edge) config(user string) *rest.Config {
+	c := e.RESTConfig(user)
+	c.Host = "https://" + e.address
+	c.TLSClientConfig.ServerName, c.TLSClientConfig.CAData, c.TLSClientConfig.CAFile = edgeHost, []byte(e.ca), ""
+	return c
+}
+
+// The overlays of deploy/kustomize are valid, serve clients from the cache, and leave nothing behind.
+func (n *Node) overlaysServeClients(t *testing.T) {
+	overlays, err := os.ReadDir(path(t, "deploy", "kustomize", "overlays"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, overlay := range overlays {
+		t.Run(overlay.Name(), func(t *testing.T) {
+			n.overlayServesClients(t, path(t, "deploy", "kustomize", "overlays", overlay.Name()))
+		})
+	}
+}
+
+func (n *Node) overlayServesClients(t *testing.T, overlay string) {
+	before := n.objects(t)
+	e := n.prepareEdge(t)
+	e.k.run("apply", "--server-side", "--dry-run=server", "--validate=strict", "--kustomize="+overlay)
+	ofTheGuide := filepath.Base(overlay) == "edge"
+	if ofTheGuide {
+		e.guide.Run("edge-install")
+	} else {
+		e.k.run("apply", "--server-side", "--validate=strict", "--kustomize="+overlay)
+	}
+	gateways := e.waitReady(t)
+	t.Run("Client", func(t *testing.T) { e.checkClient(t, gateways) })
+	if ofTheGuide {
+		if pods := e.guide.Run("edge-try"); !strings.Contains(pods, edgeNamespace+" ") {
+			t.Errorf("the guide's kubectl printed\n%s", pods)
+		}
+		t.Run("Roll", func(t *testing.T) {
+			e.rollKeepsInformersRight(t, func() {
+				e.k.run("rollout", "restart", "--namespace="+edgeNamespace, "deployment/sluice")
+			})
+		})
+		t.Run("Crash", func(t *testing.T) { e.rollKeepsInformersRight(t, func() { e.crash(t) }) })
+	}
+	if ofTheGuide {
+		e.guide.Run("edge-off")
+	} else {
+		e.k.run("delete", "--kustomize="+overlay, "--wait=false")
+	}
+	n.nothingLeft(t, before)
+}
+
+// checkClient runs a client whose workload the component client points to the Service.
+func (e *edge) checkClient(t *testing.T, gateways []string) {
+	w := e.newWorkload(t, false)
+	e.publishCA(t, w.namespace)
+	e.servesFromCache(t, gateways, func() {
+		w.apply(t, w.pointedTo(t, e.address))
+		pod := e.waitPodsReady(t, w.namespace, "app=web", 1)[0]
+		w.checkClient(t, pod, "https://"+edgeHost+":443")
+	})
+}

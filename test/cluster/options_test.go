@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"sluice/test/harness"
+)
+
+// operators creates or deletes the definitions that the chart's monitoring needs.
+func (n *Node) operators(t *testing.T, verb string) {
+	newKubectl(t, n.Kubeconfig("admin")).run(verb, "--filename="+path(t, "test", "deploy", "testdata", "crds"))
+}
+
+// The chart offers the explicit proxy to its users, and serves callers with client certificates from the cache.
+func (e *edge) proxyServesClients(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(e.guide.Dir, "proxy-users"), []byte("jane:"+string(hash)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.guide.Run("chart-client-ca")
+	e.guide.Run("chart-proxy")
+	e.k.run("rollout", "status", "--namespace="+edgeNamespace, "deployment/sluice", "--timeout=120s")
+	gateways := e.waitReady(t)
+
+	w := e.newWorkload(t, false)
+	e.publishCA(t, w.namespace)
+	proxy := url.URL{Scheme: "http", User: url.UserPassword("jane", "secret"), Host: e.address + ":3128"}
+	e.servesFromCache(t, gateways, func() {
+		e.createPod(t, w.namespace, w.proxied(proxy.String()))
+		pod := e.waitPodsReady(t, w.namespace, "app=proxied", 1)[0]
+		w.checkClient(t, pod, "https://"+e.apiserverAddress(t)+":443")
+	})
+	for decision, want := range map[string]bool{"intercepted": true, "unauthenticated": false} {
+		if n := e.gauge(t, gateways, "sluice_proxy_connections_total", "decision="+decision); n > 0 != want {
+			t.Errorf("%v connections to the proxy are %s", n, decision)
+		}
+	}
+	e.servesFromCache(t, gateways, func() {
+		client := kubernetes.NewForConfigOrDie(e.config("admin-cert"))
+		maps := client.CoreV1().ConfigMaps(w.namespace)
+		for range 2 {
+			if _, err := maps.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := maps.Get(t.Context(), "sluice-ca", metav1.GetOptions{ResourceVersion: "0"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// apiserverAddress returns the address at which pods look for the apiserver.
+func (n *Node) apiserverAddress(t *testing.T) string {
+	t.Helper()
+	service, err := n.Client("admin").CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service.Spec.ClusterIP
+}
+
+// proxied returns a pod with a client that keeps the address of the apiserver, trusts the CA of Sluice, and finds
+// the proxy in its environment.
+func (w workload) proxied(proxy string) *corev1.Pod {
+	pod := clientPod("proxied", "serve")
+	pod.Spec.ServiceAccountName, pod.Spec.AutomountServiceAccountToken = clientAccount, new(bool)
+	pod.Spec.Volumes = []corev1.Volume{{Name: "api", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
+			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "sluice-ca"}}},
+		},
+	}}}}
+	c := &pod.Spec.Containers[0]
+	c.Env = append(c.Env, corev1.EnvVar{Name: "HTTPS_PROXY", Value: proxy})
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "api", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}}
+	return pod
+}
+
+// The chart is monitored, and takes away the right to read what is not named.
+func (e *edge) rightsCanBeFew(t *testing.T) {
+	e.guide.Run("chart-monitoring")
+	e.k.run("--namespace="+edgeNamespace, "get", "servicemonitor/sluice", "prometheusrule/sluice")
+	account := "--as=system:serviceaccount:" + edgeNamespace + ":sluice"
+	e.k.run("auth", "can-i", "list", "secrets", account)
+	e.guide.Run("chart-rights")
+	e.k.run("auth", "can-i", "list", "deployments.apps", account)
+	harness.Eventually(t, "Sluice may not list secrets", func() error {
+		if out, err := e.k.command("auth", "can-i", "list", "secrets", account).Output(); err == nil || !strings.HasPrefix(string(out), "no") {
+			return fmt.Errorf("the apiserver says %s, %w", out, err)
+		}
+		return nil
+	})
+}
+
+// The chart serves the cluster of a kubeconfig, without a right in its own.
+func (e *edge) servesAnotherCluster(t *testing.T) {
+	kubeconfig, err := os.ReadFile(e.Kubeconfig("sluice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(e.guide.Dir, "upstream.kubeconfig"), kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.guide.Run("chart-upstream")
+	e.k.run("rollout", "status", "--namespace="+edgeNamespace, "deployment/sluice", "--timeout=120s")
+	if out, err := e.k.command("get", "clusterrole/sluice").CombinedOutput(); err == nil {
+		t.Errorf("it has rights in its own cluster: %s", out)
+	}
+	gateways := e.waitReady(t)
+	e.checkClient(t, gateways)
+}

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"sluice/test/harness"
+)
+
+// The kubelet, the scheduler and the kube-proxy run pods and Services when all they know is Sluice, in this
+// step and in all that follow. A restart of Sluice in the middle of a rollout delays it, and no program ends:
+// the scheduler keeps its lease.
+func (n *Node) nodeWorksThroughSluice(t *testing.T, sluice *harness.Sluice) {
+	n.stopPrograms(t)
+	n.startPrograms(t, sluice.Kubeconfig(t, "admin"))
+	namespace := n.Namespace(t)
+	k := newKubectl(t, sluice.Kubeconfig(t, "admin"), "--namespace="+namespace)
+	k.run("create", "deployment", "web", "--image="+clientImage, "--replicas=2", "--port=8080")
+	address := n.createService(t, namespace, "web")
+	k.run("rollout", "status", "deployment/web", "--timeout=60s")
+	n.waitServed(t, address)
+
+	sluice.Restart(t)
+	k.run("set", "env", "deployment/web", "GENERATION=2")
+	sluice.Restart(t)
+	k.run("rollout", "status", "deployment/web", "--timeout=60s")
+	n.waitPodsReady(t, namespace, "app=web", 2)
+	n.waitServed(t, address)
+	if err := n.alive(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The watches that the node's programs opened again after the restart, when stores were still filling, have
+// come back to the cache, and no program has ended.
+func (n *Node) watchesComeFromTheCache(t *testing.T, sluice *harness.Sluice) {
+	harness.Eventually(t, "95 % of the watches of the node's programs are served from the cache", func() error {
+		metrics, err := sluice.Metrics()
+		if err != nil {
+			return err
+		}
+		cached, all := metrics.Sum("sluice_watchers"), metrics.Sum("sluice_current_inflight_requests", "request_kind=longRunning")
+		if cached < 0.95*all {
+			return fmt.Errorf("%v of %v are", cached, all)
+		}
+		return n.alive()
+	})
+}
+
+// createService creates a Service for the pods with a label app, and returns its URL.
+func (n *Node) createService(t *testing.T, namespace, app string) string {
+	t.Helper()
+	service, err := n.Client("admin").CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: app},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": app},
+			Ports:    []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + service.Spec.ClusterIP
+}
+
+// waitServed waits until a Service answers.
+func (n *Node) waitServed(t *testing.T, address string) {
+	t.Helper()
+	harness.Eventually(t, "the Service answers", func() error {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/healthz", nil)
+		if err != nil {
+			return err
+		}
+		request.Close = true // each request chooses a pod
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("it answers with %s", response.Status)
+		}
+		return nil
+	})
+}

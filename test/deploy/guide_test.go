@@ -1,0 +1,146 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"sluice/test/harness"
+)
+
+const guide = "docs/deploying.md"
+
+// newGuide returns the blocks of the guide that need no node, with a kubeconfig, and a directory sluice that is the
+// repository, as kustomizations of users have it.
+func newGuide(t *testing.T, kubeconfig string) *harness.Guide {
+	t.Helper()
+	g := harness.NewGuide(t, guide, "test/deploy", kubeconfig)
+	if err := os.Symlink(path(t, "."), filepath.Join(g.Dir, "sluice")); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// render renders a kustomization of the guide, beside manifests of testdata if there are any.
+func render(t *testing.T, g *harness.Guide, block, manifests string) []byte {
+	t.Helper()
+	dir := filepath.Join(g.Dir, block)
+	files := map[string][]byte{"kustomization.yaml": []byte(g.Text(block))}
+	if manifests != "" {
+		text, err := os.ReadFile(path(t, manifests))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["controller.yaml"] = text
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return program(t, "kubectl", "kustomize", dir)
+}
+
+func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
+	admin := harness.Start(t).Kubeconfig("admin")
+	g := newGuide(t, admin)
+	if _, err := kubectl(t, admin, nil, "create", "namespace", "sluice"); err != nil {
+		t.Fatal(err)
+	}
+	created := []string{"configmap/sluice-ca", "configmap/sluice-sidecar-ca", "secret/sluice-sidecar-tls",
+		"clusterrole/sluice-sidecar", "clusterrolebinding/sluice-sidecar"}
+	g.Run("client-ca")
+	g.Run("sidecar-certificate")
+	g.Run("sidecar-rights")
+	for _, object := range created {
+		if out, err := kubectl(t, admin, nil, "--namespace=default", "get", object); err != nil {
+			t.Error(out)
+		}
+	}
+	for _, resource := range []string{"apiservices", "customresourcedefinitions"} {
+		if out, err := kubectl(t, admin, nil, "auth", "can-i", "watch", resource, "--as=system:serviceaccount:default:any",
+			"--as-group=system:serviceaccounts:default"); err != nil {
+			t.Errorf("%s: %s", resource, out)
+		}
+	}
+	for block, manifests := range map[string]string{
+		"client-kustomization": "test/deploy/testdata/client/workloads.yaml", "sidecar-kustomization": "test/deploy/testdata/sidecar/workloads.yaml",
+	} {
+		rendered := render(t, g, block, manifests)
+		if warnings := apply(t, admin, rendered, "--dry-run=server"); warnings != "" {
+			t.Errorf("%s: %s", block, warnings)
+		}
+		if !strings.Contains(string(rendered), "KUBERNETES_SERVICE_HOST") {
+			t.Errorf("%s points nothing to Sluice", block)
+		}
+	}
+	g.Run("clients-off")
+	for _, object := range created {
+		if out, err := kubectl(t, admin, nil, "--namespace=default", "get", object); err == nil {
+			t.Errorf("is left: %s", out)
+		}
+	}
+}
+
+func TestOverlaysOfTheGuide(t *testing.T) {
+	apiserver := harness.Start(t)
+	admin := apiserver.Kubeconfig("admin")
+	g := newGuide(t, admin)
+	all := objects(t, render(t, g, "overlay", ""))
+	if image := podSpec(t, all["Deployment/sluice"]).Containers[0].Image; image != "registry.example.com/sluice:v1" {
+		t.Errorf("image %s", image)
+	}
+	if all["Certificate/sluice"] == nil {
+		t.Error("no certificate")
+	}
+	proxy := objects(t, render(t, g, "proxy-overlay", ""))
+	if n := len(typed[corev1.Service](t, proxy["Service/sluice"]).Spec.Ports); n != 2 {
+		t.Errorf("the Service has %d ports", n)
+	}
+	harness.Eventually(t, "the Service kubernetes", func() error {
+		_, err := kubectl(t, admin, nil, "get", "service", "kubernetes")
+		return err
+	})
+	if _, err := kubectl(t, admin, nil, "create", "namespace", "sluice"); err != nil {
+		t.Fatal(err)
+	}
+	g.Run("proxy-certificate")
+	if err := os.WriteFile(filepath.Join(g.Dir, "client-ca.crt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.Run("client-certificates")
+	if out, err := kubectl(t, admin, nil, "--namespace=sluice", "get", "secret/sluice-tls", "configmap/sluice-ca", "configmap/sluice-client-ca"); err != nil {
+		t.Error(out)
+	}
+}
+
+// The rule for prometheus-adapter offers the metric of the autoscaler.
+func TestAdapterOffersTheMetricOfTheAutoscaler(t *testing.T) {
+	var rules struct {
+		Rules []struct {
+			SeriesQuery string `json:"seriesQuery"`
+			Resources   struct {
+				Overrides map[string]struct {
+					Resource string `json:"resource"`
+				} `json:"overrides"`
+			} `json:"resources"`
+			MetricsQuery string `json:"metricsQuery"`
+		} `json:"rules"`
+	}
+	if err := yaml.UnmarshalStrict([]byte(newGuide(t, "").Text("adapter")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	autoscaler := typed[autoscalingv2.HorizontalPodAutoscaler](t, objects(t, charted(t, "components"))["HorizontalPodAutoscaler/sluice"])
+	metric := autoscaler.Spec.Metrics[0].Pods.Metric.Name
+	if r := rules.Rules[0]; !strings.HasPrefix(r.SeriesQuery, metric+"{") || r.Resources.Overrides["pod"].Resource != "pod" {
+		t.Errorf("%+v does not offer %s", r, metric)
+	}
+}

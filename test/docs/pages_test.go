@@ -1,0 +1,104 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// pages returns the paths of all documents.
+func pages(t *testing.T) []string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	err = fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case d != nil && d.IsDir() && (d.Name() == "node_modules" || d.Name() == "bin" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+			return fs.SkipDir
+		case err == nil && strings.HasSuffix(path, ".md"):
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil || len(found) < 10 {
+		t.Fatalf("documents %q, %v", found, err)
+	}
+	return found
+}
+
+// split returns the prose of a document, and its lines of commands, continued lines as one.
+func split(text string) (prose, commands []string) {
+	fenced := false
+	continued := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+			continue
+		}
+		switch {
+		case fenced:
+		case strings.HasPrefix(line, "    "):
+			command, more := strings.CutSuffix(strings.TrimSpace(line), "\\")
+			if continued {
+				commands[len(commands)-1] += command
+			} else {
+				commands = append(commands, command)
+			}
+			continued = more
+		default:
+			prose = append(prose, line)
+		}
+	}
+	return prose, commands
+}
+
+// anchors returns the names by which links point to the headings of a document.
+func anchors(text string) []string {
+	var found []string
+	prose, _ := split(text)
+	for _, line := range prose {
+		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
+			name := strings.ToLower(strings.TrimSpace(heading))
+			name = regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(name, "")
+			found = append(found, strings.ReplaceAll(name, " ", "-"))
+		}
+	}
+	return found
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksLeadToFilesAndHeadings(t *testing.T) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t) {
+		prose, _ := split(read(t, page))
+		for _, found := range link.FindAllStringSubmatch(strings.Join(prose, "\n"), -1) {
+			target, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := page
+			if target != "" {
+				file = path.Join(path.Dir(page), target)
+			}
+			if _, err := fs.Stat(os.DirFS(root), file); err != nil {
+				t.Errorf("%s: %s: %v", page, found[1], err)
+			} else if anchor != "" && !slices.Contains(anchors(read(t, file)), anchor) {
+				t.Errorf("%s: %s: no such heading", page, found[1])
+			}
+		}
+	}
+}

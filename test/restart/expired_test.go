@@ -1,0 +1,68 @@
+package restart
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+// A client comes back to a new gateway again and again from a version that the apiserver no longer has,
+// together with one that has missed nothing.
+func TestClientsOfExpiredVersionsKeepNoOthersFromTheCache(t *testing.T) {
+	plane := harness.Start(t)
+	client := plane.Client("admin").CoreV1()
+	list := func(namespace string) string {
+		all, err := client.ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all.ResourceVersion
+	}
+	expired := list("default")
+	create := func(name string) {
+		if _, err := client.ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("before")
+	plane.Restart(t) // its watch cache begins anew
+	create("after")
+	current := list("quiet")
+	create("later")
+	sluice := plane.StartSluice(t)
+	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	watch := func(ctx context.Context, version string) (*harness.Response, error) {
+		path := "/api/v1/namespaces/quiet/configmaps?watch=1&timeoutSeconds=1&resourceVersion=" + version
+		return sluice.Raw("admin").Do(ctx, harness.Request{Path: path})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer cancel()
+	others.Go(func() {
+		for ctx.Err() == nil {
+			if resp, err := watch(ctx, expired); err == nil && !bytes.Contains(resp.Body, []byte("too old resource version")) {
+				t.Errorf("version %s has not expired: %s", expired, resp.Body)
+			}
+		}
+	})
+	harness.Eventually(t, "a watch that has missed nothing is served", func() error {
+		resp, err := watch(t.Context(), current)
+		if err != nil {
+			return err
+		}
+		if got := resp.Header.Get("Sluice-Source"); resp.Status != http.StatusOK || !strings.HasPrefix(got, "cache") {
+			return fmt.Errorf("%d: %q", resp.Status, got)
+		}
+		return nil
+	})
+}

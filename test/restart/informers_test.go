@@ -1,0 +1,157 @@
+package restart
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+
+	"sluice/test/harness"
+)
+
+// manager is a set of informers of every resource that Sluice caches, as a controller manager has one.
+type manager struct {
+	informers map[schema.GroupVersionResource]cache.SharedIndexInformer
+}
+
+// startManager starts the informers through a gateway, until the test ends.
+func startManager(t *testing.T, sluice *harness.Sluice) *manager {
+	t.Helper()
+	m := &manager{informers: map[schema.GroupVersionResource]cache.SharedIndexInformer{}}
+	factory := metadatainformer.NewSharedInformerFactory(metadata.NewForConfigOrDie(sluice.RESTConfig("admin")), 0)
+	for _, gvr := range watchable(t) {
+		m.informers[gvr] = factory.ForResource(gvr).Informer()
+	}
+	if len(m.informers) < 50 {
+		t.Fatalf("the apiserver has only %d resources", len(m.informers))
+	}
+	stop := make(chan struct{})
+	factory.Start(stop)
+	t.Cleanup(func() { close(stop); factory.Shutdown() })
+	return m
+}
+
+// watchable returns the resources that can be watched, except those that are excluded from the cache.
+func watchable(t *testing.T) []schema.GroupVersionResource {
+	t.Helper()
+	_, lists, err := apiserver.Client("admin").Discovery().ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []schema.GroupVersionResource
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.APIResources {
+			if slices.Contains(r.Verbs, "watch") && slices.Contains(r.Verbs, "list") && r.Name != "events" && r.Name != "secrets" {
+				all = append(all, gv.WithResource(r.Name))
+			}
+		}
+	}
+	return all
+}
+
+// synced returns why not all informers are in sync.
+func (m *manager) synced() error {
+	for gvr, i := range m.informers {
+		if !i.HasSynced() {
+			return fmt.Errorf("%v is not in sync", gvr)
+		}
+	}
+	return nil
+}
+
+// served returns why not at least 95 % of the watches are served from the cache, or why the apiserver
+// does not have one watch for each resource.
+func (m *manager) served(sluice *harness.Sluice) error {
+	metrics, err := sluice.Metrics()
+	if err != nil {
+		return err
+	}
+	served, passed := metrics.Sum("sluice_watchers"), metrics.Sum("sluice_passed_watchers")
+	if want := len(m.informers); served+passed != float64(want) || served < 0.95*float64(want) {
+		return fmt.Errorf("%v watches are served and %v pass, of %d: %v", served, passed, want, passedOf(metrics))
+	}
+	for gvr := range m.informers {
+		n := metrics.Sum("sluice_upstream_watches", "group="+gvr.Group, "version="+gvr.Version, "resource="+gvr.Resource)
+		if n < 1 || n > 1 && gvr.Resource != "apiservices" { // Sluice has a second one of these
+			return fmt.Errorf("the apiserver has %v watches of %v", n, gvr)
+		}
+	}
+	return nil
+}
+
+func passedOf(metrics harness.Metrics) (passed []string) {
+	for _, s := range metrics.Samples("sluice_passed_watchers") {
+		if s.Value > 0 {
+			passed = append(passed, s.Labels["resource"]+": "+s.Labels["reason"])
+		}
+	}
+	return passed
+}
+
+// A watch that met a store on its way, or came back from a version before the store began, would
+// otherwise stay at the apiserver for its whole life.
+func TestWatchesAreServedFromTheCacheSoonAfterAStart(t *testing.T) {
+	for name, streaming := range map[string]bool{"streaming lists": true, "lists": false} {
+		t.Run(name, func(t *testing.T) {
+			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
+			write(t)
+			sluice := apiserver.StartSluice(t, harness.SluiceOptions{Flags: []string{"--log-level=warn"}})
+			m := startManager(t, sluice) // together with the gateway
+			harness.Eventually(t, "informers are in sync", m.synced)
+			harness.Eventually(t, "watches are served", func() error { return m.served(sluice) })
+			for range 2 {
+				sluice.Restart(t)
+				harness.Eventually(t, "watches are served", func() error { return m.served(sluice) })
+			}
+			m.sees(t)
+		})
+	}
+}
+
+// write changes objects until the test ends, so that every store begins at a version that no client has
+// seen.
+func write(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	client := apiserver.Client("admin").CoreV1().ConfigMaps("default")
+	running.Go(func() {
+		for ctx.Err() == nil {
+			made, err := client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "write-"}}, metav1.CreateOptions{})
+			if err == nil {
+				_ = client.Delete(ctx, made.Name, metav1.DeleteOptions{})
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// sees waits until a new object reaches its informer.
+func (m *manager) sees(t *testing.T) {
+	t.Helper()
+	made, err := apiserver.Client("admin").CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{GenerateName: "seen-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := m.informers[schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}].GetStore()
+	harness.Eventually(t, "a new object is seen", func() error {
+		if _, exists, err := store.GetByKey("default/" + made.Name); !exists {
+			return fmt.Errorf("%s is missing: %v", made.Name, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package security
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// The API listener never serves plain HTTP, whatever the address.
+func TestPlainRequestIsNotServed(t *testing.T) {
+	resp, err := http.Get("http://" + strings.TrimPrefix(sluice.URL, "https://") + "/version")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusBadRequest || strings.Contains(string(body), "gitVersion") {
+		t.Errorf("%s %s, %v", resp.Status, body, err)
+	}
+}
+
+// A header of any size would be held once per request, and forwarded. Package proxy tests HTTP/2, in which the client
+// knows the limit.
+func TestLongHeaderIsAnswered431(t *testing.T) {
+	for name, h := range map[string]http.Header{
+		"one field":    {"X-Long": {strings.Repeat("x", 100_000)}},
+		"short fields": {"X": slices.Repeat([]string{"y"}, 600)},
+	} {
+		resp, err := sluice.Raw("admin").Do(t.Context(), harness.Request{Path: "/version", HTTP1: true, Header: h})
+		if err != nil || resp.Status != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("%s: %+v, %v", name, resp, err)
+		}
+	}
+}
+
+// A client that stops reading a passed answer must not hold a request upstream for ever. Several answers of some megabytes
+// are far more than the connections hold.
+func TestStalledClientOfAPassedAnswerIsCut(t *testing.T) {
+	t.Parallel()
+	address := strings.TrimPrefix(sluice.URL, "https://")
+	ca, err := os.ReadFile(filepath.Join(sluice.Dir, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := &net.Dialer{Control: smallReceiveBuffer}
+	raw, err := dialer.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	conn := tls.Client(raw, &tls.Config{RootCAs: pool(t, ca), ServerName: "127.0.0.1", NextProtos: []string{"http/1.1"}})
+	request := fmt.Sprintf("GET /openapi/v2 HTTP/1.1\r\nHost: %s\r\nAudit-Id: stalled-client\r\nAuthorization: Bearer %s\r\n\r\n", address, plane.RESTConfig("admin").BearerToken)
+	if _, err := io.WriteString(conn, strings.Repeat(request, 20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the answer is cut", func() error {
+		if lines := accessLog(t); !strings.Contains(lines, `"reason":"client-stalled"`) {
+			return fmt.Errorf("access log: %s", lines)
+		}
+		return nil
+	})
+}
+
+// accessLog returns the lines about the requests of the stalled client.
+func accessLog(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(sluice.Dir, "sluice.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, `"audit_id":"stalled-client"`) {
+			lines.WriteString(line)
+		}
+	}
+	return lines.String()
+}
+
+// Over IPv6, everything works as over IPv4: certificates, callers, limits by address.
+func TestIPv6(t *testing.T) {
+	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
+		t.Skip("this machine has no IPv6")
+	} else {
+		l.Close()
+	}
+	s := plane.StartSluice(t, harness.SluiceOptions{Flags: []string{"--listen=[::1]:0", "--admin-listen=[::1]:0"}})
+	if !strings.HasPrefix(s.URL, "https://[::1]:") {
+		t.Fatalf("listens at %s", s.URL)
+	}
+	s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
+	for user, want := range map[string]int{"admin": http.StatusOK, "admin-cert": http.StatusOK, "nobody": http.StatusForbidden, harness.Anonymous: http.StatusForbidden} {
+		for _, http1 := range []bool{true, false} {
+			resp, err := s.Raw(user).Do(t.Context(), harness.Request{Path: "/api/v1/pods?resourceVersion=0", HTTP1: http1})
+			if err != nil || resp.Status != want {
+				t.Errorf("%s: %+v, %v", user, resp, err)
+			}
+		}
+	}
+	if text, err := s.AdminGet("/readyz"); err != nil || text != "ok" {
+		t.Errorf("readyz: %q, %v", text, err)
+	}
+}

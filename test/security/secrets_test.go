@@ -1,0 +1,112 @@
+package security
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+// Caches of others kept secrets on disk (YurtHub, SuperEdge, KubeEdge) and in plain columns (Rancher Steve).
+// With cache.secrets set, what secrets contain, and tokens of callers, are in answers and nowhere else: not in
+// logs, metrics, profiles, the audit log, files, or the stacks of all goroutines of a process that crashes.
+func TestContentsOfSecretsAreInAnswersOnly(t *testing.T) {
+	dir := t.TempDir()
+	s := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Dir: dir, Flags: []string{"--log-level=debug"}, Config: fmt.Sprintf(`
+apiVersion: sluice/v1alpha1
+kind: Configuration
+cache: {secrets: true}
+audit: {path: %s}
+`, filepath.Join(dir, "audit.log"))})
+	ns := plane.Namespace(t)
+	const marker = "do-not-show-this-to-anybody"
+	secrets := plane.Client("admin").CoreV1().Secrets(ns)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s", Annotations: map[string]string{"note": marker}}, Data: map[string][]byte{"key": []byte(marker)}}
+	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitForCacheSync(t, "/api/v1/secrets", "secrets.v1")
+	admin, wrong := s.Raw("admin"), "wrong-token-that-nobody-has"
+	path := "/api/v1/namespaces/" + ns + "/secrets"
+	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor", "application/json;as=Table;v=v1;g=meta.k8s.io"} {
+		for _, target := range []string{path + "?resourceVersion=0", path + "/s?resourceVersion=0", path + "/s", path + "?watch=1&resourceVersion=0&timeoutSeconds=1", path + "?fieldSelector=x%3D" + "bad"} {
+			resp, err := admin.Do(t.Context(), harness.Request{Path: target, Header: http.Header{"Accept": {accept}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if source := resp.Header.Get("Sluice-Source"); strings.HasSuffix(target, "secrets?resourceVersion=0") && !strings.HasPrefix(source, "cache") {
+				t.Errorf("%s of %s is from %q", accept, target, source)
+			}
+		}
+	}
+	if _, err := s.Raw(harness.Anonymous).Do(t.Context(), harness.Request{Path: path, Header: withToken(wrong)}); err != nil {
+		t.Fatal(err)
+	}
+	open, err := admin.Open(t.Context(), harness.Request{Path: path + "?watch=1&resourceVersion=0"}) // while the process crashes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Body.Close()
+	pages := map[string]string{}
+	for _, page := range []string{
+		"/metrics", "/readyz?verbose", "/debug/pprof/goroutine?debug=2", "/debug/pprof/heap?debug=1", "/debug/pprof/heap", "/debug/pprof/allocs?debug=1", "/debug/pprof/cmdline",
+	} {
+		text, err := s.AdminGet(page)
+		if err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
+		pages[page] = text
+	}
+	if err := syscall.Kill(s.PID(), syscall.SIGQUIT); err != nil { // Go writes all stacks
+		t.Fatal(err)
+	}
+	select {
+	case <-s.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("the process has not ended")
+	}
+	for name, text := range files(t, dir) {
+		pages[name] = text
+	}
+	if !strings.Contains(pages["sluice.log"], "goroutine 1 ") || !strings.Contains(pages["audit.log"], "secrets") {
+		t.Error("the stacks or the audit events are missing: the test looks at nothing")
+	}
+	token := plane.RESTConfig("admin").BearerToken
+	for name, text := range pages {
+		for what, hidden := range map[string]string{
+			"contents": marker, "encoded contents": base64.StdEncoding.EncodeToString([]byte(marker)), "a token": token, "a wrong token": wrong,
+		} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("%s shows %s", name, what)
+			}
+		}
+	}
+}
+
+// files returns the contents of the files in a directory, by their names.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string]string{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents[e.Name()] = string(text)
+	}
+	return contents
+}

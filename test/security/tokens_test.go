@@ -1,0 +1,106 @@
+package security
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// TestForgedContinueTokensShowWhatTheApiserverShows: a client makes up the version and the first key of a page.
+func TestForgedContinueTokensShowWhatTheApiserverShows(t *testing.T) {
+	mine, other := plane.Namespace(t), plane.Namespace(t)
+	write := func(method, path, object string) []byte {
+		t.Helper()
+		a, err := plane.Raw("admin").Do(t.Context(), harness.Request{
+			Method: method, Path: path, Body: []byte(object), Header: http.Header{"Content-Type": {"application/json"}},
+		})
+		if err != nil || a.Status >= http.StatusBadRequest {
+			t.Fatalf("%s %s: %v %s", method, path, err, a.Body)
+		}
+		return a.Body
+	}
+	versionOf := func(object []byte) (version int64) {
+		t.Helper()
+		var o struct {
+			Metadata struct {
+				ResourceVersion int64 `json:",string"`
+			}
+		}
+		if err := json.Unmarshal(object, &o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Metadata.ResourceVersion
+	}
+	templates := func(namespace string) string { return "/api/v1/namespaces/" + namespace + "/podtemplates" }
+	create := func(namespace string, n int) int64 {
+		return versionOf(write(http.MethodPost, templates(namespace),
+			fmt.Sprintf(`{"metadata":{"name":"t%d"},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}`, n)))
+	}
+	for n := range 4 {
+		create(mine, n)
+		create(other, n)
+	}
+	const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/"
+	write(http.MethodPost, rbac+mine+"/roles", `{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["podtemplates"],"verbs":["list"]}]}`)
+	write(http.MethodPost, rbac+mine+"/rolebindings", `{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},
+		"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"forger"}]}`)
+	before := create(mine, 4)
+	sluice.WaitForCacheSync(t, "/api/v1/podtemplates", "podtemplates.v1")
+	write(http.MethodDelete, templates(mine)+"/t1", "")
+	last := create(mine, 1)
+	elsewhere := versionOf(write(http.MethodPost, "/api/v1/namespaces/"+mine+"/configmaps", `{"metadata":{"name":"elsewhere"}}`))
+
+	starts := []string{
+		"", ".", "..", "/", "//", "~", "\x00", "\xff", "t1\x00", "/t1", "t1/x", "t1\x00/../x", mine, mine + "/t1\x00",
+		other, other + "/t1", "/" + other + "/t1", "../" + other + "/t1", "t1/../../" + other + "/t1", mine + "/../" + other + "/t1",
+	}
+	list := func(from interface {
+		Raw(user string) *harness.RawClient
+	}, user, path, query string) *harness.Response {
+		t.Helper()
+		q := harness.Request{Path: path + "?" + query, Header: http.Header{"Accept": {"application/json"}}}
+		if user != "" {
+			q.Header.Set("Impersonate-User", user)
+		}
+		a, err := from.Raw("admin").Do(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	harness.Eventually(t, "access of the forger", func() error {
+		exact := fmt.Sprintf("limit=2&resourceVersion=%d", last)
+		up, down := list(plane, "forger", templates(mine), exact), list(sluice, "forger", templates(mine), exact)
+		if source := down.Header.Get("Sluice-Source"); up.Status != http.StatusOK || !strings.HasPrefix(source, "cache") {
+			return fmt.Errorf("%d from the apiserver, %d from %q", up.Status, down.Status, source)
+		}
+		return nil
+	})
+	for _, user := range []string{"", "forger"} {
+		for _, path := range []string{templates(mine), "/api/v1/podtemplates"} {
+			for _, version := range []int64{-2, -1, 0, 1, before, last - 1, last, elsewhere} {
+				for _, start := range starts {
+					token, err := json.Marshal(map[string]any{"v": "meta.k8s.io/v1", "rv": version, "start": start})
+					if err != nil {
+						t.Fatal(err)
+					}
+					query := "limit=2&continue=" + url.QueryEscape(base64.RawURLEncoding.EncodeToString(token))
+					want, got := list(plane, user, path, query), list(sluice, user, path, query)
+					if got.Status != want.Status || !bytes.Equal(got.Body, want.Body) {
+						t.Errorf("%q lists %s with %s: %d %s, want %d %s", user, path, token, got.Status, got.Body, want.Status, want.Body)
+					}
+					if user != "" && bytes.Contains(got.Body, []byte(`"namespace":"`+other)) {
+						t.Errorf("%s lists %s with %s: %s", user, path, token, got.Body)
+					}
+				}
+			}
+		}
+	}
+}
