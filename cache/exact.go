@@ -25,12 +25,13 @@ type exactVersion struct {
 	calledAt  time.Time
 }
 
-// ConfirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if that is not
-// known within about a second. The next page of a list whose first page came from the apiserver is such a read. A
-// roll call of that version confirms that it is the present state, where that costs the apiserver less than
-// the rest of the list. page is the length of the response in bytes; rest includes the responses that probably follow.
-// The roll is called once for each version. It is charged to the allowance; if that is spent, reads of
-// this version must have cost as much.
+// ConfirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if
+// that is not known within about a second. The next page of a list whose first page came from the
+// apiserver is such a read. A roll call of that version confirms that it is the present state,
+// where that costs the apiserver less than the rest of the list. page is the length of the response
+// in bytes; rest includes the responses that probably follow. The roll is called once for each
+// version. It is charged to the allowance; if that is spent, reads of this version must have cost
+// as much.
 func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64) (*Snapshot, error) {
 	if v := f.joinExact(version, rest); v.called != nil {
 		late := time.NewTimer(time.Until(v.calledAt.Add(quickRollCall)))

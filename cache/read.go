@@ -84,8 +84,8 @@ func (r *Read) SharesRollCall() bool {
 // Forwardable reports whether forwarding the read probably takes less time than a probe watch.
 func (r *Read) Forwardable() bool { return r.work <= quickWork }
 
-// Forward says that the read is being forwarded until Answered or End. It is charged to the allowance unless that is
-// spent: it costs the apiserver then what it would cost without the store.
+// Forward says that the read is being forwarded until Answered or End. It is charged to the
+// allowance unless that is spent: it costs the apiserver then what it would cost without the store.
 func (r *Read) Forward() { r.forwarded, r.lent = time.Now(), r.fence.allowance.spent() }
 
 // Answered says that the response to a forwarded read has begun. It is not under way any more: its client may

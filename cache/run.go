@@ -125,8 +125,8 @@ func (r Run) Memo(b *Budget, key any, build func(objects []*Object) (value any, 
 	})
 }
 
-// makeRoom makes room for the memo of a part. It removes one that has not been used since the last call which found
-// none, and reports false if all have been.
+// makeRoom makes room for the memo of a part. It removes one that has not been used since the last
+// call which found none, and reports false if all have been.
 func (s *Segment) makeRoom() bool {
 	parts := s.partMemos()
 	if len(parts) < maxParts {

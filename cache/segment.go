@@ -38,8 +38,9 @@ func newSegment(objects []*Object) *Segment {
 	return &Segment{objects: objects, bytes: dataBytes(objects)}
 }
 
-// dataBytes returns the sum of the lengths of Object.Data. It is computed with each event, so that entries of an
-// index share the data of their objects: to look at those would miss the CPU's caches.
+// dataBytes returns the sum of the lengths of Object.Data. It is computed with each event, so the
+// entries of an index have Data of their own: to look it up in their objects would miss the CPU's
+// caches.
 func dataBytes(objects []*Object) (n int64) {
 	for _, o := range objects {
 		n += int64(len(o.Data))

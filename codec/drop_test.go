@@ -103,8 +103,8 @@ func compareDropped(t *testing.T, r *Resource, got, want *Writer) {
 	}
 }
 
-// TestDroppedManagedFieldsEqualApimachinery compares with apimachinery's encoding of an object without managedFields, as the apiserver's
-// own tests do.
+// TestDroppedManagedFieldsEqualApimachinery compares with apimachinery's encoding of an object
+// without managedFields, as the apiserver's own tests do.
 func TestDroppedManagedFieldsEqualApimachinery(t *testing.T) {
 	p := pod(1)
 	p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}

@@ -14,7 +14,8 @@ import (
 	"sluice/codec/codectest"
 )
 
-// TestStatusIsWhatTheApiserverSends compares errors of apimachinery, in compact JSON, with what an apiserver sent.
+// TestStatusIsWhatTheApiserverSends compares errors of apimachinery, in compact JSON, with what an
+// apiserver sent.
 func TestStatusIsWhatTheApiserverSends(t *testing.T) {
 	configMaps, foos := schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Group: "ex.io", Resource: "foos"}
 	for _, row := range []struct {

@@ -34,7 +34,8 @@ func TestChangesNameFieldsByWhetherTheyReload(t *testing.T) {
 	}
 }
 
-// Each field that differs is named by its path, and needs a restart unless the documentation says that it is reloaded.
+// Each field that differs is named by its path, and needs a restart unless the documentation says
+// that it is reloaded.
 func TestEveryFieldThatDiffersIsNamed(t *testing.T) {
 	old, changed := &File{}, &File{}
 	old.Default()

@@ -33,12 +33,14 @@ type Limits struct {
 	// UnauthenticatedUpstream is how many requests of unauthenticated callers, of all classes together, are
 	// passed to the apiserver at the same time, each over a connection of its own.
 	UnauthenticatedUpstream int `json:"unauthenticatedUpstream,omitempty" reload:"true"`
-	// LongReads are how many lists and initial events of more than 256 KiB Sluice works on at the same time. They
-	// take turns of a millisecond, so that each user gets as much of the CPU as any other. 0 means as many as CPUs.
+	// LongReads are how many lists and initial events of more than 256 KiB Sluice works on at the
+	// same time. They take turns of a millisecond, so that each user gets as much of the CPU as any
+	// other. 0 means as many as CPUs.
 	LongReads int `json:"longReads" reload:"true"`
 	// HeldBytes bounds the memory that responses hold because their clients read slowly.
 	HeldBytes Bytes `json:"heldBytes,omitempty"`
-	// QueueWait is how long a read, a write, a request for a lease, or a request to be passed waits for a place.
+	// QueueWait is how long a read, a write, a request for a lease, or a request to be passed waits
+	// for a place.
 	QueueWait metav1.Duration `json:"queueWait,omitempty" reload:"true"`
 	// RequestsPerSecond and RequestBurst limit the requests of a user: reads and watches together, and
 	// writes as many again.

@@ -3,6 +3,6 @@
 //
 // A request is parsed once ([sluice/proxy/request]), authenticated ([sluice/proxy/auth]), admitted
 // ([sluice/proxy/flowcontrol]), and either served from the watch cache ([sluice/proxy/serve]) or
-// forwarded to the apiserver ([sluice/proxy/forward]). A [Gateway] is the handler for all of this; [Gateway.Serve] runs it on a
-// listener until its context ends, and then drains it.
+// forwarded to the apiserver ([sluice/proxy/forward]). A [Gateway] is the handler for all of this;
+// [Gateway.Serve] runs it on a listener until its context ends, and then drains it.
 package proxy

@@ -8,8 +8,8 @@ import (
 	"sluice/cache"
 )
 
-// BenchmarkFill fills a store out of a streaming list. The time for each object grows with the logarithm of their
-// number, since the index is sorted.
+// BenchmarkFill fills a store out of a streaming list. The time for each object grows with the
+// logarithm of their number, since the index is sorted.
 func BenchmarkFill(b *testing.B) {
 	for _, n := range []int{25_000, 50_000, 100_000, 400_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

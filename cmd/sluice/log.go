@@ -11,8 +11,8 @@ import (
 	"sluice/config"
 )
 
-// newLogger returns the logger of the process, and its level, which may change. It also becomes the logger of the Kubernetes libraries,
-// for warnings and errors only.
+// newLogger returns the logger of the process, and its level, which may change. It also becomes the
+// logger of the Kubernetes libraries, for warnings and errors only.
 func newLogger(c config.Log) (*zap.Logger, zap.AtomicLevel, error) {
 	level, err := zap.ParseAtomicLevel(c.Level)
 	if err != nil {

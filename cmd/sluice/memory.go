@@ -14,9 +14,9 @@ import (
 // cost. The rest is for what Go does not count: the binary, kernel buffers, memory not yet returned.
 const memoryShare = 0.9
 
-// setMemoryLimit sets the memory limit of the Go runtime below the memory limit of the container, unless the environment
-// variable GOMEMLIMIT is set. Without it the kernel would kill the process while there is garbage to collect. It
-// returns the limit in bytes, 0 if there is none.
+// setMemoryLimit sets the memory limit of the Go runtime below the memory limit of the container,
+// unless the environment variable GOMEMLIMIT is set. Without it the kernel would kill the process
+// while there is garbage to collect. It returns the limit in bytes, 0 if there is none.
 func setMemoryLimit(root string) int64 {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return 0

@@ -14,8 +14,8 @@ const window = 1 << 20
 // block.
 const emptyFrame = "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"
 
-// encoders pools encoders, each of which takes some megabytes. An encoder for all goroutines would keep as many of
-// its parts for ever as there are CPUs.
+// encoders pools encoders, each of which takes some megabytes. An encoder for all goroutines would
+// keep as many of its parts for ever as there are CPUs.
 var encoders = sync.Pool{New: func() any {
 	e, err := zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedDefault),

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who may use
-// them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do. The others get 401 or 403,
-// and 503 if a review cannot be made. Impersonation has no effect.
+// WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who
+// may use them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do.
+// The others get 401 or 403, and 503 if a review cannot be made. Impersonation has no effect.
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code := a.pathAccess(r); code != http.StatusOK {

@@ -73,8 +73,9 @@ func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
 // get returns the value for a key, which ask determines unless a result is kept. The limit is for
 // unknown reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError. For one TTL after a positive result has expired, get returns it if the review fails or takes longer
-// than stalePatience: while the apiserver is slow or cannot be reached, known callers stay known.
+// The error is a *reviewError. For one TTL after a positive result has expired, get returns it if
+// the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be
+// reached, known callers stay known.
 func (r *reviews[V]) get(ctx context.Context, key digest, l limit, ask func(context.Context) (result[V], error)) (V, error) {
 	r.mu.Lock()
 	last, found := r.kept.get(key)

@@ -63,8 +63,8 @@ type Work struct {
 	blocking bool // a write runs, which the client may block
 }
 
-// Work returns the work for a response to a user, as in request.Info.LimitKey, for which about as many bytes have to be
-// examined or written. The caller must call Rest at the end.
+// Work returns the work for a response to a user, as in request.Info.LimitKey, for which about as
+// many bytes have to be examined or written. The caller must call Rest at the end.
 func (c *CPU) Work(ctx context.Context, user string, bytes int64) *Work {
 	if c == nil {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"sluice/proxy/request"
 )
 
-// TestPathPassesByteForByteAndQueryAsParsed: the apiserver interprets it, not Sluice. The query is encoded anew from the
-// parameters that were parsed, so that no other server parses it differently (CVE-2022-2880).
+// TestPathPassesByteForByteAndQueryAsParsed: the apiserver interprets it, not Sluice. The query is
+// encoded anew from the parameters that were parsed, so that no other server parses it differently
+// (CVE-2022-2880).
 func TestPathPassesByteForByteAndQueryAsParsed(t *testing.T) {
 	queries := map[string]string{
 		"": "", "?": "?", "?&&": "",

@@ -19,8 +19,9 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// BenchmarkForwardOverHTTP2 is the latency of a small list whose length the upstream does not tell, with a client
-// over HTTP/2: of the upstream itself, behind the bare reverse proxy, and behind a Forwarder.
+// BenchmarkForwardOverHTTP2 is the latency of a small list whose length the upstream does not tell,
+// with a client over HTTP/2: of the upstream itself, behind the bare reverse proxy, and behind a
+// Forwarder.
 func BenchmarkForwardOverHTTP2(b *testing.B) {
 	start := func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)

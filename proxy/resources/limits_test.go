@@ -134,7 +134,8 @@ func (h heldStore) entry(t *testing.T, name string, now time.Time, stop context.
 	return e
 }
 
-// A user who may read only a part of each resource must not have whole stores started, nor take places of others.
+// A user who may read only a part of each resource must not have whole stores started, nor take
+// places of others.
 func TestReaderStartsAtMostItsShareOfStores(t *testing.T) {
 	a, b := Reader{User: "a", Whole: true}, Reader{User: "b", Whole: true}
 	part := func(user string) Reader { return Reader{User: user} }

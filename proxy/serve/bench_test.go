@@ -77,8 +77,8 @@ func BenchmarkTable(b *testing.B) {
 	}
 }
 
-// scatteredPods returns pods on nodes by turns, of which those on the first have a label. The store is indexed by
-// the node.
+// scatteredPods returns pods on nodes by turns, of which those on the first have a label. The store
+// is indexed by the node.
 func scatteredPods(b testing.TB, pods, nodes int) *resources.CachedResource {
 	c := podsOfAge(b, pods, 30*24*time.Hour)
 	objects := slices.Collect(c.Store.Snapshot().Objects(cache.Range{}))

@@ -104,9 +104,10 @@ func (p *plan) passes(read *cache.Read) bool {
 	return read.Alone() && !p.resource.Fence.MayCallRoll()
 }
 
-// past returns the state at exactly the version of the plan. A version that the store has not reached
-// is waited for as long as the watch of the store may take, unless that is likely to be in vain. Then only a roll
-// call of that version tells the state: no proof of a newer state tells what came before it.
+// past returns the state at exactly the version of the plan. A version that the store has not
+// reached is waited for as long as the watch of the store may take, unless that is likely to be in
+// vain. Then only a roll call of that version tells the state: no proof of a newer state tells what
+// came before it.
 func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
 	fence := p.resource.Fence
 	limit := ownWatchWait
@@ -129,7 +130,8 @@ func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
 	return nil, versionNotReached
 }
 
-// weighRest estimates the length of the page that the read asks for, and of the rest of its list from this page on.
+// weighRest estimates the length of the page that the read asks for, and of the rest of its list
+// from this page on.
 func (p *plan) weighRest(state *cache.Snapshot) (page, rest int64) {
 	s := p.selection
 	s.keys.From = max(s.keys.From, p.pageStart)

@@ -12,9 +12,10 @@ import (
 // next to nothing.
 func (p *plan) latestGet() bool { return p.verb == negotiate.Get && p.match == matchMostRecent }
 
-// joinGets plans a get of the most recent state. Alone it passes. Where other reads are under way, they
-// share a proof if the get needs no access review, which would cost as much as the get itself. One that needs
-// a review is no read that is under way: it may be denied, and must not spend the allowance of those that may read.
+// joinGets plans a get of the most recent state. Alone it passes. Where other reads are under way,
+// they share a proof if the get needs no access review, which would cost as much as the get itself.
+// One that needs a review is no read that is under way: it may be denied, and must not spend the
+// allowance of those that may read.
 func (h *Handler) joinGets(r *http.Request, p *plan) error {
 	c := h.options.Resources.Peek(p.read.GroupVersionResource)
 	if c == nil {

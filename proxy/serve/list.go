@@ -101,7 +101,8 @@ func forEach(objects []*cache.Object, do func(*cache.Object) error) error {
 }
 
 // writeBlocks writes the list as a stream of compressed blocks, those that are shared out of the
-// memo. Runs that are too small for that are compressed together. It reports false, with nothing written, if the list is too short to be compressed.
+// memo. Runs that are too small for that are compressed together. It reports false, with nothing
+// written, if the list is too short to be compressed.
 func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bool, error) {
 	coding := out.accepted
 	stored := func(text []byte) error { // for text that is too short to gain by compression

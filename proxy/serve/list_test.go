@@ -301,8 +301,8 @@ func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 	}
 }
 
-// What a selection selects is encoded once for all readers from the second read on, also if it is few objects of
-// each segment, and only as long as it does not change.
+// What a selection selects is encoded once for all readers from the second read on, also if it is
+// few objects of each segment, and only as long as it does not change.
 func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 	const pods, nodes = 640, 16
 	made := scatteredPods(t, pods, nodes)

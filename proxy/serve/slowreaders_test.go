@@ -28,7 +28,8 @@ func withSlowReaders(t *testing.T, limit int64, objects int) *env {
 	return e
 }
 
-// updateAll replaces the objects of the store, an hour later, so that the history has forgotten the ones before.
+// updateAll replaces the objects of the store, an hour later, so that the history has forgotten the
+// ones before.
 func (e *env) updateAll(objects int) {
 	for round := range 2 {
 		at := time.Now().Add(time.Duration(round+1) * 2 * time.Hour)
@@ -95,8 +96,8 @@ func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
 	})
 }
 
-// A watch whose client does not read holds one event, not a batch of them: what the history forgets meanwhile is
-// gone for it.
+// A watch whose client does not read holds one event, not a batch of them: what the history forgets
+// meanwhile is gone for it.
 func TestStalledWatchHoldsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<30, 3)

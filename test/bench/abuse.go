@@ -21,9 +21,10 @@ const (
 	warmUp = 10 * time.Second
 )
 
-// abuse measures the lists of many users, who each have a token and an open watch, without and with one
-// user who lists far more often than the others, and all pods instead of those of a node, at the apiserver and at a Sluice with default limits. The
-// server has a CPU of its own, so that the latencies are not those of clients which wait for a CPU.
+// abuse measures the lists of many users, who each have a token and an open watch, without and with
+// one user who lists far more often than the others, and all pods instead of those of a node, at
+// the apiserver and at a Sluice with default limits. The server has a CPU of its own, so that the
+// latencies are not those of clients which wait for a CPU.
 func (e *env) abuse(ctx context.Context, r *report) error {
 	tokens, err := e.serviceAccounts(ctx, e.users+1)
 	if err != nil {

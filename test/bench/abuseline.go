@@ -9,7 +9,8 @@ import (
 type abuseLine struct {
 	Target string `json:"target"`
 	Users  int    `json:"users"`
-	// ListEvery is the seconds between two lists of a user, of which the abusive one makes Factor times as many.
+	// ListEvery is the seconds between two lists of a user, of which the abusive one makes Factor
+	// times as many.
 	ListEvery float64       `json:"listEverySeconds"`
 	Factor    int           `json:"factor"`
 	Without   *abuseFigures `json:"without"` // the abusive user

@@ -107,7 +107,8 @@ func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(figures)
 }
 
-// lowestPriority makes all threads of this process run only while nothing else wants to. New threads inherit it.
+// lowestPriority makes all threads of this process run only while nothing else wants to. New
+// threads inherit it.
 func lowestPriority() error {
 	tasks, err := os.ReadDir(self().path("task"))
 	if err != nil {

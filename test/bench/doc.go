@@ -26,11 +26,11 @@
 // The report shows latency, upstream CPU, their ratios to the apiserver and the goals that a case
 // misses. --proofs runs only these.
 //
-// --abuse runs only another measurement: thousands of users, each with a token, a watch and now and then a
-// list of the pods of a node, and the latency of their lists without and with one user who lists all pods,
-// a hundred times as often, at the apiserver and at a Sluice with default limits. The server has the first
-// CPU to itself; the clients and the other server have the rest, and the abusive user, a process of its own, only
-// what they leave of it.
+// --abuse runs only another measurement: thousands of users, each with a token, a watch and now and
+// then a list of the pods of a node, and the latency of their lists without and with one user who
+// lists all pods, a hundred times as often, at the apiserver and at a Sluice with default limits.
+// The server has the first CPU to itself; the clients and the other server have the rest, and the
+// abusive user, a process of its own, only what they leave of it.
 //
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time

@@ -91,8 +91,9 @@ const (
 	savedSeconds = 20 * maxShare
 )
 
-// shares returns a cost of proofs, estimated by Sluice, over all cases of each size, as a share of a core. Time passes for the
-// budget in the cases of all targets, and both tiers spend that of the lower one.
+// shares returns a cost of proofs, estimated by Sluice, over all cases of each size, as a share of
+// a core. Time passes for the budget in the cases of all targets, and both tiers spend that of the
+// lower one.
 func shares(cost func(*proofFigures) float64) func(*report) iter.Seq2[string, float64] {
 	return func(r *report) iter.Seq2[string, float64] {
 		spent, wall := map[int]float64{}, map[int]float64{}

@@ -22,8 +22,8 @@ type scaleRead struct {
 	next     bool
 	header   http.Header
 	requests int // at most
-	// after changes an object of another resource before each read, as in a cluster; without it a consistent read
-	// is one of KEP-2340.
+	// after changes an object of another resource before each read, as in a cluster; without it a
+	// consistent read is one of KEP-2340.
 	after bool
 }
 

@@ -146,8 +146,8 @@ func lines(t *testing.T, in *bufio.Reader) func() string {
 	}
 }
 
-// startWatch starts a program and returns a function that returns the next event. The first call also checks the
-// content encoding: curl prints no headers before there is something of the body.
+// startWatch starts a program and returns a function that returns the next event. The first call
+// also checks the content encoding: curl prints no headers before there is something of the body.
 func startWatch(t *testing.T, s *harness.Sluice, p watchProgram, path string) func() string {
 	t.Helper()
 	args := p.args(s.URL+path, apiserver.RESTConfig("admin").BearerToken, filepath.Join(s.Dir, "ca.crt"))

@@ -19,8 +19,8 @@ func asked(t *testing.T, s *harness.Sluice) float64 {
 	return m.Sum("sluice_request_total")
 }
 
-// newGuide returns a page's blocks for this folder, in a directory with the CA of a gateway. Its kubeconfig leads to the
-// apiserver.
+// newGuide returns a page's blocks for this folder, in a directory with the CA of a gateway. Its
+// kubeconfig leads to the apiserver.
 func newGuide(t *testing.T, page string, plane *harness.ControlPlane, s *harness.Sluice) *harness.Guide {
 	t.Helper()
 	home := t.TempDir()

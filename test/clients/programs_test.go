@@ -84,8 +84,8 @@ func deployed(t *testing.T, client kubernetes.Interface, revision string) (spec 
 	return spec
 }
 
-// inPod returns what rest.InClusterConfig would in the only container: host and port of its environment, token and
-// CA of the volume that is mounted where it looks for them.
+// inPod returns what rest.InClusterConfig would in the only container: host and port of its
+// environment, token and CA of the volume that is mounted where it looks for them.
 func inPod(t *testing.T, client kubernetes.Interface, spec corev1.PodSpec) *rest.Config {
 	t.Helper()
 	env := map[string]string{}
@@ -118,7 +118,8 @@ func inPod(t *testing.T, client kubernetes.Interface, spec corev1.PodSpec) *rest
 	return cfg
 }
 
-// startSite runs Sluice at a site and points a program there to it. Its certificate has the name that the page uses.
+// startSite runs Sluice at a site and points a program there to it. Its certificate has the name
+// that the page uses.
 func startSite(t *testing.T, s *harness.Sluice) {
 	g := newGuide(t, clientsPage, apiserver, s)
 	g.Write("upstream.kubeconfig", contentOf(t, apiserver.Kubeconfig("sluice")))
@@ -139,8 +140,8 @@ func startSite(t *testing.T, s *harness.Sluice) {
 	}
 }
 
-// argoConfig has the fields of ClusterConfig in Argo CD's package v1alpha1 that concern a connection. Argo CD is
-// too large a module to import.
+// argoConfig has the fields of ClusterConfig in Argo CD's package v1alpha1 that concern a
+// connection. Argo CD is too large a module to import.
 type argoConfig struct {
 	Username           string `json:"username"`
 	Password           string `json:"password"`
@@ -224,8 +225,9 @@ type prometheusConfig struct {
 	} `json:"scrape_configs"`
 }
 
-// pointPrometheus reads with the file of the page as Prometheus does: its discovery makes a client-go client of
-// these fields, over HTTP/1.1, and accepts the last three only together. Debian's Prometheus lacks this discovery.
+// pointPrometheus reads with the file of the page as Prometheus does: its discovery makes a
+// client-go client of these fields, over HTTP/1.1, and accepts the last three only together.
+// Debian's Prometheus lacks this discovery.
 func pointPrometheus(t *testing.T, s *harness.Sluice) {
 	g := newGuide(t, clientsPage, apiserver, s)
 	g.Write("token", apiserver.RESTConfig("admin").BearerToken)

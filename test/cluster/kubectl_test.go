@@ -85,8 +85,9 @@ func (k kubectl) checkCopy(name string) {
 	}
 }
 
-// checkLogs reads the complete log of a pod that has ended, and follows one until its pod ends. The first must be what
-// the apiserver returns: a runtime may lose the last lines of a container that exits right after them.
+// checkLogs reads the complete log of a pod that has ended, and follows one until its pod ends. The
+// first must be what the apiserver returns: a runtime may lose the last lines of a container that
+// exits right after them.
 func (n *Node) checkLogs(t *testing.T, k kubectl, namespace string) {
 	pod := clientPod("lines", "lines", "50000")
 	pod.Spec.RestartPolicy = "Never"

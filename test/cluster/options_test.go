@@ -72,8 +72,8 @@ func (n *Node) apiserverAddress(t *testing.T) string {
 	return service.Spec.ClusterIP
 }
 
-// proxied returns a pod with a client that keeps the address of the apiserver, trusts the CA of Sluice, and finds
-// the proxy in its environment.
+// proxied returns a pod with a client that keeps the address of the apiserver, trusts the CA of
+// Sluice, and finds the proxy in its environment.
 func (w workload) proxied(proxy string) *corev1.Pod {
 	pod := clientPod("proxied", "serve")
 	pod.Spec.ServiceAccountName, pod.Spec.AutomountServiceAccountToken = clientAccount, new(bool)

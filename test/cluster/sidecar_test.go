@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// The component sidecar adds a Sluice to a pod that serves its containers, with no rights but those of the
-// pod's service account: from the cache what that may list in all namespaces, and the rest through the apiserver.
+// The component sidecar adds a Sluice to a pod that serves its containers, with no rights but those
+// of the pod's service account: from the cache what that may list in all namespaces, and the rest
+// through the apiserver.
 func (n *Node) sidecarServesItsPod(t *testing.T) {
 	before := n.objects(t)
 	for name, everyone := range map[string]bool{"rights in all namespaces": true, "rights in its namespace": false} {

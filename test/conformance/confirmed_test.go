@@ -17,8 +17,8 @@ var raiseVersion = Write{
 	Object: json.RawMessage(`{"metadata":{"generateName":"raise-"},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}}`),
 }
 
-// testConfirmedStates sends the rows of confirmed states before all others: a get of the most recent state, which passes alone, would
-// share the proofs of its lists.
+// testConfirmedStates sends the rows of confirmed states before all others: a get of the most
+// recent state, which passes alone, would share the proofs of its lists.
 func testConfirmedStates(t *testing.T) {
 	rows, err := Load("testdata/rows")
 	if err != nil {

@@ -12,8 +12,8 @@ kind: Configuration
 compatibility: strict
 `
 
-// TestStrictSupportsTheFormatsOfTheApiserver with CBOR. It is not parallel: its rows watch all namespaces of the shared
-// apiserver, in which parallel tests write.
+// TestStrictSupportsTheFormatsOfTheApiserver with CBOR. It is not parallel: its rows watch all
+// namespaces of the shared apiserver, in which parallel tests write.
 func TestStrictSupportsTheFormatsOfTheApiserver(t *testing.T) {
 	sluice := apiserver.StartSluice(t, harness.SluiceOptions{Config: strict})
 	testGate(t, apiserver, sluice, "testdata/gate/strict.yaml", "testdata/gate/strict-on.yaml")

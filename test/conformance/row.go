@@ -39,8 +39,9 @@ type Row struct {
 	Confirmed string `json:"confirmed"`
 	// Until ends a watch after the first event that contains this text.
 	Until string `json:"until"`
-	// Initial ends a watch after its initial events: one for each object that the apiserver lists. A server that
-	// is slower than timeoutSeconds ends a watch before them, with nothing that tells.
+	// Initial ends a watch after its initial events: one for each object that the apiserver lists.
+	// A server that is slower than timeoutSeconds ends a watch before them, with nothing that
+	// tells.
 	Initial bool `json:"initial"`
 	// Source is the required source of Sluice's response: cache, upstream, or gateway for a refusal
 	// of Sluice; either for small reads, which may pass.

@@ -29,8 +29,8 @@ const (
 	wrongGatewayLag = 500 * time.Millisecond
 	// wrongGatewayReads is the number of responses to the reads of a round, after which the history is judged.
 	wrongGatewayReads = 120
-	// wrongGatewayRounds is the number of rounds after which a mistake must have shown: one round may miss it, because
-	// the reads and the writes that they overtake are random.
+	// wrongGatewayRounds is the number of rounds after which a mistake must have shown: one round
+	// may miss it, because the reads and the writes that they overtake are random.
 	wrongGatewayRounds = 8
 )
 
@@ -254,8 +254,8 @@ func raiseHistory(next http.Handler) http.Handler {
 	})
 }
 
-// pageNewest serves every page but the first of a list from another state than that of its version: the newest of
-// the cache.
+// pageNewest serves every page but the first of a list from another state than that of its version:
+// the newest of the cache.
 func pageNewest(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := r.URL.Query().Get("continue")

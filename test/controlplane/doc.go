@@ -3,9 +3,9 @@
 // kube-controller-manager (with --controllers) and the sample-apiserver behind the aggregator (with
 // --sample).
 //
-// One directory contains certificates, tokens, kubeconfigs, etcd's address and data, and logs. A control plane that
-// is started again on the same directory and port, even after SIGKILL, has the same data and
-// credentials.
+// One directory contains certificates, tokens, kubeconfigs, etcd's address and data, and logs. A
+// control plane that is started again on the same directory and port, even after SIGKILL, has the
+// same data and credentials.
 //
 // It prints one line to stdout when it is ready, and nothing else. It must not be used for anything of
 // value: etcd listens without TLS and never syncs to disk.

@@ -26,7 +26,8 @@ const (
 	holding    = 8 * time.Second        // before the drawing begins anew
 )
 
-// look is the style of a drawing. Without animations, as for those who prefer reduced motion, all of it shows at once.
+// look is the style of a drawing. Without animations, as for those who prefer reduced motion, all
+// of it shows at once.
 const look = `text{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9}` +
 	`.c{fill:#fff;font-weight:600}.p{fill:#7ee787}.k{opacity:0}` +
 	`@media (prefers-reduced-motion:no-preference){.s{animation:%s infinite step-end}.k{animation:%s infinite linear}%s}`
@@ -93,8 +94,9 @@ func (d *drawing) output(text string) {
 	d.body.WriteString("</g>\n")
 }
 
-// text draws a line of n columns. Its length keeps the columns below each other in every font. Renderers may drop
-// spaces at the beginning, and of several, so the former move the line and the latter do not break.
+// text draws a line of n columns. Its length keeps the columns below each other in every font.
+// Renderers may drop spaces at the beginning, and of several, so the former move the line and the
+// latter do not break.
 func (d *drawing) text(x float64, y int, line string, n int, attributes string) {
 	shown := strings.TrimLeft(line, " ")
 	indent := len(line) - len(shown)

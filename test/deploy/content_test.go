@@ -113,8 +113,8 @@ func load(t *testing.T, text string) *config.File {
 	return document.File
 }
 
-// TestSecurityExplainsEachRight compares the table of docs/security.md with the rules that are installed: each rule has a
-// row, and each row is about a rule.
+// TestSecurityExplainsEachRight compares the table of docs/security.md with the rules that are
+// installed: each rule has a row, and each row is about a rule.
 func TestSecurityExplainsEachRight(t *testing.T) {
 	text, err := os.ReadFile(path(t, "docs/security.md"))
 	if err != nil {

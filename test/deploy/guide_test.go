@@ -15,8 +15,8 @@ import (
 
 const guide = "docs/deploying.md"
 
-// newGuide returns the blocks of the guide that need no node, with a kubeconfig, and a directory sluice that is the
-// repository, as kustomizations of users have it.
+// newGuide returns the blocks of the guide that need no node, with a kubeconfig, and a directory
+// sluice that is the repository, as kustomizations of users have it.
 func newGuide(t *testing.T, kubeconfig string) *harness.Guide {
 	t.Helper()
 	g := harness.NewGuide(t, guide, "test/deploy", kubeconfig)

@@ -10,8 +10,8 @@ import (
 	"sluice/test/harness"
 )
 
-// operators are the Go modules with the definitions of the custom resources that the chart creates: released versions,
-// which the Go module proxy keeps, and the checksums of go.sum.
+// operators are the Go modules with the definitions of the custom resources that the chart creates:
+// released versions, which the Go module proxy keeps, and the checksums of go.sum.
 var operators = []struct {
 	module, sum string
 	files       []string
@@ -39,8 +39,8 @@ func download(t *testing.T, module, sum string) string {
 	return found.Dir
 }
 
-// TestOperatorsDefineEveryField sends the objects for cert-manager and for the Prometheus operator to a kube-apiserver that
-// has their real definitions, which knows each field then.
+// TestOperatorsDefineEveryField sends the objects for cert-manager and for the Prometheus operator
+// to a kube-apiserver that has their real definitions, which knows each field then.
 func TestOperatorsDefineEveryField(t *testing.T) {
 	var definitions []string
 	for _, o := range operators {

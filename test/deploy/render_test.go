@@ -62,7 +62,8 @@ func kustomized(t *testing.T, kustomization string) []byte {
 	return hashed.ReplaceAll(program(t, "kubectl", "kustomize", path(t, kustomization)), []byte("sluice-config"))
 }
 
-// charted renders the chart as the release sluice in the namespace sluice, with values of deploy/helm/sluice/ci.
+// charted renders the chart as the release sluice in the namespace sluice, with values of
+// deploy/helm/sluice/ci.
 func charted(t *testing.T, values ...string) []byte {
 	t.Helper()
 	args := []string{path(t, "deploy/helm/sluice"), "sluice", "sluice"}

@@ -29,8 +29,8 @@ func TestPlainRequestIsNotServed(t *testing.T) {
 	}
 }
 
-// A header of any size would be held once per request, and forwarded. Package proxy tests HTTP/2, in which the client
-// knows the limit.
+// A header of any size would be held once per request, and forwarded. Package proxy tests HTTP/2,
+// in which the client knows the limit.
 func TestLongHeaderIsAnswered431(t *testing.T) {
 	for name, h := range map[string]http.Header{
 		"one field":    {"X-Long": {strings.Repeat("x", 100_000)}},
@@ -43,8 +43,8 @@ func TestLongHeaderIsAnswered431(t *testing.T) {
 	}
 }
 
-// A client that stops reading a passed answer must not hold a request upstream for ever. Several answers of some megabytes
-// are far more than the connections hold.
+// A client that stops reading a passed answer must not hold a request upstream for ever. Several
+// answers of some megabytes are far more than the connections hold.
 func TestStalledClientOfAPassedAnswerIsCut(t *testing.T) {
 	t.Parallel()
 	address := strings.TrimPrefix(sluice.URL, "https://")

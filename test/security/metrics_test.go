@@ -10,8 +10,8 @@ import (
 	"sluice/test/harness"
 )
 
-// Metrics tell what a cluster has, and the configuration where Sluice is weak: beyond loopback they are for those whose roles
-// allow it, and never in plain text.
+// Metrics tell what a cluster has, and the configuration where Sluice is weak: beyond loopback they
+// are for those whose roles allow it, and never in plain text.
 func TestMetricsBeyondLoopbackAreForCallersWithTheRight(t *testing.T) {
 	protected := plane.StartSluice(t, harness.SluiceOptions{Flags: []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}})
 	open := plane.StartSluice(t, harness.SluiceOptions{

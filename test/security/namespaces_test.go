@@ -12,8 +12,8 @@ import (
 	"sluice/test/harness"
 )
 
-// k/k#28966: a watch cache compared prefixes without the separator after the namespace, so that whoever could read
-// one namespace saw the objects of those whose names begin with its name.
+// k/k#28966: a watch cache compared prefixes without the separator after the namespace, so that
+// whoever could read one namespace saw the objects of those whose names begin with its name.
 func TestWatchOfANamespaceShowsNoOther(t *testing.T) {
 	ns := plane.Namespace(t)
 	longer := ns + "x"
