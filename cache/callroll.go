@@ -151,8 +151,8 @@ func (f *Fence) CallRollOf(ctx context.Context, scope Scope) (*RollCall, error) 
 	return r, nil
 }
 
-// recordRollCall records the cost of a roll call, also of one that failed or was cancelled.
-func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, cancelled, lent bool) {
+// recordRollCall records the cost of a roll call, also of one that failed or was canceled.
+func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, canceled, lent bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stats.RollCalls++
@@ -161,7 +161,7 @@ func (f *Fence) recordRollCall(r *RollCall, err error, took time.Duration, cance
 	case err == nil:
 		bytes = int64(r.Bytes)
 		f.rollCall = rollCallRecord{perObject: int64(max(r.Bytes/max(len(r.entries), 1), 1)), at: time.Now()}
-	case !cancelled:
+	case !canceled:
 		f.rollCall.retryAt = time.Now().Add(rollCallRetry)
 		fallthrough
 	default:

@@ -76,7 +76,7 @@ func (f *frames) get(enc Encoder, t Type, e *Event) ([]byte, error) {
 	return mine.data, mine.err
 }
 
-// find returns the frame of the list that has these bytes, nil if there is none.
+// find returns the frame of an encoder and a type in the list, nil if there is none.
 func (n *frame) find(enc Encoder, t Type) *frame {
 	for ; n != nil; n = n.next {
 		if n.enc == enc && n.t == t {

@@ -10,7 +10,7 @@ const (
 	// segmentMax is the greatest number of objects of a segment: large enough for one encoding
 	// per segment to pay off, small enough for an update to copy little.
 	segmentMax = 64
-	// segmentMin is the number of objects below which a segment is merged with a neighbour, if
+	// segmentMin is the number of objects below which a segment is merged with a neighbor, if
 	// both fit into one.
 	segmentMin = 16
 	// SegmentBytes is the greatest sum of the data of a segment of more than one object, in bytes:
@@ -21,7 +21,7 @@ const (
 	segmentMinBytes = SegmentBytes / 4
 )
 
-// Segment is an immutable run of neighbouring objects in key order, a leaf of the tree. A segment of an
+// Segment is an immutable run of neighboring objects in key order, a leaf of the tree. A segment of an
 // index has entries, which stand for objects.
 type Segment struct {
 	objects []*Object

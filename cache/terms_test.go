@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// labelled returns an object with some of six labels of few values, and one of its own.
-func labelled(rnd *rand.Rand, i int, rv uint64) *Object {
+// labeled returns an object with some of six labels of few values, and one of its own.
+func labeled(rnd *rand.Rand, i int, rv uint64) *Object {
 	o := &Object{Key: KeyOf(fmt.Sprintf("ns%d", i%3), fmt.Sprintf("o%04d", i)), RV: rv, Data: []byte("data")}
 	for k := range 6 {
 		if rnd.IntN(2) == 0 {
@@ -74,7 +74,7 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		var objects []*Object
 		for i := range 1000 {
-			objects = append(objects, labelled(rnd, i, 1))
+			objects = append(objects, labeled(rnd, i, 1))
 		}
 		slices.SortFunc(objects, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
 		s := New(Options{HistoryAge: time.Hour, HistoryBytes: 1 << 30}, objects, 1)
@@ -82,7 +82,7 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 		states := []*Snapshot{s.Snapshot()}
 		skipped := 0
 		for version := uint64(2); version < 1500; version++ {
-			o := labelled(rnd, rnd.IntN(1200), version)
+			o := labeled(rnd, rnd.IntN(1200), version)
 			typ := Added
 			if s.Snapshot().Get(o.Key) != nil {
 				if typ = Modified; rnd.IntN(3) == 0 {

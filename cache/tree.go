@@ -161,7 +161,7 @@ func (n *node) underflows() bool {
 	return len(n.kids) < nodeMin
 }
 
-// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbour. If two inner
+// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbor. If two inner
 // nodes do not fit into one, it divides their content evenly between them.
 func rebalance(kids []*node, i int, kid *node) []*node {
 	switch {
@@ -173,7 +173,7 @@ func rebalance(kids []*node, i int, kid *node) []*node {
 	return splice(kids, 0, 2, merge(kid, kids[1]))
 }
 
-// joinLeaf replaces kids[i] by leaf and those neighbours that fit into one segment with it.
+// joinLeaf replaces kids[i] by leaf and those neighbors that fit into one segment with it.
 func joinLeaf(kids []*node, i int, leaf *node) []*node {
 	from, to := i, i+1
 	if i > 0 && fit(kids[i-1], leaf) {

@@ -39,8 +39,8 @@ func (g *Gateway) spread() time.Duration {
 	return min(spread, g.options.Drain.Grace/2)
 }
 
-// withDrain counts the requests for the drain, and refuses new watches once all watches have to end: its
-// clients try again after a second, elsewhere or at a successor.
+// withDrain counts the requests for the drain, and refuses new watches once all watches have to end.
+// Their clients try again after a second, elsewhere or at a successor.
 func (g *Gateway) withDrain(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())

@@ -7,7 +7,8 @@ import (
 )
 
 // sharedListener lets one http.Server after the other accept the connections of one net.Listener. A
-// server can only stop to use connections by closing its listener, and the next one goes on.
+// server stops accepting connections only by closing its listener, which would end those of the next
+// server too.
 type sharedListener struct {
 	net.Listener
 	accepted chan accepted

@@ -11,7 +11,7 @@ type Stream struct {
 	plain  uint64 // bytes before compression
 }
 
-// NewStream returns an empty Stream; c must not be Identity.
+// NewStream returns an empty Stream. With Identity it takes no blocks, and has neither beginning nor end.
 func NewStream(c Coding) *Stream { return &Stream{coding: c} }
 
 // Begin appends the bytes before the first block.

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 )
 
-// Discovery describes one resource of the apiserver. It is immutable.
+// Discovery describes one resource of the apiserver. It is safe for concurrent use.
 type Discovery struct {
 	upstream *upstream.Upstream
 	gvr      schema.GroupVersionResource

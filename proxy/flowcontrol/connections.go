@@ -88,9 +88,9 @@ type conn struct {
 	released, evicted bool
 }
 
-// admit counts a connection. It returns nil if its address opens too many at once, or if a limit is reached
-// and no connection can be evicted.
-// The caller must close the evicted connection, which no longer counts.
+// admit counts a connection. It returns nil if its address opens too many at once, or if a limit is
+// reached and no connection can be evicted. The caller must close the evicted connection, which no
+// longer counts.
 func (c *Connections) admit(accepted net.Conn) (admitted, evicted *conn) {
 	address := request.AddressKey(accepted.RemoteAddr().String())
 	c.mu.Lock()

@@ -96,7 +96,7 @@ func TestScannerFindsNoEndInAStreamOfSomethingElse(t *testing.T) {
 	}
 }
 
-// upstreamWatch is the response to a passed watch, whose body ends with an error once it is cancelled.
+// upstreamWatch is the response to a passed watch, whose body ends with an error once it is canceled.
 type upstreamWatch struct {
 	*io.PipeWriter
 	body  io.ReadCloser // as passed to the client

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Each watch requests a timeout between watchLife and twice watchLife. It is cancelled if it is
+	// Each watch requests a timeout between watchLife and twice watchLife. It is canceled if it is
 	// open for overtime longer: then its connection hangs.
 	watchLife = 5 * time.Minute
 	overtime  = 30 * time.Second

@@ -16,8 +16,8 @@ type Progress struct {
 	Changed <-chan struct{}
 }
 
-// Progress tells how far the store of a resource is that was looked up. A resource that has turned out to
-// be absent since has no store to wait for.
+// Progress tells how far the store of a resource is. A resource that was not looked up, or has turned
+// out to be absent, has no store to wait for.
 func (r *Registry) Progress(gvr schema.GroupVersionResource) Progress {
 	r.mu.RLock()
 	e := r.entries[gvr]

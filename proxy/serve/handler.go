@@ -24,7 +24,7 @@ type Resources interface {
 	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
 	// Peek returns the cached resource if it can be served now, or nil. It starts no store.
 	Peek(r schema.GroupVersionResource) *resources.CachedResource
-	// Progress tells how far the store of a resource is that was looked up.
+	// Progress tells how far the store of a resource is.
 	Progress(r schema.GroupVersionResource) resources.Progress
 }
 
@@ -79,7 +79,7 @@ const defaultRecheck = 30 * time.Second
 type Features struct {
 	// ShardSelector serves lists and watches with a shardSelector (KEP-5866).
 	ShardSelector bool
-	// DropManagedFields honours the Accept parameter drop=metadata.managedFields (KEP-5958).
+	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
 	DropManagedFields bool
 	// ETags sets entity tags on gets and lists, and answers If-None-Match with 304.
 	ETags bool
@@ -89,7 +89,7 @@ type Features struct {
 type Handler struct {
 	options Options
 
-	// What of the options may change while the Handler serves.
+	// The options that may change while the Handler serves.
 	recheck         atomic.Int64 // time.Duration
 	compressWatches atomic.Bool
 }
