@@ -6,9 +6,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -65,11 +62,7 @@ func (g *Gateway) withDrain(next http.Handler) http.Handler {
 	})
 }
 
-var errShuttingDown = func() error {
-	err := apierrors.NewServiceUnavailable("the gateway is shutting down")
-	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return err
-}()
+var errShuttingDown = response.NewUnavailable("the gateway is shutting down")
 
 // running counts what runs. The zero value is ready to use.
 type running struct {

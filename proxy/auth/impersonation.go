@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -144,11 +143,7 @@ func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 
 // errNotReviewed is the response to a caller whose impersonation could not be reviewed. The error of the
 // review is about Sluice, which the caller need not know.
-var errNotReviewed = func() error {
-	err := apierrors.NewServiceUnavailable("the impersonation cannot be reviewed at the moment")
-	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return err
-}()
+var errNotReviewed = response.NewUnavailable("the impersonation cannot be reviewed at the moment")
 
 // heldResponse is a short response that is held until it is known whether it is to be sent.
 type heldResponse struct {

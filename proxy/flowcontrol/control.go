@@ -19,9 +19,6 @@ const (
 	TooManyUpstream    = "too-many-upstream"    // by UpstreamLimits
 )
 
-// retryAfter is in seconds, as the apiserver gives it.
-const retryAfter = 1
-
 // anonymousShare is the share of each total that unauthenticated callers may have together, so that
 // they never take all places.
 const anonymousShare = 4
@@ -111,5 +108,5 @@ func keyOf(r *http.Request, info *request.Info) string {
 // refuse answers 429.
 func refuse(w http.ResponseWriter, r *http.Request, reason, what string) {
 	request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: reason}
-	response.Error(w, r, apierrors.NewTooManyRequests(fmt.Sprintf("too many %s, please try again later", what), retryAfter))
+	response.Error(w, r, apierrors.NewTooManyRequests(fmt.Sprintf("too many %s, please try again later", what), response.RetryAfter))
 }

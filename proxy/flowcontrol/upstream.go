@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 )
 
 // upstreamShare is the part of the places of a class that one user may take upstream, at most.
@@ -95,7 +96,7 @@ func (p *Place) Take(ctx context.Context) error {
 		return ctx.Err()
 	case err != nil:
 		p.info.Outcome.Reason = TooManyUpstream
-		return apierrors.NewTooManyRequests("too many "+string(p.class)+" are in flight to the apiserver, please try again later", retryAfter)
+		return apierrors.NewTooManyRequests("too many "+string(p.class)+" are in flight to the apiserver, please try again later", response.RetryAfter)
 	}
 	p.leave = leave
 	return nil

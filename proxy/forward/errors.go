@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -29,16 +28,7 @@ var errUnnamed = errors.New("the caller cannot be named to the upstream")
 var errClientGone = errors.New("the client is gone")
 
 // errNamesUnknown refuses callers while the apiserver's names of front-proxy headers are unknown.
-var errNamesUnknown = unavailable("the names of front-proxy headers are not known yet")
-
-// retrySeconds is the Retry-After value while the upstream cannot be reached.
-const retrySeconds = 1
-
-func unavailable(message string) *apierrors.StatusError {
-	err := apierrors.NewServiceUnavailable(message)
-	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retrySeconds}
-	return err
-}
+var errNamesUnknown = response.NewUnavailable("the names of front-proxy headers are not known yet")
 
 // fail responds to a request for which there is no response of the upstream that can be passed.
 func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -65,5 +55,5 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	info.Outcome.Reason, info.Outcome.Unanswered = reasonUpstreamUnreachable, true
 	f.log.Warn("upstream request failed", zap.String("path", request.Shorten(info.Path)), zap.Error(err))
-	response.Error(w, r, unavailable("upstream apiserver cannot be reached"))
+	response.Error(w, r, response.NewUnavailable("upstream apiserver cannot be reached"))
 }

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/response"
 )
 
 const (
@@ -89,10 +90,7 @@ func bodyError(r *http.Request) error {
 	case errors.As(err, &tooLarge):
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", tooLarge.Limit))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusRequestTimeout, Reason: metav1.StatusReasonTimeout,
-			Message: "the request body was not sent in time",
-		}}
+		return response.NewBodyTimeout()
 	case body.chunked && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &network):
 		return apierrors.NewBadRequest("the request body is malformed: " + err.Error())
 	}

@@ -61,6 +61,22 @@ func NewServerError(message string) *apierrors.StatusError {
 	return newError(http.StatusInternalServerError, metav1.StatusReasonUnknown, message)
 }
 
+// RetryAfter is the Retry-After of the errors that pass by themselves, in seconds, as the apiserver
+// gives it.
+const RetryAfter = 1
+
+// NewUnavailable returns a 503 that tells the client to try again after RetryAfter.
+func NewUnavailable(message string) *apierrors.StatusError {
+	err := apierrors.NewServiceUnavailable(message)
+	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: RetryAfter}
+	return err
+}
+
+// NewBodyTimeout returns the 408 for a request body that the client has not sent in time.
+func NewBodyTimeout() *apierrors.StatusError {
+	return newError(http.StatusRequestTimeout, metav1.StatusReasonTimeout, "the request body was not sent in time")
+}
+
 // NewNotAcceptable returns a 406, of which package errors of apimachinery has none.
 func NewNotAcceptable(message string) *apierrors.StatusError {
 	return newError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, message)

@@ -27,6 +27,10 @@ func TestErrorIsAStatusThatTheClientAccepts(t *testing.T) {
 			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"why","reason":"BadRequest","code":400}` + "\n"},
 		{"retry", "application/yaml", apierrors.NewTooManyRequests("later", 3), 429, "application/yaml", "3",
 			"apiVersion: v1\ncode: 429\ndetails:\n  retryAfterSeconds: 3\nkind: Status\nmessage: later\nmetadata: {}\nreason: TooManyRequests\nstatus: Failure\n"},
+		{"unavailable", "", NewUnavailable("why"), 503, "application/json", "1",
+			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"why","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}` + "\n"},
+		{"body timeout", "", NewBodyTimeout(), 408, "application/json", "",
+			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the request body was not sent in time","reason":"Timeout","code":408}` + "\n"},
 		{"nothing acceptable", "text/html", NewNotAcceptable("why"), 406, "application/json", "",
 			"{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {},\n  \"status\": \"Failure\",\n  \"message\": \"why\",\n  \"reason\": \"NotAcceptable\",\n  \"code\": 406\n}"},
 	} {

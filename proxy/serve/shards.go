@@ -13,6 +13,7 @@ import (
 	"sluice/codec"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/response"
 )
 
 // shards is a shard selector (KEP-5866): it selects the objects for which the hash of the UID or of
@@ -86,7 +87,7 @@ func refuseShard(info *request.Info, reason passReason) error {
 	case reason == versionBeforeHistory:
 		return &refusal{reason, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
 	case follows && (reason == resources.NotInSync || reason == notProvenInTime || reason == versionNotReached):
-		return &refusal{reason, apierrors.NewTooManyRequests("storage is (re)initializing", 1)}
+		return &refusal{reason, apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func (l *watchLoop) endWith(err error) {
 	case errors.Is(err, errRevoked):
 		status = l.recheck.denied.Load()
 	case errors.Is(err, errUnencodable):
-		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", 1)
+		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", response.RetryAfter)
 	default:
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/response"
 )
 
 // Limits of the memory that bodies take, in bytes.
@@ -35,9 +37,6 @@ const (
 // maxDepth is the nesting of the deepest response that is transcoded, in levels: indented, a
 // response grows with its depth. Objects of the API are far less deep.
 const maxDepth = 128
-
-// retrySeconds is the Retry-After value when a quota is exhausted.
-const retrySeconds = 1
 
 // quota bounds memory in total and per user, in bytes. It is safe for concurrent use.
 type quota struct {
@@ -80,7 +79,7 @@ func (r *reservation) reserve(n int64) error {
 		return nil
 	}
 	if !r.quota.take(r.user, n-r.size) {
-		return apierrors.NewTooManyRequests("too many bodies are being transcoded, please try again later", retrySeconds)
+		return apierrors.NewTooManyRequests("too many bodies are being transcoded, please try again later", response.RetryAfter)
 	}
 	r.size = n
 	return nil

@@ -11,18 +11,16 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec"
+	"sluice/proxy/response"
 )
 
 // ErrRequestCut is returned when the client does not send its request body to the end.
 var ErrRequestCut = errors.New("request body was cut")
 
 // errRequestTimeout is returned when the client takes more than requestTimeout to send the body.
-var errRequestTimeout = &apierrors.StatusError{ErrStatus: metav1.Status{
-	Message: "the request body was not sent in time", Reason: metav1.StatusReasonTimeout, Code: http.StatusRequestTimeout,
-}}
+var errRequestTimeout = response.NewBodyTimeout()
 
 // tooLarge returns the apiserver's error for a request body beyond its limit.
 func tooLarge() error {
