@@ -34,7 +34,7 @@ func Protobuf(group, apiVersion, kind string) (Encoder, error) {
 		if err != nil {
 			return dst, err
 		}
-		return append(appendField(dst, 1, raw), rest...), nil
+		return append(proto.AppendBytesField(dst, 1, raw), rest...), nil
 	}, nil
 }
 
@@ -70,7 +70,7 @@ func withReplicas(rest []byte) []byte {
 		}
 		spec, rest = b, rest[1+n:]
 	}
-	out := appendField(nil, 2, append([]byte(replicas), spec...))
+	out := proto.AppendBytesField(nil, 2, append([]byte(replicas), spec...))
 	return append(out, rest...)
 }
 
@@ -81,8 +81,4 @@ func ownAnnotations(group, kind string) map[string]string {
 		return map[string]string{appsv1.DeprecatedTemplateGeneration: "0"}
 	}
 	return nil
-}
-
-func appendField(dst []byte, num protowire.Number, b []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
 }

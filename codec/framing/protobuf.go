@@ -45,7 +45,7 @@ func (p *Protobuf) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) 
 		return dst, err
 	}
 	if p.ItemsFirst {
-		return appendField(dst, 1, s.B), nil
+		return proto.AppendBytesField(dst, 1, s.B), nil
 	}
 	return proto.AppendItem(dst, s.B), nil
 }
@@ -94,9 +94,5 @@ func (p *Protobuf) AppendErrorEvent(dst []byte, s *metav1.Status) []byte {
 
 func appendListMetaField(dst []byte, num protowire.Number, meta *metav1.ListMeta) []byte {
 	raw, _ := meta.Marshal() // into a buffer of its size, so it cannot fail
-	return appendField(dst, num, raw)
-}
-
-func appendField(dst []byte, num protowire.Number, b []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
+	return proto.AppendBytesField(dst, num, raw)
 }

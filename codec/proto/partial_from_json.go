@@ -174,7 +174,7 @@ func appendManaged(dst []byte, num protowire.Number, entry json.Value) ([]byte, 
 	dst = appendTextField(dst, 6, fieldsType)
 	if fields != nil {
 		raw := len(dst)
-		dst = closeField(appendBytesField(dst, 1, fields), 7, raw)
+		dst = closeField(AppendBytesField(dst, 1, fields), 7, raw)
 	}
 	dst = appendTextField(dst, 8, subresource)
 	return closeField(dst, num, base), nil
@@ -212,7 +212,7 @@ func appendBoolField(dst []byte, num protowire.Number, v json.Value) []byte {
 func appendMapField(dst []byte, num protowire.Number, v json.Value) []byte {
 	for key, value := range v.Members {
 		base := len(dst)
-		dst = appendBytesField(dst, 1, key)
+		dst = AppendBytesField(dst, 1, key)
 		dst = closeField(appendTextField(dst, 2, value), num, base)
 	}
 	return dst
@@ -232,7 +232,8 @@ func appendTimeField(dst []byte, num protowire.Number, v json.Value) ([]byte, er
 	return closeField(dst, num, base), nil
 }
 
-func appendBytesField(dst []byte, num protowire.Number, b []byte) []byte {
+// AppendBytesField appends bytes, text or a message as field num.
+func AppendBytesField(dst []byte, num protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, num, protowire.BytesType), b)
 }
 
