@@ -19,6 +19,8 @@ const (
 	MediaYAML     = "application/yaml"
 	MediaProtobuf = "application/vnd.kubernetes.protobuf"
 	MediaCBOR     = "application/cbor"
+	// MediaCBORSequence is the media type of a watch in CBOR.
+	MediaCBORSequence = "application/cbor-seq"
 )
 
 // encodings describes each Encoding, indexed by it.
@@ -30,7 +32,7 @@ var encodings = [...]struct {
 	JSON:     {"json", MediaJSON, MediaJSON},
 	YAML:     {"yaml", MediaYAML, ""},
 	Protobuf: {"protobuf", MediaProtobuf, MediaProtobuf + ";stream=watch"},
-	CBOR:     {"cbor", MediaCBOR, "application/cbor-seq"},
+	CBOR:     {"cbor", MediaCBOR, MediaCBORSequence},
 }
 
 // String returns the name that metrics use: json, yaml, protobuf, cbor.

@@ -27,7 +27,7 @@ var (
 	listMediaTypes = []string{
 		codec.MediaJSON, codec.MediaYAML, codec.MediaProtobuf,
 		codec.MediaJSON + ";stream=watch", codec.MediaProtobuf + ";stream=watch",
-		codec.MediaCBOR, "application/cbor-seq",
+		codec.MediaCBOR, codec.MediaCBORSequence,
 	}
 )
 

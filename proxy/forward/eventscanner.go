@@ -28,7 +28,7 @@ func newEventScanner(contentType string) eventScanner {
 		return &jsonScanner{}
 	case codec.MediaProtobuf:
 		return &protobufScanner{}
-	case codec.MediaCBOR + "-seq":
+	case codec.MediaCBORSequence:
 		return &cborScanner{}
 	}
 	return nil

@@ -7,9 +7,6 @@ import (
 	"sluice/codec/json"
 )
 
-// mediaCBORSequence is the media type of a watch in CBOR.
-const mediaCBORSequence = "application/cbor-seq"
-
 // cborEncoding reads CBOR as JSON whose whole-number floats end in .0. Its objects are in that form.
 type cborEncoding struct{ jsonEncoding }
 

@@ -166,7 +166,7 @@ func encodingOf(h http.Header) (encoding, error) {
 		return protobufEncoding{}, nil
 	case codec.MediaJSON:
 		return jsonEncoding{}, nil
-	case codec.MediaCBOR, mediaCBORSequence:
+	case codec.MediaCBOR, codec.MediaCBORSequence:
 		return cborEncoding{}, nil
 	default:
 		return nil, fmt.Errorf("response in %q: %w", t, errEncoding)

@@ -67,7 +67,7 @@ func (r Resource) ContentType() string {
 		return codec.MediaProtobuf + ";stream=watch"
 	}
 	if r.CBOR {
-		return "application/cbor-seq"
+		return codec.MediaCBORSequence
 	}
 	return codec.MediaJSON
 }
