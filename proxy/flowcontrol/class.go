@@ -19,7 +19,7 @@ var classes = []Class{Reads, Writes, Leases, Watches, Sessions}
 // ClassOf returns the class of a request.
 func ClassOf(info *request.Info) Class {
 	switch {
-	case info.Upgrade || isSession(info.Subresource):
+	case info.Upgrade || info.Proxied():
 		return Sessions
 	case info.APIGroup == "coordination.k8s.io" && info.Resource == "leases" && info.Verb != "watch" && info.Verb != "list" && info.Verb != "deletecollection":
 		return Leases
@@ -36,11 +36,3 @@ func (c Class) queues() bool { return c != Watches && c != Sessions }
 
 // changes reports whether the requests of a class count for the rate of writes.
 func (c Class) changes() bool { return c == Writes || c == Leases }
-
-func isSession(subresource string) bool {
-	switch subresource {
-	case "proxy", "log", "exec", "attach", "portforward":
-		return true
-	}
-	return false
-}

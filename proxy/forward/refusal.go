@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"slices"
 
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,7 @@ var impersonationRefused = regexp.MustCompile(`^\S+ (?:"(?:[^"\\]|\\.)*" )?is fo
 // checkRefusal returns errRefused if the apiserver has refused Sluice itself rather than the user whom
 // it names: the user's own credentials and impersonation headers are not sent.
 func (f *Forwarder) checkRefusal(resp *http.Response, info *request.Info) error {
-	if !isNamed(info) || fromOtherServer(info) {
+	if !isNamed(info) || info.Verb == "proxy" || info.Proxied() { // another server may have refused the user
 		return nil
 	}
 	switch resp.StatusCode {
@@ -48,11 +47,6 @@ func (f *Forwarder) checkRefusal(resp *http.Response, info *request.Info) error 
 	info.Outcome.Reason = reasonRefused
 	f.log.Warn("the apiserver refuses to let Sluice act for a caller", zap.Int("code", resp.StatusCode), zap.String("user", request.Shorten(info.User)))
 	return errRefused
-}
-
-// fromOtherServer reports whether the response may be that of a kubelet, a pod or a service.
-func fromOtherServer(info *request.Info) bool {
-	return info.Verb == "proxy" || slices.Contains([]string{"proxy", "log", "exec", "attach", "portforward"}, info.Subresource)
 }
 
 // messageOf returns the message of a Status, and leaves the body to be read again.

@@ -184,6 +184,16 @@ func (i *Info) canonicalPath() string {
 	return b.String()
 }
 
+// Proxied reports whether the apiserver passes the request on, by its subresource, to a kubelet, a pod
+// or a service.
+func (i *Info) Proxied() bool {
+	switch i.Subresource {
+	case "proxy", "log", "exec", "attach", "portforward":
+		return true
+	}
+	return false
+}
+
 type key struct{}
 
 // With returns a context that carries info.

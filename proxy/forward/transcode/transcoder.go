@@ -87,14 +87,7 @@ func eligible(r *http.Request, info *request.Info) bool {
 	default:
 		return false
 	}
-	if info.Upgrade || !info.IsResourceRequest || info.Verb == "proxy" {
-		return false
-	}
-	switch info.Subresource {
-	case "proxy", "log", "exec", "attach", "portforward":
-		return false
-	}
-	return true
+	return !info.Upgrade && info.IsResourceRequest && info.Verb != "proxy" && !info.Proxied()
 }
 
 // mayTranscode reports whether the request body or the response may need transcoding.
