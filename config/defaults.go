@@ -1,70 +1,48 @@
 package config
 
-import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "time"
 
 // Default sets every field that is unset to its default.
 func (f *File) Default() {
 	f.APIVersion, f.Kind = APIVersion, Kind
-	setString(&f.Listen, "127.0.0.1:8443")
-	setString(&f.Admin.Listen, "127.0.0.1:9443")
+	set(&f.Listen, "127.0.0.1:8443")
+	set(&f.Admin.Listen, "127.0.0.1:9443")
 	if loopback(f.Admin.Listen) {
-		setString(&f.Admin.Access, AccessOpen)
+		set(&f.Admin.Access, AccessOpen)
 	}
-	setString(&f.Admin.Access, AccessAuthorized)
-	setString(&f.TLS.CertDir, "sluice-certs")
-	setString(&f.Compatibility, Extended)
-	setString(&f.Log.Level, "info")
-	setString(&f.Log.Format, "json")
-	setDuration(&f.Authentication.TokenTTL, 10*time.Second)
-	if f.Authentication.Tokens == nil {
-		tokens := true
-		f.Authentication.Tokens = &tokens
-	}
-	if f.Authentication.RejectedTokens == 0 {
-		f.Authentication.RejectedTokens = 10
-	}
-	if f.Authentication.ReviewsInFlight == 0 {
-		f.Authentication.ReviewsInFlight = 64
-	}
-	setString(&f.Authentication.Callers, CallersAll)
+	set(&f.Admin.Access, AccessAuthorized)
+	set(&f.TLS.CertDir, "sluice-certs")
+	set(&f.Compatibility, Extended)
+	set(&f.Log.Level, "info")
+	set(&f.Log.Format, "json")
+	set(&f.Authentication.TokenTTL.Duration, 10*time.Second)
+	set(&f.Authentication.Tokens, new(true))
+	set(&f.Authentication.RejectedTokens, 10)
+	set(&f.Authentication.ReviewsInFlight, 64)
+	set(&f.Authentication.Callers, CallersAll)
 	f.Authentication.FrontProxy.setDefaults()
-	setDuration(&f.Authorization.AllowTTL, 10*time.Second)
-	setDuration(&f.Authorization.DenyTTL, 5*time.Second)
-	setDuration(&f.Authorization.WatchRecheck, 30*time.Second)
-	setDuration(&f.Cache.HistoryAge, 5*time.Minute)
-	if f.Cache.HistoryBytes == 0 {
-		f.Cache.HistoryBytes = 64 << 20
-	}
-	setDuration(&f.Cache.Idle, time.Hour)
-	setDuration(&f.Cache.CheckEvery, 5*time.Minute)
-	if f.Cache.Proofs.CorePercent == 0 {
-		f.Cache.Proofs.CorePercent = 5
-	}
-	if f.Cache.Proofs.BytesPerSecond == 0 {
-		f.Cache.Proofs.BytesPerSecond = 4 << 20
-	}
-	if f.Cache.MaxResources == 0 {
-		f.Cache.MaxResources = 500
-	}
-	setInt(&f.Cache.MaxResourcesPerUser, 250)
-	setInt(&f.Cache.MaxResourcesPerPartialReader, 25)
-	if f.Cache.EncodedBytes == nil {
-		encoded := int64(96 << 20)
-		f.Cache.EncodedBytes = &encoded
-	}
+	set(&f.Authorization.AllowTTL.Duration, 10*time.Second)
+	set(&f.Authorization.DenyTTL.Duration, 5*time.Second)
+	set(&f.Authorization.WatchRecheck.Duration, 30*time.Second)
+	set(&f.Cache.HistoryAge.Duration, 5*time.Minute)
+	set(&f.Cache.HistoryBytes, 64<<20)
+	set(&f.Cache.Idle.Duration, time.Hour)
+	set(&f.Cache.CheckEvery.Duration, 5*time.Minute)
+	set(&f.Cache.Proofs.CorePercent, 5)
+	set(&f.Cache.Proofs.BytesPerSecond, 4<<20)
+	set(&f.Cache.MaxResources, 500)
+	set(&f.Cache.MaxResourcesPerUser, 250)
+	set(&f.Cache.MaxResourcesPerPartialReader, 25)
+	set(&f.Cache.EncodedBytes, new(int64(96<<20)))
 	if f.Cache.Exclude == nil {
 		// The apiserver has no watch cache for events, and so sends no bookmarks.
 		f.Cache.Exclude = []string{"events", "events.events.k8s.io"}
 	}
-	setInt(&f.Audit.MaxSize, 100)
-	setInt(&f.Audit.MaxBackups, 10)
-	setInt(&f.Audit.MaxAge, 30)
+	set(&f.Audit.MaxSize, 100)
+	set(&f.Audit.MaxBackups, 10)
+	set(&f.Audit.MaxAge, 30)
 	f.Limits.setDefaults()
-	setDuration(&f.Shutdown.Grace, 10*time.Second)
+	set(&f.Shutdown.Grace.Duration, 10*time.Second)
 }
 
 // setDefaults sets the headers that the aggregator of kube-apiserver uses.
@@ -78,20 +56,10 @@ func (p *FrontProxy) setDefaults() {
 	}
 }
 
-func setString(field *string, value string) {
-	if *field == "" {
+// set sets a field that is unset.
+func set[T comparable](field *T, value T) {
+	var unset T
+	if *field == unset {
 		*field = value
-	}
-}
-
-func setInt(field *int, value int) {
-	if *field == 0 {
-		*field = value
-	}
-}
-
-func setDuration(field *metav1.Duration, value time.Duration) {
-	if field.Duration == 0 {
-		field.Duration = value
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,9 +83,9 @@ type Bytes struct {
 
 func (l *Limits) setDefaults() {
 	l.Connections.setDefault(10_000, 1000)
-	setInt(&l.ConnectionsPerSecond, 200)
-	setInt(&l.ConnectionBurst, 1000)
-	setInt(&l.StreamsPerConnection, 100) // as in kube-apiserver (CVE-2023-44487)
+	set(&l.ConnectionsPerSecond, 200)
+	set(&l.ConnectionBurst, 1000)
+	set(&l.StreamsPerConnection, 100) // as in kube-apiserver (CVE-2023-44487)
 	// Upstream is half as much again as the apiserver's own limits, which are 400 reads and 200 writes, so
 	// that these decide first.
 	l.Reads.setDefault(2000, 400, 600)
@@ -94,27 +93,27 @@ func (l *Limits) setDefaults() {
 	l.Leases.setDefault(1000, 200, 200)
 	l.Watches.setDefault(100_000, 10_000, 4000)
 	l.Sessions.setDefault(2000, 200, 2000)
-	setInt(&l.UnauthenticatedUpstream, 64)
-	l.HeldBytes.Total = cmp.Or(l.HeldBytes.Total, 1<<30)
-	l.HeldBytes.PerUser = cmp.Or(l.HeldBytes.PerUser, 512<<20)
-	setDuration(&l.QueueWait, 10*time.Second)
-	setInt(&l.RequestsPerSecond, 1000)
-	setInt(&l.RequestBurst, 2000)
-	setInt(&l.HeaderBytes, 64<<10)
-	setInt(&l.HeaderFields, 500)
-	setDuration(&l.ReadHeaderTimeout, 20*time.Second)
-	setDuration(&l.IdleTimeout, 2*time.Minute)
+	set(&l.UnauthenticatedUpstream, 64)
+	set(&l.HeldBytes.Total, 1<<30)
+	set(&l.HeldBytes.PerUser, 512<<20)
+	set(&l.QueueWait.Duration, 10*time.Second)
+	set(&l.RequestsPerSecond, 1000)
+	set(&l.RequestBurst, 2000)
+	set(&l.HeaderBytes, 64<<10)
+	set(&l.HeaderFields, 500)
+	set(&l.ReadHeaderTimeout.Duration, 20*time.Second)
+	set(&l.IdleTimeout.Duration, 2*time.Minute)
 }
 
 func (l *Limit) setDefault(total, perUser int) {
-	setInt(&l.Total, total)
-	setInt(&l.PerUser, perUser)
+	set(&l.Total, total)
+	set(&l.PerUser, perUser)
 }
 
 func (l *ClassLimit) setDefault(total, perUser, upstream int) {
-	setInt(&l.Total, total)
-	setInt(&l.PerUser, perUser)
-	setInt(&l.Upstream, upstream)
+	set(&l.Total, total)
+	set(&l.PerUser, perUser)
+	set(&l.Upstream, upstream)
 }
 
 func (l *Limits) validate(p *problems) {
