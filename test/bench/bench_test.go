@@ -27,15 +27,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestBenchReportsEveryCase checks the program, not the speed of the servers.
-func TestBenchReportsEveryCase(t *testing.T) {
+// runBench runs the program with --quick and other flags, and returns its report.
+func runBench(t *testing.T, flags ...string) *report {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
 	var out bytes.Buffer
-	err := run(t.Context(), []string{
-		"--quick", "--pods=50", "--clients=3", "--churn=0,50", "--watchers=" + fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
-		"--sizes=40", "--readers=2,20", "--watches=json,cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms", "--json=" + file,
-	}, &out)
-	if err != nil {
+	if err := run(t.Context(), append([]string{"--quick", "--json=" + file}, flags...), &out); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + out.String())
@@ -43,10 +40,17 @@ func TestBenchReportsEveryCase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r report
-	if err := json.Unmarshal(text, &r); err != nil {
+	r := &report{}
+	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// TestBenchReportsEveryCase checks the program, not the speed of the servers.
+func TestBenchReportsEveryCase(t *testing.T) {
+	r := runBench(t, "--pods=50", "--clients=3", "--churn=0,50", "--watchers="+fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
+		"--sizes=40", "--readers=2,20", "--watches=json,cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms")
 	if len(r.Lists) != 5*3*2+3 || len(r.FanOuts) != 2*2 || len(r.Latencies) != 4 || len(r.Proofs) != 2*2*len(proofShapes) || len(r.Goals) != len(allGoals()) {
 		t.Errorf("%d lists, %d fan-outs, %d latencies, %d proofs and %d goals in the report",
 			len(r.Lists), len(r.FanOuts), len(r.Latencies), len(r.Proofs), len(r.Goals))
@@ -75,24 +79,8 @@ func TestBenchReportsEveryCase(t *testing.T) {
 
 // TestScaleReportsEverySection checks the program, not the speed of the servers.
 func TestScaleReportsEverySection(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "report.json")
-	var out bytes.Buffer
-	err := run(t.Context(), []string{
-		"--quick", "--scale=" + strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--feeds=50", "--large-configmaps=20", "--reports=2",
-		"--watchers=20", "--stalled=10", "--updates=12", "--consistent-lists=1", "--idle=100ms", "--json=" + file,
-	}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log("\n" + out.String())
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r report
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	r := runBench(t, "--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--feeds=50", "--large-configmaps=20", "--reports=2",
+		"--watchers=20", "--stalled=10", "--updates=12", "--consistent-lists=1", "--idle=100ms")
 	s, o := &r.Scale, full
 	if len(s.Syncs) != 5 || len(s.Reads) != len(scaleReads(&o)) || len(s.Feeds) != 2 || len(s.Concurrent) != 4+2 || len(s.Memory) != 2*4 || len(s.Watches) != 2 {
 		t.Errorf("%d syncs, %d reads, %d feeds, %d lists at once, %d steps of memory, %d lines of watches",
