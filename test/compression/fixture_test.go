@@ -2,6 +2,7 @@ package compression
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,9 +52,11 @@ func run(m *testing.M) (code int, err error) {
 	}
 	code = m.Run()
 	for _, s := range []*harness.Sluice{sluice, compressing} {
-		if err = s.Stop(); err != nil || code != 0 {
+		stopped := s.Stop()
+		if stopped != nil || code != 0 {
 			fmt.Fprintln(os.Stderr, s.Log())
 		}
+		err = errors.Join(err, stopped)
 	}
 	return code, err
 }
