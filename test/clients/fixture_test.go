@@ -19,14 +19,7 @@ var (
 	ownWatches float64
 )
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 
 func run(m *testing.M) (code int, err error) {
 	if apiserver, err = harness.StartMain(); err != nil {

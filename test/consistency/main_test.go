@@ -1,9 +1,8 @@
 package consistency
 
 import (
+	"errors"
 	"flag"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -21,17 +20,12 @@ var (
 // restarts it.
 var controlPlane *harness.ControlPlane
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
+func TestMain(m *testing.M) { harness.Main(m, 0, run) }
+
+func run(m *testing.M) (code int, err error) {
 	if controlPlane, err = harness.StartMain(harness.Options{Flags: []string{"--watch-cache-sizes=reports." + customGroup + "#0"}}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1, err
 	}
-	code := m.Run()
-	if err := controlPlane.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	defer func() { err = errors.Join(err, controlPlane.Stop()) }()
+	return m.Run(), nil
 }

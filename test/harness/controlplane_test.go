@@ -1,7 +1,7 @@
 package harness
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
 	"os"
 	"testing"
@@ -16,17 +16,13 @@ import (
 var apiserver *ControlPlane
 
 func TestMain(m *testing.M) {
-	var err error
-	if apiserver, err = StartMain(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if err := apiserver.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	Main(m, 0, func(m *testing.M) (code int, err error) {
+		if apiserver, err = StartMain(); err != nil {
+			return 1, err
+		}
+		defer func() { err = errors.Join(err, apiserver.Stop()) }()
+		return m.Run(), nil
+	})
 }
 
 func TestControlPlaneHasItsVersion(t *testing.T) {

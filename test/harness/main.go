@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// Main is the TestMain of a package whose parallel tests mostly wait for servers: up to parallel of
-// them run at once, unless go test has the flag -parallel. run starts what the tests share, runs
-// them, and stops it; its error fails the package.
+// Main is the TestMain of a package. run starts what the tests share, runs them, and stops it; its
+// error fails the package. Up to parallel of the parallel tests, which mostly wait for servers, run
+// at once, unless go test has the flag -parallel; 0 leaves that to go test.
 func Main(m *testing.M, parallel int, run func(*testing.M) (int, error)) {
 	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+	if f := flag.Lookup("test.parallel"); parallel > 0 && f.Value.String() == f.DefValue {
 		if err := flag.Set(f.Name, strconv.Itoa(parallel)); err != nil {
 			panic(err) // never, for an existing flag
 		}

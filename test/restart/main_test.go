@@ -1,8 +1,6 @@
 package restart
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"sluice/test/harness"
@@ -11,14 +9,7 @@ import (
 // apiserver is shared by the tests that do not restart it.
 var apiserver *harness.ControlPlane
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 
 func run(m *testing.M) (code int, err error) {
 	if apiserver, err = harness.StartMain(); err != nil {

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -15,20 +14,12 @@ var (
 	gateway *harness.Sluice
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(0) // every test needs the apiserver
-	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 
 func run(m *testing.M) (code int, err error) {
+	if testing.Short() {
+		return 0, nil // every test needs the apiserver
+	}
 	server, err = harness.StartMain(harness.Options{Flags: []string{
 		"--runtime-config=api/all=true",
 		"--feature-gates=AllAlpha=true,AllBeta=true", // also CBOR

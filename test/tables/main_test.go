@@ -1,9 +1,7 @@
 package tables
 
 import (
-	"flag"
-	"fmt"
-	"os"
+	"errors"
 	"testing"
 
 	"sluice/test/harness"
@@ -12,20 +10,12 @@ import (
 // server has the objects of testdata before the first test runs.
 var server *harness.ControlPlane
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		os.Exit(0) // every test needs the apiserver
-	}
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, 0, run) }
 
 func run(m *testing.M) (code int, err error) {
+	if testing.Short() {
+		return 0, nil // every test needs the apiserver
+	}
 	server, err = harness.StartMain(harness.Options{Flags: []string{
 		"--runtime-config=api/all=true",
 		"--feature-gates=AllAlpha=true,AllBeta=true",
@@ -33,11 +23,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer func() {
-		if stopErr := server.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	if err := fill(); err != nil {
 		return 1, err
 	}
