@@ -14,9 +14,6 @@ import (
 // and stays unset, so that all problems of a file are found at once.
 type decoder struct{ document *Document }
 
-// fieldsOf returns the value behind a pointer to a struct.
-func fieldsOf(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
-
 func (d *decoder) problem(n *yaml.Node, field, format string, args ...any) {
 	d.document.problems = append(d.document.problems, Problem{
 		Field: field, Message: fmt.Sprintf(format, args...), path: d.document.path, position: position{n.Line, n.Column},

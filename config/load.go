@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func Parse(path string, text []byte) *Document {
 		c.problems = append(c.problems, syntaxProblem(path, err))
 		return c
 	default:
-		d.object(root.Content[0], fieldsOf(c.File), "")
+		d.object(root.Content[0], reflect.ValueOf(c.File).Elem(), "")
 		if err := stream.Decode(&second); !errors.Is(err, io.EOF) {
 			d.problem(&second, "", "the file must hold one document")
 		}

@@ -26,9 +26,9 @@ type UpstreamLimits struct {
 	Wait time.Duration
 }
 
-// DefaultUpstreamLimits are half as much again as kube-apiserver's own limits, which are 400 reads and 200
+// defaultUpstreamLimits are half as much again as kube-apiserver's own limits, which are 400 reads and 200
 // writes, so that its fair queues decide first.
-var DefaultUpstreamLimits = UpstreamLimits{
+var defaultUpstreamLimits = UpstreamLimits{
 	Classes:         map[Class]int{Reads: 600, Writes: 300, Leases: 200, Watches: 4000, Sessions: 2000},
 	Unauthenticated: 64,
 	Wait:            10 * time.Second,
@@ -53,7 +53,7 @@ func NewUpstream(l UpstreamLimits) *Upstream {
 
 // SetLimits changes the limits. Requests that run go on.
 func (u *Upstream) SetLimits(l UpstreamLimits) {
-	d := DefaultUpstreamLimits
+	d := defaultUpstreamLimits
 	set := func(g *gate, total, byDefault int) {
 		total = cmp.Or(total, byDefault)
 		g.set(Limit{Total: total, PerUser: max(1, total/upstreamShare)}, cmp.Or(l.Wait, d.Wait))
