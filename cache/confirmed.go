@@ -153,8 +153,8 @@ func (s *Store) confirmedAt(version uint64) (*Snapshot, error) {
 	return &Snapshot{Version: version, state: s.confirmed[i].state}, nil
 }
 
-// SkipToRollCall is like SkipToConfirmed by a roll call of the scope of the cursor: nobody else is proven
-// anything by it.
+// SkipToRollCall is SkipToConfirmed with a roll call of the cursor's own scope, which proves nothing to
+// other readers.
 func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
 	s := c.store
 	s.mu.RLock()

@@ -88,8 +88,8 @@ func (r *Read) Forwardable() bool { return r.work <= quickWork }
 // allowance unless that is spent: it costs the apiserver then what it would cost without the store.
 func (r *Read) Forward() { r.forwarded, r.lent = time.Now(), r.fence.allowance.spent() }
 
-// Answered says that the response to a forwarded read has begun. It is not under way any more: its client may
-// take long to read the rest, and would have proofs made for nobody meanwhile.
+// Answered says that the response to a forwarded read has begun. It is no longer under way: its client
+// may take long to read the rest, and proofs would be made for it meanwhile.
 func (r *Read) Answered() {
 	r.fence.mu.Lock()
 	defer r.fence.mu.Unlock()

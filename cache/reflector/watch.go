@@ -14,8 +14,8 @@ import (
 // so that the next one is delayed.
 const shortWatch = time.Second
 
-// maxRefusals is how often the apiserver may refuse to continue a store for want of a right before the
-// store ends, which is after six seconds or more. An apiserver that has just started refuses everything
+// maxRefusals is how often the apiserver may forbid the watch that continues a store before the store
+// ends, which is after six seconds or more. An apiserver that has just started refuses everything
 // until it has read its access rules.
 const maxRefusals = 6
 

@@ -22,8 +22,8 @@ var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", V
 var errTakenOver = errors.New("APIService has changed")
 
 // followAPIServices has the stores of a group and version rebuilt when its APIService leads to an
-// extension server. The apiserver itself goes on answering the watches that are open, so that nothing
-// else tells. It returns when the context ends, or at once if the apiserver has no aggregator.
+// extension server. Nothing else shows that: the apiserver itself goes on serving the watches that are
+// open. It returns when the context ends, or at once if the apiserver has no aggregator.
 func (r *Registry) followAPIServices(ctx context.Context) {
 	log := r.options.Log.With(zap.Stringer("resource", apiServices.GroupResource()))
 	source := listwatch.New(r.options.Upstream, apiServices, listwatch.Options{

@@ -29,7 +29,7 @@ type fills struct {
 // waitingFill is a fill that waits for its place.
 type waitingFill struct {
 	bytes  int64
-	wanted func() int64 // how many reads wait for the store, or have passed for want of it
+	wanted func() int64 // how many reads wait for the store, or have passed without it
 	enter  chan struct{}
 }
 

@@ -11,11 +11,11 @@ const (
 	// fillPatience is how long a list or watch waits for a store that is being filled. A watch that
 	// passes stays upstream for long, and a list that passes takes as long there as the fill does here.
 	fillPatience = 2 * time.Second
-	// pagePatience is the same of a page and of a list of one namespace, which cost the apiserver little.
-	// Most stores fill in less.
+	// pagePatience is the same for a page, and for a list of one namespace, which cost the apiserver
+	// little. Most stores fill in less.
 	pagePatience = 250 * time.Millisecond
 	// historyPatience is how long a watch waits until it is known whether it has missed events before the
-	// store began: a bookmark that tells so takes the apiserver a second.
+	// store began: the bookmark that shows it takes the apiserver a second.
 	historyPatience = 3 * time.Second
 )
 

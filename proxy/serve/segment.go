@@ -79,7 +79,7 @@ func (e *segmentEncoder) text(r cache.Run) ([]byte, error) {
 	return v.([]byte), nil
 }
 
-// block returns the encoded objects of a run, compressed. It is memoized if a part of a segment is to be.
+// block returns the encoded objects of a run, compressed, out of the memo if memoizesBlock.
 func (e *segmentEncoder) block(coding splice.Coding, r cache.Run) (*splice.Block, error) {
 	switch {
 	case !e.memoizesBlock(r):
@@ -104,7 +104,7 @@ func (e *segmentEncoder) compress(coding splice.Coding, objects []*cache.Object)
 	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 }
 
-// appendRun appends the encoded objects of a run, memoized if its text is to be.
+// appendRun appends the encoded objects of a run, out of the memo if memoize is set.
 func (e *segmentEncoder) appendRun(dst []byte, r cache.Run, memoize bool) ([]byte, error) {
 	if !memoize {
 		return e.append(dst, r.Objects())
