@@ -44,10 +44,10 @@ func newMetrics() *metrics {
 func (m *metrics) observeEncoded(b *cache.Budget) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_bytes", Help: "Memory that encoded and compressed objects use, in bytes.",
+			Name: "sluice_encoded_bytes", Help: "Memory of encoded and compressed objects and of indexes, in bytes.",
 		}, func() float64 { return float64(b.Used()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_limit_bytes", Help: "Memory that encoded and compressed objects may use, in bytes.",
+			Name: "sluice_encoded_limit_bytes", Help: "Limit of the memory of encoded and compressed objects and of indexes, in bytes.",
 		}, func() float64 { return float64(b.Limit()) }),
 	)
 }

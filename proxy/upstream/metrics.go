@@ -18,7 +18,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_upstream_requests_total",
-			Help: "Requests sent to the apiserver, by transport; code is 0 if there was no response.",
+			Help: "Requests sent to the apiserver, by purpose; code is 0 if there was no response.",
 		}, []string{"purpose", "code"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_upstream_watches", Help: "Watches that Sluice itself has open at the apiserver.",
