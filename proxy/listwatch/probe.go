@@ -120,7 +120,7 @@ func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmar
 const maxChanges = 10_000
 
 // Changes returns the events after version from, up to until, in ascending order. It is slower the less
-// happens: the bookmark that tells that nothing more comes takes a second.
+// happens: the bookmark that shows that nothing more comes takes a second.
 func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
 	var changes []cache.Change
 	complete := false

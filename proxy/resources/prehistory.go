@@ -112,8 +112,8 @@ func (p *prehistory) read() {
 	}
 }
 
-// readFrom reads from the oldest of the versions from which the apiserver has the events, unless the read
-// before has told: its callers must go on to find what it has found.
+// readFrom reads from the oldest of the versions from which the apiserver has the events. It leaves out
+// versions about which an earlier read has found out, so that its result stays.
 func (p *prehistory) readFrom(versions []uint64) {
 	slices.Sort(versions)
 	p.mu.Lock()

@@ -27,7 +27,7 @@ func (l *watchLoop) encodeInitialEvents() error {
 			return err
 		}
 		if l.recheck.denied.Load() != nil {
-			return errRevoked
+			return errToldToEnd
 		}
 		if err := l.writeRun(e, run); err != nil {
 			return err

@@ -104,7 +104,7 @@ func (l *watchLoop) run() {
 				return
 			}
 			if l.recheck.denied.Load() != nil {
-				l.endWith(errRevoked)
+				l.endWith(errToldToEnd)
 				return
 			}
 			if !l.onTimer(timer) {
@@ -114,8 +114,8 @@ func (l *watchLoop) run() {
 	}
 }
 
-// errRevoked ends a watch that was told to end: its access has been revoked, or it is read too slowly.
-var errRevoked = errors.New("told to end")
+// errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.
+var errToldToEnd = errors.New("told to end")
 
 // errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
 // gone.
@@ -147,7 +147,7 @@ func (l *watchLoop) endTracking() {
 func (l *watchLoop) endWith(err error) {
 	var status *apierrors.StatusError
 	switch {
-	case errors.Is(err, errRevoked):
+	case errors.Is(err, errToldToEnd):
 		status = l.recheck.denied.Load()
 	case errors.Is(err, errUnencodable):
 		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", response.RetryAfter)
@@ -233,7 +233,7 @@ func (l *watchLoop) deliver(events []*cache.Event) (more bool, err error) {
 			continue
 		}
 		if l.recheck.denied.Load() != nil {
-			return false, errRevoked
+			return false, errToldToEnd
 		}
 		if err := l.writeEvent(e, t); err != nil {
 			return false, err
