@@ -59,34 +59,15 @@ func (s sample) decoded(b *testing.B) runtime.Object {
 }
 
 func BenchmarkJSON(b *testing.B) {
-	for name, s := range load(b) {
-		b.Run(name+"/sluice", func(b *testing.B) {
-			b.SetBytes(int64(s.json))
-			b.ReportAllocs()
-			var dst []byte
-			for b.Loop() {
-				var err error
-				if dst, err = s.AppendJSON(dst[:0], s.raw); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/apimachinery", func(b *testing.B) {
-			b.SetBytes(int64(s.json))
-			b.ReportAllocs()
-			var dst bytes.Buffer
-			for b.Loop() {
-				dst.Reset()
-				if err := jsonSerializer.Encode(s.decoded(b), &dst); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
+	benchmarkEncoding(b, func(s sample, dst []byte) ([]byte, error) { return s.AppendJSON(dst, s.raw) }, jsonSerializer)
 }
 
 func BenchmarkCBOR(b *testing.B) {
-	serializer := kcbor.NewSerializer(nil, nil)
+	benchmarkEncoding(b, func(s sample, dst []byte) ([]byte, error) { return s.AppendCBOR(dst, s.raw) }, kcbor.NewSerializer(nil, nil))
+}
+
+// benchmarkEncoding encodes the samples here and with a serializer of apimachinery.
+func benchmarkEncoding(b *testing.B, encode func(s sample, dst []byte) ([]byte, error), serializer runtime.Encoder) {
 	for name, s := range load(b) {
 		b.Run(name+"/sluice", func(b *testing.B) {
 			b.SetBytes(int64(s.json))
@@ -94,7 +75,7 @@ func BenchmarkCBOR(b *testing.B) {
 			var dst []byte
 			for b.Loop() {
 				var err error
-				if dst, err = s.AppendCBOR(dst[:0], s.raw); err != nil {
+				if dst, err = encode(s, dst[:0]); err != nil {
 					b.Fatal(err)
 				}
 			}
