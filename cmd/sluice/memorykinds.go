@@ -14,7 +14,7 @@ type memoryKinds struct {
 	runtime  uint64 // stacks, and what the runtime needs for itself
 }
 
-// Classes of the runtime's memory; see package runtime/metrics.
+// memoryClasses are classes of the runtime's memory; see package runtime/metrics.
 var memoryClasses = []string{
 	metricLive,
 	"/memory/classes/heap/objects:bytes",

@@ -31,12 +31,12 @@ const (
 	haveAllMeta = 1<<iota - 1
 )
 
-// ObjectMeta reads an object's ObjectMeta in one pass that ends as soon as
-// everything has been seen: for objects in the apiserver's field order, with
-// kind and apiVersion, before the spec. A null counts as absent.
+// ParseObjectMeta reads an object's ObjectMeta in one pass that ends as soon as everything has been
+// seen: for objects in the apiserver's field order, with kind and apiVersion, before the spec. A null
+// counts as absent.
 //
-// The error is ErrNotObject or ErrFieldType, the latter naming the field, or
-// ErrSyntax if the walk met something malformed.
+// The error is ErrNotObject or ErrFieldType, the latter naming the field, or ErrSyntax if the walk met
+// something malformed.
 func ParseObjectMeta(obj []byte) (ObjectMeta, error) {
 	var meta ObjectMeta
 	m := membersOf(obj)

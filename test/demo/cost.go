@@ -10,7 +10,7 @@ import (
 	"sluice/test/harness"
 )
 
-// A list of all pods, as an informer or a dashboard sends it.
+// podList is a list of all pods, as an informer or a dashboard sends it.
 var podList = harness.Request{
 	Path:   "/api/v1/pods?resourceVersion=0",
 	Header: http.Header{"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}},
