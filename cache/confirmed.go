@@ -63,6 +63,13 @@ func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 	return s.snapshot.Load().Reaches(r.Version), nil
 }
 
+// lacksDeletions reports whether the newest event of the store is a deletion of this version, of which others
+// may be missing.
+func (s *Store) lacksDeletions(version uint64) bool {
+	now := s.applied.Load()
+	return now.partial && now.Version == version
+}
+
 // ConfirmDeletions applies the number of objects that a list at version has: if the newest event of the
 // store is a deletion of this version, no other one of this version is missing if the store has as many.
 func (s *Store) ConfirmDeletions(version uint64, objects int) {

@@ -21,13 +21,13 @@ type fakeAPIServer struct {
 	version uint64
 	events  []uint64 // resource versions of the events of this resource
 
-	probes, probeWatches, rollCalls atomic.Int32
-	probeTime                       time.Duration
-	rollCallTime                    time.Duration // 0 if roll calls fail
-	rollCallBytes                   int
-	deleted                         map[uint64]bool
-	noBookmarks                     bool
-	diverged                        error // what the fence reported
+	probes, counts, probeWatches, rollCalls atomic.Int32
+	probeTime                               time.Duration
+	rollCallTime                            time.Duration // 0 if roll calls fail
+	rollCallBytes                           int
+	deleted                                 map[uint64]bool
+	noBookmarks                             bool
+	diverged                                error // what the fence reported
 }
 
 // write commits an event of the resource.
@@ -65,8 +65,18 @@ func (a *fakeAPIServer) current() (uint64, []uint64) {
 	return a.version, a.events
 }
 
-func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, int, error) {
+func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
 	a.probes.Add(1)
+	version, _, err := a.list(ctx)
+	return version, err
+}
+
+func (a *fakeAPIServer) Count(ctx context.Context) (uint64, int, error) {
+	a.counts.Add(1)
+	return a.list(ctx)
+}
+
+func (a *fakeAPIServer) list(ctx context.Context) (uint64, int, error) {
 	a.mu.Lock()
 	version, objects, took := a.version, len(a.events)-len(a.deleted), a.probeTime
 	a.mu.Unlock()

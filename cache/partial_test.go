@@ -179,6 +179,9 @@ func TestProbeProvesADeletionThatNothingFollows(t *testing.T) {
 		deliver(t, s, a.write(), 0)
 		event := a.write()
 		deliver(t, s, event, 0)
+		if _, err := f.CurrentVersion(t.Context()); err != nil || a.counts.Load() != 0 {
+			t.Errorf("the objects were counted %d times without a deletion, %v", a.counts.Load(), err)
+		}
 		version := a.delete(event)
 		if err := s.Apply(Deleted, testObject(KeyOf("a", fmt.Sprint(event)), version), time.Now()); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ const (
 	rollCallTimeout = 10 * time.Second
 )
 
-// probe is one consistent LIST, whole or of one object, and the callers that share its answer.
+// probe is one consistent LIST, whole or of next to nothing, and the callers that share its answer.
 type probe struct {
 	done    chan struct{} // closed when version and err are set
 	version uint64
@@ -112,15 +112,25 @@ func (f *Fence) ask(ctx context.Context) (uint64, error) {
 		case <-late.C:
 		}
 	}
-	start := time.Now()
-	defer func() { f.countProbe(time.Since(start)) }()
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	version, objects, err := f.prober.Probe(ctx)
+	start := time.Now()
+	version, err := f.prober.Probe(ctx)
+	f.countProbe(time.Since(start))
+	if err == nil && f.store.lacksDeletions(version) {
+		f.countObjects(ctx)
+	}
+	return version, err
+}
+
+// countObjects confirms deletions that nothing follows. If it fails, other proofs remain.
+func (f *Fence) countObjects(ctx context.Context) {
+	start := time.Now()
+	version, objects, err := f.prober.Count(ctx)
+	f.countProbe(time.Since(start))
 	if err == nil {
 		f.store.ConfirmDeletions(version, objects)
 	}
-	return version, err
 }
 
 func (f *Fence) countProbe(took time.Duration) {

@@ -117,7 +117,7 @@ func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.
 
 // checkReached returns an error that wraps reflector.ErrRebuild if the apiserver is at an older version.
 func (c *Client) checkReached(ctx context.Context, version uint64) error {
-	_, list, err := c.listMetadata(ctx, url.Values{"limit": {"1"}})
+	_, list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
 	if err == nil && list.version < version {
 		err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", list.version, version, reflector.ErrRebuild)
 	}

@@ -34,7 +34,7 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					if err := e.client.Compare(t.Context(), e.store); err == nil {
 						t.Error("compared without error")
 					}
-					if version, _, err := e.client.Session().Probe(t.Context()); err == nil {
+					if version, err := e.client.Session().Probe(t.Context()); err == nil {
 						t.Errorf("probed version %d", version)
 					}
 					if r, err := e.client.Session().RollCall(t.Context(), cache.Scope{}, 0); err == nil {
@@ -43,6 +43,17 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					e.CheckPlayed(t)
 				})
 			})
+		}
+	}
+}
+
+// An apiserver copies the keys of all objects for a list with limit=1.
+func TestProbeListsOneKey(t *testing.T) {
+	for namespaced, want := range map[bool]string{
+		true: "metadata.name=sluice-probe,metadata.namespace=default", false: "metadata.name=sluice-probe",
+	} {
+		if q := probeQuery(namespaced); q.Get("fieldSelector") != want || q.Has("resourceVersion") || q.Has("labelSelector") {
+			t.Errorf("namespaced %t: %s", namespaced, q.Encode())
 		}
 	}
 }

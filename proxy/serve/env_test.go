@@ -151,15 +151,21 @@ type apiserver struct {
 var errUnreachable = errors.New("the apiserver cannot be reached")
 
 // Probe implements cache.Prober.
-func (a *apiserver) Probe(context.Context) (uint64, int, error) {
+func (a *apiserver) Probe(context.Context) (uint64, error) {
 	a.mu.Lock()
 	version, slow := a.version, a.slow
 	a.mu.Unlock()
 	time.Sleep(slow)
 	if version == 0 {
-		return 0, 0, errUnreachable
+		return 0, errUnreachable
 	}
-	return version, -1, nil
+	return version, nil
+}
+
+// Count implements cache.Prober.
+func (a *apiserver) Count(ctx context.Context) (uint64, int, error) {
+	version, err := a.Probe(ctx)
+	return version, -1, err
 }
 
 // RollCall implements cache.Prober.
