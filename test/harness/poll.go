@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// pollLimit is much longer than any condition takes unless something is broken.
-	pollLimit    = time.Minute
+	// pollLimit is much longer than any condition takes unless something is broken, also on a
+	// machine whose cores are all busy.
+	pollLimit    = 3 * time.Minute
 	pollInterval = 20 * time.Millisecond
 )
 
-// Eventually polls a condition until it returns nil, and fails the test with its last error after a
-// minute.
+// Eventually polls a condition until it returns nil, and fails the test with its last error after
+// pollLimit.
 func Eventually(t testing.TB, what string, condition func() error) {
 	t.Helper()
 	if err := Poll(context.Background(), condition); err != nil {
@@ -22,7 +23,7 @@ func Eventually(t testing.TB, what string, condition func() error) {
 	}
 }
 
-// Poll polls a condition until it returns nil. It returns the last error after a minute, or when ctx
+// Poll polls a condition until it returns nil. It returns the last error after pollLimit, or when ctx
 // ends.
 func Poll(ctx context.Context, condition func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, pollLimit)

@@ -18,8 +18,10 @@ import (
 const (
 	// readyLimit is enough for a loaded machine with the race detector.
 	readyLimit = 3 * time.Minute
-	// stopLimit is how long a stop may take before the process is killed.
-	stopLimit = 15 * time.Second
+	// stopLimit is how long a stop may take before the process is killed. A gateway may take 15
+	// seconds by its default configuration (shutdown.grace, and what follows), and more on a loaded
+	// machine.
+	stopLimit = time.Minute
 )
 
 // process is a child process that prints one line to stdout when it is ready.
