@@ -32,7 +32,7 @@ func (p components) makeReady(ctx context.Context, ready chan<- struct{}) error 
 		return err
 	}
 	close(ready)
-	if err := grantRights(ctx, c); err != nil {
+	if err := retry(ctx, func() error { return grantRights(ctx, c) }); err != nil {
 		return err
 	}
 	if err := poll(ctx, func() bool { return namespaceReady(ctx, c, p.controllers) }); err != nil {
@@ -70,6 +70,20 @@ func namespaceReady(ctx context.Context, c kubernetes.Interface, controllers boo
 	}
 	_, err := c.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 	return err == nil
+}
+
+// retry calls f until it succeeds: an apiserver that has just become ready may not respond within
+// probeTimeout. It returns the last error when ctx ends.
+func retry(ctx context.Context, f func() error) error {
+	var last error
+	err := poll(ctx, func() bool {
+		last = f()
+		return last == nil
+	})
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
 }
 
 // poll polls until ready returns true, or returns the cause when ctx ends.

@@ -96,7 +96,7 @@ func (s *sample) makeReady(ctx context.Context, c kubernetes.Interface) error {
 	if err := poll(ctx, func() bool { return healthy(direct, "https://"+s.listener.Addr().String()+"/readyz") }); err != nil {
 		return err
 	}
-	if err := s.register(ctx, c); err != nil {
+	if err := retry(ctx, func() error { return s.register(ctx, c) }); err != nil {
 		return fmt.Errorf("register %s: %w", sampleCommand, err)
 	}
 	return poll(ctx, func() bool {
