@@ -41,7 +41,8 @@ type Row struct {
 	Until string `json:"until"`
 	// Initial ends a watch after its initial events: one for each object that the apiserver lists.
 	// A server that is slower than timeoutSeconds ends a watch before them, with nothing that
-	// tells.
+	// tells. Where that makes the responses of other watches differ, they are sent again with more
+	// time.
 	Initial bool `json:"initial"`
 	// Source is the required source of Sluice's response: cache, upstream, or gateway for a refusal
 	// of Sluice; either for small reads, which may pass.

@@ -97,7 +97,7 @@ func (w Watch) rows(own *strings.Replacer) []Row {
 		if strings.Contains(row.Path, "?") {
 			separator = "&"
 		}
-		row.Path += separator + "resourceVersion={start}&timeoutSeconds=60"
+		row.Path += separator + "resourceVersion={start}&timeoutSeconds=600"
 		if !strings.Contains(row.Path, "/watch/") {
 			row.Path += "&watch=1"
 		}
