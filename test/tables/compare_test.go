@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,20 +54,37 @@ func getTable(t *testing.T, url string) (answer tableAnswer, before, after time.
 	return answer, before, after
 }
 
-// checkRow prints the row's object with ages as of before and as of after the request. Ages only grow,
-// so each cell of the apiserver equals one of the two, or lies between them if the request took long:
-// then checkRow returns an error and the caller may try again.
+// checkRow prints the row's object with ages as of before and as of after the request, and as of
+// every moment between them at which one changes. Each cell of the apiserver equals that of one of
+// these moments.
 func checkRow(c *table.Columns, row tableRow, before, after time.Time) error {
 	object := sjson.Value(row.Object)
-	early, err := cellsAt(c, object, before)
-	if err != nil {
-		return err
+	var moments [][]byte
+	for at := before; ; {
+		cells, err := cellsAt(c, object, at)
+		if err != nil {
+			return err
+		}
+		moments = append(moments, cells)
+		next, ok, err := changes(c, object, at)
+		if err != nil {
+			return err
+		}
+		if !ok || next.After(after) {
+			return checkCells(row.Cells, moments...)
+		}
+		at = next
 	}
-	late, err := cellsAt(c, object, after)
-	if err != nil {
-		return err
+}
+
+// changes returns when the cells of an object change next.
+func changes(c *table.Columns, object sjson.Value, now time.Time) (next time.Time, ok bool, err error) {
+	var text table.Text
+	if text.Bytes, text.Ages, err = c.AppendAgeless(nil, object, nil); err != nil {
+		return next, false, err
 	}
-	return checkCells(row.Cells, early, late)
+	next, ok = text.Changes(now)
+	return next, ok, nil
 }
 
 // cellsAt prints an object and expects the same cells from its ageless text, also at the last moment
@@ -101,26 +119,26 @@ func cellsAt(c *table.Columns, object sjson.Value, now time.Time) ([]byte, error
 	return cells, nil
 }
 
-func checkCells(want []json.RawMessage, early, late []byte) error {
-	var e, l []json.RawMessage
-	if err := json.Unmarshal(early, &e); err != nil {
-		return fmt.Errorf("%s: %w", early, err)
-	}
-	if err := json.Unmarshal(late, &l); err != nil {
-		return fmt.Errorf("%s: %w", late, err)
-	}
-	if len(want) != len(e) || len(want) != len(l) {
-		return fmt.Errorf("%d cells, want %d", len(e), len(want))
+// checkCells expects each cell to equal that of one of the moments.
+func checkCells(want []json.RawMessage, moments ...[]byte) error {
+	all := make([][]json.RawMessage, len(moments))
+	for i, m := range moments {
+		if err := json.Unmarshal(m, &all[i]); err != nil {
+			return fmt.Errorf("%s: %w", m, err)
+		}
+		if len(want) != len(all[i]) {
+			return fmt.Errorf("%d cells, want %d", len(all[i]), len(want))
+		}
 	}
 	for i := range want {
-		if !bytes.Equal(want[i], e[i]) && !bytes.Equal(want[i], l[i]) {
-			return fmt.Errorf("cell %d is %s, want %s, in %s", i, e[i], want[i], early)
+		if !slices.ContainsFunc(all, func(cells []json.RawMessage) bool { return bytes.Equal(want[i], cells[i]) }) {
+			return fmt.Errorf("cell %d is %s, want %s, in %s", i, all[0][i], want[i], moments[0])
 		}
 	}
 	return nil
 }
 
-// tries bounds how often a request is repeated whose ages may have changed while it ran.
+// tries bounds how often a request is repeated during which the apiserver may have changed an object.
 const tries = 5
 
 // checkTable compares the Table at url with the cells of the objects in it, and returns its rows.

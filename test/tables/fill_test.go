@@ -23,7 +23,7 @@ import (
 
 const (
 	namespace = "tables"
-	fillLimit = 2 * time.Minute
+	fillLimit = 5 * time.Minute
 )
 
 // A writer writes the objects of testdata.
