@@ -18,8 +18,9 @@ type faultInjector struct {
 	lag  *wire.Lag
 	note func(text string)
 
-	kills int // of the control plane
-	stops int // of the control plane
+	kills  int // of the control plane
+	stops  int // of the control plane
+	starts cacheStarts
 }
 
 // fault is one fault. It lasts until do returns.
@@ -105,6 +106,7 @@ func (f *faultInjector) stop(ctx context.Context) {
 }
 
 func (f *faultInjector) kill(ctx context.Context) {
+	f.starts.add(f.t)
 	controlPlane.Kill()
 	f.kills++
 	wait(ctx, upTo(f.rnd, time.Second))

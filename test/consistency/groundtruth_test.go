@@ -24,6 +24,8 @@ type groundTruth struct {
 	namespaces []string // whose objects change
 
 	started chan struct{} // closed when the log has its first state
+	ended   chan struct{} // closed when run has returned
+	err     error         // of run; valid after ended
 
 	mu      sync.Mutex // guards the fields below
 	log     history.Log
@@ -33,7 +35,7 @@ type groundTruth struct {
 }
 
 func newGroundTruth(r resource, s *server, namespaces []string) *groundTruth {
-	return &groundTruth{resource: r, server: s, namespaces: namespaces, started: make(chan struct{}), grown: make(chan struct{})}
+	return &groundTruth{resource: r, server: s, namespaces: namespaces, started: make(chan struct{}), ended: make(chan struct{}), grown: make(chan struct{})}
 }
 
 // errGroundTruth is returned when the log cannot be repaired.
@@ -41,6 +43,26 @@ var errGroundTruth = errors.New("the log of the test is incomplete")
 
 // run records the log until the context ends.
 func (g *groundTruth) run(ctx context.Context) error {
+	defer close(g.ended)
+	g.err = g.record(ctx)
+	return g.err
+}
+
+// awaitStart waits until the log has its first state.
+func (g *groundTruth) awaitStart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	select {
+	case <-g.started:
+		return nil
+	case <-g.ended:
+		return fmt.Errorf("%s: no log: %w", g.plural, g.err)
+	case <-ctx.Done():
+		return fmt.Errorf("%s: no log: %w", g.plural, ctx.Err())
+	}
+}
+
+func (g *groundTruth) record(ctx context.Context) error {
 	if err := g.begin(ctx); err != nil {
 		return err
 	}
@@ -208,8 +230,13 @@ func (g *groundTruth) verify(now history.Page) error {
 	return nil
 }
 
+// logTimeout bounds the waits for the log. A repair lists every version of a minute.
+const logTimeout = 8 * time.Minute
+
 // until waits until the log is complete up to a version.
 func (g *groundTruth) until(ctx context.Context, version uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
 	for {
 		g.mu.Lock()
 		reached, grown := g.reached, g.grown
@@ -219,6 +246,8 @@ func (g *groundTruth) until(ctx context.Context, version uint64) error {
 		}
 		select {
 		case <-grown:
+		case <-g.ended:
+			return fmt.Errorf("%s: at version %d, want %d: %w", g.plural, reached, version, g.err)
 		case <-ctx.Done():
 			return fmt.Errorf("%s: at version %d, want %d: %w", g.plural, reached, version, ctx.Err())
 		}

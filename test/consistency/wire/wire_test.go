@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"sluice/test/harness"
 )
 
 // echo starts a server that returns what it receives, and returns its address.
@@ -86,14 +88,29 @@ func TestCutResetsAShareOfTheConnections(t *testing.T) {
 	must(t, roundTrip(one, "hello"))
 	must(t, roundTrip(two, "hello"))
 	l.Cut(0)
+	awaitOpen(t, l, 1)
 	if lost := failures(one, two); lost != 1 {
 		t.Errorf("%d connections are lost, want 1", lost)
 	}
 	l.Cut(1)
+	awaitOpen(t, l, 0)
 	if lost := failures(one, two); lost != 2 {
 		t.Errorf("%d connections are lost, want 2", lost)
 	}
 	must(t, roundTrip(dial(t, l), "again"))
+}
+
+// awaitOpen waits until a link has n connections: one that is cut may forward a byte until it notices.
+func awaitOpen(t *testing.T, l *Link, n int) {
+	t.Helper()
+	harness.Eventually(t, "connections are cut", func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.conns) != n {
+			return fmt.Errorf("%d are open, want %d", len(l.conns), n)
+		}
+		return nil
+	})
 }
 
 // failures returns the number of connections that fail.
