@@ -220,7 +220,7 @@ func open(t *testing.T, w resourceClient, o metav1.ListOptions) watch.Interface 
 
 func next(t *testing.T, stream watch.Interface) watch.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 	defer cancel()
 	select {
 	case e, open := <-stream.ResultChan():

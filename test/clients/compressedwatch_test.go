@@ -83,7 +83,7 @@ func TestCompressedWatchDeliversEachEvent(t *testing.T) {
 				t.Skip(strings.Join(p.needs, " ") + " fails")
 			}
 			namespace := apiserver.Namespace(t)
-			path := "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&timeoutSeconds=300&resourceVersion=" + newest(t, s, namespace)
+			path := "/api/v1/namespaces/" + namespace + "/configmaps?watch=1&timeoutSeconds=1200&resourceVersion=" + newest(t, s, namespace)
 			plain := readPlain(t, s, path)
 			program := startWatch(t, s, p, path)
 			w := configMaps.at(t, apiserver, namespace)
@@ -221,8 +221,8 @@ func compressedClientGo(t *testing.T, s *harness.Sluice) {
 		name := strings.ReplaceAll(strings.TrimPrefix(contentType, "application/"), ".", "-")
 		w.create(name)
 		for _, n := range []string{"", "1", "2"} {
-			if got := (<-events).Labels["n"]; got != n {
-				t.Fatalf("%s: n=%q, want %q", contentType, got, n)
+			if object := <-events; object == nil || object.Labels["n"] != n {
+				t.Fatalf("%s: %+v, want n=%q", contentType, object, n)
 			}
 			w.label(name, "n", map[string]string{"": "1", "1": "2", "2": "3"}[n])
 		}

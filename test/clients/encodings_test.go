@@ -49,17 +49,22 @@ func longList(t *testing.T) (path, query string) {
 	path = "/api/v1/namespaces/" + namespace + "/pods"
 	sluice.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
 	harness.Eventually(t, "all pods are cached", func() error {
-		a, err := sluice.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+		const metadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+		a, err := sluice.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", metadata)
 		if err != nil {
 			return err
 		}
-		direct, err := apiserver.Raw("admin").Get(t.Context(), path, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-		if err == nil && !bytes.Equal(a.Body[bytes.Index(a.Body, []byte("items")):], direct.Body[bytes.Index(direct.Body, []byte("items")):]) {
-			err = fmt.Errorf("the cache has another list")
+		direct, err := apiserver.Raw("admin").Get(t.Context(), path, metadata)
+		if err != nil {
+			return err
+		}
+		_, cached, ok := bytes.Cut(a.Body, []byte(`"items"`))
+		if _, want, _ := bytes.Cut(direct.Body, []byte(`"items"`)); !ok || !bytes.Equal(cached, want) {
+			return fmt.Errorf("the cache has another list: %d, %d from the apiserver", a.Status, direct.Status)
 		}
 		version, _ := json.Value(a.Body).Get("metadata", "resourceVersion").Text()
 		query = "?resourceVersionMatch=Exact&resourceVersion=" + version
-		return err
+		return nil
 	})
 	return path, query
 }

@@ -111,7 +111,7 @@ func TestKubectlWatchPrintsTheSameThroughSluice(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			w.create("second")
 			gadgets.sync(t, sluice)
-			watches := gadgetWatches(t)
+			watches := quietGadgets(t)
 			args := append([]string{"-n", namespace}, strings.Fields(command)...)
 			direct := startKubectl(t, apiserver.Kubeconfig("admin"), args)
 			cached := startKubectl(t, sluice.Kubeconfig(t, "admin"), args)
@@ -145,15 +145,16 @@ func (w objectWriter) resize(name, size string) {
 // running is a started kubectl.
 type running struct {
 	cmd    *exec.Cmd
+	ctx    context.Context // after which it is killed
 	cancel context.CancelFunc
 	out    *textWaiter
 }
 
 func startKubectl(t *testing.T, kubeconfig string, args []string) running {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 	t.Cleanup(cancel)
-	r := running{kubectlFor(ctx, t, kubeconfig, "", args...), cancel, &textWaiter{wanted: marker, found: make(chan struct{})}}
+	r := running{kubectlFor(ctx, t, kubeconfig, "", args...), ctx, cancel, &textWaiter{wanted: marker, found: make(chan struct{})}}
 	r.cmd.Stdout, r.cmd.Stderr = r.out, r.out
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -161,12 +162,15 @@ func startKubectl(t *testing.T, kubeconfig string, args []string) running {
 	return r
 }
 
+// watchLimit bounds how long a kubectl watches.
+const watchLimit = 5 * time.Minute
+
 // before returns the output before the marker, and kills the command.
 func (r running) before(t *testing.T) string {
 	t.Helper()
 	select {
 	case <-r.out.found:
-	case <-t.Context().Done():
+	case <-r.ctx.Done():
 	}
 	r.cancel()
 	_ = r.cmd.Wait() // the command is killed
@@ -196,6 +200,19 @@ func gadgetWatches(t *testing.T) openWatches {
 	}
 }
 
+// quietGadgets waits until the apiserver has only Sluice's watch of gadgets, and Sluice has none:
+// those of a kubectl that has been killed end a moment later.
+func quietGadgets(t *testing.T) (now openWatches) {
+	t.Helper()
+	harness.Eventually(t, "watches have ended", func() error {
+		if now = gadgetWatches(t); now != (openWatches{1, 0}) {
+			return fmt.Errorf("open watches: %v", now)
+		}
+		return nil
+	})
+	return now
+}
+
 // grow waits until at least so many more watches are open.
 func (o openWatches) grow(t *testing.T, direct, cached float64) {
 	t.Helper()
@@ -218,10 +235,10 @@ func TestKubectlFollowsChangingObjects(t *testing.T) {
 
 	waits := func(change func(), args ...string) {
 		t.Helper()
-		watches := gadgetWatches(t)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		watches := quietGadgets(t)
+		ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 		defer cancel()
-		cmd := kubectlFor(ctx, t, config, "", append([]string{"-n", namespace, "wait", "--timeout=60s"}, args...)...)
+		cmd := kubectlFor(ctx, t, config, "", append([]string{"-n", namespace, "wait", "--timeout=4m"}, args...)...)
 		out := &bytes.Buffer{}
 		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Start(); err != nil {

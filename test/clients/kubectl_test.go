@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"sluice/test/harness"
 )
@@ -72,13 +71,13 @@ func TestKubectlCommandsWork(t *testing.T) {
 		{"strategic patch", "", []string{"patch", "deployment", "web", "-p", `{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:2"}]}}}}`}, "patched"},
 		{"set image", "", []string{"set", "image", "deployment/web", "web=nginx:3"}, "image updated"},
 		{"create", "", []string{"create", "configmap", "c", "--from-literal=a=b"}, "configmap/c created"},
-		{"wait", "", []string{"wait", "--for=jsonpath={.data.a}=b", "configmap/c", "--timeout=30s"}, "condition met"},
+		{"wait", "", []string{"wait", "--for=jsonpath={.data.a}=b", "configmap/c", "--timeout=3m"}, "condition met"},
 		{"api-resources", "", []string{"api-resources", "--api-group=apps"}, "deployments"},
 		{"explain", "", []string{"explain", "deployment.spec.replicas"}, "<integer>"},
 		{"auth can-i", "", []string{"auth", "can-i", "list", "pods"}, "yes"},
 		{"auth whoami", "", []string{"auth", "whoami"}, "admin"},
 		{"raw", "", []string{"get", "--raw", "/livez"}, "ok"},
-		{"delete", "", []string{"delete", "deployment", "web", "--timeout=60s"}, "deleted"},
+		{"delete", "", []string{"delete", "deployment", "web", "--timeout=3m"}, "deleted"},
 		{"delete all", "", []string{"delete", "configmap", "c", "--wait"}, "deleted"},
 	}
 	for _, s := range steps {
@@ -93,22 +92,33 @@ func TestKubectlCommandsWork(t *testing.T) {
 func TestKubectlWatchPrintsEventsAsTheyHappen(t *testing.T) {
 	namespace := apiserver.Namespace(t)
 	config := sluice.Kubeconfig(t, "admin")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	kubectlUntil(t, config, "configmap/later", func() {
+		kubectl(t, config, "", "-n", namespace, "create", "configmap", "later")
+	}, "-n", namespace, "get", "configmaps", "-w", "-o", "name")
+}
+
+// kubectlUntil runs a kubectl that watches until it has printed a text, which during may bring about.
+func kubectlUntil(t *testing.T, config, text string, during func(), args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), watchLimit)
 	defer cancel()
-	cmd := kubectlFor(ctx, t, config, "", "-n", namespace, "get", "configmaps", "-w", "-o", "name")
-	lines := &textWaiter{wanted: "configmap/later", found: make(chan struct{})}
-	cmd.Stdout = lines
+	cmd := kubectlFor(ctx, t, config, "", args...)
+	out := &textWaiter{wanted: text, found: make(chan struct{})}
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kubectl(t, config, "", "-n", namespace, "create", "configmap", "later")
+	during()
 	select {
-	case <-lines.found:
+	case <-out.found:
 	case <-ctx.Done():
-		t.Errorf("output %q", lines.text.String())
 	}
 	cancel()
 	_ = cmd.Wait() // the command is killed
+	if !strings.Contains(out.text.String(), text) {
+		t.Errorf("no %q in the output of kubectl %s:\n%s%s", text, strings.Join(args, " "), out.text.String(), &stderr)
+	}
 }
 
 // textWaiter is a writer that closes found once it has received a text.

@@ -88,7 +88,7 @@ func fillReports(t *testing.T, namespace string) (size int64) {
 		}
 		size += int64(len(body))
 		g.Go(func() error {
-			return wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 				code, err := post(ctx, reportsOf(namespace), body)
 				return code == http.StatusCreated, err // 404 until the definition is established
 			})

@@ -28,7 +28,7 @@ type summary map[string]struct {
 }
 
 // unreachable is in npm's messages about a network without the registry.
-var unreachable = regexp.MustCompile(`\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT)\b`)
+var unreachable = regexp.MustCompile(`\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|E429|E50[0-9])\b`)
 
 // nodeLine is a line that node/main.js prints.
 type nodeLine struct {

@@ -69,9 +69,7 @@ func TestProxyLeadsClientsToSluice(t *testing.T) {
 			if out := kubectl(t, config, "", "-n", namespace, "get", "configmaps"); !strings.Contains(out, "c ") {
 				t.Error(out)
 			}
-			if out := kubectl(t, config, "", "-n", namespace, "get", "configmaps", "-w", "--request-timeout=2s"); !strings.Contains(out, "c ") {
-				t.Error(out)
-			}
+			kubectlUntil(t, config, "c ", func() {}, "-n", namespace, "get", "configmaps", "-w")
 		})
 	}
 	t.Run("kubectl/exec", func(t *testing.T) { execThroughProxy(t, s) })
@@ -186,7 +184,7 @@ func thereAndBack(t *testing.T, s *harness.Sluice) {
 func curl(t *testing.T, s *harness.Sluice, target string, args ...string) string {
 	t.Helper()
 	token := apiserver.RESTConfig("admin").BearerToken
-	args = append([]string{"-sS", "--max-time", "20", "--proxy", s.Proxy, "--noproxy", "", "--cacert", filepath.Join(s.Dir, "ca.crt"),
+	args = append([]string{"-sS", "--max-time", "120", "--proxy", s.Proxy, "--noproxy", "", "--cacert", filepath.Join(s.Dir, "ca.crt"),
 		"-H", "Authorization: Bearer " + token, "-w", "\nproxy %{http_connect} server %{http_code}", target}, args...)
 	out, _ := exec.CommandContext(t.Context(), "curl", args...).CombinedOutput() // a refusal is an error for curl
 	return string(out)
@@ -254,9 +252,15 @@ func upgradeThroughProxy(t *testing.T, s *harness.Sluice) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	frame := make([]byte, 4096)
-	if n, err := resp.Body.Read(frame); resp.StatusCode != http.StatusSwitchingProtocols || err != nil || !strings.Contains(string(frame[:n]), `"type":"ADDED"`) {
-		t.Errorf("%s, %v\n%s", resp.Status, err, frame)
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp.Status)
+	}
+	var frames []byte
+	for piece := make([]byte, 4096); !strings.Contains(string(frames), `"type":"ADDED"`); {
+		n, err := resp.Body.Read(piece)
+		if frames = append(frames, piece[:n]...); err != nil {
+			t.Fatalf("%v\n%s", err, frames)
+		}
 	}
 }
 
