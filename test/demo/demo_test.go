@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"sluice/test/harness"
 )
@@ -85,9 +85,12 @@ func (r *running) end(t *testing.T) {
 	if _, err := os.Stat(r.dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", r.dir, err)
 	}
-	if left := processesWith(t, r.dir); len(left) > 0 {
-		t.Errorf("processes are left: %q", left)
-	}
+	harness.Eventually(t, "its processes end", func() error { // those that are killed need a moment to end
+		if left := processesWith(t, r.dir); len(left) > 0 {
+			return fmt.Errorf("%q are left", left)
+		}
+		return nil
+	})
 }
 
 // processesWith returns the command lines that contain the text.
@@ -129,7 +132,7 @@ func TestPrintedCommandsWorkAndSignalStopsDemo(t *testing.T) {
 	}
 	restart := r.line(t, "  kubectl rollout restart")
 	r.shell(t, enter+restart)
-	r.shell(t, enter+strings.Replace(restart, " restart", " status --timeout=1m", 1))
+	r.shell(t, enter+strings.Replace(restart, " restart", " status --timeout=5m", 1))
 	direct := r.line(t, "  kubectl get pods -A --kubeconfig $DIRECT")
 	if got := r.shell(t, enter+direct); !strings.Contains(got, "Running") {
 		t.Errorf("%s:\n%s", direct, got)
@@ -234,15 +237,19 @@ func TestForEndsDemo(t *testing.T) {
 func TestSignalDuringStartStopsDemo(t *testing.T) {
 	t.Parallel()
 	r := startDemo(t)
-	for len(processesWith(t, filepath.Join(r.dir, "controlplane"))) == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
-	begin := time.Now()
+	harness.Eventually(t, "the control plane starts", func() error {
+		if len(processesWith(t, filepath.Join(r.dir, "controlplane"))) == 0 {
+			return errors.New("there is no process")
+		}
+		return nil
+	})
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	r.end(t)
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("took %s", took)
+	for r.out.Scan() {
+		if strings.HasPrefix(r.out.Text(), "Starting Sluice") {
+			t.Error("it waited for the control plane")
+		}
 	}
+	r.end(t)
 }

@@ -12,7 +12,7 @@ const (
 	// writers keeps the apiserver busy and stays below its concurrency limits.
 	writers = 32
 	// retryLimit is far above the time that any step takes.
-	retryLimit    = time.Minute
+	retryLimit    = 3 * time.Minute
 	retryInterval = 50 * time.Millisecond
 )
 
