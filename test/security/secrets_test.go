@@ -72,7 +72,7 @@ audit: {path: %s}
 	}
 	select {
 	case <-s.Done():
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("the process has not ended")
 	}
 	for name, text := range files(t, dir) {
