@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -23,9 +24,10 @@ func TestApiserverAcceptsEveryObject(t *testing.T) {
 	if _, err := kubectl(t, admin, nil, "apply", "-f", path(t, "test/deploy/testdata/crds")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kubectl(t, admin, nil, "wait", "--for=condition=Established", "--timeout=60s", "-f", path(t, "test/deploy/testdata/crds")); err != nil {
+	if _, err := kubectl(t, admin, nil, "wait", "--for=condition=Established", "--timeout=3m", "-f", path(t, "test/deploy/testdata/crds")); err != nil {
 		t.Fatal(err)
 	}
+	awaitDefined(t, admin)
 	sets := map[string][]byte{"client": kustomized(t, "test/deploy/testdata/client"), "sidecar": kustomized(t, "test/deploy/testdata/sidecar"),
 		"chart": charted(t), "chart with few rights": charted(t, "narrow")}
 	for _, p := range pairs {
@@ -44,6 +46,25 @@ func TestApiserverAcceptsEveryObject(t *testing.T) {
 	wrong := bytes.ReplaceAll(kustomized(t, "deploy/kustomize/base"), []byte("readOnlyRootFilesystem"), []byte("readOnlyRootFileSystem"))
 	if out, err := kubectl(t, admin, wrong, "apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", "-"); err == nil {
 		t.Errorf("the apiserver does not check fields: %s", out)
+	}
+}
+
+// awaitDefined waits until the apiserver serves every custom resource that is defined: in discovery
+// it appears a moment after its definition is established.
+func awaitDefined(t *testing.T, kubeconfig string) {
+	t.Helper()
+	names, err := kubectl(t, kubeconfig, nil, "get", "customresourcedefinitions", "--output=jsonpath={.items[*].metadata.name}")
+	if err != nil || len(strings.Fields(names)) == 0 {
+		t.Fatalf("%v\n%s", err, names)
+	}
+	for _, name := range strings.Fields(names) {
+		harness.Eventually(t, name+" are served", func() error {
+			out, err := kubectl(t, kubeconfig, nil, "get", name, "--all-namespaces")
+			if err != nil {
+				err = fmt.Errorf("%w\n%s", err, out)
+			}
+			return err
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,10 +67,14 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 		}
 	}
 	for _, resource := range []string{"apiservices", "customresourcedefinitions"} {
-		if out, err := kubectl(t, admin, nil, "auth", "can-i", "watch", resource, "--as=system:serviceaccount:default:any",
-			"--as-group=system:serviceaccounts:default"); err != nil {
-			t.Errorf("%s: %s", resource, out)
-		}
+		harness.Eventually(t, "the right to watch "+resource, func() error { // the authorizer follows the role by a watch
+			out, err := kubectl(t, admin, nil, "auth", "can-i", "watch", resource, "--as=system:serviceaccount:default:any",
+				"--as-group=system:serviceaccounts:default")
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		})
 	}
 	for block, manifests := range map[string]string{
 		"client-kustomization": "test/deploy/testdata/client/workloads.yaml", "sidecar-kustomization": "test/deploy/testdata/sidecar/workloads.yaml",

@@ -51,11 +51,12 @@ func TestOperatorsDefineEveryField(t *testing.T) {
 	}
 	admin := harness.Start(t).Kubeconfig("admin")
 	for _, args := range [][]string{{"create", "namespace", "sluice"}, append([]string{"create"}, definitions...),
-		append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, definitions...)} {
+		append([]string{"wait", "--for=condition=Established", "--timeout=3m"}, definitions...)} {
 		if out, err := kubectl(t, admin, nil, args...); err != nil {
 			t.Fatal(out)
 		}
 	}
+	awaitDefined(t, admin)
 	for name, set := range map[string][]byte{
 		"components": kustomized(t, "test/deploy/testdata/components"), "proxy": kustomized(t, "test/deploy/testdata/proxy"),
 		"chart with components": charted(t, "components"), "chart with proxy": charted(t, "proxy"),
