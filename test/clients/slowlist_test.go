@@ -18,6 +18,7 @@ import (
 
 const (
 	slowReaders = 50
+	slowObjects = 32
 	// maxGrowth limits the growth of the process to a quarter of one copy of the list per reader.
 	maxGrowth = 200 << 20
 )
@@ -29,11 +30,18 @@ func TestSlowListReadersUseLittleMemory(t *testing.T) {
 	size := fill(t, namespace)
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
-	a, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, _ := json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+	version := ""
+	harness.Eventually(t, "all objects are cached", func() error {
+		a, err := s.Raw("admin").Get(t.Context(), path+"?resourceVersion=0", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(string(a.Body), `"uid":`); a.Status != http.StatusOK || n != slowObjects {
+			return fmt.Errorf("%d with %d objects", a.Status, n)
+		}
+		version, _ = json.Value(a.Body).Get("metadata", "resourceVersion").Text()
+		return nil
+	})
 	path += "?resourceVersionMatch=Exact&resourceVersion=" + version
 	for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor"} {
 		t.Run(accept, func(t *testing.T) {
@@ -42,13 +50,13 @@ func TestSlowListReadersUseLittleMemory(t *testing.T) {
 	}
 }
 
-// fill creates 32 large objects and returns their total size.
+// fill creates slowObjects large objects and returns their total size.
 func fill(t *testing.T, namespace string) (size int) {
 	t.Helper()
-	const objects, each = 32, 500_000
+	const each = 500_000
 	var g errgroup.Group
 	g.SetLimit(8)
-	for i := range objects {
+	for i := range slowObjects {
 		g.Go(func() error {
 			_, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("m%d", i)},
@@ -60,7 +68,7 @@ func fill(t *testing.T, namespace string) (size int) {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return objects * each
+	return slowObjects * each
 }
 
 func readSlowly(t *testing.T, s *harness.Sluice, path, accept string, size int) {

@@ -4,25 +4,31 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"regexp"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"sluice/codec/json"
 	"sluice/test/harness"
 )
 
 // tries bounds how often a request is sent again whose object the apiserver may have changed.
-const tries = 3
+const tries = 10
 
 // compare sends a GET to both and returns their difference and the source of Sluice's response.
-func compare(ctx context.Context, path, accept string, normalize func([]byte) ([]byte, error)) (source string, err error) {
-	for range tries {
+func compare(ctx context.Context, url, accept string, normalize func([]byte) ([]byte, error)) (source string, err error) {
+	for try := range tries {
+		if try > 0 {
+			meet(ctx, url)
+		}
 		var want, got *harness.Response
-		if want, err = server.Raw("admin").Get(ctx, path, accept); err != nil {
+		if want, err = server.Raw("admin").Get(ctx, url, accept); err != nil {
 			return "", err
 		}
-		if got, err = gateway.Raw("admin").Get(ctx, path, accept); err != nil {
+		if got, err = gateway.Raw("admin").Get(ctx, url, accept); err != nil {
 			return "", err
 		}
 		source = got.Header.Get("Sluice-Source")
@@ -30,7 +36,26 @@ func compare(ctx context.Context, path, accept string, normalize func([]byte) ([
 			return source, nil
 		}
 	}
-	return source, fmt.Errorf("%s as %s: %s: %w", path, accept, source, err)
+	return source, fmt.Errorf("%s as %s: %s: %w", url, accept, source, err)
+}
+
+// meet waits until the caches of both have reached what is stored now of the collection that a GET
+// reads, or of whose object. A failure only makes the next try less promising.
+func meet(ctx context.Context, url string) {
+	collection, _, _ := strings.Cut(url, "?")
+	if !strings.Contains(url, label) { // of an object
+		collection = path.Dir(collection)
+	}
+	now, err := server.Raw("admin").Get(ctx, collection+"?limit=1", inJSON)
+	if err != nil {
+		return
+	}
+	version, _ := json.Value(now.Body).Get("metadata", "resourceVersion").Text()
+	for _, s := range []interface {
+		Raw(user string) *harness.RawClient
+	}{server, gateway} {
+		_, _ = s.Raw("admin").Get(ctx, collection+"?limit=1&resourceVersionMatch=NotOlderThan&resourceVersion="+version, inJSON)
+	}
 }
 
 func difference(want, got *harness.Response, normalize func([]byte) ([]byte, error)) error {

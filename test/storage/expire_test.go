@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,9 @@ import (
 
 	"sluice/test/harness"
 )
+
+// deletionLimit bounds how long the deletion takes to reach the cache.
+const deletionLimit = 3 * time.Minute
 
 // The end of a lease in etcd deletes many objects at one resource version. A client that lists between two
 // of the deletions, and watches from the version of its list, receives the others.
@@ -44,12 +48,15 @@ func TestDeletionsAtOneVersionAreNeverMissed(t *testing.T) {
 	go func() {
 		deleted <- server.DeleteStoredRange(t.Context(), "/registry/configmaps/"+ns+"/", "/registry/configmaps/"+ns+"0")
 	}()
-	lists := map[string]*corev1.ConfigMapList{} // the first at each version and length
-	for {
+	lists := map[string]*corev1.ConfigMapList{}     // the first at each version and length
+	for limit := time.Now().Add(deletionLimit); ; { // without a pause, to see the states between
 		l := list("0")
 		lists[l.ResourceVersion+"/"+strconv.Itoa(len(l.Items))] = l
 		if len(l.Items) == 0 {
 			break
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%d objects are left", len(l.Items))
 		}
 	}
 	if err := <-deleted; err != nil {
@@ -71,7 +78,10 @@ func TestDeletionsAtOneVersionAreNeverMissed(t *testing.T) {
 		harness.Eventually(t, "the watch delivers the deletions", func() error {
 			for len(left) > 0 {
 				select {
-				case e := <-w.ResultChan():
+				case e, open := <-w.ResultChan():
+					if !open {
+						t.Fatalf("the watch has ended, %d are left", len(left))
+					}
 					if m, ok := e.Object.(*corev1.ConfigMap); ok && e.Type == watch.Deleted {
 						delete(left, m.Name)
 					}

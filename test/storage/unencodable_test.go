@@ -44,7 +44,7 @@ func TestFormatThatFailsForAnObjectPasses(t *testing.T) {
 	create("good", `{"x":1}`)
 	gateway.WaitForCacheSync(t, "/apis/apps/v1/controllerrevisions", "controllerrevisions.v1.apps")
 	harness.Eventually(t, "the store has the first object", func() error { return listedFrom("cache", get(admin, inCBOR), "good") })
-	watch, err := admin.Open(t.Context(), harness.Request{Path: path + "?watch=1&timeoutSeconds=60&resourceVersion=0", Header: http.Header{"Accept": {inCBOR}}})
+	watch, err := admin.Open(t.Context(), harness.Request{Path: path + "?watch=1&timeoutSeconds=600&resourceVersion=0", Header: http.Header{"Accept": {inCBOR}}})
 	if err != nil {
 		t.Fatal(err)
 	}

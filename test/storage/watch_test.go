@@ -20,11 +20,17 @@ import (
 )
 
 // watchLimit bounds how long the initial events of a watch may take.
-const watchLimit = 20 * time.Second
+const watchLimit = time.Minute
+
+// watchTries is tries for watches, each of which may take watchLimit.
+const watchTries = 4
 
 // compareWatch compares the first n events of a watch and returns the source of Sluice's response.
 func compareWatch(ctx context.Context, path, accept, code string, n int) (source string, err error) {
-	for range tries {
+	for try := range watchTries {
+		if try > 0 {
+			meet(ctx, path)
+		}
 		want, wantErr := openWatch(ctx, server.Raw("admin"), path, accept, code, n)
 		got, gotErr := openWatch(ctx, gateway.Raw("admin"), path, accept, code, n)
 		if wantErr != nil {
