@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -172,14 +171,8 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 func TestServeReloadsOnSIGHUP(t *testing.T) {
 	apiserver := harness.Start(t)
 	path := writeFile(t, "sluice.yaml", configHead)
-	address, admin := freeAddress(t), freeAddress(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- runWith(ctx, []string{"serve", "--config=" + path, "--kubeconfig=" + apiserver.Kubeconfig("sluice"), "--listen=" + address,
-			"--admin-listen=" + admin, "--cert-dir=" + t.TempDir(), "--log-level=error"})
-	}()
-	harness.Eventually(t, "ready", func() error { return get("http://" + admin + "/readyz") })
+	s := startServe(t, "--config="+path, "--kubeconfig="+apiserver.Kubeconfig("sluice"), "--cert-dir="+t.TempDir(), "--log-level=error")
+	harness.Eventually(t, "ready", func() error { return get(s.admin + "/readyz") })
 	if err := os.WriteFile(path, []byte(configHead+"debugHeaders: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +180,7 @@ func TestServeReloadsOnSIGHUP(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "the new file is used", func() error {
-		resp, err := http.Get("http://" + admin + "/configz")
+		resp, err := http.Get(s.admin + "/configz")
 		if err != nil {
 			return err
 		}
@@ -200,13 +193,13 @@ func TestServeReloadsOnSIGHUP(t *testing.T) {
 		if err := json.Unmarshal(text, &running); err != nil {
 			return err
 		}
-		if !running.DebugHeaders || running.Log.Level != "error" || running.Listen != address {
+		if !running.DebugHeaders || running.Log.Level != "error" || running.Listen != "127.0.0.1:0" {
 			return fmt.Errorf("runs by %s", text)
 		}
 		return nil
 	})
 	cfg := apiserver.RESTConfig("admin")
-	cfg.Host, cfg.TLSClientConfig.CAData, cfg.TLSClientConfig.CAFile, cfg.TLSClientConfig.Insecure = "https://"+address, nil, "", true
+	cfg.Host, cfg.TLSClientConfig.CAData, cfg.TLSClientConfig.CAFile, cfg.TLSClientConfig.Insecure = s.api, nil, "", true
 	raw, err := harness.NewRawClient(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -216,8 +209,6 @@ func TestServeReloadsOnSIGHUP(t *testing.T) {
 	if err != nil || resp.Header.Get("Sluice-Source") == "" {
 		t.Errorf("%v, %v", resp, err)
 	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	s.stop()
+	s.wait(t)
 }
