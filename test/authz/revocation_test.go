@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,17 +70,17 @@ func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 				t.Parallel()
 				ns := apiserver.Namespace(t)
 				revoke := grant(t, ns)
-				write(t, ns)
+				written := write(t, ns)
 				body := openWatch(t, ns, http1)
 				resume, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				last := make(chan result, 1)
 				go func() { last <- readEvents(read(resume, body)) }()
-				time.Sleep(2 * time.Second) // events under way, and a backlog for slow readers
+				written.await(t, backlog) // events under way, and a backlog for slow readers
 				revoke()
-				revoked := time.Now()
-				time.AfterFunc(revocationBound+5*time.Second, cancel)
-				got := <-last
+				revoked := awaitDenial(t, ns)
+				time.AfterFunc(time.Until(revoked.Add(revocationBound+5*time.Second)), cancel)
+				got := receive(t, last)
 				if got.events == 0 {
 					t.Error("no event has been delivered before the revocation")
 				}
@@ -92,6 +93,34 @@ func TestRevokedCallerGetsNoLaterEvents(t *testing.T) {
 			})
 		}
 	}
+}
+
+// awaitDenial waits until the apiserver itself denies the caller, which it learns by a watch, and
+// returns when it did at the latest: Sluice cannot know before.
+func awaitDenial(t *testing.T, ns string) time.Time {
+	t.Helper()
+	harness.Eventually(t, "the apiserver denies the caller", func() error {
+		got, err := apiserver.Raw("nobody").Get(t.Context(), "/api/v1/namespaces/"+ns+"/configmaps?limit=1", "application/json")
+		if err == nil && got.Status != http.StatusForbidden {
+			err = fmt.Errorf("status %d", got.Status)
+		}
+		return err
+	})
+	return time.Now()
+}
+
+// receive waits for the end of a watch.
+func receive(t *testing.T, last <-chan result) (got result) {
+	t.Helper()
+	harness.Eventually(t, "the watch ends", func() error {
+		select {
+		case got = <-last:
+			return nil
+		default:
+			return errors.New("it goes on")
+		}
+	})
+	return got
 }
 
 // grant lets nobody read the configuration maps of a namespace.
@@ -116,8 +145,26 @@ func grant(t *testing.T, ns string) (revoke func()) {
 	}
 }
 
+// backlog is the number of updates before the right is revoked.
+const backlog = 30
+
+// updates counts the updates of a writer.
+type updates struct{ n atomic.Int64 }
+
+// await waits until there are so many more.
+func (u *updates) await(t *testing.T, more int64) {
+	t.Helper()
+	goal := u.n.Load() + more
+	harness.Eventually(t, "updates", func() error {
+		if n := u.n.Load(); n < goal {
+			return fmt.Errorf("%d of %d", n, goal)
+		}
+		return nil
+	})
+}
+
 // write updates a configuration map until the test ends.
-func write(t *testing.T, ns string) {
+func write(t *testing.T, ns string) *updates {
 	t.Helper()
 	maps := apiserver.Client("admin").CoreV1().ConfigMaps(ns)
 	m := &corev1.ConfigMap{ObjectMeta: named("m"), Data: map[string]string{"text": strings.Repeat("x", eventBytes)}}
@@ -126,6 +173,7 @@ func write(t *testing.T, ns string) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
+	done := &updates{}
 	writer.Go(func() {
 		for ctx.Err() == nil {
 			m.ResourceVersion, m.Annotations = "", map[string]string{"at": strconv.FormatInt(time.Now().UnixNano(), 10)}
@@ -133,9 +181,11 @@ func write(t *testing.T, ns string) {
 				t.Error(err)
 				return
 			}
+			done.n.Add(1)
 		}
 	})
 	t.Cleanup(func() { cancel(); writer.Wait() })
+	return done
 }
 
 func openWatch(t *testing.T, ns string, http1 bool) io.Reader {
