@@ -9,12 +9,15 @@ const (
 	// settle is a pause in which the servers finish opening hundreds of watches.
 	settle = time.Second
 	// deliverLimit bounds the time from the last update to its last event.
-	deliverLimit = 30 * time.Second
+	deliverLimit = 3 * time.Minute
 )
 
 // fanOutBatch runs one round at one target: it opens the watches, updates pods and waits until
 // every watch has received every event.
 func (e *env) fanOutBatch(ctx context.Context, c fanOut, t *target, frame []byte) (*fanOutBatch, error) {
+	if err := e.awaitClosed(ctx); err != nil {
+		return nil, err
+	}
 	version, err := e.version(ctx)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,23 @@ func (c proofCost) since(before proofCost) proofCost {
 }
 
 // closeLimit bounds the time in which a server notices that watches are closed.
-const closeLimit = 10 * time.Second
+const closeLimit = time.Minute
+
+// awaitClosed waits until the apiserver has noticed that the watches of pods of the round before
+// are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
+// there.
+func (e *env) awaitClosed(ctx context.Context) error {
+	for limit := time.Now().Add(closeLimit); time.Now().Before(limit); {
+		open, err := podWatches(ctx, e.controlPlane)
+		if err != nil || open <= e.ownWatches+1 {
+			return err
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // fromCache is the value of the metric's source label for responses from the cache.
 const fromCache = "cache"
