@@ -47,6 +47,8 @@ type ControlPlane struct {
 	binary  string
 	ownsDir bool
 	proc    *process
+	// reserved is the port while the process is down.
+	reserved reservation
 
 	mu   sync.Mutex // guards raws
 	raws map[string]*RawClient
@@ -153,6 +155,7 @@ func (c *ControlPlane) port() string {
 // Kill kills the control plane (SIGKILL) and waits until it has ended.
 func (c *ControlPlane) Kill() {
 	c.proc.kill()
+	c.reserved.reserve(c.URL)
 	c.closeIdle()
 }
 
@@ -170,6 +173,8 @@ func (c *ControlPlane) Signal(s os.Signal) error { return c.proc.signal(s) }
 func (c *ControlPlane) Restart(t testing.TB) {
 	t.Helper()
 	c.proc.stop()
+	c.reserved.reserve(c.URL)
+	defer c.reserved.release()
 	c.closeIdle()
 	if err := c.start(); err != nil {
 		t.Fatalf("restart: %v\n%s", err, c.Logs())
@@ -182,6 +187,7 @@ func (c *ControlPlane) Stop() error {
 	if c.proc != nil {
 		err = c.proc.stop()
 	}
+	c.reserved.release()
 	c.closeIdle()
 	if c.ownsDir {
 		err = errors.Join(err, os.RemoveAll(c.Dir))

@@ -166,6 +166,9 @@ func (s *Sluice) Restart(t testing.TB) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	var ports reservation
+	ports.reserve(s.URL, s.Admin)
+	defer ports.release()
 	if err := s.start(strings.TrimPrefix(s.URL, "https://"), strings.TrimPrefix(s.Admin, "http://")); err != nil {
 		t.Fatal(err)
 	}
