@@ -109,7 +109,8 @@ func startNode(t *testing.T, kubeconfig, namespace string) *node {
 	if err := os.CopyFS(dir, os.DirFS("node")); err != nil {
 		t.Fatal(err)
 	}
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+	// By its defaults npm waits for a registry that does not respond for a quarter of an hour.
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000")
 	install.Dir = dir
 	switch out, err := install.CombinedOutput(); {
 	case err != nil && unreachable.Match(out):
