@@ -170,6 +170,16 @@ func (a *apiserver) Count(ctx context.Context) (uint64, int, error) {
 
 // RollCall implements cache.Prober.
 func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
+	r, slow, err := a.callRoll(scope, version)
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(slow) // without the lock: no time passes in a bubble while another call waits for it
+	return r, nil
+}
+
+// callRoll returns what RollCall does after a time.
+func (a *apiserver) callRoll(scope cache.Scope, version uint64) (r *cache.RollCall, slow time.Duration, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r, listed := &cache.RollCall{Version: a.version, Scope: scope}, a.listed
@@ -177,7 +187,7 @@ func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint6
 		r.Version, listed = version, a.listedAt[version]
 	}
 	if !a.rolls && listed == nil || a.version == 0 {
-		return nil, errUnreachable
+		return nil, 0, errUnreachable
 	}
 	a.called = append(a.called, scope)
 	for _, o := range listed {
@@ -185,11 +195,10 @@ func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint6
 			continue
 		}
 		if err := r.Add(o.Key, o.RV); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	time.Sleep(a.slow)
-	return r, nil
+	return r, a.slow, nil
 }
 
 // ProbeWatch implements cache.Prober.
