@@ -63,8 +63,8 @@ func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 	return s.snapshot.Load().Reaches(r.Version), nil
 }
 
-// lacksDeletions reports whether the newest event of the store is a deletion of this version, of which others
-// may be missing.
+// lacksDeletions reports whether the newest event of the store is a deletion at this version, and
+// others at the same version may be missing.
 func (s *Store) lacksDeletions(version uint64) bool {
 	now := s.applied.Load()
 	return now.partial && now.Version == version
@@ -113,7 +113,7 @@ func (s *Store) settle() {
 	}
 }
 
-// confirm makes the present state, which a roll call equals, readable under the version of that. The caller
+// confirm makes the present state readable at the version of a roll call that equals it. The caller
 // must hold mu.
 func (s *Store) confirm(version uint64) {
 	now := s.applied.Load()

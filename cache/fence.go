@@ -12,8 +12,8 @@ type Prober interface {
 	// Probe returns the resource version of a consistent LIST that begins after the call.
 	Probe(ctx context.Context) (version uint64, err error)
 
-	// Count is Probe that also returns the number of objects that the resource has there; -1 if it is not
-	// known. It costs the apiserver more.
+	// Count is like Probe and also returns how many objects the resource has at that version; -1 if
+	// that is not known. It costs the apiserver more.
 	Count(ctx context.Context) (version uint64, objects int, err error)
 
 	// RollCall returns the keys and resource versions of a LIST of a scope: of the state at exactly a
@@ -29,7 +29,7 @@ type Prober interface {
 // Fence is the consistent-read fence of one store. It answers one question: does the store show
 // everything that the apiserver had committed when the question was asked?
 //
-//  1. [Fence.CurrentVersion] probes: a consistent LIST of next to nothing returns the apiserver's current
+//  1. [Fence.CurrentVersion] probes: a consistent LIST of one key returns the apiserver's current
 //     resource version X. Callers that arrive while a probe is running share the next one, so that
 //     X is never older than the question. Of a small resource the whole is listed: see 4.
 //  2. [Fence.WaitFor] waits for the store's own watch. A watch stream is ordered, so the store is

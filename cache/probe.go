@@ -14,7 +14,7 @@ const (
 	rollCallTimeout = 10 * time.Second
 )
 
-// probe is one consistent LIST, whole or of next to nothing, and the callers that share its answer.
+// probe is one consistent LIST, whole or of one key, and the callers that share its answer.
 type probe struct {
 	done    chan struct{} // closed when version and err are set
 	version uint64

@@ -17,7 +17,7 @@ type eventScanner interface {
 	between() bool
 }
 
-// newEventScanner returns the scanner for a media type; nil if its events cannot be told apart.
+// newEventScanner returns the scanner for a media type, or nil if Sluice does not know its framing.
 func newEventScanner(contentType string) eventScanner {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestHeadersPass(t *testing.T) {
 			bare := http.Header{"User-Agent": {""}} // sends no User-Agent
 			e.Get(t, "/api/v1/pods", bare)
 			got := e.Next(t).Header
-			if len(got["Audit-Id"]) != 1 || got.Get("Audit-Id") == "" { // that of the access log
+			if len(got["Audit-Id"]) != 1 || got.Get("Audit-Id") == "" { // set by the access log
 				t.Errorf("Audit-Id: %q", got["Audit-Id"])
 			}
 			if diff := cmp.Diff(http.Header{"X-Forwarded-For": {"127.0.0.1"}, "Audit-Id": got["Audit-Id"]}, got); diff != "" {

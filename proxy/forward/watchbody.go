@@ -25,8 +25,8 @@ func withCancel(r *http.Request, info *request.Info) (out *http.Request, cancel 
 	return r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)), cancel
 }
 
-// endBetweenEvents makes a passed watch end between two events once its PassedWatch is ended. It leaves
-// a body alone whose events cannot be told apart, such as a compressed one.
+// endBetweenEvents makes a passed watch end between two events once its PassedWatch is ended. It does
+// not touch a body whose framing it cannot read, such as a compressed one.
 func endBetweenEvents(resp *http.Response, watch *request.PassedWatch) {
 	if watch == nil || resp.StatusCode != http.StatusOK {
 		return

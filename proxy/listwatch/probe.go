@@ -26,8 +26,8 @@ const (
 	probeReadAhead = 4 << 10
 )
 
-// Probe implements cache.Prober. The list also makes the apiserver's own watch cache advance, without which
-// a probe watch would receive no bookmark.
+// Probe implements cache.Prober. The list also makes the apiserver's own watch cache advance, without
+// which a probe watch would receive no bookmark.
 func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
 	_, list, err := s.listVerified(ctx, probeQuery(s.Description().Resource.Namespaced))
 	if err != nil {
@@ -36,9 +36,8 @@ func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
 	return list.version, nil
 }
 
-// probeQuery returns the query of a consistent list whose version matters, and which has one object at most.
-// The apiserver looks up one key for it. Of a list with limit=1 it walks all keys, which takes it milliseconds for
-// each 10,000 of them.
+// probeQuery returns the query of a consistent list of which only the version matters. The apiserver
+// looks up one key for it, where limit=1 alone makes it walk all keys: 6 ms of CPU with 10,000 pods.
 func probeQuery(namespaced bool) url.Values {
 	key := cache.KeyOf("", "sluice-probe")
 	if namespaced {

@@ -30,7 +30,7 @@ const (
 )
 
 // BenchmarkFanOut delivers each event to 1,000 watches over TLS and HTTP/2 and waits until all have it. The
-// floor is a handler that writes the same bytes and does nothing else. CPU is that of the server and of the
+// floor is a handler that writes the same bytes and does nothing else. The CPU time includes the
 // clients, which read and decompress.
 func BenchmarkFanOut(b *testing.B) {
 	for _, coding := range []splice.Coding{splice.Identity, splice.Gzip} {

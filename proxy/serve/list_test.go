@@ -353,8 +353,8 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 	}
 }
 
-// changeFirst replaces the content of the first object on a node, or without one the first with a label "z", by
-// that of the last object.
+// changeFirst copies the content of the last object to the first one on a node, or, without a node,
+// to the first one with a label "z".
 func changeFirst(t *testing.T, store *cache.Store, node string) {
 	t.Helper()
 	state := store.Snapshot()

@@ -92,8 +92,8 @@ const (
 )
 
 // shares returns a cost of proofs, estimated by Sluice, over all cases of each size, as a share of
-// a core. Time passes for the budget in the cases of all targets, and both tiers spend that of the
-// lower one.
+// a core. The budget refills during the cases of all targets, and two tiers
+// share the budget of the lower one.
 func shares(cost func(*proofFigures) float64) func(*report) iter.Seq2[string, float64] {
 	return func(r *report) iter.Seq2[string, float64] {
 		spent, wall := map[int]float64{}, map[int]float64{}

@@ -50,8 +50,8 @@ func (r *report) print(out io.Writer) {
 	r.printGoals(out)
 }
 
-// sizes returns the number of pods, unless a table tells of the objects, and that of the rounds, if
-// there are any.
+// sizes returns the number of pods, unless a table has the number of objects, and the number of
+// rounds, if there are any.
 func (r *report) sizes() (text string) {
 	if len(r.Scale.Syncs) == 0 {
 		text = fmt.Sprintf("%d pods, ", r.Pods)

@@ -179,8 +179,7 @@ func thereAndBack(t *testing.T, s *harness.Sluice) {
 	}
 }
 
-// curl runs curl through the proxy, and returns the status code of the proxy, that of the server and
-// the body.
+// curl runs curl through the proxy. It returns the proxy's status code, the server's, and the body.
 func curl(t *testing.T, s *harness.Sluice, target string, args ...string) string {
 	t.Helper()
 	token := apiserver.RESTConfig("admin").BearerToken

@@ -192,7 +192,7 @@ func (r Row) send(ctx context.Context, s server) (a *harness.Response, err error
 	return a, err
 }
 
-// unready reports whether a response to a read is only that of a loaded machine: the apiserver has
+// unready reports whether a response to a read only shows that the machine is loaded: the apiserver has
 // no capacity, or its aggregator has not heard from an extension server in time, or has not
 // answered Sluice within the three seconds in which Sluice proves a state recent. Refusals of
 // Sluice itself do not count.
