@@ -98,6 +98,7 @@ func New(o Options) *Gateway {
 		CompressWatches: o.CompressWatches, SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
 	g.handler = chain(g.reads,
+		withFrames,
 		withRequestInfo, // parses the request, once
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders),
 		withAudit(o.Audit),
