@@ -147,6 +147,7 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 		return err
 	}
 	endBetweenEvents(resp, info.PassedWatch)
+	readInFull(resp, info)
 	return nil
 }
 

@@ -19,10 +19,16 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// BenchmarkForwardOverHTTP2 is the latency of a small list whose length the upstream does not tell,
-// with a client over HTTP/2: of the upstream itself, behind the bare reverse proxy, and behind a
-// Forwarder.
+// BenchmarkForwardOverHTTP2 is the latency of a small list, and of a large one that the upstream writes in
+// pieces as kube-apiserver does, with a client over HTTP/2: of the upstream itself, behind the bare reverse
+// proxy, and behind a Forwarder.
 func BenchmarkForwardOverHTTP2(b *testing.B) {
+	for name, pieces := range map[string]int{"30KB": 1, "8MB": 2000} {
+		b.Run(name, func(b *testing.B) { benchmarkOverHTTP2(b, pieces) })
+	}
+}
+
+func benchmarkOverHTTP2(b *testing.B, pieces int) {
 	start := func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)
 		s.EnableHTTP2 = true
@@ -30,10 +36,15 @@ func BenchmarkForwardOverHTTP2(b *testing.B) {
 		b.Cleanup(s.Close)
 		return s
 	}
-	list := make([]byte, 30_000)
+	piece := make([]byte, 30_000)
+	if pieces > 1 {
+		piece = piece[:4<<10]
+	}
 	server := start(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
-		_, _ = w.Write(list)
+		for range pieces {
+			_, _ = w.Write(piece)
+		}
 	}))
 	u, err := upstream.New(upstream.Options{
 		Config:      &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}},

@@ -1,0 +1,51 @@
+package forward
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/iotest"
+
+	"sluice/proxy/request"
+)
+
+// TestBodiesThatAreReadInFull: bodies whose clients wait for their end, and no streams.
+func TestBodiesThatAreReadInFull(t *testing.T) {
+	text := bytes.Repeat([]byte("0123456789"), 10)
+	cut := errors.New("cut")
+	for _, row := range []struct {
+		url  string
+		full bool
+	}{
+		{"/api/v1/pods", true},
+		{"/api/v1/namespaces/ns/pods?limit=1", true},
+		{"/api/v1/namespaces/ns/pods/p", true},
+		{"/apis/ex.io/v1/foos", true},
+		{"/api/v1/pods?watch=1", false},
+		{"/api/v1/namespaces/ns/pods/p/log", false},
+		{"/api/v1/namespaces/ns/pods/p/proxy/x", false},
+		{"/metrics", false},
+	} {
+		info, err := request.Parse(httptest.NewRequest(http.MethodGet, row.url, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := io.MultiReader(iotest.OneByteReader(bytes.NewReader(text)), iotest.ErrReader(cut))
+		resp := &http.Response{Body: io.NopCloser(body)}
+		readInFull(resp, info)
+		buf := make([]byte, 60)
+		n, err := resp.Body.Read(buf)
+		if full := n == len(buf); err != nil || full != row.full || !bytes.Equal(buf[:n], text[:n]) {
+			t.Errorf("%s: read %q, %v", row.url, buf[:n], err)
+		}
+		if !row.full {
+			continue
+		}
+		if n, err = resp.Body.Read(buf); n != 40 || !errors.Is(err, cut) || !bytes.Equal(buf[:n], text[60:]) {
+			t.Errorf("%s: then %q, %v", row.url, buf[:n], err)
+		}
+	}
+}
