@@ -82,9 +82,18 @@ func (f *Fence) callsRoll() bool {
 func (f *Fence) Quiet() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := time.Unix(0, f.store.eventAt.Load())
-	return f.rising && (time.Since(last) >= quietAfter || last.Before(f.missedAt))
+	return f.rising && (f.silent() || f.store.lastEvent().Before(f.missedAt))
 }
+
+// Silent is Quiet for want of any event lately. What rises the version is then probably another resource.
+func (f *Fence) Silent() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rising && f.silent()
+}
+
+// silent reports whether no event has arrived lately.
+func (f *Fence) silent() bool { return time.Since(f.store.lastEvent()) >= quietAfter }
 
 // rollCallPending reports whether the store differed from the last roll call and still does. The
 // missing events are on their way then, so that another roll call would prove no more.

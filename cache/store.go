@@ -147,6 +147,9 @@ func (s *Store) CompleteVersion() uint64 { return s.applied.Load().CompleteVersi
 // taken after the call, or when the store ends.
 func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
 
+// lastEvent returns when the newest event was received.
+func (s *Store) lastEvent() time.Time { return time.Unix(0, s.eventAt.Load()) }
+
 // Done returns a channel that is closed when the store ends.
 func (s *Store) Done() <-chan struct{} { return s.done }
 

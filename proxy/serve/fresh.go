@@ -12,6 +12,9 @@ const (
 	// ownWatchWait is how long a read waits for an event or bookmark on the watch of the store before
 	// it costs the apiserver more. On a busy resource that is enough.
 	ownWatchWait = 15 * time.Millisecond
+	// silentWait is the same for a lone read of a resource without events lately: as long as an event needs
+	// that is on its way.
+	silentWait = 3 * time.Millisecond
 	// proofLimit is how long a read waits for a proof altogether: as long as the apiserver waits for
 	// its own watch cache (wire.md 11).
 	proofLimit = 3 * time.Second
@@ -80,7 +83,11 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 	if store.CompleteVersion() >= version {
 		return upToDate, nil
 	}
-	if fence.WaitBriefly(ctx, version, ownWatchWait) {
+	limit := ownWatchWait
+	if read.Alone() && fence.Silent() {
+		limit = silentWait
+	}
+	if fence.WaitBriefly(ctx, version, limit) {
 		return hitReason(fence.ProofOf(version).String()), nil
 	}
 	if mayPass && read.Forwardable() && p.passes(read) {

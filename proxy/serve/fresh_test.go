@@ -36,7 +36,7 @@ func TestConsistentRead(t *testing.T) {
 	const (
 		list = "/apis/ex.io/v1/foos"
 		ns   = "/apis/ex.io/v1/namespaces/"
-		soon = 10 * time.Millisecond
+		soon = 2 * time.Millisecond
 	)
 	event := func(version uint64) func(*env) {
 		return func(e *env) { e.apply(cache.Added, foo(int(version), version)) }
@@ -51,6 +51,8 @@ func TestConsistentRead(t *testing.T) {
 		bookmark uint64          // of a probe watch
 		listed   []*cache.Object // by a roll call; nil if it fails
 		slow     time.Duration   // how long a probe takes
+		busy     bool            // an event, at version 4, has just arrived
+		shared   bool            // another read is under way
 		at       time.Duration   // when happens happens
 		happens  func(*env)
 		reason   string
@@ -64,7 +66,10 @@ func TestConsistentRead(t *testing.T) {
 		{law: "IsProvenByAnEvent", url: list, version: 4, at: soon, happens: event(4), reason: "own-watch", took: soon},
 		{law: "IsProvenByALaterEvent", url: list, version: 4, at: soon, happens: event(7), reason: "own-watch", took: soon},
 		{law: "IsProvenByABookmark", url: list, version: 9, at: soon, happens: func(e *env) { bookmarked(9)(e, nil) }, reason: "own-watch", took: soon},
-		{law: "IsNotProvenByAnEarlierEvent", url: list, version: 9, at: soon, happens: event(8), reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "IsNotProvenByALateEvent", url: list, version: 4, at: 4 * time.Millisecond, happens: event(4), reason: "small-read", passes: true, took: silentWait},
+		{law: "OfABusyResourceIsProvenByALaterEvent", url: list, busy: true, version: 5, at: 10 * time.Millisecond, happens: event(5), reason: "own-watch", took: 10 * time.Millisecond},
+		{law: "BesideOthersIsProvenByALaterEvent", url: list, shared: true, version: 4, at: 10 * time.Millisecond, happens: event(4), reason: "own-watch", took: 10 * time.Millisecond},
+		{law: "IsNotProvenByAnEarlierEvent", url: list, version: 9, at: soon, happens: event(8), reason: "small-read", passes: true, took: silentWait},
 		{law: "NotOlderThanAVersionIsProvenByIt", url: list + "?resourceVersion=4", version: 9, at: soon, happens: event(4), reason: "own-watch", took: soon},
 		{law: "OfAnExactVersionComesFromTheHistory", url: list + "?resourceVersion=3&resourceVersionMatch=Exact", reason: "past-version"},
 		{law: "OfAnExactVersionWaitsForIt", url: list + "?resourceVersion=4&resourceVersionMatch=Exact", version: 9, at: soon, happens: event(4), reason: "past-version", took: soon},
@@ -77,16 +82,16 @@ func TestConsistentRead(t *testing.T) {
 		{law: "WaitsForTheRollCall", url: list, version: 9, listed: present, slow: time.Second / 2, reason: "roll-call", took: time.Second / 2},
 		{law: "OfOneObjectIsProvenByARollCall", url: ns + "ns/foos/f000001?resourceVersion=9", version: 9, listed: present, reason: "roll-call"},
 		{law: "IsProvenByARollCallOnceTheEventsHaveArrived", url: list, version: 9, listed: future, at: soon, happens: event(4), reason: "roll-call", took: soon},
-		{law: "IsNotProvenByARollCallOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: ownWatchWait},
+		{law: "IsNotProvenByARollCallOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: silentWait},
 		{law: "OfTheFuturePassesAfterTheRollCall", url: list + "?resourceVersion=10", version: 9, listed: present, reason: "version-not-reached", passes: true},
 
-		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
-		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
-		{law: "OfAnEmptyNamespacePassesWithoutProof", url: ns + "other/foos", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: ownWatchWait},
-		{law: "OfMuchPassesWhereTheRollCannotBeCalled", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "small-read", passes: true, took: ownWatchWait},
-		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
-		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
-		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: ownWatchWait},
+		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
+		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
+		{law: "OfAnEmptyNamespacePassesWithoutProof", url: ns + "other/foos", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
+		{law: "OfMuchPassesWhereTheRollCannotBeCalled", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "small-read", passes: true, took: silentWait},
+		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
+		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
+		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
 		{law: "OfMuchAcceptsALateEvent", url: list, resource: hugeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
 		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: hugeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
 
@@ -109,6 +114,12 @@ func TestConsistentRead(t *testing.T) {
 					e.apiserver.setListed(row.version, row.listed...)
 				}
 				e.apiserver.slow = row.slow
+				if row.busy {
+					event(4)(e)
+				}
+				if row.shared {
+					defer e.resource.Fence.Begin(0).End()
+				}
 				if row.happens != nil {
 					time.AfterFunc(row.at, func() { row.happens(e) })
 				}
