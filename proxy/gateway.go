@@ -16,6 +16,7 @@ import (
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/response"
 	"sluice/proxy/serve"
 	"sluice/proxy/upstream"
 )
@@ -98,7 +99,7 @@ func New(o Options) *Gateway {
 		CompressWatches: o.CompressWatches, SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
 	g.handler = chain(g.reads,
-		withFrames,
+		response.WithFrames,
 		withRequestInfo, // parses the request, once
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders),
 		withAudit(o.Audit),

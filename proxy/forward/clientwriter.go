@@ -40,8 +40,8 @@ func (c *clientWriter) FlushError() error { return c.deadline.Flush() }
 // which is most of what a small response costs in memory.
 type copyBuffers struct{ pool sync.Pool }
 
-// copyBufferSize is the size that ReverseProxy has by default.
-const copyBufferSize = 32 << 10
+// copyBufferSize is about the size that ReverseProxy has by default.
+const copyBufferSize = 2 * response.FramePayload
 
 // Get implements httputil.BufferPool.
 func (b *copyBuffers) Get() []byte {

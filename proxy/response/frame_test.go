@@ -1,4 +1,4 @@
-package proxy
+package response
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ func (c *countingConn) Write(p []byte) (int, error) {
 // TestFramesFillTLSRecords: a long response over HTTP/2 has no record for the end of each frame.
 func TestFramesFillTLSRecords(t *testing.T) {
 	const frames = 500
-	body := bytes.Repeat([]byte("x"), frames*framePayload)
-	s := httptest.NewUnstartedServer(withFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	body := bytes.Repeat([]byte("x"), frames*FramePayload)
+	s := httptest.NewUnstartedServer(WithFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if n, err := w.Write(body); n != len(body) || err != nil {
 			t.Errorf("wrote %d of %d bytes, %v", n, len(body), err)
 		}
@@ -64,7 +64,7 @@ func TestFramesFillTLSRecords(t *testing.T) {
 func TestWritesAreNotSplitOverHTTP1(t *testing.T) {
 	var writes int
 	count := writerFunc(func(p []byte) (int, error) { writes++; return len(p), nil })
-	h := withFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3*framePayload)) }))
+	h := WithFrames(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3*FramePayload)) }))
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 	h.ServeHTTP(count, r)
 	if writes != 1 {
