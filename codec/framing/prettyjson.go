@@ -22,7 +22,7 @@ func (p *PrettyJSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, err
 	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
 		return dst, err
 	}
-	return json.AppendIndent(dst, s.B, 0), nil
+	return json.AppendBoundedIndent(dst, s.B, 0)
 }
 
 // AppendItem appends an item of a list.
@@ -33,7 +33,7 @@ func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error
 	if s.B, err = e.AppendItem(s.B, src); err != nil {
 		return dst, err
 	}
-	return json.AppendIndent(dst, s.B, itemDepth), nil
+	return json.AppendBoundedIndent(dst, s.B, itemDepth)
 }
 
 // Separator returns what separates two items.

@@ -15,6 +15,8 @@ var (
 	// ErrFieldType is returned when a field has a value of the wrong kind, for example a number in
 	// metadata.name.
 	ErrFieldType = errors.New("wrong type of value")
+	// ErrExpands is returned for a value whose indented form would be many times as long.
+	ErrExpands = errors.New("expands too much")
 	// ErrNoField is returned when a required field is missing.
 	ErrNoField = errors.New("no such field")
 )

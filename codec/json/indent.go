@@ -1,5 +1,27 @@
 package json
 
+import "math"
+
+// Indentation grows with the square of the depth: an object of 50 KB can become 200 MB of it. Objects that
+// are meant to be read do not get four times as long.
+const (
+	indentFactor = 16
+	indentFloor  = 64 << 10
+)
+
+// MaxIndented returns how long the indented form of a value of n bytes may be, in JSON or YAML.
+func MaxIndented(n int) int { return indentFactor*n + indentFloor }
+
+// AppendBoundedIndent is AppendIndent for a value that somebody may have made to expand. If the result
+// were longer than MaxIndented permits, it returns ErrExpands, and dst unchanged.
+func AppendBoundedIndent(dst, src []byte, depth int) ([]byte, error) {
+	out, ok := appendIndent(dst, src, depth, len(dst)+MaxIndented(len(src)))
+	if !ok {
+		return dst, ErrExpands
+	}
+	return out, nil
+}
+
 // AppendIndent appends src with the indentation that the apiserver gives pretty JSON: two spaces
 // per level, empty objects and arrays on one line, no newline at the end. For one whole value at
 // depth 0 the bytes are those of encoding/json.Indent. depth is the level at which the value stands
@@ -9,8 +31,17 @@ package json
 // one; depth is then the level of the first member or element in src. After an open bracket at the
 // end of src comes the line break and the indentation of the element that the caller appends next.
 func AppendIndent(dst, src []byte, depth int) []byte {
+	dst, _ = appendIndent(dst, src, depth, math.MaxInt)
+	return dst
+}
+
+// appendIndent is AppendIndent that stops, and returns false, once dst is longer than limit.
+func appendIndent(dst, src []byte, depth, limit int) ([]byte, bool) {
 	opened := false // the last token was an opening bracket
 	for i := 0; i < len(src); {
+		if len(dst) > limit {
+			return dst, false
+		}
 		c := src[i]
 		if isSpace(c) {
 			i++
@@ -52,7 +83,7 @@ func AppendIndent(dst, src []byte, depth int) []byte {
 	if opened {
 		dst = appendLine(dst, depth)
 	}
-	return dst
+	return dst, len(dst) <= limit
 }
 
 // appendLine begins a new line at the given level.

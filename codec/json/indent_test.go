@@ -3,6 +3,7 @@ package json
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -46,5 +47,25 @@ func TestAppendIndentJoinsPieces(t *testing.T) {
 	}
 	if string(got) != want.String() {
 		t.Errorf("got\n%s\nwant\n%s", got, want.Bytes())
+	}
+}
+
+func TestAppendBoundedIndentRefusesWhatExpands(t *testing.T) {
+	check := func(b []byte) {
+		t.Helper()
+		got, err := AppendBoundedIndent([]byte("x"), b, 2)
+		if want := AppendIndent([]byte("x"), b, 2); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%.40s: %v, %d bytes, want %d", b, err, len(got), len(want))
+		}
+	}
+	for _, f := range jsontest.Corpus(t) {
+		check(f.JSON)
+	}
+	check([]byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))) // 20 KB of 600 bytes
+	nest := func(n int, inner string) string { return strings.Repeat("[", n) + inner + strings.Repeat("]", n) }
+	for _, b := range []string{nest(MaxDepth, ""), nest(MaxDepth, "1"), nest(100, strings.Repeat("0,", 10_000)+"0"), strings.Repeat("[", MaxDepth)} {
+		if got, err := AppendBoundedIndent([]byte("x"), []byte(b), 0); !errors.Is(err, ErrExpands) || string(got) != "x" {
+			t.Errorf("%.40s: %v, %d bytes", b, err, len(got))
+		}
 	}
 }

@@ -15,6 +15,7 @@ type folder struct {
 	s      []byte
 	column int // of the output
 	indent int
+	limit  int  // of dst: see printer
 	spaced bool // the last rune was a space, or folded
 	broken bool // the last rune was a line break
 }
@@ -22,8 +23,8 @@ type folder struct {
 // appendFolded appends a text at the given column in a style other than literal. It folds lines
 // that are too wide at single spaces, in double quotes at any space, and indents the lines that
 // follow.
-func appendFolded(dst, s []byte, st style, column, indent int) []byte {
-	f := folder{dst: dst, s: s, column: column, indent: indent}
+func appendFolded(dst, s []byte, st style, column, indent, limit int) []byte {
+	f := folder{dst: dst, s: s, column: column, indent: indent, limit: limit}
 	switch st {
 	case plain:
 		f.plain()
@@ -43,7 +44,7 @@ func (f *folder) put(n int, b ...byte) {
 
 // fold begins the next line.
 func (f *folder) fold() {
-	f.dst = appendSpaces(append(f.dst, '\n'), f.indent)
+	f.dst = appendIndentation(append(f.dst, '\n'), f.indent, f.limit)
 	f.column = f.indent
 }
 
@@ -97,7 +98,7 @@ func (f *folder) single() {
 			f.column = 0
 		default:
 			if f.broken {
-				f.dst = appendSpaces(f.dst, f.indent-f.column)
+				f.dst = appendIndentation(f.dst, f.indent-f.column, f.limit)
 				f.column = max(f.column, f.indent)
 			}
 			if c == '\'' {

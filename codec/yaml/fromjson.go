@@ -21,8 +21,8 @@ import (
 // in the way of its emitter.
 //
 // src must be well-formed; that is checked only as far as finding the ends of values needs. The
-// error is ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB; dst is then returned
-// unchanged.
+// error is ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB or what json.MaxIndented
+// permits; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return convert(dst, src, (*printer).document)
 }
@@ -62,8 +62,11 @@ func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	if err := p.build(src); err != nil {
 		return dst, err
 	}
-	p.dst, p.fresh, p.bol = dst, true, len(dst)
+	p.dst, p.fresh, p.bol, p.limit = dst, true, len(dst), len(dst)+json.MaxIndented(len(src))
 	run(p)
+	if len(p.dst) > p.limit {
+		return dst, at(ErrSize, "YAML", p.limit-len(dst))
+	}
 	return p.dst, nil
 }
 
@@ -75,6 +78,7 @@ type printer struct {
 	members []member // the members of all open objects, sorted
 	fresh   bool     // dst ends at the start of a line
 	bol     int      // index in dst of the start of the line, before any folding
+	limit   int      // the length of dst beyond which lines are not indented any more, and the result is an error
 }
 
 // member is a member of an open object.
@@ -135,7 +139,7 @@ func (p *printer) endLine() {
 // line begins a line at the given indentation.
 func (p *printer) line(indent int) {
 	p.endLine()
-	p.dst = appendSpaces(p.dst, indent)
+	p.dst = appendIndentation(p.dst, indent, p.limit)
 	p.fresh = false
 }
 
@@ -296,7 +300,7 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	p.fresh = false
 	st := styleOf(text, t)
 	if st == literal {
-		if p.dst, p.fresh = appendLiteral(p.dst, text, t, indent); p.fresh {
+		if p.dst, p.fresh = appendLiteral(p.dst, text, t, indent, p.limit); p.fresh {
 			p.bol = len(p.dst)
 		}
 		return
@@ -316,7 +320,7 @@ func (p *printer) string(text []byte, t traits, indent int, simple bool) {
 	if folds || !simple && t.spaced && len(p.dst)-p.bol > maxWidth {
 		p.dst = p.dst[:mark]
 		column := utf8.RuneCount(p.dst[p.bol:])
-		p.dst = appendFolded(p.dst, text, st, column, indent)
+		p.dst = appendFolded(p.dst, text, st, column, indent, p.limit)
 	}
 }
 

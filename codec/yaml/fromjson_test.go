@@ -222,6 +222,27 @@ func TestDeepDocumentsTakeLinearTime(t *testing.T) {
 	}
 }
 
+// Every line is indented, those of texts too.
+func TestDocumentsThatExpandAreRefused(t *testing.T) {
+	nest := func(n int, inner string) string { return strings.Repeat(`{"a":`, n) + inner + strings.Repeat("}", n) }
+	for name, in := range map[string]string{
+		"maps":    nest(json.MaxDepth, "1"),
+		"lists":   nest(100, "["+strings.Repeat("0,", 10_000)+"0]"),
+		"literal": nest(100, `"`+strings.Repeat(`a\n`, 10_000)+`"`),
+		"odd":     nest(100, `"`+strings.Repeat(`a\u2028`, 10_000)+`\n"`),
+		"folded":  nest(100, `"`+strings.Repeat("a ", 10_000)+`a"`),
+		"single":  nest(100, `"# `+strings.Repeat("a ", 10_000)+`a"`),
+		"double":  nest(100, `"\u0001`+strings.Repeat("a ", 10_000)+`a"`),
+	} {
+		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, ErrSize) || string(got) != "x" {
+			t.Errorf("%s: %v, %d bytes of %d", name, err, len(got), len(in))
+		}
+		if got, err := AppendItem([]byte("x"), []byte(in)); !errors.Is(err, ErrSize) || string(got) != "x" {
+			t.Errorf("%s as an item: %v, %d bytes", name, err, len(got))
+		}
+	}
+}
+
 func FuzzAppendFromJSON(f *testing.F) {
 	for _, s := range jsontest.Strings {
 		if len(s) < 50 {

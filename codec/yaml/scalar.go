@@ -15,6 +15,14 @@ func appendSpaces(dst []byte, n int) []byte {
 	return append(dst, spaces[:max(n, 0)]...)
 }
 
+// appendIndentation appends the indentation of a line, unless dst is longer than limit.
+func appendIndentation(dst []byte, indent, limit int) []byte {
+	if len(dst) > limit {
+		return dst
+	}
+	return appendSpaces(dst, indent)
+}
+
 // appendSingle appends a text without line breaks in single quotes.
 func appendSingle(dst, s []byte) []byte {
 	dst = append(dst, '\'')
@@ -94,7 +102,7 @@ func appendEscape(dst []byte, r rune) []byte {
 
 // appendLiteral appends a text as a literal block with indented lines. It reports whether the
 // output ends at the start of a line.
-func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
+func appendLiteral(dst, s []byte, t traits, indent, limit int) ([]byte, bool) {
 	dst = append(dst, '|')
 	if t.leading {
 		dst = append(dst, '2')
@@ -102,15 +110,15 @@ func appendLiteral(dst, s []byte, t traits, indent int) ([]byte, bool) {
 	dst = appendChomping(dst, s)
 	dst = append(dst, '\n')
 	if t.odd {
-		return appendOddLines(dst, s, indent), t.trailing
+		return appendOddLines(dst, s, indent, limit), t.trailing
 	}
 	for len(s) > 0 {
 		n := bytes.IndexByte(s, '\n')
 		if n < 0 {
-			return append(appendSpaces(dst, indent), s...), false
+			return append(appendIndentation(dst, indent, limit), s...), false
 		}
 		if n > 0 {
-			dst = appendSpaces(dst, indent)
+			dst = appendIndentation(dst, indent, limit)
 		}
 		dst = append(dst, s[:n+1]...)
 		s = s[n+1:]
@@ -138,13 +146,13 @@ func lastRune(s []byte) int {
 }
 
 // appendOddLines appends the lines of a literal block with line breaks other than \n.
-func appendOddLines(dst, s []byte, indent int) []byte {
+func appendOddLines(dst, s []byte, indent, limit int) []byte {
 	start := true
 	for i := 0; i < len(s); {
 		w := width(s[i:])
 		isBreak := breakAt(s[i:])
 		if start && !isBreak {
-			dst = appendSpaces(dst, indent)
+			dst = appendIndentation(dst, indent, limit)
 		}
 		dst = append(dst, s[i:i+w]...)
 		start = isBreak

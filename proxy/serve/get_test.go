@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"sluice/cache"
@@ -47,6 +49,22 @@ func TestGetThatCannotBeEncodedPasses(t *testing.T) {
 	outcome := e.serve(w, e.request(oneFoo, http.Header{"Accept": {"application/yaml"}}))
 	if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
 		t.Errorf("outcome %+v, headers %v", outcome, w.Header())
+	}
+}
+
+// An object of some KB can be made that is a hundred times as long when it is indented.
+func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
+	for _, accept := range []string{"application/yaml", "application/json;pretty=1"} {
+		e := newEnv(t, foos(3), Options{})
+		deep := foo(1, 4)
+		deep.Data = fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f000001"},"spec":%s1%s}`,
+			strings.Repeat(`{"a":`, 2000), strings.Repeat("}", 2000))
+		e.apply(cache.Modified, deep)
+		w := httptest.NewRecorder()
+		outcome := e.serve(w, e.request(oneFoo, http.Header{"Accept": {accept}}))
+		if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
+			t.Errorf("%s: outcome %+v, headers %v, %d bytes", accept, outcome, w.Header(), w.Body.Len())
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/splice"
+	"sluice/codec/yaml"
 	"sluice/proxy/response"
 )
 
@@ -84,6 +85,8 @@ func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
+	case errors.Is(err, yaml.ErrSize), errors.Is(err, json.ErrExpands):
+		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, json.MaxIndented(len(body)))
 	case err != nil:
 		return nil, cannotTranscode(err)
 	case cap(out) > 2*len(out): // size is that of the worst case
