@@ -35,7 +35,7 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(
 			m.begin(info)
 			defer func() {
 				duration := time.Since(start)
-				m.end(info, rec.code, duration)
+				m.end(r.Method, info, rec.code, duration)
 				writeLine(log, "request", func() []zap.Field {
 					return append(fields(r, info), zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))
 				})

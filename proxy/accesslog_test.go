@@ -203,6 +203,8 @@ func TestRequestsAreCountedByLabels(t *testing.T) {
 			`code="200",group="apps",reason="not-in-sync",resource="deployments",scope="resource",source="upstream",subresource="scale",verb="update",version="v1"`},
 		{"an error does not prove that the resource exists", "GET", "/apis/any/v9/things", forwarded(404),
 			`code="404",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="list",version="other"`},
+		{"nor does a preflight request", "OPTIONS", "/apis/any/v9/watch/things", forwarded(204),
+			`code="204",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="watch",version="other"`},
 		{"unknown method", "BREW", "/pot", forwarded(405),
 			`code="405",group="",reason="not-in-sync",resource="",scope="",source="upstream",subresource="",verb="other",version=""`},
 	}

@@ -60,12 +60,14 @@ const other = "other"
 
 func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
 
-func (m *Metrics) end(info *request.Info, code int, duration time.Duration) {
+func (m *Metrics) end(method string, info *request.Info, code int, duration time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
 	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
-	exists := info.Outcome.Source == request.SourceCache || code >= http.StatusOK && code < http.StatusBadRequest
+	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
+	exists := info.Outcome.Source == request.SourceCache || succeeded && method != http.MethodOptions
 	if info.IsResourceRequest && !exists {
-		// A failed request does not prove that the resource exists.
+		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
+		// the apiserver answers for any path and before it authenticates anybody.
 		group, version, resource, subresource = other, other, other, other
 	}
 	verb, scope := verbOf(info), scopeOf(info)
