@@ -50,9 +50,10 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	} else if aggregated {
 		return nil, fmt.Errorf("%s is served by an extension server: %w", d.gvr, ErrNotCacheable)
 	}
-	// The form of the list tells typed from unstructured resources.
+	// The form of the list tells typed from unstructured resources. Whoever may update the first object can nest its
+	// managed fields as deep as the apiserver permits, which in a list is deeper.
 	list, header, err := d.getJSON(ctx, d.ResourcePath(), url.Values{"limit": {"1"}})
-	if err != nil {
+	if err != nil && !errors.Is(err, json.ErrDepth) {
 		return nil, fmt.Errorf("first list: %w", err)
 	}
 	listKind, ok := list.Get("kind").Text()
@@ -140,13 +141,13 @@ func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 	return service.Get("spec", "service").Kind() == json.Object, nil
 }
 
-// getJSON gets an object or list as JSON.
+// getJSON gets an object or list as JSON. Managed fields need not be UTF-8.
 func (d *Discovery) getJSON(ctx context.Context, path string, query url.Values) (json.Value, http.Header, error) {
 	body, header, err := d.upstream.Get(ctx, path, query, codec.MediaJSON)
 	if err != nil {
 		return nil, nil, err
 	}
-	return body, header, json.Valid(body, json.Limits{})
+	return body, header, json.Valid(body, json.Limits{AllowInvalidUTF8: true})
 }
 
 // notServed reports whether the apiserver does not serve what was asked for.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/codec"
+	"sluice/codec/json"
 	"sluice/codec/proto"
 	"sluice/proxy/listwatch/fake"
 )
@@ -90,6 +92,21 @@ func TestEncodingOfStoredObjects(t *testing.T) {
 		}
 		if r := d.Resource; r.Kind != tt.resource.Kind || r.ListKind != tt.resource.Kind+"List" || !r.Namespaced {
 			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+}
+
+// Managed fields are raw JSON, of which the apiserver checks little.
+func TestFirstObjectCannotMakeItsResourceUncacheable(t *testing.T) {
+	for name, fields := range map[string]string{
+		"not UTF-8": `{"f:data":{"f:` + "\xff" + `":{}}}`,
+		"deep":      strings.Repeat(`{"f:a":`, json.MaxDepth) + "{}" + strings.Repeat("}", json.MaxDepth),
+	} {
+		first := `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1","remainingItemCount":9},"items":[
+			{"metadata":{"name":"a","managedFields":[{"fieldsType":"FieldsV1","fieldsV1":` + fields + `}]}}]}`
+		d, err := describe(t, fake.ConfigMaps, false, respondJSON("first list", first))
+		if err != nil || d.Resource.ListKind != "ConfigMapList" || d.ListBytes != int64(10*len(first)) {
+			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (d *Discovery) listMetadata(ctx context.Context, path string, query url.Val
 	if err != nil {
 		return nil, err
 	}
-	return body, json.Valid(body, json.Limits{})
+	return body, json.Valid(body, json.Limits{AllowInvalidUTF8: true})
 }
 
 // crdPath is the path of the CRDs.

@@ -186,3 +186,21 @@ func TestFirstBookmarkIsTheTemplateOfJSONStores(t *testing.T) {
 		})
 	}
 }
+
+// Managed fields are sent as they were written.
+func TestListsInJSONNeedNotBeUTF8(t *testing.T) {
+	const page = `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[{"metadata":{` +
+		`"name":"x","namespace":"a","resourceVersion":"3","managedFields":[{"fieldsV1":{"f:` + "\xff" + `":{}}}]}}]}`
+	j := fake.ConfigMaps.InJSON()
+	steps := []step{
+		{"watchlist", fake.Refuse(http.StatusUnprocessableEntity)},
+		{"page", fake.Body(codec.MediaJSON, []byte(page))}, // not in Protobuf
+		{"page", fake.Body(codec.MediaJSON, []byte(page))},
+		{"watch 10", j.Stream()},
+	}
+	run(t, fake.ConfigMaps, steps, func(t *testing.T, e *env) {
+		pass(time.Minute)
+		e.CheckPlayed(t)
+		e.check(t, 10, "a/x")
+	})
+}

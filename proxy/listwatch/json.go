@@ -15,8 +15,9 @@ import (
 // jsonEncoding reads JSON.
 type jsonEncoding struct{}
 
+// The apiserver sends managed fields as they were written, UTF-8 or not.
 func (jsonEncoding) list(body []byte) (list, error) {
-	if err := json.Valid(body, json.Limits{}); err != nil {
+	if err := json.Valid(body, json.Limits{AllowInvalidUTF8: true}); err != nil {
 		return list{}, err
 	}
 	meta, items := json.Value(body).Get("metadata"), json.Value(body).Get("items")
