@@ -124,3 +124,22 @@ func TestUnmodifiedResponsesAre304(t *testing.T) {
 		}
 	}
 }
+
+// When a lease expires in etcd, several objects are deleted at one version. A list of any version may be
+// between two of these deletions.
+func TestListBetweenTwoDeletionsOfOneVersionHasNoEntityTag(t *testing.T) {
+	e := newEnv(t, foos(3), Options{Features: Features{ETags: true}})
+	const list = "/apis/ex.io/v1/foos?resourceVersion=0"
+	for i := range 2 {
+		e.apply(cache.Deleted, foo(i, 4))
+		if w := e.get(list, nil); w.Header().Get("ETag") != "" || !strings.Contains(w.Body.String(), `"resourceVersion":"4"`) {
+			t.Errorf("after deletion %d: headers %v, %s", i, w.Header(), w.Body)
+		}
+	}
+	if err := e.resource.Store.ApplyBookmark(5); err != nil {
+		t.Fatal(err)
+	}
+	if w := e.get(list, nil); w.Header().Get("ETag") == "" {
+		t.Errorf("headers %v", w.Header())
+	}
+}

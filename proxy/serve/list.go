@@ -16,7 +16,10 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	if err != nil {
 		return err
 	}
-	tag := h.etag(r, p, state.Version)
+	tag := ""
+	if state.Reaches(state.Version) { // otherwise another state of this version may follow
+		tag = h.etag(r, p, state.Version)
+	}
 	if p.notModified(w, r, reason, tag) {
 		return nil
 	}
