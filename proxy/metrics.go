@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 )
 
-// Metrics are the metrics of API requests. Names, labels and label values are those of the
-// apiserver's request metrics with the prefix sluice_ instead of apiserver_, so that dashboards can
-// be ported by replacing the prefix.
+// Metrics are the metrics of API requests. Names and labels follow the apiserver's request metrics, with the
+// prefix sluice_ instead of apiserver_. Verbs are in lower case, as in RBAC.
 type Metrics struct {
 	total      *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -78,6 +78,47 @@ func (m *Metrics) end(method string, info *request.Info, code int, duration time
 	}
 	if kindOf(info) != "longRunning" {
 		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(duration.Seconds())
+	}
+}
+
+// activity is what the metrics tell of the use of a resource.
+type activity struct {
+	counted float64 // requests that have finished, and events
+	open    float64 // watches
+}
+
+// activity returns that of each resource which a series names.
+func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
+	r := prometheus.NewRegistry()
+	r.MustRegister(m.total)
+	for _, metric := range m.reads.Resources() {
+		r.MustRegister(metric)
+	}
+	all := map[schema.GroupVersionResource]activity{}
+	families, _ := r.Gather() // without what cannot be gathered
+	for _, family := range families {
+		for _, series := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range series.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			gvr := schema.GroupVersionResource{Group: labels["group"], Version: labels["version"], Resource: labels["resource"]}
+			if gvr.Resource != "" && gvr.Version != other {
+				a := all[gvr]
+				a.counted += series.GetCounter().GetValue()
+				a.open += series.GetGauge().GetValue()
+				all[gvr] = a
+			}
+		}
+	}
+	return all
+}
+
+// forget deletes the series of a resource.
+func (m *Metrics) forget(r schema.GroupVersionResource) {
+	labels := prometheus.Labels{"group": r.Group, "version": r.Version, "resource": r.Resource}
+	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec) {
+		metric.DeletePartialMatch(labels)
 	}
 }
 

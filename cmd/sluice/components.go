@@ -97,6 +97,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
+	c.background = append(c.background, c.gateway.SweepMetrics)
 	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}

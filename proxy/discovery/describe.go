@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +18,6 @@ import (
 	"sluice/codec/proto"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
-	"sync/atomic"
 )
 
 // Discovery describes one resource of the apiserver. It is safe for concurrent use.
@@ -122,6 +123,25 @@ func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool,
 		return kind, namespaced, nil
 	}
 	return "", false, fmt.Errorf("%s is not served: %w", d.gvr, ErrNotCacheable)
+}
+
+// Served returns the resources of a group and version that discovery names, by themselves or with a
+// subresource; none if the apiserver does not serve the version.
+func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersion) (map[string]bool, error) {
+	document, _, err := New(u, version.WithResource("")).getJSON(ctx, request.GroupVersionPath(version.Group, version.Version), nil)
+	if notServed(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	served := map[string]bool{}
+	for _, r := range document.Get("resources").Elements {
+		name, _ := r.Get("name").Text()
+		resource, _, _ := strings.Cut(name, "/")
+		served[resource] = true
+	}
+	return served, nil
 }
 
 // Aggregated reports whether an extension server serves the resource. Its responses may depend on

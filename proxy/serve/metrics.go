@@ -37,6 +37,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	return m
 }
 
+// Resources returns the metrics whose labels name a resource.
+func (m *Metrics) Resources() []*prometheus.MetricVec {
+	return []*prometheus.MetricVec{m.watchers.MetricVec, m.passing.MetricVec, m.events.MetricVec}
+}
+
 func (m *Metrics) proven(by string) { m.proofs.WithLabelValues(by).Inc() }
 
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the

@@ -3,6 +3,7 @@ package upstream
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -11,6 +12,9 @@ import (
 type Metrics struct {
 	requests *prometheus.CounterVec
 	open     *prometheus.GaugeVec
+
+	mu      sync.Mutex
+	watches map[[3]string]int // the values of open, by group, version and resource; guarded by mu
 }
 
 // NewMetrics registers the metrics with r.
@@ -23,6 +27,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_upstream_watches", Help: "Watches that Sluice itself has open at the apiserver.",
 		}, []string{"group", "version", "resource"}),
+		watches: map[[3]string]int{},
 	}
 	r.MustRegister(m.requests, m.open)
 	return m
@@ -35,9 +40,23 @@ func (m *Metrics) Wrap(purpose string, rt http.RoundTripper) http.RoundTripper {
 
 // Watch counts a watch that Sluice has opened, until the returned function is called.
 func (m *Metrics) Watch(group, version, resource string) (done func()) {
-	gauge := m.open.WithLabelValues(group, version, resource)
-	gauge.Inc()
-	return gauge.Dec
+	labels := [3]string{group, version, resource}
+	m.addWatches(labels, 1)
+	return func() { m.addWatches(labels, -1) }
+}
+
+// addWatches changes the number of open watches. A resource without any has no series: it may be gone for
+// good.
+func (m *Metrics) addWatches(labels [3]string, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watches[labels] += n
+	if m.watches[labels] == 0 {
+		delete(m.watches, labels)
+		m.open.DeleteLabelValues(labels[:]...)
+		return
+	}
+	m.open.WithLabelValues(labels[:]...).Set(float64(m.watches[labels]))
 }
 
 // counted is a RoundTripper that counts requests.

@@ -282,6 +282,21 @@ func TestWrapCountsRequestsByPurpose(t *testing.T) {
 	}
 }
 
+func TestOnlyResourcesWithOpenWatchesHaveASeries(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	first, second := m.Watch("", "v1", "pods"), m.Watch("", "v1", "pods")
+	m.Watch("apps", "v1", "deployments")()
+	first()
+	if got := testutil.ToFloat64(m.open); got != 1 { // it requires a single series
+		t.Errorf("%v watches are open, want 1", got)
+	}
+	second()
+	if n, err := testutil.GatherAndCount(registry, "sluice_upstream_watches"); n != 0 || err != nil {
+		t.Errorf("%d series, %v", n, err)
+	}
+}
+
 func TestResolveKeepsEscapingAndBasePath(t *testing.T) {
 	for _, tt := range []struct{ host, path, query, want string }{
 		{"https://a:6443", "/api/v1/pods", "", "https://a:6443/api/v1/pods"},
