@@ -7,9 +7,28 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"sluice/config"
 )
+
+func TestServeLogsWhetherItsCertificateIsNew(t *testing.T) {
+	file := &config.File{}
+	file.Default()
+	file.TLS.CertDir = t.TempDir()
+	for _, want := range []string{"serving certificate issued", "serving certificate reused"} {
+		core, logs := observer.New(zap.InfoLevel)
+		if _, err := (&components{}).servingTLS(file, zap.New(core)); err != nil {
+			t.Fatal(err)
+		}
+		if logs.Len() != 1 || logs.All()[0].Message != want {
+			t.Errorf("logged %v, want %q", logs.All(), want)
+		}
+	}
+}
 
 func TestCertificatePrintsASecretThatClientsOfTheConfigMapTrust(t *testing.T) {
 	dir := t.TempDir()

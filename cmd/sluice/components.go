@@ -210,7 +210,11 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 			return nil, err
 		}
 		certFile, keyFile = files.Cert, files.Key
-		log.Info("serving certificate issued", zap.String("ca", files.CA))
+		message := "serving certificate reused"
+		if files.Issued {
+			message = "serving certificate issued"
+		}
+		log.Info(message, zap.String("ca", files.CA))
 	}
 	serving := &certs.Selector{}
 	for _, pair := range append([]config.KeyPair{{CertFile: certFile, KeyFile: keyFile}}, file.TLS.SNI...) {

@@ -30,17 +30,22 @@ func TestEnsureKeepsTheCAAndReissuesForNewHosts(t *testing.T) {
 		return b
 	}
 	ca, cert := read(first.CA), read(first.Cert)
-	if _, err := Ensure(dir, []string{"localhost"}); err != nil {
+	second, err := Ensure(dir, []string{"localhost"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(cert, read(first.Cert)) {
 		t.Error("a valid certificate was replaced")
 	}
-	if _, err := Ensure(dir, []string{"other.example"}); err != nil {
+	third, err := Ensure(dir, []string{"other.example"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(ca, read(first.CA)) {
 		t.Error("the CA was replaced")
+	}
+	if !first.Issued || second.Issued || !third.Issued {
+		t.Errorf("issued %t, %t, %t", first.Issued, second.Issued, third.Issued)
 	}
 	r, err := NewReloader(first.Cert, first.Key, zap.NewNop())
 	if err != nil {

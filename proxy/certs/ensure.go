@@ -28,7 +28,11 @@ const (
 )
 
 // Files holds the paths of PEM files: the CA certificate, the serving certificate and its private key.
-type Files struct{ CA, Cert, Key string }
+type Files struct {
+	CA, Cert, Key string
+	// Issued reports whether Ensure has issued the certificate now, instead of finding it.
+	Issued bool
+}
 
 // Ensure returns the files of a serving certificate for hosts, DNS names or IP addresses, in dir. It
 // creates a CA if dir has none, so that clients need to trust dir/ca.crt only once, and issues a
@@ -57,6 +61,7 @@ func Ensure(dir string, hosts []string) (Files, error) {
 	if err != nil {
 		return files, fmt.Errorf("serving certificate in %s: %w", dir, err)
 	}
+	files.Issued = true
 	return files, nil
 }
 
