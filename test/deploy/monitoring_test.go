@@ -21,6 +21,8 @@ var (
 	metricName = regexp.MustCompile(`\b((?:sluice|process|go)_[a-z_]+)(?:\{([^}]*)\})?`)
 	// selected is a label in a selector.
 	selected = regexp.MustCompile(`(\w+)(?:=~?|!=|!~)"`)
+	// verbs are the verbs that a query selects.
+	verbs = regexp.MustCompile(`\bverb=~?"([^"]*)"`)
 	// grouped are the labels that a query groups by.
 	grouped = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
@@ -47,6 +49,13 @@ func TestQueriesUseMetricsThatExist(t *testing.T) {
 				continue
 			}
 			own := labelsOf(family)
+			for _, v := range verbs.FindAllStringSubmatch(f[2], -1) {
+				for verb := range strings.SplitSeq(v[1], "|") {
+					if values := valuesOf(family, "verb"); !slices.Contains(values, verb) {
+						t.Errorf("%s: %s has no verb %s, but %v", name, base, verb, values)
+					}
+				}
+			}
 			for _, l := range own {
 				labels[l] = true
 			}
@@ -78,6 +87,14 @@ func exercised(t *testing.T) harness.Metrics {
 			t.Fatal(err)
 		}
 	}
+	if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended.Stop()
 	served, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +108,8 @@ func exercised(t *testing.T) harness.Metrics {
 	var metrics harness.Metrics
 	harness.Eventually(t, "metrics of open watches", func() error {
 		metrics, err = gateway.Metrics()
-		if err == nil && (metrics.Sum("sluice_watchers") == 0 || metrics.Sum("sluice_passed_watchers") == 0) {
+		if err == nil && (metrics.Sum("sluice_watchers") == 0 || metrics.Sum("sluice_passed_watchers") == 0 ||
+			metrics.Sum("sluice_request_total", "verb=watch") == 0) {
 			err = os.ErrNotExist
 		}
 		return err
@@ -106,6 +124,17 @@ func labelsOf(f *dto.MetricFamily) (names []string) {
 		}
 	}
 	return names
+}
+
+func valuesOf(f *dto.MetricFamily, label string) (values []string) {
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == label {
+				values = append(values, l.GetValue())
+			}
+		}
+	}
+	return values
 }
 
 // queries returns all queries of rendered objects, by where they are.
