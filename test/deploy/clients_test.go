@@ -107,8 +107,6 @@ func TestSidecarComponentAddsSluiceBeforeTheContainers(t *testing.T) {
 		}
 		file := load(t, typed[corev1.ConfigMap](t, o).Data["sluice.yaml"])
 		limit := podSpec(t, all["Job/job"]).InitContainers[0].Resources.Limits.Memory().Value()
-		if use := (file.Cache.MaxBytes + *file.Cache.EncodedBytes) * 3 / 2; use > limit*9/10 {
-			t.Errorf("caches take up to %d bytes, the container may use %d", use, limit)
-		}
+		fitsMemory(t, "sidecar", file, limit)
 	}
 }

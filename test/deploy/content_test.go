@@ -77,8 +77,7 @@ func TestRightsAreTheDocumentedOnes(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsValidAndFitsTheMemory loads each configuration file as Sluice does. docs/operating.md says
-// that Sluice takes one and a half times its stores and encoded objects.
+// TestConfigurationIsValidAndFitsTheMemory loads each configuration file as Sluice does.
 func TestConfigurationIsValidAndFitsTheMemory(t *testing.T) {
 	sets := map[string][]byte{"few rights": charted(t, "narrow")}
 	for _, p := range pairs {
@@ -98,9 +97,19 @@ func TestConfigurationIsValidAndFitsTheMemory(t *testing.T) {
 		if file == nil {
 			t.Fatalf("%s has no configuration", name)
 		}
-		if use := (file.Cache.MaxBytes + *file.Cache.EncodedBytes) * 3 / 2; use > limit*9/10 {
-			t.Errorf("%s: caches take up to %d bytes, the container may use %d", name, use, limit)
-		}
+		fitsMemory(t, name, file, limit)
+	}
+}
+
+// fitsMemory compares a configuration with the memory limit of its container, by the rules of
+// docs/deploying.md: one and a half times the stores and encoded objects, and a quarter for slow readers.
+func fitsMemory(t *testing.T, name string, file *config.File, limit int64) {
+	t.Helper()
+	if use := (file.Cache.MaxBytes + *file.Cache.EncodedBytes) * 3 / 2; use > limit*9/10 {
+		t.Errorf("%s: caches take up to %d bytes, the container may use %d", name, use, limit)
+	}
+	if held := file.Limits.HeldBytes.Total; held > limit/4 {
+		t.Errorf("%s: slow readers hold up to %d bytes, the container may use %d", name, held, limit)
 	}
 }
 
