@@ -47,8 +47,8 @@ test: lint build $(BIN)/sluice-race $(BIN)/chart controlplane ## Run every test,
 	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
 	cd deploy/pack && CGO_ENABLED=0 $(GO) test -trimpath ./...
 
-# About 3 minutes. Needs root and the Debian packages containerd, runc, containernetworking-plugins, iptables and iproute2, else
-# it is skipped and says why, before it builds anything.
+# About 3 minutes. Needs root and the Debian packages containerd, runc, containernetworking-plugins, iptables and
+# iproute2, else it is skipped and says why, before it builds anything.
 .PHONY: test-cluster
 test-cluster: ## Run Sluice in a cluster with a real node (containerd, kubelet); not part of make test
 	@out=$$(CLUSTER=1 $(GO) test -count=1 -v -run TestRequirements ./test/cluster) || { echo "$$out"; exit 1; }; \
@@ -62,16 +62,16 @@ run-test-cluster: build controlplane $(BIN)/node $(BIN)/helm $(BIN)/cluster-clie
 $(BIN)/cluster-client: $(wildcard test/cluster/client/*.go) go.mod go.sum
 	$(call step,Building $@,$(BUILD) -ldflags "-s -w" -o $@ ./test/cluster/client)
 
-# .ci/run may run test-gates where time allows. $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with
-# flags of kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
+# $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with flags of
+# kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
 	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime' ./test/conformance ./test/clients
 
 .PHONY: test-versions
 test-versions: test-gates test-older ## Run the core of the tests before other kube-apiservers; not part of make test
 
-# About 7 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI, an alpha gate that needs its own API,
-# is the only one that is switched on.
+# About 7 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI, an alpha gate that
+# needs its own API, is the only one that is switched on.
 .PHONY: test-gates
 test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with other feature gates
 	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
