@@ -22,13 +22,14 @@ func (f *File) problems() []Problem {
 		p.check(pair.CertFile != "" && pair.KeyFile != "", fmt.Sprintf("tls.sni[%d]", i), "needs certFile and keyFile")
 	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
-	p.positive("authentication.tokenTTL", f.Authentication.TokenTTL)
 	a := &f.Authentication
-	p.check(a.Callers != CallersSelf || *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0,
-		"authentication.callers", `with "self", callers have tokens for the apiserver and nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false`)
-	p.check(f.Authentication.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
-	p.check(f.Authentication.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
-	p.check(len(f.Authentication.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
+	p.positive("authentication.tokenTTL", a.TokenTTL)
+	tokensOnly := *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0
+	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers", `with "self", callers have tokens for the apiserver and `+
+		"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
+	p.check(a.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
+	p.check(a.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
+	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
 	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)
 	p.positive("authorization.denyTTL", f.Authorization.DenyTTL)
 	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)

@@ -99,6 +99,7 @@ func fields(r *http.Request, info *request.Info) []zap.Field {
 		return append(f, zap.String("path", request.Shorten(info.Path)))
 	}
 	return append(f,
-		zap.String("group", request.Shorten(info.APIGroup)), zap.String("version", request.Shorten(info.APIVersion)), zap.String("resource", request.Shorten(info.Resource)),
-		zap.String("subresource", request.Shorten(info.Subresource)), zap.String("namespace", request.Shorten(info.Namespace)), zap.String("name", request.Shorten(info.Name)))
+		zap.String("group", request.Shorten(info.APIGroup)), zap.String("version", request.Shorten(info.APIVersion)),
+		zap.String("resource", request.Shorten(info.Resource)), zap.String("subresource", request.Shorten(info.Subresource)),
+		zap.String("namespace", request.Shorten(info.Namespace)), zap.String("name", request.Shorten(info.Name)))
 }
