@@ -33,6 +33,7 @@ type Description struct {
 	// ListBytes is about how long a list of all objects was as JSON, judged by the first of them.
 	ListBytes int64
 
+	release  release   // of the apiserver, when the store was built
 	revision *revision // of the CRD; nil if there is none or it cannot be followed
 	read     time.Time // when the CRD was first read for the store
 }

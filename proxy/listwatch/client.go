@@ -99,7 +99,7 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 //
 // An apiserver whose etcd was restored from a backup may be at an older version. It accepts the watch
 // all the same and sends nothing before it has reached the version, so its version is read once the
-// watch is open. A restore after that ends the watch.
+// watch is open, and so is its release. A restore or an upgrade after that ends the watch.
 func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
 	if err := c.session.refresh(ctx); err != nil {
 		return nil, classify(err)
@@ -108,11 +108,20 @@ func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.
 	if err != nil {
 		return nil, classify(err)
 	}
-	if err := c.checkReached(ctx, reached); err != nil {
+	if err := c.checkServer(ctx, reached); err != nil {
 		_ = stream.Close()
 		return nil, classify(err)
 	}
 	return stream, nil
+}
+
+// checkServer returns an error that wraps reflector.ErrRebuild, or is made so by classify, if the store cannot
+// go on with the apiserver of an open watch.
+func (c *Client) checkServer(ctx context.Context, reached uint64) error {
+	if err := c.checkReached(ctx, reached); err != nil {
+		return err
+	}
+	return c.discovery.VerifyRelease(ctx, c.session.Description())
 }
 
 // checkReached returns an error that wraps reflector.ErrRebuild if the apiserver is at an older version.

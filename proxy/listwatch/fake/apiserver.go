@@ -17,7 +17,7 @@ import (
 // newest is the version of the apiserver in lists of metadata without a step.
 const newest = 1 << 53
 
-// Step responds to one call. The calls are "discovery", "first list", "crd", "table", "metadata" for
+// Step responds to one call. The calls are "discovery", "version", "first list", "crd", "table", "metadata" for
 // lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
 type Step struct {
 	Call    string
@@ -126,6 +126,8 @@ func callOf(r *http.Request) string {
 		return "crds"
 	case strings.Contains(r.URL.Path, "customresourcedefinitions"):
 		return "crd"
+	case r.URL.Path == "/version":
+		return "version"
 	case r.URL.Path == "/apis/apiregistration.k8s.io/v1":
 		return "aggregator"
 	case !list:
@@ -159,6 +161,8 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return AtVersion(newest)
 	case "discovery":
 		return a.resource.Discovery()
+	case "version":
+		return Release("v1.36.0")
 	case "aggregator":
 		return Refuse(http.StatusNotFound) // there is no aggregator
 	case "first list":

@@ -22,6 +22,11 @@ func AtVersion(version uint64) http.HandlerFunc {
 	return Body(codec.MediaJSON, fmt.Appendf(nil, `{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"%d"},"items":[]}`, version))
 }
 
+// Release responds with the version of an apiserver of a release.
+func Release(gitVersion string) http.HandlerFunc {
+	return Body(codec.MediaJSON, fmt.Appendf(nil, `{"gitVersion":%q}`, gitVersion))
+}
+
 // Refuse responds with a status and headers, given as pairs of name and value.
 func Refuse(code int, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
