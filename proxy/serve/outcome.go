@@ -30,6 +30,7 @@ func (r passReason) Error() string { return string(r) }
 const (
 	notARead             passReason = "not-a-read"
 	unknownCaller        passReason = "unknown-caller"
+	crossOrigin          passReason = "cross-origin"
 	unservedOptions      passReason = "options"
 	largeSelector        passReason = "large-selector"
 	getLatest            passReason = "get-latest"

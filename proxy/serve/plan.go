@@ -94,6 +94,8 @@ func (p *plan) checkRequest(r *http.Request) error {
 		return notARead
 	case info.User == "":
 		return unknownCaller
+	case r.Header.Get("Origin") != "":
+		return crossOrigin // only the apiserver knows which origins it allows
 	}
 	return nil
 }

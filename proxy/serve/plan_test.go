@@ -53,6 +53,17 @@ func token(t *testing.T, version int64, start string) string {
 	return text
 }
 
+// The apiserver adds headers to its response if it allows the origin.
+func TestRequestsOfOtherOriginsPass(t *testing.T) {
+	e := newEnv(t, foos(3), Options{})
+	for _, url := range []string{oneFoo, "/apis/ex.io/v1/foos?resourceVersion=0", "/apis/ex.io/v1/foos?watch=1&resourceVersion=3"} {
+		outcome := e.serve(httptest.NewRecorder(), e.request(url, http.Header{"Origin": {"https://example.com"}}))
+		if e.passed == nil || outcome.Reason != "cross-origin" {
+			t.Errorf("%s: %+v", url, outcome)
+		}
+	}
+}
+
 func TestPlanFollowsTheQuery(t *testing.T) {
 	const (
 		all   = "/apis/ex.io/v1/foos"
