@@ -9,9 +9,10 @@ import (
 
 // readInFull makes the body of a list or an object be read in full buffers. kube-apiserver writes a list in
 // pieces of 4 KiB, and passing each on as it comes takes several times as long; the client can use none of
-// them before the last one.
+// them before the last one. The body of an upgraded connection, which is also written to, is not touched.
 func readInFull(resp *http.Response, info *request.Info) {
-	if info.IsResourceRequest && info.Subresource == "" && (info.Verb == "list" || info.Verb == "get") {
+	read := info.Verb == "list" || info.Verb == "get"
+	if resp.StatusCode == http.StatusOK && read && info.IsResourceRequest && info.Subresource == "" {
 		resp.Body = wholeBody{resp.Body}
 	}
 }

@@ -18,28 +18,30 @@ func TestBodiesThatAreReadInFull(t *testing.T) {
 	cut := errors.New("cut")
 	for _, row := range []struct {
 		url  string
+		code int
 		full bool
 	}{
-		{"/api/v1/pods", true},
-		{"/api/v1/namespaces/ns/pods?limit=1", true},
-		{"/api/v1/namespaces/ns/pods/p", true},
-		{"/apis/ex.io/v1/foos", true},
-		{"/api/v1/pods?watch=1", false},
-		{"/api/v1/namespaces/ns/pods/p/log", false},
-		{"/api/v1/namespaces/ns/pods/p/proxy/x", false},
-		{"/metrics", false},
+		{"/api/v1/pods", http.StatusOK, true},
+		{"/api/v1/namespaces/ns/pods?limit=1", http.StatusOK, true},
+		{"/api/v1/namespaces/ns/pods/p", http.StatusOK, true},
+		{"/apis/ex.io/v1/foos", http.StatusOK, true},
+		{"/apis/ex.io/v1/foos", http.StatusSwitchingProtocols, false},
+		{"/api/v1/pods?watch=1", http.StatusOK, false},
+		{"/api/v1/namespaces/ns/pods/p/log", http.StatusOK, false},
+		{"/api/v1/namespaces/ns/pods/p/proxy/x", http.StatusOK, false},
+		{"/metrics", http.StatusOK, false},
 	} {
 		info, err := request.Parse(httptest.NewRequest(http.MethodGet, row.url, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body := io.MultiReader(iotest.OneByteReader(bytes.NewReader(text)), iotest.ErrReader(cut))
-		resp := &http.Response{Body: io.NopCloser(body)}
+		resp := &http.Response{StatusCode: row.code, Body: io.NopCloser(body)}
 		readInFull(resp, info)
 		buf := make([]byte, 60)
 		n, err := resp.Body.Read(buf)
 		if full := n == len(buf); err != nil || full != row.full || !bytes.Equal(buf[:n], text[:n]) {
-			t.Errorf("%s: read %q, %v", row.url, buf[:n], err)
+			t.Errorf("%s, %d: read %q, %v", row.url, row.code, buf[:n], err)
 		}
 		if !row.full {
 			continue
