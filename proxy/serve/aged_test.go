@@ -88,7 +88,7 @@ func spread(i int) time.Duration {
 }
 
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
 		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30)})
 		for _, d := range passing {
@@ -108,7 +108,7 @@ func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 }
 
 func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
 		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30), CompressWatches: true})
 		for _, d := range passing {
@@ -194,7 +194,7 @@ func eventOf(t *testing.T, c *resources.CachedResource, kind cache.Type, o *cach
 }
 
 func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 3, func(int) time.Duration { return 95 * time.Second })
 		encoder, err := encoderFor(c, tableFormat)
 		if err != nil {

@@ -97,7 +97,7 @@ func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 }
 
 func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
 		c := foos(3)
 		cursor, err := c.Store.Watch(cache.Scope{}, 3)
 		if err != nil {
