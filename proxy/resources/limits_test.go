@@ -155,7 +155,9 @@ func TestReaderStartsAtMostItsShareOfStores(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			run(t, fake.ConfigMaps, Options{Limits: tt.limits}, nil, func(t *testing.T, e *env) {
+			// A store that ends gives its place back: none is described before all have been asked for.
+			hanging := slices.Repeat([]step{{"discovery", fake.Hang}}, len(tt.starts))
+			run(t, fake.ConfigMaps, Options{Limits: tt.limits}, hanging, func(t *testing.T, e *env) {
 				for i, s := range tt.starts {
 					gvr := schema.GroupVersionResource{Version: "v1", Resource: fmt.Sprint("r", i)}
 					if _, reason := e.registry.Lookup(gvr, s.by); reason != s.want {
