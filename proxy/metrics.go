@@ -81,13 +81,13 @@ func (m *Metrics) end(method string, info *request.Info, code int, duration time
 	}
 }
 
-// activity is what the metrics tell of the use of a resource.
+// activity shows whether a resource is in use.
 type activity struct {
-	counted float64 // requests that have finished, and events
+	counted float64 // requests that have finished, and events sent
 	open    float64 // watches
 }
 
-// activity returns that of each resource which a series names.
+// activity returns the activity of each resource that has series.
 func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
 	r := prometheus.NewRegistry()
 	r.MustRegister(m.total)

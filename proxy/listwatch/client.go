@@ -115,8 +115,8 @@ func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.
 	return stream, nil
 }
 
-// checkServer returns an error that wraps reflector.ErrRebuild, or is made so by classify, if the store cannot
-// go on with the apiserver of an open watch.
+// checkServer returns an error if the store must be rebuilt although its watch could be opened: the apiserver
+// is at an older resource version, or of a newer release. The caller must classify the error.
 func (c *Client) checkServer(ctx context.Context, reached uint64) error {
 	if err := c.checkReached(ctx, reached); err != nil {
 		return err
