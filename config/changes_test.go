@@ -24,7 +24,7 @@ func TestChangesNameFieldsByWhetherTheyReload(t *testing.T) {
 	}{
 		{"", nil, nil},
 		{"listen: 127.0.0.1:8443\nshutdown: {grace: 10s}\ncache: {encodedBytes: 100663296}\ntls: {hosts: []}", nil, nil}, // the defaults
-		{"log: {level: debug}\nlimits: {reads: {total: 5}}", []string{"limits.reads", "log.level"}, nil},
+		{"log: {level: debug}\nlimits: {seats: 5}", []string{"limits.seats", "log.level"}, nil},
 		{"log: {level: debug, format: console}\ntls: {hosts: [a]}", []string{"log.level"}, []string{"tls.hosts", "log.format"}},
 		{"cache: {encodedBytes: 0, exclude: []}", []string{"cache.encodedBytes"}, []string{"cache.exclude"}},
 	} {

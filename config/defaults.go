@@ -17,7 +17,6 @@ func (f *File) Default() {
 	set(&f.Log.Format, "json")
 	set(&f.Authentication.TokenTTL.Duration, 10*time.Second)
 	set(&f.Authentication.Tokens, new(true))
-	set(&f.Authentication.RejectedTokens, 10)
 	set(&f.Authentication.ReviewsInFlight, 64)
 	set(&f.Authentication.Callers, CallersAll)
 	f.Authentication.FrontProxy.setDefaults()

@@ -138,9 +138,6 @@ type Authentication struct {
 	// TokenAudiences are the audiences for one of which a token must be valid; none means those of the
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
-	// RejectedTokens is how many rejected tokens an address may present per second before its unknown
-	// tokens are reviewed one at a time.
-	RejectedTokens int `json:"rejectedTokens,omitempty"`
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
 	// time. Those for unknown callers take at most half of the places, and those of unknown accesses of
 	// one user at most an eighth.

@@ -26,7 +26,8 @@ admin:
   profiling: "yes"
   hosts: localhost
 limits:
-  reads: {total: many, perUser: -1}
+  seats: many
+  upstreamStreams: -1
   headerBytes: 99999999999999999999
   queueWait: soon
   idleTimeout: 5
@@ -48,20 +49,20 @@ shutdown:
 		`f.yaml:4:9: listen: must be a string, is "8443"`,
 		`f.yaml:6:14: admin.profiling: must be true or false, is the string "yes"`,
 		`f.yaml:7:10: admin.hosts: must be a list, is "localhost"`,
-		`f.yaml:9:18: limits.reads.total: must be a whole number, is "many"`,
-		`f.yaml:9:33: limits.reads.perUser: must be positive`,
-		`f.yaml:10:16: limits.headerBytes: must be a whole number, is "99999999999999999999"`,
-		`f.yaml:11:14: limits.queueWait: "soon" is not a duration, such as 10s or 5m`,
-		`f.yaml:12:16: limits.idleTimeout: must be a duration, such as 10s or 5m, is "5"`,
-		`f.yaml:13:1: listen: is set twice, first in line 4`,
-		`f.yaml:16:9: tls.sni[0]: needs certFile and keyFile`,
-		`f.yaml:16:24: tls.sni[1]: must be an object, is "7"`,
-		`f.yaml:18:11: cache.proofs: must be an object, is "5"`,
-		`f.yaml:19:3: cache.proof: is not a field; did you mean proofs?`,
-		`f.yaml:20:17: cache.encodedBytes: must be a whole number, is "1.5"`,
-		`f.yaml:21:13: cache.exclude[0]: "Pods" is not a resource, such as "pods" or "leases.coordination.k8s.io"`,
-		`f.yaml:22:14: log.level: "loud" is not one of debug, info, warn, error`,
-		`f.yaml:24:10: shutdown.grace: must be positive`,
+		`f.yaml:9:10: limits.seats: must be a whole number, is "many"`,
+		`f.yaml:10:20: limits.upstreamStreams: must be positive`,
+		`f.yaml:11:16: limits.headerBytes: must be a whole number, is "99999999999999999999"`,
+		`f.yaml:12:14: limits.queueWait: "soon" is not a duration, such as 10s or 5m`,
+		`f.yaml:13:16: limits.idleTimeout: must be a duration, such as 10s or 5m, is "5"`,
+		`f.yaml:14:1: listen: is set twice, first in line 4`,
+		`f.yaml:17:9: tls.sni[0]: needs certFile and keyFile`,
+		`f.yaml:17:24: tls.sni[1]: must be an object, is "7"`,
+		`f.yaml:19:11: cache.proofs: must be an object, is "5"`,
+		`f.yaml:20:3: cache.proof: is not a field; did you mean proofs?`,
+		`f.yaml:21:17: cache.encodedBytes: must be a whole number, is "1.5"`,
+		`f.yaml:22:13: cache.exclude[0]: "Pods" is not a resource, such as "pods" or "leases.coordination.k8s.io"`,
+		`f.yaml:23:14: log.level: "loud" is not one of debug, info, warn, error`,
+		`f.yaml:25:10: shutdown.grace: must be positive`,
 	}
 	if diff := cmp.Diff(want, problemsIn(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -10,7 +10,7 @@ import (
 
 // Problem is something wrong with a configuration.
 type Problem struct {
-	// Field is the path of the field, such as limits.reads.perUser or tls.sni[0].certFile; empty for
+	// Field is the path of the field, such as limits.seats or tls.sni[0].certFile; empty for
 	// the whole file.
 	Field string
 	// Message says what must be different.

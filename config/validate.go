@@ -27,7 +27,6 @@ func (f *File) problems() []Problem {
 	tokensOnly := *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0
 	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers", `with "self", callers have tokens for the apiserver and `+
 		"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
-	p.check(a.RejectedTokens > 0, "authentication.rejectedTokens", "must be positive")
 	p.check(a.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
 	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
 	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)

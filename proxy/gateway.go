@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/config"
+	"sluice/proxy/accounts"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
@@ -24,7 +25,8 @@ import (
 // Features are optional API features that Sluice serves although the apiserver may lack them.
 type Features = serve.Features
 
-// Options configures a Gateway. Upstream, Access, Resources, Limits, Log and Metrics are required.
+// Options configures a Gateway. Upstream, Access, Resources, Accounts, Machine,
+// Limits, Log and Metrics are required.
 type Options struct {
 	Upstream  *upstream.Upstream
 	Access    *auth.Access
@@ -35,6 +37,10 @@ type Options struct {
 	Audit *audit.Log
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *cache.Budget
+	// Accounts counts what callers hold.
+	Accounts *accounts.Ledger
+	// Machine is what the totals of Accounts follow from.
+	Machine accounts.Machine
 	// Limits bounds what callers may use. It must have its defaults.
 	Limits config.Limits
 	// WatchRecheck is the interval at which the access of open watches is checked again.
@@ -56,6 +62,8 @@ type Gateway struct {
 	handler     http.Handler
 	connections *flowcontrol.Connections
 	control     *flowcontrol.Control
+	seats       *flowcontrol.FairSeats
+	strangers   *flowcontrol.FairSeats // places of callers that are not authenticated
 	places      *flowcontrol.Upstream
 	slowReaders *flowcontrol.SlowReaders
 	cpu         *flowcontrol.CPU
@@ -71,12 +79,14 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
 	g.debugHeaders.Store(o.DebugHeaders)
-	g.connections = flowcontrol.NewConnections(flowcontrol.Limit(o.Limits.Connections))
-	g.connections.LimitRate(connectionRate(&o.Limits))
-	g.control = flowcontrol.New(flowOptions(&o.Limits))
-	g.places = flowcontrol.NewUpstream(upstreamLimits(&o.Limits))
-	g.slowReaders = flowcontrol.NewSlowReaders(flowcontrol.Bytes(o.Limits.HeldBytes))
-	g.cpu = flowcontrol.NewCPU(o.Limits.LongReads)
+	l := &o.Limits
+	g.connections = flowcontrol.NewConnections(o.Accounts)
+	g.control = flowcontrol.New(o.Accounts)
+	g.seats = flowcontrol.NewFairSeats(l.Seats, l.QueueWait.Duration)
+	g.strangers = flowcontrol.NewFairSeats(l.UnauthenticatedUpstream, l.QueueWait.Duration)
+	g.places = flowcontrol.NewUpstream(g.seats, g.strangers)
+	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
+	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
 	if !o.Strict {
 		transcoder = transcode.New(transcode.Options{})
@@ -106,6 +116,7 @@ func New(o Options) *Gateway {
 		g.withDrain,
 		withHeaderLimit(o.Limits.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
+		flowcontrol.WithConnection,
 		o.Access.Authenticator.WithAuthentication,
 		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
@@ -117,10 +128,9 @@ func New(o Options) *Gateway {
 // has the tag reload.
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
-	g.connections.SetLimit(flowcontrol.Limit(l.Connections))
-	g.connections.SetRate(connectionRate(l))
-	g.control.SetLimits(flowOptions(l))
-	g.places.SetLimits(upstreamLimits(l))
+	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
+	g.seats.Set(l.Seats, l.QueueWait.Duration)
+	g.strangers.Set(l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.cpu.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.debugHeaders.Store(file.DebugHeaders)

@@ -5,45 +5,23 @@ import (
 	"net/http"
 
 	"sluice/config"
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
-// classes returns the limits of each class.
-func classes(l *config.Limits) map[flowcontrol.Class]config.ClassLimit {
-	return map[flowcontrol.Class]config.ClassLimit{
-		flowcontrol.Reads: l.Reads, flowcontrol.Writes: l.Writes, flowcontrol.Leases: l.Leases,
-		flowcontrol.Watches: l.Watches, flowcontrol.Sessions: l.Sessions,
+// Totals returns how much of each resource there is for callers, by the configuration and the machine.
+func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
+	t := accounts.TotalsOf(m, l.Seats)
+	if l.Connections > 0 {
+		t[accounts.Connections] = int64(l.Connections)
 	}
+	t[accounts.Streams] = min(t[accounts.Streams], int64(l.UpstreamStreams))
+	return t
 }
 
-// flowOptions returns the options of flow control.
-func flowOptions(l *config.Limits) flowcontrol.Options {
-	o := flowcontrol.Options{
-		Limits: map[flowcontrol.Class]flowcontrol.Limit{},
-		Rate:   flowcontrol.Rate{PerSecond: float64(l.RequestsPerSecond), Burst: l.RequestBurst},
-		Wait:   l.QueueWait.Duration,
-	}
-	for class, limit := range classes(l) {
-		o.Limits[class] = flowcontrol.Limit{Total: limit.Total, PerUser: limit.PerUser}
-	}
-	return o
-}
-
-// connectionRate returns the limit of new connections.
-func connectionRate(l *config.Limits) flowcontrol.Rate {
-	return flowcontrol.Rate{PerSecond: float64(l.ConnectionsPerSecond), Burst: l.ConnectionBurst}
-}
-
-// upstreamLimits returns the limits of passed requests.
-func upstreamLimits(l *config.Limits) flowcontrol.UpstreamLimits {
-	u := flowcontrol.UpstreamLimits{Classes: map[flowcontrol.Class]int{}, Unauthenticated: l.UnauthenticatedUpstream, Wait: l.QueueWait.Duration}
-	for class, limit := range classes(l) {
-		u.Classes[class] = limit.Upstream
-	}
-	return u
-}
+// heldShare is the part of the memory that slow readers may hold.
+const heldShare = 4
 
 // tooManyHeaders is the reason of a 431.
 const tooManyHeaders = "too-many-headers"

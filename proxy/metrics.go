@@ -52,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{g.connections, g.control, g.places, g.slowReaders, g.cpu}
+	return []prometheus.Collector{g.options.Accounts, g.places, g.slowReaders, g.cpu}
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.

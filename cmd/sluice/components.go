@@ -18,6 +18,7 @@ import (
 	"sluice/cache"
 	"sluice/config"
 	"sluice/proxy"
+	"sluice/proxy/accounts"
 	"sluice/proxy/admin"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
@@ -33,6 +34,8 @@ type components struct {
 	proxy      *explicitProxy // nil if there is none
 	resources  *resources.Registry
 	access     *auth.Access
+	machine    accounts.Machine
+	accounts   *accounts.Ledger
 	encoded    *cache.Budget
 	logLevel   zap.AtomicLevel
 	reloader   *reloader
@@ -46,7 +49,8 @@ type components struct {
 
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
-	c := &components{log: log, ready: &admin.Checks{}}
+	c := &components{log: log, ready: &admin.Checks{}, machine: machine("/", file.Limits.Memory)}
+	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
 		return nil, err
@@ -93,11 +97,11 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Features: proxy.Features(file.Features), Limits: file.Limits,
+		Features: proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
-	c.background = append(c.background, c.gateway.SweepMetrics)
+	c.background = append(c.background, c.gateway.SweepMetrics, c.followCallerMemory)
 	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}
@@ -163,7 +167,7 @@ func proofCost(p config.Proofs) cache.Cost {
 // authenticator returns the authentication of callers.
 func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.TokenReviewsGetter, metrics *auth.Metrics) (*auth.Authenticator, error) {
 	o := auth.AuthenticatorOptions{
-		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, RejectedTokens: a.RejectedTokens,
+		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
 	}
 	if *a.Tokens {

@@ -136,8 +136,7 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	old.Default()
 	changed.Default()
 	l := &changed.Limits
-	for _, n := range []*int{&l.Connections.Total, &l.ConnectionsPerSecond, &l.ConnectionBurst, &l.Reads.Total, &l.Writes.PerUser, &l.Leases.Upstream,
-		&l.Watches.Total, &l.Sessions.Total, &l.UnauthenticatedUpstream, &l.RequestsPerSecond, &l.RequestBurst} {
+	for _, n := range []*int{&l.Connections, &l.Seats, &l.UnauthenticatedUpstream, &l.UpstreamStreams, &l.LongReads} {
 		*n++
 	}
 	l.QueueWait.Duration++
@@ -153,8 +152,8 @@ func TestReloadableFieldsAreApplied(t *testing.T) {
 	changed.Log.Level, changed.DebugHeaders = "debug", true
 	reload, restart := config.Changes(old, changed)
 	want := []string{"authentication.tokenTTL", "authorization.allowTTL", "authorization.denyTTL", "authorization.watchRecheck", "cache.encodedBytes",
-		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.connectionsPerSecond", "limits.connectionBurst",
-		"limits.reads", "limits.writes", "limits.leases", "limits.watches", "limits.sessions", "limits.unauthenticatedUpstream", "limits.queueWait", "limits.requestsPerSecond", "limits.requestBurst", "proxy.tunnel", "log.level", "compression.watches", "debugHeaders"}
+		"cache.proofs.corePercent", "cache.proofs.bytesPerSecond", "limits.connections", "limits.seats", "limits.unauthenticatedUpstream",
+		"limits.upstreamStreams", "limits.longReads", "limits.queueWait", "proxy.tunnel", "log.level", "compression.watches", "debugHeaders"}
 	if !slices.Equal(reload, want) || len(restart) > 0 {
 		t.Errorf("reloaded %q\nothers %q", reload, restart)
 	}

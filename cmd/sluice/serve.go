@@ -14,6 +14,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/auth"
+	"sluice/proxy/flowcontrol"
 )
 
 func serveCommand() *cobra.Command {
@@ -105,12 +106,19 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener) e
 	return group.Wait()
 }
 
+// adminHeaderBytes limits the header of a request to the admin listener.
+const adminHeaderBytes = 16 << 10
+
 // serveAdmin serves health checks, metrics and the like on l until ctx ends.
 func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: c.admin, TLSConfig: c.adminTLS, ConnContext: auth.ConnContext,
+		Handler: flowcontrol.WithConnection(c.admin), TLSConfig: c.adminTLS, MaxHeaderBytes: adminHeaderBytes,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return flowcontrol.ConnContext(auth.ConnContext(ctx, conn), conn)
+		},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
 	}
+	l = c.gateway.Connections().Listener(l)
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	serve := server.Serve
 	if c.adminTLS != nil {

@@ -22,6 +22,8 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -40,9 +42,8 @@ type AuthenticatorOptions struct {
 	// ReviewsInFlight is how many TokenReviews run at the same time, at most half of them for unknown
 	// tokens; 0 means DefaultReviewsInFlight.
 	ReviewsInFlight int
-	// RejectedTokens is how many rejected tokens per second an address may present before its unknown
-	// tokens are reviewed one at a time; 0 means DefaultRejectedTokens.
-	RejectedTokens int
+	// Accounts counts what requests hold while their tokens are reviewed; nil counts nothing.
+	Accounts *accounts.Ledger
 	// ClientCA verifies client certificates; nil ignores them.
 	ClientCA dynamiccertificates.CAContentProvider
 	// FrontProxy names the front proxies whose headers name the caller; nil trusts none.
@@ -93,7 +94,7 @@ func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
 	if o.Reviews != nil {
 		a.tokens = &tokens{
 			client: o.Reviews.TokenReviews(), audiences: o.Audiences,
-			reviews: newReviews[*authenticator.Response](o.ReviewsInFlight, o.Metrics.reviews("token")), quota: newQuota(o.RejectedTokens),
+			reviews: newReviews[*authenticator.Response](o.ReviewsInFlight, o.Metrics.reviews("token")), quota: newQuota(),
 		}
 		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))
@@ -124,6 +125,13 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		case errors.Is(err, errCertificate):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}
 			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			return
+		case is(err, errToken):
+			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
+			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			return
+		case refusal(err) != nil:
+			flowcontrol.Refuse(w, r, refusal(err))
 			return
 		case err == nil && u != nil:
 			info.Caller, info.User, info.Acting = caller, u.GetName(), u
@@ -203,7 +211,11 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), addressKey{}, request.AddressKey(r.RemoteAddr))))
+	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: accounts.RequestBytes + flowcontrol.HeaderBytes(r)}
+	if a.options.Accounts != nil {
+		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
+	}
+	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), bearerKey{}, b)))
 	resp, ok, err := a.byToken.AuthenticateRequest(r)
 	if !ok || err != nil {
 		return nil, err
@@ -231,13 +243,34 @@ func withOwnHeader(r *http.Request) *http.Request {
 	return &c
 }
 
+// causes returns the errors of which err is made: several authenticators may have failed.
+func causes(err error) []error {
+	if several, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		return several.Errors()
+	}
+	return []error{err}
+}
+
+// is reports whether err is target, or one of several errors that is.
+func is(err, target error) bool {
+	return slices.ContainsFunc(causes(err), func(cause error) bool { return errors.Is(cause, target) })
+}
+
+// refusal returns why no review was made for a caller who may hold no more; nil if that is not why.
+func refusal(err error) error {
+	for _, cause := range causes(err) {
+		if refused, ok := errors.AsType[*accounts.Refused](cause); ok {
+			return refused
+		}
+	}
+	return nil
+}
+
 // unavailable reports whether err means that a review could not be made, rather than that the caller
 // was rejected.
 func unavailable(err error) bool {
-	var several utilerrors.Aggregate
-	if errors.As(err, &several) {
-		return slices.ContainsFunc(several.Errors(), unavailable)
-	}
-	var failed *reviewError
-	return errors.As(err, &failed)
+	return slices.ContainsFunc(causes(err), func(cause error) bool {
+		_, failed := errors.AsType[*reviewError](cause)
+		return failed
+	}) || refusal(err) != nil
 }

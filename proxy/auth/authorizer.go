@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
-	"sluice/proxy/flowcontrol"
+	"sluice/proxy/accounts"
 )
 
 const (
@@ -33,7 +33,7 @@ type AuthorizerOptions struct {
 	// AllowTTL and DenyTTL are how long the results of reviews are kept.
 	AllowTTL, DenyTTL time.Duration
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
-	// were not allowed lately, and at most an eighth of such accesses of one user.
+	// were not allowed lately, and three quarters of these of one user.
 	ReviewsInFlight int
 	// Version returns the version of the apiserver, whose rules of impersonation hold; nil means the
 	// newest.
@@ -50,7 +50,6 @@ type AuthorizerOptions struct {
 type Authorizer struct {
 	options      AuthorizerOptions
 	reviews      *reviews[decision]
-	users        *flowcontrol.Turns // of unknown accesses, by the name of the user
 	changes      *changes
 	impersonator *impersonator
 
@@ -89,7 +88,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	}
 	a := &Authorizer{
 		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")),
-		users: flowcontrol.NewTurns(max(1, o.ReviewsInFlight/8)), changes: newChanges(o.Metrics),
+		changes: newChanges(o.Metrics),
 	}
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
 	a.impersonator = &impersonator{authorizer: a, changes: a.changes, rules: impersonationRules{version: o.Version}}
@@ -120,11 +119,8 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
-	perUser := limit{
-		applies: func() bool { return true },
-		enter:   func(ctx context.Context) (func(), error) { return a.users.Enter(ctx, spec.User) },
-	}
-	got, err := a.reviews.get(ctx, key, perUser, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
+	by := asker{key: func() (accounts.Key, int) { return accounts.ByUser(spec.User), 0 }}
+	got, err := a.reviews.get(ctx, key, by, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
 	return got.Decision, got.reason, err
 }
 

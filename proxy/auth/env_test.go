@@ -39,6 +39,7 @@ type reviewAPI struct {
 	tokens   map[string]*authenticationv1.TokenReviewStatus // nil rejects the token
 	allow    func(*authorizationv1.SubjectAccessReviewSpec) bool
 	fault    func(w http.ResponseWriter, r *http.Request) // responds instead, if not nil
+	delay    time.Duration                                // of each response
 	reviewed []string                                     // tokens
 	accesses []*authorizationv1.SubjectAccessReviewSpec
 }
@@ -62,8 +63,9 @@ func (a *reviewAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.accesses = append(a.accesses, &review.Spec)
 		review.Status.Allowed = a.allow != nil && a.allow(&review.Spec)
 	}
-	fault := a.fault
+	fault, delay := a.fault, a.delay
 	a.mu.Unlock()
+	time.Sleep(delay)
 	if fault != nil {
 		fault(w, r)
 		return

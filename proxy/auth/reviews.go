@@ -1,11 +1,15 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 )
 
 const (
@@ -14,8 +18,10 @@ const (
 	// stalePatience is how long a caller waits for the repetition of a review whose last result can
 	// still be used.
 	stalePatience = time.Second
-	// resultBytes bounds the results of one kind of review.
-	resultBytes = 16 << 20
+	// resultBytes bounds the positive results of one kind of review, and negativeBytes the others, so that a
+	// flood of what is rejected displaces nothing that is known.
+	resultBytes   = 16 << 20
+	negativeBytes = 4 << 20
 	// DefaultReviewsInFlight is how many reviews of one kind run at the same time.
 	DefaultReviewsInFlight = 64
 )
@@ -26,10 +32,12 @@ type reviewError struct{ error }
 // Unwrap returns the cause.
 func (e *reviewError) Unwrap() error { return e.error }
 
-// limit is what an unknown review must wait for besides a place: its turn, while the limit applies.
-type limit struct {
-	applies func() bool
-	enter   func(context.Context) (leave func(), err error)
+// asker is who asks for an unknown review: it waits for a place in the name of somebody.
+type asker struct {
+	// key is in whose name it waits, and most how many such reviews of the group run at once; 0 means
+	// three quarters of those that may.
+	key  func() (k accounts.Key, most int)
+	hold func() (*accounts.Grant, error) // takes what the wait holds; nil if that is counted already
 }
 
 // recheckKey marks the context of a recheck of an open watch.
@@ -45,9 +53,10 @@ type reviews[V any] struct {
 	places  *places
 	metrics reviewMetrics
 
-	mu      sync.Mutex // guards what follows
-	kept    *results[V]
-	running map[digest]*review[V]
+	mu       sync.Mutex  // guards what follows
+	kept     *results[V] // the positive ones
+	negative *results[V]
+	running  map[digest]*review[V]
 }
 
 // review is a review that runs.
@@ -67,24 +76,37 @@ func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
 	if inFlight == 0 {
 		inFlight = DefaultReviewsInFlight
 	}
-	return &reviews[V]{places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), running: map[digest]*review[V]{}}
+	return &reviews[V]{
+		places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), negative: newResults[V](negativeBytes),
+		running: map[digest]*review[V]{},
+	}
 }
 
-// get returns the value for a key, which ask determines unless a result is kept. The limit is for
-// unknown reviews: of a key without a positive result, and not for a recheck.
+// get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
+// reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError. For one TTL after a positive result has expired, get returns it if
+// The error is a *reviewError, or an *accounts.Refused of the asker. For one TTL after a positive result has expired, get returns it if
 // the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be
 // reached, known callers stay known.
-func (r *reviews[V]) get(ctx context.Context, key digest, l limit, ask func(context.Context) (result[V], error)) (V, error) {
+func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
 	r.mu.Lock()
-	last, found := r.kept.get(key)
+	last, found := r.last(key)
 	now := time.Now()
 	if found && now.Before(last.expires) {
 		r.mu.Unlock()
 		return last.value, nil
 	}
-	running := r.join(key, found && last.positive || isRecheck(ctx), l, ask)
+	known := found && last.positive || isRecheck(ctx)
+	if !known && by.hold != nil {
+		grant, err := by.hold()
+		if err != nil {
+			r.mu.Unlock()
+			var none V
+			return none, err
+		}
+		defer grant.Release()
+	}
+	running := r.join(key, known, by, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
 	usable := found && last.positive && now.Before(last.expires.Add(last.ttl))
@@ -108,11 +130,35 @@ func (r *reviews[V]) get(ctx context.Context, key digest, l limit, ask func(cont
 	}
 }
 
+// last returns the last result for a key, which may have expired. The caller must hold mu.
+func (r *reviews[V]) last(key digest) (result[V], bool) {
+	if last, found := r.kept.get(key); found {
+		return last, true
+	}
+	return r.negative.get(key)
+}
+
+// put keeps a result. The caller must hold mu.
+func (r *reviews[V]) put(key digest, v result[V]) {
+	r.drop(key)
+	if v.positive {
+		r.kept.put(key, v)
+	} else {
+		r.negative.put(key, v)
+	}
+}
+
+// drop drops the result for a key. The caller must hold mu.
+func (r *reviews[V]) drop(key digest) {
+	r.kept.delete(key)
+	r.negative.delete(key)
+}
+
 // recall returns the result that is kept for a key, and false if there is none.
 func (r *reviews[V]) recall(key digest) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last, found := r.kept.get(key)
+	last, found := r.last(key)
 	return last.value, found && time.Now().Before(last.expires)
 }
 
@@ -123,7 +169,7 @@ func (r *reviews[V]) keep(key digest, v result[V]) {
 	defer r.mu.Unlock()
 	if now := time.Now(); r.kept.makeRoom(now, v.bytes+entryBytes) {
 		v.expires = now.Add(v.ttl)
-		r.kept.put(key, v)
+		r.put(key, v)
 	}
 }
 
@@ -131,18 +177,18 @@ func (r *reviews[V]) keep(key digest, v result[V]) {
 func (r *reviews[V]) forget(key digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.delete(key)
+	r.drop(key)
 }
 
-// join returns the review that runs for a key, or starts one. A known caller does not wait for the
-// turn of an unknown review. The caller must hold mu and call leave.
-func (r *reviews[V]) join(key digest, known bool, l limit, ask func(context.Context) (result[V], error)) *review[V] {
+// join returns the review that runs for a key, or starts one. A known caller does not wait
+// behind an unknown review. The caller must hold mu and call leave.
+func (r *reviews[V]) join(key digest, known bool, by asker, ask func(context.Context) (result[V], error)) *review[V] {
 	v := r.running[key]
 	if v == nil || known && !v.known {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
 		v = &review[V]{done: make(chan struct{}), cancel: cancel, known: known}
 		r.running[key] = v
-		go r.run(ctx, key, v, l, ask)
+		go r.run(ctx, key, v, by, ask)
 	}
 	v.waiting++
 	return v
@@ -163,9 +209,9 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 }
 
 // run makes a review. It ends at the latest after reviewTimeout.
-func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], l limit, ask func(context.Context) (result[V], error)) {
+func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
-	got, err := r.ask(ctx, v.known, l, ask)
+	got, err := r.ask(ctx, v.known, by, ask)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -176,15 +222,15 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], l limit,
 	if r.running[key] == v { // otherwise a later review has the result to keep
 		if err == nil {
 			got.expires = time.Now().Add(got.ttl)
-			r.kept.put(key, got)
+			r.put(key, got)
 		}
 		delete(r.running, key)
 	}
 	close(v.done)
 }
 
-func (r *reviews[V]) ask(ctx context.Context, known bool, l limit, ask func(context.Context) (result[V], error)) (result[V], error) {
-	leave, err := r.enter(ctx, known, l)
+func (r *reviews[V]) ask(ctx context.Context, known bool, by asker, ask func(context.Context) (result[V], error)) (result[V], error) {
+	leave, err := r.places.enter(ctx, known, by)
 	if err != nil {
 		return result[V]{}, err
 	}
@@ -195,50 +241,48 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, l limit, ask func(cont
 	return got, err
 }
 
-// enter waits for the turn of an unknown review, if the limit applies, and for a place; leave frees
-// both.
-func (r *reviews[V]) enter(ctx context.Context, known bool, l limit) (leave func(), err error) {
-	if known {
-		return r.places.enter(ctx, true)
-	}
-	if !l.applies() {
-		leave, err := r.places.enter(ctx, false)
-		if err != nil || !l.applies() {
-			return leave, err
-		}
-		leave() // the reviews before have exhausted the quota
-	}
-	endTurn, err := l.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	leavePlace, err := r.places.enter(ctx, false)
-	if err != nil {
-		endTurn()
-		return nil, err
-	}
-	return func() { leavePlace(); endTurn() }, nil
+// places bounds the reviews that run at the same time. Those without an earlier positive result take
+// at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
+// them get places in turn.
+type places struct {
+	all     *semaphore.Weighted
+	unknown *flowcontrol.Queue
+	most    int // of the unknown for one group of accounts
 }
 
-// places bounds the reviews that run at the same time. Those without an earlier positive result take
-// at most half of the places, so that a flood of them cannot displace known callers.
-type places struct{ all, unknown *semaphore.Weighted }
-
 func newPlaces(n int) *places {
-	return &places{semaphore.NewWeighted(int64(n)), semaphore.NewWeighted(int64(max(1, n/2)))}
+	half := max(1, n/2)
+	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(half).NewestFirst(), max(1, half*3/4)}
 }
 
 // enter waits for a place; leave frees it.
-func (p *places) enter(ctx context.Context, known bool) (leave func(), err error) {
+func (p *places) enter(ctx context.Context, known bool, by asker) (leave func(), err error) {
 	if known {
 		return func() { p.all.Release(1) }, p.all.Acquire(ctx, 1)
 	}
-	if err := p.unknown.Acquire(ctx, 1); err != nil {
+	endTurn, err := p.turn(ctx, by)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.all.Acquire(ctx, 1); err != nil {
-		p.unknown.Release(1)
+		endTurn()
 		return nil, err
 	}
-	return func() { p.all.Release(1); p.unknown.Release(1) }, nil
+	return func() { p.all.Release(1); endTurn() }, nil
+}
+
+// turn waits for the turn of an unknown review. If it has to wait in another name by then, it does so again:
+// the reviews before it have shown what to think of who asks.
+func (p *places) turn(ctx context.Context, by asker) (end func(), err error) {
+	key, most := by.key()
+	for {
+		if end, err = p.unknown.EnterWithin(ctx, key, cmp.Or(most, p.most), reviewTimeout); err != nil {
+			return nil, err
+		}
+		before := key
+		if key, most = by.key(); key == before {
+			return end, nil
+		}
+		end()
+	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +15,9 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 )
 
@@ -25,7 +30,7 @@ func TestResultsOfReviewsAreBoundedInBytes(t *testing.T) {
 			allowed(t, access, fmt.Sprintf("/api/v1/pods?labelSelector=%s%%3Dy%d", long[:60], i))
 		}
 		r := access.Authorizer.reviews
-		if perResult := r.kept.used / len(r.kept.entries); perResult > 1000 {
+		if perResult := r.negative.used / len(r.negative.entries); perResult > 1000 {
 			t.Errorf("a result takes %d bytes", perResult)
 		}
 	})
@@ -107,7 +112,7 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 		reviews.breakWith(hangs(released))
 		wait := flood(t, access.Authenticator, 500, "192.0.2.9:1")
 		before, _ := reviews.counts()
-		if before != 1+DefaultReviewsInFlight/2 {
+		if before != 1+DefaultReviewsInFlight/2*3/4 {
 			t.Errorf("%d reviews", before)
 		}
 		reviews.breakWith(nil)
@@ -122,7 +127,7 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 // exhaust makes an address present more rejected tokens than its quota, and returns a request from it
 // with a token.
 func exhaust(t *testing.T, a *Authenticator, address string) (from func(token string) *http.Request) {
-	flood(t, a, DefaultRejectedTokens*rejectedBurst+DefaultReviewsInFlight, address)()
+	flood(t, a, rejectedBurst+DefaultReviewsInFlight, address)()
 	return func(tok string) *http.Request {
 		r := newRequest("/api/v1/pods?watch=1", token(tok))
 		r.RemoteAddr = address
@@ -130,8 +135,95 @@ func exhaust(t *testing.T, a *Authenticator, address string) (from func(token st
 	}
 }
 
+// A flood of ever new rejected tokens displaces none that are known to be good.
+func TestRejectedTokensDisplaceNoGoodOnes(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
+		kept := access.Authenticator.tokens.reviews
+		kept.mu.Lock()
+		for i := range 2 * resultBytes / entryBytes {
+			kept.put(tokenDigest(fmt.Sprint("bad", i)), result[*authenticator.Response]{ttl: time.Hour})
+		}
+		used := kept.negative.used
+		kept.mu.Unlock()
+		reviews.breakWith(faults["closes the connection"])
+		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" || used > negativeBytes {
+			t.Errorf("the good token: %+v; the others take %d bytes", got, used)
+		}
+	})
+}
+
+// What waits for a verdict takes a stated amount of memory, and the rest is refused at once.
+func TestUnknownTokensHoldABoundedAmountOfMemory(t *testing.T) {
+	ledger := accounts.New(accounts.Totals{accounts.Unverified: 2 << 20}, math.MaxInt64)
+	runWith(t, func(o *AuthenticatorOptions) { o.Accounts = ledger }, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["known"] = verified("jane")
+		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("known")))
+		released := make(chan struct{})
+		reviews.breakWith(hangs(released))
+		codes := make(chan int, 1000)
+		send := func(tok string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			access.Authenticator.WithAuthentication(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.WriteString(w, request.From(r.Context()).User)
+			})).ServeHTTP(w, newRequest("/api/v1/pods", token(tok)))
+			return w
+		}
+		for i := range 200 {
+			go func() { codes <- send(strings.Repeat("x", maxToken-10) + fmt.Sprint(i)).Code }()
+		}
+		synctest.Wait()
+		if used := ledger.Usage(accounts.Unverified).Used; used < 1<<20 || used > 2<<20 {
+			t.Errorf("%d bytes wait", used)
+		}
+		if n := len(codes); n < 100 {
+			t.Errorf("%d were refused at once", n)
+		}
+		for range len(codes) {
+			if code := <-codes; code != http.StatusTooManyRequests {
+				t.Errorf("refused with %d", code)
+			}
+		}
+		if w := send("known"); w.Code != http.StatusOK || w.Body.String() != "jane" {
+			t.Errorf("a known caller: %d %s", w.Code, w.Body)
+		}
+		before, _ := reviews.counts()
+		if w := send(strings.Repeat("x", maxToken+1)); w.Code != http.StatusUnauthorized {
+			t.Errorf("a token that is too long: %d", w.Code)
+		}
+		if n, _ := reviews.counts(); n != before {
+			t.Error("a token that is too long is reviewed")
+		}
+		close(released)
+		synctest.Wait()
+		if used := ledger.Usage(accounts.Unverified).Used; used != 0 {
+			t.Errorf("%d bytes are left", used)
+		}
+	})
+}
+
+// A good token that arrives behind a flood of bad ones from its own address does not wait for all of them.
+func TestNewestTokenOfAnAddressIsReviewedFirst(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		exhaust(t, access.Authenticator, "192.0.2.9:1")
+		reviews.mu.Lock()
+		reviews.delay = 10 * time.Millisecond
+		reviews.mu.Unlock()
+		wait := flood(t, access.Authenticator, 1000, "192.0.2.9:2")
+		start := time.Now()
+		r := newRequest("/api/v1/pods", token("a"))
+		r.RemoteAddr = "192.0.2.9:3"
+		if got := authenticate(t, access.Authenticator, r); got.Name != "jane" || time.Since(start) > 100*time.Millisecond {
+			t.Errorf("%+v after %s", got, time.Since(start))
+		}
+		wait()
+	})
+}
+
 // Other callers can share the address, behind a load balancer or by address translation.
-func TestAddressWithRejectedTokensGetsOneReviewAtATime(t *testing.T) {
+func TestAddressWithRejectedTokensGetsFewReviewsAtATime(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"], reviews.tokens["b"] = verified("jane"), verified("joe")
 		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
@@ -139,7 +231,7 @@ func TestAddressWithRejectedTokensGetsOneReviewAtATime(t *testing.T) {
 		released := make(chan struct{})
 		reviews.breakWith(hangs(released))
 		wait := flood(t, access.Authenticator, 500, "192.0.2.9:2")
-		if n, _ := reviews.counts(); n != before+1 {
+		if n, _ := reviews.counts(); n != before+rejectedAtOnce {
 			t.Errorf("%d reviews at a time", n-before)
 		}
 		reviews.breakWith(nil)
@@ -161,14 +253,14 @@ func TestAddressWithRejectedTokensGetsOneReviewAtATime(t *testing.T) {
 	})
 }
 
-func TestFloodOfRejectedTokensIsReviewedOneAtATime(t *testing.T) {
+func TestFloodOfRejectedTokensIsReviewedFewAtATime(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		var mu sync.Mutex
 		running, most, total := 0, 0, 0
 		reviews.breakWith(func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			running, total = running+1, total+1
-			if total > DefaultRejectedTokens*rejectedBurst+DefaultReviewsInFlight {
+			if total > rejectedBurst+DefaultReviewsInFlight {
 				most = max(most, running)
 			}
 			mu.Unlock()
@@ -181,7 +273,7 @@ func TestFloodOfRejectedTokensIsReviewedOneAtATime(t *testing.T) {
 			_, _ = w.Write([]byte(`{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":{}}`))
 		})
 		flood(t, access.Authenticator, 1000, "192.0.2.9:2")()
-		if most != 1 {
+		if most > rejectedAtOnce {
 			t.Errorf("%d reviews at a time of an address without quota", most)
 		}
 	})
@@ -238,7 +330,7 @@ func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
 		authenticate(t, access.Authenticator, newRequest("/", token("b")))
 		reviews.breakWith(hangs(released))
 		wait := floodAccess(t, access, "b", 100)
-		if _, n := reviews.counts(); n != DefaultReviewsInFlight/8 {
+		if _, n := reviews.counts(); n != DefaultReviewsInFlight/2*3/4 {
 			t.Errorf("%d reviews of one user at a time", n)
 		}
 		reviews.breakWith(nil)

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"sluice/proxy/accounts"
 )
 
 // tokens verifies bearer tokens by TokenReview. A rejected token is a result like a verified one, so
@@ -25,13 +28,35 @@ type tokens struct {
 	quota     *quota
 }
 
-// addressKey is the key of the caller's request.AddressKey in a context.
-type addressKey struct{}
+// maxToken is the longest token that is reviewed, in bytes: several times as long as tokens with hundreds
+// of groups.
+const maxToken = 16 << 10
+
+// errToken is returned for a token that is longer than maxToken.
+var errToken = errors.New("the token is too long")
+
+// bearer is the caller who presents a token.
+type bearer struct {
+	address string // request.AddressKey
+	account accounts.Account
+	bytes   int64 // of memory that its request takes
+}
+
+// bearerKey is the key of the bearer in a context.
+type bearerKey struct{}
 
 // AuthenticateToken implements authenticator.Token.
 func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	address, _ := ctx.Value(addressKey{}).(string)
-	resp, err := t.reviews.get(ctx, tokenDigest(token), t.quota.of(address), func(ctx context.Context) (result[*authenticator.Response], error) {
+	if len(token) > maxToken {
+		return nil, false, errToken
+	}
+	b, _ := ctx.Value(bearerKey{}).(bearer)
+	address := b.address
+	by := asker{
+		key:  func() (accounts.Key, int) { return t.quota.key(address) },
+		hold: func() (*accounts.Grant, error) { return b.account.Take(accounts.Unverified, b.bytes) },
+	}
+	resp, err := t.reviews.get(ctx, tokenDigest(token), by, func(ctx context.Context) (result[*authenticator.Response], error) {
 		got, err := t.review(ctx, token)
 		if err == nil && !got.positive {
 			t.quota.rejected(address)

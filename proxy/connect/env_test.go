@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/proxytest"
 )
@@ -40,6 +41,11 @@ type env struct {
 	served   chan error          // what Serve returned
 }
 
+// ledger returns accounts with room for so many connections of strangers.
+func ledger(strangers int64) *accounts.Ledger {
+	return accounts.New(accounts.Totals{accounts.Strangers: strangers, accounts.Connections: 100}, 1<<30)
+}
+
 func run(t *testing.T, change func(*Options), test func(e *env)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +53,7 @@ func run(t *testing.T, change func(*Options), test func(e *env)) {
 		file.Default()
 		o := Options{
 			Hosts: destinations(t, "kubernetes.default.svc:443", "10.0.0.1:6443", "[2001:db8::1]:443"), Tunnel: destinations(t, "registry.example.com:443"),
-			Limits: file.Limits, Connections: flowcontrol.NewConnections(flowcontrol.Limit(file.Limits.Connections)),
+			Limits: file.Limits, Connections: flowcontrol.NewConnections(ledger(100)),
 			Grace: grace, Log: zap.NewNop(), Metrics: NewMetrics(prometheus.NewRegistry()),
 		}
 		if change != nil {

@@ -161,7 +161,7 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 func TestConnectionsCountWithThoseOfTheAPI(t *testing.T) {
 	const limit = 3
 	change := func(o *Options) {
-		o.Connections = flowcontrol.NewConnections(flowcontrol.Limit{Total: 100, PerUser: limit})
+		o.Connections = flowcontrol.NewConnections(ledger(limit))
 	}
 	run(t, change, func(e *env) {
 		var all []*client
@@ -177,6 +177,7 @@ func TestConnectionsCountWithThoseOfTheAPI(t *testing.T) {
 				e.Errorf("connection %d below the limit: %v", i, err)
 			}
 		}
+		time.Sleep(time.Second) // they wait for their clients
 		slow := e.dial()
 		synctest.Wait()
 		if err := all[0].echoes(); err == nil {

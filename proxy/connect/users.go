@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"sluice/config/files"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
@@ -27,8 +28,7 @@ const (
 	// maxCost bounds what verifying one password may cost: about a second at 14.
 	maxCost = 14
 	// verifyWait is how long a password waits for its turn. One is verified at a time, so that guessing
-	// costs at most one core, and of each address one waits among those of others, so that guesses from
-	// there delay them by one.
+	// costs at most one core, and addresses get turns, so that guesses from one delay others by one.
 	verifyWait = 5 * time.Second
 	// maxVerified bounds the passwords that are known to be right.
 	maxVerified = 1024
@@ -42,11 +42,10 @@ var (
 // Users are those who may use the proxy, from a file of lines name:hash as htpasswd -B writes them. The
 // file is read again when it changes.
 type Users struct {
-	path      string
-	files     *files.Files
-	log       *zap.Logger
-	addresses *flowcontrol.Turns // by request.AddressKey; entered before turn
-	turn      chan struct{}      // holds one token
+	path  string
+	files *files.Files
+	log   *zap.Logger
+	turns *flowcontrol.Queue // of addresses
 
 	mu       sync.Mutex // guards all below
 	hashes   map[string][]byte
@@ -57,8 +56,7 @@ type Users struct {
 
 // NewUsers returns Users that have loaded the file once.
 func NewUsers(path string, log *zap.Logger) (*Users, error) {
-	u := &Users{path: path, files: files.New(path), log: log, addresses: flowcontrol.NewTurns(1), turn: make(chan struct{}, 1)}
-	u.turn <- struct{}{}
+	u := &Users{path: path, files: files.New(path), log: log, turns: flowcontrol.NewQueue(1)}
 	_, _ = rand.Read(u.key[:]) // never fails
 	if err := u.load(); err != nil {
 		return nil, fmt.Errorf("users of the proxy: %w", err)
@@ -135,17 +133,11 @@ func (u *Users) verify(r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), verifyWait)
 	defer cancel()
-	leave, err := u.addresses.Enter(ctx, request.AddressKey(r.RemoteAddr))
+	leave, err := u.turns.Enter(ctx, accounts.ByAddress(request.AddressKey(r.RemoteAddr)))
 	if err != nil {
 		return errBusy
 	}
 	defer leave()
-	select {
-	case <-u.turn:
-		defer func() { u.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return errBusy
-	}
 	if u.known(name, password) { // verified while this request waited
 		return nil
 	}

@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/crypto/bcrypt"
+
+	"sluice/proxy/accounts"
 )
 
 // withUsers makes the proxy authenticate alice.
@@ -108,12 +110,12 @@ func TestChangedUsersCountAtOnce(t *testing.T) {
 func TestUnknownPasswordsWaitForOneTurn(t *testing.T) {
 	_, change := withUsers(t)
 	run(t, change, func(e *env) {
-		<-e.proxy.options.Users.turn // a password is being verified
+		leave, _ := e.proxy.options.Users.turns.Enter(t.Context(), accounts.ByAddress("")) // a password is being verified
 		if _, resp := e.connect("kubernetes.default.svc:443", basic("alice:secret")); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 			e.Error(resp.Status)
 		}
 		e.decided(decisionBusy, 1)
-		e.proxy.options.Users.turn <- struct{}{}
+		leave()
 	})
 }
 
@@ -121,7 +123,7 @@ func TestGuessesFromOneAddressDelayOthersByOne(t *testing.T) {
 	_, change := withUsers(t)
 	run(t, change, func(e *env) {
 		u := e.proxy.options.Users
-		<-u.turn // a password is being verified
+		leave, _ := u.turns.Enter(t.Context(), accounts.ByAddress("")) // a password is being verified
 		var mu sync.Mutex
 		var verified []string
 		var all sync.WaitGroup
@@ -143,7 +145,7 @@ func TestGuessesFromOneAddressDelayOthersByOne(t *testing.T) {
 			verify("192.0.2.1", fmt.Sprint("guess ", i), errUnknownUser)
 		}
 		verify("192.0.2.2", "secret", nil)
-		u.turn <- struct{}{}
+		leave()
 		all.Wait()
 		if before := slices.Index(verified, "192.0.2.2"); before > 2 { // and the next one, which may end at the same time
 			e.Errorf("%d guesses were verified before", before)

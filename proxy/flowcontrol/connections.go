@@ -1,176 +1,179 @@
 package flowcontrol
 
 import (
-	"container/list"
 	"context"
 	"net"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 )
 
-// Connections counts connections, in total and per user. A connection counts for its address until
-// its first authenticated request, and for that user from then on. Until then it is unassigned, and
-// makes room for a new connection when a limit is reached: callers without credentials keep nobody out.
+const (
+	// patience is how long a connection may wait for its client, before its first authenticated request,
+	// until it makes room for another: more than a way there and back to clients far away.
+	patience = 250 * time.Millisecond
+	// introduction is how long a connection has for its first authenticated request before it makes room
+	// even if its client sends something now and then.
+	introduction = 10 * time.Second
+	// acceptEvery is how often a listener looks whether there is room for the connection it has accepted.
+	acceptEvery = 10 * time.Millisecond
+)
+
+// Connections counts connections. One is a stranger's until its first authenticated request, and its
+// user's from then on. When there are too many strangers, those that wait for their clients make room for
+// new ones, so that callers without credentials keep nobody out; while all are busy, new connections wait.
 type Connections struct {
-	rates *rates // of new connections, by address; nil for no limit
-
-	mu         sync.Mutex // guards all below
-	limit      Limit
-	open       int
-	byUser     map[string]int
-	unassigned *list.List            // of *conn, oldest first
-	byAddress  map[string]*list.List // the unassigned ones of each address, oldest first
-	rejected   uint64
+	ledger *accounts.Ledger
 }
 
-// NewConnections returns Connections. Both limits must be positive.
-func NewConnections(l Limit) *Connections {
-	return &Connections{limit: l, byUser: map[string]int{}, unassigned: list.New(), byAddress: map[string]*list.List{}}
-}
+// NewConnections returns Connections that are counted in a Ledger.
+func NewConnections(l *accounts.Ledger) *Connections { return &Connections{ledger: l} }
 
-// LimitRate bounds the new connections of each address: those beyond are closed before they cost a TLS
-// handshake. It must be called before Listener.
-func (c *Connections) LimitRate(r Rate) { c.rates = newRates(r) }
-
-// SetRate changes what LimitRate has set.
-func (c *Connections) SetRate(r Rate) { c.rates.set(r) }
-
-// SetLimit changes the limits for new connections. Open ones stay.
-func (c *Connections) SetLimit(l Limit) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.limit = l
-}
-
-// Listener returns a listener that keeps the connections of l within the limits: it closes the oldest
-// unassigned one for a new one, or the new one if all are assigned. A connection that another listener
-// of the same Connections has accepted is counted already, even if it is wrapped. The server must have
+// Listener returns a listener that counts the connections of l. A connection that another listener of the
+// same Connections has accepted is counted already, even if it is wrapped. The server must have
 // ConnContext as its http.Server.ConnContext.
-func (c *Connections) Listener(l net.Listener) net.Listener { return &listener{l, c} }
+func (c *Connections) Listener(l net.Listener) net.Listener {
+	return &listener{Listener: l, connections: c, closed: make(chan struct{})}
+}
 
 type listener struct {
 	net.Listener
 	connections *Connections
+	once        sync.Once
+	closed      chan struct{}
+}
+
+// Close implements net.Listener.
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }
 
 // Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
-	for {
-		accepted, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if counted := unwrap(accepted); counted != nil && counted.connections == l.connections {
-			return accepted, nil
-		}
-		c, evicted := l.connections.admit(accepted)
-		if evicted != nil {
-			_ = evicted.Close()
-		}
-		if c != nil {
-			return c, nil
-		}
-		_ = accepted.Close()
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	if counted := unwrap(accepted); counted != nil && counted.connections == l.connections {
+		return accepted, nil
+	}
+	c := l.connections.conn(accepted)
+	var again *time.Ticker
+	for !c.admit() {
+		if again == nil {
+			again = time.NewTicker(acceptEvery)
+			defer again.Stop()
+		}
+		select {
+		case <-l.closed:
+			_ = accepted.Close()
+			return nil, net.ErrClosed
+		case <-again.C:
+		}
+	}
+	return c, nil
 }
 
 // conn is a counted connection.
 type conn struct {
 	net.Conn
 	connections *Connections
-	address     string
+	address     accounts.Key
+	since       time.Time
+	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
+	requests    atomic.Int64 // in progress
 
-	// Connections.mu guards all below.
-	user              string        // empty while the connection is unassigned
-	inAll, ofAddress  *list.Element // in the lists of Connections, while it is unassigned
-	released, evicted bool
+	mu     sync.Mutex      // guards what follows
+	grant  *accounts.Grant // of the stranger, then of the user
+	known  bool            // it counts for a user
+	closed bool
 }
 
-// admit counts a connection. It returns nil if its address opens too many at once, or if a limit is
-// reached and no connection can be evicted. The caller must close the evicted connection, which no
-// longer counts.
-func (c *Connections) admit(accepted net.Conn) (admitted, evicted *conn) {
-	address := request.AddressKey(accepted.RemoteAddr().String())
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.rates != nil && !c.rates.allow(address, time.Now()) {
-		c.rejected++
-		return nil, nil
+func (c *Connections) conn(accepted net.Conn) *conn {
+	return &conn{
+		Conn: accepted, connections: c, since: time.Now(),
+		address: accounts.ByAddress(request.AddressKey(accepted.RemoteAddr().String())),
 	}
-	var oldest *list.Element
-	if of := c.byAddress[address]; of != nil && of.Len() >= c.limit.PerUser {
-		oldest = of.Front()
-	} else if c.open >= c.limit.Total {
-		if oldest = c.unassigned.Front(); oldest == nil {
-			c.rejected++
-			return nil, nil
-		}
-	}
-	if oldest != nil {
-		evicted = oldest.Value.(*conn)
-		evicted.evicted = true
-		c.release(evicted)
-		c.rejected++
-	}
-	admitted = &conn{Conn: accepted, connections: c, address: address}
-	if c.byAddress[address] == nil {
-		c.byAddress[address] = list.New()
-	}
-	admitted.inAll, admitted.ofAddress = c.unassigned.PushBack(admitted), c.byAddress[address].PushBack(admitted)
-	c.open++
-	return admitted, evicted
 }
 
-// assign makes the connection count for a user, unless it already counts for one. It returns false if
-// that user has too many, or the connection is evicted: its client could not receive the response.
-func (c *conn) assign(user string) bool {
-	all := c.connections
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if c.released || c.user != "" {
-		return !c.evicted
-	}
-	if all.byUser[user] >= all.limit.PerUser {
-		all.rejected++
+// admit counts the connection as a stranger's, and reports whether there is room.
+func (c *conn) admit() bool {
+	g, err := c.connections.ledger.Account(c.address).TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
+	if err != nil {
 		return false
 	}
-	all.unlist(c)
-	all.byUser[user]++
-	c.user = user
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.grant = g
 	return true
 }
 
-// unlist removes an unassigned connection from the lists.
-func (c *Connections) unlist(x *conn) {
-	c.unassigned.Remove(x.inAll)
-	of := c.byAddress[x.address]
-	if of.Remove(x.ofAddress); of.Len() == 0 {
-		delete(c.byAddress, x.address)
+// busy reports whether the connection need not make room: it does not wait for its client.
+func (c *conn) busy() bool {
+	age := time.Since(c.since)
+	if age > introduction {
+		return false
 	}
+	reading := time.Duration(c.reading.Load())
+	return c.requests.Load() > 0 || reading == 0 || age-reading < patience
 }
 
-// release ends the counting of a connection, once.
-func (c *Connections) release(x *conn) {
-	if x.released {
-		return
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	c.reading.Store(max(1, int64(time.Since(c.since))))
+	n, err := c.Conn.Read(p)
+	c.reading.Store(0)
+	return n, err
+}
+
+// evict closes the connection in favor of others.
+func (c *conn) evict() { go func() { _ = c.Close() }() }
+
+// assign makes the connection count for a user, unless it already counts for one. The error is an
+// *accounts.Refused, or net.ErrClosed for a connection that has been evicted: its client could not
+// receive the response.
+func (c *conn) assign(a accounts.Account) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known || c.closed || c.grant == nil {
+		if c.grant.Ended() {
+			return net.ErrClosed
+		}
+		return nil
 	}
-	x.released = true
-	c.open--
-	if x.user == "" {
-		c.unlist(x)
-	} else if c.byUser[x.user]--; c.byUser[x.user] == 0 {
-		delete(c.byUser, x.user)
+	g, err := a.TakeRevocable(accounts.Connections, 1, c.evict)
+	if err != nil {
+		return err
 	}
+	c.grant.Release()
+	c.grant, c.known = g, true
+	return nil
 }
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	c.connections.mu.Lock()
-	c.connections.release(c)
-	c.connections.mu.Unlock()
+	c.mu.Lock()
+	c.closed = true
+	c.grant.Release()
+	c.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// WithConnection is a filter before authentication: while it runs, the connection waits for Sluice, and
+// not for its client.
+func WithConnection(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := connFrom(r.Context()); c != nil {
+			c.requests.Add(1)
+			defer c.requests.Add(-1)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 type connKey struct{}

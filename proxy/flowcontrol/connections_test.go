@@ -1,20 +1,29 @@
 package flowcontrol
 
 import (
+	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/proxy/accounts"
 )
 
-// fakeConn is a connection from an address.
+// fakeConn is a connection from an address whose client sends nothing.
 type fakeConn struct {
 	net.Conn
 	address string
-	closed  atomic.Bool
+	once    sync.Once
+	closed  chan struct{}
+}
+
+func newFakeConn(address string) *fakeConn {
+	return &fakeConn{address: address, closed: make(chan struct{})}
 }
 
 func (c *fakeConn) RemoteAddr() net.Addr {
@@ -22,141 +31,238 @@ func (c *fakeConn) RemoteAddr() net.Addr {
 	return a
 }
 
+func (c *fakeConn) Read([]byte) (int, error) {
+	<-c.closed
+	return 0, net.ErrClosed
+}
+
 func (c *fakeConn) Close() error {
-	c.closed.Store(true)
+	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
-// accept passes a new connection through a listener. It returns nil if that refuses the connection.
-func accept(t *testing.T, all *Connections, address string) *conn {
-	t.Helper()
-	accepted := &fakeConn{address: address}
-	c, err := all.Listener(&listenerOf{conns: []*fakeConn{accepted}}).Accept()
+// fakeListener accepts the connections that are sent to it.
+type fakeListener struct {
+	net.Listener
+	conns chan *fakeConn
+}
+
+func (l *fakeListener) Accept() (net.Conn, error) {
+	c, ok := <-l.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (l *fakeListener) Close() error { return nil }
+
+// listening is a listener with few places for strangers and for users.
+type listening struct {
+	*testing.T
+	ledger   *accounts.Ledger
+	inner    *fakeListener
+	listener net.Listener
+}
+
+func listen(t *testing.T, strangers, users int64) *listening {
+	l := accounts.New(accounts.Totals{accounts.Strangers: strangers, accounts.Connections: users}, math.MaxInt64)
+	inner := &fakeListener{conns: make(chan *fakeConn, 1)}
+	return &listening{t, l, inner, NewConnections(l).Listener(inner)}
+}
+
+// accept passes a new connection through the listener.
+func (l *listening) accept(address string) *conn {
+	l.Helper()
+	l.inner.conns <- newFakeConn(address)
+	c, err := l.listener.Accept()
 	if err != nil {
-		if !accepted.closed.Load() {
-			t.Errorf("the refused connection of %s is open", address)
-		}
-		return nil
+		l.Fatal(err)
 	}
 	return c.(*conn)
 }
 
-func (c *conn) isClosed() bool { return c.Conn.(*fakeConn).closed.Load() }
+// silent accepts a connection that waits for its client.
+func (l *listening) silent(address string) *conn {
+	c := l.accept(address)
+	go func() { _, _ = c.Read(nil) }()
+	synctest.Wait()
+	return c
+}
 
-// checkEmpty fails if anything still counts.
-func checkEmpty(t *testing.T, all *Connections) {
-	t.Helper()
-	if all.open != 0 || len(all.byUser) != 0 || len(all.byAddress) != 0 || all.unassigned.Len() != 0 {
-		t.Errorf("%d open, %v, %v, %d unassigned", all.open, all.byUser, all.byAddress, all.unassigned.Len())
+func (l *listening) assign(c *conn, user string) error {
+	return c.assign(l.ledger.Account(accounts.ByUser(user)))
+}
+
+func (l *listening) checkEmpty() {
+	l.Helper()
+	for _, r := range []accounts.Resource{accounts.Strangers, accounts.Connections} {
+		if n := l.ledger.Usage(r).Used; n != 0 {
+			l.Errorf("%s: %d are left", r, n)
+		}
 	}
 }
 
-func TestConnectionsCountForTheirAddressAndThenForTheirUser(t *testing.T) {
-	all := NewConnections(Limit{Total: 4, PerUser: 2})
-	a, b := accept(t, all, "192.0.2.1:1"), accept(t, all, "192.0.2.1:2")
-	if !a.assign("user:x") || !b.assign("user:x") {
-		t.Fatal("a user has no two connections")
+func (c *conn) isClosed() bool {
+	synctest.Wait()
+	select {
+	case <-c.Conn.(*fakeConn).closed:
+		return true
+	default:
+		return false
 	}
-	c := accept(t, all, "192.0.2.1:3")
-	if c.assign("user:x") {
-		t.Error("a user has three connections")
-	}
-	if !a.assign("user:y") {
-		t.Error("another user on a connection is refused")
-	}
-	d := accept(t, all, "192.0.2.1:4")
-	if a.isClosed() || b.isClosed() || c.isClosed() || d.isClosed() {
-		t.Error("connections of a user still count for the address")
-	}
-	for _, x := range []*conn{a, b, c, d} {
-		_ = x.Close()
-		_ = x.Close() // as net/http may
-	}
-	if all.rejected != 1 {
-		t.Errorf("%d rejected", all.rejected)
-	}
-	if !a.assign("user:x") {
-		t.Error("a closed connection is refused")
-	}
-	checkEmpty(t, all)
 }
 
-func TestFullAddressClosesItsOldestUnassignedConnection(t *testing.T) {
-	all := NewConnections(Limit{Total: 10, PerUser: 2})
-	other := accept(t, all, "192.0.2.2:1")
-	a, b, c := accept(t, all, "192.0.2.1:1"), accept(t, all, "192.0.2.1:2"), accept(t, all, "192.0.2.1:3")
-	if c == nil {
-		t.Fatal("a full address refuses a new connection")
-	}
-	if !a.isClosed() || b.isClosed() || other.isClosed() {
-		t.Errorf("closed: %v, %v; of another address: %v", a.isClosed(), b.isClosed(), other.isClosed())
-	}
-	if all.open != 3 || all.rejected != 1 {
-		t.Errorf("%d open, %d rejected", all.open, all.rejected)
-	}
-	if a.assign("user:x") {
-		t.Error("a connection that the listener closed is assigned")
-	}
-	for _, x := range []*conn{other, a, b, c} {
-		_ = x.Close()
-	}
-	checkEmpty(t, all)
-}
-
-func TestFullListenerClosesTheOldestUnassignedConnection(t *testing.T) {
-	all := NewConnections(Limit{Total: 3, PerUser: 3})
-	a, b, c := accept(t, all, "192.0.2.1:1"), accept(t, all, "192.0.2.2:1"), accept(t, all, "192.0.2.1:2")
-	a.assign("user:x")
-	d := accept(t, all, "192.0.2.3:1")
-	if d == nil {
-		t.Fatal("unassigned connections keep a new one out")
-	}
-	if a.isClosed() || !b.isClosed() || c.isClosed() {
-		t.Errorf("closed: %v of a user; %v, %v", a.isClosed(), b.isClosed(), c.isClosed())
-	}
-	c.assign("user:x")
-	d.assign("user:y")
-	if accept(t, all, "192.0.2.4:1") != nil || a.isClosed() || c.isClosed() || d.isClosed() {
-		t.Error("users lose a connection to a new one")
-	}
-	for _, x := range []*conn{a, b, c, d} {
-		_ = x.Close()
-	}
-	checkEmpty(t, all)
-}
-
-func TestConnectionIsEitherAssignedOrClosed(t *testing.T) {
-	for range 200 {
-		all := NewConnections(Limit{Total: 1, PerUser: 1})
-		c := accept(t, all, "192.0.2.1:1")
-		assigned := make(chan bool)
-		go func() { assigned <- c.assign("user:x") }()
-		next := accept(t, all, "192.0.2.2:1")
-		if ok := <-assigned; ok == c.isClosed() || ok != (next == nil) {
-			t.Fatalf("assigned: %v; closed: %v; the next is refused: %v", ok, c.isClosed(), next == nil)
+func TestConnectionIsAStrangersAndThenItsUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 4, 4)
+		c := l.accept("192.0.2.1:1")
+		count := func(r accounts.Resource, want int64) {
+			t.Helper()
+			if n := l.ledger.Usage(r).Used; n != want {
+				t.Errorf("%s: %d, want %d", r, n, want)
+			}
+		}
+		count(accounts.Strangers, 1)
+		for _, user := range []string{"x", "x", "y"} {
+			if err := l.assign(c, user); err != nil {
+				t.Error(err)
+			}
+			count(accounts.Strangers, 0)
+			count(accounts.Connections, 1)
 		}
 		_ = c.Close()
-		if next != nil {
-			_ = next.Close()
-		}
-		checkEmpty(t, all)
-	}
+		_ = c.Close() // as net/http may
+		l.checkEmpty()
+	})
 }
 
-func TestEvictionEndsTheRequestsOfTheConnection(t *testing.T) {
+// An address with many connections loses its oldest, and others none.
+func TestSilentStrangersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 4, 4)
+		other := l.silent("192.0.2.2:1")
+		a, b, c := l.silent("192.0.2.1:1"), l.silent("192.0.2.1:2"), l.silent("192.0.2.1:3")
+		time.Sleep(patience)
+		d := l.silent("192.0.2.3:1")
+		if !a.isClosed() || b.isClosed() || c.isClosed() || d.isClosed() || other.isClosed() {
+			t.Errorf("closed: %v, %v, %v; of others: %v, %v", a.isClosed(), b.isClosed(), c.isClosed(), d.isClosed(), other.isClosed())
+		}
+		if err := l.assign(a, "x"); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a connection that made room is assigned: %v", err)
+		}
+		for _, x := range []*conn{other, a, b, c, d} {
+			_ = x.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+// When everybody comes back at once, nobody is turned away for being slower than the rest.
+func TestNewConnectionsWaitWhileStrangersAreBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 2, 10)
+		a, b := l.accept("192.0.2.1:1"), l.accept("192.0.2.1:2")
+		accepted := make(chan *conn)
+		go func() { accepted <- l.accept("192.0.2.2:1") }()
+		time.Sleep(introduction / 2)
+		synctest.Wait()
+		select {
+		case <-accepted:
+			t.Fatal("a connection is accepted beyond the total")
+		default:
+		}
+		if a.isClosed() || b.isClosed() {
+			t.Error("a busy connection made room")
+		}
+		if err := l.assign(a, "x"); err != nil {
+			t.Fatal(err)
+		}
+		c := <-accepted
+		go func() { accepted <- l.accept("192.0.2.1:3") }()
+		d := <-accepted // once b has had its time
+		if !b.isClosed() || a.isClosed() || c.isClosed() {
+			t.Errorf("closed: %v, %v, %v", a.isClosed(), b.isClosed(), c.isClosed())
+		}
+		for _, x := range []*conn{a, b, c, d} {
+			_ = x.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+func TestClosedListenerAcceptsNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 0, 0)
+		waiting := newFakeConn("192.0.2.1:1")
+		l.inner.conns <- waiting
+		failed := make(chan error)
+		go func() {
+			_, err := l.listener.Accept()
+			failed <- err
+		}()
+		synctest.Wait()
+		_ = l.listener.Close()
+		if err := <-failed; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+		<-waiting.closed
+	})
+}
+
+// One service account on all nodes may have all connections, until somebody else comes.
+func TestConnectionsOfTheHeaviestUserMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 4, 4)
+		var agents []*conn
+		for range 4 {
+			c := l.accept("192.0.2.1:1")
+			if err := l.assign(c, "system:serviceaccount:kube-system:agent"); err != nil {
+				t.Fatal(err)
+			}
+			agents = append(agents, c)
+		}
+		c := l.accept("192.0.2.1:1")
+		if err := l.assign(c, "jane"); err != nil {
+			t.Fatal(err)
+		}
+		if agents[0].isClosed() || !agents[3].isClosed() {
+			t.Error("not the newest was closed")
+		}
+		d := l.accept("192.0.2.1:1")
+		if err := l.assign(d, "system:serviceaccount:kube-system:agent"); err == nil {
+			t.Error("the heaviest user gets one more")
+		}
+		for _, x := range append(agents, c, d) {
+			_ = x.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+func TestRequestsKeepTheirConnection(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
-		all := NewConnections(Limit{Total: 1, PerUser: 1})
-		started, ended := make(chan bool), make(chan bool)
-		s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		l := accounts.New(accounts.Totals{accounts.Strangers: 1, accounts.Connections: 1}, math.MaxInt64)
+		started, proceed := make(chan bool), make(chan struct{})
+		s := httptest.NewUnstartedServer(WithConnection(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			c := connFrom(r.Context())
 			started <- r.ProtoMajor == 2
-			<-r.Context().Done()
-			ended <- connFrom(r.Context()).assign("user:x")
-		}))
-		s.Listener, s.Config.ConnContext, s.EnableHTTP2 = all.Listener(s.Listener), ConnContext, http2
+			<-proceed
+			if !c.busy() {
+				t.Error("the connection of a request waits for its client")
+			}
+			if err := c.assign(l.Account(accounts.ByUser("x"))); err != nil {
+				t.Error(err)
+			}
+		})))
+		s.Listener, s.Config.ConnContext, s.EnableHTTP2 = NewConnections(l).Listener(s.Listener), ConnContext, http2
 		s.StartTLS()
 		failed := make(chan error)
 		go func() {
-			_, err := s.Client().Get(s.URL)
+			resp, err := s.Client().Get(s.URL)
+			if err == nil {
+				resp.Body.Close()
+			}
 			failed <- err
 		}()
 		if <-started != http2 {
@@ -166,56 +272,11 @@ func TestEvictionEndsTheRequestsOfTheConnection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if <-ended {
-			t.Error("an evicted connection is assigned")
-		}
-		if err := <-failed; err == nil {
-			t.Error("a request on an evicted connection has a response")
+		close(proceed)
+		if err := <-failed; err != nil {
+			t.Error(err)
 		}
 		_ = next.Close()
 		s.Close()
 	}
-}
-
-// listenerOf accepts connections and then fails.
-type listenerOf struct {
-	net.Listener
-	conns []*fakeConn
-}
-
-func (l *listenerOf) Accept() (net.Conn, error) {
-	if len(l.conns) == 0 {
-		return nil, net.ErrClosed
-	}
-	c := l.conns[0]
-	l.conns = l.conns[1:]
-	return c, nil
-}
-
-// Each connection costs a TLS handshake, which no limit of open connections bounds.
-func TestAddressOpensConnectionsAtItsRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := NewConnections(Limit{Total: 100, PerUser: 100})
-		all.LimitRate(Rate{PerSecond: 2, Burst: 5})
-		open := func(address string, n int) (accepted int) {
-			for range n {
-				if c := accept(t, all, address); c != nil {
-					accepted++
-					_ = c.Close()
-				}
-			}
-			return accepted
-		}
-		if n := open("192.0.2.1:1", 10); n != 5 {
-			t.Errorf("%d at once", n)
-		}
-		if n := open("[2001:db8::1]:1", 3) + open("[2001:db8::2]:1", 3); n != 5 {
-			t.Errorf("%d at once of a network", n)
-		}
-		time.Sleep(time.Second)
-		if n := open("192.0.2.1:2", 10); n != 2 {
-			t.Errorf("%d a second later", n)
-		}
-		checkEmpty(t, all)
-	})
 }

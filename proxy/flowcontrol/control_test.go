@@ -2,41 +2,41 @@ package flowcontrol
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 )
 
-// env is a filter whose next handler blocks until release is closed.
+// env is a filter whose next handler blocks until release is closed or the request ends.
 type env struct {
 	handler http.Handler
+	ledger  *accounts.Ledger
 	release chan struct{}
 }
 
-func newEnv(o Options) *env {
-	e := &env{release: make(chan struct{})}
-	e.handler = New(o).WithFlowControl(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-e.release }))
+func newEnv(t accounts.Totals) *env {
+	e := &env{release: make(chan struct{}), ledger: accounts.New(t, math.MaxInt64)}
+	e.handler = New(e.ledger).WithFlowControl(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-e.release:
+		case <-r.Context().Done():
+		}
+	}))
 	return e
 }
 
-func limits(total, perUser int) map[Class]Limit {
-	m := map[Class]Limit{}
-	for _, c := range classes {
-		m[c] = Limit{total, perUser}
-	}
-	return m
-}
-
 // do makes a request as a user, or from an address as an unauthenticated caller.
-func (e *env) do(t *testing.T, user, address, method, target string) *httptest.ResponseRecorder {
+func (e *env) do(t *testing.T, user, address, target string) *httptest.ResponseRecorder {
 	t.Helper()
-	w, r := httptest.NewRecorder(), httptest.NewRequest(method, target, nil)
+	w, r := httptest.NewRecorder(), httptest.NewRequest("GET", target, nil)
 	r.RemoteAddr = address
 	info, err := request.Parse(r)
 	if err != nil {
@@ -52,18 +52,11 @@ func (e *env) do(t *testing.T, user, address, method, target string) *httptest.R
 	return w
 }
 
-const (
-	lists  = "/api/v1/pods"
-	leases = "/apis/coordination.k8s.io/v1/namespaces/n/leases/x"
-)
+const lists = "/api/v1/pods"
 
 func TestRefusalIsAStatusWithRetryAfter(t *testing.T) {
-	e := newEnv(Options{Limits: limits(10, 10), Rate: Rate{PerSecond: 1, Burst: 1}})
-	close(e.release)
-	if w := e.do(t, "a", "192.0.2.1:1", "GET", lists); w.Code != http.StatusOK {
-		t.Fatalf("first request: %d", w.Code)
-	}
-	w := e.do(t, "a", "192.0.2.1:1", "GET", lists)
+	e := newEnv(accounts.Totals{})
+	w := e.do(t, "a", "192.0.2.1:1", lists)
 	var status metav1.Status
 	if err := json.Unmarshal(w.Body.Bytes(), &status); err != nil {
 		t.Fatal(err)
@@ -72,74 +65,80 @@ func TestRefusalIsAStatusWithRetryAfter(t *testing.T) {
 		status.Details.RetryAfterSeconds != 1 || w.Header().Get("Audit-Id") == "" {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if w := e.do(t, "b", "192.0.2.1:1", "GET", lists); w.Code != http.StatusOK {
-		t.Errorf("another user: %d", w.Code)
-	}
-	if w := e.do(t, "a", "192.0.2.1:1", "PUT", lists+"/x"); w.Code != http.StatusOK {
-		t.Errorf("a write of the same user: %d", w.Code)
-	}
 }
 
-// Lists and watches, stalled or not, never take the places of writes and leases, and unauthenticated
-// callers never those of users.
-func TestClassesHavePlacesOfTheirOwn(t *testing.T) {
+// Callers without credentials take no memory of users, and refusals come at once.
+func TestStrangersTakeNothingOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(Options{Limits: limits(8, 4), Rate: Rate{PerSecond: 1e6, Burst: 1e6}, Wait: time.Second})
+		e := newEnv(accounts.Totals{accounts.Unverified: 8 * accounts.RequestBytes, accounts.Requests: 64 * accounts.RequestBytes})
 		codes := make(chan int, 100)
-		fill := func(user, address, target string) {
-			for range 10 {
-				go func() { codes <- e.do(t, user, address, "GET", target).Code }()
-			}
-			time.Sleep(2 * time.Second) // virtual; those that wait are refused
-			synctest.Wait()
+		for range 50 {
+			go func() { codes <- e.do(t, "", "192.0.2.1:1", lists).Code }()
 		}
-		fill("", "192.0.2.1:1", lists)
-		if got := e.do(t, "", "192.0.2.2:1", "GET", lists).Code; got != 429 {
-			t.Errorf("unauthenticated callers have more than a quarter: %d", got)
+		synctest.Wait()
+		if n := len(codes); n < 44 || n > 46 { // an address may hold three times what is left
+			t.Errorf("%d of 50 are refused at once", n)
 		}
-		fill("a", "192.0.2.1:1", lists)
-		fill("b", "192.0.2.1:1", lists)
-		if got := e.do(t, "c", "192.0.2.1:1", "GET", lists).Code; got != 429 {
-			t.Errorf("a list beyond the total: %d", got)
-		}
-		fill("a", "192.0.2.1:1", lists+"?watch=1")
-		refused := len(codes)
-		ok := make(chan int, 10)
-		for _, r := range [][2]string{{"POST", lists}, {"GET", leases}, {"PUT", leases}} {
-			go func() { ok <- e.do(t, "a", "192.0.2.1:1", r[0], r[1]).Code }()
-		}
+		done := make(chan int)
+		go func() { done <- e.do(t, "jane", "192.0.2.1:1", lists).Code }()
 		synctest.Wait()
 		close(e.release)
-		synctest.Wait()
-		for range 3 {
-			if code := <-ok; code != http.StatusOK {
-				t.Errorf("a write or lease: %d", code)
-			}
+		if code := <-done; code != http.StatusOK {
+			t.Errorf("a user at the same address: %d", code)
 		}
-		if want := 40 - 2 - 4 - 4 - 4; refused != want {
-			t.Errorf("%d were refused, want %d", refused, want)
+		synctest.Wait()
+		if u, r := e.ledger.Usage(accounts.Unverified).Used, e.ledger.Usage(accounts.Requests).Used; u != 0 || r != 0 {
+			t.Errorf("%d and %d bytes are left", u, r)
 		}
 	})
 }
 
-func TestClassOfRequests(t *testing.T) {
-	for _, tt := range []struct {
-		method, target string
-		want           Class
-	}{
-		{"GET", lists, Reads}, {"GET", lists + "/x", Reads}, {"GET", "/version", Reads}, {"HEAD", "/healthz", Reads},
-		{"GET", lists + "?watch=1", Watches}, {"GET", "/api/v1/watch/pods", Watches},
-		{"POST", lists, Writes}, {"PATCH", lists + "/x", Writes}, {"DELETE", lists, Writes}, {"PUT", leases, Leases},
-		{"GET", leases, Leases}, {"GET", "/apis/coordination.k8s.io/v1/leases", Reads},
-		{"GET", "/apis/coordination.k8s.io/v1/leases?watch=1", Watches},
-		{"GET", "/api/v1/namespaces/n/pods/x/log", Sessions}, {"GET", "/api/v1/nodes/n/proxy/metrics", Sessions},
+// A controller may open as many watches as there is memory for, until somebody else needs some of it.
+func TestWatchesOfTheHeaviestEndForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const room = 100
+		e := newEnv(accounts.Totals{accounts.Requests: room * (accounts.RequestBytes + 100)})
+		ended := make(chan int, 2*room)
+		for range room {
+			go func() { ended <- e.do(t, "controller", "192.0.2.1:1", lists+"?watch=1").Code }()
+		}
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Fatalf("%d of %d watches ended with nobody else there", len(ended), room)
+		}
+		others := make(chan int, 10)
+		for range 10 {
+			go func() { others <- e.do(t, "jane", "192.0.2.1:1", lists+"?watch=1").Code }()
+		}
+		synctest.Wait()
+		if len(others) > 0 || len(ended) < 8 || len(ended) > 12 {
+			t.Errorf("%d of 10 watches of another ended, and %d of the controller", len(others), len(ended))
+		}
+		close(e.release)
+		synctest.Wait()
+	})
+}
+
+func TestHeaderCountsForTheRequest(t *testing.T) {
+	r := httptest.NewRequest("GET", lists, nil)
+	r.Header.Set("Authorization", "Bearer "+strings.Repeat("x", 10_000))
+	if n := HeaderBytes(r); n < 10_000 || n > 10_200 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestRequestsThatLast(t *testing.T) {
+	for target, want := range map[string]bool{
+		lists: false, lists + "/x": false, "/version": false,
+		lists + "?watch=1": true, "/api/v1/watch/pods": true,
+		"/api/v1/namespaces/n/pods/x/log": true, "/api/v1/nodes/n/proxy/metrics": true,
 	} {
-		info, err := request.Parse(httptest.NewRequest(tt.method, tt.target, nil))
+		info, err := request.Parse(httptest.NewRequest("GET", target, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ClassOf(info); got != tt.want {
-			t.Errorf("%s %s is of %s, want %s", tt.method, tt.target, got, tt.want)
+		if got := Lasts(info); got != want {
+			t.Errorf("%s lasts: %v", target, got)
 		}
 	}
 }

@@ -1,13 +1,8 @@
-// Package flowcontrol limits what callers may use of the process: connections, requests being served,
-// open watches, and requests per second, each in total and per user.
+// Package flowcontrol decides who goes first and what has to end when something is scarce. What callers
+// hold is counted by accounts; here are the places where they wait, and what ends.
 //
-// [Control.WithFlowControl] is a filter behind authentication. It admits a request, lets it wait in a
-// fair queue, or answers 429 with Retry-After. Requests belong to classes with places of their own
-// ([Class]), so that lists and watches never take the places of writes, nor anything those of leases.
-// [Upstream] bounds in the same way what is passed to the apiserver, [Connections] limits connections,
-// [SlowReaders] the memory that open responses hold, and [CPU] shares the processors among users with long
-// responses.
-//
-// A queue resembles a priority level of API Priority and Fairness with one queue per user, served in
-// turn, instead of shuffle sharding: users number thousands here, so exact queues are affordable.
+// [Control.WithFlowControl] is a filter behind authentication: it counts the request for its caller, or
+// answers 429 with Retry-After. [Queue] is where requests wait: for a place at the apiserver ([Upstream]),
+// for a turn of the processors ([CPU]). [Connections] counts connections and closes them in favor of
+// others, [SlowReaders] ends responses whose clients read slowly while memory is scarce.
 package flowcontrol

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 )
 
@@ -28,15 +29,12 @@ const (
 	endsAtOnce = 100
 )
 
-// Bytes is an amount of memory, in total and for one user.
-type Bytes struct{ Total, PerUser int64 }
-
 // SlowReaders bounds the memory that open responses hold because their clients read slowly: buffers,
-// and states of stores that nobody else has any more. When a user or all together hold too much, the
-// response of this user, or of the user with the most, that holds the most ends. A nil SlowReaders bounds
+// and states of stores that nobody else has any more. When they hold too much together, the response that
+// holds the most ends, of the group of accounts with the most. A nil SlowReaders bounds
 // nothing.
 type SlowReaders struct {
-	limit Bytes
+	limit atomic.Int64 // bytes
 	held  atomic.Int64 // at the last measurement
 	ended atomic.Uint64
 
@@ -44,17 +42,23 @@ type SlowReaders struct {
 	readers map[*Reader]struct{}
 }
 
-// NewSlowReaders returns SlowReaders. Both limits must be positive.
-func NewSlowReaders(limit Bytes) *SlowReaders {
-	return &SlowReaders{limit: limit, readers: map[*Reader]struct{}{}}
+// NewSlowReaders returns SlowReaders that may hold so many bytes together.
+func NewSlowReaders(limit int64) *SlowReaders {
+	s := &SlowReaders{readers: map[*Reader]struct{}{}}
+	s.SetLimit(limit)
+	return s
 }
+
+// SetLimit changes how many bytes they may hold together.
+func (s *SlowReaders) SetLimit(bytes int64) { s.limit.Store(bytes) }
 
 // Reader is the client of one open response. Its methods can be called on nil.
 type Reader struct {
 	all    *SlowReaders
-	user   string
+	key    accounts.Key
 	client *response.WriteDeadline
 	end    func()
+	stuck  func() // called when a write has been blocked for a second; nil for nobody
 	since  time.Time
 
 	state   atomic.Pointer[heldState]
@@ -67,18 +71,26 @@ type heldState struct {
 	snapshot *cache.Snapshot
 }
 
-// Track counts the response that client writes for a user, as in request.Info.LimitKey. end is called, in
+// Track counts the response that client writes for a caller. end is called, in
 // another goroutine and at most once, when the response must end; it must not block. The caller must call
 // Done after the response.
-func (s *SlowReaders) Track(user string, client *response.WriteDeadline, end func()) *Reader {
+func (s *SlowReaders) Track(k accounts.Key, client *response.WriteDeadline, end func()) *Reader {
 	if s == nil {
 		return nil
 	}
-	r := &Reader{all: s, user: user, client: client, end: end, since: time.Now()}
+	r := &Reader{all: s, key: k, client: client, end: end, since: time.Now()}
 	s.mu.Lock()
 	s.readers[r] = struct{}{}
 	s.mu.Unlock()
 	return r
+}
+
+// OnStuck sets a function to call each time a write is found to have been blocked for a second. It must be
+// called before the first write, and f must not block.
+func (r *Reader) OnStuck(f func()) {
+	if r != nil {
+		r.stuck = f
+	}
 }
 
 // Hold counts a state of a store as held by the response, instead of the one before; a nil snapshot counts
@@ -126,7 +138,7 @@ func (s *SlowReaders) Run(ctx context.Context) {
 
 // enforce ends responses until the limits hold.
 func (s *SlowReaders) enforce(now time.Time) {
-	all, users := s.measure(now)
+	all, groups := s.measure(now)
 	s.held.Store(all.bytes())
 	ends := 0
 	end := func(u *holding) bool {
@@ -142,21 +154,17 @@ func (s *SlowReaders) enforce(now time.Time) {
 		s.ended.Add(1)
 		return true
 	}
-	for _, u := range users {
-		for u.bytes() > s.limit.PerUser && end(u) {
-		}
-	}
-	for all.bytes() > s.limit.Total {
-		if !end(heaviest(users, now)) {
+	for all.bytes() > s.limit.Load() {
+		if !end(heaviest(groups, now)) {
 			break
 		}
 	}
 }
 
-// measure returns what all readers hold together, and each user. Readers that were told to end do not
+// measure returns what all readers hold together, and each group of accounts. Readers that were told to end do not
 // count.
-func (s *SlowReaders) measure(now time.Time) (all *holding, users map[string]*holding) {
-	all, users = newHolding(), map[string]*holding{}
+func (s *SlowReaders) measure(now time.Time) (all *holding, groups map[string]*holding) {
+	all, groups = newHolding(), map[string]*holding{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range s.readers {
@@ -164,24 +172,27 @@ func (s *SlowReaders) measure(now time.Time) (all *holding, users map[string]*ho
 		if r.client.BlockedFor(now) > slowAfter {
 			r.blocked.Store(true)
 			h.buffers = blockedBytes
+			if r.stuck != nil {
+				r.stuck()
+			}
 		}
 		if h.heldState == nil && h.buffers == 0 || r.ended.Load() {
 			continue
 		}
-		if users[r.user] == nil {
-			users[r.user] = newHolding()
+		if groups[r.key.Group] == nil {
+			groups[r.key.Group] = newHolding()
 		}
-		users[r.user].add(h)
+		groups[r.key.Group].add(h)
 		all.add(h)
 	}
-	return all, users
+	return all, groups
 }
 
-// heaviest returns the user who holds the most among those with a response that may be ended, or a user
-// who holds nothing.
-func heaviest(users map[string]*holding, now time.Time) *holding {
+// heaviest returns the group that holds the most among those with a response that may be ended, or one
+// that holds nothing.
+func heaviest(groups map[string]*holding, now time.Time) *holding {
 	most := newHolding()
-	for _, u := range users {
+	for _, u := range groups {
 		if u.bytes() > most.bytes() && u.largest(now) != nil {
 			most = u
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 )
 
@@ -38,7 +39,7 @@ type readers struct {
 
 func (r *readers) hold(t *testing.T, user string, shared ...*heldState) *Reader {
 	t.Helper()
-	reader := r.Track(user, response.NewWriteDeadline(httptest.NewRecorder()), func() { r.ended = append(r.ended, user) })
+	reader := r.Track(accounts.ByUser(user), response.NewWriteDeadline(httptest.NewRecorder()), func() { r.ended = append(r.ended, user) })
 	state := &heldState{}
 	if len(shared) > 0 {
 		state = shared[0]
@@ -57,13 +58,12 @@ func TestReadersOfTheHeaviestUserEndFirst(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		limit Bytes
+		limit int64
 		users map[string]int // and how many readers each has
 		want  []string
 	}{
-		{"within the limits", Bytes{10 * one, 5 * one}, map[string]int{"a": 5, "b": 5}, nil},
-		{"one user has too much", Bytes{100 * one, 5 * one}, map[string]int{"a": 7, "b": 5}, []string{"a", "a"}},
-		{"all have too much", Bytes{10 * one, 100 * one}, map[string]int{"a": 8, "b": 3, "c": 1}, []string{"a", "a"}},
+		{"within the limits", 10 * one, map[string]int{"a": 5, "b": 5}, nil},
+		{"all have too much", 10 * one, map[string]int{"a": 8, "b": 3, "c": 1}, []string{"a", "a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReadersOfTheHeaviestUserEndFirst(t *testing.T) {
 				if !slices.Equal(r.ended, tt.want) {
 					t.Errorf("ended %v, want %v", r.ended, tt.want)
 				}
-				if held := r.held.Load(); held > tt.limit.Total {
+				if held := r.held.Load(); held > tt.limit {
 					t.Errorf("%d bytes are held", held)
 				}
 			})
@@ -98,7 +98,7 @@ func TestStateThatReadersShareCountsOnce(t *testing.T) {
 		state := &heldState{}
 		state.store, state.snapshot = churned(t)
 		one := state.store.Held(state.snapshot)
-		r := &readers{SlowReaders: NewSlowReaders(Bytes{20 * one, 20 * one})}
+		r := &readers{SlowReaders: NewSlowReaders(20 * one)}
 		for i := range 100 {
 			r.hold(t, fmt.Sprint(i%3), state)
 		}
@@ -112,7 +112,7 @@ func TestStateThatReadersShareCountsOnce(t *testing.T) {
 
 func TestReaderThatLetsGoCountsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &readers{SlowReaders: NewSlowReaders(Bytes{1, 1})}
+		r := &readers{SlowReaders: NewSlowReaders(1)}
 		r.hold(t, "a").Hold(nil, nil)
 		r.hold(t, "b").Done()
 		time.Sleep(time.Hour)
@@ -141,12 +141,12 @@ func (s *stuck) SetWriteDeadline(time.Time) error {
 
 func TestBlockedWritesCountTheirBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSlowReaders(Bytes{10 * blockedBytes, 2 * blockedBytes})
+		s := NewSlowReaders(2 * blockedBytes)
 		var tracked []*Reader
 		for range 3 {
 			w := &stuck{cut: make(chan struct{})}
 			client := response.NewWriteDeadline(w)
-			tracked = append(tracked, s.Track("a", client, func() { client.EndWithin(0) }))
+			tracked = append(tracked, s.Track(accounts.ByUser("a"), client, func() { client.EndWithin(0) }))
 			go func() { _, _ = client.Write(w, []byte("x")) }()
 		}
 		time.Sleep(slowAfter + 1)

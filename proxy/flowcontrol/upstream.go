@@ -1,110 +1,161 @@
 package flowcontrol
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
-// upstreamShare is the part of the places of a class that one user may take upstream, at most.
-const upstreamShare = 2
+// TooManyUpstream is the reason of a request that found no place at the apiserver in time.
+const TooManyUpstream = "too-many-upstream"
 
-// UpstreamLimits bounds the requests that are passed to the apiserver at the same time. Zero means the
-// default.
-type UpstreamLimits struct {
-	Classes map[Class]int
-	// Unauthenticated is the number for all requests of unauthenticated callers, whatever their class:
-	// each has a connection of its own.
-	Unauthenticated int
-	// Wait is how long a request may wait for a place.
-	Wait time.Duration
+// Seats are the places at the apiserver of requests that do not last.
+type Seats interface {
+	// Take waits for a place for a request. The error is a *StatusError to respond with, or ctx.Err().
+	// leave gives the place back, and may be called again.
+	Take(ctx context.Context, r *http.Request) (leave func(), err error)
 }
 
-// defaultUpstreamLimits are half as much again as kube-apiserver's own limits, which are 400 reads and 200
-// writes, so that its fair queues decide first.
-var defaultUpstreamLimits = UpstreamLimits{
-	Classes:         map[Class]int{Reads: 600, Writes: 300, Leases: 200, Watches: 4000, Sessions: 2000},
-	Unauthenticated: 64,
-	Wait:            10 * time.Second,
+// most returns how many of the places of a queue one group may have: of requests that cannot be taken
+// back, a quarter is left for others.
+func most(places int) int { return max(1, places*3/4) }
+
+// FairSeats are Seats that callers get in turn.
+type FairSeats struct {
+	queue *Queue
+
+	mu     sync.Mutex // guards what follows
+	places int
+	wait   time.Duration
 }
 
-// Upstream gives out the places of requests that are passed to the apiserver, in the same classes and fair
-// queues as Control: passed lists never take the places of writes, nor anything those of leases.
+// NewFairSeats returns so many FairSeats, for which a request waits no longer than wait.
+func NewFairSeats(places int, wait time.Duration) *FairSeats {
+	return &FairSeats{queue: NewQueue(places), places: places, wait: wait}
+}
+
+// Set changes the number of seats, and how long requests wait from now on.
+func (s *FairSeats) Set(places int, wait time.Duration) {
+	s.mu.Lock()
+	s.places, s.wait = places, wait
+	s.mu.Unlock()
+	s.queue.SetPlaces(places)
+}
+
+func (s *FairSeats) limits() (places int, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places, s.wait
+}
+
+// Take implements Seats.
+func (s *FairSeats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+	places, wait := s.limits()
+	leave, err = s.queue.EnterWithin(ctx, keyOf(r, request.From(r.Context())), most(places), wait)
+	if errors.Is(err, errTooLong) {
+		return nil, apierrors.NewTooManyRequests("too many requests are in flight to the apiserver, please try again later", response.RetryAfter)
+	}
+	return leave, err
+}
+
+// Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own
+// for callers that are not authenticated, each of whom has a connection of its own, and streams for
+// requests that last.
 type Upstream struct {
-	gates     map[Class]*gate
-	anonymous *gate
+	seats     Seats
+	strangers *FairSeats
 }
 
 // NewUpstream returns an Upstream.
-func NewUpstream(l UpstreamLimits) *Upstream {
-	u := &Upstream{gates: map[Class]*gate{}, anonymous: newGate(Limit{}, 0)}
-	for _, class := range classes {
-		u.gates[class] = newGate(Limit{}, 0)
-	}
-	u.SetLimits(l)
-	return u
-}
-
-// SetLimits changes the limits. Requests that run go on.
-func (u *Upstream) SetLimits(l UpstreamLimits) {
-	d := defaultUpstreamLimits
-	set := func(g *gate, total, byDefault int) {
-		total = cmp.Or(total, byDefault)
-		g.set(Limit{Total: total, PerUser: max(1, total/upstreamShare)}, cmp.Or(l.Wait, d.Wait))
-	}
-	set(u.anonymous, l.Unauthenticated, d.Unauthenticated)
-	for _, class := range classes {
-		set(u.gates[class], l.Classes[class], d.Classes[class])
-	}
-}
+func NewUpstream(seats Seats, strangers *FairSeats) *Upstream { return &Upstream{seats, strangers} }
 
 // Place is the place of one passed request, which takes it when it is first sent: a client that stalls its
-// body holds no place. It is for one goroutine.
+// body holds no place.
 type Place struct {
-	gate  *gate
-	info  *request.Info
-	class Class
-	key   string
-	leave func() // nil while the place is not taken
+	upstream *Upstream
+	request  *http.Request
+	info     *request.Info
+	end      func()
+
+	mu    sync.Mutex // guards what follows
+	taken bool
+	slow  bool
+	leave func()
 }
 
-// Place returns the place for a request.
-func (u *Upstream) Place(r *http.Request) *Place {
-	info := request.From(r.Context())
-	p := &Place{info: info, class: ClassOf(info), key: keyOf(r, info)}
-	if p.gate = u.gates[p.class]; info.Caller == request.Unauthenticated {
-		p.gate = u.anonymous
-	}
-	return p
+// Place returns the place for a request. end ends the request, if it has to make room for others; it is
+// called at most once and must not block. The caller must call Leave.
+func (u *Upstream) Place(r *http.Request, end func()) *Place {
+	return &Place{upstream: u, request: r, info: request.From(r.Context()), end: end, leave: func() {}}
 }
 
-// Take waits for the place, unless it is taken already. The error is a 429, of which it sets the reason, or
+// Take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason, or
 // ctx.Err().
 func (p *Place) Take(ctx context.Context) error {
-	if p.leave != nil {
+	p.mu.Lock()
+	taken := p.taken
+	p.mu.Unlock()
+	if taken {
 		return nil
 	}
-	leave, err := p.gate.enter(ctx, p.key)
-	switch {
+	leave, err := p.take(ctx)
+	switch refused, ok := errors.AsType[*accounts.Refused](err); {
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
+	case ok:
+		p.info.Outcome.Reason = refused.Reason()
+		return refused.Status()
 	case err != nil:
 		p.info.Outcome.Reason = TooManyUpstream
-		return apierrors.NewTooManyRequests("too many "+string(p.class)+" are in flight to the apiserver, please try again later", response.RetryAfter)
+		return err
 	}
-	p.leave = leave
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken, p.leave = true, leave
 	return nil
+}
+
+func (p *Place) take(ctx context.Context) (leave func(), err error) {
+	switch {
+	case p.info.Caller == request.Unauthenticated:
+		return p.upstream.strangers.Take(ctx, p.request)
+	case Lasts(p.info):
+		g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
+		return g.Release, err
+	}
+	return p.upstream.seats.Take(ctx, p.request)
+}
+
+// Slow gives a seat back to others because the client accepts the response more slowly than the
+// apiserver sends it. The response goes on as one of a bounded number of slow ones, or ends.
+func (p *Place) Slow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.taken || p.slow || Lasts(p.info) {
+		return
+	}
+	p.slow = true
+	g, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
+	if err != nil {
+		p.end()
+		return
+	}
+	p.leave()
+	p.leave = g.Release
 }
 
 // Leave gives the place back, if it was taken.
 func (p *Place) Leave() {
-	if p.leave != nil {
-		p.leave()
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leave()
+	p.leave = func() {}
 }

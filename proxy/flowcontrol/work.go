@@ -2,12 +2,12 @@ package flowcontrol
 
 import (
 	"context"
-	"math"
 	"net/http"
 	"runtime"
 	"sync"
 	"time"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 )
 
@@ -20,19 +20,17 @@ const (
 	shortWork = workPiece
 	// workPiece is the most that is written before others may have a turn.
 	workPiece = 256 << 10
-	// untilDone is a wait that only a context ends.
-	untilDone = time.Duration(math.MaxInt64)
 )
 
 // CPU shares the processors fairly among the users with long responses from the cache: lists and initial
 // events that have more than a few bytes. As many of them work at the same time as there are processors, by
 // turns, so that each user gets as much as any other, however many requests it makes. Short responses never
 // wait. A nil CPU lets everything work at once.
-type CPU struct{ gate *gate }
+type CPU struct{ queue *Queue }
 
 // NewCPU returns a CPU. With 0 places there are as many as processors.
 func NewCPU(places int) *CPU {
-	c := &CPU{gate: newGate(Limit{}, untilDone)}
+	c := &CPU{NewQueue(0)}
 	c.SetPlaces(places)
 	return c
 }
@@ -42,17 +40,17 @@ func (c *CPU) SetPlaces(n int) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	c.gate.set(Limit{Total: n, PerUser: n}, untilDone)
+	c.queue.SetPlaces(n)
 }
 
 // Numbers returns how many responses work and how many wait for their turn.
-func (c *CPU) Numbers() (working, waiting int) { return c.gate.numbers() }
+func (c *CPU) Numbers() (working, waiting int) { return c.queue.Numbers() }
 
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {
 	cpu  *CPU
 	ctx  context.Context
-	user string
+	key  accounts.Key
 	free int64 // bytes that may still be written without a turn
 	had  bool  // a place has been taken since the last Rest; without one nothing below changes
 
@@ -63,13 +61,12 @@ type Work struct {
 	blocking bool // a write runs, which the client may block
 }
 
-// Work returns the work for a response to a user, as in request.Info.LimitKey, for which about as
-// many bytes have to be examined or written. The caller must call Rest at the end.
-func (c *CPU) Work(ctx context.Context, user string, bytes int64) *Work {
+// Work returns the work for a response to a caller, for which about as many bytes have to be examined or written. The caller must call Rest at the end.
+func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 	if c == nil {
 		return nil
 	}
-	w := &Work{cpu: c, ctx: ctx, user: user, free: shortWork}
+	w := &Work{cpu: c, ctx: ctx, key: k, free: shortWork}
 	if bytes > shortWork {
 		w.free = 0
 	}
@@ -83,7 +80,7 @@ func (w *Work) Next() error {
 		return nil
 	}
 	w.giveBack()
-	leave, err := w.cpu.gate.enter(w.ctx, w.user)
+	leave, err := w.cpu.queue.Enter(w.ctx, w.key)
 	if err != nil {
 		return err
 	}

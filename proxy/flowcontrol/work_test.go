@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 )
 
@@ -39,7 +40,7 @@ func TestUsersGetEqualTurnsHoweverManyResponsesTheyHave(t *testing.T) {
 		for user, responses := range map[string]int{"greedy": 100, "modest": 2, "one": 2} {
 			for range responses {
 				all.Go(func() {
-					n := work(t, ctx, c.Work(ctx, user, long))
+					n := work(t, ctx, c.Work(ctx, accounts.ByUser(user), long))
 					mu.Lock()
 					defer mu.Unlock()
 					steps[user] += n
@@ -68,7 +69,7 @@ func TestOneUserAloneGetsAllPlaces(t *testing.T) {
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
-				n := work(t, ctx, c.Work(ctx, "controller", long))
+				n := work(t, ctx, c.Work(ctx, accounts.ByUser("controller"), long))
 				mu.Lock()
 				defer mu.Unlock()
 				total += n
@@ -84,11 +85,11 @@ func TestOneUserAloneGetsAllPlaces(t *testing.T) {
 func TestShortResponsesNeverWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		busy := c.Work(t.Context(), "busy", long)
+		busy := c.Work(t.Context(), accounts.ByUser("busy"), long)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
-		w, out := c.Work(t.Context(), "short", shortWork), httptest.NewRecorder()
+		w, out := c.Work(t.Context(), accounts.ByUser("short"), shortWork), httptest.NewRecorder()
 		client := response.NewWriteDeadline(out)
 		if err := w.Write(client, w.Writer(out), make([]byte, shortWork)); err != nil || out.Body.Len() != shortWork {
 			t.Fatalf("%d bytes, %v", out.Body.Len(), err)
@@ -132,7 +133,7 @@ func (b *blockedWriter) Write(p []byte) (int, error) {
 func TestBlockedClientLosesItsPlaceAfterATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		slow := c.Work(t.Context(), "slow", long)
+		slow := c.Work(t.Context(), accounts.ByUser("slow"), long)
 		out := &blockedWriter{ResponseWriter: httptest.NewRecorder(), closed: make(chan struct{})}
 		wrote := make(chan error)
 		go func() {
@@ -143,7 +144,7 @@ func TestBlockedClientLosesItsPlaceAfterATurn(t *testing.T) {
 			wrote <- err
 		}()
 		synctest.Wait()
-		other, start := c.Work(t.Context(), "other", long), time.Now()
+		other, start := c.Work(t.Context(), accounts.ByUser("other"), long), time.Now()
 		if err := other.Next(); err != nil || time.Since(start) != turn {
 			t.Fatalf("it waited %v, %v", time.Since(start), err)
 		}
@@ -169,14 +170,14 @@ func TestBlockedClientLosesItsPlaceAfterATurn(t *testing.T) {
 func TestWriteAfterTheEndOfTheTurnGivesThePlaceBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		slow := c.Work(t.Context(), "slow", long)
+		slow := c.Work(t.Context(), accounts.ByUser("slow"), long)
 		if err := slow.Next(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * turn)
 		out := &blockedWriter{ResponseWriter: httptest.NewRecorder(), closed: make(chan struct{})}
 		go func() { _, _ = slow.Writer(out).Write([]byte("x")) }()
-		if err := c.Work(t.Context(), "other", long).Next(); err != nil {
+		if err := c.Work(t.Context(), accounts.ByUser("other"), long).Next(); err != nil {
 			t.Fatal(err)
 		}
 		close(out.closed)
@@ -186,13 +187,13 @@ func TestWriteAfterTheEndOfTheTurnGivesThePlaceBack(t *testing.T) {
 func TestWaitForATurnEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		busy := c.Work(t.Context(), "busy", long)
+		busy := c.Work(t.Context(), accounts.ByUser("busy"), long)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
 		defer busy.Rest()
 		ctx, cancel := context.WithCancel(t.Context())
-		w := c.Work(ctx, "gone", long)
+		w := c.Work(ctx, accounts.ByUser("gone"), long)
 		time.AfterFunc(time.Hour, cancel)
 		start := time.Now()
 		if err := w.Next(); err == nil || time.Since(start) != time.Hour {
@@ -208,7 +209,7 @@ func TestWaitForATurnEndsWithItsContext(t *testing.T) {
 func TestMorePlacesStartWaitingWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCPU(1)
-		busy, waiting := c.Work(t.Context(), "user", long), c.Work(t.Context(), "user", long)
+		busy, waiting := c.Work(t.Context(), accounts.ByUser("user"), long), c.Work(t.Context(), accounts.ByUser("user"), long)
 		if err := busy.Next(); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +227,7 @@ func TestMorePlacesStartWaitingWork(t *testing.T) {
 
 func TestWithoutACPUNothingWaits(t *testing.T) {
 	var c *CPU
-	w, out := c.Work(t.Context(), "user", long), httptest.NewRecorder()
+	w, out := c.Work(t.Context(), accounts.ByUser("user"), long), httptest.NewRecorder()
 	if err := w.Next(); err != nil || w.Writer(out) != http.ResponseWriter(out) {
 		t.Error(err)
 	}

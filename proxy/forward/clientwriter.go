@@ -3,19 +3,26 @@ package forward
 import (
 	"net/http"
 	"sync"
+	"time"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 )
+
+// seatPatience is how long a client may make its response wait altogether until others get its seat.
+const seatPatience = 250 * time.Millisecond
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
 // pieces of up to 32 KiB.
 type clientWriter struct {
 	http.ResponseWriter
 	deadline *response.WriteDeadline
+	place    *flowcontrol.Place
+	waited   time.Duration // for the client
 }
 
 func newClientWriter(w http.ResponseWriter) *clientWriter {
-	return &clientWriter{w, response.NewWriteDeadline(w)}
+	return &clientWriter{ResponseWriter: w, deadline: response.NewWriteDeadline(w)}
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -31,7 +38,14 @@ func (c *clientWriter) WriteHeader(code int) {
 	}
 }
 
-func (c *clientWriter) Write(p []byte) (int, error) { return c.deadline.Write(c.ResponseWriter, p) }
+func (c *clientWriter) Write(p []byte) (int, error) {
+	begin := time.Now()
+	n, err := c.deadline.Write(c.ResponseWriter, p)
+	if c.waited += time.Since(begin); c.waited > seatPatience {
+		c.place.Slow()
+	}
+	return n, err
+}
 
 // FlushError implements the method that http.ResponseController.Flush calls.
 func (c *clientWriter) FlushError() error { return c.deadline.Flush() }

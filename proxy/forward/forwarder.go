@@ -7,7 +7,6 @@ import (
 	"net/http/httputil"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -18,11 +17,11 @@ import (
 	"sluice/proxy/upstream"
 )
 
-// Options configure a Forwarder. Upstream and Log are required.
+// Options configure a Forwarder. Upstream, Log and Places are required.
 type Options struct {
 	Upstream *upstream.Upstream
 	Log      *zap.Logger
-	// Places bounds the requests that are passed at the same time; nil means the default.
+	// Places gives out the places of requests that are passed at the same time.
 	Places *flowcontrol.Upstream
 	// Rejected, if not nil, is called with each request whose verified bearer token the upstream has
 	// rejected with a 401: what is remembered of the token is no longer true.
@@ -42,7 +41,6 @@ type Forwarder struct {
 	transcoder *transcode.Transcoder
 	readers    *flowcontrol.SlowReaders
 	places     *flowcontrol.Upstream
-	buffered   *semaphore.Weighted // bytes of request bodies
 	proxy      httputil.ReverseProxy
 }
 
@@ -53,10 +51,7 @@ type placeKey struct{}
 func New(o Options) *Forwarder {
 	f := &Forwarder{
 		upstream: o.Upstream, log: o.Log, rejected: o.Rejected, transcoder: o.Transcoder, readers: o.SlowReaders,
-		places: o.Places, buffered: semaphore.NewWeighted(maxBufferedTotal),
-	}
-	if f.places == nil {
-		f.places = flowcontrol.NewUpstream(flowcontrol.UpstreamLimits{})
+		places: o.Places,
 	}
 	f.proxy = httputil.ReverseProxy{
 		Rewrite:        f.rewrite,
@@ -77,20 +72,21 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.fail(w, r, err)
 		return
 	}
-	r, cancel := withCancel(r, info)
+	r, cancel := withCancel(r)
 	defer cancel()
-	place := f.places.Place(r)
-	defer place.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, place))
+	client := newClientWriter(w)
+	defer client.deadline.Stop()
+	client.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
+	defer client.place.Leave()
+	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, client.place))
 	r, free, err := f.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)
 		return
 	}
 	defer free()
-	client := newClientWriter(w)
-	defer client.deadline.Stop()
-	reader := f.readers.Track(info.LimitKey, client.deadline, func() { client.deadline.EndWithin(0) })
+	reader := f.readers.Track(info.Account.Key, client.deadline, func() { client.deadline.EndWithin(0) })
+	reader.OnStuck(client.place.Slow)
 	defer func() {
 		reader.Done()
 		switch {

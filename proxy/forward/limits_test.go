@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,67 +13,60 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 )
 
-// one waits a little, because a handler gives its place back after the client has the response.
-var one = flowcontrol.UpstreamLimits{
-	Classes: map[flowcontrol.Class]int{flowcontrol.Reads: 1, flowcontrol.Writes: 1, flowcontrol.Leases: 1, flowcontrol.Watches: 1, flowcontrol.Sessions: 1},
-	Wait:    300 * time.Millisecond,
-}
+// one seat is waited for a little, because a handler gives its seat back after the client has the response.
+func one() *flowcontrol.FairSeats { return flowcontrol.NewFairSeats(1, 300*time.Millisecond) }
 
-// TestClassesAreApart: passed lists take no places of writes, and neither of leases.
-func TestClassesAreApart(t *testing.T) {
-	classes := []struct{ method, target string }{
-		{http.MethodGet, "/api/v1/pods"},
-		{http.MethodPost, "/api/v1/namespaces/ns/pods"},
-		{http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"},
-		{http.MethodGet, "/api/v1/pods?watch=1"},
-	}
+// TestPlacesAreApart: watches and strangers take no seats of others.
+func TestPlacesAreApart(t *testing.T) {
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Limits: one, Handler: func(http.ResponseWriter, *http.Request) {
-		<-more
-	}})
+	e := forwardtest.New(t, forwardtest.Settings{
+		Caller: request.BearerToken, User: jane, Seats: one(), Totals: accounts.Totals{accounts.Streams: 1, accounts.Bodies: 1 << 20},
+		Handler: func(http.ResponseWriter, *http.Request) { <-more },
+	})
+	targets := []string{"/api/v1/pods", "/api/v1/pods?watch=1"}
 	var requests sync.WaitGroup
-	for _, c := range classes {
+	for _, target := range targets {
 		requests.Go(func() {
-			if resp, err := e.Client.Do(e.NewRequest(t, c.method, c.target, bearer("a"), nil)); err == nil {
+			if resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, target, bearer("a"), nil)); err == nil {
 				resp.Body.Close()
 			}
 		})
+		e.Next(t) // it has its place
 	}
-	for range classes { // each has its place while the others have theirs
-		e.Next(t)
-	}
-	for _, c := range classes {
-		resp := e.Do(t, e.NewRequest(t, c.method, c.target, bearer("a"), nil))
+	for _, target := range targets {
+		resp := e.Do(t, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil))
 		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") != "1" {
-			t.Errorf("%s %s beyond the limit: %s", c.method, c.target, resp.Status)
+			t.Errorf("%s beyond the limit: %s", target, resp.Status)
 		}
 	}
 	close(more)
 	requests.Wait()
-	for _, c := range classes { // the places become free again, a moment after the responses
+	for _, target := range targets { // the places become free again, a moment after the responses
 		deadline := time.Now().Add(forwardtest.Timeout)
-		resp := e.Do(t, e.NewRequest(t, c.method, c.target, bearer("a"), nil))
+		resp := e.Do(t, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil))
 		for resp.StatusCode == http.StatusTooManyRequests && time.Now().Before(deadline) {
-			resp = e.Do(t, e.NewRequest(t, c.method, c.target, bearer("a"), nil))
+			resp = e.Do(t, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil))
 		}
 		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%s %s after the end of others: %s", c.method, c.target, resp.Status)
+			t.Errorf("%s after the end of others: %s", target, resp.Status)
 		}
 	}
 }
 
-// TestOneUserHoldsHalfOfAClass: another one still gets a place.
-func TestOneUserHoldsHalfOfAClass(t *testing.T) {
+// TestUsersGetSeatsInTurn: whoever has many requests leaves a quarter of the seats to others.
+func TestUsersGetSeatsInTurn(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, Limits: flowcontrol.UpstreamLimits{Classes: map[flowcontrol.Class]int{flowcontrol.Reads: 4}}, Handler: func(http.ResponseWriter, *http.Request) {
-		<-more
-	}})
+	e := forwardtest.New(t, forwardtest.Settings{
+		Caller: request.BearerToken, Seats: flowcontrol.NewFairSeats(4, forwardtest.Timeout),
+		Handler: func(http.ResponseWriter, *http.Request) { <-more },
+	})
 	inner := e.Gateway.Config.Handler
 	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), forwardtest.UserKey{}, &user.DefaultInfo{Name: r.Header.Get("X-User")})))
@@ -90,7 +84,7 @@ func TestOneUserHoldsHalfOfAClass(t *testing.T) {
 	for range 10 {
 		send("greedy")
 	}
-	for range 2 {
+	for range 3 {
 		if got := e.Next(t).Header.Get("X-User"); got != "greedy" {
 			t.Errorf("%s came first", got)
 		}
@@ -103,10 +97,10 @@ func TestOneUserHoldsHalfOfAClass(t *testing.T) {
 
 // TestAnonymousConnectionsAreBounded: 500 anonymous requests opened 194 connections to the upstream.
 func TestAnonymousConnectionsAreBounded(t *testing.T) {
-	const limit = 8 // of one address; the class has twice as many places
+	const limit = 9 // of one address, of twelve places
 	var connections, most atomic.Int32
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Limits: flowcontrol.UpstreamLimits{Unauthenticated: 2 * limit}, Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Strangers: flowcontrol.NewFairSeats(12, forwardtest.Timeout), Handler: func(http.ResponseWriter, *http.Request) {
 		most.Store(max(most.Load(), connections.Add(1)))
 		<-more
 		connections.Add(-1)
@@ -151,7 +145,7 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 func TestNetworkCountsAsOneStranger(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Limits: flowcontrol.UpstreamLimits{Unauthenticated: 4, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
+	e := forwardtest.New(t, forwardtest.Settings{Strangers: flowcontrol.NewFairSeats(3, time.Millisecond), Handler: func(http.ResponseWriter, *http.Request) { <-more }})
 	inner := e.Gateway.Config.Handler
 	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = r.Header.Get("X-Address")
@@ -177,7 +171,7 @@ func TestNetworkCountsAsOneStranger(t *testing.T) {
 
 // TestStalledBodiesTakeNoPlace: the upstream has not authorized a request before it has its body.
 func TestStalledBodiesTakeNoPlace(t *testing.T) {
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Limits: one})
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Seats: one()})
 	lease := "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
 	body, stalled := io.Pipe()
 	defer stalled.Close()
@@ -200,24 +194,71 @@ func TestStalledBodiesTakeNoPlace(t *testing.T) {
 	ended.Wait()
 }
 
-// TestListsOfLeasesAreReads: they take no place of the leases that keep nodes alive.
-func TestListsOfLeasesAreReads(t *testing.T) {
-	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Limits: one, Handler: func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			<-more
-		}
+// TestClientThatAcceptsSlowlyGivesItsSeatBack: its response goes on while others have the seat.
+func TestClientThatAcceptsSlowlyGivesItsSeatBack(t *testing.T) {
+	const size = 8 << 20 // more than connections buffer
+	readers := flowcontrol.NewSlowReaders(1 << 30)
+	go readers.Run(t.Context())
+	e := forwardtest.New(t, forwardtest.Settings{
+		Caller: request.BearerToken, User: jane, Seats: flowcontrol.NewFairSeats(1, forwardtest.Timeout), ClientHTTP1: true, SlowReaders: readers,
+		Handler: func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/openapi/v2" {
+				_, _ = w.Write(make([]byte, size))
+			}
+		},
+	})
+	slow := e.Do(t, e.NewRequest(t, http.MethodGet, "/openapi/v2", bearer("a"), nil)) // and its body is not read
+	if resp := e.Do(t, e.NewRequest(t, http.MethodGet, "/version", bearer("a"), nil)); resp.StatusCode != http.StatusOK {
+		t.Errorf("beside a slow reader: %s", resp.Status)
+	}
+	if n := e.Accounts.Usage(accounts.SlowResponses).Used; n != 1 {
+		t.Errorf("%d slow responses", n)
+	}
+	if n, err := io.Copy(io.Discard, slow.Body); n != size || err != nil {
+		t.Errorf("the slow reader got %d bytes, %v", n, err)
+	}
+}
+
+// TestLongBodyMustKeepItsPace: it holds a seat meanwhile.
+func TestLongBodyMustKeepItsPace(t *testing.T) {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Handler: func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 	}})
-	var list sync.WaitGroup
-	list.Go(func() {
-		if resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, "/apis/coordination.k8s.io/v1/leases", bearer("a"), nil)); err == nil {
+	for name, header := range map[string]http.Header{"long": {}, "waiting for 100 Continue": {"Expect": {"100-continue"}}} {
+		body, stalled := io.Pipe()
+		defer stalled.Close()
+		req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", merge(bearer("a"), header), body)
+		req.ContentLength = 2 << 20
+		go func() { _, _ = stalled.Write(make([]byte, 64<<10)) }()
+		if resp := e.Do(t, req); resp.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("%s: %s", name, resp.Status)
+		}
+	}
+}
+
+// TestStalledBodiesOfStrangersFailNoWritesOfOthers: they have no memory in common.
+func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
+	e := forwardtest.New(t, forwardtest.Settings{Totals: accounts.Totals{accounts.Unverified: 64 << 10, accounts.Bodies: 1 << 20, accounts.Requests: 1 << 20}})
+	body, stalled := io.Pipe()
+	defer stalled.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, body).WithContext(ctx)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if resp, err := e.Client.Do(req); err == nil {
 			resp.Body.Close()
 		}
 	})
-	e.Next(t)
-	if resp := e.Do(t, e.NewRequest(t, http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l", bearer("a"), nil)); resp.StatusCode != http.StatusOK {
-		t.Errorf("beside a list of leases: %s", resp.Status)
+	if _, err := stalled.Write(make([]byte, 20<<10)); err != nil {
+		t.Fatal(err)
 	}
-	close(more)
-	list.Wait()
+	long := strings.NewReader(strings.Repeat("x", 40<<10))
+	if resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, long)); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a stranger beyond the total: %s", resp.Status)
+	}
+	if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
+		t.Errorf("strangers hold %d bytes of users", n)
+	}
+	cancel()
+	ended.Wait()
 }

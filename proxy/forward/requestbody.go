@@ -9,22 +9,30 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
 const (
-	// maxBuffered is the largest request body that is buffered, in bytes, and maxBufferedTotal bounds
-	// all of them together. Larger ones pass unbuffered, and are sent once.
-	maxBuffered      = 1 << 20
-	maxBufferedTotal = 64 << 20
-	// bodyTimeout bounds how long reading a body may take that is buffered: the apiserver's own limit
-	// for whole requests.
+	// maxKept is the longest request body that is read before the request is sent, in bytes, and firstKept
+	// the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
+	maxKept   = 1 << 20
+	firstKept = 4 << 10
+	// bodyTimeout bounds how long reading such a body may take: the apiserver's own limit for whole
+	// requests.
 	bodyTimeout = time.Minute
+	// A client that sends a longer body holds a seat meanwhile, and must send a pace of bytes each
+	// paceTime.
+	pace     = 64 << 10
+	paceTime = 5 * time.Second
 )
 
 // clientBody is the body of a request. It keeps the error of the client's side, which RoundTrip
@@ -45,10 +53,11 @@ func (b *clientBody) Read(p []byte) (int, error) {
 
 type clientBodyKey struct{}
 
-// withBody returns the request with a body whose errors bodyError returns. A body of known, moderate
-// length is read first: the transport can then send the request again if the upstream closes the
-// connection before it has begun to process the request, as the apiserver does after a 401 of
-// another one. The caller must call release when the request has ended.
+// withBody returns the request with a body whose errors bodyError returns. A body of moderate length is
+// read first: then a client that stalls holds no seat, and the transport can send the request again if
+// the upstream closes the connection before it has begun to process it, as the apiserver does after a
+// 401 of another one. The memory counts for the caller. The caller must call release when the request has
+// ended.
 func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.Request, release func(), err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, func() {}, nil
@@ -56,24 +65,132 @@ func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
 	r = r.WithContext(context.WithValue(r.Context(), clientBodyKey{}, body))
 	r.Body = body
-	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if r.ContentLength <= 0 || r.ContentLength > maxBuffered || r.Header.Get("Expect") != "" || !f.buffered.TryAcquire(r.ContentLength) {
+	info := request.From(r.Context())
+	if flowcontrol.Lasts(info) {
 		return r, func() {}, nil
 	}
-	size := r.ContentLength
-	release = func() { f.buffered.Release(size) }
 	client := http.NewResponseController(w)
-	// Without read deadlines, which only the ResponseWriters of tests lack, the total limits clients.
-	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout))
-	all := make([]byte, size)
-	if _, err := io.ReadFull(body, all); err != nil {
-		release()
+	// A client that expects 100 Continue waits until the upstream has seen the headers.
+	if r.ContentLength > maxKept || r.Header.Get("Expect") != "" {
+		paced := &pacedBody{ReadCloser: body, client: client}
+		r.Body = paced
+		return r, paced.stop, nil
+	}
+	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
+	kept := &keptBody{info: info}
+	kept.memory, _ = info.Account.Take(info.Memory(), 0)
+	complete, err := kept.read(body, r.ContentLength)
+	if err != nil {
+		kept.memory.Release()
 		return r, nil, err // the deadline stays, so that the connection ends
 	}
 	_ = client.SetReadDeadline(time.Time{})
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(all)), nil }
+	if !complete {
+		paced := &pacedBody{ReadCloser: body, client: client}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
+		return r, func() { paced.stop(); kept.memory.Release() }, nil
+	}
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept.bytes)), nil }
 	r.Body, _ = r.GetBody()
-	return r, release, nil
+	r.ContentLength, r.TransferEncoding = int64(len(kept.bytes)), nil
+	if len(kept.bytes) == 0 {
+		r.Body = http.NoBody
+	}
+	return r, kept.memory.Release, nil
+}
+
+// keptBody is a body that is read into memory.
+type keptBody struct {
+	info   *request.Info
+	memory *accounts.Grant
+	bytes  []byte
+}
+
+// read reads a body of a length, -1 if that is unknown, into buffers that are taken from the account before
+// they are filled. It reports whether the body is complete; the rest of another is still to be read. The
+// error is the client's, or a 429 for a caller that is not authenticated, whose bodies have no place but
+// this.
+func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error) {
+	for {
+		if len(k.bytes) == cap(k.bytes) {
+			larger := max(2*int64(cap(k.bytes)), firstKept)
+			if length >= 0 {
+				larger = min(larger, length+1) // and one for the end
+			}
+			if larger = min(larger, maxKept+1); int64(len(k.bytes)) == larger {
+				return false, nil
+			}
+			if err := k.take(larger); err != nil {
+				if k.info.Caller == request.Unauthenticated {
+					return false, err
+				}
+				return false, nil
+			}
+			k.bytes = append(make([]byte, 0, larger), k.bytes...)
+		}
+		n, err := body.Read(k.bytes[len(k.bytes):cap(k.bytes)])
+		k.bytes = k.bytes[:len(k.bytes)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+	}
+}
+
+// take grows the memory of the body to n bytes. The error is a *StatusError.
+func (k *keptBody) take(n int64) error {
+	err := k.memory.Resize(n)
+	if refused, ok := errors.AsType[*accounts.Refused](err); ok {
+		k.info.Outcome.Reason = refused.Reason()
+		return refused.Status()
+	}
+	return nil
+}
+
+// pacedBody is a body whose client must keep its pace.
+type pacedBody struct {
+	io.ReadCloser
+	client *http.ResponseController
+
+	mu      sync.Mutex // guards what follows
+	left    int        // bytes that may still be read until the next deadline
+	stopped bool
+}
+
+// Read implements io.Reader. The transport may call it until the end of the request.
+func (b *pacedBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.left <= 0 && !b.stopped {
+		b.left = pace
+		_ = b.client.SetReadDeadline(time.Now().Add(paceTime))
+	}
+	b.mu.Unlock()
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left -= n; errors.Is(err, io.EOF) {
+		b.end()
+	}
+	return n, err
+}
+
+// stop ends the deadlines. The handler calls it before it returns.
+func (b *pacedBody) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end()
+}
+
+func (b *pacedBody) end() {
+	if !b.stopped {
+		b.stopped = true
+		_ = b.client.SetReadDeadline(time.Time{})
+	}
 }
 
 // bodyError returns why the body of the request could not be read, as the error to respond with, or

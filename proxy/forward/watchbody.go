@@ -15,12 +15,9 @@ import (
 // cancelKey is the context key of the function that cancels a passed watch upstream.
 type cancelKey struct{}
 
-// withCancel makes it possible to cancel a passed watch upstream without its client. The caller must
-// call cancel when the request has ended.
-func withCancel(r *http.Request, info *request.Info) (out *http.Request, cancel context.CancelFunc) {
-	if info.PassedWatch == nil {
-		return r, func() {}
-	}
+// withCancel makes it possible to cancel a request upstream without its client. The caller must call cancel
+// when the request has ended.
+func withCancel(r *http.Request) (out *http.Request, cancel context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	return r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)), cancel
 }

@@ -106,7 +106,7 @@ type upstreamWatch struct {
 func newUpstreamWatch(t *testing.T, initialEvents bool, header http.Header) *upstreamWatch {
 	t.Helper()
 	u := &upstreamWatch{watch: request.NewPassedWatch(initialEvents)}
-	r, cancel := withCancel((&http.Request{}).WithContext(t.Context()), &request.Info{PassedWatch: u.watch})
+	r, cancel := withCancel((&http.Request{}).WithContext(t.Context()))
 	t.Cleanup(cancel)
 	in, out := io.Pipe()
 	context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(context.Canceled) })

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"sluice/proxy/accounts"
 )
 
 // Info is the parsed form of a request. The fields in the first group do not change after Parse; those
@@ -29,11 +31,19 @@ type Info struct {
 	// Acting is the authenticated caller, nil if it has no name. Impersonated is the user that it acts
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
-	LimitKey             string   // the user, or address of a caller without a name, whose limits the request counts for; set by flow control
-	Decision             Decision // of Sluice, about a read from the cache or an impersonation
-	Outcome              Outcome  // set by the handler that responds
+	Account              accounts.Account // for whom the request counts; set by flow control
+	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
+	Outcome              Outcome          // set by the handler that responds
 
 	PassedWatch *PassedWatch // set before a watch passes, if it may end early
+}
+
+// Memory returns the resource that bodies of the request and of its response take memory of.
+func (i *Info) Memory() accounts.Resource {
+	if i.Caller == Unauthenticated {
+		return accounts.Unverified
+	}
+	return accounts.Bodies
 }
 
 // Caller is how a request was authenticated.

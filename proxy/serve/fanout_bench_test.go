@@ -38,7 +38,7 @@ func BenchmarkFanOut(b *testing.B) {
 			c := podsOfAge(b, 100, time.Hour)
 			e := newEnv(b, c, Options{
 				Encoded: cache.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
-				SlowReaders: flowcontrol.NewSlowReaders(flowcontrol.Bytes{Total: 1 << 30, PerUser: 1 << 30}),
+				SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
 			})
 			e.handler.options.Resources = concurrent{e}
 			pod := harness.Pods(1, "shop", 1)[0]

@@ -23,7 +23,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	if p.notModified(w, r, reason, tag) {
 		return nil
 	}
-	work := h.options.CPU.Work(r.Context(), p.info.LimitKey, p.examined(state))
+	work := h.options.CPU.Work(r.Context(), p.info.Account.Key, p.examined(state))
 	defer work.Rest()
 	if err := work.Next(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	e := &segmentEncoder{encoder: p.encoder, writer: p.encoder.Writer, selects: p.selection.filter != nil, budget: h.options.Encoded}
 	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason, tag) })
 	defer out.release()
-	reader := h.options.SlowReaders.Track(p.info.LimitKey, out.client, func() { out.client.EndWithin(0) })
+	reader := h.options.SlowReaders.Track(p.info.Account.Key, out.client, func() { out.client.EndWithin(0) })
 	defer reader.Done()
 	reader.Hold(p.resource.Store, state)
 	err = l.write(out, e)

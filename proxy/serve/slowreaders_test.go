@@ -16,7 +16,7 @@ import (
 // withSlowReaders returns an env whose slow readers may hold limit bytes.
 func withSlowReaders(t *testing.T, limit int64, objects int) *env {
 	t.Helper()
-	s := flowcontrol.NewSlowReaders(flowcontrol.Bytes{Total: limit, PerUser: limit})
+	s := flowcontrol.NewSlowReaders(limit)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

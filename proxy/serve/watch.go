@@ -30,7 +30,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 	metrics := h.options.Metrics.watch(p.info)
 	metrics.opened()
 	defer metrics.closed()
-	work := h.options.CPU.Work(r.Context(), p.info.LimitKey, p.examined(start.state))
+	work := h.options.CPU.Work(r.Context(), p.info.Account.Key, p.examined(start.state))
 	defer work.Rest()
 	l := &watchLoop{
 		watchStart: start, plan: p, options: &h.options, r: r, recheckEvery: &h.recheck,

@@ -59,7 +59,7 @@ func (l *watchLoop) run() {
 	defer timer.Stop()
 	l.recheck = startRechecks(l.options.Access, l.recheckEvery, l.r, l.plan.read, l.out.client, attention.call)
 	defer l.recheck.stop()
-	l.reader = l.options.SlowReaders.Track(l.plan.info.LimitKey, l.out.client, func() { l.recheck.end(errTooSlow) })
+	l.reader = l.options.SlowReaders.Track(l.plan.info.Account.Key, l.out.client, func() { l.recheck.end(errTooSlow) })
 	defer l.endTracking()
 	l.reader.Hold(l.plan.resource.Store, l.state)
 	l.awaitFence(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 )
 
@@ -41,7 +42,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 				e := newEnv(t, foos(manyFoos), Options{CPU: cpu, Encoded: encoded})
 				e.get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
 				before := encoded.Used()
-				busy := cpu.Work(t.Context(), "user:other", longBytes)
+				busy := cpu.Work(t.Context(), accounts.ByUser("user:other"), longBytes)
 				if err := busy.Next(); err != nil {
 					t.Fatal(err)
 				}

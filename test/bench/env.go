@@ -17,7 +17,7 @@ const (
 	// syncLimit is how long Sluice may take to cache the pods.
 	syncLimit = 3 * time.Minute
 	// compressedWatches is configuration that compresses the watches of the clients that accept it.
-	compressedWatches = "compression: {watches: true}\n"
+	compressedWatches = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncompression: {watches: true}\n"
 )
 
 // env is the environment of a run: the servers, the targets and shared measurements.
@@ -65,7 +65,7 @@ func newEnv(ctx context.Context, o *options) (e *env, err error) {
 		return e, err
 	}
 	if e.sluice, err = e.controlPlane.StartSluiceMain(harness.SluiceOptions{
-		Binary: "sluice", Config: harness.Unlimited + compressedWatches, Flags: []string{"--log-level=warn"},
+		Binary: "sluice", Config: compressedWatches, Flags: []string{"--log-level=warn"},
 	}); err != nil {
 		return e, err
 	}

@@ -53,7 +53,7 @@ func newScaleEnv(ctx context.Context, o *options, section string, all ...populat
 		}
 	}
 	if e.sluice, err = e.controlPlane.StartSluiceMain(harness.SluiceOptions{
-		Binary: "sluice", Config: harness.Unlimited, Flags: []string{"--log-level=warn"},
+		Binary: "sluice", Flags: []string{"--log-level=warn"},
 	}); err != nil {
 		return e, err
 	}

@@ -37,7 +37,7 @@ func startGateway(t *testing.T) *gateway {
 	ended := make(chan struct{})
 	go func() { defer close(ended); g.link.Run() }()
 	t.Cleanup(func() { g.link.Close(); <-ended })
-	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Config: harness.Unlimited, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
+	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
 	return g
 }
 

@@ -101,15 +101,12 @@ func TestConfigurationIsValidAndFitsTheMemory(t *testing.T) {
 	}
 }
 
-// fitsMemory compares a configuration with the memory limit of its container, by the rules of
-// docs/deploying.md: one and a half times the stores and encoded objects, and a quarter for slow readers.
+// fitsMemory compares a configuration with the memory limit of its container, by the rule of
+// docs/deploying.md: one and a half times the stores and encoded objects.
 func fitsMemory(t *testing.T, name string, file *config.File, limit int64) {
 	t.Helper()
 	if use := (file.Cache.MaxBytes + *file.Cache.EncodedBytes) * 3 / 2; use > limit*9/10 {
 		t.Errorf("%s: caches take up to %d bytes, the container may use %d", name, use, limit)
-	}
-	if held := file.Limits.HeldBytes.Total; held > limit/4 {
-		t.Errorf("%s: slow readers hold up to %d bytes, the container may use %d", name, held, limit)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
@@ -43,6 +45,8 @@ type Env struct {
 	Gateway *httptest.Server
 	// Transcoder is the Forwarder's, nil with Strict.
 	Transcoder *transcode.Transcoder
+	// Accounts counts what the clients hold.
+	Accounts *accounts.Ledger
 	// Client sends requests to Gateway. It neither follows redirects nor decompresses.
 	Client *http.Client
 	// Ended has the Info of each request that has ended, as long as there is space.
@@ -68,12 +72,19 @@ type Settings struct {
 	Config        func(*rest.Config) // changes the upstream's configuration
 	FrontProxy    upstream.KeyPair
 	HeaderNames   *upstream.HeaderNames // nil means the default
-	Limits        flowcontrol.UpstreamLimits
-	Rejected      func(*http.Request)
-	Strict        bool // without a Transcoder
+	// Seats and Strangers are the places of authenticated and of other callers; nil means many.
+	Seats, Strangers *flowcontrol.FairSeats
+	// SlowReaders, which must run, finds clients that accept nothing.
+	SlowReaders *flowcontrol.SlowReaders
+	// Totals are what callers may hold; the zero value means a lot.
+	Totals   accounts.Totals
+	Rejected func(*http.Request)
+	Strict   bool // without a Transcoder
 	// Transcoder is used in place of a new one.
 	Transcoder *transcode.Transcoder
 }
+
+func many() *flowcontrol.FairSeats { return flowcontrol.NewFairSeats(1000, Timeout) }
 
 // New starts an Env that ends with the test.
 func New(t *testing.T, s Settings) *Env {
@@ -94,8 +105,10 @@ func New(t *testing.T, s Settings) *Env {
 		s.Transcoder = transcode.New(transcode.Options{})
 	}
 	e.Transcoder = s.Transcoder
+	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
 	f := forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcoder: e.Transcoder, Places: flowcontrol.NewUpstream(s.Limits), Rejected: s.Rejected,
+		Upstream: u, Log: zap.NewNop(), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
+		Places: flowcontrol.NewUpstream(cmp.Or(s.Seats, many()), cmp.Or(s.Strangers, many())), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
 	e.Client = &http.Client{
@@ -155,10 +168,15 @@ func (e *Env) withInfo(s Settings, next http.Handler) http.Handler {
 		if other, ok := ctx.Value(UserKey{}).(user.Info); ok {
 			u = other
 		}
+		key := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
 		if u != nil {
 			info.User = u.GetName()
 			ctx = apirequest.WithUser(ctx, u)
 		}
+		if info.Caller != request.Unauthenticated {
+			key = accounts.ByUser(info.User)
+		}
+		info.Account = e.Accounts.Account(key)
 		defer func() {
 			select {
 			case e.Ended <- info:

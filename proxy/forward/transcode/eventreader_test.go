@@ -28,8 +28,8 @@ func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
 		"error with data": iotest.DataErrReader(strings.NewReader(stream.String())),
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := newQuota(maxEvent, maxEvent)
-			r := newEventReader(in, &reservation{quota: q})
+			memory, taken := newReservation(maxEvent)
+			r := newEventReader(in, memory)
 			for i, w := range want {
 				got, err := r.next()
 				if err != nil || string(got) != w {
@@ -39,19 +39,18 @@ func TestEventsAreFoundHoweverTheStreamIsSplit(t *testing.T) {
 			if got, err := r.next(); !errors.Is(err, io.EOF) {
 				t.Errorf("at the end: %q, %v", got, err)
 			}
-			if free := freeBytes(q); free != maxEvent {
-				t.Errorf("%d bytes are free, want %d", free, maxEvent)
+			if n := taken(); n != 0 {
+				t.Errorf("%d bytes are taken", n)
 			}
 		})
 	}
 }
 
-// TestEndlessEventIsGivenUp: at maxEvent, or earlier if the quota is exhausted.
+// TestEndlessEventIsGivenUp: at maxEvent, or earlier if the account may take no more.
 func TestEndlessEventIsGivenUp(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(`{"a":"`), zeros{})
 	for _, size := range []int64{1 << 20, 1 << 30} {
-		q := newQuota(size, size)
-		memory := &reservation{quota: q}
+		memory, taken := newReservation(size)
 		r := newEventReader(endless, memory)
 		var status *apierrors.StatusError
 		if _, err := r.next(); size == 1<<20 && !errors.As(err, &status) || size == 1<<30 && !errors.Is(err, errEvent) {
@@ -61,8 +60,8 @@ func TestEndlessEventIsGivenUp(t *testing.T) {
 			t.Errorf("buffer has %d bytes", cap(r.buf))
 		}
 		memory.release()
-		if free := freeBytes(q); free != size {
-			t.Errorf("%d bytes are free, want %d", free, size)
+		if n := taken(); n != 0 {
+			t.Errorf("%d bytes are taken", n)
 		}
 	}
 }

@@ -76,13 +76,11 @@ func (e *exchange) sendAttempts() (*http.Response, error) {
 
 // decodeBody transcodes the request body to JSON, as one of at most maxDecoding at a time.
 func (e *exchange) decodeBody() error {
-	ctx := e.request.Context()
-	select {
-	case e.decoding <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	leave, err := e.decoding.Enter(e.request.Context(), e.info.Account.Key)
+	if err != nil {
+		return err
 	}
-	defer func() { <-e.decoding }()
+	defer leave()
 	return e.body.decode(e.info, &e.memory)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sluice/codec"
+	"sluice/proxy/accounts"
 	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -79,10 +80,10 @@ func TestResponseThatWouldGrowBeyondLimitIsRefused(t *testing.T) {
 	}
 }
 
-func TestBodyBeyondQuotaPassesUnchanged(t *testing.T) {
+func TestBodyBeyondTheAccountPassesUnchanged(t *testing.T) {
 	server := &jsonServer{respond: respondStored}
 	e := newEnv(t, server.ServeHTTP)
-	e.Transcoder.SetQuotas(0, 0)
+	e.Accounts.SetTotals(accounts.Totals{})
 	body := encode(thing, codec.CBOR)
 	resp := post(t, e, "application/cbor", "", body)
 	if requests := server.takeRequests(); resp.StatusCode != 415 || len(requests) != 1 || requests[0].body != body {
@@ -90,7 +91,7 @@ func TestBodyBeyondQuotaPassesUnchanged(t *testing.T) {
 	}
 }
 
-func TestQuotaBoundsWritesAndIsReturned(t *testing.T) {
+func TestAccountBoundsWritesAndGetsItsMemoryBack(t *testing.T) {
 	respond := make(chan bool)
 	server := &jsonServer{respond: func(w http.ResponseWriter, r *http.Request, body []byte) {
 		<-respond
@@ -101,7 +102,7 @@ func TestQuotaBoundsWritesAndIsReturned(t *testing.T) {
 		return post(t, e, "application/cbor", "application/cbor", encode(thing, codec.CBOR)).StatusCode
 	}
 	const quota = 3 * transcode.WriteReserve
-	e.Transcoder.SetQuotas(transcode.AuthenticatedQuota, quota)
+	e.Accounts.SetTotals(accounts.Totals{accounts.Unverified: quota * 4 / 3})
 	const writes = quota/transcode.WriteReserve + 1 // each reserves a little more than WriteReserve
 	codes := make(chan int, writes)
 	var all sync.WaitGroup
@@ -109,14 +110,14 @@ func TestQuotaBoundsWritesAndIsReturned(t *testing.T) {
 		all.Go(func() { codes <- create() })
 	}
 	if code := forwardtest.Receive(t, codes, "response"); code != 429 {
-		t.Errorf("beyond the quota: %d", code)
+		t.Errorf("beyond the account: %d", code)
 	}
 	close(respond)
 	all.Wait()
 	close(codes)
 	for code := range codes {
 		if code != 201 && code != 429 {
-			t.Errorf("within the quota: %d", code)
+			t.Errorf("within the account: %d", code)
 		}
 	}
 	if code := create(); code != 201 {
@@ -125,20 +126,20 @@ func TestQuotaBoundsWritesAndIsReturned(t *testing.T) {
 	for range writes + 1 {
 		e.End(t)
 	}
-	if authenticated, anonymous := e.Transcoder.FreeBytes(); authenticated != transcode.AuthenticatedQuota || anonymous != quota {
-		t.Errorf("%d and %d bytes are free, want %d and %d", authenticated, anonymous, transcode.AuthenticatedQuota, quota)
-	}
+	expectNothingTaken(t, e)
 }
 
-// expectQuotaReturned fails the test unless no authenticated client holds memory.
-func expectQuotaReturned(t *testing.T, e *forwardtest.Env) {
+// expectNothingTaken fails the test unless no client holds memory.
+func expectNothingTaken(t *testing.T, e *forwardtest.Env) {
 	t.Helper()
-	if free, _ := e.Transcoder.FreeBytes(); free != transcode.AuthenticatedQuota {
-		t.Errorf("%d bytes are free, want %d", free, transcode.AuthenticatedQuota)
+	for _, r := range []accounts.Resource{accounts.Bodies, accounts.Unverified} {
+		if used := e.Accounts.Usage(r).Used; used != 0 {
+			t.Errorf("%s: %d bytes are taken", r, used)
+		}
 	}
 }
 
-func TestQuotaIsReturnedAfterBrokenResponses(t *testing.T) {
+func TestMemoryIsGivenBackAfterBrokenResponses(t *testing.T) {
 	for _, head := range []string{"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", "099 Odd", "200 OK\r\nContent-Length: 9"} {
 		handler := func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -156,7 +157,7 @@ func TestQuotaIsReturnedAfterBrokenResponses(t *testing.T) {
 			resp.Body.Close()
 		}
 		e.End(t)
-		expectQuotaReturned(t, e)
+		expectNothingTaken(t, e)
 	}
 }
 

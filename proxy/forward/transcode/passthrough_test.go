@@ -131,6 +131,6 @@ func TestErrorThatCannotBeTranscodedPasses(t *testing.T) {
 			t.Errorf("%d: %s %.100q", tt.code, resp.Status, body)
 		}
 		e.End(t)
-		expectQuotaReturned(t, e)
+		expectNothingTaken(t, e)
 	}
 }

@@ -17,7 +17,7 @@ func (timedOut) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	r, _ := http.NewRequest("POST", "http://x", io.MultiReader(strings.NewReader("a"), timedOut{}))
-	memory, _ := newReservation()
+	memory, _ := newReservation(1 << 30)
 	timeout := time.Duration(0)
 	setTimeout := func(d time.Duration) { timeout = d }
 	if _, err := readRequestBody(r, memory, setTimeout); !errors.Is(err, errRequestTimeout) || timeout != requestTimeout {
@@ -27,7 +27,8 @@ func TestSlowBodyTimesOut(t *testing.T) {
 
 func TestBodyOfGetIsNotBuffered(t *testing.T) {
 	r, _ := http.NewRequest("GET", "http://x", strings.NewReader("body"))
-	if b, err := readRequestBody(r, &reservation{quota: newQuota(0, 0)}, nil); err != nil || b.buffered != nil || b.isComplete() {
+	memory, _ := newReservation(0)
+	if b, err := readRequestBody(r, memory, nil); err != nil || b.buffered != nil || b.isComplete() {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

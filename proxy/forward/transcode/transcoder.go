@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -21,10 +22,8 @@ type Options struct {
 // Transcoder transcodes passed requests and holds what they share. It is safe for concurrent use. A
 // nil Transcoder sends every request once, as received.
 type Transcoder struct {
-	unsupported   unsupportedFormats
-	authenticated *quota
-	anonymous     *quota        // separate, so that unauthenticated clients cannot exhaust the other
-	decoding      chan struct{} // holds one element per body that is being decoded
+	unsupported unsupportedFormats
+	decoding    *flowcontrol.Queue
 }
 
 // New returns a Transcoder.
@@ -33,31 +32,27 @@ func New(o Options) *Transcoder {
 		o.Now = time.Now
 	}
 	return &Transcoder{
-		unsupported:   unsupportedFormats{now: o.Now},
-		authenticated: newQuota(authenticatedQuota, authenticatedQuota/usersPerQuota),
-		anonymous:     newQuota(anonymousQuota, anonymousQuota),
-		decoding:      make(chan struct{}, maxDecoding),
+		unsupported: unsupportedFormats{now: o.Now},
+		decoding:    flowcontrol.NewQueue(maxDecoding),
 	}
 }
 
 // Begin returns the request to pass to RoundTrip. The caller must call release once the response
-// has been written to w: until then the response may take memory of a quota.
+// has been written to w: until then the response may take memory of the account.
 func (t *Transcoder) Begin(w http.ResponseWriter, r *http.Request) (out *http.Request, release func()) {
 	info := request.From(r.Context())
 	if t == nil || !eligible(r, info) || !mayTranscode(r, info) {
 		return r, func() {}
 	}
-	e := &exchange{Transcoder: t, info: info, memory: reservation{quota: t.authenticated, user: info.User}}
-	if info.Caller == request.Unauthenticated {
-		e.memory = reservation{quota: t.anonymous}
-	}
+	e := &exchange{Transcoder: t, info: info}
+	e.memory.grant, _ = info.Account.Take(info.Memory(), 0)
 	client := http.NewResponseController(w)
 	e.setReadTimeout = func(d time.Duration) {
 		deadline := time.Time{}
 		if d > 0 {
 			deadline = time.Now().Add(d)
 		}
-		_ = client.SetReadDeadline(deadline) // without it, the quota alone limits slow clients
+		_ = client.SetReadDeadline(deadline) // without it, the account alone limits slow clients
 	}
 	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e)), e.memory.release
 }

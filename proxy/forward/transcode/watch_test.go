@@ -203,6 +203,6 @@ func TestClientThatLeavesEndsTheUpstreamWatch(t *testing.T) {
 		leave()
 		forwardtest.Receive(t, ended, "end at the upstream")
 		e.End(t)
-		expectQuotaReturned(t, e)
+		expectNothingTaken(t, e)
 	})
 }

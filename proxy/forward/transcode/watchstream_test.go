@@ -13,29 +13,29 @@ import (
 	"sluice/proxy/request"
 )
 
-func newStream(t *testing.T, in io.ReadCloser, f codec.Format) (*watchStream, *quota) {
+func newStream(t *testing.T, in io.ReadCloser, f codec.Format) (s *watchStream, taken func() int64) {
 	t.Helper()
-	memory, q := newReservation()
+	memory, taken := newReservation(1 << 30)
 	info := &request.Info{RequestInfo: &apirequest.RequestInfo{APIGroup: "lab.example.com", APIVersion: "v1"}}
 	s, err := newWatchStream(in, &target{format: f, watch: true}, info, memory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, q
+	return s, taken
 }
 
-func TestIdleWatchHoldsNoQuota(t *testing.T) {
+func TestIdleWatchHoldsNoMemory(t *testing.T) {
 	in, out := io.Pipe()
-	s, q := newStream(t, in, codec.Format{Encoding: codec.CBOR})
+	s, taken := newStream(t, in, codec.Format{Encoding: codec.CBOR})
 	go func() {
 		_, _ = io.WriteString(out, `{"type":"ADDED","object":{"kind":"Thing","a":"`+strings.Repeat("x", 1<<20)+`"}}`)
 	}()
-	if err := s.fill(); err != nil || freeBytes(q) == authenticatedQuota {
-		t.Fatalf("with a large event: %v, %d bytes are free", err, freeBytes(q))
+	if err := s.fill(); err != nil || taken() == 0 {
+		t.Fatalf("with a large event: %v, %d bytes are taken", err, taken())
 	}
 	out.Close()
-	if err := s.fill(); !errors.Is(err, io.EOF) || s.buf != nil || s.out != nil || freeBytes(q) != authenticatedQuota {
-		t.Errorf("afterwards: %v, the buffer has %d bytes, %d are free", err, cap(s.buf), freeBytes(q))
+	if err := s.fill(); !errors.Is(err, io.EOF) || s.buf != nil || s.out != nil || taken() != 0 {
+		t.Errorf("afterwards: %v, the buffer has %d bytes, %d are taken", err, cap(s.buf), taken())
 	}
 }
 

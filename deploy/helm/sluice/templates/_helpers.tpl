@@ -72,7 +72,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   "listen" ":8443"
   "tls" (dict "certFile" "/etc/sluice/tls/tls.crt" "keyFile" "/etc/sluice/tls/tls.key")
   "cache" (dict "maxBytes" 536870912)
-  "limits" (dict "heldBytes" (dict "total" 268435456 "perUser" 134217728))
   "admin" (dict "listen" ":9443" "hosts" $adminHosts)
   "shutdown" (dict "delay" "5s")
 -}}

@@ -1,0 +1,107 @@
+package accounts
+
+import (
+	"container/list"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Grant is what an account has taken. Its methods can be called on nil, and by any goroutine.
+type Grant struct {
+	pool       *pool
+	key        Key
+	revocation *revocation // nil if it cannot be taken back
+
+	// Ledger.mu guards what follows.
+	amount int64
+	holder *holder       // nil while amount is 0
+	place  *list.Element // in holder.revocable, if revocation is set
+	ended  bool
+}
+
+// revocation is how a grant is taken back.
+type revocation struct {
+	end  func()
+	busy func() bool // nil if it can be taken back at any time
+}
+
+// holder is what one account holds.
+type holder struct {
+	used      int64
+	revocable list.List // of *Grant, oldest first
+}
+
+// Refused is the error for an account that may not take what it asks for.
+type Refused struct{ Resource Resource }
+
+// Error implements error.
+func (r *Refused) Error() string { return "too many " + r.Resource.String() }
+
+// Reason is the reason of the refusal in metrics and the access log.
+func (r *Refused) Reason() string { return "too-many-" + r.Resource.String() }
+
+// retryAfter is what a refused client is asked to wait, in seconds.
+const retryAfter = 1
+
+// Status returns the error to respond with.
+func (r *Refused) Status() *apierrors.StatusError {
+	return apierrors.NewTooManyRequests(r.Error()+", please try again later", retryAfter)
+}
+
+// Resize makes the grant one of n. If it grows, the error is a *Refused or nil; of a refused grant the old
+// amount remains. A grant that was taken back stays empty.
+func (g *Grant) Resize(n int64) error {
+	if g == nil {
+		return nil
+	}
+	p := g.pool
+	p.ledger.mu.Lock()
+	more := n - g.amount
+	if g.ended || more == 0 {
+		p.ledger.mu.Unlock()
+		return nil
+	}
+	var revoked []*Grant
+	var err error
+	if more > 0 && !p.fits(g.key, more, g.revocation == nil) {
+		revoked = p.revoke(g, more)
+		if !p.fits(g.key, more, g.revocation == nil) {
+			p.refused++
+			err = &Refused{p.resource}
+		}
+	}
+	if err == nil {
+		g.set(n)
+	}
+	p.ledger.mu.Unlock()
+	for _, r := range revoked {
+		r.revocation.end()
+	}
+	return err
+}
+
+// Release gives everything back. It may be called again.
+func (g *Grant) Release() { _ = g.Resize(0) }
+
+// Ended reports whether the grant was taken back.
+func (g *Grant) Ended() bool {
+	if g == nil {
+		return false
+	}
+	g.pool.ledger.mu.Lock()
+	defer g.pool.ledger.mu.Unlock()
+	return g.ended
+}
+
+// set changes the amount. The caller must hold Ledger.mu.
+func (g *Grant) set(n int64) {
+	if n == 0 && g.place != nil {
+		g.holder.revocable.Remove(g.place)
+		g.place = nil
+	}
+	g.holder = g.pool.add(g.key, n-g.amount, g.revocation == nil)
+	g.amount = n
+	if n > 0 && g.place == nil && g.revocation != nil {
+		g.place = g.holder.revocable.PushBack(g)
+	}
+}

@@ -1,0 +1,161 @@
+package accounts
+
+import (
+	"strings"
+	"sync"
+)
+
+// Ledger holds the accounts of all callers. It is safe for concurrent use.
+type Ledger struct {
+	mu     sync.Mutex // guards all below, and the grants
+	pools  [numResources]pool
+	memory struct{ total, used int64 } // bytes, of all resources together
+}
+
+// New returns a Ledger with so much of each resource, and so many bytes of memory for all of them
+// together.
+func New(t Totals, memory int64) *Ledger {
+	l := &Ledger{}
+	for r := range l.pools {
+		p := &l.pools[r]
+		p.ledger, p.resource, p.groups = l, Resource(r), map[string]*group{}
+	}
+	l.SetTotals(t)
+	l.SetMemory(memory)
+	return l
+}
+
+// SetTotals changes how much there is of each resource. What is held stays.
+func (l *Ledger) SetTotals(t Totals) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.pools {
+		l.pools[r].total = t[r]
+	}
+}
+
+// SetMemory changes how many bytes of memory there are for all resources together. What is held stays.
+func (l *Ledger) SetMemory(bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.memory.total = bytes
+}
+
+// Key names an account. Accounts of one group share what the group gets.
+type Key struct{ Group, Name string }
+
+// serviceAccountPrefix begins the user names of service accounts, before namespace and name.
+const serviceAccountPrefix = "system:serviceaccount:"
+
+// ByUser returns the key of an authenticated user.
+func ByUser(name string) Key {
+	group := "user:" + name
+	if qualified, ok := strings.CutPrefix(name, serviceAccountPrefix); ok {
+		namespace, _, _ := strings.Cut(qualified, ":")
+		group = "namespace:" + namespace
+	}
+	return Key{Group: group, Name: name}
+}
+
+// ByAddress returns the key of callers at an address that are not authenticated.
+func ByAddress(address string) Key { return Key{Group: "address:" + address, Name: address} }
+
+// Account returns the account of a caller.
+func (l *Ledger) Account(k Key) Account { return Account{l, k} }
+
+// Account is one caller's account in a Ledger. The zero Account holds what it likes: it is for handlers
+// without flow control.
+type Account struct {
+	ledger *Ledger
+	Key
+}
+
+// Take takes n of a resource. The error is a *Refused: the total is used up, or the account would hold
+// more than three times what is left for others.
+func (a Account) Take(r Resource, n int64) (*Grant, error) { return a.take(r, n, nil) }
+
+// TakeRevocable is Take of what can be taken back: then the account may hold all that is free, and loses
+// the grant by end when the total is scarce and it holds more than others. end is called at most once and
+// must not block. The error is a *Refused if no other account holds more.
+func (a Account) TakeRevocable(r Resource, n int64, end func()) (*Grant, error) {
+	return a.take(r, n, &revocation{end: end})
+}
+
+// TakeWhileBusy is TakeRevocable of what is not taken back while busy reports true. It is called under a
+// lock.
+func (a Account) TakeWhileBusy(r Resource, n int64, busy func() bool, end func()) (*Grant, error) {
+	return a.take(r, n, &revocation{end: end, busy: busy})
+}
+
+func (a Account) take(r Resource, n int64, revocation *revocation) (*Grant, error) {
+	if a.ledger == nil {
+		return nil, nil
+	}
+	g := &Grant{pool: &a.ledger.pools[r], key: a.Key, revocation: revocation}
+	if err := g.Resize(n); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// pool is what there is of one resource, and who holds it.
+type pool struct {
+	ledger   *Ledger
+	resource Resource
+
+	// Ledger.mu guards what follows.
+	total, used    int64
+	refused, ended uint64
+	groups         map[string]*group // those that hold something
+}
+
+// group is what accounts that share a share hold.
+type group struct {
+	used     int64
+	fixed    int64 // the part of used that cannot be taken back
+	accounts map[string]*holder
+}
+
+// add adds n, which may be negative, to what an account holds.
+func (p *pool) add(k Key, n int64, fixed bool) *holder {
+	g := p.groups[k.Group]
+	if g == nil {
+		g = &group{accounts: map[string]*holder{}}
+		p.groups[k.Group] = g
+	}
+	h := g.accounts[k.Name]
+	if h == nil {
+		h = &holder{}
+		g.accounts[k.Name] = h
+	}
+	p.ledger.memory.used += n * rows[p.resource].bytes
+	p.used += n
+	g.used += n
+	h.used += n
+	if fixed {
+		g.fixed += n
+	}
+	if h.used == 0 {
+		delete(g.accounts, k.Name)
+	}
+	if g.used == 0 {
+		delete(p.groups, k.Group)
+	}
+	return h
+}
+
+// left is how many times what it leaves free an account may hold of what cannot be taken back.
+const left = 3
+
+// fits reports whether an account may take n more.
+func (p *pool) fits(k Key, n int64, fixed bool) bool {
+	free := min(p.total-p.used, (p.ledger.memory.total-p.ledger.memory.used)/rows[p.resource].bytes) - n
+	if free < 0 || !fixed {
+		return free >= 0
+	}
+	held := n
+	if g := p.groups[k.Group]; g != nil {
+		held += g.fixed
+	}
+	return held <= left*free
+}

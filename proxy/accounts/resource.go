@@ -1,0 +1,94 @@
+package accounts
+
+// Resource is something that callers hold and that is scarce.
+type Resource int
+
+// The resources.
+const (
+	// Strangers are connections without an authenticated request so far.
+	Strangers Resource = iota
+	// Connections are those of authenticated callers.
+	Connections
+	// Unverified is memory for requests of callers that are not authenticated, or not yet.
+	Unverified
+	// Requests is memory for requests in progress, open watches included.
+	Requests
+	// Bodies is memory for bodies that are read before they are passed, or transcoded.
+	Bodies
+	// Streams are requests to the apiserver that last: watches that pass, and sessions such as exec.
+	Streams
+	// SlowResponses are passed responses that the client accepts more slowly than the apiserver sends.
+	SlowResponses
+
+	numResources
+)
+
+// All are the resources in the order of the table.
+func All() []Resource {
+	all := make([]Resource, numResources)
+	for i := range all {
+		all[i] = Resource(i)
+	}
+	return all
+}
+
+// Row describes a resource for operators.
+type Row struct {
+	Name     string // the label in metrics, and the reason of a refusal: "too-many-" + Name
+	Unit     string
+	bytes    int64  // of memory that one unit takes
+	Total    string // whence the total follows
+	Scarce   string // what happens when the total is used up
+	Refusal  string // what the refused gets
+	Revoking order  // which of the heaviest account's grants ends first
+}
+
+// order says which of an account's revocable grants ends first.
+type order int
+
+const (
+	newestFirst order = iota
+	oldestFirst
+)
+
+const refused429 = "429 with Retry-After"
+
+var rows = [numResources]Row{
+	Strangers: {
+		Name: "strangers", Unit: "connections", bytes: 32 << 10, Total: "an eighth of the descriptors, at most 2,048",
+		Scarce:  "the oldest connection that waits for its client closes, of the address with the most",
+		Refusal: "waits to be accepted", Revoking: oldestFirst,
+	},
+	Connections: {
+		Name: "connections", Unit: "connections", bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
+		Scarce:  "the newest connection of the account with the most closes, if it has more than the newcomer",
+		Refusal: "429, and the connection closes",
+	},
+	Unverified: {
+		Name: "unverified", Unit: "bytes", bytes: 1, Total: "1/16 of the memory, at most 64 MiB",
+		Scarce: "no address may hold more than three times what is free", Refusal: refused429 + ", at once",
+	},
+	Requests: {
+		Name: "requests", Unit: "bytes", bytes: 1, Total: "half of the memory",
+		Scarce:  "the newest watch of the account with the most ends; besides watches, no account may hold more than three times what is free",
+		Refusal: refused429,
+	},
+	Bodies: {
+		Name: "bodies", Unit: "bytes", bytes: 1, Total: "a quarter of the memory",
+		Scarce: "no account may hold more than three times what is free", Refusal: "passes without being kept, or " + refused429,
+	},
+	Streams: {
+		Name: "streams", Unit: "requests", bytes: 32 << 10, Total: "`limits.upstreamStreams`, or a quarter of the descriptors",
+		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
+	},
+	SlowResponses: {
+		Name: "slow-responses", Unit: "responses", bytes: 64 << 10, Total: "a third of `limits.seats`",
+		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
+	},
+}
+
+// Row returns the description of a resource.
+func (r Resource) Row() Row { return rows[r] }
+
+// String returns the resource's label in metrics.
+func (r Resource) String() string { return rows[r].Name }

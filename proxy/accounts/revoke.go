@@ -1,0 +1,93 @@
+package accounts
+
+// maxRevoked bounds how many grants end for one that begins.
+const maxRevoked = 64
+
+// revoke takes back from accounts that hold more than g's until g may take n more, or nothing more can be
+// taken back. The caller must hold mu, and call end of the returned grants without it.
+func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
+	for len(revoked) < maxRevoked && !p.fits(g.key, n, g.revocation == nil) {
+		victim := p.victim(g.key, n)
+		if victim == nil {
+			break
+		}
+		victim.set(0)
+		victim.ended = true
+		p.ended++
+		revoked = append(revoked, victim)
+	}
+	return revoked
+}
+
+// victim returns the next grant to take back in favor of an account that wants n more: of the heaviest
+// account in the heaviest group, among those that hold more than it would then hold itself. Within its
+// own group an account competes with the other accounts, and where the oldest ends first, with its own past.
+func (p *pool) victim(k Key, n int64) *Grant {
+	var own *group
+	least := n
+	if own = p.groups[k.Group]; own != nil {
+		least += own.used
+	}
+	var victim *Grant
+	for _, g := range p.groups {
+		if g == own || g.used <= least || g.used == g.fixed {
+			continue
+		}
+		if found := g.heaviest(p.resource, 0, nil); found != nil {
+			victim, least = found, g.used
+		}
+	}
+	if victim != nil || own == nil {
+		return victim
+	}
+	self := own.accounts[k.Name]
+	least = n
+	if self != nil {
+		least += self.used
+	}
+	if victim = own.heaviest(p.resource, least, self); victim == nil && self != nil && rows[p.resource].Revoking == oldestFirst {
+		return self.next(oldestFirst)
+	}
+	return victim
+}
+
+// heaviest returns a grant that can be taken back of the account which holds the most, more than least,
+// and is not except.
+func (g *group) heaviest(r Resource, least int64, except *holder) *Grant {
+	var victim *Grant
+	for _, h := range g.accounts {
+		if h == except || h.used <= least {
+			continue
+		}
+		if found := h.next(rows[r].Revoking); found != nil {
+			victim, least = found, h.used
+		}
+	}
+	return victim
+}
+
+// maxBusy bounds how many busy grants of one account are passed over.
+const maxBusy = 256
+
+// next returns the grant of an account to take back first.
+func (h *holder) next(o order) *Grant {
+	e := h.revocable.Back()
+	if o == oldestFirst {
+		e = h.revocable.Front()
+	}
+	for range maxBusy {
+		if e == nil {
+			return nil
+		}
+		g := e.Value.(*Grant)
+		if g.revocation.busy == nil || !g.revocation.busy() {
+			return g
+		}
+		if o == oldestFirst {
+			e = e.Next()
+		} else {
+			e = e.Prev()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package accounts
+
+// Usage is how one resource is used.
+type Usage struct {
+	Used, Total int64
+	Largest     int64 // what the account or group with the most holds
+	Accounts    int   // how many hold something; those of a group count as one
+	Refused     uint64
+	Revoked     uint64
+}
+
+// Usage returns how a resource is used.
+func (l *Ledger) Usage(r Resource) Usage {
+	p := &l.pools[r]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := Usage{Used: p.used, Total: p.total, Accounts: len(p.groups), Refused: p.refused, Revoked: p.ended}
+	for _, g := range p.groups {
+		u.Largest = max(u.Largest, g.used)
+	}
+	return u
+}
+
+// Memory returns how many bytes all resources take together, and how many there are.
+func (l *Ledger) Memory() (used, total int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.memory.used, l.memory.total
+}

@@ -1,0 +1,61 @@
+package transcode
+
+import (
+	"errors"
+
+	"sluice/proxy/accounts"
+)
+
+// Limits of the memory that bodies take, in bytes.
+const (
+	// maxRequest is the longest request body that is transcoded: the apiserver's own limit (wire.md
+	// 10, 413).
+	maxRequest = 3 << 20
+	// maxResponse is the longest JSON response that is transcoded. Longer lists have to be paged.
+	maxResponse = 32 << 20
+	// maxTranscoded is the longest response that is made from JSON, by estimate.
+	maxTranscoded = 64 << 20
+	// maxEvent is the longest watch event that is transcoded, in JSON: several times the largest
+	// object that etcd stores.
+	maxEvent = 16 << 20
+	// writeReserve plus writeReserveFactor times the body is reserved before a write is sent whose
+	// response will need transcoding: once the write has taken effect, it is too late to refuse it.
+	// It is for the object sent, defaults and managed fields, and what is made from them. A longer
+	// response takes what the account allows.
+	writeReserve       = 1 << 20
+	writeReserveFactor = 4
+)
+
+// maxDepth is the nesting of the deepest response that is transcoded, in levels: indented, a
+// response grows with its depth. Objects of the API are far less deep.
+const maxDepth = 128
+
+// reservation is the memory that one request has taken from the account of its caller. It belongs to one
+// goroutine at a time.
+type reservation struct {
+	grant *accounts.Grant
+	size  int64 // bytes
+}
+
+// reserve grows the reservation to at least n bytes. The error is a *StatusError with code 429.
+func (r *reservation) reserve(n int64) error {
+	if n <= r.size {
+		return nil
+	}
+	if refused, ok := errors.AsType[*accounts.Refused](r.grant.Resize(n)); ok {
+		return refused.Status()
+	}
+	r.size = n
+	return nil
+}
+
+// shrink gives back what exceeds n bytes.
+func (r *reservation) shrink(n int64) {
+	if n < r.size {
+		_ = r.grant.Resize(n)
+		r.size = n
+	}
+}
+
+// release gives everything back.
+func (r *reservation) release() { r.shrink(0) }
