@@ -96,7 +96,8 @@ func TestOperatingListsEveryName(t *testing.T) {
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/serve", `\b(?:hit|pass)Reason += "([a-z-]+)"`, "`%`"},
 		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
-		{"reasons", "proxy/flowcontrol", `(?m)^\t[A-Z]\w+ += "(too-[a-z-]+)"`, "`%`"},
+		{"reasons", "proxy/flowcontrol", `\bconst \w+ = "([a-z-]+)"`, "`%`"},
+		{"reasons", "proxy/accounts", `Name: "([a-z-]+)"`, "`too-many-%`"},
 		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/resources", `(?m)^\t[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 	} {

@@ -10,8 +10,8 @@ import (
 	"sluice/test/harness"
 )
 
-// 500 anonymous requests opened 194 connections to the apiserver. They have 64 places, apart from those of
-// writes and leases, whose requests all succeed meanwhile.
+// 500 anonymous requests opened 194 connections to the apiserver. They have 64 places, apart from the seats of
+// others, whose requests all succeed meanwhile.
 func TestFloodOfStrangersStarvesNobody(t *testing.T) {
 	ns := plane.Namespace(t)
 	var requests sync.WaitGroup
@@ -48,7 +48,7 @@ func TestFloodOfStrangersStarvesNobody(t *testing.T) {
 	requests.Wait()
 	harness.Eventually(t, "the places are given back", func() error { // a moment after the client has its response
 		metrics, err := sluice.AdminGet("/metrics")
-		if err == nil && !strings.Contains(metrics, `sluice_flowcontrol_upstream_running{class="unauthenticated"} 0`) {
+		if err == nil && !strings.Contains(metrics, `sluice_seats_taken{callers="unauthenticated"} 0`) {
 			err = errors.New("some remain taken")
 		}
 		return err
