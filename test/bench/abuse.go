@@ -21,6 +21,16 @@ const (
 	warmUp = 10 * time.Second
 )
 
+// abuses measures the abusive user, the attacks and the crowd, as far as --only selects them.
+func (e *env) abuses(ctx context.Context, r *report) error {
+	if e.only.matches("abusive user") {
+		if err := e.abuse(ctx, r); err != nil {
+			return err
+		}
+	}
+	return e.attacks(ctx, r)
+}
+
 // abuse measures the lists of many users, who each have a token and an open watch, without and with
 // one user who lists far more often than the others, and all pods instead of those of a node, at
 // the apiserver and at a Sluice with default limits. The server has a CPU of its own, so that the
@@ -100,12 +110,11 @@ func (e *env) abuseAt(ctx context.Context, t *target, tokens []string) (*abuseLi
 		return nil, err
 	}
 	if err := sleep(ctx, warmUp); err != nil {
-		return nil, errors.Join(err, a.cmd.Cancel())
+		return nil, errors.Join(err, a.stop(nil))
 	}
 	line.With, err = lists.measure(ctx, t.proc, e.abuseWindow)
-	var stopped error
-	line.Abuser, stopped = a.stop()
-	return line, errors.Join(err, stopped)
+	line.Abuser = new(abuseFigures)
+	return line, errors.Join(err, a.stop(line.Abuser))
 }
 
 // watchAlong keeps a watch open until ctx ends.

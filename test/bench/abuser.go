@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 
@@ -24,15 +21,9 @@ const (
 	abuserConnections = 8
 )
 
-// abuser is a child process that lists far more often than other users. It has the lowest priority, so that
-// it takes only CPU time that the clients of the others leave: what remains is what it costs the server.
-type abuser struct {
-	cmd   *exec.Cmd
-	stdin io.Closer // the child ends when it is closed
-	out   *bufio.Reader
-}
-
-// abuserOrder is what the child reads from stdin.
+// abuserOrder is what the child that lists far more often than other users reads from stdin. It has the lowest
+// priority, so that it takes only CPU time that the clients of the others leave: what remains is what it costs the
+// server.
 type abuserOrder struct {
 	Host, CAFile, Token string
 	CAData              []byte
@@ -40,48 +31,18 @@ type abuserOrder struct {
 }
 
 // startAbuser runs this program again as the abusive user of a server.
-func startAbuser(config *rest.Config, token string, every time.Duration) (*abuser, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	a := &abuser{cmd: exec.Command(program, abuserCommand)}
-	a.cmd.Stderr = os.Stderr
-	stdin, err := a.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	a.stdin = stdin
-	out, err := a.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	a.out = bufio.NewReader(out)
-	if err := a.cmd.Start(); err != nil {
-		return nil, err
-	}
-	order := abuserOrder{config.Host, config.CAFile, token, config.CAData, every}
-	if err := json.NewEncoder(stdin).Encode(order); err != nil {
-		return nil, errors.Join(err, a.stdin.Close(), a.cmd.Wait())
-	}
-	return a, nil
-}
-
-// stop ends the child and returns the figures of its lists.
-func (a *abuser) stop() (*abuseFigures, error) {
-	_ = a.stdin.Close()
-	f := new(abuseFigures)
-	err := json.NewDecoder(a.out).Decode(f)
-	return f, errors.Join(err, a.cmd.Wait())
+func startAbuser(config *rest.Config, token string, every time.Duration) (*child, error) {
+	return startChild(abuserCommand, abuserOrder{config.Host, config.CAFile, token, config.CAData, every})
 }
 
 // runAbuser runs in the child process and lists until stdin ends.
 func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) error {
-	in := json.NewDecoder(stdin)
 	var order abuserOrder
-	if err := in.Decode(&order); err != nil {
+	ctx, cancel, err := takeOrder(ctx, stdin, &order)
+	if err != nil {
 		return err
 	}
+	defer cancel()
 	if err := lowestPriority(); err != nil {
 		return err
 	}
@@ -94,13 +55,6 @@ func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) error {
 		}
 		connections = append(connections, raw)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		defer cancel()
-		_, _ = io.Copy(io.Discard, in.Buffered())
-		_, _ = io.Copy(io.Discard, stdin)
-	}()
 	lists := &abuseLists{}
 	lists.flood(ctx, connections, order.Token, order.Every)
 	figures, _ := lists.take()

@@ -32,6 +32,10 @@
 // The server has the first CPU to itself; the clients and the other server have the rest, and the
 // abusive user, a process of its own, only what they leave of it.
 //
+// It also runs the attacks of package abuse, each for half a minute in a process of its own, on the apiserver and on a
+// new Sluice with default limits: what those who renew leases, write, list by new tokens or probe see of it, and
+// what they see at the apiserver meanwhile. --only selects, as in --only='attack slow-posts'.
+//
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time
 // to sync, the memory per object, lists, pages, selections and consistent reads, and how many events per

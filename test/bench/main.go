@@ -20,14 +20,16 @@ func main() {
 	}
 }
 
-// run is the program. With floorCommand, abuserCommand or clientCommand as the first argument it is that child
-// process.
+// run is the program. With the command of a child process as the first argument it is that child.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 2 && args[0] == floorCommand {
 		return serveFloor(args[1], os.Stdin, out)
 	}
 	if len(args) == 1 && args[0] == abuserCommand {
 		return runAbuser(ctx, os.Stdin, out)
+	}
+	if len(args) == 1 && args[0] == attackCommand {
+		return runAttack(ctx, os.Stdin, out)
 	}
 	if len(args) == 6 && args[0] == clientCommand {
 		return runClient(ctx, args[1:], out)
@@ -74,7 +76,7 @@ func bench(ctx context.Context, o *options) (r *report, err error) {
 		err = e.proofs(ctx, r)
 	}
 	if err == nil && o.abuse {
-		err = e.abuse(ctx, r)
+		err = e.abuses(ctx, r)
 	}
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()

@@ -24,6 +24,7 @@ type report struct {
 	Latencies []*latencyLine `json:"latencies"`
 	Proofs    []*proofLine   `json:"proofs"`
 	Abuse     []*abuseLine   `json:"abuse"`
+	Attacks   []*attackLine  `json:"attacks"`
 	Scale     scaleReport    `json:"scale"`
 	Goals     []*outcome     `json:"goals"`
 }
@@ -46,6 +47,7 @@ func (r *report) print(out io.Writer) {
 	r.printIdle(out)
 	r.printProofs(out)
 	r.printAbuse(out)
+	r.printAttacks(out)
 	r.Scale.print(out)
 	r.printGoals(out)
 }

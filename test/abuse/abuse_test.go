@@ -1,0 +1,199 @@
+package abuse
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// server starts a server and returns it as a target.
+func server(t *testing.T, h http.HandlerFunc) *Target {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	admin := httptest.NewServer(h)
+	t.Cleanup(admin.Close)
+	return &Target{URL: s.URL, Admin: admin.URL, CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})}
+}
+
+// attackUntil attacks until enough is closed, and returns the answers.
+func attackUntil(t *testing.T, a Attacker, to *Target, enough <-chan struct{}) Tally {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-enough
+		cancel()
+	}()
+	answers, err := a.Attack(ctx, to, []string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
+// seen collects what a server has seen, and closes enough at a number of different things.
+type seen struct {
+	mu     sync.Mutex
+	things map[string]int
+	number int
+	enough chan struct{}
+}
+
+func expect(number int) *seen {
+	return &seen{things: map[string]int{}, number: number, enough: make(chan struct{})}
+}
+
+func (s *seen) add(thing string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.things[thing]++; s.things[thing] == 1 && len(s.things) == s.number {
+		close(s.enough)
+	}
+}
+
+func (s *seen) all() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.things)
+}
+
+func TestEachRequestHasAnotherRandomToken(t *testing.T) {
+	tokens := expect(20)
+	to := server(t, func(w http.ResponseWriter, r *http.Request) {
+		tokens.add(r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	answers := attackUntil(t, Streams{Connections: 2, Each: 3, Method: "GET", Path: "/", RandomToken: 40_000, Again: true}, to, tokens.enough)
+	if answers["401"] == 0 {
+		t.Errorf("answers: %v", answers)
+	}
+	for token, n := range tokens.all() {
+		if len(token) != len("Bearer ")+40_000 || n != 1 {
+			t.Errorf("a token of %d bytes came %d times", len(token), n)
+		}
+	}
+}
+
+func TestSlowBodiesKeepComing(t *testing.T) {
+	bytes := expect(4 * 3)
+	to := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		buffer := make([]byte, 10)
+		for total := 0; ; {
+			n, err := r.Body.Read(buffer)
+			if total += n; err != nil {
+				return
+			}
+			bytes.add(r.Header.Get("Authorization") + r.Header.Get("Content-Length") + strings.Repeat("x", min(total, 3)) + r.RemoteAddr)
+		}
+	})
+	attackUntil(t, Streams{Connections: 4, Each: 1, Method: "POST", Path: "/", Body: 100, Every: time.Millisecond}, to, bytes.enough)
+	for thing := range maps.Keys(bytes.all()) {
+		if !strings.HasPrefix(thing, "Bearer a100x") && !strings.HasPrefix(thing, "Bearer b100x") {
+			t.Errorf("a byte of %q", thing)
+		}
+	}
+}
+
+func TestSlowReadersReadOnlyWhatTheySay(t *testing.T) {
+	const reads = 100
+	written := expect(1)
+	to := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 5 { // only the first writes do not wait for the reader
+			_, _ = w.Write(make([]byte, reads))
+			_ = http.NewResponseController(w).Flush()
+			if i == 4 {
+				written.add("all")
+			}
+		}
+	})
+	answers := attackUntil(t, Streams{Connections: 1, Each: 1, Method: "GET", Path: "/", Every: time.Millisecond, Reads: reads}, to, written.enough)
+	if answers["200"] != 1 {
+		t.Errorf("answers: %v", answers)
+	}
+}
+
+func TestConnectionsAreHeldUntilTheAttackEnds(t *testing.T) {
+	for name, header := range map[string]int{"idle": 0, "unfinished header": 100_000} {
+		t.Run(name, func(t *testing.T) {
+			opened := expect(5)
+			s := httptest.NewUnstartedServer(http.NotFoundHandler())
+			s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					opened.add(c.RemoteAddr().String())
+				}
+			}
+			s.Start()
+			t.Cleanup(s.Close)
+			answers := attackUntil(t, Connections{Count: 5, Header: header}, &Target{Admin: s.URL}, opened.enough)
+			if len(answers) != 0 {
+				t.Errorf("answers: %v", answers)
+			}
+		})
+	}
+}
+
+func TestAttackersKeepToLoopback(t *testing.T) {
+	to := &Target{URL: "https://192.0.2.1:6443", Admin: "http://example.com:80"}
+	for _, a := range []Attacker{Streams{Connections: 1, Each: 1}, Connections{Count: 1}} {
+		if _, err := a.Attack(t.Context(), to, []string{"a"}); err == nil || !strings.Contains(err.Error(), "not on loopback") {
+			t.Errorf("%T: %v", a, err)
+		}
+	}
+}
+
+func TestAgentsListAndWatchAgain(t *testing.T) {
+	watches := expect(4) // by the connection
+	to := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			_, _ = io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"17"},"items":[]}`)
+			return
+		}
+		if v := r.URL.Query().Get("resourceVersion"); v != "17" {
+			t.Errorf("a watch from %q", v)
+		}
+		w.WriteHeader(http.StatusOK)
+		watches.add(r.RemoteAddr) // and it ends
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-watches.enough
+		cancel()
+	}()
+	c := &Crowd{Agents: 2, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
+	if err := c.Run(ctx, to); err != nil {
+		t.Fatal(err)
+	}
+	if c.Watching() != 0 || c.Lists() < 4 || len(c.Refusals()) != 0 {
+		t.Errorf("%d watches, %d lists, refusals: %v", c.Watching(), c.Lists(), c.Refusals())
+	}
+}
+
+func TestAgentsCountRefusals(t *testing.T) {
+	refused := expect(2)
+	to := server(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusTooManyRequests)
+		refused.add(r.RemoteAddr)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &Crowd{Agents: 1, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
+	go func() {
+		<-refused.enough // the first one has been counted
+		cancel()
+	}()
+	if err := c.Run(ctx, to); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Refusals()["429"]; n == 0 {
+		t.Errorf("%d refusals", n)
+	}
+}

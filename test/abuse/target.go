@@ -1,0 +1,117 @@
+package abuse
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Target is a server that is attacked.
+type Target struct {
+	URL   string // of the API, https
+	Admin string // URL of the admin listener, http; empty if there is none
+	CA    []byte // PEM certificates that sign the API's
+}
+
+// Attacker attacks until ctx ends, and returns how it was answered. The callers of its requests have the tokens.
+type Attacker interface {
+	Attack(ctx context.Context, t *Target, tokens []string) (Tally, error)
+}
+
+// Tally counts answers: by code, or by what happened instead of one.
+type Tally map[string]int
+
+// String returns the counts in the order of the answers.
+func (t Tally) String() string {
+	var parts []string
+	for _, answer := range slices.Sorted(maps.Keys(t)) {
+		parts = append(parts, fmt.Sprintf("%s (%d)", answer, t[answer]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Answers that are no code.
+const (
+	Reset   = "reset"   // of a stream
+	Cut     = "cut"     // a connection that was open
+	Refused = "refused" // a connection that did not open
+)
+
+// counter is a Tally for several goroutines.
+type counter struct {
+	mu    sync.Mutex // guards tally
+	tally Tally
+}
+
+func (c *counter) add(answer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tally == nil {
+		c.tally = Tally{}
+	}
+	c.tally[answer]++
+}
+
+// take returns the counts since the last call.
+func (c *counter) take() Tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tally
+	c.tally = nil
+	return t
+}
+
+// dialLimit bounds the opening of a connection.
+const dialLimit = 20 * time.Second
+
+// loopback returns host:port of an address on this machine.
+func loopback(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	if a, err := netip.ParseAddrPort(u.Host); err != nil || !a.Addr().IsLoopback() {
+		return "", fmt.Errorf("%q is not on loopback", address)
+	}
+	return u.Host, nil
+}
+
+// dialer returns a function that opens TLS connections for HTTP/2.
+func (t *Target) dialer() (func(context.Context) (net.Conn, error), error) {
+	host, err := loopback(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(t.CA) {
+		return nil, errors.New("no CA")
+	}
+	d := tls.Dialer{Config: &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}}}
+	return func(ctx context.Context) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		return d.DialContext(ctx, "tcp", host)
+	}, nil
+}
+
+// sleep sleeps for d, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

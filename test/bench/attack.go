@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/test/abuse"
+	"sluice/test/harness"
+)
+
+const (
+	attackCommand = "attack" // the argument that makes this program the attackers' child process
+	// attackLimit is how long an attack lasts at most.
+	attackLimit = 35 * time.Second
+	// attackWarmUp precedes what victims see of an attack, and attackWindow is how long their requests start.
+	attackWarmUp, attackWindow = 4 * time.Second, 14 * time.Second
+	quietWindow                = 5 * time.Second
+)
+
+// attacks measures what victims see of each attack, at the apiserver and at a new Sluice with default limits each.
+func (e *env) attacks(ctx context.Context, r *report) error {
+	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !e.only.matches("attack " + a.Name) })
+	if len(all) == 0 {
+		return nil
+	}
+	ids, err := e.identify(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if !a.Admin {
+			direct := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
+			if err := e.attackAt(ctx, &a, direct, ids, r); err != nil {
+				return fmt.Errorf("%s at the apiserver: %w", a.Name, err)
+			}
+		}
+		if err := e.attackSluice(ctx, &a, ids, r); err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// attackSluice starts a Sluice for one attack.
+func (e *env) attackSluice(ctx context.Context, a *abuse.Attack, ids *identities, r *report) error {
+	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=error"}})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := errors.Join(s.Stop(), os.RemoveAll(s.Dir)); err != nil {
+			progress("stop: %v", err)
+		}
+	}()
+	if err := e.waitForCacheSync(ctx, s); err != nil {
+		return err
+	}
+	return e.attackAt(ctx, a, &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}, ids, r)
+}
+
+// attackAt measures one attack at a target. While a Sluice is attacked the victims also ask the apiserver itself.
+func (e *env) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) error {
+	progress("attack %s at the %s", a.Name, t.name)
+	if err := errors.Join(pin(true, self(), e.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
+		return err
+	}
+	victims, err := e.victimsOf(a, t, ids)
+	if err != nil {
+		return err
+	}
+	var beside []victim
+	if t.sluice != nil && !a.Admin {
+		if beside, err = e.victimsOf(a, &target{config: e.controlPlane.RESTConfig(harness.Anonymous)}, ids); err != nil {
+			return err
+		}
+	}
+	before, err := t.proc.resident()
+	if err != nil {
+		return err
+	}
+	quiet := watchAll(ctx, victims, quietWindow)
+	if err := t.proc.resetPeak(); err != nil {
+		return err
+	}
+	c, err := e.startAttack(a, t, ids)
+	if err != nil {
+		return err
+	}
+	_ = sleep(ctx, attackWarmUp)
+	attacked := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
+	peak, err := t.proc.peak()
+	var answers abuse.Tally
+	if err := errors.Join(err, c.stop(&answers), ctx.Err()); err != nil {
+		return err
+	}
+	for i, v := range victims {
+		line := &attackLine{Attack: a.Name, What: a.What, Target: t.name, Victim: v.name, Quiet: quiet[i], Attacked: attacked[i], RSS: before, Peak: peak, Answers: answers}
+		if beside != nil {
+			line.Beside = attacked[len(victims)+i]
+		}
+		r.Attacks = append(r.Attacks, line)
+	}
+	return nil
+}
+
+// watchAll watches victims at the same time.
+func watchAll(ctx context.Context, victims []victim, during time.Duration) []*victimFigures {
+	figures := make([]*victimFigures, len(victims))
+	var g errgroup.Group
+	for i, v := range victims {
+		g.Go(func() error {
+			figures[i] = v.watch(ctx, during)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return figures
+}
+
+// attackOrder is what the attackers' process reads from stdin.
+type attackOrder struct {
+	Name   string
+	Target abuse.Target
+	Tokens []string
+}
+
+// startAttack runs this program again as the attackers.
+func (e *env) startAttack(a *abuse.Attack, t *target, ids *identities) (*child, error) {
+	goal, err := abuseTarget(t)
+	if err != nil {
+		return nil, err
+	}
+	return startChild(attackCommand, attackOrder{a.Name, *goal, ids.attackers(a.By)})
+}
+
+// abuseTarget describes a target to attackers.
+func abuseTarget(t *target) (*abuse.Target, error) {
+	to := &abuse.Target{URL: t.config.Host, CA: t.config.CAData}
+	if t.sluice != nil {
+		to.Admin = t.sluice.Admin
+	}
+	if len(to.CA) > 0 {
+		return to, nil
+	}
+	var err error
+	to.CA, err = os.ReadFile(t.config.CAFile)
+	return to, err
+}
+
+// runAttack runs in the child process and attacks until stdin ends.
+func runAttack(ctx context.Context, stdin io.Reader, out io.Writer) error {
+	var order attackOrder
+	ctx, cancel, err := takeOrder(ctx, stdin, &order)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	ctx, end := context.WithTimeout(ctx, attackLimit)
+	defer end()
+	all := abuse.Attacks()
+	i := slices.IndexFunc(all, func(a abuse.Attack) bool { return a.Name == order.Name })
+	if i < 0 {
+		return fmt.Errorf("no attack %q", order.Name)
+	}
+	answers, err := all[i].Attack(ctx, &order.Target, order.Tokens)
+	return errors.Join(err, json.NewEncoder(out).Encode(answers))
+}

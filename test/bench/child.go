@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// child is a process of this program that does what it reads from stdin until that ends, and then writes what has
+// come of it.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	out   io.Reader
+}
+
+// startChild runs this program with a command and an order.
+func startChild(command string, order any) (*child, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: exec.Command(program, command)}
+	c.cmd.Stderr = os.Stderr
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin = stdin
+	if c.out, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := json.NewEncoder(stdin).Encode(order); err != nil {
+		return nil, errors.Join(err, stdin.Close(), c.cmd.Wait())
+	}
+	return c, nil
+}
+
+// stop ends the child and reads its result, unless into is nil.
+func (c *child) stop(into any) error {
+	_ = c.stdin.Close()
+	var err error
+	if into != nil {
+		err = json.NewDecoder(c.out).Decode(into)
+	}
+	_, _ = io.Copy(io.Discard, c.out)
+	return errors.Join(err, c.cmd.Wait())
+}
+
+// takeOrder reads the order in the child. The context ends with stdin.
+func takeOrder(ctx context.Context, stdin io.Reader, order any) (context.Context, context.CancelFunc, error) {
+	in := json.NewDecoder(stdin)
+	if err := in.Decode(order); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, in.Buffered())
+		_, _ = io.Copy(io.Discard, stdin)
+	}()
+	return ctx, cancel, nil
+}
