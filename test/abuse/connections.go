@@ -40,7 +40,7 @@ func (c Connections) Attack(ctx context.Context, t *Target, _ []string) (Tally, 
 			defer stop()
 			_ = conn.(*net.TCPConn).SetLinger(0) // leaves no port in TIME_WAIT
 			if _, err := conn.Write(header); err == nil {
-				_, err = conn.Read(make([]byte, 1))
+				_, _ = conn.Read(make([]byte, 1)) // until either side closes
 			}
 			if ctx.Err() == nil {
 				answers.add(Cut)

@@ -28,7 +28,10 @@ func (e *env) abuses(ctx context.Context, r *report) error {
 			return err
 		}
 	}
-	return e.attacks(ctx, r)
+	if err := e.attacks(ctx, r); err != nil {
+		return err
+	}
+	return e.crowds(ctx, r)
 }
 
 // abuse measures the lists of many users, who each have a token and an open watch, without and with

@@ -61,7 +61,7 @@ func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.send(r)
 	default:
-		if r.URL.Path == floorWatch {
+		if r.URL.Path == floorWatch || r.URL.Query().Has("watch") {
 			h.watch(r.Context(), w, h.body(floorWatch))
 			return
 		}

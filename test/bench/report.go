@@ -25,6 +25,7 @@ type report struct {
 	Proofs    []*proofLine   `json:"proofs"`
 	Abuse     []*abuseLine   `json:"abuse"`
 	Attacks   []*attackLine  `json:"attacks"`
+	Crowds    []*crowdLine   `json:"crowds"`
 	Scale     scaleReport    `json:"scale"`
 	Goals     []*outcome     `json:"goals"`
 }
@@ -48,6 +49,7 @@ func (r *report) print(out io.Writer) {
 	r.printProofs(out)
 	r.printAbuse(out)
 	r.printAttacks(out)
+	r.printCrowds(out)
 	r.Scale.print(out)
 	r.printGoals(out)
 }

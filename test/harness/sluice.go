@@ -163,15 +163,20 @@ func (s *Sluice) Done() <-chan struct{} { return s.proc.done }
 // Restart stops the gateway and starts it again on the same addresses.
 func (s *Sluice) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.Stop(); err != nil {
+	if err := s.RestartMain(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// RestartMain is Restart without a test.
+func (s *Sluice) RestartMain() error {
+	if err := s.Stop(); err != nil {
+		return err
 	}
 	var ports reservation
 	ports.reserve(s.URL, s.Admin)
 	defer ports.release()
-	if err := s.start(strings.TrimPrefix(s.URL, "https://"), strings.TrimPrefix(s.Admin, "http://")); err != nil {
-		t.Fatal(err)
-	}
+	return s.start(strings.TrimPrefix(s.URL, "https://"), strings.TrimPrefix(s.Admin, "http://"))
 }
 
 // Log returns the last 16 KiB of the gateway's log, or those from a data race on.
