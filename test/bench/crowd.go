@@ -19,8 +19,6 @@ const (
 	crowdPause = 500 * time.Millisecond
 	// crowdWindow is how long each measurement of the other user lasts.
 	crowdWindow = 10 * time.Second
-	// crowdLimits lets one user have all connections.
-	crowdLimits = harness.Unlimited + "  connectionsPerSecond: 100000\n  connectionBurst: 100000\n"
 )
 
 // crowds measures the crowd at the floor, the apiserver and a new Sluice.
@@ -81,7 +79,7 @@ func (e *env) crowdAtApiserver(ctx context.Context, tokens []string) (*crowdLine
 }
 
 func (e *env) crowdAtSluice(ctx context.Context, tokens []string) (*crowdLine, error) {
-	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Config: crowdLimits, Flags: []string{"--log-level=error"}})
+	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=error"}})
 	if err != nil {
 		return nil, err
 	}
