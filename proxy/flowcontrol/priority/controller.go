@@ -1,0 +1,102 @@
+package priority
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/eventclock"
+	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset"
+	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
+	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"sluice/proxy/request"
+)
+
+// controller is one of the library, for one number of seats, which it cannot change.
+type controller struct {
+	flowcontrol.Interface
+	informers informerFactory
+	estimator estimator
+
+	once  sync.Once
+	ready chan struct{} // closed when the first configuration is in force
+	stop  chan struct{}
+	done  sync.WaitGroup
+}
+
+// startController returns a controller that runs until it is ended.
+func startController(seats int, first configuration, objects ObjectsOf) (*controller, error) {
+	clock := eventclock.Real{}
+	c := &controller{
+		informers: informerFactory{schemas: newInformer(), levels: newInformer()},
+		ready:     make(chan struct{}), stop: make(chan struct{}),
+	}
+	c.Interface = flowcontrol.NewTestable(flowcontrol.TestableConfig{
+		Name: "sluice", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
+		// The library calls this when it reads a schema. No request is classified before it has read all.
+		FoundToDangling: func(found bool) bool {
+			c.once.Do(func() { close(c.ready) })
+			return !found
+		},
+		InformerFactory: c.informers, FlowcontrolClient: readOnlyClient{}, ServerConcurrencyLimit: seats,
+		ReqsGaugeVec: metrics.PriorityLevelConcurrencyGaugeVec, ExecSeatsGaugeVec: metrics.PriorityLevelExecutionSeatsGaugeVec,
+		QueueSetFactory: queueSets{queueset.NewQueueSetFactory(clock)},
+	})
+	c.estimator = estimator{fcrequest.DefaultWorkEstimatorConfig(), objects, c.GetMaxSeats}
+	err := c.configure(first)
+	c.done.Go(func() { _ = c.Run(c.stop) }) // an error means that it was stopped at once
+	return c, err
+}
+
+// configure puts a configuration with at least one schema in force, soon after. The library reads all
+// objects again when it hears of any.
+func (c *controller) configure(to configuration) error {
+	if err := errors.Join(replace(c.informers.levels, to.levels), replace(c.informers.schemas, to.schemas)); err != nil {
+		return err
+	}
+	c.informers.schemas.handler.OnAdd(to.schemas[0], false)
+	return nil
+}
+
+// end stops the controller. Requests that wait or have a seat go on.
+func (c *controller) end() {
+	close(c.stop)
+	c.done.Wait()
+}
+
+// take waits for a seat. It returns false if the library refuses the request, or if ctx ends before.
+func (c *controller) take(ctx context.Context, r *http.Request, s *Seat) (taken bool) {
+	digest := flowcontrol.RequestDigest{RequestInfo: request.From(r.Context()).RequestInfo, User: callerOf(r)}
+	decided := make(chan bool, 1)
+	var panicked any
+	executed := false
+	// The library holds a seat for as long as a function runs, so somebody must run it.
+	go func() {
+		defer close(decided)
+		defer func() {
+			if !executed { // else nobody would hear of it
+				panicked = recover()
+			}
+		}()
+		c.Handle(ctx, digest,
+			func(schema *flowcontrolv1.FlowSchema, level *flowcontrolv1.PriorityLevelConfiguration, _ string) {
+				s.Schema, s.Level = schema.Name, level.Name
+			},
+			func() fcrequest.WorkEstimate { return c.estimator.estimate(r, s) },
+			nil,
+			func() {
+				executed = true
+				decided <- true
+				<-s.left
+			})
+	}()
+	taken = <-decided
+	if !taken && panicked != nil {
+		panic(panicked) // where the server recovers, so that one request never ends the process
+	}
+	return taken
+}

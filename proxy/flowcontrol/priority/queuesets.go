@@ -1,0 +1,35 @@
+package priority
+
+import (
+	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
+	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
+)
+
+// queueSets makes the queues of each priority level: a level in front of queues of the library.
+type queueSets struct{ library fq.QueueSetFactory }
+
+// BeginConstruction implements fq.QueueSetFactory.
+func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge, wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
+	l := &level{demand: &demand{Gauge: wanted}, tenants: map[string]*tenant{}}
+	completer, err := s.library.BeginConstruction(c, requests, seats, l.demand)
+	return levelCompleter{l, c, completer}, err
+}
+
+// BeginConfigChange implements fq.QueueSet.
+func (l *level) BeginConfigChange(c fq.QueuingConfig) (fq.QueueSetCompleter, error) {
+	completer, err := l.QueueSet.BeginConfigChange(c)
+	return levelCompleter{l, c, completer}, err
+}
+
+// levelCompleter ends the construction or a change of a level, once its number of seats is known.
+type levelCompleter struct {
+	level   *level
+	queuing fq.QueuingConfig
+	library fq.QueueSetCompleter
+}
+
+// Complete implements fq.QueueSetCompleter.
+func (c levelCompleter) Complete(d fq.DispatchingConfig) fq.QueueSet {
+	c.level.configure(c.library.Complete(d), c.queuing, d.ConcurrencyLimit)
+	return c.level
+}

@@ -1,0 +1,104 @@
+package priority
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// holder takes seats and keeps them until they are given back.
+type holder struct {
+	t      testing.TB
+	levels *Levels
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	seats []*Seat
+	errs  []error
+}
+
+func newHolder(t testing.TB, l *Levels) *holder {
+	h := &holder{t: t, levels: l}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	t.Cleanup(h.leaveAll)
+	return h
+}
+
+// take begins to take n seats, and returns when each has been taken, was refused, or waits.
+func (h *holder) take(r *http.Request, n int) *holder {
+	for range n {
+		go func() {
+			s, err := h.levels.Take(h.ctx, r)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if err != nil {
+				h.errs = append(h.errs, err)
+				return
+			}
+			h.seats = append(h.seats, s)
+		}()
+	}
+	synctest.Wait()
+	return h
+}
+
+// has returns how many seats are held.
+func (h *holder) has() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seats)
+}
+
+// leave gives n seats back, and returns when whoever waited for them has them.
+func (h *holder) leave(n int) {
+	h.mu.Lock()
+	left := h.seats[:n]
+	h.seats = h.seats[n:]
+	h.mu.Unlock()
+	for _, s := range left {
+		s.Leave()
+	}
+	synctest.Wait()
+}
+
+// leaveAll ends the waiting and gives all seats back.
+func (h *holder) leaveAll() {
+	h.cancel()
+	synctest.Wait()
+	h.leave(h.has())
+}
+
+// numbers returns the sum of each gauge of the library over its series, by name without prefix.
+func numbers(t testing.TB, names ...string) map[string]float64 {
+	t.Helper()
+	families, err := Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for _, name := range names {
+		for _, f := range families {
+			if f.GetName() == ownPrefix+name {
+				for _, m := range f.GetMetric() {
+					sums[name] += m.GetGauge().GetValue()
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// nobody checks that no request has a seat or waits for one.
+func nobody(t testing.TB) {
+	t.Helper()
+	got := numbers(t, "current_executing_requests", "current_executing_seats", "current_inqueue_requests")
+	want := map[string]float64{"current_executing_requests": 0, "current_executing_seats": 0, "current_inqueue_requests": 0}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests in flight when all are done (-want +got):\n%s", diff)
+	}
+}
