@@ -23,6 +23,7 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
+	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 )
@@ -36,6 +37,7 @@ type components struct {
 	access     *auth.Access
 	machine    accounts.Machine
 	accounts   *accounts.Ledger
+	levels     *priority.Levels
 	encoded    *cache.Budget
 	logLevel   zap.AtomicLevel
 	reloader   *reloader
@@ -85,7 +87,8 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Watches:    metrics.upstream.Watch,
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
-	c.background = append(c.background, c.resources.Run)
+	c.levels = priorityLevels(file, c.resources, log)
+	c.background = append(c.background, c.resources.Run, c.levels.Run)
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
 	if err != nil {
 		return nil, err
@@ -270,7 +273,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 		protect = c.access.WithPathAccess
 	}
 	return admin.Handler(admin.Options{
-		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.registry,
+		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.gatherer(),
 		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
 }

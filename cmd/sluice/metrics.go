@@ -11,6 +11,7 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/connect"
+	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/upstream"
 )
 
@@ -38,6 +39,11 @@ func newMetrics() *metrics {
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
 		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r),
 	}
+}
+
+// gatherer returns all metrics.
+func (m *metrics) gatherer() prometheus.Gatherer {
+	return prometheus.Gatherers{m.registry, priority.Gatherer()}
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.
