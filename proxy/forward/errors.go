@@ -21,9 +21,6 @@ const (
 	reasonUpstreamUnreachable = "upstream-unreachable"
 )
 
-// errUnnamed is the reason to refuse a caller whose name does not fit into request headers.
-var errUnnamed = errors.New("the caller cannot be named to the upstream")
-
 // errClientGone is returned when the client does not send its request to the end.
 var errClientGone = errors.New("the client is gone")
 

@@ -7,8 +7,6 @@ import (
 	"net/http/httputil"
 
 	"go.uber.org/zap"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/flowcontrol"
@@ -47,6 +45,10 @@ type Forwarder struct {
 // placeKey is the key of the *flowcontrol.Place of a request in its context.
 type placeKey struct{}
 
+// identityKey is the key of the http.Header that names the user of a request to the apiserver, in the
+// context of a request whose caller only Sluice has seen.
+type identityKey struct{}
+
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
 	f := &Forwarder{
@@ -68,9 +70,14 @@ func New(o Options) *Forwarder {
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	info.Outcome.Source = request.SourceUpstream
-	if err := f.checkCaller(r, info); err != nil {
-		f.fail(w, r, err)
-		return
+	if isNamed(info) {
+		u, _ := apirequest.UserFrom(r.Context())
+		identity, err := f.identity(u)
+		if err != nil {
+			f.fail(w, r, err)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), identityKey{}, identity))
 	}
 	r, cancel := withCancel(r)
 	defer cancel()
@@ -101,20 +108,6 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.proxy.ServeHTTP(client, r)
 }
 
-// checkCaller refuses a caller that cannot be named in headers.
-func (f *Forwarder) checkCaller(r *http.Request, info *request.Info) error {
-	if !isNamed(info) {
-		return nil
-	}
-	if u, _ := apirequest.UserFrom(r.Context()); !fitsHeaders(u) {
-		return apierrors.NewForbidden(schema.GroupResource{}, "", errUnnamed)
-	}
-	if f.identityNames() == nil {
-		return errNamesUnknown
-	}
-	return nil
-}
-
 // rewrite addresses the request to the upstream. ReverseProxy has removed hop-by-hop headers
 // before, so a Connection header cannot remove the headers that are set here.
 func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
@@ -124,9 +117,8 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	appendForwardedFor(p.Out.Header, p.In)
 	f.removeFrontProxy(p.Out.Header)
 	p.Out.Header.Set("Audit-Id", info.AuditID) // one ID in the logs of both
-	if isNamed(info) {
-		u, _ := apirequest.UserFrom(p.In.Context())
-		f.setIdentity(p.Out.Header, u)
+	if identity, ok := p.In.Context().Value(identityKey{}).(http.Header); ok {
+		setIdentity(p.Out.Header, identity)
 	}
 }
 

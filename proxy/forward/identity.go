@@ -1,13 +1,18 @@
 package forward
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 
+	"golang.org/x/net/http/httpguts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/group"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
@@ -52,44 +57,82 @@ func (f *Forwarder) namesUser(h http.Header) bool {
 	return names != nil && h.Get(names.User[0]) != "" && h.Get("Authorization") == ""
 }
 
+// identity returns the headers that name the user to the apiserver. It returns an error if the apiserver
+// would take them for another user: one without the UID, or a member of other groups.
+func (f *Forwarder) identity(u user.Info) (http.Header, error) {
+	names := f.identityNames()
+	switch {
+	case names == nil:
+		return nil, errNamesUnknown
+	case u == nil || u.GetName() == "":
+		return nil, unnamed("it has no name")
+	case !fitsHeaders(u):
+		return nil, unnamed("headers lose control characters, and white space at the ends of a name, UID, group or extra")
+	}
+	h := identityHeaders(names, u)
+	switch {
+	case f.upstream.FrontProxy && !readsAs(names, h, u):
+		return nil, unnamed("the apiserver would read other groups, extras or another UID: see its flags --requestheader-*")
+	case !f.upstream.FrontProxy && !impersonatedAs(u):
+		return nil, unnamed("the apiserver would add groups or omit extras when the gateway impersonates it")
+	}
+	return h, nil
+}
+
+// unnamed refuses a caller that headers cannot name.
+func unnamed(why string) error {
+	return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the gateway cannot name the caller to the apiserver: "+why))
+}
+
 // fitsHeaders reports whether header values can carry the user unchanged. HTTP trims white space
 // around values: a user named " " would arrive without a name, so that the request would be one of
 // Sluice itself, and a member of "system:masters " would become a member of system:masters.
 func fitsHeaders(u user.Info) bool {
-	if u == nil || u.GetName() == "" {
-		return false
-	}
 	values := append([]string{u.GetName(), u.GetUID()}, u.GetGroups()...)
-	for key, extra := range u.GetExtra() {
-		if key == "" {
-			return false
-		}
+	for _, extra := range u.GetExtra() {
 		values = append(values, extra...)
 	}
 	return !slices.ContainsFunc(values, func(v string) bool {
-		return strings.Trim(v, " \t") != v || strings.ContainsFunc(v, unicode.IsControl)
+		return strings.Trim(v, " \t") != v || !httpguts.ValidHeaderFieldValue(v)
 	})
 }
 
-// setIdentity names the user in the headers and removes credentials and impersonation headers of
-// the client. If the client asked for impersonation, u is the impersonated user: the authorizer has
-// allowed that before.
-func (f *Forwarder) setIdentity(h http.Header, u user.Info) {
-	h.Del("Authorization")
-	removeImpersonation(h)
-	names := f.identityNames()
-	if names == nil {
-		return // send refuses the request
+// readsAs reports whether an apiserver that expects these names reads the headers of a front proxy as
+// exactly this user. It lacks the attributes for which it has no name, and ignores empty groups.
+func readsAs(names *upstream.HeaderNames, h http.Header, want user.Info) bool {
+	headers, err := headerrequest.New(names.User, names.UID, names.Group, names.ExtraPrefix)
+	if err != nil {
+		return false
 	}
+	got, ok, err := group.NewAuthenticatedGroupAdder(headers).AuthenticateRequest(&http.Request{Header: h.Clone()}) // which it empties
+	return ok && err == nil && got.User.GetName() == want.GetName() && got.User.GetUID() == want.GetUID() &&
+		slices.Equal(got.User.GetGroups(), want.GetGroups()) && maps.EqualFunc(got.User.GetExtra(), want.GetExtra(), slices.Equal)
+}
+
+// impersonatedAs reports whether an apiserver impersonates exactly this user. It adds
+// system:unauthenticated to the groups of system:anonymous, and system:authenticated to those of others
+// that are not in system:unauthenticated. If it receives no group, it also adds those of a service account.
+func impersonatedAs(u user.Info) bool {
+	in := func(group string) bool { return slices.Contains(u.GetGroups(), group) }
+	for _, values := range u.GetExtra() {
+		if len(values) == 0 {
+			return false
+		}
+	}
+	return in(user.AllUnauthenticated) || u.GetName() != user.Anonymous && in(user.AllAuthenticated)
+}
+
+// identityHeaders returns headers with the user's attributes. All groups are sent, also those that the
+// apiserver would add: to a service account without groups it would add more.
+func identityHeaders(names *upstream.HeaderNames, u user.Info) http.Header {
+	h := http.Header{}
 	h.Set(names.User[0], u.GetName())
 	if uid := u.GetUID(); uid != "" && len(names.UID) > 0 {
 		h.Set(names.UID[0], uid)
 	}
 	if len(names.Group) > 0 {
 		for _, group := range u.GetGroups() {
-			if group != user.AllAuthenticated { // the apiserver adds it
-				h.Add(names.Group[0], group)
-			}
+			h.Add(names.Group[0], group)
 		}
 	}
 	if len(names.ExtraPrefix) > 0 {
@@ -99,6 +142,16 @@ func (f *Forwarder) setIdentity(h http.Header, u user.Info) {
 			}
 		}
 	}
+	return h
+}
+
+// setIdentity replaces credentials and impersonation headers of the client by the headers that name its
+// user. If the client asked for impersonation, that is the impersonated user: the authorizer has allowed
+// it before.
+func setIdentity(h, identity http.Header) {
+	h.Del("Authorization")
+	removeImpersonation(h)
+	maps.Copy(h, identity)
 }
 
 // escapeExtraKey percent-encodes the bytes that a header name must not contain, and upper case,

@@ -24,21 +24,23 @@ type caller struct {
 	header http.Header
 }
 
-// send sends a request to the apiserver and to Sluice.
+// clients returns clients of the apiserver and of Sluice that authenticate as the caller.
 func (c *caller) clients(t *testing.T) (direct, through *harness.RawClient) {
+	return c.client(t, apiserver.RESTConfig(c.as)), c.client(t, sluice.RESTConfig(c.as))
+}
+
+// client returns a client that authenticates as the caller.
+func (c *caller) client(t *testing.T, cfg *rest.Config) *harness.RawClient {
 	t.Helper()
-	open := func(cfg *rest.Config) *harness.RawClient {
-		if c.config != nil {
-			c.config(cfg)
-		}
-		raw, err := harness.NewRawClient(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(raw.Close)
-		return raw
+	if c.config != nil {
+		c.config(cfg)
 	}
-	return open(apiserver.RESTConfig(c.as)), open(sluice.RESTConfig(c.as))
+	raw, err := harness.NewRawClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(raw.Close)
+	return raw
 }
 
 // impersonating returns the headers by which a caller acts for a user.

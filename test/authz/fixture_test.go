@@ -96,7 +96,8 @@ func create(ctx context.Context, c kubernetes.Interface) error {
 			ObjectMeta: named(role), Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
 		}, none))
 	}
-	bind("pods", user("by-namespace"), user("reader"), group("by-group"), group("system:serviceaccounts:b"))
+	const notUTF8 = "\ufffd" // what JSON has in place of a name that is not UTF-8
+	bind("pods", user("by-namespace"), user("reader"), user(notUTF8), group("by-group"), group("system:serviceaccounts:b"))
 	bind("one", user("by-name"))
 	bind("namespace", user("by-namespace"))
 	bindAll := func(role string, subjects ...rbacv1.Subject) {
