@@ -73,9 +73,6 @@ type Features struct {
 	ShardSelector bool `json:"shardSelector,omitempty"`
 	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
 	DropManagedFields bool `json:"dropManagedFields,omitempty"`
-	// ETags adds an ETag to lists and gets from the cache, and responds 304 to a matching
-	// If-None-Match.
-	ETags bool `json:"etags,omitempty"`
 }
 
 // TLS is the serving certificate of the API listener. With an empty CertFile, Sluice issues one from a

@@ -35,8 +35,8 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 			if !row.kept {
 				want = 20
 			}
-			if after := e.check(t, want); (after.ID == before.ID) != row.kept {
-				t.Errorf("%d refusals: the store is kept: %v", row.refusals, after.ID == before.ID)
+			if after := e.check(t, want); (after.Store == before.Store) != row.kept {
+				t.Errorf("%d refusals: the store is kept: %v", row.refusals, after.Store == before.Store)
 			}
 		})
 	}

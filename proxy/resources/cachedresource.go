@@ -13,8 +13,6 @@ import (
 type CachedResource struct {
 	*discovery.Description
 
-	// ID is random. No two stores, of this process or another, have the same.
-	ID    string
 	Store *cache.Store
 	// Fence confirms that the store is complete up to the apiserver's current version.
 	Fence *cache.Fence

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -124,7 +123,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		ID:          rand.Text(), Store: s, Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
+		Store:       s, Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}

@@ -91,8 +91,8 @@ func TestWithdrawnStoresEnd(t *testing.T) {
 					t.Error("the withdrawn store has not ended")
 				}
 				pass(time.Second)
-				if after := e.check(t, 40); after.ID == before.ID || after.Encoders == before.Encoders {
-					t.Error("two stores share an ID or encoders")
+				if after := e.check(t, 40); after.Store == before.Store || after.Encoders == before.Encoders {
+					t.Error("two stores share a store or encoders")
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func TestChangedColumnsReplaceOnlyTheDescription(t *testing.T) {
 		pass(life)
 		e.CheckPlayed(t)
 		after := e.check(t, 20, "a/x")
-		if after.Store != before.Store || after.ID != before.ID || after.Encoders != before.Encoders || after.Fence != before.Fence {
+		if after.Store != before.Store || after.Encoders != before.Encoders || after.Fence != before.Fence {
 			t.Error("it is another store")
 		}
 		select {

@@ -18,15 +18,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	}
 	o := p.resource.Store.Snapshot().Get(p.key())
 	if o == nil {
-		p.writeHeaders(w.Header(), reason, "")
+		p.writeHeaders(w.Header(), reason)
 		response.Error(w, r, apierrors.NewNotFound(p.resource.Resource.GroupResource(), p.read.Name))
 		return nil
 	}
-	tag := h.etag(r, p, o.RV)
-	if p.notModified(w, r, reason, tag) {
-		return nil
-	}
-	out := newResponseWriter(w, r, nil, func(h http.Header) { p.writeHeaders(h, reason, tag) })
+	out := newResponseWriter(w, r, nil, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
 	out.reserve()
 	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); p.encoder.check(err) != nil {

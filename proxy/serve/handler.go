@@ -81,8 +81,6 @@ type Features struct {
 	ShardSelector bool
 	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
 	DropManagedFields bool
-	// ETags sets entity tags on gets and lists, and answers If-None-Match with 304.
-	ETags bool
 }
 
 // Handler serves gets, lists and watches from the watch cache.

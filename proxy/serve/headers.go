@@ -13,12 +13,11 @@ import (
 
 // writeHeaders sets the headers of a response from the cache, and its outcome. The caller must know
 // that the body can be encoded: after it, the request cannot pass any more.
-func (p *plan) writeHeaders(h http.Header, reason hitReason, etag string) {
+func (p *plan) writeHeaders(h http.Header, reason hitReason) {
 	p.info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(reason), Format: p.encoder.Format().Encoding.String(),
 	}
 	response.Headers(h, p.info)
-	setETag(h, etag)
 	for _, warning := range p.warnings() {
 		h.Add("Warning", warning)
 	}

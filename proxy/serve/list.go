@@ -16,13 +16,6 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	if err != nil {
 		return err
 	}
-	tag := ""
-	if state.Reaches(state.Version) { // otherwise another state of this version may follow
-		tag = h.etag(r, p, state.Version)
-	}
-	if p.notModified(w, r, reason, tag) {
-		return nil
-	}
 	work := h.options.CPU.Work(r.Context(), p.info.Account.Key, p.examined(state))
 	defer work.Rest()
 	if err := work.Next(); err != nil {
@@ -33,7 +26,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 		return unservedOptions
 	}
 	e := &segmentEncoder{encoder: p.encoder, writer: p.encoder.Writer, selects: p.selection.filter != nil, budget: h.options.Encoded}
-	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason, tag) })
+	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
 	reader := h.options.SlowReaders.Track(p.info.Account.Key, out.client, func() { out.client.EndWithin(0) })
 	defer reader.Done()

@@ -95,7 +95,7 @@ func refuseShard(info *request.Info, reason passReason) error {
 // writeExpired answers a watch from before the history as the apiserver does: with a stream that
 // contains only an ERROR event (wire.md 7.7).
 func (p *plan) writeExpired(w http.ResponseWriter) {
-	p.writeHeaders(w.Header(), "", "")
+	p.writeHeaders(w.Header(), "")
 	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, string(versionBeforeHistory)
 	w.WriteHeader(http.StatusOK)
 	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.version, p.resource.Store.OldestVersion()))

@@ -24,7 +24,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 	}
 	defer start.cursor.Close()
 	coding := h.watchCoding(r, p, start.state)
-	p.writeHeaders(w.Header(), start.reason, "")
+	p.writeHeaders(w.Header(), start.reason)
 	response.SetCoding(w.Header(), coding)
 	w.WriteHeader(http.StatusOK)
 	metrics := h.options.Metrics.watch(p.info)
