@@ -25,6 +25,8 @@ var printings = []printing{
 	{"created in the future", "", "v1", "ServiceAccount", `{"metadata":{"name":"s","creationTimestamp":"2027-01-01T00:00:00Z"}}`, `["s","\u003cinvalid\u003e"]`},
 	{"text that needs escapes", "", "v1", "Secret", `{"metadata":{"name":"s"},"type":"a\u003cb\"\\\u2028é"}`, `["s","a\u003cb\"\\\u2028é",0,"\u003cunknown\u003e"]`},
 
+	{"integer minus zero", "autoscaling", "v1", "Scale", `{"metadata":{"name":"s"},"spec":{"replicas":-0},"status":{"replicas":-0}}`, `["s",0,0,"\u003cunknown\u003e"]`},
+
 	{"pod without status", "", "v1", "Pod", `{"metadata":{"name":"p",` + made + `},"spec":{"containers":[{},{}]}}`,
 		`["p","0/2","","0","10m","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e"]`},
 	{"pod restarted", "", "v1", "Pod", `{"metadata":{"name":"p",` + made + `},"spec":{"nodeName":"n","containers":[{"name":"a"}],"readinessGates":[{"conditionType":"g"}]},` +

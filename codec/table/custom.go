@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"sluice/codec/json"
@@ -88,17 +89,20 @@ func printText(dst []byte, v json.Value, r *row) []byte {
 
 // printInteger truncates floats.
 func printInteger(dst []byte, v json.Value, r *row) []byte {
-	if _, ok := v.Int(); ok {
-		return append(dst, v...)
+	if n, ok := v.Int(); ok {
+		return strconv.AppendInt(dst, n, 10)
 	}
 	f, ok := v.Float()
 	if !ok {
 		return printNull(dst, v, r)
 	}
-	return fmt.Append(dst, int64(f))
+	return strconv.AppendInt(dst, int64(f), 10)
 }
 
 func printNumber(dst []byte, v json.Value, r *row) []byte {
+	if n, ok := v.Int(); ok {
+		return json.AppendFloat(dst, float64(n)) // of -0, which is an integer, 0
+	}
 	f, ok := v.Float()
 	if !ok {
 		return printNull(dst, v, r)

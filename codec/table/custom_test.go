@@ -118,6 +118,14 @@ func compareCustom(t *testing.T, declared []PrinterColumn, obj string) {
 	}
 }
 
+func TestIntegerMinusZeroIsZero(t *testing.T) {
+	for _, n := range []string{"-0", "-0.0", "-0.4", "-0e0"} {
+		for _, typ := range customTypes {
+			compareCustom(t, []PrinterColumn{{Name: "C", Type: typ, JSONPath: ".n"}}, `{"kind":"Widget","apiVersion":"example.com/v1","n":`+n+`}`)
+		}
+	}
+}
+
 func TestCustomCellsEqualTheTableConvertors(t *testing.T) {
 	for _, path := range customPaths {
 		for _, typ := range customTypes {

@@ -6,11 +6,10 @@ import (
 	"sluice/codec/json"
 )
 
-// appendGoNumber appends a number as Go's fmt prints it: integers as they are written, others as
-// float64 with the fewest digits.
+// appendGoNumber appends a number as Go's fmt prints it: int64, or float64 with the fewest digits.
 func appendGoNumber(dst []byte, v json.Value) []byte {
-	if _, ok := v.Int(); ok {
-		return append(dst, v...)
+	if n, ok := v.Int(); ok {
+		return strconv.AppendInt(dst, n, 10)
 	}
 	f, ok := v.Float()
 	if !ok {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	"sluice/codec/json"
@@ -62,12 +63,9 @@ func appendFilled(dst []byte, v json.Value, instead string) []byte {
 	return appendScalar(dst, v)
 }
 
-// appendInt appends an integer as it is written, or 0 for any other value.
+// appendInt appends an integer, or 0 for any other value.
 func appendInt(dst []byte, v json.Value) []byte {
-	if _, ok := v.Int(); ok {
-		return append(dst, v...)
-	}
-	return append(dst, '0')
+	return strconv.AppendInt(dst, intOf(v), 10) // not as it is written, which can be -0
 }
 
 // appendRatio appends "part/whole".

@@ -29,6 +29,7 @@ var widgetObjects = []string{
 		`"status":{"conditions":[{"status":"no type"},{"type":"Ready"}]}}`,
 	`{"metadata":{"name":"large"},"spec":{"color":1000000,"size":1e300,"ratio":1e21,"on":false,"parts":["a","b"],"big":123456789.5,"due":""},` +
 		`"status":{"conditions":"none"}}`,
+	`{"metadata":{"name":"minus-zero"},"spec":{"color":-0,"size":-0.0,"ratio":-0.0,"on":-0,"parts":[-0],"big":-0e0,"due":-0}}`,
 }
 
 func TestTablesOfCustomResourcesEqualTheApiservers(t *testing.T) {
