@@ -16,9 +16,9 @@ import (
 // AppendFromJSON appends one JSON value as a YAML document that ends in a newline.
 //
 // For JSON in the form of encoding/json the bytes are those of the apiserver. The apiserver fails
-// with status 500 for strings with an unescaped control character between U+007F and U+009F except
-// U+0085, with U+FFFE or U+FFFF, and for names longer than 1024 bytes; AppendFromJSON prints these
-// in the way of its emitter.
+// with status 500 for strings with a control character between U+007F and U+009F except U+0085, with
+// U+FFFE or U+FFFF, and for names with U+0085 or of more than 1,020 characters as they are written in
+// JSON; AppendFromJSON prints these in the way of its emitter.
 //
 // src must be well-formed; that is checked only as far as finding the ends of values needs. The
 // error is ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB or what json.MaxIndented
