@@ -24,6 +24,7 @@
 //     request can still be forwarded.
 //   - Nothing is queued for a client. A slow reader of a list holds a snapshot, which is shared, and
 //     one piece of the body; a slow watch holds its position in the history of the store.
-//   - Only whole segments are memoized. A caller who may see a part of a segment must not learn the
-//     length of the rest from a shared compressed block.
+//   - A memo belongs to exactly the objects that its readers may see whole: a segment, or the part of it
+//     that a selector selects. A caller who may see a part of a segment must not learn the length of the
+//     rest from a shared compressed block.
 package serve
