@@ -14,8 +14,12 @@ import (
 )
 
 const (
-	// maxSelectorBytes bounds the text of all selectors of a read together.
+	// maxSelectorBytes bounds the label and field selector of a read together.
 	maxSelectorBytes = 8 << 10
+	// maxShardSelectorBytes bounds a shardSelector, which is an expression in CEL: 8 KiB of operators
+	// take milliseconds to parse, even to find out that they are no ranges. A range has 73 bytes, and
+	// clients ask for one or two.
+	maxShardSelectorBytes = 1 << 10
 	// maxRequirements bounds the requirements of all selectors of a read together: each costs time
 	// for every object of a list and for every event of a watch.
 	maxRequirements = 200
@@ -72,7 +76,7 @@ func (i *Info) Read() (*Read, error) {
 
 func (r *Read) parseSelectors(i *Info) (err error) {
 	byLabels, byFields := i.Query.Get("labelSelector"), i.Query.Get("fieldSelector")
-	if len(byLabels)+len(byFields)+len(i.Query.Get("shardSelector")) > maxSelectorBytes {
+	if len(byLabels)+len(byFields) > maxSelectorBytes || len(i.Query.Get("shardSelector")) > maxShardSelectorBytes {
 		return ErrLargeSelector
 	}
 	if r.Labels, err = labels.Parse(byLabels); err != nil {

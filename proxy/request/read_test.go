@@ -81,7 +81,9 @@ func TestReadOfALargeSelectorFails(t *testing.T) {
 		{"labelSelector=" + terms(maxRequirements+1), true},
 		{"labelSelector=" + terms(maxRequirements) + "&fieldSelector=spec.x%3D1", true},
 		{"labelSelector=a=" + strings.Repeat("x", maxSelectorBytes), true},
-		{"shardSelector=" + strings.Repeat("x", maxSelectorBytes+1), true},
+		{"labelSelector=a=" + strings.Repeat("x", maxSelectorBytes-2), false},
+		{"shardSelector=" + strings.Repeat("x", maxShardSelectorBytes), false},
+		{"shardSelector=" + strings.Repeat("x", maxShardSelectorBytes+1), true},
 		{"labelSelector=a+in+(" + strings.Repeat("x,", 3000) + "x)", false}, // one requirement
 	} {
 		if _, err := parsed(t, "GET /api/v1/pods?"+row.query, nil).Read(); errors.Is(err, ErrLargeSelector) != row.fails {
