@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"sluice/proxy/request"
 )
@@ -15,11 +16,12 @@ import (
 // in "cache; up-to-date", and "; transcoded" after them if Sluice converted the request or the response.
 const sourceHeader = "Sluice-Source"
 
-// withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. It
-// never logs bodies, credentials or queries, which may contain credentials. While debugHeaders is set it
-// adds sourceHeader to responses.
+// withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. Of many
+// refused requests it logs some, and how many there were. It never logs bodies, credentials or queries,
+// which may contain credentials. While debugHeaders is set it adds sourceHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
+	refused := newRefusals(log)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			info := request.From(r.Context())
@@ -28,7 +30,7 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(
 					w.Header().Set(sourceHeader, sourceOf(&info.Outcome))
 				}
 				if info.Verb == "watch" && code == http.StatusOK {
-					writeLine(log, "watch opened", func() []zap.Field { return fields(r, info) })
+					writeLine(log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(r, info) })
 				}
 			}}
 			start := time.Now()
@@ -36,7 +38,7 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(
 			defer func() {
 				duration := time.Since(start)
 				m.end(r.Method, info, rec.code, duration)
-				writeLine(log, "request", func() []zap.Field {
+				writeLine(lineOf(log, refused, info, rec.code), func() []zap.Field {
 					return append(fields(r, info), zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))
 				})
 			}()
@@ -45,9 +47,17 @@ func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(
 	}
 }
 
+// lineOf returns the line of a finished request; nil if it has none.
+func lineOf(log *zap.Logger, refused *refusals, info *request.Info, code int) *zapcore.CheckedEntry {
+	if isRefusal(info, code) {
+		return refused.check("request", info, code)
+	}
+	return log.Check(zap.InfoLevel, "request")
+}
+
 // writeLine writes a line whose fields are not made, for every request, if it is not logged.
-func writeLine(log *zap.Logger, message string, fields func() []zap.Field) {
-	if line := log.Check(zap.InfoLevel, message); line != nil {
+func writeLine(line *zapcore.CheckedEntry, fields func() []zap.Field) {
+	if line != nil {
 		line.Write(fields()...)
 	}
 }
