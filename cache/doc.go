@@ -10,14 +10,15 @@
 //
 // Invariants:
 //   - objects, segments, snapshots and events must never be changed once published;
-//   - a snapshot of version V must hold the effect of every event up to V and of none after it;
+//   - a snapshot must hold the effect of every event up to its CompleteVersion, and of none after its
+//     Version; the two differ only between the deletions of one version (see [Snapshot.Reaches]);
 //   - a cursor must deliver every event of its scope after its start, once and in order, or return
 //     an error;
 //   - history must not be invented: a store that may have missed an event must be closed, never
 //     repaired.
 //
 // Versions are resource versions as numbers. The field RV is the resource version of one object or
-// event; a field or parameter named version is one up to which a state is complete.
+// event; a field or parameter named version is that of a state.
 //
 // The package handles bytes. It does not know HTTP or the encoding of the bytes: callers bring an
 // [Encoder].

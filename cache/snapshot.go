@@ -18,8 +18,9 @@ type state struct {
 // Snapshot is the immutable state of a resource at one version. Readers may keep it as long as they
 // like; snapshots share the parts that they have in common.
 type Snapshot struct {
-	// Version is the resource version up to which the state is complete: the version of the newest
-	// event, of a later bookmark or proof, or the version that [Store.At] was called with.
+	// Version is the resource version under which the state is shown: that of the newest event, of a
+	// later bookmark or proof, or the one that [Store.At] was called with. Reaches says whether the state
+	// is complete at this version.
 	Version uint64
 
 	state
