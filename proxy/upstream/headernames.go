@@ -93,7 +93,9 @@ func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error
 func (u *Upstream) readHeaderNames(ctx context.Context) error {
 	body, _, err := u.Get(ctx, headerNamesPath, nil, "application/json")
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		u.headerNames.CompareAndSwap(nil, DefaultHeaderNames())
+		names := DefaultHeaderNames()
+		names.UID = nil // many apiservers read no UID: its user would lose it there
+		u.headerNames.CompareAndSwap(nil, names)
 		if apierrors.IsNotFound(err) { // the apiserver trusts no front proxy
 			return nil
 		}

@@ -18,6 +18,8 @@ func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
 	status := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 	}
+	withoutUID := DefaultHeaderNames()
+	withoutUID.UID = nil
 	tests := []struct {
 		name     string
 		handler  http.HandlerFunc
@@ -28,8 +30,8 @@ func TestHeaderNamesAreThoseThatTheApiserverPublishes(t *testing.T) {
 			`"requestheader-extra-headers-prefix":"[\"X-My-Extra-\"]"`),
 			&HeaderNames{User: []string{"X-My-User", "X-Remote-User"}, Group: []string{"x-my-group"}, ExtraPrefix: []string{"X-My-Extra-"}}, false},
 		{"no front proxy", published(""), DefaultHeaderNames(), false},
-		{"no ConfigMap", status(http.StatusNotFound), DefaultHeaderNames(), false},
-		{"no right to read it", status(http.StatusForbidden), DefaultHeaderNames(), true},
+		{"no ConfigMap", status(http.StatusNotFound), withoutUID, false},
+		{"no right to read it", status(http.StatusForbidden), withoutUID, true},
 		{"unreachable", status(http.StatusServiceUnavailable), nil, true},
 		{"unreadable", published(`,"requestheader-username-headers":"X-My-User"`), nil, true},
 	}
