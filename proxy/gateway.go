@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -25,8 +27,8 @@ import (
 // Features are optional API features that Sluice serves although the apiserver may lack them.
 type Features = serve.Features
 
-// Options configures a Gateway. Upstream, Access, Resources, Accounts, Machine,
-// Limits, Log and Metrics are required.
+// Options configures a Gateway. Upstream, Access, Resources, Levels, Accounts,
+// Machine, Limits, Log and Metrics are required.
 type Options struct {
 	Upstream  *upstream.Upstream
 	Access    *auth.Access
@@ -37,6 +39,8 @@ type Options struct {
 	Audit *audit.Log
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *cache.Budget
+	// Levels give out the seats of passed requests.
+	Levels *priority.Levels
 	// Accounts counts what callers hold.
 	Accounts *accounts.Ledger
 	// Machine is what the totals of Accounts follow from.
@@ -62,7 +66,6 @@ type Gateway struct {
 	handler     http.Handler
 	connections *flowcontrol.Connections
 	control     *flowcontrol.Control
-	seats       *flowcontrol.FairSeats
 	strangers   *flowcontrol.FairSeats // places of callers that are not authenticated
 	places      *flowcontrol.Upstream
 	slowReaders *flowcontrol.SlowReaders
@@ -82,9 +85,8 @@ func New(o Options) *Gateway {
 	l := &o.Limits
 	g.connections = flowcontrol.NewConnections(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
-	g.seats = flowcontrol.NewFairSeats(l.Seats, l.QueueWait.Duration)
 	g.strangers = flowcontrol.NewFairSeats(l.UnauthenticatedUpstream, l.QueueWait.Duration)
-	g.places = flowcontrol.NewUpstream(g.seats, g.strangers)
+	g.places = flowcontrol.NewUpstream(levels{o.Levels}, g.strangers)
 	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
@@ -129,11 +131,22 @@ func New(o Options) *Gateway {
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
-	g.seats.Set(l.Seats, l.QueueWait.Duration)
 	g.strangers.Set(l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.cpu.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.debugHeaders.Store(file.DebugHeaders)
+}
+
+// levels are priority levels as seats.
+type levels struct{ *priority.Levels }
+
+// Take implements flowcontrol.Seats.
+func (l levels) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+	seat, err := l.Levels.Take(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return seat.Leave, nil
 }
 
 // Connections counts the connections of the API listener. Others may count with it.

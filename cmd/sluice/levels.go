@@ -14,7 +14,7 @@ import (
 // priorityLevels returns the priority levels by which requests pass.
 func priorityLevels(file *config.File, r *resources.Registry, log *zap.Logger) *priority.Levels {
 	o := priority.Options{
-		Seats: upstreamSeats(&file.Limits), Wait: file.Limits.QueueWait.Duration,
+		Seats: file.Limits.Seats, Wait: file.Limits.QueueWait.Duration,
 		Store: storeOf(r), Objects: objectsOf(r), Log: log.Named("priority"),
 	}
 	if file.Authentication.Callers == config.CallersSelf { // few may list the configuration
@@ -22,9 +22,6 @@ func priorityLevels(file *config.File, r *resources.Registry, log *zap.Logger) *
 	}
 	return priority.New(o)
 }
-
-// upstreamSeats returns how many requests pass at the same time, of all levels but the exempt one.
-func upstreamSeats(l *config.Limits) int { return l.Reads.Upstream + l.Writes.Upstream }
 
 // storeOf starts the stores of the configuration, and keeps them in use, in Sluice's own name.
 func storeOf(r *resources.Registry) priority.StoreOf {

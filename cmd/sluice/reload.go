@@ -100,7 +100,7 @@ func (c *components) reload(file *config.File) {
 		c.logLevel.SetLevel(level.Level())
 	}
 	c.gateway.Reload(file)
-	c.levels.SetSeats(upstreamSeats(&file.Limits))
+	c.levels.SetSeats(file.Limits.Seats)
 	c.levels.SetWait(file.Limits.QueueWait.Duration)
 	c.access.Authenticator.SetTokenTTL(file.Authentication.TokenTTL.Duration)
 	c.access.Authorizer.SetTTLs(file.Authorization.AllowTTL.Duration, file.Authorization.DenyTTL.Duration)

@@ -6,9 +6,9 @@ var (
 	descHeld       = prometheus.NewDesc("sluice_held_bytes", "Memory that slow readers of responses hold, in bytes.", nil, nil)
 	descHeldTotal  = prometheus.NewDesc("sluice_held_bytes_limit", "Memory that slow readers of responses may hold, in bytes.", nil, nil)
 	descEnded      = prometheus.NewDesc("sluice_slow_readers_ended_total", "Responses ended because slow readers held too much memory.", nil, nil)
-	descSeats      = prometheus.NewDesc("sluice_seats_taken", "Requests that have a place at the apiserver.", []string{"callers"}, nil)
-	descSeatsWait  = prometheus.NewDesc("sluice_seats_waiting", "Requests that wait for a place at the apiserver.", []string{"callers"}, nil)
-	descSeatsTotal = prometheus.NewDesc("sluice_seats", "Places at the apiserver.", []string{"callers"}, nil)
+	descPassing    = prometheus.NewDesc("sluice_unauthenticated_passing", "Requests of unauthenticated callers that are being passed to the apiserver.", nil, nil)
+	descPassWait   = prometheus.NewDesc("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", nil, nil)
+	descPassPlaces = prometheus.NewDesc("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.", nil, nil)
 )
 
 var (
@@ -45,24 +45,18 @@ func (s *SlowReaders) Collect(ch chan<- prometheus.Metric) {
 
 // Describe implements prometheus.Collector.
 func (u *Upstream) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descSeats
-	ch <- descSeatsWait
-	ch <- descSeatsTotal
+	ch <- descPassing
+	ch <- descPassWait
+	ch <- descPassPlaces
 }
 
 // Collect implements prometheus.Collector.
 func (u *Upstream) Collect(ch chan<- prometheus.Metric) {
-	send := func(s *FairSeats, callers string) {
-		running, waiting := s.queue.Numbers()
-		places, _ := s.limits()
-		ch <- prometheus.MustNewConstMetric(descSeats, prometheus.GaugeValue, float64(running), callers)
-		ch <- prometheus.MustNewConstMetric(descSeatsWait, prometheus.GaugeValue, float64(waiting), callers)
-		ch <- prometheus.MustNewConstMetric(descSeatsTotal, prometheus.GaugeValue, float64(places), callers)
-	}
-	send(u.strangers, "unauthenticated")
-	if fair, ok := u.seats.(*FairSeats); ok {
-		send(fair, "authenticated")
-	}
+	running, waiting := u.strangers.queue.Numbers()
+	places, _ := u.strangers.limits()
+	ch <- prometheus.MustNewConstMetric(descPassing, prometheus.GaugeValue, float64(running))
+	ch <- prometheus.MustNewConstMetric(descPassWait, prometheus.GaugeValue, float64(waiting))
+	ch <- prometheus.MustNewConstMetric(descPassPlaces, prometheus.GaugeValue, float64(places))
 }
 
 var (
