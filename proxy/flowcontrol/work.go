@@ -24,13 +24,19 @@ const (
 
 // CPU shares the processors fairly among the users with long responses from the cache: lists and initial
 // events that have more than a few bytes. As many of them work at the same time as there are processors, by
-// turns, so that each user gets as much as any other, however many requests it makes. Short responses never
-// wait. A nil CPU lets everything work at once.
-type CPU struct{ queue *Queue }
+// turns, so that each user gets as much as any other, however many requests it makes. Short responses do not
+// wait, unless their user has as many under way as there are places. A nil CPU lets everything work at once.
+type CPU struct {
+	queue *Queue
+
+	mu     sync.Mutex // guards what follows
+	places int
+	short  map[string]int // short responses that began without a turn, by group of accounts
+}
 
 // NewCPU returns a CPU. With 0 places there are as many as processors.
 func NewCPU(places int) *CPU {
-	c := &CPU{NewQueue(0)}
+	c := &CPU{queue: NewQueue(0), short: map[string]int{}}
 	c.SetPlaces(places)
 	return c
 }
@@ -40,6 +46,9 @@ func (c *CPU) SetPlaces(n int) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
+	c.mu.Lock()
+	c.places = n
+	c.mu.Unlock()
 	c.queue.SetPlaces(n)
 }
 
@@ -48,11 +57,12 @@ func (c *CPU) Numbers() (working, waiting int) { return c.queue.Numbers() }
 
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {
-	cpu  *CPU
-	ctx  context.Context
-	key  accounts.Key
-	free int64 // bytes that may still be written without a turn
-	had  bool  // a place has been taken since the last Rest; without one nothing below changes
+	cpu   *CPU
+	ctx   context.Context
+	key   accounts.Key
+	free  int64 // bytes that may still be written without a turn
+	brief bool  // counts in CPU.short
+	had   bool  // a place has been taken since the last Rest; without one nothing below changes
 
 	mu       sync.Mutex // guards what follows
 	leave    func()     // gives the place back; nil while there is none
@@ -67,10 +77,30 @@ func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 		return nil
 	}
 	w := &Work{cpu: c, ctx: ctx, key: k, free: shortWork}
-	if bytes > shortWork {
+	if w.brief = bytes <= shortWork && c.begin(k); !w.brief {
 		w.free = 0
 	}
 	return w
+}
+
+// begin counts a short response, unless its group has as many under way as there are places.
+func (c *CPU) begin(k accounts.Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.short[k.Group] >= c.places {
+		return false
+	}
+	c.short[k.Group]++
+	return true
+}
+
+// end ends the count of begin.
+func (c *CPU) end(k accounts.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.short[k.Group]--; c.short[k.Group] == 0 {
+		delete(c.short, k.Group)
+	}
 }
 
 // Next waits for a turn if the response is long and its last turn is over. It returns an error only if the
@@ -119,6 +149,10 @@ func (w *Work) Rest() {
 		return
 	}
 	w.free = shortWork
+	if w.brief {
+		w.brief = false
+		w.cpu.end(w.key)
+	}
 	if w.had {
 		w.giveBack()
 		w.had = false

@@ -117,6 +117,49 @@ func TestShortResponsesNeverWait(t *testing.T) {
 	})
 }
 
+// A user with a flood of short responses does not keep the processors from others.
+func TestShortResponsesOfOneUserBeyondThePlacesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(2)
+		flood, other := accounts.ByUser("flood"), accounts.ByUser("other")
+		var works []*Work
+		waits := func(k accounts.Key) bool {
+			w := c.Work(t.Context(), k, 1)
+			works = append(works, w)
+			next := make(chan error, 1)
+			go func() { next <- w.Next() }()
+			synctest.Wait()
+			return len(next) == 0
+		}
+		busy := []*Work{c.Work(t.Context(), flood, long), c.Work(t.Context(), flood, long)}
+		for _, w := range busy {
+			if err := w.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waits(flood) || waits(flood) {
+			t.Error("short responses wait below the places")
+		}
+		if !waits(flood) {
+			t.Error("a short response beyond the places takes no turn")
+		}
+		if waits(other) {
+			t.Error("a short response of another user waits")
+		}
+		for _, w := range busy {
+			w.Rest()
+		}
+		synctest.Wait()
+		for _, w := range works {
+			w.Rest()
+			w.Rest()
+		}
+		if len(c.short) != 0 {
+			t.Errorf("%v are left", c.short)
+		}
+	})
+}
+
 // blockedWriter blocks until it is closed.
 type blockedWriter struct {
 	http.ResponseWriter
