@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"sluice/codec/bookmark"
+	"sluice/codec/framing"
 	"sluice/codec/proto"
 	"sluice/codec/table"
 )
@@ -98,6 +99,12 @@ func (w *Writer) AppendObject(dst, src []byte) ([]byte, error) {
 // AppendItem appends one item of a list.
 func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
 	return w.framer.AppendItem(dst, src, w.encoder)
+}
+
+// AppendIndented appends items of a list, as the Writer of the format without Pretty has written them with
+// separators between them. The format must be Pretty.
+func (w *Writer) AppendIndented(dst, items []byte) ([]byte, error) {
+	return w.framer.(*framing.PrettyJSON).AppendItems(dst, items)
 }
 
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without

@@ -36,6 +36,11 @@ func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error
 	return json.AppendBoundedIndent(dst, s.B, itemDepth)
 }
 
+// AppendItems appends items of a compact list, with its separators between them.
+func (p *PrettyJSON) AppendItems(dst, items []byte) ([]byte, error) {
+	return json.AppendBoundedIndent(dst, items, itemDepth)
+}
+
 // Separator returns what separates two items.
 func (p *PrettyJSON) Separator() string { return ",\n    " }
 

@@ -12,10 +12,11 @@ const (
 // MaxIndented returns how long the indented form of a value of n bytes may be, in JSON or YAML.
 func MaxIndented(n int) int { return indentFactor*n + indentFloor }
 
-// AppendBoundedIndent is AppendIndent for a value that somebody may have made to expand. If the result
-// were longer than MaxIndented permits, it returns ErrExpands, and dst unchanged.
+// AppendBoundedIndent is AppendIndent for a value that somebody may have made to expand, or for several with
+// commas between them. If one of them became longer than MaxIndented permits, it returns ErrExpands, and
+// dst unchanged.
 func AppendBoundedIndent(dst, src []byte, depth int) ([]byte, error) {
-	out, ok := appendIndent(dst, src, depth, len(dst)+MaxIndented(len(src)))
+	out, ok := appendIndent(dst, src, depth, true)
 	if !ok {
 		return dst, ErrExpands
 	}
@@ -31,13 +32,18 @@ func AppendBoundedIndent(dst, src []byte, depth int) ([]byte, error) {
 // one; depth is then the level of the first member or element in src. After an open bracket at the
 // end of src comes the line break and the indentation of the element that the caller appends next.
 func AppendIndent(dst, src []byte, depth int) []byte {
-	dst, _ = appendIndent(dst, src, depth, math.MaxInt)
+	dst, _ = appendIndent(dst, src, depth, false)
 	return dst
 }
 
-// appendIndent is AppendIndent that stops, and returns false, once dst is longer than limit.
-func appendIndent(dst, src []byte, depth, limit int) ([]byte, bool) {
-	opened := false // the last token was an opening bracket
+// appendIndent is AppendIndent. If bounded, it stops and returns false once a value is too long.
+func appendIndent(dst, src []byte, depth int, bounded bool) ([]byte, bool) {
+	opened := false                          // the last token was an opening bracket
+	outer, from, begin := depth, 0, len(dst) // of the present value: its level, where it begins in src and in dst
+	limit := math.MaxInt
+	if bounded {
+		limit = begin + MaxIndented(len(src)) // where the value ends is not known yet
+	}
 	for i := 0; i < len(src); {
 		if len(dst) > limit {
 			return dst, false
@@ -72,7 +78,14 @@ func appendIndent(dst, src []byte, depth, limit int) ([]byte, bool) {
 			dst, opened = append(dst, c), true
 			depth++
 		case ',':
-			dst = appendLine(append(dst, c), depth)
+			between := bounded && depth == outer
+			if between && len(dst)-begin > MaxIndented(i-from) {
+				return dst, false
+			}
+			if dst = appendLine(append(dst, c), depth); between {
+				from, begin = i+1, len(dst)
+				limit = begin + MaxIndented(len(src)-from)
+			}
 		case ':':
 			dst = append(dst, ':', ' ')
 		default:
@@ -83,7 +96,7 @@ func appendIndent(dst, src []byte, depth, limit int) ([]byte, bool) {
 	if opened {
 		dst = appendLine(dst, depth)
 	}
-	return dst, len(dst) <= limit
+	return dst, !bounded || len(dst)-begin <= MaxIndented(len(src)-from)
 }
 
 // appendLine begins a new line at the given level.

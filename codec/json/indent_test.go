@@ -69,3 +69,40 @@ func TestAppendBoundedIndentRefusesWhatExpands(t *testing.T) {
 		}
 	}
 }
+
+// Each of several values has a bound of its own.
+func TestAppendBoundedIndentBoundsEachOfSeveralValues(t *testing.T) {
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200) // 81 KB of 400 bytes
+	deeper := strings.Repeat("[", 300) + strings.Repeat("]", 300)
+	long := `"` + strings.Repeat("a", 100<<10) + `"`
+	for _, row := range []struct {
+		values []string
+		ok     bool
+	}{
+		{[]string{`{"a":[1,{}]}`, `{}`, `"b"`}, true},
+		{[]string{long, `[1]`, long}, true},
+		{[]string{deep, long, deep}, false},
+		{[]string{long, deeper}, false},
+		{[]string{deeper, long}, false},
+		{[]string{long, deeper, long}, false},
+	} {
+		var want []byte
+		each := true
+		for i, v := range row.values {
+			if i > 0 {
+				want = append(want, ",\n    "...)
+			}
+			var err error
+			if want, err = AppendBoundedIndent(want, []byte(v), 2); err != nil {
+				each = false
+			}
+		}
+		got, err := AppendBoundedIndent([]byte("x"), []byte(strings.Join(row.values, ",")), 2)
+		if (err == nil) != row.ok || each != row.ok {
+			t.Errorf("%.40q: %v, one by one %v", row.values, err, each)
+		}
+		if row.ok && string(got) != "x"+string(want) || !row.ok && string(got) != "x" {
+			t.Errorf("%.40q: %d bytes, want %d", row.values, len(got), len(want))
+		}
+	}
+}

@@ -19,6 +19,10 @@ import (
 
 // ageless returns the text of a run without ages, memoized if it is shared.
 func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
+	if compact := e.compact(); compact != nil {
+		text, err := compact.ageless(r)
+		return text, e.encoder.check(err)
+	}
 	if !e.memoizesText(r) {
 		return e.encodeAgeless(r.Objects())
 	}
@@ -98,7 +102,7 @@ func (e *segmentEncoder) agedBlock(coding splice.Coding, r cache.Run) (*splice.B
 	}
 	v, err := r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) {
 		b := new(agedBlock)
-		block, err := b.compress(coding, text, time.Now())
+		block, err := b.compress(e, coding, text, time.Now())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -125,11 +129,12 @@ func (e *segmentEncoder) renewed(b *agedBlock, coding splice.Coding, r cache.Run
 	if block, ok := b.at(now); ok {
 		return block, nil
 	}
-	return b.compress(coding, text, now)
+	return b.compress(e, coding, text, now)
 }
 
-func (b *agedBlock) compress(coding splice.Coding, text *table.Text, now time.Time) (*splice.Block, error) {
-	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return text.AppendAt(dst, now), nil })
+// compress makes the newest block of a text.
+func (b *agedBlock) compress(e *segmentEncoder, coding splice.Coding, text *table.Text, now time.Time) (*splice.Block, error) {
+	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return e.appendAged(dst, text, now) })
 	if err == nil {
 		b.newest.Store(&blockAt{block, validityOf(text, now)})
 	}
@@ -177,7 +182,7 @@ func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]by
 		return dst, err
 	}
 	var b agedBlock
-	if _, err := b.compress(f.coding, &text, time.Now()); err != nil {
+	if _, err := b.compress(&segmentEncoder{encoder: f.encoder}, f.coding, &text, time.Now()); err != nil {
 		return dst, err
 	}
 	n := b.newest.Load()

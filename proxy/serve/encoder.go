@@ -16,7 +16,8 @@ import (
 type formatEncoder struct {
 	*codec.Writer
 	resource *codec.Resource
-	failed   atomic.Bool // an object cannot be written, so that reads in this format pass
+	compact  *formatEncoder // of the same format without Pretty; nil if this is compact
+	failed   atomic.Bool    // an object cannot be written, so that reads in this format pass
 }
 
 // errUnencodable is returned for an object that cannot be written in a format.
@@ -46,12 +47,19 @@ func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, er
 		}
 		return e, nil
 	}
-	w, err := codec.NewWriter(&c.Resource, f)
-	if err != nil {
+	e := &formatEncoder{resource: &c.Resource}
+	var err error
+	if f.Pretty {
+		f.Pretty = false
+		if e.compact, err = encoderFor(c, f); err != nil {
+			return nil, err
+		}
+	}
+	if e.Writer, err = codec.NewWriter(&c.Resource, key.format); err != nil {
 		return nil, err
 	}
-	e, _ := c.Encoders.LoadOrStore(key, &formatEncoder{Writer: w, resource: &c.Resource})
-	return e.(*formatEncoder), nil
+	v, _ := c.Encoders.LoadOrStore(key, e)
+	return v.(*formatEncoder), nil
 }
 
 // check returns nil or an errUnencodable for the error of writing an object, after which reads in this
@@ -81,7 +89,13 @@ func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) (
 func (e *formatEncoder) Shareable() bool { return !e.Format().AgesWithTime() }
 
 // Memoizable reports whether the bytes of an object, or all of them but the ages, stay the same.
-func (e *formatEncoder) Memoizable() bool { return e.Shareable() || e.Format().AgesApart() }
+func (e *formatEncoder) Memoizable() bool { return e.Shareable() || e.agesApart() }
+
+// agesApart reports whether what is memoized are texts without ages: of Tables that are indented, the
+// compact ones.
+func (e *formatEncoder) agesApart() bool {
+	return e.Format().AgesApart() || e.compact != nil && e.compact.Format().AgesApart()
+}
 
 // Copies reports whether objects are written as they are stored.
 func (e *formatEncoder) Copies() bool {

@@ -41,8 +41,12 @@ func (e *segmentEncoder) memoizesBlock(r cache.Run) bool {
 
 // memoizesText reports whether the text of the run is memoized: not if encoding costs no more than keeping
 // the text would, and not if all of the text depends on the time. The texts of large objects, if
-// they are whole, would soon fill the budget, which their compressed blocks do not.
+// they are whole, would soon fill the budget, which their compressed blocks do not. Of what is indented
+// the compact text is memoized.
 func (e *segmentEncoder) memoizesText(r cache.Run) bool {
+	if compact := e.compact(); compact != nil {
+		return compact.memoizesText(r)
+	}
 	f := e.encoder.Format()
 	cheap := f.Encoding == codec.Protobuf || e.encoder.Copies()
 	long := f.WholeObjects() && r.Segment.Bytes() > cache.SegmentBytes
@@ -56,7 +60,10 @@ func (e *segmentEncoder) pays(r cache.Run) bool { return r.Whole() || e.selects 
 // parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.
 func (e *segmentEncoder) parts(r cache.Run) (iter.Seq[[]byte], error) {
-	if e.encoder.Format().AgesApart() {
+	if compact := e.compact(); compact != nil {
+		return e.indented(compact, r)
+	}
+	if e.encoder.agesApart() {
 		text, err := e.ageless(r)
 		if err != nil {
 			return nil, err
@@ -84,7 +91,7 @@ func (e *segmentEncoder) block(coding splice.Coding, r cache.Run) (*splice.Block
 	switch {
 	case !e.memoizesBlock(r):
 		return e.compress(coding, r.Objects())
-	case e.encoder.Format().AgesApart():
+	case e.encoder.agesApart():
 		return e.agedBlock(coding, r)
 	}
 	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, coding}, func(objects []*cache.Object) (any, int64, error) {

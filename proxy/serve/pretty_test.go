@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sluice/cache"
+)
+
+// indented returns compact JSON as the apiserver indents it.
+func indented(t *testing.T, compact []byte) []byte {
+	t.Helper()
+	var want bytes.Buffer
+	if err := json.Indent(&want, bytes.TrimSpace(compact), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return want.Bytes()
+}
+
+func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		e := newEnv(t, agingFoos(t, 2000, spread), Options{Encoded: cache.NewBudget(1 << 30)})
+		for _, d := range passing {
+			time.Sleep(d)
+			for _, accept := range []string{"application/json", asMetadata, asTable} {
+				for _, query := range []string{"0", "0&labelSelector=even%3Dtrue", "1&resourceVersionMatch=NotOlderThan&limit=700"} {
+					url := fooList + "?resourceVersion=" + query
+					want := indented(t, decoded(t, e.get(url, http.Header{"Accept": {accept}})))
+					for _, coding := range codings {
+						w := e.get(url+"&pretty=true", http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						if got := decoded(t, w); !bytes.Equal(got, want) {
+							t.Fatalf("%s as %s in %q: %d bytes, want %d", url, accept, coding, len(got), len(want))
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// The text of 10,000 pods fits into the default budget once, but not indented.
+func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
+	for _, accept := range []string{asMetadata, asTable} {
+		budget := cache.NewBudget(1 << 30)
+		e := newEnv(t, tables(t, 2000), Options{Encoded: budget})
+		list := func(pretty bool) int64 {
+			e.get(fmt.Sprint(fooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
+			return budget.Used()
+		}
+		if compact, both := list(false), list(true); compact == 0 || both != compact {
+			t.Errorf("%s: memos have %d bytes, %d with the pretty list", accept, compact, both)
+		}
+	}
+}
+
+// An object that expands many times does so among others too.
+func TestPrettyListWithAnObjectThatExpandsPasses(t *testing.T) {
+	const objects = 2000
+	for _, row := range []struct{ accept, query string }{
+		{"application/json", "pretty=true"},
+		{asTable, "pretty=true&includeObject=Object"},
+	} {
+		e := newEnv(t, tables(t, objects), Options{Encoded: cache.NewBudget(1 << 30)})
+		o := foo(7, objects+1)
+		deep := `{"spec":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,`
+		o.Data = append([]byte(deep), o.Data[1:]...)
+		e.apply(cache.Modified, o)
+		r := e.request(fooList+"?resourceVersion=0&"+row.query, http.Header{"Accept": {row.accept}, "Accept-Encoding": {"gzip"}})
+		if outcome := e.serve(nowhere{http.Header{}}, r); e.passed == nil || outcome.Reason != "format" {
+			t.Errorf("%s: outcome %+v", row.accept, outcome)
+		}
+		e.get(strings.Replace(fooList+"?resourceVersion=0&"+row.query, "pretty=true", "pretty=false", 1), http.Header{"Accept": {row.accept}})
+	}
+}
