@@ -29,9 +29,6 @@ func (f *File) Default() {
 	set(&f.Cache.CheckEvery.Duration, 5*time.Minute)
 	set(&f.Cache.Proofs.CorePercent, 5)
 	set(&f.Cache.Proofs.BytesPerSecond, 4<<20)
-	set(&f.Cache.MaxResources, 500)
-	set(&f.Cache.MaxResourcesPerUser, 250)
-	set(&f.Cache.MaxResourcesPerPartialReader, 25)
 	set(&f.Cache.EncodedBytes, new(int64(96<<20)))
 	if f.Cache.Exclude == nil {
 		// The apiserver has no watch cache for events, and so sends no bookmarks.

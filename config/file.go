@@ -188,17 +188,9 @@ type Cache struct {
 	// EncodedBytes limits the memory for encoded and compressed objects, over all resources. With 0
 	// every response is encoded anew.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty" reload:"true"`
-	// MaxResources is the maximum number of cached resources; reads of others are forwarded.
-	MaxResources int `json:"maxResources,omitempty"`
-	// MaxResourcesPerUser is how many of them the reads of one user may start. A store holds all
-	// namespaces, even if only a user of one namespace reads it.
-	MaxResourcesPerUser int `json:"maxResourcesPerUser,omitempty"`
-	// MaxResourcesPerPartialReader is how many of these a user may start by reads of a part of a
-	// resource, such as one namespace, until somebody reads the whole resource. All such readers
-	// together may start half of MaxResources.
-	MaxResourcesPerPartialReader int `json:"maxResourcesPerPartialReader,omitempty"`
-	// MaxBytes is the approximate memory limit of all stores together; 0 means no limit. The least
-	// recently used stores are stopped first.
+	// MaxBytes is the approximate memory limit of all stores together. 0 means half of what the process may
+	// use: of GOMEMLIMIT, of the memory limit of the container, or of the memory of the machine. Beyond
+	// it, the stores whose readers gain least by them are stopped.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 	// Idle is how long a store runs without being read.
 	Idle metav1.Duration `json:"idle,omitempty"`

@@ -38,9 +38,6 @@ func (f *File) problems() []Problem {
 	p.positive("cache.checkEvery", f.Cache.CheckEvery)
 	p.check(f.Cache.Proofs.CorePercent > 0, "cache.proofs.corePercent", "must be positive")
 	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
-	p.check(f.Cache.MaxResources > 0, "cache.maxResources", "must be positive")
-	p.check(f.Cache.MaxResourcesPerUser > 0, "cache.maxResourcesPerUser", "must be positive")
-	p.check(f.Cache.MaxResourcesPerPartialReader > 0, "cache.maxResourcesPerPartialReader", "must be positive")
 	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
 	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")
 	for i, name := range f.Cache.Exclude {

@@ -78,8 +78,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Exclude:  file.Cache.Excluded(),
 		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
 		Limits: resources.Limits{
-			Resources: file.Cache.MaxResources, PerUser: file.Cache.MaxResourcesPerUser, PerPartialReader: file.Cache.MaxResourcesPerPartialReader,
-			Bytes: file.Cache.MaxBytes, Idle: file.Cache.Idle.Duration,
+			Bytes: storesMemory(file.Cache.MaxBytes, processMemory("/")), Idle: file.Cache.Idle.Duration,
 		},
 		CheckEvery: file.Cache.CheckEvery.Duration,
 		ProofCost:  proofCost(file.Cache.Proofs),

@@ -30,6 +30,51 @@ func setMemoryLimit(root string) int64 {
 	return limit
 }
 
+// storesShare is the part of the memory of the process that stores may take, as a divisor. The rest is for
+// encoded objects, connections, responses and garbage.
+const storesShare = 2
+
+// storesMemory returns the limit of all stores together: the configured one, or if that is 0 what follows from
+// the memory of the process.
+func storesMemory(configured, process int64) int64 {
+	if configured != 0 {
+		return configured
+	}
+	return process / storesShare
+}
+
+// processMemory returns how much memory, in bytes, the process may use: GOMEMLIMIT, else the limit of the
+// container, else the memory of the machine; 0 if nothing is known. root is "/".
+func processMemory(root string) int64 {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+			return limit
+		}
+	}
+	if limit := containerMemory(root); limit != 0 {
+		return limit
+	}
+	return machineMemory(root)
+}
+
+// machineMemory returns the memory of the machine in bytes, 0 if it is not known.
+func machineMemory(root string) int64 {
+	text, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if kilobytes, ok := strings.CutPrefix(line, "MemTotal:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kilobytes), " kB"), 10, 64)
+			if err != nil {
+				return 0
+			}
+			return n << 10
+		}
+	}
+	return 0
+}
+
 // containerMemory returns the least memory limit, in bytes, of the cgroups that the process is in, by the
 // files below root, which is "/"; 0 if there is none. A container sees its own cgroup at the top of the
 // mount, another process sees the path to its cgroup.

@@ -65,3 +65,45 @@ func TestMemoryLimitLeavesATenthUnlessGOMEMLIMITIsSet(t *testing.T) {
 		t.Errorf("limit %d, want 900000000", got)
 	}
 }
+
+func TestMemoryOfTheProcessIsGOMEMLIMITThatOfTheContainerOrOfTheMachine(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what string, want int64) {
+		t.Helper()
+		if got := processMemory(root); got != want {
+			t.Errorf("%s: %d bytes, want %d", what, got, want)
+		}
+	}
+	before := debug.SetMemoryLimit(math.MaxInt64)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	t.Setenv("GOMEMLIMIT", "")
+	check("nothing is known", 0)
+	write("proc/meminfo", "MemTotal:       24639276 kB\nMemFree:        18223468 kB\n")
+	check("the machine", 24639276<<10)
+	write("proc/self/cgroup", "0::/\n")
+	write("sys/fs/cgroup/memory.max", "1073741824\n")
+	check("the container", 1<<30)
+	t.Setenv("GOMEMLIMIT", "off")
+	check("GOMEMLIMIT=off", 1<<30)
+	t.Setenv("GOMEMLIMIT", "300MiB")
+	debug.SetMemoryLimit(300 << 20) // as the runtime does at its start
+	check("GOMEMLIMIT", 300<<20)
+}
+
+func TestStoresMayTakeHalfOfTheMemoryUnlessTheConfigurationSaysOtherwise(t *testing.T) {
+	for _, tt := range []struct{ configured, process, want int64 }{{0, 1 << 30, 512 << 20}, {700 << 20, 1 << 30, 700 << 20}, {0, 0, 0}} {
+		if got := storesMemory(tt.configured, tt.process); got != tt.want {
+			t.Errorf("configured %d of %d: %d bytes, want %d", tt.configured, tt.process, got, tt.want)
+		}
+	}
+}

@@ -36,9 +36,14 @@ type Options struct {
 	Opened func() (closed func())
 	// ColumnsChanged is called when the current store goes on with other printer columns.
 	ColumnsChanged func(*discovery.Description)
+	// Describe is called before the resource is described, and waits until it may be. done is called when it
+	// has been. Nil does not wait.
+	Describe func(ctx context.Context) (done func(), err error)
 	// Fill is called before all objects are read, about so many bytes, and waits until they may be; nil
 	// does not wait.
 	Fill func(ctx context.Context, bytes int64) error
+	// Read is called with each object that is read then; nil ignores them.
+	Read func(*cache.Object)
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
@@ -54,6 +59,9 @@ type Client struct {
 
 // New returns the Client of a resource.
 func New(u *upstream.Upstream, gvr schema.GroupVersionResource, o Options) *Client {
+	if o.Read == nil {
+		o.Read = func(*cache.Object) {}
+	}
 	d := discovery.New(u, gvr)
 	return &Client{upstream: u, discovery: d, path: d.ResourcePath(), options: o}
 }
@@ -69,7 +77,10 @@ func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, e
 	if err := c.begin(ctx); err != nil {
 		return 0, classify(err)
 	}
-	version, err := c.session.list(ctx, yield)
+	version, err := c.session.list(ctx, func(o *cache.Object) {
+		c.options.Read(o)
+		yield(o)
+	})
 	return version, classify(err)
 }
 
@@ -135,7 +146,7 @@ func (c *Client) checkReached(ctx context.Context, version uint64) error {
 
 // begin describes the resource and begins a new session.
 func (c *Client) begin(ctx context.Context) error {
-	d, err := c.discovery.Describe(ctx, c.jsonOnly)
+	d, err := c.describe(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,6 +155,17 @@ func (c *Client) begin(ctx context.Context) error {
 		return c.options.Fill(ctx, d.ListBytes)
 	}
 	return nil
+}
+
+func (c *Client) describe(ctx context.Context) (*discovery.Description, error) {
+	if c.options.Describe != nil {
+		done, err := c.options.Describe(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	return c.discovery.Describe(ctx, c.jsonOnly)
 }
 
 // acceptMetadata accepts the metadata of objects in the most compact encoding that the apiserver

@@ -97,6 +97,9 @@ func (s *stream) Next() (reflector.Event, error) {
 		s.silence = nil
 	default:
 		s.silence.Reset(initialEventsSilence)
+		if event.Object != nil {
+			s.session.client.options.Read(event.Object)
+		}
 	}
 	return event, err
 }

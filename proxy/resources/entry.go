@@ -27,23 +27,31 @@ type entry struct {
 	client    *listwatch.Client
 	reflector *reflector.Reflector
 	stop      context.CancelFunc // ends the reflector
-	startedBy Reader             // whose read started it; Registry.mu guards it
+	startedBy string             // the user whose read started it
+	demand    *demand
 
 	progress   progress
-	filled     func()                         // gives back the place of the fill; only the reflector's goroutine uses it
-	wanted     atomic.Int64                   // lookups that found the store not in sync
 	current    atomic.Pointer[CachedResource] // nil while not in sync
-	partial    atomic.Bool                    // startedBy is not Whole
 	tooLarge   atomic.Bool                    // until the entry is removed
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	received   atomic.Uint64                  // events and bookmarks
 	mismatches atomic.Uint64
+
+	// Only the reflector's goroutine uses these.
+	filled  func() // gives back the place of the fill
+	read    int64  // memory that the fill takes so far
+	claimed int64  // memory that it has claimed
+
+	// Registry.room.mu guards these.
+	charged   int64
+	displaced float64 // what the stores were worth that the present fill has displaced
+	evicted   bool
 }
 
-// newEntry returns the entry of a resource. ctx is that of its reflector, and stop ends it.
-func (r *Registry) newEntry(gvr schema.GroupVersionResource, ctx context.Context, stop context.CancelFunc) *entry {
+// newEntry returns the entry of a resource that a user has read. ctx is that of its reflector, and stop ends it.
+func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context, stop context.CancelFunc) *entry {
 	e := &entry{
-		gvr: gvr, stop: stop, filled: func() {},
+		gvr: gvr, startedBy: user, demand: d, stop: stop, filled: func() {},
 		log: r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()), zap.String("version", gvr.Version)),
 	}
 	e.used.Store(time.Now().UnixNano())
@@ -51,11 +59,9 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, ctx context.Context
 	e.client = listwatch.New(r.options.Upstream, gvr, listwatch.Options{
 		Opened:         func() func() { return r.options.Watches(gvr.Group, gvr.Version, gvr.Resource) },
 		ColumnsChanged: e.updateColumns,
-		Fill: func(ctx context.Context, bytes int64) (err error) {
-			e.filled() // of a streaming list that gave way to a list
-			e.filled, err = r.fills.enter(ctx, bytes, e.wanted.Load)
-			return err
-		},
+		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user, d) },
+		Fill:           func(ctx context.Context, bytes int64) error { return r.beginFill(ctx, e, bytes) },
+		Read:           func(o *cache.Object) { r.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
 		Store:   func() cache.Options { return r.storeOptions(e) },
@@ -74,6 +80,21 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, ctx context.Context
 	return e
 }
 
+// beginFill waits until the store may be filled, with about so many bytes.
+func (r *Registry) beginFill(ctx context.Context, e *entry, bytes int64) (err error) {
+	e.filled() // of a streaming list that gave way to a list
+	if e.filled, err = r.fills.enter(ctx, bytes, e.startedBy, e.demand); err != nil {
+		return err
+	}
+	if !r.claimFill(e, bytes) {
+		return errNoRoom
+	}
+	return nil
+}
+
+// errNoRoom ends a fill for which there is no room.
+var errNoRoom = errors.New("stores are too large")
+
 func (r *Registry) storeOptions(e *entry) cache.Options {
 	o := r.options.Store
 	o.Index = e.client.Session().Description().Fields.Index()
@@ -87,6 +108,7 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	err := e.reflector.Run(ctx)
 	e.filled()
 	e.progress.failed()
+	r.release(e)
 	r.mu.RLock()
 	run := r.run
 	r.mu.RUnlock()
@@ -95,7 +117,7 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 	case errors.Is(err, reflector.ErrAbsent):
 		e.log.Info("resource is not cacheable", zap.Error(err))
 		r.absent(e.gvr)
-	case e.tooLarge.Load():
+	case e.tooLarge.Load() && e.claimed > 0: // it exists
 		pause(run, tooLargeFor)
 	}
 	r.mu.Lock()
@@ -131,8 +153,8 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
 	e.current.Store(c)
+	r.measure(e)
 	e.filled()
-	e.wanted.Store(0)
 	e.progress.synced()
 	state := s.Snapshot()
 	e.log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -20,9 +21,27 @@ type queue struct {
 	leave   map[string]func()
 }
 
-func (q *queue) add(t *testing.T, name string, bytes, wanted int64) {
+// add adds a fill that a user has started and so many others want.
+func (q *queue) add(t *testing.T, name string, bytes int64, wanted int) {
+	d := demandOf(Reader{User: name, Whole: true})
+	for i := range wanted - 1 {
+		d.note(Reader{User: fmt.Sprint(name, i), Whole: true}, time.Now())
+	}
+	q.start(t, name, name, bytes, d)
+}
+
+func demandOf(readers ...Reader) *demand {
+	d := &demand{}
+	for _, r := range readers {
+		d.note(r, time.Now())
+	}
+	return d
+}
+
+// start adds a fill that a user has started.
+func (q *queue) start(t *testing.T, name, user string, bytes int64, d *demand) {
 	go func() {
-		leave, err := q.fills.enter(t.Context(), bytes, func() int64 { return wanted })
+		leave, err := q.fills.enter(t.Context(), bytes, user, d)
 		if err != nil {
 			return
 		}
@@ -97,7 +116,7 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error)
 		go func() {
-			_, err := q.fills.enter(ctx, 1, func() int64 { return 9 })
+			_, err := q.fills.enter(ctx, 1, "a", demandOf(Reader{User: "a", Whole: true}))
 			given <- err
 		}()
 		synctest.Wait()
@@ -117,9 +136,58 @@ func TestFillThatHangsOrIsGivenUpKeepsNoPlace(t *testing.T) {
 		for _, leave := range q.leave {
 			leave()
 		}
-		if q.fills.count != 0 || q.fills.bytes != 0 {
-			t.Errorf("%d places of %d bytes are taken", q.fills.count, q.fills.bytes)
+		if q.fills.all != (share{}) || len(q.fills.running) != 0 {
+			t.Errorf("%+v are taken by %v", q.fills.all, q.fills.running)
 		}
+	})
+}
+
+func TestUsersTakeTurnsToFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		var first []string
+		for i := range 2 * maxFills {
+			name := fmt.Sprint("a", i)
+			if i < maxFills {
+				first = append(first, name)
+			}
+			q.start(t, name, "a", 1, demandOf(Reader{User: "a", Whole: true}))
+		}
+		q.start(t, "b0", "b", 1, demandOf(Reader{User: "b", Whole: true}))
+		q.start(t, "of both", "a", 1, demandOf(Reader{User: "a", Whole: true}, Reader{User: "b", Whole: true}))
+		q.end("a0")
+		q.end("a1")
+		q.end("a2")
+		q.expect(t, append(slices.Clone(first), "of both", "b0", "a16")...)
+	})
+}
+
+// Somebody who may read one namespace must not hold back the stores of others.
+func TestFillsForOneReaderOfAPartComeLastAndTakeHalfOfThePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &queue{leave: map[string]func(){}}
+		part := Reader{User: "part"}
+		var first []string
+		for i := range maxFills {
+			name := fmt.Sprint("part", i)
+			if i < maxFills/solePart {
+				first = append(first, name)
+			}
+			q.start(t, name, "part", 1<<20, demandOf(part))
+		}
+		for i := range maxFills/solePart + 1 {
+			name := fmt.Sprint("whole", i)
+			if i < maxFills/solePart {
+				first = append(first, name)
+			}
+			q.start(t, name, "whole", 1<<20, demandOf(Reader{User: "whole", Whole: true}))
+		}
+		q.start(t, "two", "part", 1, demandOf(part, Reader{User: "other"}))
+		q.expect(t, first...)
+		q.end("part0")
+		q.end("part1")
+		q.end("part2")
+		q.expect(t, append(first, "whole8", "two", "part8")...)
 	})
 }
 
@@ -139,8 +207,10 @@ func TestEveryFillGivesItsPlaceBack(t *testing.T) {
 				e.lookup()
 				pass(fillPlaceFor / 2) // less than after which a place is taken back
 				e.CheckPlayed(t)
-				if f := &e.registry.fills; f.count != 0 || f.bytes != 0 || len(f.waiting) != 0 {
-					t.Errorf("%d places of %d bytes are taken, %d fills wait", f.count, f.bytes, len(f.waiting))
+				for _, f := range []*fills{&e.registry.descriptions, &e.registry.fills} {
+					if f.all != (share{}) || len(f.waiting) != 0 {
+						t.Errorf("%+v are taken, %d fills wait", f.all, len(f.waiting))
+					}
 				}
 			})
 		})

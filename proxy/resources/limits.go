@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,21 +10,13 @@ import (
 const (
 	// enforceEvery is how often the stores are measured against the limits.
 	enforceEvery = 30 * time.Second
-	// tooLargeFor is for how long the reads of a resource pass after its store was stopped because
-	// all stores were too large.
+	// tooLargeFor is for how long the reads of a resource pass after its store was stopped, or not filled, for
+	// want of memory.
 	tooLargeFor = 10 * time.Minute
 )
 
-// Limits bound what is cached. Zero values mean the defaults.
+// Limits bound what is cached.
 type Limits struct {
-	// Resources is how many resources are cached at most; 0 means 500.
-	Resources int
-	// PerUser is how many of them the reads of one user may start; 0 means 250.
-	PerUser int
-	// PerPartialReader is how many of these a user may start by reads of a part of a resource, until
-	// somebody reads the whole resource; 0 means 25. All such readers together may start half of
-	// Resources.
-	PerPartialReader int
 	// Bytes is about how much memory all stores together may take, histories included; 0 means no
 	// limit.
 	Bytes int64
@@ -34,15 +25,6 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Resources == 0 {
-		l.Resources = 500
-	}
-	if l.PerUser == 0 {
-		l.PerUser = 250
-	}
-	if l.PerPartialReader == 0 {
-		l.PerPartialReader = 25
-	}
 	if l.Idle == 0 {
 		l.Idle = time.Hour
 	}
@@ -74,60 +56,54 @@ func (r *Registry) Memory() (objects, history int64) {
 	return objects, history
 }
 
-// usage is what an entry uses of the limits.
-type usage struct {
-	*entry
-	bytes   int64
-	watched bool // it has open watches
-	used    time.Time
-}
-
-func (r *Registry) usages() []usage {
-	var all []usage
-	for _, e := range r.all() {
-		u := usage{entry: e, used: time.Unix(0, e.used.Load())}
-		if c := e.current.Load(); c != nil {
-			s := c.Store.Stats()
-			u.bytes, u.watched = s.Bytes+s.HistoryBytes, s.Cursors > 0
-		}
-		all = append(all, u)
-	}
-	return all
-}
-
-// compare orders the stores without open watches first, and these by their last use.
-func (u usage) compare(v usage) int {
-	if u.watched != v.watched {
-		if v.watched {
-			return -1
-		}
-		return 1
-	}
-	return u.used.Compare(v.used)
-}
-
-// enforce stops the stores that are idle and then, as long as all stores together are too large, those
-// that were not used for longest, the ones without open watches first.
+// enforce stops the stores that are idle and then, as long as all stores together are too large, those that
+// are worth least.
 func (r *Registry) enforce(now time.Time) {
-	all := r.usages()
-	slices.SortFunc(all, usage.compare)
-	var total int64
-	for _, u := range all {
-		total += u.bytes
-	}
-	limits := r.options.Limits
-	for _, u := range all {
-		switch {
-		case !u.watched && now.Sub(u.used) > limits.Idle:
-			r.options.Log.Info("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", "idle"))
-		case limits.Bytes > 0 && total > limits.Bytes && u.bytes > 0:
-			r.options.Log.Warn("store is stopped", zap.String("resource", name(u.gvr)), zap.String("reason", StoresTooLarge),
-				zap.Int64("bytes", u.bytes), zap.Int64("all_bytes", total), zap.Int64("limit_bytes", limits.Bytes))
-			u.tooLarge.Store(true)
-		default:
+	for _, e := range r.all() {
+		if e.idle(now, r.options.Limits.Idle) {
+			r.options.Log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
+			r.stoppedFor.WithLabelValues("idle").Inc()
+			r.release(e)
+			e.stop()
 			continue
 		}
-		total -= u.bytes
-		u.stop()
+		r.measure(e)
+	}
+	r.evictBeyond(now)
+	r.forget(now)
+}
+
+// idle reports whether the store has neither open watches nor been read for so long.
+func (e *entry) idle(now time.Time, limit time.Duration) bool {
+	if now.Sub(time.Unix(0, e.used.Load())) <= limit || e.tooLarge.Load() {
+		return false
+	}
+	c := e.current.Load()
+	return c == nil || c.Store.Stats().Cursors == 0
+}
+
+// evictBeyond stops stores until those that are left have room.
+func (r *Registry) evictBeyond(now time.Time) {
+	m := &r.room
+	entries := r.all()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.limit == 0 || m.used <= m.limit {
+		return
+	}
+	victims, _ := leastUseful(usages(entries, now), m.used-m.limit)
+	for _, v := range victims {
+		r.evict(v, now)
+	}
+}
+
+// forget forgets the demand for resources that have no store and that nobody has read for a time.
+func (r *Registry) forget(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for gvr, d := range r.demands {
+		if r.entries[gvr] == nil && d.forgotten(now, r.options.Limits.Idle) {
+			delete(r.demands, gvr)
+		}
 	}
 }

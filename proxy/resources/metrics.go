@@ -37,8 +37,22 @@ var (
 	descCost      = describeMetric("proof_seconds_total", "Apiserver time of probes, roll calls and delegated reads, which cache.proofs limits.")
 )
 
+var (
+	descCharged = prometheus.NewDesc("sluice_stores_bytes", "Memory that all stores take, those that are being filled included.", nil, nil)
+	descLimit   = prometheus.NewDesc("sluice_stores_limit_bytes", "Memory that all stores together may take; 0 if there is no limit.", nil, nil)
+)
+
+func newStoppedFor() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sluice_stores_stopped_total", Help: "Stores that were stopped, or not filled, by reason.",
+	}, []string{"reason"})
+}
+
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descCharged
+	ch <- descLimit
+	c.registry.stoppedFor.Describe(ch)
 	for _, d := range []*prometheus.Desc{
 		descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
 		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
@@ -49,6 +63,9 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(descCharged, prometheus.GaugeValue, float64(c.registry.room.total()))
+	ch <- prometheus.MustNewConstMetric(descLimit, prometheus.GaugeValue, float64(c.registry.room.limit))
+	c.registry.stoppedFor.Collect(ch)
 	for _, e := range c.registry.all() {
 		e.collect(ch)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cachelib "k8s.io/apimachinery/pkg/util/cache"
@@ -19,12 +20,11 @@ import (
 
 // The reasons why Lookup returns no CachedResource, as they stand in metrics and the access log.
 const (
-	Excluded         = "excluded"           // by Options.Exclude
-	NotCacheable     = "not-cacheable"      // the apiserver itself does not serve it for list and watch
-	NotInSync        = "not-in-sync"        // its store is being filled, or cannot be
-	TooManyResources = "too-many-resources" // by Limits.Resources or Limits.PerUser
-	StoresTooLarge   = "stores-too-large"   // by Limits.Bytes
-	NotRunning       = "not-running"        // Run has not begun or has ended
+	Excluded       = "excluded"         // by Options.Exclude
+	NotCacheable   = "not-cacheable"    // the apiserver itself does not serve it for list and watch
+	NotInSync      = "not-in-sync"      // its store is being filled, or cannot be
+	StoresTooLarge = "stores-too-large" // by Limits.Bytes
+	NotRunning     = "not-running"      // Run has not begun or has ended
 )
 
 // Options sets up a Registry.
@@ -52,17 +52,20 @@ type Registry struct {
 	options    Options
 	exclude    map[string]bool
 	goroutines sync.WaitGroup // Run waits for them
-	fills      fills
+	// descriptions and fills are what is asked of the apiserver for new stores.
+	descriptions, fills fills
+	room                room
+	stoppedFor          *prometheus.CounterVec // by reason
 
 	mu        sync.RWMutex    // guards the fields below
 	run       context.Context // nil before and after Run
 	following bool            // followAPIServices has begun
 	entries   map[schema.GroupVersionResource]*entry
+	demands   map[schema.GroupVersionResource]*demand // of entries, and of those that were stopped
 
 	proofCostNow atomic.Pointer[cache.Cost]
 
 	notCacheable *cachelib.LRUExpireCache // the resources that turned out to be so lately
-	starts       *starts
 }
 
 // New returns a Registry. It caches nothing before Run.
@@ -76,7 +79,8 @@ func New(o Options) *Registry {
 	}
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{},
-		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), starts: newStarts(o.Limits.PerUser),
+		demands: map[schema.GroupVersionResource]*demand{}, room: room{limit: o.Limits.Bytes},
+		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stoppedFor: newStoppedFor(),
 	}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {
@@ -104,8 +108,8 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // Lookup returns a resource whose store is in sync, or nil and the reason why there is none. The
-// first call for a resource starts its reflector on behalf of the reader, within its share: see Limits.
-// A resource that is absent has a place only until discovery says so.
+// first call for a resource starts its reflector. While memory is scarce, what its readers are worth decides
+// whether it is filled.
 func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*CachedResource, string) {
 	if r.exclude[gvr.GroupResource().String()] {
 		return nil, Excluded
@@ -116,15 +120,15 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*Cach
 	if e == nil {
 		return nil, r.start(gvr, reader)
 	}
-	r.adopt(e, reader)
-	e.used.Store(time.Now().UnixNano())
+	now := time.Now()
+	e.demand.note(reader, now)
+	e.used.Store(now.UnixNano())
 	if c := e.current.Load(); c != nil {
 		return c, ""
 	}
 	if e.tooLarge.Load() {
 		return nil, StoresTooLarge
 	}
-	e.wanted.Add(1)
 	return nil, NotInSync
 }
 
@@ -151,13 +155,19 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 		return NotRunning
 	case r.entries[gvr] != nil:
 		return NotInSync
-	case !r.mayStart(reader, time.Now()):
-		return TooManyResources
 	}
+	d := r.demands[gvr]
+	if d == nil {
+		d = &demand{}
+		r.demands[gvr] = d
+	}
+	d.note(reader, time.Now())
 	ctx, stop := context.WithCancel(r.run)
-	e := r.newEntry(gvr, ctx, stop)
-	e.startedBy = reader
-	e.partial.Store(!reader.Whole)
+	e := r.newEntry(gvr, reader.User, d, ctx, stop)
+	if !r.room.begin(e, reader) {
+		stop()
+		return StoresTooLarge
+	}
 	r.entries[gvr] = e
 	r.goroutines.Go(func() { r.reflect(ctx, e) })
 	if run := r.run; gvr.Group != "" && !r.following {
@@ -165,6 +175,17 @@ func (r *Registry) start(gvr schema.GroupVersionResource, reader Reader) string 
 		r.goroutines.Go(func() { r.followAPIServices(run) })
 	}
 	return NotInSync
+}
+
+// maxAbsent is how many resources that are not cacheable are remembered.
+const maxAbsent = 10_000
+
+// absent remembers that a resource is not cacheable, without an entry for it.
+func (r *Registry) absent(gvr schema.GroupVersionResource) {
+	r.notCacheable.Add(gvr, nil, notCacheableFor)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.demands, gvr)
 }
 
 // all returns a copy of the entries.

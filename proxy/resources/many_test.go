@@ -1,0 +1,177 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"sluice/codec"
+	"sluice/proxy/listwatch/fake"
+	"sluice/proxy/proxytest"
+	"sluice/proxy/upstream"
+)
+
+// kinds is an apiserver with any number of custom resources.
+type kinds struct {
+	objects func(resource string) int
+	filled  atomic.Int64 // streaming lists
+}
+
+// kind returns one of the resources.
+func kind(i int) fake.Resource {
+	return fake.Resource{GVR: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: fmt.Sprint("kind", i)}, Kind: "Kind"}
+}
+
+// ServeHTTP implements http.Handler.
+func (k *kinds) ServeHTTP(w http.ResponseWriter, r *http.Request) { k.respond(r)(w, r) }
+
+func (k *kinds) respond(r *http.Request) http.HandlerFunc {
+	path, accept, query := strings.TrimPrefix(r.URL.Path, "/apis/example.com/v1"), r.Header.Get("Accept"), r.URL.Query()
+	d := kind(0)
+	d.GVR.Resource = strings.TrimPrefix(path, "/")
+	switch {
+	case path == r.URL.Path:
+		return fake.Refuse(http.StatusNotFound) // there are neither CRDs nor an aggregator
+	case path == "":
+		var list []string
+		for i := range 1000 {
+			list = append(list, fmt.Sprintf(`{"name":"kind%d","kind":"Kind","verbs":["list","watch"]}`, i))
+		}
+		return fake.Body(codec.MediaJSON, fmt.Appendf(nil, `{"resources":[%s]}`, strings.Join(list, ",")))
+	case strings.Contains(accept, "as=Table"):
+		return fake.Refuse(http.StatusNotAcceptable)
+	case strings.Contains(accept, "as=Partial") && !query.Has("watch"):
+		return fake.AtVersion(20_000)
+	case query.Has("sendInitialEvents"):
+		k.filled.Add(1)
+		var events [][]byte
+		for i := range k.objects(d.GVR.Resource) {
+			events = append(events, d.Added(fmt.Sprintf("object%d@%d", i, i+1)))
+		}
+		return d.Stream(append(events, d.InitialEventsEnd("10000"))...)
+	case query.Has("watch"):
+		return d.Stream()
+	}
+	return fake.Body(codec.MediaJSON, d.FirstList())
+}
+
+// before runs a test with a Registry before the apiserver.
+func (k *kinds) before(t *testing.T, limit int64, test func(t *testing.T, r *Registry)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := proxytest.Serve(k)
+		defer server.Close(t)
+		u, err := upstream.New(upstream.Options{Config: &rest.Config{Host: "http://apiserver", Dial: server.Dial}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		r := New(Options{Upstream: u, Limits: Limits{Bytes: limit}, CheckEvery: 1000 * time.Hour, Log: zap.NewNop()})
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan error, 1)
+		go func() { ran <- r.Run(ctx) }()
+		synctest.Wait()
+		defer func() {
+			stop()
+			if err := <-ran; err != nil {
+				t.Error(err)
+			}
+		}()
+		test(t, r)
+	})
+}
+
+// served looks up kinds and counts those that are in sync.
+func served(r *Registry, reader Reader, from, to int) (n int) {
+	for i := from; i < to; i++ {
+		if c, _ := r.Lookup(kind(i).GVR, reader); c != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func few(string) int { return 3 }
+
+// Controllers such as those of Argo CD and Crossplane watch every kind that there is.
+func TestAllKindsThatOneReaderReadsAreServed(t *testing.T) {
+	const all = 1000
+	(&kinds{objects: few}).before(t, 512<<20, func(t *testing.T, r *Registry) {
+		served(r, alice, 0, all)
+		pass(time.Second)
+		if n := served(r, alice, 0, all); n != all {
+			t.Errorf("%d kinds of %d are served", n, all)
+		}
+	})
+}
+
+// Somebody who may read one namespace has every kind cached that there is room for, but stops no store that
+// others read, and those that found no room are not filled again and again.
+func TestReaderOfPartsStopsNoStoreOfOthers(t *testing.T) {
+	const stores, kindsOfCarol = 20, 100
+	k := &kinds{objects: few}
+	k.before(t, (stores+5)*(storeOverhead+10<<10), func(t *testing.T, r *Registry) {
+		served(r, alice, 0, stores)
+		pass(time.Second)
+		for range 60 {
+			served(r, carol, stores, stores+kindsOfCarol)
+			pass(time.Minute)
+			if n := served(r, alice, 0, stores); n != stores {
+				t.Fatalf("%d stores of %d are left", n, stores)
+			}
+		}
+		if n := served(r, carol, stores, stores+kindsOfCarol); n == 0 || n > 6 {
+			t.Errorf("%d stores of parts are served", n)
+		}
+		if n := k.filled.Load(); n > stores+10 {
+			t.Errorf("%d fills", n)
+		}
+		served(r, bob, stores+kindsOfCarol, stores+kindsOfCarol+3)
+		pass(time.Second)
+		if n := served(r, bob, stores+kindsOfCarol, stores+kindsOfCarol+3); n != 3 {
+			t.Errorf("%d stores of another reader of whole resources are served", n)
+		}
+	})
+}
+
+// How much a fill will take is not known before it ends, if at all.
+func TestFillThatExceedsTheRoomIsGivenUp(t *testing.T) {
+	const huge = 7
+	k := &kinds{objects: func(resource string) int {
+		if resource == kind(huge).GVR.Resource {
+			return 10_000
+		}
+		return 3
+	}}
+	k.before(t, 2<<20, func(t *testing.T, r *Registry) {
+		served(r, alice, 0, huge)
+		pass(time.Second)
+		_, _ = r.Lookup(kind(huge).GVR, alice)
+		pass(time.Second)
+		if _, reason := r.Lookup(kind(huge).GVR, alice); reason != StoresTooLarge {
+			t.Errorf("the huge store: %q", reason)
+		}
+		if n := served(r, alice, 0, huge); n != huge {
+			t.Errorf("%d stores of %d are left", n, huge)
+		}
+		if used := r.room.total(); used > 2<<20 {
+			t.Errorf("%d bytes are used", used)
+		}
+		for range 60 {
+			_, _ = r.Lookup(kind(huge).GVR, alice)
+			pass(time.Minute)
+		}
+		if n := k.filled.Load(); n > huge+2 {
+			t.Errorf("%d fills", n)
+		}
+	})
+}
