@@ -62,7 +62,7 @@ func (r *Registry) enforce(now time.Time) {
 	for _, e := range r.all() {
 		if e.idle(now, r.options.Limits.Idle) {
 			r.options.Log.Info("store is stopped", zap.String("resource", name(e.gvr)), zap.String("reason", "idle"))
-			r.stoppedFor.WithLabelValues("idle").Inc()
+			r.stopped.count("idle")
 			r.release(e)
 			e.stop()
 			continue

@@ -42,17 +42,22 @@ var (
 	descLimit   = prometheus.NewDesc("sluice_stores_limit_bytes", "Memory that all stores together may take; 0 if there is no limit.", nil, nil)
 )
 
-func newStoppedFor() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{
+// stoppedStores counts the stores that were stopped, or not filled.
+type stoppedStores struct{ *prometheus.CounterVec }
+
+func newStoppedStores() stoppedStores {
+	return stoppedStores{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_stores_stopped_total", Help: "Stores that were stopped, or not filled, by reason.",
-	}, []string{"reason"})
+	}, []string{"reason"})}
 }
+
+func (s stoppedStores) count(reason string) { s.WithLabelValues(reason).Inc() }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descCharged
 	ch <- descLimit
-	c.registry.stoppedFor.Describe(ch)
+	c.registry.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
 		descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
 		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
@@ -65,7 +70,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCharged, prometheus.GaugeValue, float64(c.registry.room.total()))
 	ch <- prometheus.MustNewConstMetric(descLimit, prometheus.GaugeValue, float64(c.registry.room.limit))
-	c.registry.stoppedFor.Collect(ch)
+	c.registry.stopped.Collect(ch)
 	for _, e := range c.registry.all() {
 		e.collect(ch)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cachelib "k8s.io/apimachinery/pkg/util/cache"
@@ -55,7 +54,7 @@ type Registry struct {
 	// descriptions and fills are what is asked of the apiserver for new stores.
 	descriptions, fills fills
 	room                room
-	stoppedFor          *prometheus.CounterVec // by reason
+	stopped             stoppedStores
 
 	mu        sync.RWMutex    // guards the fields below
 	run       context.Context // nil before and after Run
@@ -80,7 +79,7 @@ func New(o Options) *Registry {
 	r := &Registry{
 		options: o, exclude: map[string]bool{}, entries: map[schema.GroupVersionResource]*entry{},
 		demands: map[schema.GroupVersionResource]*demand{}, room: room{limit: o.Limits.Bytes},
-		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stoppedFor: newStoppedFor(),
+		notCacheable: cachelib.NewLRUExpireCache(maxAbsent), stopped: newStoppedStores(),
 	}
 	r.SetProofCost(o.ProofCost)
 	for _, name := range o.Exclude {

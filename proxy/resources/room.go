@@ -164,7 +164,7 @@ func (r *Registry) evict(u usage, now time.Time) {
 
 // giveUp ends an entry for want of memory. The caller must hold room.mu.
 func (r *Registry) giveUp(e *entry) {
-	r.stoppedFor.WithLabelValues(StoresTooLarge).Inc()
+	r.stopped.count(StoresTooLarge)
 	r.room.charge(e, 0)
 	e.evicted = true
 	e.tooLarge.Store(true)
