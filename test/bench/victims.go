@@ -37,7 +37,7 @@ const (
 // identities are those that attackers and victims have.
 type identities struct {
 	callers map[abuse.Callers][]string // tokens
-	fresh   chan string                // tokens that nobody has sent
+	fresh   chan string                // tokens, those first that nobody has sent for longest
 	nodes   []nodeKeys
 }
 
@@ -66,7 +66,7 @@ func (e *env) identify(ctx context.Context) (*identities, error) {
 	}
 	ids.callers[abuse.Readers] = fresh[:8]
 	for range 8 {
-		<-ids.fresh
+		ids.newToken()
 	}
 	for by, n := range map[abuse.Callers]int{abuse.Editors: 3, abuse.Roleless: 8} {
 		if ids.callers[by], err = e.accounts(ctx, accountsOf[by], n); err != nil {
@@ -135,16 +135,23 @@ func (e *env) nodeKeys(node string) (k nodeKeys, err error) {
 	return k, err
 }
 
+// newToken returns a token that the target, which is new for each attack, does not know.
+func (ids *identities) newToken() string {
+	token := <-ids.fresh
+	ids.fresh <- token
+	return token
+}
+
 // victimsOf returns the victims of an attack at a target.
 func (e *env) victimsOf(a *abuse.Attack, t *target, ids *identities) ([]victim, error) {
 	if a.Admin {
-		return []victim{newConnections(t, <-ids.fresh), probes(t)}, nil
+		return []victim{newConnections(t, ids.newToken()), probes(t)}, nil
 	}
 	all, err := writers(e.controlPlane.RESTConfig(user).BearerToken, t, ids)
 	if err == nil && a.By == abuse.Strangers {
 		var fresh *harness.RawClient
 		fresh, err = harness.NewRawClient(t.config)
-		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request { return withBearer(<-ids.fresh, "/api/v1/pods?limit=1&resourceVersion=0") }))
+		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request { return withBearer(ids.newToken(), "/api/v1/pods?limit=1&resourceVersion=0") }))
 	}
 	return all, err
 }
