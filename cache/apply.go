@@ -171,7 +171,7 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.applied.Load()
-	if s.closed || now.Version < p.Last {
+	if s.closed || s.doubtful() || now.Version < p.Last {
 		return false, nil
 	}
 	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.lastEvents) {

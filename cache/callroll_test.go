@@ -205,9 +205,8 @@ func TestRollCallsReturnOnceTheResourceIsSmall(t *testing.T) {
 			t.Fatal("affords a roll call of 100 MiB")
 		}
 		a.mu.Lock()
-		a.deleted, a.rollCallBytes = map[uint64]bool{}, 2<<20
+		a.events, a.rollCallBytes = versions[:2], 2<<20
 		for _, v := range versions[2:] {
-			a.deleted[v] = true
 			a.version++
 			o := testObject(KeyOf("a", fmt.Sprint(v)), a.version)
 			if err := s.Apply(Deleted, o, time.Now()); err != nil {

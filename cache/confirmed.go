@@ -27,9 +27,8 @@ type confirmedState struct {
 // etcd from a backup.
 func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 	s.mu.RLock()
-	base, position := s.applied.Load(), s.position
-	past := base.Reaches(r.Version)
-	if past {
+	base, c := s.applied.Load(), &comparison{rollCall: r, position: s.position}
+	if c.past = base.Reaches(r.Version); c.past {
 		var err error
 		if base, err = s.at(r.Version); err != nil {
 			s.mu.RUnlock()
@@ -37,17 +36,25 @@ func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 		}
 	}
 	s.mu.RUnlock()
-	c := &comparison{rollCall: r, differences: r.differences(base)} // takes long: without the lock
+	c.differences = r.differences(base) // takes long: without the lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if past {
+	return s.conclude(c)
+}
+
+// conclude ends ConfirmState: events may have been applied during the comparison. The caller must hold mu.
+func (s *Store) conclude(c *comparison) (bool, error) {
+	r, h := c.rollCall, &s.all.history
+	if c.past {
+		if c.differences == 0 && c.position == s.position {
+			s.trustRollCall(r.Version)
+		}
 		return true, s.verdict(c)
 	}
-	h := &s.all.history
-	if s.closed || position < h.trimmed {
+	if s.closed || c.position < h.trimmed {
 		return false, nil
 	}
-	for i := h.indexAfter(position); i < h.n && h.at(i).RV <= r.Version; i++ {
+	for i := h.indexAfter(c.position); i < h.n && h.at(i).RV <= r.Version; i++ {
 		c.apply(h.at(i))
 	}
 	if s.applied.Load().Reaches(r.Version) {
@@ -61,23 +68,6 @@ func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 		s.confirm(r.Version)
 	}
 	return s.snapshot.Load().Reaches(r.Version), nil
-}
-
-// lacksDeletions reports whether the newest event of the store is a deletion at this version, and
-// others at the same version may be missing.
-func (s *Store) lacksDeletions(version uint64) bool {
-	now := s.applied.Load()
-	return now.partial && now.Version == version
-}
-
-// ConfirmDeletions applies the number of objects that a list at version has: if the newest event of the
-// store is a deletion of this version, no other one of this version is missing if the store has as many.
-func (s *Store) ConfirmDeletions(version uint64, objects int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := s.applied.Load(); now.partial && now.Version == version && now.Len() == objects {
-		s.publish(now.state, version, false)
-	}
 }
 
 // verdict returns an error if a state that has every event up to the version of a roll call differs
@@ -117,12 +107,13 @@ func (s *Store) settle() {
 // must hold mu.
 func (s *Store) confirm(version uint64) {
 	now := s.applied.Load()
-	if now.partial { // every deletion of its version is applied: the list has no object more
-		s.publish(now.state, now.Version, false)
-	}
+	defer s.trustRollCall(version)
 	i, known := s.searchConfirmed(version)
-	if known || version <= now.Version {
+	if known || version <= now.Version { // at the version of a deletion, the apiserver may lack others of it, too
 		return
+	}
+	if now.partial { // the list is of a later version: it lacks no deletion
+		s.publish(now.state, now.Version, false)
 	}
 	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
 	s.confirmed = slices.Insert(s.confirmed, i, confirmed)
@@ -166,7 +157,8 @@ func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if c.position != s.position || c.scope != r.Scope || !r.Matches(s.applied.Load()) {
+	now := s.applied.Load()
+	if now.partial && r.Version == now.Version || c.position != s.position || c.scope != r.Scope || !r.Matches(now) {
 		return 0
 	}
 	c.version = max(c.version, r.Version)

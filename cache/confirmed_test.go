@@ -385,6 +385,37 @@ func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
 	}
 }
 
+// A reader of more than the listed scope may lack events outside of it.
+func TestRollCallOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
+	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
+	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 5})
+	r.Scope = Scope{Namespace: "a"}
+	for _, scope := range []Scope{{}, {Namespace: "b"}, {Key: "a/x"}} {
+		_, c, err := s.ListAndWatch(scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.SkipToRollCall(r); got != 0 {
+			t.Errorf("%+v skips to %d", scope, got)
+		}
+	}
+}
+
+// The comparison of a large state takes long, and the history may forget events meanwhile: what they have changed is
+// not known.
+func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
+	s := New(Options{HistoryBytes: 1}, []*Object{testObject("a/x", 5), testObject("a/z", 6)}, 10)
+	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 5})
+	c := &comparison{rollCall: r, position: s.position, differences: r.differences(s.Snapshot())}
+	apply(t, s, Added, "a/y", 11) // is trimmed by the next one
+	apply(t, s, Deleted, "a/z", 12)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok, err := s.conclude(c); ok || err != nil || s.comparison != nil || len(s.confirmed) != 0 {
+		t.Errorf("confirmed with a/y, which is not listed: %v, %v", ok, err)
+	}
+}
+
 func TestRollCallOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
 	scope := Scope{Namespace: "a"}

@@ -16,7 +16,7 @@ var (
 	// ErrPending is returned by [Cursor.CaughtUpVersion] when the cursor has events left to read.
 	ErrPending = errors.New("cursor has events to read")
 
-	// ErrDiverged is returned to the writer when an event or a bookmark contradicts the state of
-	// the store. The store must then be closed and replaced.
-	ErrDiverged = errors.New("event contradicts the stored state")
+	// ErrDiverged is returned when the apiserver contradicts the state of the store. The store must then be
+	// closed and replaced.
+	ErrDiverged = errors.New("the apiserver contradicts the stored state")
 )

@@ -171,8 +171,6 @@ type quietResource struct{}
 
 func (quietResource) Probe(context.Context) (uint64, error) { return 15, nil }
 
-func (quietResource) Count(context.Context) (uint64, int, error) { return 15, 0, nil }
-
 func (quietResource) RollCall(context.Context, cache.Scope, uint64) (*cache.RollCall, error) {
 	return &cache.RollCall{Version: 15}, nil
 }

@@ -12,10 +12,6 @@ type Prober interface {
 	// Probe returns the resource version of a consistent LIST that begins after the call.
 	Probe(ctx context.Context) (version uint64, err error)
 
-	// Count is like Probe and also returns how many objects the resource has at that version; -1 if
-	// that is not known. It costs the apiserver more.
-	Count(ctx context.Context) (version uint64, objects int, err error)
-
 	// RollCall returns the keys and resource versions of a LIST of a scope: of the state at exactly a
 	// version, or with version 0 of a consistent LIST that begins after the call.
 	RollCall(ctx context.Context, scope Scope, version uint64) (*RollCall, error)
@@ -52,7 +48,6 @@ type Fence struct {
 	allowance *allowance
 	probeDue  chan struct{} // holds one token while nextProbe has to be run
 	proofDue  chan struct{} // holds one token after a caller of Confirm has arrived
-	verifyDue chan struct{} // holds one token after Verify
 	stallDue  chan struct{} // holds one token after GiveUp
 	listing   sync.Mutex    // held by the roll call that runs
 	rollCalls sync.WaitGroup
@@ -94,8 +89,7 @@ func NewFence(s *Store, p Prober, cost func() Cost, diverged func(error)) *Fence
 	return &Fence{
 		store: s, prober: p, diverged: diverged, allowance: newAllowance(cost),
 		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
-		verifyDue: make(chan struct{}, 1), stallDue: make(chan struct{}, 1),
-		exact: exactReads{due: make(chan exactVersion, 1)},
+		stallDue: make(chan struct{}, 1), exact: exactReads{due: make(chan exactVersion, 1)},
 	}
 }
 
@@ -122,7 +116,6 @@ func (f *Fence) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { onSignal(ctx, f.probeDue, f.runProbe) })
 	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
-	loops.Go(func() { onSignal(ctx, f.verifyDue, f.verify) })
 	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
 	loops.Go(func() { f.callRollsAt(ctx) })
 	select {
@@ -155,10 +148,10 @@ func wake(signal chan<- struct{}) {
 	}
 }
 
-// WaitFor returns nil once the newest state of the store reaches version. It returns ErrClosed
-// when the store has ended, or the context's error.
+// WaitFor returns nil once the store proves a version. It returns ErrClosed when the store has ended, or
+// the context's error.
 func (f *Fence) WaitFor(ctx context.Context, version uint64) error {
-	return f.waitUntil(ctx, func() bool { return f.store.Snapshot().Reaches(version) })
+	return f.waitUntil(ctx, func() bool { return f.store.Proves(version) })
 }
 
 // waitUntil returns nil once a condition holds that only a change of the store can meet.
@@ -207,7 +200,7 @@ func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, er
 // Confirm is WaitFor that also has the apiserver confirm the state. It returns the proof that came
 // first.
 func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
-	if !f.store.Snapshot().Reaches(version) {
+	if !f.store.Proves(version) {
 		defer f.enter(version, 0)()
 	}
 	if err := f.WaitFor(ctx, version); err != nil {
@@ -219,10 +212,10 @@ func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
 // ConfirmHistory is like Confirm and waits until the history of the store is complete up to version,
 // so that a watch may send a bookmark.
 func (f *Fence) ConfirmHistory(ctx context.Context, version uint64) error {
-	if f.store.CompleteVersion() < version {
+	if !f.store.ProvesHistory(version) {
 		defer f.enter(version, version)()
 	}
-	return f.waitUntil(ctx, func() bool { return f.store.CompleteVersion() >= version })
+	return f.waitUntil(ctx, func() bool { return f.store.ProvesHistory(version) })
 }
 
 // retryInterval is the time between the attempts of WaitUntilCurrent.

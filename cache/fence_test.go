@@ -21,13 +21,12 @@ type fakeAPIServer struct {
 	version uint64
 	events  []uint64 // resource versions of the events of this resource
 
-	probes, counts, probeWatches, rollCalls atomic.Int32
-	probeTime                               time.Duration
-	rollCallTime                            time.Duration // 0 if roll calls fail
-	rollCallBytes                           int
-	deleted                                 map[uint64]bool
-	noBookmarks                             bool
-	diverged                                error // what the fence reported
+	probes, probeWatches, rollCalls atomic.Int32
+	probeTime                       time.Duration
+	rollCallTime                    time.Duration // 0 if roll calls fail
+	rollCallBytes                   int
+	noBookmarks                     bool
+	diverged                        error // what the fence reported
 }
 
 // write commits an event of the resource.
@@ -36,18 +35,6 @@ func (a *fakeAPIServer) write() uint64 {
 	defer a.mu.Unlock()
 	a.version++
 	a.events = append(a.events, a.version)
-	return a.version
-}
-
-// delete commits the deletion of the object that an event has added.
-func (a *fakeAPIServer) delete(event uint64) uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.deleted == nil {
-		a.deleted = map[uint64]bool{}
-	}
-	a.deleted[event] = true
-	a.version++
 	return a.version
 }
 
@@ -67,21 +54,11 @@ func (a *fakeAPIServer) current() (uint64, []uint64) {
 
 func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
 	a.probes.Add(1)
-	version, _, err := a.list(ctx)
-	return version, err
-}
-
-func (a *fakeAPIServer) Count(ctx context.Context) (uint64, int, error) {
-	a.counts.Add(1)
-	return a.list(ctx)
-}
-
-func (a *fakeAPIServer) list(ctx context.Context) (uint64, int, error) {
 	a.mu.Lock()
-	version, objects, took := a.version, len(a.events)-len(a.deleted), a.probeTime
+	version, took := a.version, a.probeTime
 	a.mu.Unlock()
 	sleep(ctx, took)
-	return version, objects, ctx.Err()
+	return version, ctx.Err()
 }
 
 func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
@@ -115,7 +92,7 @@ func (a *fakeAPIServer) RollCall(ctx context.Context, _ Scope, at uint64) (*Roll
 	future := r.Version > a.version
 	var keys []Key
 	for _, e := range a.events {
-		if !a.deleted[e] && e <= r.Version {
+		if e <= r.Version {
 			keys = append(keys, KeyOf("a", fmt.Sprint(e)))
 		}
 	}

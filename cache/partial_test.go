@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -106,10 +105,6 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 		"event":    func(s *Store) error { return s.Apply(Added, testObject("a/w", 13), time.Now()) },
 		"bookmark": func(s *Store) error { return s.ApplyBookmark(13) },
 		"roll call": func(s *Store) error {
-			_, err := s.ConfirmState(rollCallOf(t, 12, map[Key]uint64{"a/y": 6, "a/z": 7}))
-			return err
-		},
-		"later roll call": func(s *Store) error {
 			_, err := s.ConfirmState(rollCallOf(t, 14, map[Key]uint64{"a/y": 6, "a/z": 7}))
 			return err
 		},
@@ -117,7 +112,6 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 			_, err := s.ConfirmComplete(Silence{Last: 12, Events: 1, Version: 13})
 			return err
 		},
-		"number of objects": func(s *Store) error { s.ConfirmDeletions(12, 2); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := expiring()
@@ -130,6 +124,12 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 			}
 			if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Reaches(12) {
 				t.Error("a bookmark at this version proves it", err)
+			}
+			if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
+				t.Error("a roll call at this version proves it")
+			}
+			if whole := s.Whole(); whole.Version != 11 || whole.Len() != 3 {
+				t.Errorf("%d objects at %d are shown to those who must see all deletions or none", whole.Len(), whole.Version)
 			}
 			if err := follow(s); err != nil {
 				t.Fatal(err)
@@ -144,53 +144,35 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 	}
 }
 
-func TestRollCallAtTheVersionOfADeletionWaitsForTheOthers(t *testing.T) {
+// An apiserver that lists between two deletions of one version has as few of them as the store.
+func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 	s := expiring()
+	_, c, err := s.ListAndWatch(Scope{Namespace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	apply(t, s, Deleted, "a/x", 12)
-	if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/z": 7})) || s.Snapshot().Reaches(12) {
-		t.Fatal("confirmed with an object that is not listed")
-	}
-	apply(t, s, Deleted, "a/y", 12)
-	if !s.Snapshot().Reaches(12) {
-		t.Fatal("not confirmed with the listed objects")
-	}
-}
-
-func TestNumberOfObjectsProvesDeletionsOnlyAtTheirVersionIfNoneIsMissing(t *testing.T) {
-	s := expiring()
-	apply(t, s, Deleted, "a/x", 12)
-	for _, listed := range []struct {
-		version uint64
-		objects int
-	}{{12, 1}, {12, 3}, {12, -1}, {11, 2}, {13, 2}} {
-		if s.ConfirmDeletions(listed.version, listed.objects); s.Snapshot().Reaches(12) {
-			t.Errorf("%d objects at %d prove version 12", listed.objects, listed.version)
+	readKeys(t, c)
+	listed := map[Key]uint64{"a/y": 6, "a/z": 7}
+	for version, proves := range map[uint64]bool{12: false, 13: true} {
+		r := rollCallOf(t, version, listed)
+		r.Scope = Scope{Namespace: "a"}
+		if got := c.SkipToRollCall(r) == version; got != proves {
+			t.Errorf("a list of the scope at version %d proves the deletions of version 12: %v", version, got)
 		}
 	}
-	apply(t, s, Deleted, "a/y", 12)
-	if s.ConfirmDeletions(12, 1); !s.Snapshot().Reaches(12) {
-		t.Error("not proven with all objects")
+	if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/z": 7})) {
+		t.Error("confirmed with an object that is not listed")
 	}
-}
-
-// In an idle cluster nothing follows a deletion, and the roll of a large resource cannot be called.
-func TestProbeProvesADeletionThatNothingFollows(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		deliver(t, s, a.write(), 0)
-		event := a.write()
-		deliver(t, s, event, 0)
-		if _, err := f.CurrentVersion(t.Context()); err != nil || a.counts.Load() != 0 {
-			t.Errorf("the objects were counted %d times without a deletion, %v", a.counts.Load(), err)
+	for _, k := range []Key{"a/y", "a/z"} {
+		apply(t, s, Deleted, k, 12)
+		if s.Snapshot().Reaches(12) || s.Whole().Version != 11 || s.Whole().Len() != 3 {
+			t.Fatalf("after %s, %d objects are shown at %d", k, s.Whole().Len(), s.Whole().Version)
 		}
-		version := a.delete(event)
-		if err := s.Apply(Deleted, testObject(KeyOf("a", fmt.Sprint(event)), version), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		a.noBookmarks = true
-		if got, err := f.CurrentVersion(t.Context()); err != nil || got != version || s.CompleteVersion() != version {
-			t.Errorf("complete up to %d of %d, %v", s.CompleteVersion(), got, err)
-		}
-	})
+	}
+	if !confirmState(t, s, rollCallOf(t, 14, nil)) || s.Whole().Version != 14 || s.Whole().Len() != 0 {
+		t.Error("not confirmed by a later list")
+	}
 }
 
 func TestSecondWatchProvesDeletionsOnlyIfTheStoreHasAll(t *testing.T) {
@@ -282,24 +264,6 @@ func TestStoreThatGetsTheListedStateGoesOn(t *testing.T) {
 	if err := s.ApplyBookmark(30); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestFenceReportsAStoreThatContradictsARollCall(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.write() // an event of another history, which the watch will never deliver
-		if err := s.ApplyBookmark(20); err != nil {
-			t.Fatal(err)
-		}
-		a.mu.Lock()
-		a.version = 30
-		a.mu.Unlock()
-		f.Verify()
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if a.diverged == nil && s.ApplyBookmark(30) == nil {
-			t.Error("the store goes on")
-		}
-	})
 }
 
 // A proof may arrive while an event is being applied.

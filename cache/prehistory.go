@@ -32,8 +32,9 @@ func (s *Store) quietSince(scope Scope, version uint64) bool {
 		return false
 	}
 	for i := len(p.changes) - 1; i >= 0 && p.changes[i].RV > version; i-- {
-		// What an object was before the event, and so whether it had the indexed value, is not known.
-		if scope.Indexed || scope.Range().Contains(p.changes[i].Key) {
+		// What an object was before the event, and so whether it had the indexed value, is not known: the range of
+		// an indexed scope holds every key.
+		if scope.Range().Contains(p.changes[i].Key) {
 			return false
 		}
 	}

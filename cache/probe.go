@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -76,11 +75,6 @@ func (f *Fence) runProbe(ctx context.Context) {
 	close(p.done)
 }
 
-// behind returns the error for an apiserver that is at an older version than the store was before.
-func behind(version, before uint64) error {
-	return fmt.Errorf("apiserver is at version %d, store is at %d: %w", version, before, ErrDiverged)
-}
-
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
@@ -117,20 +111,7 @@ func (f *Fence) ask(ctx context.Context) (uint64, error) {
 	start := time.Now()
 	version, err := f.prober.Probe(ctx)
 	f.countProbe(time.Since(start))
-	if err == nil && f.store.lacksDeletions(version) {
-		f.countObjects(ctx)
-	}
 	return version, err
-}
-
-// countObjects confirms deletions that nothing follows. If it fails, other proofs remain.
-func (f *Fence) countObjects(ctx context.Context) {
-	start := time.Now()
-	version, objects, err := f.prober.Count(ctx)
-	f.countProbe(time.Since(start))
-	if err == nil {
-		f.store.ConfirmDeletions(version, objects)
-	}
 }
 
 func (f *Fence) countProbe(took time.Duration) {

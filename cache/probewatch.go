@@ -73,7 +73,8 @@ func (p *Silence) add(version uint64) {
 	p.Events++
 }
 
-// confirm applies a proof as soon as the store has the events of the probe watch.
+// confirm applies a proof as soon as the store has the events of the probe watch, unless the store becomes
+// doubtful before.
 func (f *Fence) confirm(ctx context.Context, proof Silence) {
 	var diverged error
 	confirmed := func() (ok bool) {
@@ -82,7 +83,7 @@ func (f *Fence) confirm(ctx context.Context, proof Silence) {
 		if ok, diverged = f.store.ConfirmComplete(proof); ok {
 			f.byWatch = max(f.byWatch, proof.Version)
 		}
-		return ok || diverged != nil
+		return ok || diverged != nil || f.store.doubtful()
 	}
 	if f.waitUntil(ctx, confirmed) == nil && diverged != nil {
 		f.report(diverged)

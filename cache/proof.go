@@ -60,8 +60,8 @@ func (f *Fence) prove(ctx context.Context) {
 		if !state && !history {
 			return
 		}
-		wait := time.Hour
-		if state && called == nil && f.canCallRoll() && !f.rollCallPending() {
+		wait, doubtful := time.Hour, f.store.doubtful() // then the inventory of the writer is on its way
+		if state && !doubtful && called == nil && f.canCallRoll() && !f.rollCallPending() {
 			if wait = f.rollCallWait(); wait == 0 {
 				ended := make(chan struct{})
 				called, calledAt = ended, time.Now()
@@ -74,7 +74,9 @@ func (f *Fence) prove(ctx context.Context) {
 			}
 		}
 		until := time.Until(calledAt.Add(quickRollCall))
-		if called == nil || history || until <= 0 {
+		if doubtful {
+			until = wait
+		} else if called == nil || history || until <= 0 {
 			if until = f.probeWatchDue(); until == 0 {
 				attempts.Go(func() { f.runProbeWatch(ctx) })
 				until = probeWatchInterval
@@ -100,5 +102,5 @@ func (f *Fence) prove(ctx context.Context) {
 func (f *Fence) unproven() (idle <-chan struct{}, state, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.idle, !f.store.Snapshot().Reaches(f.awaited), f.store.CompleteVersion() < f.history
+	return f.idle, !f.store.Proves(f.awaited), !f.store.ProvesHistory(f.history)
 }

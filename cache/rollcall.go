@@ -57,29 +57,46 @@ func (r *RollCall) objects(s *Snapshot) iter.Seq[*Object] {
 }
 
 // differences returns the number of keys at which a state differs from the list.
-func (r *RollCall) differences(s *Snapshot) int {
-	n, rest := 0, r.entries
-	for o := range r.objects(s) {
-		for len(rest) > 0 && rest[0].key < o.Key { // the state lacks these
-			rest = rest[1:]
-			n++
-		}
-		switch {
-		case len(rest) == 0 || rest[0].key != o.Key:
-			n++ // the list lacks o
-			continue
-		case rest[0].version != o.RV:
-			n++
-		}
-		rest = rest[1:]
+func (r *RollCall) differences(s *Snapshot) (n int) {
+	for range r.differing(s) {
+		n++
 	}
-	return n + len(rest)
+	return n
+}
+
+// differing yields the keys at which a state differs from the list, in ascending order.
+func (r *RollCall) differing(s *Snapshot) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		rest := r.entries
+		for o := range r.objects(s) {
+			for len(rest) > 0 && rest[0].key < o.Key { // the state lacks these
+				if !yield(rest[0].key) {
+					return
+				}
+				rest = rest[1:]
+			}
+			listed := len(rest) > 0 && rest[0].key == o.Key
+			if (!listed || rest[0].version != o.RV) && !yield(o.Key) {
+				return
+			}
+			if listed {
+				rest = rest[1:]
+			}
+		}
+		for _, e := range rest {
+			if !yield(e.key) {
+				return
+			}
+		}
+	}
 }
 
 // comparison is a roll call that the store compares with its state after each event, until they are
 // equal or the store is complete up to the version of the roll call.
 type comparison struct {
 	rollCall    *RollCall
+	past        bool   // the state was complete up to the version of the roll call
+	position    uint64 // of the newest event of the state
 	differences int
 }
 

@@ -78,6 +78,8 @@ type Store struct {
 	options  Options
 	applied  atomic.Pointer[Snapshot] // the state up to which the history is complete
 	snapshot atomic.Pointer[Snapshot] // the newest state: applied, or a confirmed one of a higher version
+	whole    atomic.Pointer[Snapshot] // the newest state that is not between two deletions of its version
+	trusted  atomic.Uint64            // no version above it is proven: see Doubt
 	changed  notifier                 // broadcasts when the version rises, and when the store ends
 	done     chan struct{}            // closed by Close
 	eventAt  atomic.Int64             // when the newest event was received, in Unix nanoseconds
@@ -119,6 +121,7 @@ func New(options Options, objects []*Object, version uint64) *Store {
 		s.oldestState.index = buildIndex(objects, *options.Index)
 	}
 	s.publish(s.oldestState, version, false)
+	s.Trust()
 	return s
 }
 
@@ -128,7 +131,14 @@ func (s *Store) publish(st state, version uint64, partial bool) {
 	now := &Snapshot{Version: version, state: st, partial: partial}
 	// snapshot before applied, so that a reader that has seen CompleteVersion finds a snapshot at that
 	// version or above.
-	if s.dropConfirmed(now.CompleteVersion()); len(s.confirmed) == 0 {
+	s.dropConfirmed(now.CompleteVersion())
+	switch before := s.applied.Load(); {
+	case !partial:
+		s.whole.Store(now)
+	case !before.partial:
+		s.whole.Store(&Snapshot{Version: now.CompleteVersion(), state: before.state})
+	}
+	if len(s.confirmed) == 0 {
 		s.snapshot.Store(now)
 	}
 	s.applied.Store(now)
@@ -138,6 +148,15 @@ func (s *Store) publish(st state, version uint64, partial bool) {
 // Snapshot returns the newest state: the one after the newest event, or a confirmed one of a higher
 // version.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
+
+// Whole is Snapshot that shows all deletions of one version or none: until what follows has shown that no
+// other one is on its way, it returns the state before them.
+func (s *Store) Whole() *Snapshot {
+	if now := s.snapshot.Load(); !now.partial {
+		return now
+	}
+	return s.whole.Load()
+}
 
 // CompleteVersion returns the version up to which the history is complete. The version of the newest
 // state may be higher.

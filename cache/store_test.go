@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -358,5 +359,26 @@ func TestReadyAfterCloseIsClosed(t *testing.T) {
 	}
 	if _, _, err := c.Next(make([]*Event, 2)); !errors.Is(err, ErrClosed) {
 		t.Fatal(err)
+	}
+}
+
+// A reader that cannot write an event now reads it again later.
+func TestRewoundCursorReadsTheEventsThatFollowAgain(t *testing.T) {
+	s := New(Options{}, nil, 10)
+	c, err := s.Watch(Scope{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for version, k := range []Key{"a/x", "a/y", "a/z"} {
+		apply(t, s, Added, k, uint64(11+version))
+	}
+	events := make([]*Event, 3)
+	if n, _, err := c.Next(events); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	c.Rewind(events[0])
+	if keys, version := readKeys(t, c); !slices.Equal(keys, []Key{"a/y", "a/z"}) || version != 13 {
+		t.Errorf("got %v up to %d", keys, version)
 	}
 }

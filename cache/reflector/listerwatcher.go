@@ -12,13 +12,17 @@ type ListerWatcher interface {
 	// list.
 	List(ctx context.Context, yield func(*cache.Object)) (version uint64, err error)
 
-	// Watch opens a watch of the events after version. It returns ErrRebuild if the apiserver is at a
-	// version below reached, which the store has shown.
+	// Watch opens a watch of the events after version. It returns an error that wraps
+	// cache.ErrDiverged if the apiserver is at a version below reached, which the store has shown.
 	Watch(ctx context.Context, version, reached uint64) (Stream, error)
 
 	// RollCall returns the keys and resource versions of a consistent list of the resource, as the
 	// store of the last List or WatchList has them.
 	RollCall(ctx context.Context) (*cache.RollCall, error)
+
+	// Changes returns the events after version from, up to until, in ascending order. It returns io.EOF
+	// if the apiserver does not tell that there are no others.
+	Changes(ctx context.Context, from, until uint64) ([]cache.Change, error)
 
 	// WatchList opens a streaming list (KEP-3157): the initial events, which are Added events of
 	// every object, the bookmark that ends them, and the events after it. It returns
@@ -28,6 +32,9 @@ type ListerWatcher interface {
 
 // Stream is an open watch. It delivers events in the order of the apiserver.
 type Stream interface {
+	// Continues reports whether it is certain that the watch is of the same history as what the
+	// ListerWatcher has read before it.
+	Continues() bool
 	// Next blocks until there is an event. It returns io.EOF when the apiserver ended the watch
 	// in an orderly way.
 	Next() (Event, error)

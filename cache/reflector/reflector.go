@@ -20,9 +20,8 @@ type Options struct {
 	Publish func(*cache.Store)
 	// Report is called with each error that the reflector retries; nil ignores them.
 	Report func(error)
-	// Resumed is called when a watch that continues a store after another has ended is open; nil ignores
-	// it.
-	Resumed func()
+	// Ended is called with the reason before a published store is withdrawn; nil ignores it.
+	Ended func(error)
 	// Received is called with each event and bookmark that was applied; nil ignores them.
 	Received func(Event)
 }
@@ -53,8 +52,8 @@ func New(source ListerWatcher, options Options) *Reflector {
 	if options.Store == nil {
 		options.Store = func() cache.Options { return cache.Options{} }
 	}
-	if options.Resumed == nil {
-		options.Resumed = func() {}
+	if options.Ended == nil {
+		options.Ended = func(error) {}
 	}
 	if options.Received == nil {
 		options.Received = func(Event) {}
@@ -99,6 +98,9 @@ func (r *Reflector) Run(ctx context.Context) error {
 			err = cause
 		}
 		end(nil)
+		if r.store != nil {
+			r.options.Ended(err)
+		}
 		r.unpublish()
 		if ctx.Err() != nil {
 			return nil

@@ -33,7 +33,9 @@ type step struct {
 	version uint64
 	events  []Event
 	end     error         // of the stream; nil keeps it open until the context ends
-	after   time.Duration // when the stream ends
+	after   time.Duration // when the stream ends, or the roll call is answered
+	// doubtful is of a watch that may be of another history.
+	doubtful bool
 }
 
 func (s *script) play(call string) step {
@@ -66,6 +68,7 @@ func (s *script) Watch(ctx context.Context, version, _ uint64) (Stream, error) {
 // RollCall lists the objects of a step, which must be in the order of their keys.
 func (s *script) RollCall(context.Context) (*cache.RollCall, error) {
 	st := s.play("roll call")
+	time.Sleep(st.after)
 	r := &cache.RollCall{Version: st.version}
 	for _, o := range st.objects {
 		if err := r.Add(o.Key, o.RV); err != nil {
@@ -75,6 +78,15 @@ func (s *script) RollCall(context.Context) (*cache.RollCall, error) {
 	return r, st.err
 }
 
+// Changes returns the keys and versions of the events of a step, and its error.
+func (s *script) Changes(_ context.Context, from, until uint64) (changes []cache.Change, err error) {
+	st := s.play(fmt.Sprintf("changes %d-%d", from, until))
+	for _, e := range st.events {
+		changes = append(changes, cache.Change{RV: e.Version, Key: e.Object.Key})
+	}
+	return changes, st.err
+}
+
 func (s *script) WatchList(ctx context.Context) (Stream, error) { return s.stream(ctx, "watchlist") }
 
 func (s *script) stream(ctx context.Context, call string) (Stream, error) {
@@ -82,7 +94,7 @@ func (s *script) stream(ctx context.Context, call string) (Stream, error) {
 	if st.err != nil {
 		return nil, st.err
 	}
-	return &scriptStream{ctx: ctx, events: st.events, end: st.end, after: st.after}, nil
+	return &scriptStream{ctx: ctx, events: st.events, end: st.end, after: st.after, doubtful: st.doubtful}, nil
 }
 
 type scriptStream struct {
@@ -90,6 +102,8 @@ type scriptStream struct {
 	events []Event
 	end    error
 	after  time.Duration
+
+	doubtful bool
 }
 
 func (s *scriptStream) Next() (Event, error) {
@@ -106,7 +120,8 @@ func (s *scriptStream) Next() (Event, error) {
 	return Event{}, s.ctx.Err()
 }
 
-func (s *scriptStream) Close() error { return nil }
+func (s *scriptStream) Continues() bool { return !s.doubtful }
+func (s *scriptStream) Close() error    { return nil }
 
 func object(key cache.Key, rv uint64) *cache.Object {
 	return &cache.Object{Key: key, RV: rv, Data: []byte("x")}

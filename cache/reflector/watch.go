@@ -14,23 +14,15 @@ import (
 // so that the next one is delayed.
 const shortWatch = time.Second
 
-// maxRefusals is how often the apiserver may forbid the watch that continues a store before the store
-// ends, which is after six seconds or more. An apiserver that has just started refuses everything
-// until it has read its access rules.
-const maxRefusals = 6
-
 // watch applies one watch after the other to the store until the session ends. A nil stream has yet
 // to be opened.
 func (r *Reflector) watch(ctx context.Context, stream Stream) error {
-	for resumed := false; ; resumed = true {
+	for {
 		if stream == nil {
 			var err error
 			if stream, err = r.resume(ctx); err != nil {
 				return err
 			}
-		}
-		if resumed {
-			r.options.Resumed()
 		}
 		opened := time.Now()
 		err := r.applyLoop(stream)
@@ -43,22 +35,6 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 			r.options.Report(fmt.Errorf("watch: %w", unexpected(err)))
 			r.backoff.wait(ctx, err)
 		}
-	}
-}
-
-// resume opens a watch that continues the store, and retries until it succeeds or the session
-// ends.
-func (r *Reflector) resume(ctx context.Context) (Stream, error) {
-	for refusals := 0; ; {
-		stream, err := r.source.Watch(ctx, r.store.ResumeVersion(), r.store.Snapshot().Version)
-		if errors.Is(err, ErrForbidden) {
-			refusals++
-		}
-		if err == nil || endsSession(err) || refusals == maxRefusals || ctx.Err() != nil {
-			return stream, err
-		}
-		r.options.Report(fmt.Errorf("watch: %w", err))
-		r.backoff.wait(ctx, err)
 	}
 }
 
@@ -78,6 +54,7 @@ func (r *Reflector) applyLoop(stream Stream) error {
 	r.lost.Store(0)
 	r.contact.Store(time.Now().UnixNano())
 	defer func() {
+		r.store.Doubt()
 		r.connected.Store(false)
 		r.lost.Store(time.Now().UnixNano())
 	}()

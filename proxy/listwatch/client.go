@@ -54,7 +54,8 @@ type Client struct {
 	path      string // of the resource in all namespaces
 	options   Options
 	session   *Session
-	jsonOnly  bool // the apiserver sends Protobuf with unknown fields, or none
+	contact   contact // with the apiserver of the store
+	jsonOnly  bool    // the apiserver sends Protobuf with unknown fields, or none
 }
 
 // New returns the Client of a resource.
@@ -77,16 +78,24 @@ func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, e
 	if err := c.begin(ctx); err != nil {
 		return 0, classify(err)
 	}
+	ctx, conn := traced(ctx)
 	version, err := c.session.list(ctx, func(o *cache.Object) {
 		c.options.Read(o)
 		yield(o)
 	})
+	c.contact = contact{conn(), time.Now()}
 	return version, classify(err)
 }
 
 // RollCall implements reflector.ListerWatcher.
 func (c *Client) RollCall(ctx context.Context) (*cache.RollCall, error) {
-	return c.session.RollCall(ctx, cache.Scope{}, 0)
+	r, err := c.session.RollCall(ctx, cache.Scope{}, 0)
+	return r, classify(err)
+}
+
+// Changes implements reflector.ListerWatcher.
+func (c *Client) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
+	return c.session.Changes(ctx, from, until)
 }
 
 // WatchList implements reflector.ListerWatcher by a streaming list (KEP-3157).
@@ -135,11 +144,11 @@ func (c *Client) checkServer(ctx context.Context, reached uint64) error {
 	return c.discovery.VerifyRelease(ctx, c.session.Description())
 }
 
-// checkReached returns an error that wraps reflector.ErrRebuild if the apiserver is at an older version.
+// checkReached returns an error that wraps cache.ErrDiverged if the apiserver is at an older version.
 func (c *Client) checkReached(ctx context.Context, version uint64) error {
 	_, list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
 	if err == nil && list.version < version {
-		err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", list.version, version, reflector.ErrRebuild)
+		err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", list.version, version, cache.ErrDiverged)
 	}
 	return err
 }
@@ -150,7 +159,7 @@ func (c *Client) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.session = newSession(c, d)
+	c.session, c.contact = newSession(c, d), contact{}
 	if c.options.Fill != nil {
 		return c.options.Fill(ctx, d.ListBytes)
 	}

@@ -35,21 +35,8 @@ type eventReader interface {
 type list struct {
 	version   uint64
 	continues string // the token of the next page; empty if there is none
-	remaining int64  // objects behind the page; -1 if the apiserver does not tell
 	size      int    // length of the body
 	items     iter.Seq2[[]byte, error]
-}
-
-// count returns the number of objects in the list and behind it; -1 if the apiserver does not tell.
-func (l *list) count() int {
-	if l.remaining < 0 {
-		return -1
-	}
-	n := int(l.remaining)
-	for range l.items {
-		n++
-	}
-	return n
 }
 
 // metadata is what is read of an object's metadata.

@@ -51,7 +51,7 @@ func run(t *testing.T, r fake.Resource, steps []step, test func(t *testing.T, e 
 		u, end := e.Upstream()
 		defer end()
 		e.client = New(u, r.GVR, Options{Opened: e.watchOpened, ColumnsChanged: e.columnsChanged})
-		reflector := reflector.New(e.client, reflector.Options{Publish: e.publish, Report: e.report})
+		reflector := reflector.New(sameHistory{e.client}, reflector.Options{Publish: e.publish, Report: e.report})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -68,6 +68,21 @@ func run(t *testing.T, r fake.Resource, steps []step, test func(t *testing.T, e 
 		test(t, e)
 	})
 }
+
+// sameHistory is a Client whose watches are all of the same history, so that scripts need no inventories.
+type sameHistory struct{ *Client }
+
+func (c sameHistory) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
+	stream, err := c.Client.Watch(ctx, version, reached)
+	if err != nil {
+		return nil, err
+	}
+	return certain{stream}, nil
+}
+
+type certain struct{ reflector.Stream }
+
+func (certain) Continues() bool { return true }
 
 func (e *env) watchOpened() func() {
 	e.mu.Lock()

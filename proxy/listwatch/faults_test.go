@@ -28,7 +28,11 @@ func TestStoreIsRebuiltIfTheAPIServerIsBehindAProof(t *testing.T) {
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
 		pass(time.Millisecond)
-		if ok, err := e.store.ConfirmComplete(cache.Silence{Last: 10, Version: 15}); !ok || err != nil {
+		roll := &cache.RollCall{Version: 15}
+		if err := roll.Add("a/x", 3); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := e.store.ConfirmState(roll); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		pass(time.Second)

@@ -45,7 +45,7 @@ func TestResetHTTP2StreamsAreResumed(t *testing.T) {
 			defer u.Close()
 			stores := make(chan *cache.Store, 1)
 			client := New(u, d.GVR, Options{Opened: func() func() { return func() {} }})
-			r := reflector.New(client, reflector.Options{Publish: func(s *cache.Store) {
+			r := reflector.New(sameHistory{client}, reflector.Options{Publish: func(s *cache.Store) {
 				if s != nil {
 					stores <- s
 				}

@@ -4,7 +4,6 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"io"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,15 +22,8 @@ func (jsonEncoding) list(body []byte) (list, error) {
 	meta, items := json.Value(body).Get("metadata"), json.Value(body).Get("items")
 	rv, _ := meta.Get("resourceVersion").Bytes()
 	continues, _ := meta.Get("continue").Text()
-	remaining, err := strconv.ParseInt(string(meta.Get("remainingItemCount")), 10, 64)
-	switch {
-	case continues == "":
-		remaining = 0
-	case err != nil:
-		remaining = -1
-	}
 	version, err := parseVersion(rv)
-	return list{version: version, continues: continues, remaining: remaining, items: func(yield func([]byte, error) bool) {
+	return list{version: version, continues: continues, items: func(yield func([]byte, error) bool) {
 		for _, item := range items.Elements {
 			if !yield(item, nil) {
 				return

@@ -48,15 +48,6 @@ func probeQuery(namespaced bool) url.Values {
 	return query
 }
 
-// Count implements cache.Prober by a consistent list with limit=1, which tells how many objects remain.
-func (s *Session) Count(ctx context.Context) (version uint64, objects int, err error) {
-	_, list, err := s.listVerified(ctx, url.Values{"limit": {"1"}})
-	if err != nil {
-		return 0, 0, fmt.Errorf("count: %w", err)
-	}
-	return list.version, list.count(), nil
-}
-
 // RollCall implements cache.Prober by a list of the metadata of all objects in the scope.
 func (s *Session) RollCall(ctx context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
 	query := queryOf(scope)
@@ -140,8 +131,8 @@ func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmar
 // maxChanges bounds the events of Changes.
 const maxChanges = 10_000
 
-// Changes returns the events after version from, up to until, in ascending order. It is slower the less
-// happens: the bookmark that shows that nothing more comes takes a second.
+// Changes returns the events after version from, up to until, in ascending order; with an error, perhaps not all
+// of them. It is slower the less happens: the bookmark that shows that nothing more comes takes a second.
 func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
 	var changes []cache.Change
 	complete := false
@@ -161,7 +152,7 @@ func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Chan
 	case err == nil:
 		err = errTooManyChanges
 	}
-	return nil, classify(err)
+	return changes, classify(err)
 }
 
 // errTooManyChanges is returned for more than maxChanges events: it is not worth more to know them.

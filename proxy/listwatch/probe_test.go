@@ -118,7 +118,7 @@ func TestProbeWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
 		}
 		for _, tt := range tests {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}, {"metadata", tt.respond}}
+				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}, {"metadata watch", tt.respond}}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
 					var reported []string
@@ -159,7 +159,7 @@ func TestChangesAreCompleteOrUnknown(t *testing.T) {
 			{"an error", d.Ended(d.Error(http.StatusInternalServerError), d.Bookmark("25")), unknown},
 		} {
 			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("20"))}, {"metadata", tt.respond}}
+				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("20"))}, {"metadata watch", tt.respond}}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
 					changes, err := e.client.Session().Changes(t.Context(), 10, 20)

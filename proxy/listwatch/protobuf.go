@@ -28,11 +28,7 @@ func (protobufEncoding) list(body []byte) (list, error) {
 		return list{}, err
 	}
 	version, err := parseVersion(meta.ResourceVersion)
-	l := list{version: version, continues: string(meta.Continue), remaining: meta.Remaining, items: proto.Items(u.Raw)}
-	if l.continues != "" && !meta.HasRemaining {
-		l.remaining = -1
-	}
-	return l, err
+	return list{version: version, continues: string(meta.Continue), items: proto.Items(u.Raw)}, err
 }
 
 func (protobufEncoding) metadata(object []byte) (metadata, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/url"
 	"strconv"
 	"time"
@@ -34,11 +35,13 @@ const (
 
 // watch opens a watch with further parameters.
 func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) {
-	life := watchLife + rand.N(watchLife)
+	life := (watchLife + rand.N(watchLife)).Truncate(time.Second)
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
 	ctx, cancel := context.WithTimeout(ctx, life+overtime)
+	ctx, conn := traced(ctx)
+	asked := time.Now()
 	resp, err := s.client.upstream.Open(ctx, s.client.path, query, s.accept())
 	if err != nil {
 		cancel()
@@ -50,23 +53,29 @@ func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) 
 		_ = resp.Body.Close()
 		return nil, err
 	}
+	opened := time.Now()
 	return &stream{
-		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: time.Now().Add(life - time.Second),
-		cancel: cancel, closed: s.client.options.Opened(),
+		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: asked.Add(life), late: opened.Add(life + atOnce),
+		conn: conn(), continues: s.client.contact.reaches(conn(), opened), cancel: cancel, closed: s.client.options.Opened(),
 	}, nil
 }
 
 // stream is an open watch of a session.
 type stream struct {
-	session  *Session
-	encoding encoding
-	body     io.Closer
-	events   eventReader
-	due      time.Time // when the apiserver ends the watch by its timeout
-	cancel   context.CancelFunc
-	closed   func()
-	silence  *time.Timer // cancels a streaming list that delivers nothing; nil once its initial events have ended
+	session   *Session
+	encoding  encoding
+	body      io.Closer
+	events    eventReader
+	due, late time.Time // between which the apiserver ends the watch by its timeout
+	conn      net.Conn
+	continues bool
+	cancel    context.CancelFunc
+	closed    func()
+	silence   *time.Timer // cancels a streaming list that delivers nothing; nil once its initial events have ended
 }
+
+// Continues implements reflector.Stream: see contact.
+func (s *stream) Continues() bool { return s.continues }
 
 func (s *stream) Close() error {
 	if s.silence != nil {
@@ -108,9 +117,13 @@ func (s *stream) Next() (reflector.Event, error) {
 // resource before their timeout when its CRD changes. The last events, and the state if it is recent,
 // may then be pruned by the CRD before.
 func (s *stream) ended(err error) error {
-	d := s.session.Description()
+	d, now := s.session.Description(), time.Now()
 	custom := d.Resource.Style == codec.Unstructured
-	if custom && errors.Is(err, io.EOF) && time.Now().Before(s.due) && !d.Settled() {
+	s.session.client.contact = contact{}
+	if errors.Is(err, io.EOF) && !now.Before(s.due) && !now.After(s.late) {
+		s.session.client.contact = contact{s.conn, now}
+	}
+	if custom && errors.Is(err, io.EOF) && now.Before(s.due.Add(-time.Second)) && !d.Settled() {
 		return fmt.Errorf("watch of a custom resource ended early: %w", reflector.ErrRebuild)
 	}
 	return err

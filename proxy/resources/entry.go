@@ -74,7 +74,6 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 				e.progress.failed()
 			}
 		},
-		Resumed:  e.verify,
 		Received: func(reflector.Event) { e.received.Add(1) },
 	})
 	return e
@@ -149,7 +148,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
-	// Both end with the store.
+	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
 	e.current.Store(c)
@@ -159,13 +158,6 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	state := s.Snapshot()
 	e.log.Info("store is in sync", zap.Int("objects", state.Len()), zap.Uint64("resource_version", state.Version),
 		zap.Stringer("encoding", c.Resource.Source))
-}
-
-// verify has the current store compared with the apiserver, after its watch was resumed.
-func (e *entry) verify() {
-	if c := e.current.Load(); c != nil {
-		c.Fence.Verify()
-	}
 }
 
 // updateColumns makes the current store go on with other printer columns.

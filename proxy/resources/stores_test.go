@@ -108,6 +108,9 @@ func TestChangedColumnsReplaceOnlyTheDescription(t *testing.T) {
 		{"watchlist", d.EndedAfter(life, d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 		{"crd", fake.CRD(2, "p", "B")},
 		{"watch 10", d.Stream(d.Bookmark("20"))},
+		{"metadata", fake.AtVersion(20)},
+		{"metadata", d.PageBody("10", "", "a/x@3")},
+		{"crd", fake.CRD(2, "p", "B")},
 	}
 	run(t, d, Options{CheckEvery: time.Hour}, steps, func(t *testing.T, e *env) {
 		e.lookup()
@@ -169,7 +172,7 @@ func TestStoreOfAnotherHistoryIsRebuiltOnceItsWatchIsResumed(t *testing.T) {
 		{"watch 10", d.Stream()},
 		{"metadata", fake.AtVersion(20)},
 		{"metadata", d.PageBody("20", "", "a/x@3")},
-		{"metadata", d.Ended(d.Bookmark("21"))}, // of a probe watch
+		{"metadata watch", d.Ended(d.Bookmark("21"))}, // nothing has happened
 		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("21"))},
 	}
 	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
@@ -187,6 +190,7 @@ func TestStoreOfTheSameHistoryGoesOnOnceItsWatchIsResumed(t *testing.T) {
 		{"watch 10", d.Stream(d.Added("a/y@15"))},
 		{"metadata", fake.AtVersion(20)},
 		{"metadata", d.PageBody("20", "", "a/x@3", "a/y@15")},
+		{"metadata watch", d.Ended(d.Added("a/y@15"), d.Bookmark("20"))},
 	}
 	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
 		e.lookup()

@@ -80,7 +80,7 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 	case p.match == matchMostRecent:
 		version = current
 	}
-	if store.CompleteVersion() >= version {
+	if store.ProvesHistory(version) {
 		return upToDate, nil
 	}
 	limit := ownWatchWait

@@ -58,6 +58,7 @@ func TestConsistentRead(t *testing.T) {
 		reason   string
 		passes   bool
 		took     time.Duration
+		doubt    bool // the watch of the store is away
 	}{
 		{law: "AtAnyVersionNeedsNoProof", url: list + "?resourceVersion=0", reason: "any-version"},
 		{law: "AtAVersionThatIsReachedNeedsNoProof", url: list + "?resourceVersion=2", reason: "any-version"},
@@ -95,6 +96,11 @@ func TestConsistentRead(t *testing.T) {
 		{law: "OfMuchAcceptsALateEvent", url: list, resource: hugeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
 		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: hugeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
 
+		{law: "InDoubtIsNotProvenByItsVersion", url: list, resource: hugeFoos, doubt: true, version: 3, reason: "not-proven-in-time", passes: true, took: proofLimit},
+		{law: "InDoubtIsNotProvenByAProbeWatch", url: list, resource: hugeFoos, doubt: true, version: 9, bookmark: 9, reason: "not-proven-in-time", passes: true, took: proofLimit},
+		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: hugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *env) { e.resource.Store.Trust() }, reason: "own-watch", took: time.Second},
+		{law: "InDoubtIsProvenByARollCall", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
+
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
 		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: proofLimit},
 		{
@@ -114,6 +120,9 @@ func TestConsistentRead(t *testing.T) {
 					e.apiserver.setListed(row.version, row.listed...)
 				}
 				e.apiserver.slow = row.slow
+				if row.doubt {
+					e.resource.Store.Doubt()
+				}
 				if row.busy {
 					event(4)(e)
 				}

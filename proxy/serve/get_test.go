@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"sluice/cache"
 	"sluice/proxy/request"
@@ -65,4 +67,27 @@ func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
 			t.Errorf("%s: outcome %+v, headers %v, %d bytes", accept, outcome, w.Header(), w.Body.Len())
 		}
 	}
+}
+
+// When a lease expires in etcd, several objects are deleted at one version. A list of the most recent state shows
+// all of these deletions or none.
+func TestListOfTheMostRecentStateIsNotBetweenTwoDeletionsOfOneVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, largeFoos(3), Options{})
+		e.apiserver.slow = time.Second
+		time.AfterFunc(time.Second/2, func() { // they arrive while the state before them is being proven
+			e.apply(cache.Deleted, foo(0, 4))
+			e.apply(cache.Deleted, foo(1, 4))
+		})
+		if l := e.list(fooList); l.Metadata.ResourceVersion != "3" || len(l.Items) != 3 {
+			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
+		}
+		if err := e.resource.Store.ApplyBookmark(5); err != nil {
+			t.Fatal(err)
+		}
+		e.apiserver.set(5, 0)
+		if l := e.list(fooList); l.Metadata.ResourceVersion != "5" || len(l.Items) != 1 {
+			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
+		}
+	})
 }

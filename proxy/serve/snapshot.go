@@ -22,6 +22,9 @@ func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, hitReason, error)
 	if err != nil {
 		return nil, "", err
 	}
+	if p.match == matchMostRecent {
+		return p.resource.Store.Whole(), reason, nil
+	}
 	return p.resource.Store.Snapshot(), reason, nil
 }
 

@@ -17,8 +17,8 @@ import (
 // newest is the version of the apiserver in lists of metadata without a step.
 const newest = 1 << 53
 
-// Step responds to one call. The calls are "discovery", "version", "first list", "crd", "table", "metadata" for
-// lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
+// Step responds to one call. The calls are "discovery", "version", "first list", "crd", "table", "metadata" and
+// "metadata watch" for lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
 type Step struct {
 	Call    string
 	Respond http.HandlerFunc
@@ -136,6 +136,8 @@ func callOf(r *http.Request) string {
 		return "table"
 	case strings.Contains(accept, codec.MediaCBOR) && q.Get("limit") == "1":
 		return "first list in CBOR"
+	case strings.Contains(accept, "as=Partial") && q.Has("watch"):
+		return "metadata watch"
 	case strings.Contains(accept, "as=Partial"):
 		return "metadata"
 	case q.Has("sendInitialEvents"):
@@ -155,10 +157,12 @@ func callOf(r *http.Request) string {
 func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 	switch name {
 	case "metadata":
-		if r.URL.Query().Has("watch") || r.URL.Query().Get("limit") != "1" {
+		if r.URL.Query().Get("limit") != "1" {
 			return nil
 		}
 		return AtVersion(newest)
+	case "metadata watch":
+		return Refuse(http.StatusGone) // its history is as short as can be
 	case "discovery":
 		return a.resource.Discovery()
 	case "version":

@@ -1,0 +1,65 @@
+package cache
+
+import (
+	"fmt"
+	"math"
+)
+
+// Doubt begins a time in which only a roll call proves a state. The watch of the store has ended, and before
+// the next one is open, etcd may be restored from a backup and pass the version of the store: an equal version,
+// a bookmark or the silence of a second watch then says nothing about objects of the discarded history. The
+// writer applies nothing before [Store.Trust].
+//
+// A roll call compares keys and resource versions. It cannot tell two histories apart that have written the same
+// objects at the same versions, and differ in their contents only.
+func (s *Store) Doubt() { s.trust(0) }
+
+// Trust ends the doubt: the next watch of the store continues its history.
+func (s *Store) Trust() { s.trust(math.MaxUint64) }
+
+func (s *Store) trust(version uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trusted.Store(version)
+	s.changed.broadcast()
+}
+
+// doubtful reports whether only a roll call proves a state now.
+func (s *Store) doubtful() bool { return s.trusted.Load() != math.MaxUint64 }
+
+// trustRollCall records in a time of doubt that the present state equals a roll call. The caller must hold mu.
+func (s *Store) trustRollCall(version uint64) {
+	if trusted := s.trusted.Load(); version > trusted {
+		s.trusted.Store(version)
+		s.changed.broadcast()
+	}
+}
+
+// Proves reports whether the newest state is known to show everything that the apiserver had committed up to
+// version.
+func (s *Store) Proves(version uint64) bool {
+	return version <= s.trusted.Load() && s.Snapshot().Reaches(version)
+}
+
+// ProvesHistory is Proves for the history.
+func (s *Store) ProvesHistory(version uint64) bool {
+	return version <= s.trusted.Load() && s.CompleteVersion() >= version
+}
+
+// Differing returns the keys at which the present state differs from a roll call. It returns an error that
+// wraps ErrDiverged if the store has shown a newer state.
+func (s *Store) Differing(r *RollCall) ([]Key, error) {
+	if shown := s.Snapshot().Version; r.Version < shown {
+		return nil, behind(r.Version, shown)
+	}
+	var keys []Key
+	for k := range r.differing(s.applied.Load()) {
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// behind returns the error for an apiserver that is at an older version than the store was before.
+func behind(version, before uint64) error {
+	return fmt.Errorf("apiserver is at version %d, store is at %d: %w", version, before, ErrDiverged)
+}

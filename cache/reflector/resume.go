@@ -1,0 +1,115 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"sluice/cache"
+)
+
+const (
+	// maxRefusals is how often the apiserver may forbid the watch that continues a store before the store
+	// ends, which is after six seconds or more. An apiserver that has just started refuses everything
+	// until it has read its access rules.
+	maxRefusals = 6
+	// maxUntold is how often it may remain unknown whether a watch continues the store before the store is
+	// filled anew: an apiserver without a watch cache of the resource sends no bookmarks.
+	maxUntold = 3
+	// inventoryLimit bounds the comparison of a store with the apiserver.
+	inventoryLimit = 2 * time.Minute
+)
+
+// errUntold is returned when the events that would explain a difference are not known to be complete.
+var errUntold = errors.New("the apiserver does not tell what has happened")
+
+// resume opens a watch that continues the store, and retries until it succeeds or the session ends. Until
+// then only a roll call proves a state of the store.
+//
+// A watch goes on as if nothing had happened even if etcd was restored from a backup meanwhile and has passed
+// the version of the store. So an inventory must show that it is of the same history, before any of its
+// events is applied, unless that is certain: see [Stream].
+func (r *Reflector) resume(ctx context.Context) (Stream, error) {
+	r.store.Doubt()
+	for refusals, untold := 0, 0; ; {
+		stream, err := r.continued(ctx)
+		if err == nil {
+			return stream, nil
+		}
+		if errors.Is(err, ErrForbidden) {
+			refusals++
+		}
+		if errors.Is(err, errUntold) {
+			untold++
+		}
+		switch {
+		case untold == maxUntold:
+			return nil, fmt.Errorf("%w: %w", err, ErrRebuild)
+		case endsSession(err) || refusals == maxRefusals || ctx.Err() != nil:
+			return nil, err
+		}
+		r.options.Report(fmt.Errorf("watch: %w", err))
+		r.backoff.wait(ctx, err)
+	}
+}
+
+// continued opens a watch that is known to continue the store.
+func (r *Reflector) continued(ctx context.Context) (Stream, error) {
+	stream, err := r.source.Watch(ctx, r.store.ResumeVersion(), r.store.Snapshot().Version)
+	if err != nil {
+		return nil, err
+	}
+	var roll *cache.RollCall
+	if !stream.Continues() {
+		roll, err = r.inventory(ctx)
+	}
+	if err == nil {
+		r.store.Trust()
+	}
+	if err == nil && roll != nil {
+		_, err = r.store.ConfirmState(roll)
+	}
+	if err != nil {
+		_ = stream.Close()
+		return nil, err
+	}
+	return stream, nil
+}
+
+// inventory compares the store with a roll call that begins now. Each difference must be explained by an event
+// after the version at which the watch of the store begins: the store is of another history if one is not.
+func (r *Reflector) inventory(ctx context.Context) (*cache.RollCall, error) {
+	ctx, cancel := context.WithTimeout(ctx, inventoryLimit)
+	defer cancel()
+	roll, err := r.source.RollCall(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("inventory: %w", err)
+	}
+	differing, err := r.store.Differing(roll)
+	if err != nil || len(differing) == 0 {
+		return roll, err
+	}
+	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), roll.Version)
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", err, errUntold)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inventory: %w", err)
+	}
+	changed := map[cache.Key]bool{}
+	for _, c := range changes {
+		changed[c.Key] = true
+	}
+	unexplained := 0
+	for _, k := range differing {
+		if !changed[k] {
+			unexplained++
+		}
+	}
+	if unexplained > 0 {
+		return nil, fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", unexplained, roll.Version, cache.ErrDiverged)
+	}
+	return roll, nil
+}

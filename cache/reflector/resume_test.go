@@ -1,0 +1,137 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+)
+
+// etcd may be restored from a backup and pass the version of the store while its watch is away.
+func TestStoreGoesOnOnlyIfAnInventoryExplainsEachDifference(t *testing.T) {
+	broken := errors.New("connection reset")
+	begin := step{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 4), synced(10)}, end: broken}
+	again := step{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(30)}}
+	x, y := object("a/x", 3), object("a/y", 4)
+	for _, row := range []struct {
+		name    string
+		steps   []step
+		ended   error // why the first store was withdrawn; nil if it goes on
+		proves  uint64
+		objects int
+	}{
+		{"the same objects", []step{
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", objects: []*cache.Object{x, y}, version: 20},
+		}, nil, 20, 2},
+		{"an event on its way", []step{
+			{call: "watch 10", doubtful: true, events: []Event{event(modified, "a/y", 15), event(added, "a/z", 16)}},
+			{call: "roll call", objects: []*cache.Object{x, object("a/y", 15), object("a/z", 16)}, version: 20},
+			{call: "changes 10-20", events: []Event{event(modified, "a/y", 15), event(added, "a/z", 16)}},
+		}, nil, 20, 3},
+		{"events that leave no trace", []step{
+			{call: "watch 10", doubtful: true, events: []Event{event(deleted, "a/y", 15), event(added, "a/z", 16), event(deleted, "a/z", 17)}},
+			{call: "roll call", objects: []*cache.Object{x}, version: 20},
+			{call: "changes 10-20", events: []Event{event(deleted, "a/y", 15), event(added, "a/z", 16), event(deleted, "a/z", 17)}},
+		}, nil, 20, 1},
+		{"certainly the same history", []step{{call: "watch 10"}}, nil, 10, 2},
+		{"a roll call that fails", []step{
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", err: broken},
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", objects: []*cache.Object{x, y}, version: 20},
+		}, nil, 20, 2},
+		{"an object of a discarded history", []step{
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", objects: []*cache.Object{x}, version: 20},
+			{call: "changes 10-20"},
+			again,
+		}, cache.ErrDiverged, 30, 1},
+		{"an object of another history", []step{
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", objects: []*cache.Object{x, y, object("a/z", 9)}, version: 20},
+			{call: "changes 10-20", events: []Event{event(modified, "a/x", 15)}},
+			again,
+		}, cache.ErrDiverged, 30, 1},
+		{"an older version", []step{
+			{call: "watch 10", doubtful: true},
+			{call: "roll call", objects: []*cache.Object{x, y}, version: 9},
+			again,
+		}, cache.ErrDiverged, 30, 1},
+		{"an apiserver that does not tell", []step{
+			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*cache.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*cache.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*cache.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			again,
+		}, ErrRebuild, 30, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &script{t: t, steps: append([]step{begin}, row.steps...)}
+				var current *cache.Store
+				var ended error
+				r := New(src, Options{
+					Publish: func(s *cache.Store) { current = s },
+					Ended:   func(err error) { ended = errors.Join(ended, err) },
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- r.Run(ctx) }()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if len(src.steps) != 0 || current == nil {
+					t.Fatalf("steps left: %+v, calls %v", src.steps, src.calls)
+				}
+				if n := current.Snapshot().Len(); n != row.objects || !current.Proves(row.proves) {
+					t.Errorf("%d objects at version %d", n, current.Snapshot().Version)
+				}
+				if !errors.Is(ended, row.ended) || (ended == nil) != (row.ended == nil) {
+					t.Errorf("ended by %v, want %v", ended, row.ended)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Whatever the new watch delivers, nothing of it is applied and nothing is proven before the verdict.
+func TestStoreStandsStillUntilTheVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &script{t: t, steps: []step{
+			{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: io.EOF, after: time.Minute},
+			{call: "watch 10", doubtful: true, events: []Event{bookmark(15), event(added, "a/y", 16)}},
+			{call: "roll call", objects: []*cache.Object{object("a/x", 3)}, version: 14, after: time.Minute},
+		}}
+		var current *cache.Store
+		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if !current.Proves(10) {
+			t.Error("not proven while the watch is open")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if open, _ := r.Connected(); open || current.Proves(10) || current.Snapshot().Version != 10 || r.DisconnectedFor() != 30*time.Second {
+			t.Errorf("goes on at version %d without a verdict", current.Snapshot().Version)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if open, _ := r.Connected(); !open || !current.Proves(16) {
+			t.Errorf("at version %d after the verdict", current.Snapshot().Version)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
