@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -34,7 +35,7 @@ func (r *Registry) compareUntilDone(ctx context.Context, e *entry, s *cache.Stor
 		case errors.Is(err, listwatch.ErrMismatch):
 			e.mismatches.Add(1)
 			e.log.Error("store differs from the apiserver", zap.Error(err))
-			e.reflector.Rebuild(err)
+			e.reflector.Rebuild(fmt.Errorf("%w: %w", err, cache.ErrDiverged))
 			return
 		case err != nil && ctx.Err() == nil:
 			e.log.Info("store could not be compared with the apiserver", zap.Error(err))

@@ -34,6 +34,8 @@ type entry struct {
 	current    atomic.Pointer[CachedResource] // nil while not in sync
 	tooLarge   atomic.Bool                    // until the entry is removed
 	used       atomic.Int64                   // UnixNano of the last Lookup
+	shown      discarded                      // by the last store; only the reflector's goroutine uses it
+	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
 	received   atomic.Uint64                  // events and bookmarks
 	mismatches atomic.Uint64
 
@@ -74,6 +76,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 				e.progress.failed()
 			}
 		},
+		Ended:    e.ended,
 		Received: func(reflector.Event) { e.received.Add(1) },
 	})
 	return e
@@ -141,6 +144,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		e.log.Info("store is withdrawn")
 		return
 	}
+	e.succeed(s.Snapshot().Version)
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),

@@ -57,6 +57,7 @@ type env struct {
 	missing   string             // the reason of a resource that is not cached; empty if it is
 	passed    *http.Request      // the last request that was forwarded
 	status    int                // of the responses to these; 0 writes none
+	discarded uint64             // versions up to this one are of a discarded history
 }
 
 // newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, its fence
@@ -97,6 +98,11 @@ func (e *env) Peek(schema.GroupVersionResource) *resources.CachedResource {
 		return nil
 	}
 	return e.resource
+}
+
+// Discarded implements Resources.
+func (e *env) Discarded(_ schema.GroupVersionResource, version uint64) bool {
+	return version <= e.discarded
 }
 
 // Progress implements Resources: nothing is being filled.
@@ -160,12 +166,6 @@ func (a *apiserver) Probe(context.Context) (uint64, error) {
 		return 0, errUnreachable
 	}
 	return version, nil
-}
-
-// Count implements cache.Prober.
-func (a *apiserver) Count(ctx context.Context) (uint64, int, error) {
-	version, err := a.Probe(ctx)
-	return version, -1, err
 }
 
 // RollCall implements cache.Prober.

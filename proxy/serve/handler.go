@@ -24,6 +24,9 @@ type Resources interface {
 	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
 	// Peek returns the cached resource if it can be served now, or nil. It starts no store.
 	Peek(r schema.GroupVersionResource) *resources.CachedResource
+	// Discarded reports whether a client that watches from version may have a state of a history that the
+	// apiserver has discarded.
+	Discarded(r schema.GroupVersionResource, version uint64) bool
 	// Progress tells how far the store of a resource is.
 	Progress(r schema.GroupVersionResource) resources.Progress
 }

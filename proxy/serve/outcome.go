@@ -3,6 +3,8 @@ package serve
 import (
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/cache"
 )
 
@@ -41,6 +43,7 @@ const (
 	versionBeforeHistory passReason = "version-before-history"
 	smallRead            passReason = "small-read"
 	notProvenInTime      passReason = "not-proven-in-time"
+	historyDiscarded     passReason = "history-discarded" // never passes: see errDiscarded
 )
 
 // forwarded is the passReason of a read that passes although the cache might show it.
@@ -86,11 +89,15 @@ func (o *statusObserver) WriteHeader(status int) {
 }
 
 // refusal is the error of a request that must be answered with an error here, because the apiserver
-// may not support the feature that it uses.
+// would not do so.
 type refusal struct {
 	reason passReason // empty if the request itself is invalid
 	err    error      // an APIStatus, or an internal error
 }
+
+// errDiscarded refuses a watch from a version of a history that the apiserver has discarded: the client must list
+// again. The apiserver itself would go on as if the client had missed nothing.
+var errDiscarded = &refusal{historyDiscarded, apierrors.NewResourceExpired("the history of this resource version was discarded, as by a restore of etcd: list again")}
 
 // Error returns the message for the client.
 func (r *refusal) Error() string { return r.err.Error() }

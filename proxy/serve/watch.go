@@ -15,6 +15,9 @@ import (
 // watch serves a watch until it ends, or returns why it passes.
 func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 	start, err := p.openWatch(r.Context())
+	if errors.Is(err, passReason(resources.NotInSync)) && p.discarded(h.options.Resources) { // it has ended meanwhile
+		return errDiscarded
+	}
 	if errors.Is(err, versionBeforeHistory) && p.selection.shards != nil {
 		p.writeExpired(w)
 		return nil

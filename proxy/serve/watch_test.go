@@ -3,6 +3,7 @@ package serve
 import (
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,29 @@ func TestWatchPassesWithAShortTimeoutIfItCanBeServedLater(t *testing.T) {
 			if got := e.passed.URL.Query().Has("timeoutSeconds"); got != short {
 				t.Errorf("%s: %s is forwarded as %s", reason, url, e.passed.URL)
 			}
+		}
+	}
+}
+
+// The apiserver would go on as if the client had missed nothing.
+func TestWatchOfADiscardedHistoryExpires(t *testing.T) {
+	const three = "resourceVersion=3"
+	for url, expires := range map[string]bool{
+		fooWatch + "&" + three: true, fooWatch + "&resourceVersion=1": true, "/apis/ex.io/v1/watch/foos?" + three: true,
+		fooWatch + "&resourceVersion=4": false, fooWatch + "&resourceVersion=0": false, fooWatch: false, fooList + "?" + three: false,
+		fooWatch + "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&" + three: false,
+	} {
+		for _, missing := range []string{"", resources.NotInSync} {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEnv(t, foos(3), Options{})
+				e.discarded, e.missing = 3, missing
+				w := httptest.NewRecorder()
+				outcome := e.serve(w, e.request(url+"&timeoutSeconds=1", nil))
+				expired := w.Code == http.StatusGone && strings.Contains(w.Body.String(), `"reason":"Expired"`)
+				if expired != expires || expired != (outcome.Reason == string(historyDiscarded)) || expired && e.passed != nil {
+					t.Errorf("%q: %s: %+v, code %d, %.200s", missing, url, outcome, w.Code, w.Body)
+				}
+			})
 		}
 	}
 }

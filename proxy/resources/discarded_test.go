@@ -1,0 +1,89 @@
+package resources
+
+import (
+	"testing"
+	"time"
+
+	"sluice/proxy/listwatch/fake"
+)
+
+// A client that has a state of a discarded history would never learn what differs.
+func TestVersionsThatADivergedStoreHasShownAreDiscarded(t *testing.T) {
+	d := fake.ConfigMaps
+	first := step{"watchlist", d.EndedAfter(time.Second, d.Added("a/x@3"), d.Added("a/gone@8"), d.InitialEventsEnd("10"), d.Bookmark("15"))}
+	for _, row := range []struct {
+		name      string
+		steps     []step
+		version   uint64 // of the store that follows
+		discarded map[uint64]bool
+	}{
+		{"the same history", []step{
+			first,
+			{"watch 15", d.Stream()},
+			{"metadata", fake.AtVersion(20)},
+			{"metadata", d.PageBody("20", "", "a/gone@8", "a/x@3")},
+		}, 20, map[uint64]bool{3: false, 10: false, 15: false, 16: false}},
+		{"another history, above the version", []step{
+			first,
+			{"watch 15", d.Stream()},
+			{"metadata", fake.AtVersion(20)},
+			{"metadata", d.PageBody("20", "", "a/x@3")},
+			{"metadata watch", d.Ended(d.Bookmark("21"))},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("21"))},
+		}, 21, map[uint64]bool{3: true, 10: true, 15: true, 16: false, 21: false}},
+		{"another history, below the version", []step{
+			first,
+			{"watch 15", d.Stream()},
+			{"metadata", fake.AtVersion(12)},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("12"), d.Bookmark("13"))},
+		}, 13, map[uint64]bool{3: true, 11: true, 12: false, 13: false, 14: true, 15: true, 16: false}},
+		{"an apiserver that began with another history", []step{
+			first,
+			{"watch 15", fake.Refuse(410)},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("12"), d.Bookmark("18"))},
+		}, 18, map[uint64]bool{3: true, 11: true, 12: false, 14: false, 15: true, 16: false}},
+		{"expired", []step{
+			first,
+			{"watch 15", fake.Refuse(410)},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("18"))},
+		}, 18, map[uint64]bool{3: false, 15: false, 18: false}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			run(t, d, Options{}, row.steps, func(t *testing.T, e *env) {
+				e.lookup()
+				pass(5 * time.Second)
+				e.CheckPlayed(t)
+				if c := e.registry.Peek(d.GVR); c == nil || c.Store.Snapshot().Version != row.version {
+					t.Fatalf("no store at version %d; calls %v", row.version, e.Calls())
+				}
+				for version, want := range row.discarded {
+					if got := e.registry.Discarded(d.GVR, version); got != want {
+						t.Errorf("version %d is discarded: %v", version, got)
+					}
+				}
+				if other := fake.Widgets.GVR; e.registry.Discarded(other, 1) {
+					t.Errorf("versions of %s are discarded", other)
+				}
+			})
+		})
+	}
+}
+
+// While the next store is being filled, watches would pass to the apiserver.
+func TestVersionsAreDiscardedBeforeTheStoreIsWithdrawn(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Cut(d.InitialEventsEnd("10"))},
+		{"watch 10", d.Stream()},
+		{"metadata", fake.AtVersion(9)},
+		{"watchlist", fake.Hang},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(5 * time.Second)
+		e.CheckPlayed(t)
+		if e.registry.Peek(d.GVR) != nil || !e.registry.Discarded(d.GVR, 10) || e.registry.Discarded(d.GVR, 11) {
+			t.Error("the version of the withdrawn store is not discarded, or another is")
+		}
+	})
+}
