@@ -155,6 +155,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
+	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
 	r.measure(e)
 	e.filled()
