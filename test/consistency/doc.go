@@ -12,6 +12,8 @@
 // With -consistency.direct the clients read from the apiserver itself: violations are then faults
 // of the apiserver or of the test.
 //
+// TestPromisesHoldAfterARestoreOfEtcd restores etcd from a backup while Sluice cannot reach the apiserver.
+//
 // TestJudgeFindsGatewaysThatAnswerTooEarly puts gateways with known mistakes before Sluice, and
 // expects violations.
 package consistency

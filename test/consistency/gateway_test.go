@@ -24,8 +24,8 @@ type gateway struct {
 	lag  *wire.Lag
 }
 
-// startGateway starts Sluice and the faulty connection: Sluice -> link -> lag -> apiserver.
-func startGateway(t *testing.T) *gateway {
+// startGateway starts Sluice with a configuration, and the faulty connection: Sluice -> link -> lag -> apiserver.
+func startGateway(t *testing.T, config string) *gateway {
 	t.Helper()
 	base, transport := upstream(t, controlPlane.RESTConfig("sluice"))
 	g := &gateway{lag: wire.NewLag(base, transport)}
@@ -37,7 +37,7 @@ func startGateway(t *testing.T) *gateway {
 	ended := make(chan struct{})
 	go func() { defer close(ended); g.link.Run() }()
 	t.Cleanup(func() { g.link.Close(); <-ended })
-	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
+	g.Sluice = controlPlane.StartSluice(t, harness.SluiceOptions{Binary: *binary, Config: config, Flags: []string{"--kubeconfig=" + g.kubeconfig(t)}})
 	return g
 }
 

@@ -148,3 +148,13 @@ func (r *recorder) answers() int {
 	defer r.mu.Unlock()
 	return len(r.history.Reads) + len(r.history.Gets)
 }
+
+// cached returns the number of reads that Sluice has answered from its cache.
+func (r *recorder) cached() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.tallies {
+		n += t.cached
+	}
+	return n
+}

@@ -18,8 +18,12 @@ type scenario struct {
 	name  string
 	seed  uint64
 	loads []load
+	// config is the configuration of Sluice; empty means the defaults.
+	config string
 	// front starts a server before Sluice and returns its configuration; nil for none.
 	front func(t *testing.T, g *gateway) *rest.Config
+	// before runs before the clients, which do not wait then until the resources are in sync; nil for nothing.
+	before func(t *testing.T, e *execution)
 	// during runs while all clients are running. The scenario ends when it returns.
 	during func(t *testing.T, e *execution)
 }
@@ -49,13 +53,16 @@ type result struct {
 func (s scenario) run(t *testing.T) []result {
 	t.Helper()
 	createNamespaces(t, s.name)
-	e := &execution{scenario: s, gateway: startGateway(t)}
+	e := &execution{scenario: s, gateway: startGateway(t, s.config)}
 	config := e.config(t)
 	for _, l := range s.loads {
 		if l.custom() {
 			l.define(t)
 		}
 		e.workloads = append(e.workloads, l.newWorkload(t, s.name, s.seed, &e.clock, sluiceName, config))
+	}
+	if e.before != nil {
+		e.before(t, e)
 	}
 	e.runClients(t)
 	var results []result
@@ -88,7 +95,9 @@ func (e *execution) runClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		wl.populate(t, e.name)
-		e.gateway.WaitForCacheSync(t, wl.path("", ""), wl.report())
+		if e.before == nil {
+			e.gateway.WaitForCacheSync(t, wl.path("", ""), wl.report())
+		}
 	}
 	watchers := e.start(t, func(wl *workload, start func(func(context.Context) error)) {
 		for _, w := range wl.watchers {

@@ -4,15 +4,37 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
+	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
+
+// BackUp backs etcd up. restore kills the control plane and restores etcd, without raising its revisions, as an
+// operator does by mistake: the next start serves an older state, whose versions grow again.
+func (c *ControlPlane) BackUp(t testing.TB) (restore func()) {
+	t.Helper()
+	data, backup := filepath.Join(c.Dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
+	c.Kill()
+	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+	c.Restart(t)
+	return func() {
+		t.Helper()
+		c.Kill()
+		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))); err != nil {
+			t.Fatal(err)
+		}
+		c.Restart(t)
+	}
+}
 
 // PutStored writes a key of etcd past the apiserver, which validates nothing then. value is in the
 // apiserver's storage encoding.

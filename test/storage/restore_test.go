@@ -3,8 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -38,14 +36,9 @@ func TestStoreFollowsAnEtcdThatWasRestored(t *testing.T) {
 		}
 		return nil
 	}
-	data, backup := filepath.Join(plane.Dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
 	create("first")
 	sluice.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
-	plane.Kill()
-	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	plane.Restart(t)
+	restore := plane.BackUp(t)
 
 	// The start of an apiserver writes some objects: it must not pass the store's version by itself.
 	for i := range 500 {
@@ -55,11 +48,7 @@ func TestStoreFollowsAnEtcdThatWasRestored(t *testing.T) {
 	harness.Eventually(t, "the store follows", func() error { return has("lost", true) })
 
 	signal(t, sluice, syscall.SIGSTOP)
-	plane.Kill()
-	if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))); err != nil {
-		t.Fatal(err)
-	}
-	plane.Restart(t)
+	restore()
 	for i := 0; create(fmt.Sprint("new-", i)) <= reached; i++ {
 	}
 	signal(t, sluice, syscall.SIGCONT)
