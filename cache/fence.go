@@ -38,6 +38,8 @@ type Prober interface {
 //  5. A probe watch, a second watch of the resource, delivers bookmarks earlier than the store's own:
 //     the apiserver has no event between its last one and the bookmark ([Store.ConfirmComplete]).
 //
+// While the watch of the store is away, only a roll call proves a state, and the others wait ([Store.Doubt]).
+//
 // What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
 // [Cost]; probe watches become rare while they bring no bookmark. docs/wire.md, section 12,
 // explains why nothing weaker is a proof.

@@ -33,7 +33,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is one unbroken session of a resource. One goroutine writes ([Store.Apply],
-// [Store.ApplyBookmark], [Store.Close]); any number of goroutines read and call
+// [Store.ApplyBookmark], [Store.Doubt], [Store.Trust], [Store.Close]); any number of goroutines read and call
 // [Store.ConfirmComplete] and [Store.ConfirmState].
 //
 //	Store
