@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -29,7 +30,7 @@ func (a *Access) Allowed(r *http.Request, read *request.Read) bool {
 	if err != nil || u == nil {
 		return false
 	}
-	got, why, err := a.Authorizer.Authorize(ctx, readAttributes(u, read))
+	got, why, err := a.review(ctx, u, read)
 	if err != nil || got != authorizer.DecisionAllow {
 		return false
 	}
@@ -62,9 +63,24 @@ func (a *Access) reader(r *http.Request) (user.Info, error) {
 	return u, nil
 }
 
-func (a *Access) allowed(ctx context.Context, u user.Info, read *request.Read) (bool, error) {
-	decision, _, err := a.Authorizer.Authorize(ctx, readAttributes(u, read))
-	return decision == authorizer.DecisionAllow, err
+// review decides whether u may make the read. Selectors only narrow what a read shows, so who may make it without any
+// may make it with all of them: the agents of a DaemonSet, each with the selector of its node, share that review. Only
+// who may not, and nodes, whom the apiserver allows pods by their selectors alone, are reviewed with the selectors.
+func (a *Access) review(ctx context.Context, u user.Info, read *request.Read) (authorizer.Decision, string, error) {
+	attributes := readAttributes(u, read)
+	if attributes.Name == "" && narrowed(&attributes) && !slices.Contains(u.GetGroups(), user.NodesGroup) {
+		whole := attributes
+		whole.LabelSelectorRequirements, whole.FieldSelectorRequirements = nil, nil
+		got, why, err := a.Authorizer.Authorize(ctx, whole)
+		if err != nil || got == authorizer.DecisionAllow {
+			return got, why, err
+		}
+	}
+	return a.Authorizer.Authorize(ctx, attributes)
+}
+
+func narrowed(a *authorizer.AttributesRecord) bool {
+	return len(a.LabelSelectorRequirements)+len(a.FieldSelectorRequirements) > 0
 }
 
 var errRevoked = errors.New("access to this watch has been revoked")
@@ -93,9 +109,11 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	}
 	allowed := false
 	if u != nil {
-		if allowed, err = a.allowed(r.Context(), u, read); err != nil {
+		got, _, err := a.review(r.Context(), u, read)
+		if err != nil {
 			return nil, err
 		}
+		allowed = got == authorizer.DecisionAllow
 	}
 	if allowed {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
 )
@@ -103,6 +104,42 @@ func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 			allowed(t, access, "/api/v1/nodes")
 			if _, n := reviews.counts(); n != before+1 {
 				t.Error("a result is cached for longer than the new TTL")
+			}
+		})
+	}
+}
+
+func TestSelectorsShareTheReviewOfTheWholeRead(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane", "dev")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		for _, selector := range []string{"fieldSelector=spec.nodeName%3Da", "fieldSelector=spec.nodeName%3Db", "labelSelector=app"} {
+			if !allowed(t, access, "/api/v1/pods?"+selector) {
+				t.Errorf("%s is not allowed", selector)
+			}
+		}
+		if len(reviews.accesses) != 1 || reviews.accesses[0].ResourceAttributes.FieldSelector != nil {
+			t.Errorf("reviews: %v", reviews.accesses)
+		}
+	})
+}
+
+func TestOnlySelectedObjectsCanBeAllowed(t *testing.T) {
+	for group, want := range map[string]int{"dev": 2, user.NodesGroup: 1} { // reviews
+		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+			reviews.tokens["a"] = verified("jane", group)
+			reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool {
+				of := s.ResourceAttributes.FieldSelector
+				return of != nil && of.Requirements[0].Values[0] == "a"
+			}
+			if !allowed(t, access, "/api/v1/pods?fieldSelector=spec.nodeName%3Da") {
+				t.Errorf("%s may not read what is selected", group)
+			}
+			if len(reviews.accesses) != want {
+				t.Errorf("%s: %d reviews, want %d", group, len(reviews.accesses), want)
+			}
+			if allowed(t, access, "/api/v1/pods?fieldSelector=spec.nodeName%3Db") {
+				t.Errorf("%s may read what others select", group)
 			}
 		})
 	}
