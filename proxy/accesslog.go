@@ -16,43 +16,69 @@ import (
 // in "cache; up-to-date", and "; transcoded" after them if Sluice converted the request or the response.
 const sourceHeader = "Sluice-Source"
 
+// accessLog logs and counts requests.
+type accessLog struct {
+	log          *zap.Logger
+	refused      *refusals
+	metrics      *Metrics
+	debugHeaders *atomic.Bool
+}
+
 // withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. Of many
 // refused requests it logs some, and how many there were. It never logs bodies, credentials or queries,
 // which may contain credentials. While debugHeaders is set it adds sourceHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	refused := newRefusals(log)
+	a := &accessLog{log, newRefusals(log), m, debugHeaders}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := request.From(r.Context())
-			rec := &recorder{ResponseWriter: w, onHeader: func(code int) {
-				if debugHeaders.Load() {
-					w.Header().Set(sourceHeader, sourceOf(&info.Outcome))
-				}
-				if info.Verb == "watch" && code == http.StatusOK {
-					writeLine(log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(r, info) })
-				}
-			}}
-			start := time.Now()
-			m.begin(info)
-			defer func() {
-				duration := time.Since(start)
-				m.end(r.Method, info, rec.code, duration)
-				writeLine(lineOf(log, refused, info, rec.code), func() []zap.Field {
-					return append(fields(r, info), zap.Int("code", rec.code), zap.Int64("bytes", rec.bytes), zap.Duration("duration", duration))
-				})
-			}()
-			next.ServeHTTP(rec, r)
+			l := a.begin(w, r)
+			defer l.end()
+			next.ServeHTTP(&l.recorder, r)
 		})
 	}
 }
 
-// lineOf returns the line of a finished request; nil if it has none.
-func lineOf(log *zap.Logger, refused *refusals, info *request.Info, code int) *zapcore.CheckedEntry {
-	if isRefusal(info, code) {
-		return refused.check("request", info, code)
+// loggedRequest is a request that is logged when it ends.
+type loggedRequest struct {
+	recorder
+	*accessLog
+	r     *http.Request
+	info  *request.Info
+	start time.Time
+}
+
+func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest {
+	l := &loggedRequest{accessLog: a, r: r, info: request.From(r.Context()), start: time.Now()}
+	l.recorder = recorder{ResponseWriter: w, onHeader: l.header}
+	a.metrics.begin(l.info)
+	return l
+}
+
+// header is called before the response header is written.
+func (l *loggedRequest) header(code int) {
+	if l.debugHeaders.Load() {
+		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
 	}
-	return log.Check(zap.InfoLevel, "request")
+	if l.info.Verb == "watch" && code == http.StatusOK {
+		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
+	}
+}
+
+func (l *loggedRequest) end() {
+	duration := time.Since(l.start)
+	l.metrics.end(l.r.Method, l.info, l.code, duration)
+	writeLine(l.line(), func() []zap.Field {
+		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
+	})
+}
+
+// line returns the line of a finished request; nil if it has none.
+func (l *loggedRequest) line() *zapcore.CheckedEntry {
+	if isRefusal(l.info, l.code) {
+		return l.refused.check("request", l.info, l.code)
+	}
+	return l.log.Check(zap.InfoLevel, "request")
 }
 
 // writeLine writes a line whose fields are not made, for every request, if it is not logged.

@@ -40,26 +40,41 @@ func (g *Gateway) spread() time.Duration {
 // Their clients try again after a second, elsewhere or at a successor.
 func (g *Gateway) withDrain(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		info := request.From(r.Context())
-		if info.Verb != "watch" {
-			if s, ok := r.Context().Value(generationKey{}).(*generation); ok {
-				s.requests.enter()
-				defer s.requests.leave()
-			}
-			next.ServeHTTP(w, r)
+		counted := g.counted(r)
+		counted.enter()
+		defer counted.leave()
+		if counted == &g.watches && g.watchesEnd() {
+			refuseDraining(w, r)
 			return
 		}
-		g.watches.enter()
-		defer g.watches.leave()
-		select {
-		case <-g.draining:
-			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "shutting-down"}
-			w.Header().Set("Connection", "close")
-			response.Error(w, r, errShuttingDown)
-		default:
-			next.ServeHTTP(w, r)
-		}
+		next.ServeHTTP(w, r)
 	})
+}
+
+// counted returns among which requests r counts.
+func (g *Gateway) counted(r *http.Request) *running {
+	if request.From(r.Context()).Verb == "watch" {
+		return &g.watches
+	}
+	if s, ok := r.Context().Value(generationKey{}).(*generation); ok {
+		return &s.requests
+	}
+	return &running{} // of a server that does not drain
+}
+
+func (g *Gateway) watchesEnd() bool {
+	select {
+	case <-g.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+func refuseDraining(w http.ResponseWriter, r *http.Request) {
+	request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: "shutting-down"}
+	w.Header().Set("Connection", "close")
+	response.Error(w, r, errShuttingDown)
 }
 
 var errShuttingDown = response.NewUnavailable("the gateway is shutting down")

@@ -17,19 +17,25 @@ const reasonAmbiguous = "ambiguous-request"
 func withValidation(u *upstream.Upstream) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := request.From(r.Context())
-			err := request.Validate(r, info, u.IsUserHeader)
-			if r.ProtoMajor == 1 && (err != nil || mayBeMisframed(r)) {
-				w.Header().Set("Connection", "close")
+			if validated(w, r, u) {
+				next.ServeHTTP(w, r)
 			}
-			if err != nil {
-				info.Outcome.Source, info.Outcome.Reason = request.SourceGateway, reasonAmbiguous
-				response.Error(w, r, err)
-				return
-			}
-			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// validated reports whether the request is valid. It answers one that is not.
+func validated(w http.ResponseWriter, r *http.Request, u *upstream.Upstream) bool {
+	info := request.From(r.Context())
+	err := request.Validate(r, info, u.IsUserHeader)
+	if r.ProtoMajor == 1 && (err != nil || mayBeMisframed(r)) {
+		w.Header().Set("Connection", "close")
+	}
+	if err != nil {
+		info.Outcome.Source, info.Outcome.Reason = request.SourceGateway, reasonAmbiguous
+		response.Error(w, r, err)
+	}
+	return err == nil
 }
 
 // mayBeMisframed reports whether a proxy in front of Sluice may see another end of the request: net/http

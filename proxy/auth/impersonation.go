@@ -119,26 +119,31 @@ func (a *Authorizer) WithImpersonation(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		// The library writes the rejection itself, so set what describes it first.
-		info.Outcome.Source, info.Decision.Verdict = request.SourceGateway, request.Forbid
-		rejection := &heldResponse{header: http.Header{}}
-		response.Headers(rejection.Header(), info)
-		attempt := a.impersonator.apply(rejection, r, func(_ http.ResponseWriter, r *http.Request) {
-			rejection = nil
-			info.Decision = request.Decision{}
-			info.Impersonated, _ = apirequest.UserFrom(r.Context())
-			next.ServeHTTP(w, r)
-		})
-		switch {
-		case rejection == nil:
-		case attempt.failed != nil:
-			info.Decision = request.Decision{} // nobody has decided
-			response.Error(w, r, errNotReviewed)
-		default:
-			info.Decision.Reason = attempt.reason
-			rejection.writeTo(w)
-		}
+		a.impersonate(w, r, info, next)
 	})
+}
+
+// impersonate authorizes and applies the impersonation headers of r.
+func (a *Authorizer) impersonate(w http.ResponseWriter, r *http.Request, info *request.Info, next http.Handler) {
+	// The library writes the rejection itself, so set what describes it first.
+	info.Outcome.Source, info.Decision.Verdict = request.SourceGateway, request.Forbid
+	rejection := &heldResponse{header: http.Header{}}
+	response.Headers(rejection.Header(), info)
+	attempt := a.impersonator.apply(rejection, r, func(_ http.ResponseWriter, r *http.Request) {
+		rejection = nil
+		info.Decision = request.Decision{}
+		info.Impersonated, _ = apirequest.UserFrom(r.Context())
+		next.ServeHTTP(w, r)
+	})
+	switch {
+	case rejection == nil:
+	case attempt.failed != nil:
+		info.Decision = request.Decision{} // nobody has decided
+		response.Error(w, r, errNotReviewed)
+	default:
+		info.Decision.Reason = attempt.reason
+		rejection.writeTo(w)
+	}
 }
 
 // errNotReviewed is the response to a caller whose impersonation could not be reviewed. The error of the

@@ -119,10 +119,13 @@ func (h *Handler) SetWatches(recheck time.Duration, compress bool) {
 // its first byte, so that the client cannot take what it has received for the whole response.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	err := h.read(w, r, info)
-	if err == nil {
-		return
+	if err := h.read(w, r, info); err != nil {
+		h.pass(w, r, info, err)
 	}
+}
+
+// pass passes a request that is not served, or refuses it.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Info, err error) {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(refused.reason)}
 		response.Error(w, r, refused.err)

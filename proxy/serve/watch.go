@@ -14,33 +14,38 @@ import (
 
 // watch serves a watch until it ends, or returns why it passes.
 func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
+	l, err := h.newWatchLoop(w, r, p)
+	if l != nil {
+		l.run()
+	}
+	return err
+}
+
+// newWatchLoop opens a watch and sends its headers, or returns why it passes. It returns nil without an error for a watch
+// that it has refused.
+func (h *Handler) newWatchLoop(w http.ResponseWriter, r *http.Request, p *plan) (*watchLoop, error) {
 	start, err := p.openWatch(r.Context())
 	if errors.Is(err, passReason(resources.NotInSync)) && p.discarded(h.options.Resources) { // it has ended meanwhile
-		return errDiscarded
+		return nil, errDiscarded
 	}
 	if errors.Is(err, versionBeforeHistory) && p.selection.shards != nil {
 		p.writeExpired(w)
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer start.cursor.Close()
 	coding := h.watchCoding(r, p, start.state)
 	p.writeHeaders(w.Header(), start.reason)
 	response.SetCoding(w.Header(), coding)
 	w.WriteHeader(http.StatusOK)
 	metrics := h.options.Metrics.watch(p.info)
 	metrics.opened()
-	defer metrics.closed()
 	work := h.options.CPU.Work(r.Context(), p.info.Account.Key, p.examined(start.state))
-	defer work.Rest()
-	l := &watchLoop{
+	return &watchLoop{
 		watchStart: start, plan: p, options: &h.options, r: r, recheckEvery: &h.recheck,
 		out: newWatchWriter(w, work, coding), columnsChanged: p.columnsChanged(), metrics: metrics,
-	}
-	l.run()
-	return nil
+	}, nil
 }
 
 // watchStart is where a watch begins.

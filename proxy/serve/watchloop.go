@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"sluice/cache"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
@@ -43,6 +41,10 @@ type watchLoop struct {
 	rollCall       *cache.RollCall // of the scope of this watch, to prove its initial events; nil if none was called
 	recheck        *accessRecheck
 	reader         *flowcontrol.Reader
+	timer          *watchTimer
+	attention      attention
+	ignoreContext  func() bool     // ends the attention to the end of the request
+	draining       <-chan struct{} // nil once the drain has been noticed
 
 	restBounded bool   // the store has ended
 	columnsSent bool   // a Table event has been written: the first one has the columns
@@ -52,74 +54,80 @@ type watchLoop struct {
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
 // last version that it was sent.
 func (l *watchLoop) run() {
-	ctx := l.r.Context()
-	attention := newAttention()
-	defer context.AfterFunc(ctx, attention.call)()
-	timer := newWatchTimer(l.lifetime(), attention)
-	defer timer.Stop()
-	l.recheck = startRechecks(l.options.Access, l.recheckEvery, l.r, l.plan.read, l.out.client, attention.call)
-	defer l.recheck.stop()
-	l.reader = l.options.SlowReaders.Track(l.plan.info.Account.Key, l.out.client, func() { l.recheck.end(errTooSlow) })
-	defer l.endTracking()
-	l.reader.Hold(l.plan.resource.Store, l.state)
-	l.awaitFence(ctx)
-	defer func() { l.fence.stop() }()
-	defer l.out.end()
+	l.start()
+	defer l.end()
 	if err := l.begin(); err != nil {
 		l.endWith(err)
 		return
 	}
-	events := make([]*cache.Event, batch)
-	draining := l.options.Draining
-	for {
-		wake := l.cursor.Ready() // before deliver reads, so that no event is missed
-		l.boundRest()
-		more, err := l.deliver(events)
-		if err == nil {
-			err = l.maybeEndInitialEvents()
-		}
-		if err != nil {
-			l.endWith(err)
-			return
-		}
-		if more {
-			wake = closed // a watch that lags must still notice everything else
-		} else {
-			l.restartFence(ctx)
-			l.out.work.Rest()
-		}
-		select {
-		case <-wake:
-		case result := <-l.fence.result:
-			if !l.fenced(result) {
-				return
-			}
-		case <-l.columnsChanged:
-			return
-		case <-draining:
-			draining = nil
-			timer.endWithin(l.options.Spread())
-		case <-attention:
-			if ctx.Err() != nil {
-				return
-			}
-			if l.recheck.denied.Load() != nil {
-				l.endWith(errToldToEnd)
-				return
-			}
-			if !l.onTimer(timer) {
-				return
-			}
-		}
+	for l.turn() {
 	}
 }
 
-// errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.
-var errToldToEnd = errors.New("told to end")
+// start starts what runs beside the loop.
+func (l *watchLoop) start() {
+	ctx := l.r.Context()
+	l.attention = newAttention()
+	l.ignoreContext = context.AfterFunc(ctx, l.attention.call)
+	l.timer = newWatchTimer(l.lifetime(), l.attention)
+	l.recheck = startRechecks(l.options.Access, l.recheckEvery, l.r, l.plan.read, l.out.client, l.attention.call)
+	l.reader = l.options.SlowReaders.Track(l.plan.info.Account.Key, l.out.client, func() { l.recheck.end(errTooSlow) })
+	l.reader.Hold(l.plan.resource.Store, l.state)
+	l.draining = l.options.Draining
+	l.awaitFence(ctx)
+}
 
-// errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
-// gone.
-var errTooSlow = apierrors.NewResourceExpired("the watch was read too slowly, list and watch again")
+// turn delivers what there is and waits for the next thing to do. It reports whether the watch goes on.
+func (l *watchLoop) turn() bool {
+	wake := l.cursor.Ready() // before deliver reads, so that no event is missed
+	l.boundRest()
+	more, err := l.deliver()
+	if err == nil {
+		err = l.maybeEndInitialEvents()
+	}
+	if err != nil {
+		l.endWith(err)
+		return false
+	}
+	if more {
+		wake = closed // a watch that lags must still notice everything else
+	} else {
+		l.restartFence(l.r.Context())
+		l.out.work.Rest()
+	}
+	return l.wait(wake)
+}
+
+// wait waits for the next thing to do, and does what is no event. It reports whether the watch goes on. A quiet watch
+// is here all the time: what the functions up to here have on the stack is held by each of thousands.
+func (l *watchLoop) wait(wake <-chan struct{}) bool {
+	select {
+	case <-wake:
+		return true
+	case result := <-l.fence.result:
+		return l.fenced(result)
+	case <-l.columnsChanged:
+		return false
+	case <-l.draining:
+		l.draining = nil
+		l.timer.endWithin(l.options.Spread())
+		return true
+	case <-l.attention:
+		return l.attend()
+	}
+}
+
+// attend does what is neither event nor drain. It reports whether the watch goes on.
+func (l *watchLoop) attend() bool {
+	if l.r.Context().Err() != nil {
+		return false
+	}
+	if l.recheck.denied.Load() != nil {
+		l.endWith(errToldToEnd)
+		return false
+	}
+	return l.onTimer(l.timer)
+}
 
 // boundRest bounds how long the client may take for the rest of the events once the store has ended: only
 // such clients keep it in memory.
@@ -133,28 +141,6 @@ func (l *watchLoop) boundRest() {
 		l.out.client.EndWithin(response.WriteTimeout)
 	default:
 	}
-}
-
-func (l *watchLoop) endTracking() {
-	l.reader.Done()
-	if l.reader.Ended() {
-		l.plan.info.Outcome.Reason = flowcontrol.TooSlow
-	}
-}
-
-// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is errUnencodable.
-// Clients resume after a 429 from their last version, and the watch then passes.
-func (l *watchLoop) endWith(err error) {
-	var status *apierrors.StatusError
-	switch {
-	case errors.Is(err, errToldToEnd):
-		status = l.recheck.denied.Load()
-	case errors.Is(err, errUnencodable):
-		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", response.RetryAfter)
-	default:
-		return
-	}
-	l.writeError(status)
 }
 
 // closed is a closed channel.
@@ -217,11 +203,12 @@ func (l *watchLoop) begin() error {
 }
 
 // deliver writes the next events and flushes once. It reports whether more can be read already.
-func (l *watchLoop) deliver(events []*cache.Event) (more bool, err error) {
+func (l *watchLoop) deliver() (more bool, err error) {
 	if err := l.out.work.Next(); err != nil {
 		return false, err
 	}
-	n, version, err := l.cursor.Next(events)
+	var events [batch]*cache.Event
+	n, version, err := l.cursor.Next(events[:])
 	if err != nil {
 		return false, err
 	}

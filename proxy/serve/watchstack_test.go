@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"net/http/httptest"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+)
+
+// here returns where the stack of the caller ends.
+//
+//go:noinline
+func here() uintptr {
+	var local byte
+	return uintptr(unsafe.Pointer(&local))
+}
+
+// growStack makes the stack so large that it need not grow again, which would move it.
+//
+//go:noinline
+func growStack(n byte) byte {
+	var large [128 << 10]byte
+	large[n] = n
+	return large[len(large)-1-int(n)]
+}
+
+// A stack has 8 KiB if at most 4 KiB of it are in use while the watch waits, and else 16: the filters before the Handler
+// and net/http have 2.5 KiB.
+func TestQuietWatchHoldsLittleStack(t *testing.T) {
+	const most = 1 << 10
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would move the stack
+	synctest.Test(t, func(t *testing.T) {
+		var begin, end uintptr
+		e := newEnv(t, foos(3), Options{Spread: func() time.Duration {
+			end = here()
+			return 0
+		}})
+		close(e.draining) // Spread is called where the watch waits
+		r := e.request(fooWatch+fromThree, nil)
+		growStack(1)
+		begin = here()
+		e.handler.ServeHTTP(httptest.NewRecorder(), r)
+		if used := begin - end; used > most {
+			t.Errorf("%d bytes of stack", used)
+		}
+	})
+}
