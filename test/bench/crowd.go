@@ -19,6 +19,8 @@ const (
 	crowdPause = 500 * time.Millisecond
 	// crowdWindow is how long each measurement of the other user lasts.
 	crowdWindow = 10 * time.Second
+	// crowdSettle is how long a server has to return memory that it does not use.
+	crowdSettle = 30 * time.Second
 )
 
 // crowds measures the crowd at the floor, the apiserver and a new Sluice.
@@ -56,7 +58,7 @@ func (e *env) podsOf(agent int) string {
 }
 
 func (e *env) crowdAtFloor(ctx context.Context, tokens []string) (*crowdLine, error) {
-	f, err := startFloor()
+	f, err := startFloor("GOGC=50") // as Sluice with many connections
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +72,12 @@ func (e *env) crowdAtFloor(ctx context.Context, tokens []string) (*crowdLine, er
 		return nil, err
 	}
 	t := &target{name: floorName, proc: f.proc(), config: f.config()}
-	return e.crowdAt(ctx, t, tokens, func(int) string { return crowdPath + "?" }, nil)
+	return e.crowdAt(ctx, t, tokens, func(int) string { return crowdPath + "?" }, crowdOf{settled: f.release})
 }
 
 func (e *env) crowdAtApiserver(ctx context.Context, tokens []string) (*crowdLine, error) {
 	t := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
-	return e.crowdAt(ctx, t, tokens, e.podsOf, nil)
+	return e.crowdAt(ctx, t, tokens, e.podsOf, crowdOf{})
 }
 
 func (e *env) crowdAtSluice(ctx context.Context, tokens []string) (*crowdLine, error) {
@@ -92,12 +94,18 @@ func (e *env) crowdAtSluice(ctx context.Context, tokens []string) (*crowdLine, e
 		return nil, err
 	}
 	t := &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}
-	return e.crowdAt(ctx, t, tokens, e.podsOf, s.RestartMain)
+	return e.crowdAt(ctx, t, tokens, e.podsOf, crowdOf{restart: s.RestartMain})
+}
+
+// crowdOf is what a target can do; nil for what it cannot.
+type crowdOf struct {
+	settled func(context.Context) error // releases memory
+	restart func() error
 }
 
 // crowdAt measures the crowd at a target, before and after a restart if there can be one. The last token is the other
 // user's.
-func (e *env) crowdAt(ctx context.Context, t *target, tokens []string, path func(int) string, restart func() error) (*crowdLine, error) {
+func (e *env) crowdAt(ctx context.Context, t *target, tokens []string, path func(int) string, of crowdOf) (*crowdLine, error) {
 	if err := errors.Join(pin(true, self(), e.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
 		return nil, err
 	}
@@ -114,7 +122,7 @@ func (e *env) crowdAt(ctx context.Context, t *target, tokens []string, path func
 		return withBearer(tokens[1], path(i%10)+"&resourceVersion=0")
 	})
 	line := &crowdLine{Target: t.name, Agents: e.agents, Quiet: other.watch(ctx, crowdWindow)}
-	before, err := t.proc.resident()
+	before, err := settled(ctx, t.proc)
 	if err != nil {
 		return nil, err
 	}
@@ -130,16 +138,20 @@ func (e *env) crowdAt(ctx context.Context, t *target, tokens []string, path func
 		return nil, err
 	}
 	line.With = other.watch(ctx, crowdWindow)
-	after, err := t.proc.resident()
-	if err != nil {
+	if of.settled != nil {
+		if err := of.settled(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if line.RSS, err = settled(ctx, t.proc); err != nil {
 		return nil, err
 	}
-	line.RSS, line.PerConnection = after, (after-before)/int64(e.agents)
+	line.PerConnection = (line.RSS - before) / int64(e.agents)
 	e.profileHeap(t)
-	if restart == nil {
+	if of.restart == nil {
 		return line, nil
 	}
-	if err := restart(); err != nil {
+	if err := of.restart(); err != nil {
 		return nil, err
 	}
 	t.proc = proc(t.sluice.PID())
@@ -151,6 +163,24 @@ func (e *env) crowdAt(ctx context.Context, t *target, tokens []string, path func
 	line.Back, err = e.join(ctx, c, t)
 	line.Returning = <-during
 	return line, err
+}
+
+// settled returns the least resident memory of a while in which the server has nothing to do: what a crowd needs, and not
+// what its coming has left.
+func settled(ctx context.Context, server proc) (least int64, err error) {
+	for range crowdSettle / time.Second {
+		now, err := server.resident()
+		if err != nil {
+			return 0, err
+		}
+		if least == 0 || now < least {
+			least = now
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return 0, err
+		}
+	}
+	return least, nil
 }
 
 // join waits until all agents watch.
@@ -181,7 +211,7 @@ func (e *env) profileHeap(t *target) {
 	if e.profiles == "" || t.sluice == nil {
 		return
 	}
-	for _, kind := range []string{"heap?gc=1", "goroutine?debug=0", "goroutine?debug=1"} {
+	for _, kind := range []string{"heap?gc=1", "goroutine?debug=0", "goroutine?debug=1", "heap?debug=1"} {
 		text, err := t.sluice.AdminGet("/debug/pprof/" + kind)
 		if err == nil {
 			err = os.MkdirAll(e.profiles, 0o755)

@@ -32,8 +32,8 @@ type floor struct {
 	raw   *harness.RawClient
 }
 
-// startFloor runs this program again as the floor.
-func startFloor() (f *floor, err error) {
+// startFloor runs this program again as the floor, with variables of its environment.
+func startFloor(environment ...string) (f *floor, err error) {
 	f = &floor{}
 	if f.dir, err = os.MkdirTemp("", "floor-"); err != nil {
 		return nil, err
@@ -43,6 +43,7 @@ func startFloor() (f *floor, err error) {
 		return nil, err
 	}
 	f.cmd = exec.Command(self, floorCommand, f.dir)
+	f.cmd.Env = append(os.Environ(), environment...)
 	f.cmd.Stderr = os.Stderr
 	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -84,6 +85,12 @@ func (f *floor) put(ctx context.Context, path string, a *harness.Response) error
 // send makes the floor send a frame to all its watchers.
 func (f *floor) send(ctx context.Context, frame []byte) error {
 	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodPost, Path: floorWatch, Body: frame})
+	return err
+}
+
+// release makes the floor return memory to the operating system, as Sluice does by itself.
+func (f *floor) release(ctx context.Context) error {
+	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodDelete, Path: floorWatch})
 	return err
 }
 

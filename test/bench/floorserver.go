@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync"
 
 	"sluice/proxy/certs"
@@ -37,7 +38,7 @@ func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
 	return nil
 }
 
-// floorHandler serves the bytes that PUT and POST requests have set.
+// floorHandler serves the bytes that PUT and POST requests have set. DELETE returns memory to the operating system.
 type floorHandler struct {
 	mu     sync.RWMutex // guards the fields below
 	bodies map[string]*floorBody
@@ -60,6 +61,8 @@ func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.put(r)
 	case http.MethodPost:
 		h.send(r)
+	case http.MethodDelete:
+		debug.FreeOSMemory()
 	default:
 		if r.URL.Path == floorWatch || r.URL.Query().Has("watch") {
 			h.watch(r.Context(), w, h.body(floorWatch))
