@@ -103,7 +103,7 @@ func parseOptions(args []string) (*options, error) {
 	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
 	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
 	set.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
-	set.BoolVar(&o.abuse, "abuse", false, "measure only what one abusive user costs the others")
+	set.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers and a crowd of agents cost others")
 	set.IntVar(&o.users, "users", o.users, "users beside the abusive one")
 	set.IntVar(&o.agents, "agents", o.agents, "agents of the crowd, each with a connection, for --abuse")
 	set.DurationVar(&o.listEvery, "list-every", o.listEvery, "time between two lists of a user, for --abuse")
