@@ -1,6 +1,9 @@
 package cache
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 var (
 	// ErrGone is returned when the history no longer has, or never had, the events after the
@@ -19,4 +22,17 @@ var (
 	// ErrDiverged is returned when the apiserver contradicts the state of the store. The store must then be
 	// closed and replaced.
 	ErrDiverged = errors.New("the apiserver contradicts the stored state")
+
+	// ErrHeldBack is the reason to replace a store that lacks events which do not come, although readers wait
+	// for them. Its watch may be stuck, so the next store must not be filled by a watch.
+	ErrHeldBack = errors.New("events are held back")
 )
+
+// RetryAfterError is the error of a request that the apiserver answered with Retry-After.
+type RetryAfterError struct {
+	After time.Duration
+	Err   error
+}
+
+func (e *RetryAfterError) Error() string { return e.Err.Error() }
+func (e *RetryAfterError) Unwrap() error { return e.Err }

@@ -41,8 +41,9 @@ type Prober interface {
 // While the watch of the store is away, only a roll call proves a state, and the others wait ([Store.Doubt]).
 //
 // What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
-// [Cost]; probe watches become rare while they bring no bookmark. docs/wire.md, section 12,
-// explains why nothing weaker is a proof.
+// [Cost]; probe watches become rare while they bring no bookmark. Readers whose proof does not come share
+// one roll call, however large the resource is, or the list that replaces the store ([Fence.Recover]).
+// docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
 	store     *Store
 	prober    Prober
@@ -51,6 +52,7 @@ type Fence struct {
 	probeDue  chan struct{} // holds one token while nextProbe has to be run
 	proofDue  chan struct{} // holds one token after a caller of Confirm has arrived
 	stallDue  chan struct{} // holds one token after GiveUp
+	mendDue   chan struct{} // holds one token after a reader has begun to wait in Recover
 	listing   sync.Mutex    // held by the roll call that runs
 	rollCalls sync.WaitGroup
 
@@ -73,6 +75,8 @@ type Fence struct {
 	herd       time.Duration // the most that underWay has been within the last herdFor
 	herdAt     time.Time     // when it was that
 	stalled    bool          // a caller has given up, and no proof has succeeded since
+	recovering int           // readers that wait in Recover
+	refused    refusal       // of the last probe
 	stats      FenceStats
 }
 
@@ -85,13 +89,13 @@ type FenceStats struct {
 
 // NewFence returns a fence of a store. Nothing is probed until Run is called. The fence calls
 // diverged when a probe fails with [ErrDiverged] or the apiserver is at an older resource version
-// than the store, as after a restore from a backup; the caller must then replace the store. What cost
-// returns may change at any time.
+// than the store, as after a restore from a backup, and with [ErrHeldBack]; the caller must then replace
+// the store. What cost returns may change at any time.
 func NewFence(s *Store, p Prober, cost func() Cost, diverged func(error)) *Fence {
 	return &Fence{
 		store: s, prober: p, diverged: diverged, allowance: newAllowance(cost),
 		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
-		stallDue: make(chan struct{}, 1), exact: exactReads{due: make(chan exactVersion, 1)},
+		stallDue: make(chan struct{}, 1), mendDue: make(chan struct{}, 1), exact: exactReads{due: make(chan exactVersion, 1)},
 	}
 }
 
@@ -119,6 +123,7 @@ func (f *Fence) Run(ctx context.Context) {
 	loops.Go(func() { onSignal(ctx, f.probeDue, f.runProbe) })
 	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
 	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
+	loops.Go(func() { onSignal(ctx, f.mendDue, f.mend) })
 	loops.Go(func() { f.callRollsAt(ctx) })
 	select {
 	case <-ctx.Done():

@@ -26,6 +26,7 @@ type fakeAPIServer struct {
 	rollCallTime                    time.Duration // 0 if roll calls fail
 	rollCallBytes                   int
 	noBookmarks                     bool
+	refuses                         error // what probes fail with
 	diverged                        error // what the fence reported
 }
 
@@ -46,6 +47,20 @@ func (a *fakeAPIServer) writeElsewhere() uint64 {
 	return a.version
 }
 
+// report records what the fence reports.
+func (a *fakeAPIServer) report(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.diverged = err
+}
+
+// reported returns what the fence has reported last.
+func (a *fakeAPIServer) reported() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.diverged
+}
+
 func (a *fakeAPIServer) current() (uint64, []uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,10 +70,10 @@ func (a *fakeAPIServer) current() (uint64, []uint64) {
 func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
 	a.probes.Add(1)
 	a.mu.Lock()
-	version, took := a.version, a.probeTime
+	version, took, err := a.version, a.probeTime, a.refuses
 	a.mu.Unlock()
 	sleep(ctx, took)
-	return version, ctx.Err()
+	return version, cmp.Or(err, ctx.Err())
 }
 
 func (a *fakeAPIServer) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
@@ -136,7 +151,7 @@ func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *Store,
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := New(Options{}, nil, 10)
-		f := NewFence(s, a, func() Cost { return Cost{} }, func(err error) { a.diverged = err })
+		f := NewFence(s, a, func() Cost { return Cost{} }, a.report)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })

@@ -9,6 +9,8 @@ import (
 const (
 	// probeTimeout bounds one probe: callers that share the next one must not wait much longer.
 	probeTimeout = 4 * time.Second
+	// failurePause is the least time between a request that has failed and the next one.
+	failurePause = 200 * time.Millisecond
 	// rollCallTimeout bounds a roll call.
 	rollCallTimeout = 10 * time.Second
 )
@@ -22,8 +24,11 @@ type probe struct {
 
 // CurrentVersion returns the apiserver's current resource version at some moment after the call. It
 // returns ErrClosed when the store has ended, an error wrapping ErrDiverged when the apiserver is
-// behind the store, or the error of the probe.
+// behind the store, or the error of the probe: of the last one until the apiserver may be asked again.
 func (f *Fence) CurrentVersion(ctx context.Context) (uint64, error) {
+	if refused := f.lastRefusal(); time.Now().Before(refused.until) {
+		return 0, refused.err
+	}
 	p := f.joinNextProbe()
 	select {
 	case <-p.done:
@@ -68,6 +73,9 @@ func (f *Fence) runProbe(ctx context.Context) {
 	}
 	f.mu.Lock()
 	f.rising, f.risingAt = p.version > before, time.Now()
+	if p.err != nil {
+		f.refused = refusal{p.err, time.Now().Add(retryDelay(p.err))}
+	}
 	f.mu.Unlock()
 	if errors.Is(p.err, ErrDiverged) {
 		f.report(p.err)
@@ -120,6 +128,28 @@ func (f *Fence) countProbe(took time.Duration) {
 	f.probedAt = time.Now()
 	f.stats.Probes++
 	f.spend(min(took, requestWork), 0, false)
+}
+
+// refusal is the error of a request of which others like it need not be made for a while.
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+// lastRefusal returns that of the last probe that has failed.
+func (f *Fence) lastRefusal() refusal {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refused
+}
+
+// retryDelay returns how long no request is made after one that has failed.
+func retryDelay(err error) time.Duration {
+	delay := failurePause
+	if later, ok := errors.AsType[*RetryAfterError](err); ok {
+		delay = max(delay, min(later.After, stallRetry))
+	}
+	return delay
 }
 
 // failNextProbe answers the callers of a probe that Run will not run any more.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"sluice/cache"
 )
 
 const (
@@ -19,11 +21,11 @@ type backoff struct{ next time.Duration }
 
 func (b *backoff) reset() { b.next = 0 }
 
-// wait delays the next attempt after err, at least as long as a RetryAfterError requests.
+// wait delays the next attempt after err, at least as long as a cache.RetryAfterError requests.
 func (b *backoff) wait(ctx context.Context, err error) {
 	delay := max(b.next, firstDelay)
 	b.next = min(2*delay, maxDelay)
-	var retryAfter *RetryAfterError
+	var retryAfter *cache.RetryAfterError
 	if errors.As(err, &retryAfter) {
 		delay = max(delay, min(retryAfter.After, maxDelay))
 	}

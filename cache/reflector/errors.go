@@ -1,9 +1,6 @@
 package reflector
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
 var (
 	// ErrExpired is returned by a ListerWatcher when the apiserver no longer has the events after
@@ -33,12 +30,3 @@ var (
 	// type. The store must be rebuilt: a resumed watch would deliver the same event again.
 	ErrUnreadable = errors.New("unreadable event")
 )
-
-// RetryAfterError is returned by a ListerWatcher when the apiserver sent Retry-After.
-type RetryAfterError struct {
-	After time.Duration
-	Err   error
-}
-
-func (e *RetryAfterError) Error() string { return e.Err.Error() }
-func (e *RetryAfterError) Unwrap() error { return e.Err }

@@ -35,6 +35,7 @@ type Reflector struct {
 	backoff     backoff
 	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
 	noWatchList atomic.Bool // the apiserver has no streaming lists
+	heldBack    bool        // no store has been published since cache.ErrHeldBack
 
 	connected atomic.Bool
 	contact   atomic.Int64 // when the last event or bookmark arrived, in Unix nanoseconds
@@ -109,6 +110,7 @@ func (r *Reflector) Run(ctx context.Context) error {
 			return err
 		}
 		r.options.Report(err)
+		r.heldBack = r.heldBack || errors.Is(err, cache.ErrHeldBack)
 		if errors.Is(err, ErrUnreadable) {
 			r.unreadable.wait(ctx, err)
 		} else {

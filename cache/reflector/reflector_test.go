@@ -183,6 +183,17 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			stores: 3, objects: 0, version: 30,
 		},
 		{
+			name: "a store whose events are held back is followed by one of a list, not of another stream",
+			steps: []step{
+				{call: "watchlist", events: []Event{synced(10)}, end: errors.Join(cache.ErrHeldBack, ErrRebuild)},
+				{call: "list", err: broken},
+				{call: "list", objects: []*cache.Object{object("a/x", 13)}, version: 20},
+				{call: "watch 20", err: ErrExpired},
+				{call: "watchlist", events: []Event{event(added, "a/x", 13), synced(30)}},
+			},
+			stores: 3, objects: 1, version: 30,
+		},
+		{
 			name: "a failed list is retried, streaming lists are not",
 			steps: []step{
 				{call: "watchlist", err: ErrUnsupported},
@@ -198,7 +209,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 				{call: "watchlist", events: []Event{synced(10), event(added, "a/x", 11)}, end: broken},
 				{call: "watch 11", err: broken},
 				{call: "watch 11", events: []Event{bookmark(15)}, end: io.EOF},
-				{call: "watch 15", err: &RetryAfterError{After: 7 * time.Second, Err: broken}},
+				{call: "watch 15", err: &cache.RetryAfterError{After: 7 * time.Second, Err: broken}},
 				{call: "watch 15", events: []Event{event(modified, "a/x", 16)}},
 			},
 			stores: 1, objects: 1, version: 16,
@@ -413,7 +424,7 @@ func TestBackoffGrowsWithJitterUpToALimit(t *testing.T) {
 		}
 		b.reset()
 		start := time.Now()
-		b.wait(t.Context(), &RetryAfterError{After: 5 * time.Second})
+		b.wait(t.Context(), &cache.RetryAfterError{After: 5 * time.Second})
 		if took := time.Since(start); took < 5*time.Second || took > 8*time.Second {
 			t.Fatalf("waited %v with Retry-After 5s", took)
 		}

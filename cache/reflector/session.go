@@ -62,7 +62,7 @@ func (r *Reflector) renew(ctx context.Context) bool {
 // publish creates a store of objects in the order of their keys, and publishes it.
 func (r *Reflector) publish(objects []*cache.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
-	r.changed = time.Now()
+	r.changed, r.heldBack = time.Now(), false
 	r.options.Publish(r.store)
 }
 
@@ -85,7 +85,7 @@ func (r *Reflector) unpublish() {
 // sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet
 // to be opened.
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
-	if r.StreamingLists() {
+	if r.StreamingLists() && !r.heldBack {
 		stream, err := r.watchList(ctx)
 		r.noWatchList.Store(errors.Is(err, ErrUnsupported))
 		if r.StreamingLists() && !errors.Is(err, ErrListInstead) {

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/proxy/discovery"
 )
@@ -44,7 +45,7 @@ func classify(err error) error {
 		err = fmt.Errorf("%w: %w", err, reflector.ErrExpired)
 	}
 	if seconds, ok := apierrors.SuggestsClientDelay(status); ok {
-		err = &reflector.RetryAfterError{After: time.Duration(seconds) * time.Second, Err: err}
+		err = &cache.RetryAfterError{After: time.Duration(seconds) * time.Second, Err: err}
 	}
 	return err
 }

@@ -31,7 +31,7 @@ const (
 func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
 	_, list, err := s.listVerified(ctx, probeQuery(s.Description().Resource.Namespaced))
 	if err != nil {
-		return 0, fmt.Errorf("probe: %w", err)
+		return 0, fmt.Errorf("probe: %w", classify(err))
 	}
 	return list.version, nil
 }
@@ -57,7 +57,7 @@ func (s *Session) RollCall(ctx context.Context, scope cache.Scope, version uint6
 	}
 	e, list, err := s.listVerified(ctx, query)
 	if err != nil {
-		return nil, fmt.Errorf("roll call: %w", err)
+		return nil, fmt.Errorf("roll call: %w", classify(err))
 	}
 	if version > 0 && list.version != version {
 		return nil, fmt.Errorf("roll call at version %d is of version %d", version, list.version)

@@ -1,0 +1,86 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// mendAfter is how long readers wait in Recover before the roll is called for them: the proofs that
+	// cost less come within this time or are not likely to come.
+	mendAfter = 500 * time.Millisecond
+	// eventGrace is how long the events may take that the store lacks of a roll call, before a list
+	// replaces the store. A stream that is late by more would make each reader wait for that long.
+	eventGrace = 2 * time.Second
+	// mendRetry is the least time between a roll call for readers that wait in Recover which has failed, and
+	// the next one.
+	mendRetry = time.Second
+)
+
+// Recover waits, for a reader whose proof has not come and who is not forwarded, until the newest state
+// reaches a version: version, or with 0 the one that is current at some moment after the call. It also
+// returns this version, which does not change however long the reader waits: it must not have to wait for
+// ever newer events. The error is ErrClosed when the store has ended, or the context's.
+//
+// All who wait share one roll call, which need not be cheap. If the store lacks events of it that do not
+// come, the fence calls diverged with ErrHeldBack.
+func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
+	for version == 0 {
+		current, err := f.CurrentVersion(ctx)
+		switch {
+		case err == nil:
+			version = current
+		case errors.Is(err, ErrClosed) || ctx.Err() != nil:
+			return 0, err
+		default:
+			pause(ctx, max(time.Until(f.lastRefusal().until), failurePause))
+		}
+	}
+	f.mu.Lock()
+	f.recovering++
+	f.mu.Unlock()
+	wake(f.mendDue)
+	_, err := f.Confirm(ctx, version)
+	f.mu.Lock()
+	f.recovering--
+	f.mu.Unlock()
+	return version, err
+}
+
+// recovers reports whether a reader waits in Recover.
+func (f *Fence) recovers() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.recovering > 0
+}
+
+// mend calls the roll, or has the store replaced, as long as readers wait in Recover. It takes at most
+// half of the time.
+func (f *Fence) mend(ctx context.Context) {
+	for idle := mendAfter; ; {
+		pause(ctx, idle)
+		if ctx.Err() != nil || !f.recovers() {
+			return
+		}
+		start := time.Now()
+		version, err := f.callRoll(ctx, max(rollCallTimeout, 12*f.nextRollCallWork()))
+		idle = max(mendAfter, time.Since(start))
+		switch {
+		case errors.Is(err, errRollCallRuns):
+		case err != nil:
+			idle = max(idle, mendRetry, retryDelay(err))
+		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
+			f.report(ErrHeldBack)
+			return
+		}
+	}
+}
+
+// comesWithin reports whether the newest state reaches a version before a time has passed.
+func (f *Fence) comesWithin(ctx context.Context, limit time.Duration, version uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := f.Confirm(ctx, version)
+	return err == nil
+}

@@ -1,0 +1,108 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// recoverAll has n readers wait in Recover for what is current now, and returns how many succeed within
+// a time.
+func recoverAll(t *testing.T, f *Fence, n int, limit time.Duration) (succeed int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	var mu sync.Mutex
+	var readers sync.WaitGroup
+	for range n {
+		readers.Go(func() {
+			if _, err := f.Recover(ctx, 0); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				succeed++
+			}
+		})
+	}
+	readers.Wait()
+	return succeed
+}
+
+// The resource is so large that nobody calls its roll otherwise.
+func TestReadersWhoseProofDoesNotComeShareOneRollCall(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
+		a.noBookmarks, a.rollCallTime = true, time.Second
+		f.rollCall = rollCallRecord{perObject: 1 << 30, at: time.Now()}
+		a.writeElsewhere()
+		if n := recoverAll(t, f, 100, 5*time.Second); n != 100 || a.rollCalls.Load() != 1 {
+			t.Errorf("%d of 100 readers recover by %d roll calls", n, a.rollCalls.Load())
+		}
+		time.Sleep(time.Minute)
+		if a.rollCalls.Load() != 1 {
+			t.Error("the roll is called while nobody waits")
+		}
+	})
+}
+
+func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
+		a.noBookmarks, a.rollCallTime = true, time.Second
+		a.write()
+		ctx, cancel := context.WithTimeout(t.Context(), mendAfter+time.Second)
+		_, _ = f.Recover(ctx, 0) // gives up during the roll call
+		cancel()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err := a.reported(); err != nil {
+			t.Fatalf("the store is replaced for nobody: %v", err)
+		}
+		start := time.Now()
+		recoverAll(t, f, 10, 10*time.Second)
+		if err := a.reported(); !errors.Is(err, ErrHeldBack) {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// Otherwise a reader of a store that is always some seconds late would never be answered.
+func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.noBookmarks = true
+		first := a.write()
+		go func() {
+			for version := first; version < first+10; version++ {
+				deliver(t, s, version, 100*time.Millisecond)
+				a.write()
+			}
+		}()
+		start := time.Now()
+		if version, err := f.Recover(t.Context(), 0); err != nil || version != first || time.Since(start) > 200*time.Millisecond {
+			t.Errorf("version %d after %v, %v, want %d", version, time.Since(start), err, first)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
+		busy := &RetryAfterError{After: 5 * time.Second, Err: errNoList}
+		a.refuses = busy
+		for range 100 {
+			if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, busy) {
+				t.Fatal(err)
+			}
+		}
+		recoverAll(t, f, 100, 4*time.Second)
+		if n := a.probes.Load(); n != 1 {
+			t.Errorf("%d probes before it may be asked again", n)
+		}
+		a.mu.Lock()
+		a.refuses = nil
+		a.mu.Unlock()
+		if n := recoverAll(t, f, 100, 2*time.Second); n != 100 {
+			t.Errorf("%d of 100 readers recover", n)
+		}
+	})
+}
