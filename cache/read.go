@@ -88,6 +88,9 @@ func (r *Read) Forwardable() bool { return r.work <= quickWork }
 // allowance unless that is spent: it costs the apiserver then what it would cost without the store.
 func (r *Read) Forward() { r.forwarded, r.lent = time.Now(), r.fence.allowance.spent() }
 
+// Bytes returns the length of the response.
+func (r *Read) Bytes() int64 { return r.bytes }
+
 // Answered says that the response to a forwarded read has begun. It is no longer under way: its client
 // may take long to read the rest, and proofs would be made for it meanwhile.
 func (r *Read) Answered() {

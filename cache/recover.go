@@ -43,8 +43,9 @@ func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
 	wake(f.mendDue)
 	_, err := f.Confirm(ctx, version)
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.recovering--
-	f.mu.Unlock()
+	f.stalled = f.stalled && err != nil
 	return version, err
 }
 

@@ -36,8 +36,12 @@ func TestReadersWhoseProofDoesNotComeShareOneRollCall(t *testing.T) {
 		a.noBookmarks, a.rollCallTime = true, time.Second
 		f.rollCall = rollCallRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()
+		f.GiveUp()
 		if n := recoverAll(t, f, 100, 5*time.Second); n != 100 || a.rollCalls.Load() != 1 {
 			t.Errorf("%d of 100 readers recover by %d roll calls", n, a.rollCalls.Load())
+		}
+		if f.Stalled() {
+			t.Error("the next reader expects no proof")
 		}
 		time.Sleep(time.Minute)
 		if a.rollCalls.Load() != 1 {

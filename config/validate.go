@@ -36,6 +36,7 @@ func (f *File) problems() []Problem {
 	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
 	p.positive("cache.idle", f.Cache.Idle)
 	p.positive("cache.checkEvery", f.Cache.CheckEvery)
+	p.check(f.Cache.PassedBytes > 0, "cache.passedBytes", "must be positive")
 	p.check(f.Cache.Proofs.CorePercent > 0, "cache.proofs.corePercent", "must be positive")
 	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
 	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")

@@ -52,6 +52,9 @@ type Options struct {
 	Drain        Drain
 	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
 	CompressWatches bool
+	// PassedBytes bounds what the reads cost the apiserver at the same time that pass although the cache
+	// should show them.
+	PassedBytes int64
 	// Strict serves only the formats that the apiserver itself supports.
 	Strict bool
 	// Features are enabled one by one.
@@ -108,7 +111,7 @@ func New(o Options) *Gateway {
 		Features: o.Features,
 		Metrics:  o.Metrics.reads,
 
-		CompressWatches: o.CompressWatches, SlowReaders: g.slowReaders, CPU: g.cpu,
+		CompressWatches: o.CompressWatches, PassedBytes: o.PassedBytes, SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
 	g.handler = chain(g.reads,
 		response.WithFrames,
@@ -134,6 +137,7 @@ func (g *Gateway) Reload(file *config.File) {
 	g.strangers.Set(l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.cpu.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
+	g.reads.SetPassedBytes(file.Cache.PassedBytes)
 	g.debugHeaders.Store(file.DebugHeaders)
 }
 

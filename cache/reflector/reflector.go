@@ -31,6 +31,7 @@ type Reflector struct {
 	source      ListerWatcher
 	options     Options
 	store       *cache.Store // nil while none is published
+	began       time.Time    // when the store began to be read
 	changed     time.Time    // when the store was published or applied its newest event
 	backoff     backoff
 	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
@@ -69,6 +70,10 @@ func (r *Reflector) Connected() (bool, time.Time) {
 
 // StreamingLists reports whether the apiserver has streaming lists, as far as is known.
 func (r *Reflector) StreamingLists() bool { return !r.noWatchList.Load() }
+
+// Began returns when the store that is being published began to be read from the apiserver, so that it
+// shows everything that was committed by then. Only Publish may call it.
+func (r *Reflector) Began() time.Time { return r.began }
 
 // DisconnectedFor returns how long no watch has been open, 0 while one is. The store may be that
 // old.

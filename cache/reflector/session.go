@@ -50,6 +50,7 @@ func (r *Reflector) renew(ctx context.Context) bool {
 		return false
 	}
 	state := r.store.Snapshot()
+	r.began = time.Now()
 	roll, err := r.source.RollCall(ctx)
 	if err != nil || roll.Version < state.Version || !roll.Matches(state) {
 		return false
@@ -85,6 +86,7 @@ func (r *Reflector) unpublish() {
 // sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet
 // to be opened.
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
+	r.began = time.Now()
 	if r.StreamingLists() && !r.heldBack {
 		stream, err := r.watchList(ctx)
 		r.noWatchList.Store(errors.Is(err, ErrUnsupported))

@@ -98,7 +98,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	c.gateway = proxy.New(proxy.Options{
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
-		CompressWatches: file.Compression.Watches, WatchRecheck: file.Authorization.WatchRecheck.Duration,
+		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})

@@ -20,26 +20,26 @@ type Access struct {
 	Authorizer    *Authorizer
 }
 
-// Allowed reports whether the caller of r, or the user that it impersonates and may impersonate, may
-// make the read. It returns false if a review fails, or takes longer than 10 seconds.
-func (a *Access) Allowed(r *http.Request, read *request.Read) bool {
+// MayRead reports whether the caller of r, or the user that it impersonates and may impersonate, may
+// make the read. The error means that a review has failed, or has taken longer than 10 seconds.
+func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	u, err := a.reader(r)
 	if err != nil || u == nil {
-		return false
+		return false, err
 	}
 	got, why, err := a.review(ctx, u, read)
 	if err != nil || got != authorizer.DecisionAllow {
-		return false
+		return false, err
 	}
 	info := request.From(r.Context())
 	info.Decision = request.Decision{Verdict: request.Allow, Reason: why}
 	if info.Impersonates && info.Impersonated == nil {
 		info.Impersonated = u
 	}
-	return true
+	return true, nil
 }
 
 // Recall reports whether the caller of r is known to be allowed the read, which costs no review. If the

@@ -27,6 +27,12 @@ func allowed(t *testing.T, a *Access, path string) bool {
 	return a.Allowed(r, readOf(t, r))
 }
 
+// Allowed is MayRead without the reason why it is not known.
+func (a *Access) Allowed(r *http.Request, read *request.Read) bool {
+	allowed, err := a.MayRead(r, read)
+	return allowed && err == nil
+}
+
 // readOf returns what a request selects.
 func readOf(t *testing.T, r *http.Request) *request.Read {
 	t.Helper()

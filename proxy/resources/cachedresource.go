@@ -14,6 +14,8 @@ type CachedResource struct {
 	*discovery.Description
 
 	Store *cache.Store
+	// Began is when the store began to be read: it shows everything that was committed by then.
+	Began time.Time
 	// Fence confirms that the store is complete up to the apiserver's current version.
 	Fence *cache.Fence
 	// Encoders holds the encoders of package serve. All CachedResources of one store share it, so

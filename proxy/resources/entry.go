@@ -84,6 +84,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 
 // beginFill waits until the store may be filled, with about so many bytes.
 func (r *Registry) beginFill(ctx context.Context, e *entry, bytes int64) (err error) {
+	e.progress.measured(bytes)
 	e.filled() // of a streaming list that gave way to a list
 	if e.filled, err = r.fills.enter(ctx, bytes, e.startedBy, e.demand); err != nil {
 		return err
@@ -139,7 +140,9 @@ func pause(ctx context.Context, d time.Duration) {
 // publish makes the CachedResource of a store in sync current. A nil store withdraws it.
 func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	if s == nil {
-		e.current.Store(nil)
+		if c := e.current.Swap(nil); c != nil {
+			e.progress.measured(c.Store.Snapshot().Bytes())
+		}
 		e.progress.begin()
 		e.log.Info("store is withdrawn")
 		return
@@ -148,7 +151,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		Store:       s, Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
+		Store:       s, Began: e.reflector.Began(), Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}

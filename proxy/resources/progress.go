@@ -12,6 +12,9 @@ type Progress struct {
 	Synced   bool
 	Failing  bool          // the last attempt to fill it has failed, or there is none
 	LastFill time.Duration // how long the last fill took; 0 if it is the first
+	// Bytes is about the length of all objects: of the store before, or what discovery tells of the
+	// present fill; 0 if neither is known.
+	Bytes int64
 	// Changed is closed when any of this changes; nil if there is no store to come.
 	Changed <-chan struct{}
 }
@@ -36,6 +39,7 @@ type progress struct {
 	failing  bool
 	began    time.Time // of the present fill
 	lastFill time.Duration
+	bytes    int64
 	changed  chan struct{} // nil until somebody waits
 }
 
@@ -45,11 +49,18 @@ func (p *progress) get() Progress {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
 	}
-	return Progress{Failing: p.failing, LastFill: p.lastFill, Changed: p.changed}
+	return Progress{Failing: p.failing, LastFill: p.lastFill, Bytes: p.bytes, Changed: p.changed}
 }
 
 // begin records that a fill begins.
 func (p *progress) begin() { p.set(func() { p.began = time.Now() }) }
+
+// measured records about how many bytes a store has, or will have. Nobody waits for that.
+func (p *progress) measured(bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes = bytes
+}
 
 // synced records that the store is in sync.
 func (p *progress) synced() {

@@ -136,7 +136,7 @@ func BenchmarkSelector(b *testing.B) {
 				b.Run(bm.name+"/"+shape+"/"+coding, func(b *testing.B) {
 					list := func() {
 						r := e.request("/api/v1/pods?"+bm.query, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
-						p, err := e.handler.plan(r, request.From(r.Context()))
+						p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 						if err != nil {
 							b.Fatal(err)
 						}

@@ -53,6 +53,7 @@ type env struct {
 	apiserver *apiserver
 	access    *access
 	draining  chan struct{}
+	looked    sync.Mutex         // guards readers
 	readers   []resources.Reader // for which the resource was looked up
 	missing   string             // the reason of a resource that is not cached; empty if it is
 	passed    *http.Request      // the last request that was forwarded
@@ -74,6 +75,9 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	running.Go(func() { c.Fence.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	o.Resources, o.Access, o.Draining = e, e.access, e.draining
+	if o.PassedBytes == 0 {
+		o.PassedBytes = 128 << 20
+	}
 	o.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e.passed = r; e.status != 0 {
 			w.WriteHeader(e.status)
@@ -85,7 +89,9 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 
 // Lookup implements Resources.
 func (e *env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+	e.looked.Lock()
 	e.readers = append(e.readers, reader)
+	e.looked.Unlock()
 	if e.missing != "" {
 		return nil, e.missing
 	}
@@ -237,6 +243,7 @@ func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
 // access is an Access whose answers the test sets.
 type access struct {
 	allowed bool // for new requests
+	failed  error
 	learned bool // the apiserver has allowed a read
 
 	mu    sync.Mutex
@@ -246,8 +253,8 @@ type access struct {
 	rules map[*request.Read]func()
 }
 
-// Allowed implements Access.
-func (a *access) Allowed(*http.Request, *request.Read) bool { return a.allowed }
+// MayRead implements Access.
+func (a *access) MayRead(*http.Request, *request.Read) (bool, error) { return a.allowed, a.failed }
 
 // Recall implements Access.
 func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"sluice/codec/negotiate"
+	"sluice/proxy/resources"
 )
 
 const (
@@ -22,18 +25,23 @@ const (
 // awaitFill waits until the store of the resource is in sync. It returns false without a wait if the
 // fill fails, or is known to take longer than the read would take at the apiserver.
 func (p *plan) awaitFill(ctx context.Context, from Resources) bool {
-	patience := p.fillPatience()
+	patience := min(p.fillPatience(), p.attempt.patience())
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	return awaitSync(ctx, from, p.read.GroupVersionResource, nil, func(progress resources.Progress) bool {
+		return progress.Failing || progress.LastFill > patience
+	})
+}
+
+// awaitSync waits until the store of a resource is in sync. It returns false if ctx or other ends the wait,
+// or if its progress is hopeless.
+func awaitSync(ctx context.Context, from Resources, gvr schema.GroupVersionResource, other <-chan struct{}, hopeless func(resources.Progress) bool) bool {
 	for {
-		progress := from.Progress(p.read.GroupVersionResource)
+		progress := from.Progress(gvr)
 		switch {
 		case progress.Synced:
 			return true
-		case progress.Failing, progress.LastFill > patience:
-			return false
-		}
-		if !await(ctx, progress.Changed, nil) {
+		case hopeless(progress), !await(ctx, progress.Changed, other):
 			return false
 		}
 	}

@@ -33,6 +33,10 @@ func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error)
 	if p.match != matchMostRecent && store.Snapshot().Reaches(p.version) {
 		return anyVersion, nil
 	}
+	if reason, ok := p.attempt.isRecent(p.resource); ok && p.match == matchMostRecent {
+		p.metrics.proven(string(reason))
+		return reason, nil
+	}
 	reason, err := p.prove(ctx, mayPass && p.selection.shards == nil)
 	if err != nil {
 		if pass, ok := errors.AsType[passReason](err); ok {
@@ -52,7 +56,7 @@ func (p *plan) prove(ctx context.Context, mayPass bool) (hitReason, error) {
 	if read == nil {
 		read = fence.Begin(bytes)
 	}
-	if mayPass && small && read.Forwardable() && !read.Shares() {
+	if mayPass && small && read.Forwardable() && !read.Shares() && p.attempt.claimsNow(p, bytes) {
 		return "", p.forward(read)
 	}
 	reason, err := p.waitForProof(ctx, read, mayPass)
@@ -70,7 +74,7 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
-	current, err := fence.CurrentVersion(ctx)
+	current, err := p.currentVersion(ctx)
 	version := p.version
 	switch {
 	case err != nil:
@@ -79,6 +83,7 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 		return "", versionNotReached // the apiserver waits for it, or refuses
 	case p.match == matchMostRecent:
 		version = current
+		p.attempt.version = version
 	}
 	if store.ProvesHistory(version) {
 		return upToDate, nil
@@ -90,7 +95,7 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 	if fence.WaitBriefly(ctx, version, limit) {
 		return hitReason(fence.ProofOf(version).String()), nil
 	}
-	if mayPass && read.Forwardable() && p.passes(read) {
+	if mayPass && read.Forwardable() && p.passes(read) && p.attempt.claimsNow(p, read.Bytes()) {
 		return "", p.forward(read)
 	}
 	proof, err := fence.Confirm(ctx, version)
@@ -101,6 +106,14 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 		return "", notProvenInTime
 	}
 	return hitReason(proof.String()), nil
+}
+
+// currentVersion returns the version of the apiserver that a read needs, the same as long as it is tried.
+func (p *plan) currentVersion(ctx context.Context) (uint64, error) {
+	if p.attempt.version > 0 {
+		return p.attempt.version, nil
+	}
+	return p.resource.Fence.CurrentVersion(ctx)
 }
 
 // passes reports whether a read passes that neither a probe nor the store's own watch has proven.

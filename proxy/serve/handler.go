@@ -33,8 +33,9 @@ type Resources interface {
 
 // Access authorizes reads from the cache.
 type Access interface {
-	// Allowed reports whether the authenticated caller of r may make the read.
-	Allowed(r *http.Request, read *request.Read) bool
+	// MayRead reports whether the authenticated caller of r may make the read. An error means that the
+	// apiserver could not be asked.
+	MayRead(r *http.Request, read *request.Read) (bool, error)
 	// Recall reports whether the authenticated caller of r is known to be allowed the read. If the
 	// apiserver answers r with 200, learn must be called.
 	Recall(r *http.Request, read *request.Read) (allowed bool, learn func())
@@ -72,6 +73,9 @@ type Options struct {
 	Metrics *Metrics
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
+	// PassedBytes bounds what the reads that pass although the cache should show them cost the apiserver at
+	// the same time, as the length of the objects that they are answered with; 0 bounds nothing.
+	PassedBytes int64
 	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
@@ -89,6 +93,7 @@ type Features struct {
 // Handler serves gets, lists and watches from the watch cache.
 type Handler struct {
 	options Options
+	budget  *passBudget
 
 	// The options that may change while the Handler serves.
 	recheck         atomic.Int64 // time.Duration
@@ -103,7 +108,7 @@ func New(o Options) *Handler {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	h := &Handler{options: o}
+	h := &Handler{options: o, budget: newPassBudget(o.PassedBytes, o.Metrics)}
 	h.SetWatches(o.Recheck, o.CompressWatches)
 	return h
 }
@@ -114,6 +119,9 @@ func (h *Handler) SetWatches(recheck time.Duration, compress bool) {
 	h.recheck.Store(int64(recheck))
 	h.compressWatches.Store(compress)
 }
+
+// SetPassedBytes changes Options.PassedBytes for the reads that come from now on.
+func (h *Handler) SetPassedBytes(bytes int64) { h.budget.setTotal(bytes) }
 
 // ServeHTTP implements http.Handler. It panics with http.ErrAbortHandler if a response fails after
 // its first byte, so that the client cannot take what it has received for the whole response.
@@ -136,21 +144,41 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 		panic(http.ErrAbortHandler)
 	}
 	info.Outcome.Reason = string(reason)
-	if f, ok := errors.AsType[forwarded](err); ok {
+	f, ok := errors.AsType[forwarded](err)
+	if ok {
 		defer f.end()
 		w = &statusObserver{w, f.begun}
 	}
 	r = h.upstreamRequest(r, info, reason)
 	if info.Verb == "watch" {
-		h.passWatch(w, r, info, reason)
+		h.passWatch(w, r, info, reason, f.claim)
 		return
 	}
 	h.options.Next.ServeHTTP(w, r)
 }
 
-// read serves the request. An error is a passReason or a *refusal if nothing has been written yet.
+// read serves the request, and tries again what becomes possible meanwhile. An error is a passReason or a
+// *refusal if nothing has been written yet.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	p, err := h.plan(r, info)
+	q := h.newAttempt()
+	for {
+		p, err := h.try(w, r, info, q)
+		reason, passes := err.(passReason)
+		if passes && p != nil {
+			err = h.afford(r.Context(), p, q, reason)
+		}
+		if _, claims := errors.AsType[forwarded](err); !claims {
+			q.end()
+		}
+		if err != errAgain {
+			return err
+		}
+	}
+}
+
+// try is read for a request that is tried once.
+func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) (*plan, error) {
+	p, err := h.plan(r, info, q)
 	switch {
 	case err != nil:
 	case p.verb == negotiate.Watch:
@@ -162,8 +190,8 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Inf
 	}
 	if reason, ok := errors.AsType[passReason](err); ok && h.options.Features.ShardSelector {
 		if refused := refuseShard(info, reason); refused != nil {
-			return refused
+			return p, refused
 		}
 	}
-	return err
+	return p, err
 }

@@ -17,6 +17,7 @@ func (p *plan) writeHeaders(h http.Header, reason hitReason) {
 	p.info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(reason), Format: p.encoder.Format().Encoding.String(),
 	}
+	p.attempt.served(p.metrics)
 	response.Headers(h, p.info)
 	for _, warning := range p.warnings() {
 		h.Add("Warning", warning)

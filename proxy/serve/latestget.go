@@ -23,7 +23,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 	}
 	var known bool
 	if known, p.learn = h.options.Access.Recall(r, p.read); !known {
-		return forwarded{getLatest, nil, p.learn}
+		return forwarded{getLatest, nil, p.learn, nil}
 	}
 	p.underWay = c.Fence.Begin(averageBytes(c.Store.Snapshot()))
 	if p.underWay.Alone() || !p.underWay.Shares() {
@@ -32,7 +32,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 	err := h.planRead(r, p)
 	if reason, ok := errors.AsType[passReason](err); ok {
 		p.underWay.Forward()
-		return forwarded{reason, p.underWay, nil}
+		return forwarded{reason, p.underWay, nil, nil}
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 func (p *plan) forward(read *cache.Read) error {
 	read.Forward()
 	if p.latestGet() {
-		return forwarded{getLatest, read, p.learn}
+		return forwarded{getLatest, read, p.learn, nil}
 	}
-	return forwarded{smallRead, read, nil}
+	return forwarded{smallRead, read, nil, p.attempt.claim}
 }

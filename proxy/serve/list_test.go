@@ -321,7 +321,7 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 							url = "/api/v1/pods?resourceVersion=0"
 						}
 						r := e.request(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
-						p, err := e.handler.plan(r, request.From(r.Context()))
+						p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 						if err != nil {
 							t.Fatal(err)
 						}

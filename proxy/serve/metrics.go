@@ -12,6 +12,10 @@ type Metrics struct {
 	passing  *prometheus.GaugeVec
 	events   *prometheus.CounterVec
 	proofs   *prometheus.CounterVec
+
+	passes      *prometheus.CounterVec
+	passBytes   *prometheus.GaugeVec
+	passWaiting prometheus.Gauge
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
@@ -30,9 +34,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		proofs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_fence_proofs_total", Help: "Reads that needed a state proven recent, by what proved it or why none did.",
 		}, []string{"proof"}),
+		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_pass_budget_reads_total", Help: "Reads that the cache could not show at once and that count for the budget of such reads, by the reason and what became of them.",
+		}, []string{"reason", "result"}),
+		passBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_pass_budget_bytes", Help: "What reads that pass at the moment take of their budget, by its part.",
+		}, []string{"part"}),
+		passWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sluice_pass_budget_waiting", Help: "Reads that wait until the cache can show them or the budget lets them pass.",
+		}),
 	}
 	if r != nil {
-		r.MustRegister(m.watchers, m.passing, m.events, m.proofs)
+		r.MustRegister(m.watchers, m.passing, m.events, m.proofs, m.passes, m.passBytes, m.passWaiting)
 	}
 	return m
 }
@@ -40,6 +53,20 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 // Resources returns the metrics whose labels name a resource.
 func (m *Metrics) Resources() []*prometheus.MetricVec {
 	return []*prometheus.MetricVec{m.watchers.MetricVec, m.passing.MetricVec, m.events.MetricVec}
+}
+
+// What becomes of a read that counts for the budget.
+type passResult string
+
+const (
+	resultPassed       passResult = "passed"
+	resultWaitedPassed passResult = "waited-passed"
+	resultWaitedServed passResult = "waited-served"
+	resultRefused      passResult = "refused"
+)
+
+func (m *Metrics) budgeted(reason passReason, result passResult) {
+	m.passes.WithLabelValues(string(reason), string(result)).Inc()
 }
 
 func (m *Metrics) proven(by string) { m.proofs.WithLabelValues(by).Inc() }

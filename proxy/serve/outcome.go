@@ -20,6 +20,8 @@ const (
 	// upToDate: the store was already at the current version of the apiserver.
 	// Where it was not, the reason is the cache.Proof that it has reached this version.
 	upToDate hitReason = "up-to-date"
+	// filledSince: the store began to be filled after the read began.
+	filledSince hitReason = "filled-since"
 )
 
 // passReason says why a request passes to the apiserver. A stage returns it as its error before it
@@ -37,6 +39,7 @@ const (
 	largeSelector        passReason = "large-selector"
 	getLatest            passReason = "get-latest"
 	notAllowed           passReason = "not-allowed"
+	notReviewed          passReason = "not-reviewed"
 	wrongScope           passReason = "wrong-scope"
 	unservedFormat       passReason = "format"
 	versionNotReached    passReason = "version-not-reached"
@@ -46,11 +49,15 @@ const (
 	historyDiscarded     passReason = "history-discarded" // never passes: see errDiscarded
 )
 
+// passBudgetFull is the reason of a refusal of a read that would cost the apiserver too much.
+const passBudgetFull passReason = "pass-budget"
+
 // forwarded is the passReason of a read that passes although the cache might show it.
 type forwarded struct {
 	passReason
 	read    *cache.Read // which is under way until the response begins; nil for one that does not count
 	allowed func()      // called when the apiserver has answered it with 200; nil calls nothing
+	claim   *claim      // of the budget of reads that pass; nil for one that does not count
 }
 
 // Unwrap returns the reason.
@@ -61,6 +68,7 @@ func (f forwarded) begun(status int) {
 	if f.read != nil && status >= http.StatusOK {
 		f.read.Answered()
 	}
+	f.claim.begun(status)
 	if f.allowed != nil && status == http.StatusOK {
 		f.allowed()
 	}
@@ -71,6 +79,7 @@ func (f forwarded) end() {
 	if f.read != nil {
 		f.read.End()
 	}
+	f.claim.end()
 }
 
 // statusObserver calls begun with the status of a response.

@@ -38,7 +38,7 @@ func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason pa
 // temporary reports whether the same watch could be served from the cache some minutes later.
 func (r passReason) temporary() bool {
 	switch r {
-	case versionBeforeHistory, versionNotReached, notProvenInTime, resources.NotInSync:
+	case versionBeforeHistory, versionNotReached, notProvenInTime, notReviewed, resources.NotInSync:
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,18 +28,19 @@ const (
 
 // passWatch passes a watch to the apiserver. It ends between two events when the gateway drains, and
 // once the cache may serve it if it passes for a reason that does not last.
-func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason passReason) {
+//
+// Its claim ends with its initial events.
+func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason passReason, c *claim) {
 	p := newPassedWatch(&h.options, info, reason)
+	p.claim = c
 	info.PassedWatch = p.PassedWatch
 	ctx, cancel := context.WithCancel(r.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.follow(ctx)
-	}()
+	var following sync.WaitGroup
+	following.Go(func() { p.follow(ctx) })
+	following.Go(func() { p.endClaim(ctx) })
 	defer func() {
 		cancel()
-		<-done
+		following.Wait()
 	}()
 	h.options.Next.ServeHTTP(w, r)
 }
@@ -53,6 +55,7 @@ type passedWatch struct {
 	// ended early: a client that resumed from one of them would miss others.
 	unmarked bool
 	version  uint64 // from which it begins; 0 if none
+	claim    *claim // nil if it does not count
 }
 
 func newPassedWatch(options *Options, info *request.Info, reason passReason) *passedWatch {
@@ -110,18 +113,17 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 	return await(ctx, resumable, p.options.Draining)
 }
 
+// endClaim ends the claim of the watch with its initial events.
+func (p *passedWatch) endClaim(ctx context.Context) {
+	if p.InitialEvents && await(ctx, p.Resumable(), nil) {
+		p.claim.end()
+	}
+}
+
 // awaitSync waits until the store of the resource is in sync.
 func (p *passedWatch) awaitSync(ctx context.Context) bool {
 	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
-	for {
-		progress := p.options.Resources.Progress(gvr)
-		if progress.Synced {
-			return true
-		}
-		if !await(ctx, progress.Changed, p.options.Draining) {
-			return false
-		}
-	}
+	return awaitSync(ctx, p.options.Resources, gvr, p.options.Draining, func(resources.Progress) bool { return false })
 }
 
 // awaitHistory tries again to find out whether the watch has missed events before the store began, which

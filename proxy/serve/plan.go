@@ -33,6 +33,7 @@ type plan struct {
 	encoder   *formatEncoder
 	indexes   *cache.Budget // in which the selection keeps indexes
 	metrics   *Metrics
+	attempt   *attempt // of the request, which may have been tried before
 }
 
 // versionMatch says which versions of a resource may answer a read, in the terms of the API concepts
@@ -49,8 +50,8 @@ const (
 // plan returns the plan for a request, or the passReason for which there is none. Requests that the
 // apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
 // cost little come first.
-func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
-	p := &plan{info: info, indexes: h.options.Encoded, metrics: h.options.Metrics}
+func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan, error) {
+	p := &plan{info: info, indexes: h.options.Encoded, metrics: h.options.Metrics, attempt: q}
 	if err := p.checkRequest(r); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,10 @@ func (h *Handler) plan(r *http.Request, info *request.Info) (*plan, error) {
 
 // planRead makes the plan of a read that the options allow.
 func (h *Handler) planRead(r *http.Request, p *plan) error {
-	if !h.options.Access.Allowed(r, p.read) {
+	switch allowed, err := h.options.Access.MayRead(r, p.read); {
+	case err != nil:
+		return notReviewed
+	case !allowed:
 		return notAllowed
 	}
 	if err := p.lookup(r.Context(), h.options.Resources); err != nil {

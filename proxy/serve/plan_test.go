@@ -172,7 +172,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		{all + "/f000000?resourceVersion=0", "wrong-scope"},
 	} {
 		r := e.request(row.url, nil)
-		if got := describe(e.handler.plan(r, request.From(r.Context()))); got != row.want {
+		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s: %s, want %s", row.url, got, row.want)
 		}
 	}
@@ -191,6 +191,7 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 			i.Impersonates, i.Caller = true, request.ClientCert
 		}, "list any"},
 		{"access denied", func(e *env, _ *http.Request, _ *request.Info) { e.access.allowed = false }, "not-allowed"},
+		{"access is not known", func(e *env, _ *http.Request, _ *request.Info) { e.access.failed = errUnreachable }, "not-reviewed"},
 		{"not in sync", func(e *env, _ *http.Request, _ *request.Info) { e.missing = resources.NotInSync }, resources.NotInSync},
 		{"HEAD", func(_ *env, r *http.Request, _ *request.Info) { r.Method = http.MethodHead }, "not-a-read"},
 		{"POST", func(_ *env, r *http.Request, _ *request.Info) { r.Method = http.MethodPost }, "not-a-read"},
@@ -207,7 +208,7 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 			r := e.request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
 			info := request.From(r.Context())
 			row.change(e, r, info)
-			if got := describe(e.handler.plan(r, info)); got != row.want {
+			if got := describe(e.handler.plan(r, info, e.handler.newAttempt())); got != row.want {
 				t.Errorf("%s, want %s", got, row.want)
 			}
 		})
@@ -249,7 +250,7 @@ func TestPlanFollowsTheFormat(t *testing.T) {
 		}
 		e := newEnv(t, c, Options{Strict: row.strict})
 		r := e.request(row.url, http.Header{"Accept": {row.accept}})
-		if got := describe(e.handler.plan(r, request.From(r.Context()))); got != row.want {
+		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s as %q, strict %v: %s, want %s", row.url, row.accept, row.strict, got, row.want)
 		}
 	}
@@ -272,7 +273,7 @@ func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
 		c.StreamingLists = row.present
 		e := newEnv(t, c, Options{Strict: row.strict})
 		r := e.request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
-		if got := describe(e.handler.plan(r, request.From(r.Context()))); got != row.want {
+		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
 		}
 	}

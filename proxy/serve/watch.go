@@ -72,7 +72,8 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 	s := watchStart{reason: upToDate}
 	// A client that has asked for the bookmark at the end of the initial events knows by it that they
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
-	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && p.options.SendInitialEvents != nil
+	_, recent := p.attempt.isRecent(p.resource)
+	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && p.options.SendInitialEvents != nil && !recent
 	var err error
 	if deferred && p.resource.Fence.Stalled() {
 		return s, notProvenInTime

@@ -197,10 +197,10 @@ func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 		e.apply(cache.Added, foo(3, 4))
 		e.apply(cache.Added, foo(4, 5))
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1})
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
 		c.leave()
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1})
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
 	})
 }
 
@@ -305,7 +305,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, tables(t, 3), Options{})
 		r := e.request(fooWatch+fromThree, http.Header{"Accept": {asTable}})
-		p, err := e.handler.plan(r, request.From(r.Context()))
+		p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 		if err != nil {
 			t.Fatal(err)
 		}

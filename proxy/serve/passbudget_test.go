@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"sluice/proxy/request"
+)
+
+var (
+	somePods = schema.GroupVersionResource{Resource: "pods"}
+	someFoos = schema.GroupVersionResource{Resource: "foos"}
+	someBars = schema.GroupVersionResource{Resource: "bars"}
+)
+
+func TestPassBudgetGrantsWhatFits(t *testing.T) {
+	const common, reserved = 600, 200 // parts of the total; a resource gets half of each
+	type asked struct {
+		claim
+		room bool
+	}
+	pods := func(bytes int64) claim { return claim{resource: somePods, bytes: bytes} }
+	foos := func(bytes int64) claim { return claim{resource: someFoos, bytes: bytes} }
+	bars := func(bytes int64) claim { return claim{resource: someBars, bytes: bytes} }
+	system := func(c claim) claim { c.system = true; return c }
+	recovers := func(c claim) claim { c.recovers = true; return c }
+	for _, row := range []struct {
+		law  string
+		asks []asked
+	}{
+		{"OneReadAlwaysFits", []asked{{pods(1e12), true}, {pods(1), false}}},
+		{"AResourceGetsHalf", []asked{{pods(200), true}, {pods(100), true}, {pods(1), false}, {foos(300), true}}},
+		{"AllResourcesGetTheWhole", []asked{{pods(300), true}, {foos(299), true}, {bars(2), false}}},
+		{"SystemCallersGetTheRestBesides", []asked{{pods(300), true}, {system(pods(1000)), true}, {system(pods(1)), false}, {pods(1), false}}},
+		{"SystemCallersGetWhatIsFreeFirst", []asked{{system(pods(200)), true}, {system(pods(100)), true}, {system(pods(100)), true}}},
+		{"NoneOvertakes", []asked{{pods(200), true}, {pods(200), false}, {pods(1), false}, {foos(1), true}}},
+		{"ALongOneTakesNoRoomWhileOthersRecover", []asked{{pods(200), true}, {recovers(pods(200)), false}, {pods(smallBytes + 1), false}}},
+		{"AShortOneDoesNotWaitForOthersThatRecover", []asked{{pods(200), true}, {recovers(pods(200)), false}, {pods(100), true}}},
+		{"OneThatRecoversTakesWhatIsFree", []asked{{recovers(pods(300)), true}}},
+	} {
+		t.Run(row.law, func(t *testing.T) {
+			b := newPassBudget(common+reserved, NewMetrics(nil))
+			var claims []*claim
+			for i, a := range row.asks {
+				c := b.claim(a.claim)
+				if claims = append(claims, c); c.hasRoom() != a.room {
+					t.Errorf("claim %d has room: %v", i, c.hasRoom())
+				}
+			}
+			for _, c := range claims {
+				c.end()
+				c.end()
+			}
+			if len(b.used) != 0 || len(b.waiting) != 0 {
+				t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+			}
+		})
+	}
+}
+
+func TestPassBudgetIsKeptAndReturned(t *testing.T) {
+	const total = 1000
+	rnd := rand.New(rand.NewPCG(1, 2))
+	b := newPassBudget(total, NewMetrics(nil))
+	var open []*claim
+	for range 3000 {
+		switch n := rnd.IntN(10); {
+		case n < 4:
+			open = append(open, b.claim(claim{
+				resource: []schema.GroupVersionResource{somePods, someFoos, someBars}[rnd.IntN(3)],
+				bytes:    rnd.Int64N(600), system: rnd.IntN(4) == 0, recovers: rnd.IntN(2) == 0,
+			}))
+		case len(open) == 0:
+		case n < 5:
+			open[rnd.IntN(len(open))].hurry()
+		default:
+			i := rnd.IntN(len(open))
+			open[i].end()
+			open = append(open[:i], open[i+1:]...)
+		}
+		used, waiting := map[account]int64{}, 0
+		for _, c := range open {
+			if !c.hasRoom() {
+				waiting++
+				continue
+			}
+			used[c.account] += c.charged
+		}
+		var sums [2]int64
+		for a, bytes := range used {
+			part := 0
+			most := int64(total * 3 / 4)
+			if a.reserved {
+				part, most = 1, total/4
+			}
+			if sums[part] += bytes; bytes > most/2 || sums[part] > most {
+				t.Fatalf("%v has %d, all have %v", a, bytes, sums)
+			}
+		}
+		if waiting != len(b.waiting) {
+			t.Fatalf("%d wait, want %d", len(b.waiting), waiting)
+		}
+	}
+	for _, c := range open {
+		c.end()
+	}
+	if len(b.used) != 0 || len(b.waiting) != 0 {
+		t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+	}
+}
+
+func TestSystemCallersAreThoseOnWhichTheClusterDepends(t *testing.T) {
+	named := func(name string, groups ...string) user.Info { return &user.DefaultInfo{Name: name, Groups: groups} }
+	for _, row := range []struct {
+		acting, impersonated user.Info
+		system               bool
+	}{
+		{nil, nil, false},
+		{named("jane", "system:authenticated"), nil, false},
+		{named("root", "system:masters"), nil, true},
+		{named("system:node:a", "system:nodes"), nil, true},
+		{named("system:kube-scheduler"), nil, true},
+		{named("system:serviceaccount:kube-system:node-controller", "system:serviceaccounts:kube-system"), nil, true},
+		{named("system:serviceaccount:default:kube-system", "system:serviceaccounts", "system:serviceaccounts:default"), nil, false},
+		{named("root", "system:masters"), named("jane"), false},
+		{named("proxy"), named("system:node:a", "system:nodes"), true},
+	} {
+		info := &request.Info{Acting: row.acting, Impersonated: row.impersonated}
+		if got := systemCaller(info); got != row.system {
+			t.Errorf("%v for %v is a system caller: %v", row.acting, row.impersonated, got)
+		}
+	}
+}

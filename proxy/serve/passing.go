@@ -1,0 +1,245 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/codec/negotiate"
+	"sluice/proxy/resources"
+)
+
+const (
+	// passPatience is how long a read that the budget does not let pass waits altogether. A client that asks
+	// for a state that is still on its way waits for a few seconds at the apiserver, too.
+	passPatience = 10 * time.Second
+	// retrySpread is the time over which the clients come back that are refused.
+	retrySpread = 10 * time.Second
+	// claimFor is how long a response that has begun counts for the budget. Most have ended by then; a
+	// client that reads slowly keeps no room from others.
+	claimFor = 30 * time.Second
+	// unknownBytes is the estimate of all objects of a resource before anything is known of it, and
+	// partOfAll the part of them that a read of one namespace, or with a selector, is taken to select.
+	unknownBytes = 16 << 20
+	partOfAll    = 16
+	// leastBytes is what every read costs, and unknownObject is the estimate of an object.
+	leastBytes    = 64 << 10
+	unknownObject = 8 << 10
+)
+
+// attempt is what a request keeps while it is tried again until the cache can show the read or the budget
+// lets it pass.
+type attempt struct {
+	budget *passBudget
+	began  time.Time
+	// version is what a most recent read must reach, once it is known: the retry must not have to wait for
+	// a newer one.
+	version uint64
+	claim   *claim     // nil until the read has to pass
+	reason  passReason // why the read has waited; empty if it has not
+}
+
+func (h *Handler) newAttempt() *attempt { return &attempt{budget: h.budget, began: time.Now()} }
+
+// claims asks for room for a read and reports whether there is.
+func (q *attempt) claims(p *plan, bytes int64, recovers bool) bool {
+	q.claim = q.budget.claim(claim{
+		resource: p.read.GroupVersionResource, bytes: max(bytes, leastBytes), system: systemCaller(p.info), recovers: recovers,
+	})
+	return q.claim.hasRoom()
+}
+
+// claimsNow is claims for a read that does not wait for room.
+func (q *attempt) claimsNow(p *plan, bytes int64) bool {
+	if p.verb == negotiate.Get || q.claims(p, bytes, false) {
+		return true // a get costs next to nothing
+	}
+	q.end()
+	return false
+}
+
+// end gives back what the request has of the budget.
+func (q *attempt) end() {
+	q.claim.end()
+	q.claim = nil
+}
+
+// isRecent reports whether a store shows a state that is recent enough for a most recent read, without a
+// further proof: because it has reached the version that the read waits for, or began after the read.
+func (q *attempt) isRecent(c *resources.CachedResource) (reason hitReason, ok bool) {
+	switch {
+	case c.Began.After(q.began):
+		return filledSince, true
+	case q.version > 0 && c.Store.Snapshot().Reaches(q.version):
+		return hitReason(c.Fence.ProofOf(q.version).String()), true
+	}
+	return "", false
+}
+
+// served takes note that the cache shows the read.
+func (q *attempt) served(m *Metrics) {
+	if q.reason != "" {
+		m.budgeted(q.reason, resultWaitedServed)
+	}
+}
+
+// patience returns for how long the request may still wait.
+func (q *attempt) patience() time.Duration { return time.Until(q.began.Add(passPatience)) }
+
+// action is what becomes of a read that the cache cannot show.
+type action string
+
+const (
+	actionPass   action = "pass"
+	actionWait   action = "wait"
+	actionRefuse action = "refuse"
+)
+
+// passFacts is what decides about a read that the cache cannot show.
+type passFacts struct {
+	verb          negotiate.Verb
+	initialEvents bool // of a watch
+	reason        passReason
+	room          bool // the budget has room for it
+	late          bool // it has waited for as long as it may
+}
+
+// next says what becomes of a read that the cache cannot show now.
+func next(f passFacts) action {
+	switch {
+	case !f.counts(), f.room:
+		return actionPass
+	case f.late:
+		return actionRefuse
+	}
+	return actionWait
+}
+
+// counts reports whether the read counts for the budget: one that the cache would show in another state of
+// its store, and whose answer is long.
+func (f *passFacts) counts() bool {
+	if f.verb == negotiate.Get || f.verb == negotiate.Watch && !f.initialEvents {
+		return false
+	}
+	switch f.reason {
+	case resources.NotInSync, resources.NotRunning, resources.TooManyResources, resources.StoresTooLarge,
+		notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory:
+		return true
+	}
+	return false
+}
+
+// errAgain is returned for a read that the cache may show by now.
+var errAgain = errors.New("the read is tried again")
+
+// afford decides about a read that the cache cannot show for the reason. It waits for what all such reads
+// share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
+// passes, a *refusal, or errAgain.
+func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason passReason) error {
+	f := passFacts{verb: p.verb, initialEvents: p.initialEvents, reason: reason}
+	if !f.counts() {
+		return reason
+	}
+	f.room = q.claims(p, p.passCost(h.options.Resources), h.recovers(p, reason))
+	f.late = q.patience() <= 0
+	for {
+		switch next(f) {
+		case actionPass:
+			return q.pass(h.options.Metrics, reason)
+		case actionRefuse:
+			h.options.Metrics.budgeted(reason, resultRefused)
+			return refusePass(p, reason)
+		}
+		q.reason = reason
+		if h.awaitRoom(ctx, p, q, reason) {
+			return errAgain // the claim is given up: a watch that is served would keep it for long
+		}
+		if ctx.Err() != nil {
+			return reason // the client has gone
+		}
+		f.room, f.late = q.claim.hurry(), true
+	}
+}
+
+// recovers reports whether the store of the read is likely to show it soon.
+func (h *Handler) recovers(p *plan, reason passReason) bool {
+	return reason == notProvenInTime ||
+		reason == resources.NotInSync && !h.options.Resources.Progress(p.read.GroupVersionResource).Failing
+}
+
+// awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
+// cache may show the read before that.
+func (h *Handler) awaitRoom(ctx context.Context, p *plan, q *attempt, reason passReason) bool {
+	ctx, cancel := context.WithTimeout(ctx, q.patience())
+	recovered := make(chan bool, 1)
+	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
+	select {
+	case <-q.claim.granted:
+		cancel()
+		<-recovered
+		return false
+	case again := <-recovered:
+		cancel()
+		return again
+	}
+}
+
+// pass returns the error of a read that passes within the budget.
+func (q *attempt) pass(m *Metrics, reason passReason) error {
+	if q.reason == "" {
+		m.budgeted(reason, resultPassed)
+	} else {
+		m.budgeted(q.reason, resultWaitedPassed)
+	}
+	return forwarded{reason, nil, nil, q.claim}
+}
+
+// awaitRecovery waits until the cache may show a read that it cannot show for the reason. It returns false
+// if ctx ends first.
+func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason passReason) bool {
+	switch reason {
+	case resources.NotInSync:
+		noStore := func(progress resources.Progress) bool { return progress.Changed == nil }
+		awaitSync(ctx, h.options.Resources, p.read.GroupVersionResource, nil, noStore)
+	case notProvenInTime:
+		version := q.version
+		if p.match == matchNotOlderThan {
+			version = p.version
+		}
+		if version, err := p.resource.Fence.Recover(ctx, version); err == nil {
+			q.version = version
+		}
+	default:
+		<-ctx.Done()
+	}
+	return ctx.Err() == nil
+}
+
+// refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
+// are told to come back at different times.
+func refusePass(p *plan, reason passReason) error {
+	text := fmt.Sprintf("Sluice cannot show %s now (%s), and such reads already cost the apiserver as much as they may; please try again later",
+		p.read.GroupResource(), reason)
+	return &refusal{passBudgetFull, apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
+}
+
+// passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.
+func (p *plan) passCost(from Resources) int64 {
+	if p.resource != nil {
+		bytes, _ := p.weigh(p.resource.Store.Snapshot())
+		return bytes
+	}
+	bytes := cmp.Or(from.Progress(p.read.GroupVersionResource).Bytes, unknownBytes)
+	if !p.read.Whole() {
+		bytes /= partOfAll
+	}
+	if limit := p.options.Limit; limit > 0 && limit < bytes/unknownObject {
+		bytes = limit * unknownObject
+	}
+	return bytes
+}

@@ -1,0 +1,281 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"sluice/cache"
+	"sluice/codec/negotiate"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+)
+
+func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
+	list, streaming := passFacts{verb: negotiate.List}, passFacts{verb: negotiate.Watch, initialEvents: true}
+	get, watch := passFacts{verb: negotiate.Get}, passFacts{verb: negotiate.Watch}
+	const beyond, within, late = "beyond", "within", "late"
+	for _, row := range []struct {
+		read    passFacts
+		reasons []passReason
+		budget  string
+		want    action
+	}{
+		// Of the same reads, all reasons that do not last count, and those of resources without a store.
+		{list, []passReason{resources.NotInSync, resources.NotRunning, notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory}, beyond, actionWait},
+		{list, []passReason{resources.TooManyResources, resources.StoresTooLarge}, beyond, actionWait},
+		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, within, actionPass},
+		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
+		{streaming, []passReason{resources.NotInSync, notProvenInTime}, beyond, actionWait},
+		{streaming, []passReason{resources.NotInSync, notProvenInTime}, late, actionRefuse},
+		// These cost the apiserver next to nothing.
+		{get, []passReason{resources.NotInSync, notProvenInTime, versionNotReached}, beyond, actionPass},
+		{watch, []passReason{resources.NotInSync, notProvenInTime, versionBeforeHistory}, beyond, actionPass},
+		// The cache would show these in no other state of a store.
+		{list, []passReason{unservedOptions, unservedFormat, notAllowed, largeSelector, crossOrigin, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
+		{list, []passReason{unservedOptions, notAllowed, resources.Excluded}, late, actionPass},
+	} {
+		for _, reason := range row.reasons {
+			f := row.read
+			f.reason, f.room, f.late = reason, row.budget == within, row.budget == late
+			if got := next(f); got != row.want {
+				t.Errorf("%+v: %s, want %s", f, got, row.want)
+			}
+		}
+	}
+}
+
+// herd is many readers at once, and an apiserver that takes a second for each that passes.
+type herd struct {
+	*env
+	readers sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	results map[string]int
+	retries map[string]bool // values of Retry-After
+	running int
+	peak    int
+}
+
+func newHerd(e *env) *herd {
+	h := &herd{env: e, results: map[string]int{}, retries: map[string]bool{}}
+	e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h.change(func() { h.running++; h.peak = max(h.peak, h.running) })
+		time.Sleep(time.Second)
+		h.change(func() { h.running-- })
+	})
+	return h
+}
+
+// sink is a client that keeps nothing of a body.
+type sink struct {
+	header http.Header
+	code   int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(code int)        { s.code = code }
+func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+func (s *sink) Flush()                      {}
+
+func (h *herd) change(what func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	what()
+}
+
+// read starts n reads by a caller.
+func (h *herd) read(n int, url string, caller user.Info) {
+	for range n {
+		r := h.request(url, nil)
+		request.From(r.Context()).Acting = caller
+		h.readers.Go(func() {
+			w := &sink{header: http.Header{}}
+			h.handler.ServeHTTP(w, r)
+			outcome := request.From(r.Context()).Outcome
+			result := "passed: " + outcome.Reason
+			switch {
+			case w.code == http.StatusTooManyRequests:
+				result = "refused: " + outcome.Reason
+			case outcome.Source == request.SourceCache:
+				result = "served: " + outcome.Reason
+			}
+			h.change(func() { h.results[result]++; h.retries[w.header.Get("Retry-After")] = true })
+		})
+	}
+}
+
+// expect waits for all readers and compares what they have received.
+func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
+	t.Helper()
+	h.readers.Wait()
+	if fmt.Sprint(h.results) != fmt.Sprint(want) || h.peak != peak {
+		t.Errorf("%v, at most %d pass at once, want %v, %d", h.results, h.peak, want, peak)
+	}
+}
+
+// stalled returns a herd of readers of a store whose events do not come.
+func stalled(t *testing.T) *herd {
+	e := newEnv(t, hugeFoos(3), Options{})
+	e.apiserver.set(9, 0)
+	return newHerd(e)
+}
+
+func TestReadersOfAStalledStoreShareItsRollCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := stalled(t)
+		present := []*cache.Object{foo(0, 1), foo(1, 2), foo(2, 3)}
+		time.AfterFunc(proofLimit+100*time.Millisecond, func() { h.apiserver.setListed(9, present...) })
+		h.read(100, fooList, nil)
+		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: roll-call": 99})
+		if n := len(h.apiserver.scopes()); n > 2 { // of such a small resource it is called instead of a probe, too
+			t.Errorf("the roll is called %d times", n)
+		}
+	})
+}
+
+func TestReadersThatNothingHelpsAreRefusedAtDifferentTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := stalled(t)
+		start := time.Now()
+		h.read(100, fooList, nil)
+		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 2, "refused: pass-budget": 98})
+		if took := time.Since(start); took > passPatience+2*time.Second {
+			t.Errorf("they have waited %v", took)
+		}
+		if len(h.retries) < 5 {
+			t.Errorf("they are told to come back after %v seconds", h.retries)
+		}
+		for retry := range h.retries {
+			if n, err := strconv.Atoi(retry); retry != "" && (err != nil || n < 1 || n > 10) {
+				t.Errorf("Retry-After %q", retry)
+			}
+		}
+	})
+}
+
+func TestASystemCallerPassesWhereOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := stalled(t)
+		h.read(10, fooList, nil)
+		time.Sleep(proofLimit + time.Millisecond)
+		start := time.Now()
+		h.read(1, fooList, &user.DefaultInfo{Name: "system:kube-scheduler"})
+		synctest.Wait()
+		h.mu.Lock()
+		running := h.running
+		h.mu.Unlock()
+		if running != 2 {
+			t.Errorf("%d pass after %v", running, time.Since(start))
+		}
+		h.readers.Wait()
+	})
+}
+
+// Reads that began before the fill need no proof of what it has read.
+func TestReadersOfAStoreThatIsFilledShareTheFill(t *testing.T) {
+	for _, url := range []string{fooList, fooWatch + streaming + bookmarks + "&timeoutSeconds=1", fooPath + "?limit=500"} {
+		t.Run(url, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFilling(t)
+				f.progress.Bytes = 1 << 30
+				h := newHerd(f.env)
+				time.AfterFunc(5*time.Second, func() {
+					f.resource.Began = time.Now().Add(-time.Second)
+					f.change(resources.Progress{Synced: true})
+				})
+				f.handler.SetPassedBytes(8 << 20)
+				h.read(100, url, nil)
+				h.expect(t, 1, map[string]int{"passed: not-in-sync": 1, "served: filled-since": 99})
+			})
+		})
+	}
+}
+
+// What fails has no end to wait for: reads pass one after the other.
+func TestReadersOfAStoreThatCannotBeFilledPassInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
+		h := newHerd(f.env)
+		h.read(5, fooList, nil)
+		h.expect(t, 1, map[string]int{"passed: not-in-sync": 5})
+	})
+}
+
+func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
+		open := make(chan *request.PassedWatch, 2)
+		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			watch := request.From(r.Context()).PassedWatch
+			watch.Open()
+			open <- watch
+			<-r.Context().Done()
+		})
+		for range 2 {
+			go f.handler.ServeHTTP(&sink{header: http.Header{}}, f.request(fooWatch+streaming+bookmarks, nil))
+		}
+		synctest.Wait()
+		if len(open) != 1 {
+			t.Fatalf("%d pass before that", len(open))
+		}
+		(<-open).Resume()
+		synctest.Wait()
+		if len(open) != 1 {
+			t.Error("a second one does not pass after that")
+		}
+	})
+}
+
+func TestAReadThatIsRefusedUpstreamFreesItsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
+		leave := make(chan struct{})
+		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			<-leave
+		})
+		for range 2 {
+			go f.handler.ServeHTTP(&watchClient{header: http.Header{}}, f.request(fooList, nil))
+		}
+		synctest.Wait()
+		f.handler.budget.mu.Lock()
+		used, waiting := len(f.handler.budget.used), len(f.handler.budget.waiting)
+		f.handler.budget.mu.Unlock()
+		if used != 0 || waiting != 0 {
+			t.Errorf("%d use the budget, %d wait", used, waiting)
+		}
+		close(leave)
+	})
+}
+
+func TestAResponseOfASlowClientDoesNotKeepItsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
+		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusOK)
+			time.Sleep(time.Hour)
+		})
+		go f.handler.ServeHTTP(&watchClient{header: http.Header{}}, f.request(fooList, nil))
+		time.Sleep(claimFor)
+		synctest.Wait()
+		f.handler.budget.mu.Lock()
+		used := len(f.handler.budget.used)
+		f.handler.budget.mu.Unlock()
+		if used != 0 {
+			t.Error("it keeps its room")
+		}
+		time.Sleep(time.Hour)
+	})
+}
