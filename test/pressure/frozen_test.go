@@ -1,0 +1,72 @@
+package pressure
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const (
+	objects, objectSize = 200, 50_000 // ten megabytes
+	listBytes           = objects * objectSize
+	// smallBudget lets one list of all objects pass at a time, and one of a system caller.
+	smallBudget = harness.Unlimited + "cache:\n  passedBytes: 20000000\n"
+)
+
+// The watch of the store delivers nothing, so that nothing proves what the store shows. Of the clients that
+// list everything then, few pass; a roll call, or a list of Sluice's own, serves the others.
+func TestReadersOfFrozenEventsShareOneList(t *testing.T) {
+	const clients = 40
+	namespace := createConfigMaps(t, objects, objectSize)
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
+	readAll(t, r, 1, 0, "")
+	r.freeze()
+	for _, row := range []struct {
+		name   string
+		object string // that the store lacks
+		lists  int    // of Sluice's own, in pages
+		passed int    // at most
+	}{
+		{"TheSameObjects", "", 0, 2},
+		{"OneMoreObject", "unseen", 2 + listBytes/(16<<20), 8},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			version := writeElsewhere(t)
+			if row.object != "" {
+				version = write(t, namespace, row.object)
+			}
+			r.counts()
+			a := readAll(t, r, clients, version, row.object)
+			c := r.counts()
+			t.Logf("%v; %v", c, a)
+			if c.passed.requests > row.passed || c.passed.peak > 2 || c.passed.bytes > int64(row.passed*(listBytes+listBytes/10)) {
+				t.Errorf("%+v passed, want %d at most, 2 at the same time", c.passed, row.passed)
+			}
+			if c.listed.requests > row.lists {
+				t.Errorf("Sluice lists %+v, want %d requests", c.listed, row.lists)
+			}
+			if c.rolls > 10 {
+				t.Errorf("the roll is called %d times", c.rolls)
+			}
+		})
+	}
+	r.thaw()
+	version := write(t, namespace, "after")
+	harness.Eventually(t, "the cache serves again", func() error {
+		return readAll(t, r, 1, version, "after").onlyServed()
+	})
+}
+
+// writeElsewhere changes another resource, and returns the resource version.
+func writeElsewhere(t *testing.T) uint64 {
+	t.Helper()
+	created, err := apiserver.Client("admin").CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "other-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versionOf(t, created)
+}

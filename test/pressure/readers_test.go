@@ -1,0 +1,196 @@
+package pressure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+const configMaps = "/api/v1/configmaps"
+
+// createConfigMaps creates n large objects in a namespace of the test, and lets the user "reader" read all.
+func createConfigMaps(t *testing.T, n, size int) (namespace string) {
+	t.Helper()
+	client := apiserver.Client("admin")
+	ns, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "pressure-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g errgroup.Group
+	g.SetLimit(16)
+	for i := range n {
+		g.Go(func() error {
+			_, err := client.CoreV1().ConfigMaps(ns.Name).Create(t.Context(), configMap(fmt.Sprintf("c%05d", i), size), metav1.CreateOptions{})
+			return err
+		})
+	}
+	t.Cleanup(func() {
+		err := client.CoreV1().ConfigMaps(ns.Name).DeleteCollection(context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: ns.Name}, Rules: []rbacv1.PolicyRule{{
+		Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps", "pods"},
+	}}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: ns.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "reader"}},
+	}
+	if _, err := client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "the reader may read", func() error {
+		a, err := apiserver.Raw("reader").Get(t.Context(), configMaps+"?limit=1", "application/json")
+		if err == nil && a.Status != http.StatusOK {
+			err = fmt.Errorf("status %d", a.Status)
+		}
+		return err
+	})
+	return ns.Name
+}
+
+func configMap(name string, size int) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"text": strings.Repeat("x", size)}}
+}
+
+// write creates one more object at the apiserver, and returns its resource version.
+func write(t *testing.T, namespace, name string) uint64 {
+	t.Helper()
+	created, err := apiserver.Client("admin").CoreV1().ConfigMaps(namespace).Create(t.Context(), configMap(name, 1), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versionOf(t, created)
+}
+
+func versionOf(t *testing.T, o metav1.Object) uint64 {
+	t.Helper()
+	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// answers is what readers have received.
+type answers struct {
+	mu      sync.Mutex     // guards what follows
+	served  map[string]int // by source
+	refused int
+	spread  map[string]int // refusals by Retry-After
+}
+
+func (a *answers) String() string {
+	return fmt.Sprintf("served %v, refused %d, to come back after %v", a.served, a.refused, a.spread)
+}
+
+// onlyServed returns an error if anything has passed or was refused.
+func (a *answers) onlyServed() error {
+	for source := range a.served {
+		if !strings.HasPrefix(source, "cache;") {
+			return errors.New(a.String())
+		}
+	}
+	return nil
+}
+
+// readAll has n clients make a consistent list, each again when it is told to. Every answer must show the
+// version and, unless it is empty, an object.
+func readAll(t *testing.T, r *relay, n int, version uint64, object string) *answers {
+	t.Helper()
+	a := &answers{served: map[string]int{}, spread: map[string]int{}}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	for range n {
+		g.Go(func() error { return a.read(ctx, r, version, object) })
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *answers) read(ctx context.Context, r *relay, version uint64, object string) error {
+	for {
+		resp, err := r.Raw("reader").Open(ctx, harness.Request{Path: configMaps, Header: http.Header{"Accept": {"application/json"}}})
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode == http.StatusOK {
+			a.count(func() { a.served[resp.Header.Get("Sluice-Source")]++ })
+			return check(resp, version, object)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		retry := resp.Header.Get("Retry-After")
+		seconds, err := strconv.Atoi(retry)
+		if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable || err != nil {
+			return fmt.Errorf("status %d, Retry-After %q: %.300s", resp.StatusCode, retry, text)
+		}
+		a.count(func() { a.refused++; a.spread[retry]++ })
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *answers) count(what func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	what()
+}
+
+var listVersion = regexp.MustCompile(`"metadata":{"resourceVersion":"(\d+)"`)
+
+// check compares a list with what it must at least show. It keeps no more of it than a piece.
+func check(resp *http.Response, version uint64, object string) error {
+	defer resp.Body.Close()
+	var shown uint64
+	name, found := []byte(`"name":"`+object+`"`), object == ""
+	piece, kept := make([]byte, 64<<10), 0
+	for {
+		n, err := resp.Body.Read(piece[kept:])
+		text := piece[:kept+n]
+		if m := listVersion.FindSubmatch(text); m != nil && shown == 0 {
+			shown, _ = strconv.ParseUint(string(m[1]), 10, 64)
+		}
+		found = found || bytes.Contains(text, name)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		kept = copy(piece, text[max(0, len(text)-1024):])
+	}
+	if shown < version || !found {
+		return fmt.Errorf("%s: shows version %d, want %d with %q", resp.Header.Get("Sluice-Source"), shown, version, object)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package pressure
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/test/harness"
+)
+
+// An apiserver that refuses everything is asked as often as its Retry-After permits, two seconds here, and
+// clients have the answers of the cache as soon as it answers again.
+func TestAnApiserverThatRefusesIsNotAskedInALoop(t *testing.T) {
+	const clients, refusals = 20, 5 * time.Second
+	namespace := createConfigMaps(t, objects, objectSize)
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			r.WaitForCacheSync(t, configMaps, "configmaps.v1")
+			readAll(t, r, 1, 0, "")
+			object := fmt.Sprintf("during-%d", status)
+			r.counts()
+			r.refuseAll(status)
+			version := write(t, namespace, object)
+			var g errgroup.Group
+			g.Go(func() error {
+				time.Sleep(refusals)
+				refused := r.counts()
+				r.refuseAll(0)
+				t.Logf("while refusing: %v", refused)
+				if most := int(refusals/time.Second) * 2; refused.asked > most {
+					return fmt.Errorf("Sluice asks %d times within %v, want %d at most", refused.asked, refusals, most)
+				}
+				return nil
+			})
+			a := readAll(t, r, clients, version, object)
+			if err := g.Wait(); err != nil {
+				t.Error(err)
+			}
+			c := r.counts()
+			t.Logf("afterwards: %v; %v", c, a)
+			if c.passed.peak > 3 {
+				t.Errorf("%+v passed", c.passed)
+			}
+			if c.listed.requests > 3 {
+				t.Errorf("Sluice lists %+v", c.listed)
+			}
+		})
+	}
+}

@@ -1,0 +1,226 @@
+package pressure
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"sluice/test/consistency/wire"
+	"sluice/test/harness"
+)
+
+// relay stands between Sluice and the apiserver. It counts requests for the lists of one resource.
+type relay struct {
+	*harness.Sluice
+	server *httptest.Server
+	path   string // of the resource
+	own    string // the Authorization header of Sluice itself
+
+	mu     sync.Mutex    // guards what follows
+	frozen chan struct{} // closed when the watches go on; nil while they do
+	refuse int           // the status of every response; 0 for those of the apiserver
+	now    counted
+}
+
+// counted is what was counted.
+type counted struct {
+	passed load // lists of callers
+	listed load // lists of Sluice's own, in pages or as a stream
+	rolls  int  // lists of all keys
+	asked  int  // all requests of Sluice's own for the resource
+}
+
+func (c counted) String() string {
+	return fmt.Sprintf("passed %+v, own lists %+v, %d roll calls, %d own requests", c.passed, c.listed, c.rolls, c.asked)
+}
+
+// load is what requests cost.
+type load struct {
+	requests, running, peak int
+	bytes                   int64
+}
+
+// startSluice starts Sluice behind a relay.
+func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
+	t.Helper()
+	config := apiserver.RESTConfig("sluice")
+	r := &relay{path: path, own: "Bearer " + config.BearerToken}
+	config = rest.AnonymousClientConfig(config)
+	config.DisableCompression = true
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := wire.Proxy(base, transport)
+	proxy.ModifyResponse = r.respond
+	r.server = wire.Serve(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if status := r.begin(q); status != 0 {
+			w.Header().Set("Retry-After", "2")
+			w.WriteHeader(status)
+			return
+		}
+		proxy.ServeHTTP(w, q)
+	}))
+	t.Cleanup(func() { r.server.CloseClientConnections(); r.server.Close() })
+	t.Cleanup(r.thaw)
+	o.Flags = append(o.Flags, "--log-level=warn", "--kubeconfig="+r.kubeconfig(t))
+	r.Sluice = apiserver.StartSluice(t, o)
+	return r
+}
+
+// kubeconfig writes a kubeconfig for Sluice that connects through the relay.
+func (r *relay) kubeconfig(t *testing.T) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(apiserver.Kubeconfig("sluice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range config.Clusters {
+		c.Server = r.server.URL
+		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+	}
+	path := filepath.Join(t.TempDir(), "sluice.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func isWatch(q *http.Request) bool {
+	w := q.URL.Query().Get("watch")
+	return w == "1" || w == "true"
+}
+
+// begin counts a request, and returns the status with which it is refused.
+func (r *relay) begin(q *http.Request) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.isOwn(q) && q.URL.Path == r.path {
+		r.now.asked++
+	}
+	if r.refuse != 0 {
+		return r.refuse
+	}
+	if l := r.loadOf(q); l != nil {
+		l.requests++
+		l.running++
+		l.peak = max(l.peak, l.running)
+	} else if q.URL.Path == r.path && r.isOwn(q) && !isWatch(q) && q.URL.RawQuery == "" {
+		r.now.rolls++
+	}
+	return 0
+}
+
+func (r *relay) isOwn(q *http.Request) bool { return q.Header.Get("Authorization") == r.own }
+
+// loadOf returns the load that a list of whole objects counts for; nil if it is none.
+func (r *relay) loadOf(q *http.Request) *load {
+	query := q.URL.Query()
+	switch {
+	case q.URL.Path != r.path, strings.Contains(q.Header.Get("Accept"), "as=PartialObjectMetadata"):
+		return nil
+	case !r.isOwn(q):
+		return &r.now.passed
+	case query.Get("limit") == "1", isWatch(q) && query.Get("sendInitialEvents") == "":
+		return nil
+	}
+	return &r.now.listed
+}
+
+// respond replaces the body of a response that counts or that is frozen.
+func (r *relay) respond(resp *http.Response) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	body := &countedBody{ReadCloser: resp.Body, relay: r, load: r.loadOf(resp.Request), ctx: resp.Request.Context(), watch: isWatch(resp.Request)}
+	resp.Body = body
+	return nil
+}
+
+// countedBody is the body of a response.
+type countedBody struct {
+	io.ReadCloser
+	relay *relay
+	load  *load // nil if it does not count
+	ctx   context.Context
+	watch bool
+	ended sync.Once
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.relay.mu.Lock()
+	if b.load != nil {
+		b.load.bytes += int64(n)
+	}
+	frozen := b.relay.frozen
+	b.relay.mu.Unlock()
+	if b.watch && frozen != nil {
+		select {
+		case <-frozen:
+		case <-b.ctx.Done():
+			return 0, b.ctx.Err()
+		}
+	}
+	return n, err
+}
+
+func (b *countedBody) Close() error {
+	b.ended.Do(func() {
+		b.relay.mu.Lock()
+		defer b.relay.mu.Unlock()
+		if b.load != nil {
+			b.load.running--
+		}
+	})
+	return b.ReadCloser.Close()
+}
+
+// freeze holds back what watches deliver, from now on, until thaw.
+func (r *relay) freeze() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frozen = make(chan struct{})
+}
+
+func (r *relay) thaw() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.frozen != nil {
+		close(r.frozen)
+		r.frozen = nil
+	}
+}
+
+// refuseAll has every request refused with a status; 0 ends that.
+func (r *relay) refuseAll(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refuse = status
+}
+
+// counts returns what was counted since the last call.
+func (r *relay) counts() counted {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.now
+	r.now = counted{passed: c.passed.next(), listed: c.listed.next()}
+	return c
+}
+
+// next returns the load to begin to count with while requests run.
+func (l load) next() load { return load{running: l.running, peak: l.running} }
