@@ -110,9 +110,19 @@ func (a *answers) String() string {
 // onlyServed returns an error if anything has passed or was refused.
 func (a *answers) onlyServed() error {
 	for source := range a.served {
-		if !strings.HasPrefix(source, "cache;") {
-			return errors.New(a.String())
+		if err := onlyCache(source); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+var errRefused = errors.New("the read is refused")
+
+// onlyCache returns an error for a source other than the cache.
+func onlyCache(source string) error {
+	if !strings.HasPrefix(source, "cache;") {
+		return fmt.Errorf("served by %s", source)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 type relay struct {
 	*harness.Sluice
 	server *httptest.Server
+	link   *wire.Link
 	path   string // of the resource
 	own    string // the Authorization header of Sluice itself
 
@@ -78,6 +79,12 @@ func startSluice(t *testing.T, path string, o harness.SluiceOptions) *relay {
 	}))
 	t.Cleanup(func() { r.server.CloseClientConnections(); r.server.Close() })
 	t.Cleanup(r.thaw)
+	if r.link, err = wire.NewLink(r.server.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	var linked sync.WaitGroup
+	linked.Go(r.link.Run)
+	t.Cleanup(func() { r.link.Close(); linked.Wait() })
 	o.Flags = append(o.Flags, "--log-level=warn", "--kubeconfig="+r.kubeconfig(t))
 	r.Sluice = apiserver.StartSluice(t, o)
 	return r
@@ -91,7 +98,7 @@ func (r *relay) kubeconfig(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, c := range config.Clusters {
-		c.Server = r.server.URL
+		c.Server = "https://" + r.link.Addr()
 		c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 	}
 	path := filepath.Join(t.TempDir(), "sluice.kubeconfig")

@@ -69,6 +69,16 @@ func (l *Link) Cut(share float64) {
 	}
 }
 
+// Abandon drops whatever the present connections carry from now on, without closing them, as a machine does
+// that has lost its power.
+func (l *Link) Abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		c.abandoned.Store(true)
+	}
+}
+
 // Refuse resets new connections, or accepts them again.
 func (l *Link) Refuse(refuse bool) { l.refuse.Store(refuse) }
 
@@ -103,13 +113,16 @@ func (l *Link) forward(client net.Conn) {
 	context.AfterFunc(ctx, func() { reset(client); reset(server) })
 	var both sync.WaitGroup
 	for _, direction := range [][2]net.Conn{{client, server}, {server, client}} {
-		both.Go(func() { defer cut(); l.pump(ctx, direction[0], direction[1]) })
+		both.Go(func() { defer cut(); l.pump(ctx, c, direction[0], direction[1]) })
 	}
 	both.Wait()
 }
 
 // conn is a connection that can be cut.
-type conn struct{ cut context.CancelFunc }
+type conn struct {
+	cut       context.CancelFunc
+	abandoned atomic.Bool
+}
 
 // enter adds a connection. It returns false if the link refuses connections.
 func (l *Link) enter(c *conn) bool {
@@ -126,7 +139,7 @@ func (l *Link) leave(c *conn) {
 }
 
 // pump forwards the bytes of one direction.
-func (l *Link) pump(ctx context.Context, src, dst net.Conn) {
+func (l *Link) pump(ctx context.Context, c *conn, src, dst net.Conn) {
 	q := newQueue()
 	var filled sync.WaitGroup
 	defer filled.Wait()
@@ -139,7 +152,7 @@ func (l *Link) pump(ctx context.Context, src, dst net.Conn) {
 		if err == nil {
 			err = l.gate.wait(ctx)
 		}
-		if err == nil {
+		if err == nil && !c.abandoned.Load() {
 			_, err = dst.Write(data)
 		}
 		if err != nil {

@@ -1,0 +1,36 @@
+package pressure
+
+import (
+	"net/http"
+	"testing"
+
+	"sluice/test/harness"
+)
+
+// The connections to the apiserver are gone, but nothing says so: no FIN, no reset. Pings notice it, and
+// meanwhile nothing is called recent that is not.
+func TestPingsNoticeConnectionsThatAreGone(t *testing.T) {
+	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "2")
+	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
+	namespace := createConfigMaps(t, 3, 1000)
+	r := startSluice(t, configMaps, harness.SluiceOptions{Config: smallBudget})
+	r.WaitForCacheSync(t, configMaps, "configmaps.v1")
+	readAll(t, r, 1, 0, "")
+	r.link.Abandon()
+	version := write(t, namespace, "unseen")
+	harness.Eventually(t, "the cache shows what was written", func() error {
+		resp, err := r.Raw("reader").Open(t.Context(), harness.Request{Path: configMaps, Header: http.Header{"Accept": {"application/json"}}})
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode != http.StatusOK {
+			resp.Body.Close()
+			return errRefused
+		}
+		source := resp.Header.Get("Sluice-Source")
+		if err := check(resp, version, "unseen"); err != nil {
+			t.Fatal(err)
+		}
+		return onlyCache(source)
+	})
+}
