@@ -127,7 +127,7 @@ func (f *passFacts) counts() bool {
 		return false
 	}
 	switch f.reason {
-	case resources.NotInSync, resources.NotRunning, resources.TooManyResources, resources.StoresTooLarge,
+	case resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
 		notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory:
 		return true
 	}

@@ -29,7 +29,7 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 	}{
 		// Of the same reads, all reasons that do not last count, and those of resources without a store.
 		{list, []passReason{resources.NotInSync, resources.NotRunning, notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory}, beyond, actionWait},
-		{list, []passReason{resources.TooManyResources, resources.StoresTooLarge}, beyond, actionWait},
+		{list, []passReason{resources.StoresTooLarge}, beyond, actionWait},
 		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, within, actionPass},
 		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
 		{streaming, []passReason{resources.NotInSync, notProvenInTime}, beyond, actionWait},

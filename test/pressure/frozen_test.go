@@ -13,7 +13,7 @@ const (
 	objects, objectSize = 200, 50_000 // ten megabytes
 	listBytes           = objects * objectSize
 	// smallBudget lets one list of all objects pass at a time, and one of a system caller.
-	smallBudget = harness.Unlimited + "cache:\n  passedBytes: 20000000\n"
+	smallBudget = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncache:\n  passedBytes: 20000000\n"
 )
 
 // The watch of the store delivers nothing, so that nothing proves what the store shows. Of the clients that
