@@ -21,9 +21,8 @@ func (l *Ledger) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (l *Ledger) Collect(ch chan<- prometheus.Metric) {
-	for r := range l.pools {
-		u := l.Usage(Resource(r))
-		name := Resource(r).String()
+	for _, r := range All() {
+		u, name := l.Usage(r), r.String()
 		ch <- prometheus.MustNewConstMetric(descUsed, prometheus.GaugeValue, float64(u.Used), name)
 		ch <- prometheus.MustNewConstMetric(descTotal, prometheus.GaugeValue, float64(u.Total), name)
 		ch <- prometheus.MustNewConstMetric(descLargest, prometheus.GaugeValue, float64(u.Largest), name)
