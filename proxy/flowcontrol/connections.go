@@ -19,19 +19,25 @@ const (
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then.
 	introduction = 10 * time.Second
+	// introducing is how many strangers Sluice works on at a time: their handshakes and first requests. The
+	// others wait where they cost nothing, so that a crowd does not wait longer than its clients are patient.
+	introducing = 256
 	// acceptEvery is how often a listener looks whether there is room for the connection it has accepted.
 	acceptEvery = 10 * time.Millisecond
 )
 
 // Connections counts connections. One is a stranger's until its first authenticated request, and its
 // user's from then on. When there are too many strangers, those that wait for their clients make room for
-// new ones, so that callers without credentials keep nobody out; while all are busy, new connections wait.
+// new ones, so that callers without credentials keep nobody out; while many are busy, new connections wait.
 type Connections struct {
 	ledger *accounts.Ledger
+
+	mu        sync.Mutex // guards what follows
+	strangers map[*conn]struct{}
 }
 
 // NewConnections returns Connections that are counted in a Ledger.
-func NewConnections(l *accounts.Ledger) *Connections { return &Connections{ledger: l} }
+func NewConnections(l *accounts.Ledger) *Connections { return &Connections{ledger: l, strangers: map[*conn]struct{}{}} }
 
 // Listener returns a listener that counts the connections of l. A connection that another listener of the
 // same Connections has accepted is counted already, even if it is wrapped. The server must have
@@ -101,15 +107,44 @@ func (c *Connections) conn(accepted net.Conn) *conn {
 	}
 }
 
+// crowded reports whether Sluice works on as many strangers as it does at a time.
+func (c *Connections) crowded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.strangers) < introducing {
+		return false
+	}
+	busy := 0
+	for s := range c.strangers {
+		if s.busy() {
+			busy++
+		}
+	}
+	return busy >= introducing
+}
+
+// met removes a connection that is no stranger's any more.
+func (c *Connections) met(s *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.strangers, s)
+}
+
 // admit counts the connection as a stranger's, and reports whether there is room.
 func (c *conn) admit() bool {
+	if c.connections.crowded() {
+		return false
+	}
 	g, err := c.connections.ledger.Account(c.address).TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
 	if err != nil {
 		return false
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.grant = g
+	c.mu.Unlock()
+	c.connections.mu.Lock()
+	defer c.connections.mu.Unlock()
+	c.connections.strangers[c] = struct{}{}
 	return true
 }
 
@@ -152,6 +187,7 @@ func (c *conn) assign(a accounts.Account) error {
 	}
 	c.grant.Release()
 	c.grant, c.known = g, true
+	c.connections.met(c)
 	return nil
 }
 
@@ -161,6 +197,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.grant.Release()
 	c.mu.Unlock()
+	c.connections.met(c)
 	return c.Conn.Close()
 }
 

@@ -96,6 +96,9 @@ func (l *listening) assign(c *conn, user string) error {
 
 func (l *listening) checkEmpty() {
 	l.Helper()
+	if n := len(l.listener.(*listener).connections.strangers); n != 0 {
+		l.Errorf("%d strangers are left", n)
+	}
 	for _, r := range []accounts.Resource{accounts.Strangers, accounts.Connections} {
 		if n := l.ledger.Usage(r).Used; n != 0 {
 			l.Errorf("%s: %d are left", r, n)
@@ -186,6 +189,32 @@ func TestNewConnectionsWaitWhileStrangersAreBusy(t *testing.T) {
 		}
 		for _, x := range []*conn{a, b, c, d} {
 			_ = x.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+// A crowd is met a few at a time, however many strangers there may be.
+func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 10*introducing, 10)
+		var all []*conn
+		for range introducing {
+			all = append(all, l.accept("192.0.2.1:1"))
+		}
+		accepted := make(chan *conn)
+		go func() { accepted <- l.accept("192.0.2.2:1") }()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		select {
+		case <-accepted:
+			t.Fatal("one more is accepted")
+		default:
+		}
+		go func() { _, _ = all[0].Read(nil) }() // it waits for its client, and does not count any more
+		all = append(all, <-accepted)
+		for _, c := range all {
+			_ = c.Close()
 		}
 		l.checkEmpty()
 	})
