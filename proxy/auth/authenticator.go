@@ -128,6 +128,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			return
 		case is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
+			flowcontrol.EndStranger(w, r)
 			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		case refusal(err) != nil:

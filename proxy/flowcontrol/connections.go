@@ -37,7 +37,9 @@ type Connections struct {
 }
 
 // NewConnections returns Connections that are counted in a Ledger.
-func NewConnections(l *accounts.Ledger) *Connections { return &Connections{ledger: l, strangers: map[*conn]struct{}{}} }
+func NewConnections(l *accounts.Ledger) *Connections {
+	return &Connections{ledger: l, strangers: map[*conn]struct{}{}}
+}
 
 // Listener returns a listener that counts the connections of l. A connection that another listener of the
 // same Connections has accepted is counted already, even if it is wrapped. The server must have
@@ -189,6 +191,13 @@ func (c *conn) assign(a accounts.Account) error {
 	c.grant, c.known = g, true
 	c.connections.met(c)
 	return nil
+}
+
+// stranger reports whether the connection has had no authenticated request.
+func (c *conn) stranger() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.known
 }
 
 // Close implements net.Conn.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/request"
 )
 
 // fakeConn is a connection from an address whose client sends nothing.
@@ -267,6 +268,34 @@ func TestConnectionsOfTheHeaviestUserMakeRoom(t *testing.T) {
 		}
 		l.checkEmpty()
 	})
+}
+
+// A flood of requests that are refused costs a handshake each.
+func TestRefusedStrangersLoseTheirConnection(t *testing.T) {
+	l := accounts.New(accounts.Totals{accounts.Strangers: 10, accounts.Connections: 10}, math.MaxInt64)
+	handler := New(l).WithFlowControl(http.NotFoundHandler())
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, _ := request.Parse(r)
+		if user := r.Header.Get("X-User"); user != "" {
+			info.Caller, info.User = request.BearerToken, user
+		}
+		handler.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
+	}))
+	s.Listener, s.Config.ConnContext = NewConnections(l).Listener(s.Listener), ConnContext
+	s.Start()
+	defer s.Close()
+	for user, closes := range map[string]bool{"": true, "x": false} {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", s.URL+lists, nil)
+		r.Header.Set("X-User", user)
+		resp, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Close != closes {
+			t.Errorf("user %q: %s, the connection closes: %v", user, resp.Status, resp.Close)
+		}
+	}
 }
 
 func TestRequestsKeepTheirConnection(t *testing.T) {

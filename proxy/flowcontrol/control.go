@@ -79,10 +79,19 @@ func keyOf(r *http.Request, info *request.Info) accounts.Key {
 	return accounts.ByUser(info.User)
 }
 
+// EndStranger makes a response the last one of its connection, if that had no authenticated request: each
+// further request to refuse costs a handshake then. An HTTP/2 server sends GOAWAY.
+func EndStranger(w http.ResponseWriter, r *http.Request) {
+	if c := connFrom(r.Context()); c != nil && c.stranger() {
+		w.Header().Set("Connection", "close")
+	}
+}
+
 // evicted is the reason of a request whose connection made room for others.
 const evicted = "connection-evicted"
 
 // Refuse answers a request that was refused with an *accounts.Refused, or one whose connection is closed.
+// A stranger's connection ends with it.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
 	info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: evicted}
@@ -92,5 +101,6 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		info.Outcome.Reason = refused.Reason()
 	}
+	EndStranger(w, r)
 	response.Error(w, r, refused.Status())
 }

@@ -29,7 +29,7 @@ func growStack(n byte) byte {
 // A stack has 8 KiB if at most 4 KiB of it are in use while the watch waits, and else 16: the filters before the Handler
 // and net/http have 2.5 KiB.
 func TestQuietWatchHoldsLittleStack(t *testing.T) {
-	const most = 1200 // bytes
+	const most = 1200                                // bytes
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would move the stack
 	synctest.Test(t, func(t *testing.T) {
 		var begin, end uintptr
