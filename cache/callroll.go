@@ -115,8 +115,12 @@ func (f *Fence) callRoll(ctx context.Context, limit time.Duration) (version uint
 	defer f.listing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	pause(ctx, time.Until(f.store.settled()))
 	start, before, lent := time.Now(), f.store.Snapshot().Version, f.allowance.spent()
 	r, err := f.prober.RollCall(ctx, Scope{}, 0)
+	if err == nil {
+		r.Asked = start
+	}
 	f.recordRollCall(r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled), lent)
 	reached := false
 	switch {
@@ -142,8 +146,12 @@ func (f *Fence) callRoll(ctx context.Context, limit time.Duration) (version uint
 
 // CallRollOf calls the roll of a scope, on behalf of one reader: see [Cursor.SkipToRollCall].
 func (f *Fence) CallRollOf(ctx context.Context, scope Scope) (*RollCall, error) {
+	pause(ctx, time.Until(f.store.settled()))
 	start, before, lent := time.Now(), f.store.Snapshot().Version, f.allowance.spent()
 	r, err := f.prober.RollCall(ctx, scope, 0)
+	if err == nil {
+		r.Asked = start
+	}
 	if err == nil && r.Version < before {
 		err = behind(r.Version, before)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // maxConfirmed bounds the confirmed states of a store. Readers of older ones, such as the next page
@@ -65,7 +66,7 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 		s.comparison = c
 		s.settle()
 	case c.differences == 0: // a newer roll call is still to be compared
-		s.confirm(r.Version)
+		s.confirm(r)
 	}
 	return s.snapshot.Load().Reaches(r.Version), nil
 }
@@ -99,21 +100,21 @@ func (s *Store) contradiction(version uint64) error {
 func (s *Store) settle() {
 	if c := s.comparison; c.differences == 0 {
 		s.comparison = nil
-		s.confirm(c.rollCall.Version)
+		s.confirm(c.rollCall)
 	}
 }
 
 // confirm makes the present state readable at the version of a roll call that equals it. The caller
 // must hold mu.
-func (s *Store) confirm(version uint64) {
-	now := s.applied.Load()
+func (s *Store) confirm(r *RollCall) {
+	now, version := s.applied.Load(), r.Version
 	defer s.trustRollCall(version)
-	i, known := s.searchConfirmed(version)
-	if known || version <= now.Version { // at the version of a deletion, the apiserver may lack others of it, too
-		return
-	}
-	if now.partial { // the list is of a later version: it lacks no deletion
+	if now.partial && s.provesDeletions(r) {
 		s.publish(now.state, now.Version, false)
+	}
+	i, known := s.searchConfirmed(version)
+	if known || version <= now.Version {
+		return
 	}
 	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
 	s.confirmed = slices.Insert(s.confirmed, i, confirmed)
@@ -124,6 +125,25 @@ func (s *Store) confirm(version uint64) {
 		s.snapshot.Store(&confirmed.Snapshot)
 	}
 	s.changed.broadcast()
+}
+
+// deletionsArrive is how long an apiserver may take, at most, from the first to the last of the deletions
+// that etcd made at one version: it receives all of them in one message.
+const deletionsArrive = 500 * time.Millisecond
+
+// provesDeletions reports whether a roll call that equals the present state proves that no deletion of its
+// version is missing: it is of a later version, or was asked for when the apiserver had all of them.
+func (s *Store) provesDeletions(r *RollCall) bool {
+	return r.Version > s.applied.Load().Version || !r.Asked.Before(s.lastEvent().Add(deletionsArrive))
+}
+
+// settled returns when a roll call proves a state that may be between two deletions of one version; a time
+// in the past if the newest is not.
+func (s *Store) settled() time.Time {
+	if !s.applied.Load().partial {
+		return time.Time{}
+	}
+	return s.lastEvent().Add(deletionsArrive)
 }
 
 // searchConfirmed returns the index of the state that was confirmed at version, or where it would be.
@@ -158,7 +178,7 @@ func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	now := s.applied.Load()
-	if now.partial && r.Version == now.Version || c.position != s.position || c.scope != r.Scope || !r.Matches(now) {
+	if now.partial && !s.provesDeletions(r) || c.position != s.position || c.scope != r.Scope || !r.Matches(now) {
 		return 0
 	}
 	c.version = max(c.version, r.Version)

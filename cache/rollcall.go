@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"sort"
+	"time"
 )
 
 // RollCall is a consistent list of a resource, or of a scope, read for keys and resource versions only.
@@ -12,9 +13,10 @@ import (
 // whatever events are still on their way to the store: an object that was created and deleted in
 // between leaves no trace in a state.
 type RollCall struct {
-	Version uint64 // of the list
-	Bytes   int    // length of the response
-	Scope   Scope  // what is listed
+	Asked   time.Time // before the list was asked for
+	Version uint64    // of the list
+	Bytes   int       // length of the response
+	Scope   Scope     // what is listed
 
 	entries []rollCallEntry // in strictly ascending order of keys
 }
