@@ -147,9 +147,33 @@ func (p *pool) add(k Key, n int64, fixed bool) *holder {
 // left is how many times what it leaves free an account may hold of what cannot be taken back.
 const left = 3
 
+// apart is the part of the memory that each resource of callers who are not authenticated has for itself, as
+// a divisor: else a caller who uses up the rest would keep everybody from connecting. The others share what
+// these leave.
+const apart = 8
+
+// apart reports whether a resource has memory of its own.
+func (r Resource) apart() bool { return r == Strangers || r == Unverified }
+
+// room returns how many more of a resource there is memory for.
+func (p *pool) room() int64 {
+	l := p.ledger
+	own := l.memory.total / apart
+	if p.resource.apart() {
+		return own/rows[p.resource].bytes - p.used
+	}
+	used := l.memory.used
+	for r := range l.pools {
+		if q := &l.pools[r]; q.resource.apart() {
+			used += own - q.used*rows[r].bytes
+		}
+	}
+	return (l.memory.total - used) / rows[p.resource].bytes
+}
+
 // fits reports whether an account may take n more.
 func (p *pool) fits(k Key, n int64, fixed bool) bool {
-	free := min(p.total-p.used, (p.ledger.memory.total-p.ledger.memory.used)/rows[p.resource].bytes) - n
+	free := min(p.total-p.used, p.room()) - n
 	if free < 0 || !fixed {
 		return free >= 0
 	}

@@ -185,11 +185,15 @@ func TestOneCallerLeavesAQuarterOfWhatCannotBeTakenBack(t *testing.T) {
 
 func TestResourcesShareTheMemory(t *testing.T) {
 	l := New(Totals{Requests: 1000, Connections: 1000}, 100*rows[Connections].bytes)
-	if n := take(l.Account(ByUser("a")), Connections, 200, func() {}); n != 100 {
-		t.Errorf("%d connections in the memory of 100", n)
+	ended := 0
+	if n := take(l.Account(ByUser("a")), Connections, 200, func() { ended++ }); n != 75 {
+		t.Errorf("%d connections in three quarters of the memory of 100", n)
 	}
-	if _, err := l.Account(ByUser("b")).Take(Requests, 1); err == nil {
-		t.Error("a request in memory that is taken")
+	if _, err := l.Account(ByUser("b")).Take(Requests, 1); err != nil || ended != 1 {
+		t.Errorf("a request in memory that another holds: %v, and %d connections ended", err, ended)
+	}
+	if _, err := l.Account(ByUser("a")).Take(Requests, 1<<20); err == nil || ended != 1 {
+		t.Errorf("the heaviest gets more: %v, and %d connections ended", err, ended)
 	}
 }
 

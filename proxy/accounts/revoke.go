@@ -7,16 +7,54 @@ const maxRevoked = 64
 // taken back. The caller must hold mu, and call end of the returned grants without it.
 func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	for len(revoked) < maxRevoked && !p.fits(g.key, n, g.revocation == nil) {
-		victim := p.victim(g.key, n)
+		var victim *Grant
+		if !p.resource.apart() && p.total-p.used >= n { // it is memory that is scarce
+			victim = p.ledger.heaviest(g.key, n*rows[p.resource].bytes)
+		}
+		if victim == nil {
+			victim = p.victim(g.key, n)
+		}
 		if victim == nil {
 			break
 		}
 		victim.set(0)
 		victim.ended = true
-		p.ended++
+		victim.pool.ended++
 		revoked = append(revoked, victim)
 	}
 	return revoked
+}
+
+// heaviest returns the next grant to take back, of whatever resource, in favor of an account that wants so
+// many bytes: of the group that takes the most memory, among those that take more than its own would.
+func (l *Ledger) heaviest(k Key, bytes int64) *Grant {
+	least := bytes + l.bytes(k.Group)
+	var victim *Grant
+	for r := len(l.pools) - 1; r >= 0; r-- { // watches before connections
+		for name, g := range l.pools[r].groups {
+			if Resource(r).apart() || name == k.Group || g.used == g.fixed {
+				continue
+			}
+			takes := l.bytes(name)
+			if takes <= least {
+				continue
+			}
+			if found := g.heaviest(Resource(r), 0, nil); found != nil {
+				victim, least = found, takes
+			}
+		}
+	}
+	return victim
+}
+
+// bytes returns how much of the common memory a group takes.
+func (l *Ledger) bytes(name string) (n int64) {
+	for r := range l.pools {
+		if g := l.pools[r].groups[name]; g != nil && !Resource(r).apart() {
+			n += g.used * rows[r].bytes
+		}
+	}
+	return n
 }
 
 // victim returns the next grant to take back in favor of an account that wants n more: of the heaviest
