@@ -66,6 +66,9 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if own = p.groups[k.Group]; own != nil {
 		least += own.used
 	}
+	if rows[p.resource].Revoking == oldestFirst {
+		least-- // the new comes before the old where both hold as much: else many with one each keep others out
+	}
 	var victim *Grant
 	for _, g := range p.groups {
 		if g == own || g.used <= least || g.used == g.fixed {

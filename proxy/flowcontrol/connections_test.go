@@ -338,3 +338,29 @@ func TestRequestsKeepTheirConnection(t *testing.T) {
 		s.Close()
 	}
 }
+
+// A crowd of addresses with one silent connection each keeps nobody out.
+func TestSilentStrangersOfManyAddressesMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 4, 4)
+		var crowd []*conn
+		for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1", "192.0.2.4:1"} {
+			crowd = append(crowd, l.silent(address))
+		}
+		accepted := make(chan *conn, 1)
+		go func() { accepted <- l.accept("192.0.2.5:1") }()
+		time.Sleep(2 * introduction)
+		synctest.Wait()
+		select {
+		case c := <-accepted:
+			_ = c.Close()
+		default:
+			t.Error("a new connection waits for ever")
+			_ = l.listener.Close()
+		}
+		for _, c := range crowd {
+			_ = c.Close()
+		}
+		synctest.Wait()
+	})
+}
