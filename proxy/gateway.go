@@ -177,4 +177,20 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.enter()
 	defer g.requests.leave()
 	g.handler.ServeHTTP(w, r)
+	endHTTP2(w, r)
 }
+
+// endHTTP2 bounds how long the server waits for the client's window to write the end of a response, after
+// the handler has returned, and drops what takes the most memory meanwhile: by then no account counts it. Over
+// HTTP/1 the connection itself is all that waits.
+func endHTTP2(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 2 {
+		return
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrite))
+	clear(r.Header)
+	r.RequestURI, r.URL = "", nil
+}
+
+// lastWrite bounds the write of what the server has buffered of a response: at most 4 KiB.
+const lastWrite = time.Second

@@ -19,6 +19,9 @@ const (
 	// pingAfter and pingTimeout detect dead HTTP/2 connections.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
+	// receiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
+	// the default, would be 2 GiB for all strangers.
+	receiveBuffer = 128 << 10
 	// cutTimeout is how long handlers have to return after their requests were cut.
 	cutTimeout = 5 * time.Second
 )
@@ -35,9 +38,11 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 		ErrorLog:          zap.NewStdLog(log),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: l.StreamsPerConnection,
-			SendPingTimeout:      pingAfter,
-			PingTimeout:          pingTimeout,
-			WriteByteTimeout:     time.Minute,
+			// What is received of bodies before their handlers read it counts for nobody.
+			MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
+			SendPingTimeout:  pingAfter,
+			PingTimeout:      pingTimeout,
+			WriteByteTimeout: time.Minute,
 		},
 	}
 }
