@@ -157,8 +157,9 @@ type pacedBody struct {
 	io.ReadCloser
 	client *http.ResponseController
 
-	mu      sync.Mutex // guards what follows
-	left    int        // bytes that may still be read until the next deadline
+	mu      sync.Mutex    // guards what follows
+	left    int           // bytes that the client must still send within time
+	time    time.Duration // that it has for them; what the upstream makes it wait does not count
 	stopped bool
 }
 
@@ -166,15 +167,23 @@ type pacedBody struct {
 func (b *pacedBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	if b.left <= 0 && !b.stopped {
-		b.left = pace
-		_ = b.client.SetReadDeadline(time.Now().Add(paceTime))
+		b.left, b.time = pace, paceTime
+	}
+	begin := time.Now()
+	if !b.stopped {
+		_ = b.client.SetReadDeadline(begin.Add(b.time))
 	}
 	b.mu.Unlock()
 	n, err := b.ReadCloser.Read(p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.left -= n; errors.Is(err, io.EOF) {
+	b.left -= n
+	b.time -= time.Since(begin)
+	switch {
+	case errors.Is(err, io.EOF):
 		b.end()
+	case err == nil && !b.stopped:
+		_ = b.client.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }

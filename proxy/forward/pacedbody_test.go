@@ -1,0 +1,54 @@
+package forward
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// deadlines is the connection of a client that has sent all of its body: reads fail after their deadline, as
+// those of a net.Conn do, and as the body of an HTTP/2 stream does from then on.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	timer  *time.Timer
+	failed bool
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	if !at.IsZero() {
+		d.timer = time.AfterFunc(time.Until(at), func() { d.failed = true })
+	}
+	return nil
+}
+
+func (d *deadlines) Read(p []byte) (int, error) {
+	if d.failed {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return len(p), nil
+}
+
+func (d *deadlines) Close() error { return nil }
+
+// The apiserver lets a write wait in its queues before it reads the body.
+func TestClientKeepsItsPaceWhileTheApiserverReadsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		b := &pacedBody{ReadCloser: client, client: http.NewResponseController(client)}
+		for range 4 {
+			if _, err := io.ReadFull(b, make([]byte, 32<<10)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * paceTime)
+			synctest.Wait()
+		}
+		b.stop()
+	})
+}
