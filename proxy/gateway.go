@@ -181,16 +181,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // endHTTP2 bounds how long the server waits for the client's window to write the end of a response, after
-// the handler has returned, and drops what takes the most memory meanwhile: by then no account counts it. Over
+// the handler has returned, and drops what takes the most memory meanwhile: no account counts it any more. Over
 // HTTP/1 the connection itself is all that waits.
 func endHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrite))
-	clear(r.Header)
-	r.RequestURI, r.URL = "", nil
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(response.WriteTimeout))
+	r.Header, r.RequestURI, r.URL = nil, "", nil // of the server's request, which nobody else has
 }
-
-// lastWrite bounds the write of what the server has buffered of a response: at most 4 KiB.
-const lastWrite = time.Second

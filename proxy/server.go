@@ -21,7 +21,7 @@ const (
 	pingTimeout = 15 * time.Second
 	// receiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
 	// the default, would be 2 GiB for all strangers.
-	receiveBuffer = 128 << 10
+	receiveBuffer = 64 << 10
 	// cutTimeout is how long handlers have to return after their requests were cut.
 	cutTimeout = 5 * time.Second
 )

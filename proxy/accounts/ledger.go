@@ -150,7 +150,7 @@ const left = 3
 // apart is the part of the memory that each resource of callers who are not authenticated has for itself, as
 // a divisor: else a caller who uses up the rest would keep everybody from connecting. The others share what
 // these leave.
-const apart = 8
+const apart = 16
 
 // apart reports whether a resource has memory of its own.
 func (r Resource) apart() bool { return r == Strangers || r == Unverified }

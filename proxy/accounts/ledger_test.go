@@ -186,8 +186,8 @@ func TestOneCallerLeavesAQuarterOfWhatCannotBeTakenBack(t *testing.T) {
 func TestResourcesShareTheMemory(t *testing.T) {
 	l := New(Totals{Requests: 1000, Connections: 1000}, 100*rows[Connections].bytes)
 	ended := 0
-	if n := take(l.Account(ByUser("a")), Connections, 200, func() { ended++ }); n != 75 {
-		t.Errorf("%d connections in three quarters of the memory of 100", n)
+	if n := take(l.Account(ByUser("a")), Connections, 200, func() { ended++ }); n != 87 {
+		t.Errorf("%d connections in seven eighths of the memory of 100", n)
 	}
 	if _, err := l.Account(ByUser("b")).Take(Requests, 1); err != nil || ended != 1 {
 		t.Errorf("a request in memory that another holds: %v, and %d connections ended", err, ended)
