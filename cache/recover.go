@@ -24,7 +24,8 @@ const (
 // ever newer events. The error is ErrClosed when the store has ended, or the context's.
 //
 // All who wait share one roll call, which need not be cheap. If the store lacks events of it that do not
-// come, the fence calls diverged with ErrHeldBack.
+// come, the fence calls diverged with ErrHeldBack. A store that has reached its version lacks none of them, as far
+// as is known: nothing has followed a deletion.
 func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
 	for version == 0 {
 		current, err := f.CurrentVersion(ctx)
@@ -72,8 +73,11 @@ func (f *Fence) mend(ctx context.Context) {
 		case err != nil:
 			idle = max(idle, mendRetry, retryDelay(err))
 		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
-			f.report(ErrHeldBack)
-			return
+			if f.store.Snapshot().Version < version {
+				f.report(ErrHeldBack)
+				return
+			}
+			idle = max(idle, mendRetry) // a deletion is the newest write: a later version proves it
 		}
 	}
 }

@@ -110,3 +110,29 @@ func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
 		}
 	})
 }
+
+// A deletion is the newest write of the cluster: nothing is held back, and what follows proves it.
+func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+		a.noBookmarks, a.rollCallTime = true, time.Millisecond
+		deliver(t, s, a.write(), 0)
+		deleted := a.writeElsewhere()
+		a.mu.Lock()
+		a.events = nil
+		a.mu.Unlock()
+		if err := s.Apply(Deleted, testObject(KeyOf("a", "11"), deleted), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(8*time.Second, func() { a.writeElsewhere() })
+		start := time.Now()
+		if n := recoverAll(t, f, 10, 10*time.Second); n != 10 {
+			t.Errorf("%d of 10 readers recover within %v", n, time.Since(start))
+		}
+		if err := a.reported(); err != nil {
+			t.Errorf("the store is replaced: %v", err)
+		}
+		if n := a.rollCalls.Load(); n > 8 {
+			t.Errorf("the roll is called %d times", n)
+		}
+	})
+}
