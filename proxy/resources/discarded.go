@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,12 +16,14 @@ import (
 type discarded struct {
 	complete uint64 // the version that the last such store has reached
 	shown    uint64 // the newest version that any of them has shown
+	next     uint64 // the version at which the store after the last such store began; 0 if none has
 }
 
 // Discarded reports whether a client that wants to watch from version may have a state of a discarded history, so
-// that it must list again. Of a version that the present store covers that is not known: such a version is taken for
-// one of the present history, unless the other store has last shown it.
-func (r *Registry) Discarded(gvr schema.GroupVersionResource, version uint64) bool {
+// that it must list again. Of a version that the present history has reached that is not known: such a version is
+// taken for one of the present history, unless the other store has last shown it. Else a client that lists at the
+// apiserver, which is ahead of the store, would have to list again for ever.
+func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResource, version uint64) bool {
 	r.mu.RLock()
 	e := r.entries[gvr]
 	r.mu.RUnlock()
@@ -28,10 +31,16 @@ func (r *Registry) Discarded(gvr schema.GroupVersionResource, version uint64) bo
 		return false
 	}
 	d, c := e.discarded.Load(), e.current.Load()
-	if d == nil || version > d.shown {
+	switch {
+	case d == nil || version > d.shown:
+		return false
+	case version >= d.complete || d.next == 0 || version < d.next:
+		return true
+	case c == nil || version <= c.Store.Snapshot().Version:
 		return false
 	}
-	return c == nil || version >= d.complete || version < c.Store.OldestVersion() || version > c.Store.Snapshot().Version
+	current, err := c.Fence.CurrentVersion(ctx)
+	return err != nil || version > current
 }
 
 // ended takes note of why the current store is about to be withdrawn.
@@ -40,7 +49,7 @@ func (e *entry) ended(err error) {
 	if c == nil {
 		return
 	}
-	e.shown = discarded{c.Store.CompleteVersion(), c.Store.Snapshot().Version}
+	e.shown = discarded{complete: c.Store.CompleteVersion(), shown: c.Store.Snapshot().Version}
 	if errors.Is(err, cache.ErrDiverged) && !errors.Is(err, discovery.ErrChanged) {
 		e.discard()
 	}
@@ -51,6 +60,11 @@ func (e *entry) ended(err error) {
 func (e *entry) succeed(version uint64) {
 	if version < e.shown.shown {
 		e.discard()
+	}
+	if d := e.discarded.Load(); d != nil && d.next == 0 {
+		followed := *d
+		followed.next = version
+		e.discarded.Store(&followed)
 	}
 }
 

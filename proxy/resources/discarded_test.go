@@ -36,7 +36,15 @@ func TestVersionsThatADivergedStoreHasShownAreDiscarded(t *testing.T) {
 			{"watch 15", d.Stream()},
 			{"metadata", fake.AtVersion(12)},
 			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("12"), d.Bookmark("13"))},
+			{"metadata", d.PageBody("13", "", "a/x@3")},
 		}, 13, map[uint64]bool{3: true, 11: true, 12: false, 13: false, 14: true, 15: true, 16: false}},
+		{"a history whose store is behind the apiserver", []step{
+			first,
+			{"watch 15", d.Stream()},
+			{"metadata", fake.AtVersion(12)},
+			{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("12"))},
+			{"metadata", d.PageBody("14", "", "a/x@3")},
+		}, 12, map[uint64]bool{14: false, 15: true, 16: false}},
 		{"an apiserver that began with another history", []step{
 			first,
 			{"watch 15", fake.Refuse(410)},
@@ -52,16 +60,16 @@ func TestVersionsThatADivergedStoreHasShownAreDiscarded(t *testing.T) {
 			run(t, d, Options{}, row.steps, func(t *testing.T, e *env) {
 				e.lookup()
 				pass(5 * time.Second)
-				e.CheckPlayed(t)
 				if c := e.registry.Peek(d.GVR); c == nil || c.Store.Snapshot().Version != row.version {
 					t.Fatalf("no store at version %d; calls %v", row.version, e.Calls())
 				}
 				for version, want := range row.discarded {
-					if got := e.registry.Discarded(d.GVR, version); got != want {
+					if got := e.registry.Discarded(t.Context(), d.GVR, version); got != want {
 						t.Errorf("version %d is discarded: %v", version, got)
 					}
 				}
-				if other := fake.Widgets.GVR; e.registry.Discarded(other, 1) {
+				e.CheckPlayed(t)
+				if other := fake.Widgets.GVR; e.registry.Discarded(t.Context(), other, 1) {
 					t.Errorf("versions of %s are discarded", other)
 				}
 			})
@@ -82,8 +90,42 @@ func TestVersionsAreDiscardedBeforeTheStoreIsWithdrawn(t *testing.T) {
 		e.lookup()
 		pass(5 * time.Second)
 		e.CheckPlayed(t)
-		if e.registry.Peek(d.GVR) != nil || !e.registry.Discarded(d.GVR, 10) || e.registry.Discarded(d.GVR, 11) {
+		if e.registry.Peek(d.GVR) != nil || !e.registry.Discarded(t.Context(), d.GVR, 10) || e.registry.Discarded(t.Context(), d.GVR, 11) {
 			t.Error("the version of the withdrawn store is not discarded, or another is")
+		}
+	})
+}
+
+// A client that has listed from the apiserver since would list again and again.
+func TestVersionsOfTheNextHistoryAreKnownWhileItHasNoStore(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.Cut(d.InitialEventsEnd("100"))},
+		{"watch 100", d.Stream()},
+		{"metadata", fake.AtVersion(50)},
+		{"watchlist", d.Cut(d.InitialEventsEnd("50"), d.Bookmark("60"))},
+		{"watch 60", d.Stream()},
+		{"metadata", fake.AtVersion(60)},
+		{"metadata", d.PageBody("60", "")},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(5 * time.Second)
+		e.CheckPlayed(t)
+		r := e.registry
+		for _, u := range usages(r.all(), time.Now()) {
+			r.room.mu.Lock()
+			r.evict(u, time.Now())
+			r.room.mu.Unlock()
+		}
+		pass(time.Minute)
+		if r.Peek(d.GVR) != nil {
+			t.Fatal("the store is not stopped")
+		}
+		for version, want := range map[uint64]bool{49: true, 50: false, 60: false, 65: false, 100: true, 101: false} {
+			if got := r.Discarded(t.Context(), d.GVR, version); got != want {
+				t.Errorf("version %d is discarded: %v", version, got)
+			}
 		}
 	})
 }

@@ -36,7 +36,7 @@ func TestStoreThatWasFilledBetweenTwoDeletionsIsRebuilt(t *testing.T) {
 				pass(2*ghostTries*ghostsAfter + time.Second)
 				e.CheckPlayed(t)
 				e.check(t, e.registry.Peek(d.GVR).Store.Snapshot().Version, row.keys...)
-				if discarded, want := e.registry.Discarded(d.GVR, 10), len(row.steps) > 2; discarded != want {
+				if discarded, want := e.registry.Discarded(t.Context(), d.GVR, 10), len(row.steps) > 2; discarded != want {
 					t.Errorf("clients that have listed the ghost list again: %v", discarded)
 				}
 			})

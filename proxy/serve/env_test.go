@@ -107,7 +107,7 @@ func (e *env) Peek(schema.GroupVersionResource) *resources.CachedResource {
 }
 
 // Discarded implements Resources.
-func (e *env) Discarded(_ schema.GroupVersionResource, version uint64) bool {
+func (e *env) Discarded(_ context.Context, _ schema.GroupVersionResource, version uint64) bool {
 	return version <= e.discarded
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -26,7 +27,7 @@ type Resources interface {
 	Peek(r schema.GroupVersionResource) *resources.CachedResource
 	// Discarded reports whether a client that watches from version may have a state of a history that the
 	// apiserver has discarded.
-	Discarded(r schema.GroupVersionResource, version uint64) bool
+	Discarded(ctx context.Context, r schema.GroupVersionResource, version uint64) bool
 	// Progress tells how far the store of a resource is.
 	Progress(r schema.GroupVersionResource) resources.Progress
 }

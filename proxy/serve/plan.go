@@ -126,7 +126,7 @@ func (p *plan) lookup(ctx context.Context, from Resources) error {
 	if reason == resources.NotInSync && p.awaitFill(ctx, from) {
 		c, reason = from.Lookup(p.read.GroupVersionResource, reader)
 	}
-	if p.discarded(from) {
+	if p.discarded(ctx, from) {
 		return errDiscarded
 	}
 	if c == nil {
@@ -141,8 +141,8 @@ func (p *plan) lookup(ctx context.Context, from Resources) error {
 }
 
 // discarded reports whether the version from which a watch begins may be one of a discarded history.
-func (p *plan) discarded(from Resources) bool {
-	return p.verb == negotiate.Watch && p.match == matchExact && from.Discarded(p.read.GroupVersionResource, p.version)
+func (p *plan) discarded(ctx context.Context, from Resources) bool {
+	return p.verb == negotiate.Watch && p.match == matchExact && from.Discarded(ctx, p.read.GroupVersionResource, p.version)
 }
 
 // negotiate finds the encoder for the format that the client accepts. Only the apiserver knows

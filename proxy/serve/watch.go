@@ -25,7 +25,7 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 // that it has refused.
 func (h *Handler) newWatchLoop(w http.ResponseWriter, r *http.Request, p *plan) (*watchLoop, error) {
 	start, err := p.openWatch(r.Context())
-	if errors.Is(err, passReason(resources.NotInSync)) && p.discarded(h.options.Resources) { // it has ended meanwhile
+	if errors.Is(err, passReason(resources.NotInSync)) && p.discarded(r.Context(), h.options.Resources) { // it has ended meanwhile
 		return nil, errDiscarded
 	}
 	if errors.Is(err, versionBeforeHistory) && p.selection.shards != nil {
