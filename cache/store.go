@@ -135,7 +135,7 @@ func (s *Store) publish(st state, version uint64, partial bool) {
 	switch before := s.applied.Load(); {
 	case !partial:
 		s.whole.Store(now)
-	case !before.partial:
+	case !before.partial || before.Version < version: // the state before lacks nothing of its version
 		s.whole.Store(&Snapshot{Version: now.CompleteVersion(), state: before.state})
 	}
 	if len(s.confirmed) == 0 {

@@ -189,8 +189,8 @@ func TestResourcesShareTheMemory(t *testing.T) {
 	if n := take(l.Account(ByUser("a")), Connections, 200, func() { ended++ }); n != 87 {
 		t.Errorf("%d connections in seven eighths of the memory of 100", n)
 	}
-	if _, err := l.Account(ByUser("b")).Take(Requests, 1); err != nil || ended != 1 {
-		t.Errorf("a request in memory that another holds: %v, and %d connections ended", err, ended)
+	if _, err := l.Account(ByUser("b")).TakeRevocable(Connections, 1, func() {}); err != nil || ended != 1 {
+		t.Errorf("a connection in memory that another holds: %v, and %d connections ended", err, ended)
 	}
 	if _, err := l.Account(ByUser("a")).Take(Requests, 1<<20); err == nil || ended != 1 {
 		t.Errorf("the heaviest gets more: %v, and %d connections ended", err, ended)
