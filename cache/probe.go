@@ -136,7 +136,7 @@ type refusal struct {
 	until time.Time
 }
 
-// lastRefusal returns that of the last probe that has failed.
+// lastRefusal returns the refusal of the last probe that has failed.
 func (f *Fence) lastRefusal() refusal {
 	f.mu.Lock()
 	defer f.mu.Unlock()

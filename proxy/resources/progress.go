@@ -12,7 +12,7 @@ type Progress struct {
 	Synced   bool
 	Failing  bool          // the last attempt to fill it has failed, or there is none
 	LastFill time.Duration // how long the last fill took; 0 if it is the first
-	// Bytes is about the length of all objects: of the store before, or what discovery tells of the
+	// Bytes is about the length of all objects: in the store before, or by estimate in the
 	// present fill; 0 if neither is known.
 	Bytes int64
 	// Changed is closed when any of this changes; nil if there is no store to come.

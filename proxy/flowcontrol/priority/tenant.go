@@ -42,7 +42,7 @@ func (t *tenant) add(r *levelRequest) {
 	r.place = e.Value.(*line).requests.PushBack(r)
 }
 
-// remove takes a request out. If it was its turn, that of the next member comes.
+// remove takes a request out. If it was its turn, the next member has its turn.
 func (t *tenant) remove(r *levelRequest) {
 	e := t.lines[r.account.member]
 	l := e.Value.(*line)
