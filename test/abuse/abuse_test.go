@@ -29,16 +29,25 @@ func server(t *testing.T, h http.HandlerFunc) *Target {
 // attackUntil attacks until enough is closed, and returns the answers.
 func attackUntil(t *testing.T, a Attacker, to *Target, enough <-chan struct{}) Tally {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-enough
-		cancel()
-	}()
-	answers, err := a.Attack(ctx, to, []string{"a", "b"})
+	answers, err := a.Attack(until(t, enough), to, []string{"a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return answers
+}
+
+// until returns a context that ends when enough is closed. The test fails if that takes minutes.
+func until(t *testing.T, enough <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		select {
+		case <-enough:
+		case <-time.After(2 * time.Minute):
+			t.Error("the server has not seen what it waits for")
+		}
+	}()
+	return ctx
 }
 
 // seen collects what a server has seen, and closes enough at a number of different things.
@@ -87,9 +96,9 @@ func TestEachRequestHasAnotherRandomToken(t *testing.T) {
 func TestSlowBodiesKeepComing(t *testing.T) {
 	bytes := expect(4 * 3)
 	to := server(t, func(_ http.ResponseWriter, r *http.Request) {
-		buffer := make([]byte, 10)
+		one := make([]byte, 1) // bytes that came together count as well
 		for total := 0; ; {
-			n, err := r.Body.Read(buffer)
+			n, err := r.Body.Read(one)
 			if total += n; err != nil {
 				return
 			}
@@ -105,7 +114,7 @@ func TestSlowBodiesKeepComing(t *testing.T) {
 }
 
 func TestSlowReadersReadOnlyWhatTheySay(t *testing.T) {
-	const reads = 100
+	const reads = 20_000 // five of them are more than a connection's first window, so some have been read
 	written := expect(1)
 	to := server(t, func(w http.ResponseWriter, _ *http.Request) {
 		for i := range 5 { // only the first writes do not wait for the reader
@@ -164,13 +173,8 @@ func TestAgentsListAndWatchAgain(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 		watches.add(r.RemoteAddr) // and it ends
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		<-watches.enough
-		cancel()
-	}()
 	c := &Crowd{Agents: 2, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
-	if err := c.Run(ctx, to); err != nil {
+	if err := c.Run(until(t, watches.enough), to); err != nil {
 		t.Fatal(err)
 	}
 	if c.Watching() != 0 || c.Lists() < 4 || len(c.Refusals()) != 0 {
@@ -184,13 +188,8 @@ func TestAgentsCountRefusals(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		refused.add(r.RemoteAddr)
 	})
-	ctx, cancel := context.WithCancel(t.Context())
 	c := &Crowd{Agents: 1, Token: "a", Path: func(int) string { return "/?" }, Pause: time.Millisecond}
-	go func() {
-		<-refused.enough // the first one has been counted
-		cancel()
-	}()
-	if err := c.Run(ctx, to); err != nil {
+	if err := c.Run(until(t, refused.enough /* the first one has been counted */), to); err != nil {
 		t.Fatal(err)
 	}
 	if n := c.Refusals()["429"]; n == 0 {
