@@ -43,7 +43,7 @@ demo: build controlplane ## Show Sluice before a control plane full of samples; 
 
 .PHONY: test
 test: lint build $(BIN)/sluice-race $(BIN)/chart controlplane ## Run every test, those against the real apiserver included
-	$(GO) test -race -timeout 30m ./...
+	$(GO) test -race -timeout 15m ./... # the longest package takes 5
 	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
 	cd deploy/pack && CGO_ENABLED=0 $(GO) test -trimpath ./...
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -35,6 +36,9 @@ func (e *env) attacks(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
+	if e.turns > 0 {
+		return e.attackInTurns(ctx, all, ids, r)
+	}
 	for _, a := range all {
 		if !a.Admin {
 			direct := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
@@ -51,7 +55,32 @@ func (e *env) attacks(ctx context.Context, r *report) error {
 
 // attackSluice starts a Sluice for one attack.
 func (e *env) attackSluice(ctx context.Context, a *abuse.Attack, ids *identities, r *report) error {
-	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=error"}})
+	return e.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error { return e.attackAt(ctx, a, t, ids, r) })
+}
+
+// attackInTurns measures all attacks at one Sluice, again and again. It fails if Sluice ends meanwhile.
+func (e *env) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) error {
+	return e.withSluice(ctx, harness.SluiceOptions{Memory: e.memory}, func(t *target) error {
+		for end := time.Now().Add(e.turns); time.Now().Before(end); {
+			for _, a := range all {
+				if err := e.attackAt(ctx, &a, t, ids, r); err != nil {
+					return fmt.Errorf("%s: %w", a.Name, err)
+				}
+				select {
+				case <-t.sluice.Done():
+					return fmt.Errorf("sluice has ended under the attack %s\n%s", a.Name, t.sluice.Log())
+				default:
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// withSluice starts a Sluice with default limits for as long as do takes.
+func (e *env) withSluice(ctx context.Context, options harness.SluiceOptions, do func(*target) error) error {
+	options.Binary, options.Flags = "sluice", []string{"--log-level=error"}
+	s, err := e.controlPlane.StartSluiceMain(options)
 	if err != nil {
 		return err
 	}
@@ -63,7 +92,7 @@ func (e *env) attackSluice(ctx context.Context, a *abuse.Attack, ids *identities
 	if err := e.waitForCacheSync(ctx, s); err != nil {
 		return err
 	}
-	return e.attackAt(ctx, a, &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}, ids, r)
+	return do(&target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s})
 }
 
 // attackAt measures one attack at a target. While a Sluice is attacked the victims also ask the apiserver itself.
@@ -102,11 +131,11 @@ func (e *env) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *ide
 		return err
 	}
 	for i, v := range victims {
-		line := &attackLine{Attack: a.Name, What: a.What, Target: t.name, Victim: v.name, Quiet: quiet[i], Attacked: attacked[i], RSS: before, Peak: peak, Answers: answers}
+		line := &attackLine{Attack: a.Name, What: a.What, Target: t.name, Victim: v.name, Quiet: quiet[i], Attacked: attacked[i], RSS: before, Peak: peak, Answers: maps.Clone(answers)}
 		if beside != nil {
 			line.Beside = attacked[len(victims)+i]
 		}
-		r.Attacks = append(r.Attacks, line)
+		r.addAttack(line)
 	}
 	return nil
 }

@@ -22,6 +22,26 @@ type attackLine struct {
 	Answers abuse.Tally `json:"answers"`
 }
 
+// addAttack adds a line to the report, or its figures to those of the same victim at another time.
+func (r *report) addAttack(l *attackLine) {
+	for _, of := range r.Attacks {
+		if of.Attack != l.Attack || of.Target != l.Target || of.Victim != l.Victim {
+			continue
+		}
+		of.Quiet.add(l.Quiet)
+		of.Attacked.add(l.Attacked)
+		if of.Beside != nil {
+			of.Beside.add(l.Beside)
+		}
+		of.Peak = max(of.Peak, l.Peak)
+		for answer, n := range l.Answers {
+			of.Answers[answer] += n
+		}
+		return
+	}
+	r.Attacks = append(r.Attacks, l)
+}
+
 func (r *report) printAttacks(out io.Writer) {
 	if len(r.Attacks) == 0 {
 		return

@@ -80,21 +80,12 @@ func (e *env) crowdAtApiserver(ctx context.Context, tokens []string) (*crowdLine
 	return e.crowdAt(ctx, t, tokens, e.podsOf, crowdOf{})
 }
 
-func (e *env) crowdAtSluice(ctx context.Context, tokens []string) (*crowdLine, error) {
-	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=error"}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err := errors.Join(s.Stop(), os.RemoveAll(s.Dir)); err != nil {
-			progress("stop: %v", err)
-		}
-	}()
-	if err := e.waitForCacheSync(ctx, s); err != nil {
-		return nil, err
-	}
-	t := &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}
-	return e.crowdAt(ctx, t, tokens, e.podsOf, crowdOf{restart: s.RestartMain})
+func (e *env) crowdAtSluice(ctx context.Context, tokens []string) (line *crowdLine, err error) {
+	err = e.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error {
+		line, err = e.crowdAt(ctx, t, tokens, e.podsOf, crowdOf{restart: t.sluice.RestartMain})
+		return err
+	})
+	return line, err
 }
 
 // crowdOf is what a target can do; nil for what it cannot.

@@ -28,18 +28,21 @@ type options struct {
 	lists        int // consistent lists, one at a time
 	gets         int // gets that pass, one at a time
 	rounds       int
-	proofs       bool   // only the proofs
-	abuse        bool   // only the abusive user
-	users        int    // beside the abusive one
-	agents       int    // of the crowd
-	sizes        counts // of the cluster, in pods, for proofs
-	readers      counts // of a proof case, concurrent
-	scale        words  // sections of --scale; none means that it is not asked for
-	configMaps   int    // of the section "cluster"
-	feeds        counts // updates of pods per second, of the section "cluster"
-	large        int    // ConfigMaps of 100 KB of the section "lists"
-	reports      int    // custom resources of 1.3 MB of the section "memory"
-	stalled      int    // watches that stop reading, of the section "watches"
+	proofs       bool // only the proofs
+	abuse        bool // only the abusive user
+	users        int  // beside the abusive one
+	agents       int  // of the crowd
+	// turns is how long a Sluice with memory of its own has to bear all attacks in turns; 0 is once each, by a new one.
+	turns      time.Duration
+	memory     int64  // bytes
+	sizes      counts // of the cluster, in pods, for proofs
+	readers    counts // of a proof case, concurrent
+	scale      words  // sections of --scale; none means that it is not asked for
+	configMaps int    // of the section "cluster"
+	feeds      counts // updates of pods per second, of the section "cluster"
+	large      int    // ConfigMaps of 100 KB of the section "lists"
+	reports    int    // custom resources of 1.3 MB of the section "memory"
+	stalled    int    // watches that stop reading, of the section "watches"
 	// listEvery is the time between two lists of a user, and abuseFactor how many times as often the abusive
 	// one lists.
 	listEvery   time.Duration
@@ -106,6 +109,8 @@ func parseOptions(args []string) (*options, error) {
 	set.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers and a crowd of agents cost others")
 	set.IntVar(&o.users, "users", o.users, "users beside the abusive one")
 	set.IntVar(&o.agents, "agents", o.agents, "agents of the crowd, each with a connection, for --abuse")
+	set.DurationVar(&o.turns, "turns", 0, "how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
+	set.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
 	set.DurationVar(&o.listEvery, "list-every", o.listEvery, "time between two lists of a user, for --abuse")
 	set.IntVar(&o.abuseFactor, "abuse-factor", o.abuseFactor, "how many times as often as a user the abusive one lists")
 	set.DurationVar(&o.abuseWindow, "abuse-window", o.abuseWindow, "duration of each measurement of the users' lists")

@@ -30,13 +30,14 @@ type victimFigures struct {
 	P99      float64 `json:"p99Seconds"`
 	Requests int     `json:"requests"`
 	Failed   tally   `json:"failed"` // by code or error
+
+	walls []time.Duration // of those that succeeded
 }
 
 // watch sends requests for a while, and returns when all have been answered.
 func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures {
 	f := &victimFigures{Failed: tally{}}
-	var walls []time.Duration
-	var mu sync.Mutex // guards f and walls
+	var mu sync.Mutex // guards f
 	one := func(i int) {
 		ctx, cancel := context.WithTimeout(ctx, victimLimit)
 		defer cancel()
@@ -54,7 +55,7 @@ func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures 
 		case code >= http.StatusBadRequest:
 			f.Failed[fmt.Sprint(code)]++
 		default:
-			walls = append(walls, wall)
+			f.walls = append(f.walls, wall)
 		}
 	}
 	var running sync.WaitGroup
@@ -65,10 +66,24 @@ func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures 
 		}
 	}
 	running.Wait()
-	if len(walls) > 0 {
-		f.P50, f.P99 = percentile(walls, 50).Seconds(), percentile(walls, 99).Seconds()
-	}
+	f.summarize()
 	return f
+}
+
+func (f *victimFigures) summarize() {
+	if len(f.walls) > 0 {
+		f.P50, f.P99 = percentile(f.walls, 50).Seconds(), percentile(f.walls, 99).Seconds()
+	}
+}
+
+// add adds the figures of another time.
+func (f *victimFigures) add(other *victimFigures) {
+	f.Requests += other.Requests
+	f.walls = append(f.walls, other.walls...)
+	for reason, n := range other.Failed {
+		f.Failed[reason] += n
+	}
+	f.summarize()
 }
 
 // failed returns how many requests failed, and how.

@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +34,8 @@ type SluiceOptions struct {
 	// Upstream is a gateway in front of the control plane, which this one uses instead of the apiserver;
 	// nil means none.
 	Upstream *Sluice
+	// Memory is the limit of a cgroup of its own, in bytes, which needs root; 0 means none.
+	Memory int64
 }
 
 // Sluice is a running gateway in front of a control plane.
@@ -46,6 +49,7 @@ type Sluice struct {
 	opts         SluiceOptions
 	proc         *process
 	log          *os.File
+	cgroup       cgroup // empty without a limit of memory
 
 	mu   sync.Mutex // guards raws
 	raws map[string]*RawClient
@@ -116,7 +120,14 @@ func (s *Sluice) start(listen, admin string) error {
 		}
 		args = append(args, "--config="+path)
 	}
-	p, line, err := startProcess(binary, append(args, s.opts.Flags...), s.log, nil)
+	args = append(args, s.opts.Flags...)
+	if s.opts.Memory > 0 {
+		if s.cgroup, err = newCgroup(s.opts.Memory); err != nil {
+			return err
+		}
+		binary, args = s.cgroup.start(binary, args)
+	}
+	p, line, err := startProcess(binary, args, s.log, nil)
 	if err != nil {
 		return err
 	}
@@ -142,6 +153,9 @@ func (s *Sluice) upstreamKubeconfig() (string, error) {
 func (s *Sluice) Stop() error {
 	s.closeIdle()
 	err := s.proc.stop()
+	if s.cgroup != "" {
+		err = errors.Join(err, s.cgroup.remove())
+	}
 	if log := s.Log(); strings.Contains(log, "DATA RACE") {
 		return fmt.Errorf("sluice has a data race:\n%s", log)
 	}
