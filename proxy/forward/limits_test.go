@@ -249,9 +249,11 @@ func TestStalledBodiesOfStrangersFailNoWritesOfOthers(t *testing.T) {
 			resp.Body.Close()
 		}
 	})
-	if _, err := stalled.Write(make([]byte, 20<<10)); err != nil {
+	const stalls = 20 << 10
+	if _, err := stalled.Write(make([]byte, stalls)); err != nil {
 		t.Fatal(err)
 	}
+	e.AwaitUse(t, accounts.Unverified, stalls)
 	long := strings.NewReader(strings.Repeat("x", 40<<10))
 	if resp := e.Do(t, e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", nil, long)); resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a stranger beyond the total: %s", resp.Status)

@@ -52,7 +52,7 @@ func TestUnsentWriteIsSentAgain(t *testing.T) {
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("response is %s", resp.Status)
 			}
-			if body := <-bodies; body != "{}" || connections.Load() != 2 {
+			if body := forwardtest.Receive(t, bodies, "request"); body != "{}" || connections.Load() < 2 {
 				t.Errorf("upstream received %q over %d connections", body, connections.Load())
 			}
 		})

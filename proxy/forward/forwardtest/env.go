@@ -264,6 +264,16 @@ func Receive[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
+// AwaitUse waits until callers hold an amount of a resource.
+func (e *Env) AwaitUse(t *testing.T, of accounts.Resource, amount int64) {
+	t.Helper()
+	for end := time.Now().Add(Timeout); e.Accounts.Usage(of).Used < amount; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("callers hold %d of %v", e.Accounts.Usage(of).Used, of)
+		}
+	}
+}
+
 // ReadAll returns what a body holds, which must end without an error.
 func ReadAll(t *testing.T, r io.Reader) string {
 	t.Helper()
