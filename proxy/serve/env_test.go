@@ -242,19 +242,30 @@ func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
 
 // access is an Access whose answers the test sets.
 type access struct {
-	allowed bool // for new requests
-	failed  error
 	learned bool // the apiserver has allowed a read
 
-	mu    sync.Mutex
-	still bool // for open watches
-	err   error
-	hangs bool // rechecks end with their context
-	rules map[*request.Read]func()
+	mu      sync.Mutex // guards the fields below once a request runs
+	allowed bool       // for new requests
+	failed  error
+	still   bool // for open watches
+	err     error
+	hangs   bool // rechecks end with their context
+	rules   map[*request.Read]func()
 }
 
 // MayRead implements Access.
-func (a *access) MayRead(*http.Request, *request.Read) (bool, error) { return a.allowed, a.failed }
+func (a *access) MayRead(*http.Request, *request.Read) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.allowed, a.failed
+}
+
+// allow makes new requests allowed.
+func (a *access) allow() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.allowed, a.failed = true, nil
+}
 
 // Recall implements Access.
 func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {

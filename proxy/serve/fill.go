@@ -47,6 +47,9 @@ func awaitSync(ctx context.Context, from Resources, gvr schema.GroupVersionResou
 	}
 }
 
+// noneToCome reports whether no store is being filled, and none is going to be.
+func noneToCome(progress resources.Progress) bool { return progress.Changed == nil }
+
 func (p *plan) fillPatience() time.Duration {
 	switch {
 	case p.verb == negotiate.Watch:

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -24,6 +25,10 @@ const (
 	// historyTries is how often awaitHistory tries, and historyRetry the time between two tries.
 	historyTries = 5
 	historyRetry = 3 * time.Second
+	// firstTry is when it is first tried again whether the cache may serve a watch, and rarestTry the longest
+	// time between two tries.
+	firstTry  = 5 * time.Second
+	rarestTry = 5 * time.Minute
 )
 
 // passWatch passes a watch to the apiserver. It ends between two events when the gateway drains, and
@@ -33,6 +38,9 @@ const (
 func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason passReason, c *claim) {
 	p := newPassedWatch(&h.options, info, reason)
 	p.claim = c
+	if reason.ceases() {
+		p.again = h.planAgain(r, *info)
+	}
 	info.PassedWatch = p.PassedWatch
 	ctx, cancel := context.WithCancel(r.Context())
 	var following sync.WaitGroup
@@ -43,6 +51,26 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 		following.Wait()
 	}()
 	h.options.Next.ServeHTTP(w, r)
+}
+
+// planAgain returns a function that plans a watch which passes, and returns why it still would. Its context must have the
+// values of the request's.
+func (h *Handler) planAgain(r *http.Request, info request.Info) func(context.Context) error {
+	r = r.Clone(r.Context()) // whoever forwards the other one may change it
+	return func(ctx context.Context) error {
+		i := info
+		_, err := h.plan(r.WithContext(request.With(ctx, &i)), &i, h.newAttempt())
+		return err
+	}
+}
+
+// ceases reports whether a reason may cease to hold although nothing of the watch changes.
+func (r passReason) ceases() bool {
+	switch r {
+	case notAllowed, notReviewed, resources.NotInSync, resources.NotCacheable, resources.NotRunning, resources.StoresTooLarge:
+		return true
+	}
+	return false
 }
 
 // passedWatch is one watch that passes.
@@ -56,6 +84,8 @@ type passedWatch struct {
 	unmarked bool
 	version  uint64 // from which it begins; 0 if none
 	claim    *claim // nil if it does not count
+	// again returns why the watch would still pass; nil for a reason that never ceases to hold.
+	again func(context.Context) error
 }
 
 func newPassedWatch(options *Options, info *request.Info, reason passReason) *passedWatch {
@@ -96,8 +126,8 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 	var resumable <-chan struct{}
 	switch {
 	case p.unmarked:
-	case p.reason == resources.NotInSync:
-		if !p.awaitSync(ctx) {
+	case p.again != nil:
+		if !p.awaitPlan(ctx) {
 			return false
 		}
 		if !p.InitialEvents {
@@ -120,10 +150,36 @@ func (p *passedWatch) endClaim(ctx context.Context) {
 	}
 }
 
-// awaitSync waits until the store of the resource is in sync.
+// awaitPlan waits until the cache may serve the watch: until its store is in sync if it is being filled, and otherwise by
+// trying again, ever more rarely. It returns false if ctx ends or the gateway drains first, or if the watch passes for
+// another reason by then, which stays.
+func (p *passedWatch) awaitPlan(ctx context.Context) bool {
+	reason := p.reason
+	for wait := firstTry; ; wait = min(2*wait, rarestTry) {
+		if reason == resources.NotInSync && p.awaitSync(ctx) {
+			return true
+		}
+		next, stop := context.WithTimeout(ctx, wait/2+rand.N(wait/2))
+		drains := await(next, p.options.Draining, nil)
+		stop()
+		if drains || ctx.Err() != nil {
+			return false
+		}
+		err := p.again(ctx)
+		if err == nil {
+			return true
+		}
+		var passes bool
+		if reason, passes = errors.AsType[passReason](err); !passes || !reason.ceases() {
+			return false
+		}
+	}
+}
+
+// awaitSync waits until the store of the resource is in sync. It returns false if there is none to come.
 func (p *passedWatch) awaitSync(ctx context.Context) bool {
 	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
-	return awaitSync(ctx, p.options.Resources, gvr, p.options.Draining, func(resources.Progress) bool { return false })
+	return awaitSync(ctx, p.options.Resources, gvr, p.options.Draining, noneToCome)
 }
 
 // awaitHistory tries again to find out whether the watch has missed events before the store began, which

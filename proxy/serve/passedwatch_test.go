@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ type filling struct {
 	mu       sync.Mutex // guards missing of env and the fields below
 	progress resources.Progress
 	changed  chan struct{}
+	none     bool // no store is to come
 }
 
 // newFilling returns an env whose resource is not in sync.
@@ -43,7 +45,9 @@ func (f *filling) Progress(schema.GroupVersionResource) resources.Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.progress
-	p.Changed = f.changed
+	if !f.none {
+		p.Changed = f.changed
+	}
 	return p
 }
 
@@ -57,6 +61,13 @@ func (f *filling) change(p resources.Progress) {
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// exclude makes the resource one that is never cached.
+func (f *filling) exclude() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.missing = resources.Excluded
 }
 
 const fooPath = "/apis/ex.io/v1/foos"
@@ -169,6 +180,73 @@ func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A controller that watches many kinds meets each of them in a state that may last for seconds: its rights are newer than
+// what the authorizer knows, discovery does not name a new kind yet, the store has been given up.
+func TestPassedWatchIsTriedAgain(t *testing.T) {
+	reviews := errors.New("no answer")
+	synced := func(f *filling) { f.change(resources.Progress{Synced: true}) }
+	allow := func(f *filling) { f.access.allow() }
+	for _, row := range []struct {
+		name   string
+		fails  func(*filling) // before the watch
+		mended func(*filling)
+	}{
+		{"not allowed", func(f *filling) { f.missing, f.access.allowed = "", false }, allow},
+		{"not reviewed", func(f *filling) { f.missing, f.access.failed = "", reviews }, allow},
+		{"not cacheable", func(f *filling) { f.missing = resources.NotCacheable }, synced},
+		{"too large", func(f *filling) { f.missing = resources.StoresTooLarge }, synced},
+		{"not running", func(f *filling) { f.missing = resources.NotRunning }, synced},
+		{"given up", func(f *filling) { f.none, f.progress.Failing = true, true }, synced},
+	} {
+		for _, query := range []string{"resourceVersion=3", streaming} {
+			t.Run(row.name+" "+query, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f := newFilling(t)
+					row.fails(f)
+					p := f.pass(fooPath + "?watch=1&" + query)
+					if p.endsWithin(time.Hour) {
+						t.Fatal("ended")
+					}
+					row.mended(f)
+					if p.InitialEvents {
+						if p.endsWithin(rarestTry + shortestWatch + comeBackSpread) {
+							t.Fatal("ended among its initial events")
+						}
+						p.Resume()
+					}
+					if !p.endsWithin(rarestTry + shortestWatch + comeBackSpread) {
+						t.Error("goes on passing")
+					}
+				})
+			})
+		}
+	}
+}
+
+// What stays need not be asked again and again, and what has become clear least of all.
+func TestPassedWatchIsTriedAgainEverMoreRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.missing = resources.NotCacheable
+		p := f.pass(fooPath + "?watch=1&resourceVersion=3")
+		if p.endsWithin(10 * time.Hour); len(f.readers) > 10+int(10*time.Hour/(rarestTry/2)) {
+			t.Errorf("%d tries", len(f.readers))
+		}
+		f.exclude()
+		if p.endsWithin(rarestTry); len(f.readers) == 0 {
+			t.Fatal("not tried")
+		}
+		before := len(f.readers)
+		if p.endsWithin(time.Hour) || len(f.readers) > before {
+			t.Error("an excluded resource is tried again")
+		}
+		close(f.draining)
+		if !p.endsWithin(10 * time.Second) {
+			t.Error("does not end when the gateway drains")
+		}
+	})
 }
 
 // client-go lists again after a watch that ends without an event within a second.

@@ -204,8 +204,7 @@ func (q *attempt) pass(m *Metrics, reason passReason) error {
 func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason passReason) bool {
 	switch reason {
 	case resources.NotInSync:
-		noStore := func(progress resources.Progress) bool { return progress.Changed == nil }
-		awaitSync(ctx, h.options.Resources, p.read.GroupVersionResource, nil, noStore)
+		awaitSync(ctx, h.options.Resources, p.read.GroupVersionResource, nil, noneToCome)
 	case notProvenInTime:
 		version := q.version
 		if p.match == matchNotOlderThan {
