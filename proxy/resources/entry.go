@@ -105,12 +105,12 @@ func (r *Registry) storeOptions(e *entry) cache.Options {
 }
 
 // reflect runs the reflector of an entry and removes the entry when it has ended. The entry of a
-// resource whose store is too large stays for a while to give that reason.
+// resource whose store is too large stays for a while to give that reason. Readers that wait for the store are woken
+// when Lookup tells them why there is none.
 func (r *Registry) reflect(ctx context.Context, e *entry) {
 	defer e.stop()
 	err := e.reflector.Run(ctx)
 	e.filled()
-	e.progress.failed()
 	r.release(e)
 	r.mu.RLock()
 	run := r.run
@@ -121,11 +121,13 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 		e.log.Info("resource is not cacheable", zap.Error(err))
 		r.absent(e.gvr)
 	case e.tooLarge.Load() && e.claimed > 0: // it exists
+		e.progress.failed()
 		pause(run, tooLargeFor)
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	delete(r.entries, e.gvr)
+	r.mu.Unlock()
+	e.progress.end()
 }
 
 func pause(ctx context.Context, d time.Duration) {

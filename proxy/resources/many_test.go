@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -172,6 +173,47 @@ func TestFillThatExceedsTheRoomIsGivenUp(t *testing.T) {
 		}
 		if n := k.filled.Load(); n > huge+2 {
 			t.Errorf("%d fills", n)
+		}
+	})
+}
+
+// proceeds waits until progress changes, and reports whether it has.
+func proceeds(p Progress) bool {
+	select {
+	case <-p.Changed:
+		return true
+	case <-time.After(2 * tooLargeFor):
+		return false
+	}
+}
+
+// Readers that wait for a store learn why there is none to come, as soon as that is known.
+func TestReadersAreWokenWhenAResourceIsNotCacheable(t *testing.T) {
+	const absent = 1000
+	(&kinds{objects: few}).before(t, 0, func(t *testing.T, r *Registry) {
+		var waiting sync.WaitGroup
+		for i := absent; i < absent+200; i++ {
+			waiting.Go(func() {
+				_, _ = r.Lookup(kind(i).GVR, alice)
+				if p := r.Progress(kind(i).GVR); p.Changed != nil && !proceeds(p) {
+					t.Error("nothing changes")
+				}
+				if _, reason := r.Lookup(kind(i).GVR, alice); reason != NotCacheable {
+					t.Errorf("%q after the change", reason)
+				}
+			})
+		}
+		waiting.Wait()
+	})
+}
+
+func TestReadersAreWokenWhenAStoreIsGivenUp(t *testing.T) {
+	(&kinds{objects: func(string) int { return 10_000 }}).before(t, 2<<20, func(t *testing.T, r *Registry) {
+		_, _ = r.Lookup(kind(0).GVR, alice)
+		for p := r.Progress(kind(0).GVR); p.Changed != nil; p = r.Progress(kind(0).GVR) {
+			if !proceeds(p) {
+				t.Fatal("nothing changes")
+			}
 		}
 	})
 }

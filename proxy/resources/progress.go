@@ -40,13 +40,14 @@ type progress struct {
 	began    time.Time // of the present fill
 	lastFill time.Duration
 	bytes    int64
+	ended    bool
 	changed  chan struct{} // nil until somebody waits
 }
 
 func (p *progress) get() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.changed == nil {
+	if p.changed == nil && !p.ended {
 		p.changed = make(chan struct{})
 	}
 	return Progress{Failing: p.failing, LastFill: p.lastFill, Bytes: p.bytes, Changed: p.changed}
@@ -67,8 +68,11 @@ func (p *progress) synced() {
 	p.set(func() { p.failing, p.lastFill = false, time.Since(p.began) })
 }
 
-// failed records that an attempt to fill the store has failed, or that the entry has ended.
+// failed records that an attempt to fill the store has failed, or that it was given up.
 func (p *progress) failed() { p.set(func() { p.failing, p.began = true, time.Now() }) }
+
+// end records that there is no store to come.
+func (p *progress) end() { p.set(func() { p.failing, p.ended = true, true }) }
 
 func (p *progress) set(change func()) {
 	p.mu.Lock()

@@ -22,13 +22,13 @@ const (
 	historyPatience = 3 * time.Second
 )
 
-// awaitFill waits until the store of the resource is in sync. It returns false without a wait if the
-// fill fails, or is known to take longer than the read would take at the apiserver.
-func (p *plan) awaitFill(ctx context.Context, from Resources) bool {
+// awaitFill waits until the store of the resource is in sync, but not if the fill fails, or is known to take longer than
+// the read would take at the apiserver.
+func (p *plan) awaitFill(ctx context.Context, from Resources) {
 	patience := min(p.fillPatience(), p.attempt.patience())
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return awaitSync(ctx, from, p.read.GroupVersionResource, nil, func(progress resources.Progress) bool {
+	awaitSync(ctx, from, p.read.GroupVersionResource, nil, func(progress resources.Progress) bool {
 		return progress.Failing || progress.LastFill > patience
 	})
 }

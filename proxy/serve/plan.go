@@ -123,7 +123,8 @@ func (p *plan) parseRead() (err error) {
 func (p *plan) lookup(ctx context.Context, from Resources) error {
 	reader := resources.Reader{User: p.info.User, Whole: p.read.Whole()}
 	c, reason := from.Lookup(p.read.GroupVersionResource, reader)
-	if reason == resources.NotInSync && p.awaitFill(ctx, from) {
+	if reason == resources.NotInSync {
+		p.awaitFill(ctx, from)
 		c, reason = from.Lookup(p.read.GroupVersionResource, reader)
 	}
 	if p.discarded(ctx, from) {
