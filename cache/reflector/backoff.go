@@ -21,6 +21,9 @@ type backoff struct{ next time.Duration }
 
 func (b *backoff) reset() { b.next = 0 }
 
+// limit bounds the delay of the next attempt.
+func (b *backoff) limit(delay time.Duration) { b.next = min(b.next, delay) }
+
 // wait delays the next attempt after err, at least as long as a cache.RetryAfterError requests.
 func (b *backoff) wait(ctx context.Context, err error) {
 	delay := max(b.next, firstDelay)

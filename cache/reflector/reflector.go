@@ -30,9 +30,10 @@ type Options struct {
 type Reflector struct {
 	source      ListerWatcher
 	options     Options
-	store       *cache.Store // nil while none is published
-	began       time.Time    // when the store began to be read
-	changed     time.Time    // when the store was published or applied its newest event
+	store       *cache.Store  // nil while none is published
+	began       time.Time     // when the store began to be read
+	took        time.Duration // of the last fill
+	changed     time.Time     // when the store was published or applied its newest event
 	backoff     backoff
 	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
 	noWatchList atomic.Bool // the apiserver has no streaming lists
@@ -116,9 +117,13 @@ func (r *Reflector) Run(ctx context.Context) error {
 		}
 		r.options.Report(err)
 		r.heldBack = r.heldBack || errors.Is(err, cache.ErrHeldBack)
-		if errors.Is(err, ErrUnreadable) {
+		switch {
+		case errors.Is(err, ErrUnreadable):
 			r.unreadable.wait(ctx, err)
-		} else {
+		case errors.Is(err, cache.ErrHeldBack): // readers wait for what the apiserver has just been able to list
+			r.backoff.limit(r.took)
+			r.backoff.wait(ctx, err)
+		default:
 			r.backoff.wait(ctx, err)
 		}
 	}

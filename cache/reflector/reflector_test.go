@@ -410,6 +410,39 @@ func TestRebuildReplacesTheStoreWhileItsWatchIsOpen(t *testing.T) {
 	})
 }
 
+// However often the events are held back, there is a store for most of the time.
+func TestStoreWhoseEventsAreHeldBackIsSoonReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &script{t: t, steps: []step{{call: "watchlist", events: []Event{synced(10)}, end: errors.Join(cache.ErrHeldBack, ErrRebuild)}}}
+		const lists, frozen = 10, 3 * time.Second
+		for range lists {
+			src.steps = append(src.steps, step{call: "list", version: 20},
+				step{call: "watch 20", events: []Event{}, end: errors.Join(cache.ErrHeldBack, ErrRebuild), after: frozen})
+		}
+		var since time.Time
+		var without time.Duration
+		r := New(src, Options{Publish: func(s *cache.Store) {
+			if s == nil {
+				since = time.Now()
+			} else if !since.IsZero() {
+				without += time.Since(since)
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		time.Sleep(10 * time.Minute) // virtual time
+		synctest.Wait()
+		if len(src.steps) > 0 || without > lists*2*firstDelay {
+			t.Errorf("no store for %v while %d were held back; %d steps are left", without, lists, len(src.steps))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestBackoffGrowsWithJitterUpToALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b backoff

@@ -63,6 +63,7 @@ func (r *Reflector) renew(ctx context.Context) bool {
 // publish creates a store of objects in the order of their keys, and publishes it.
 func (r *Reflector) publish(objects []*cache.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
+	r.took = time.Since(r.began)
 	r.changed, r.heldBack = time.Now(), false
 	r.options.Publish(r.store)
 }
