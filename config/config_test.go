@@ -46,13 +46,14 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	f.Admin.Listen, f.Admin.Profiling = "0.0.0.0:9443", true
 	f.Cache.Exclude = []string{"Pods"}
 	f.Cache.HistoryAge.Duration = -1
+	f.Cache.PassedBytes = 1 // which the parts of the budget would round to 0
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
 	f.Limits.Seats, f.Limits.Memory, f.Limits.HeaderBytes = -1, 1, 1<<30
 	err := c.Check()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}

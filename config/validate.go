@@ -10,6 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// leastPassedBytes is the least budget that can be divided: among resources, and into what a read costs at least.
+const leastPassedBytes = 1 << 20
+
 // problems returns the problems of all invalid fields. The File must have its defaults.
 func (f *File) problems() []Problem {
 	var p problems
@@ -36,7 +39,7 @@ func (f *File) problems() []Problem {
 	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
 	p.positive("cache.idle", f.Cache.Idle)
 	p.positive("cache.checkEvery", f.Cache.CheckEvery)
-	p.check(f.Cache.PassedBytes > 0, "cache.passedBytes", "must be positive")
+	p.check(f.Cache.PassedBytes >= leastPassedBytes, "cache.passedBytes", fmt.Sprintf("must be at least %d", leastPassedBytes))
 	p.check(f.Cache.Proofs.CorePercent > 0, "cache.proofs.corePercent", "must be positive")
 	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
 	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
