@@ -272,7 +272,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 		protect = c.access.WithPathAccess
 	}
 	return admin.Handler(admin.Options{
-		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.gatherer(),
+		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.gatherer(c.levels),
 		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
 }

@@ -41,9 +41,9 @@ func newMetrics() *metrics {
 	}
 }
 
-// gatherer returns all metrics.
-func (m *metrics) gatherer() prometheus.Gatherer {
-	return prometheus.Gatherers{m.registry, priority.Gatherer()}
+// gatherer returns all metrics, those of the priority levels included.
+func (m *metrics) gatherer(l *priority.Levels) prometheus.Gatherer {
+	return prometheus.Gatherers{m.registry, l.Gatherer()}
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.

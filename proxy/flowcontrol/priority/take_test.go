@@ -76,7 +76,7 @@ func (h *holder) leaveAll() {
 // numbers returns the sum of each gauge of the library over its series, by name without prefix.
 func numbers(t testing.TB, names ...string) map[string]float64 {
 	t.Helper()
-	families, err := Gatherer().Gather()
+	families, err := (&Levels{config: builtIn()}).Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
