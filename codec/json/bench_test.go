@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"testing"
 
@@ -111,13 +112,24 @@ func BenchmarkSkip(b *testing.B) {
 	}
 }
 
+// BenchmarkIndent indents what a segment memoizes, and copies as much as that becomes: what any way of indenting costs.
 func BenchmarkIndent(b *testing.B) {
-	f := jsontest.Realistic()[0]
-	b.SetBytes(int64(len(f.JSON)))
-	b.ReportAllocs()
-	buf := make([]byte, 0, 1<<17)
-	for b.Loop() {
-		buf = AppendIndent(buf[:0], f.JSON, 0)
+	for _, f := range jsontest.Realistic() {
+		items := bytes.TrimSuffix(bytes.Repeat(append(f.JSON[:len(f.JSON):len(f.JSON)], ','), 32), []byte(","))
+		indented := AppendIndent(nil, items, 2)
+		dst := make([]byte, 0, 2*len(indented))
+		b.Run(f.Name+"/indent", func(b *testing.B) {
+			b.SetBytes(int64(len(items)))
+			for b.Loop() {
+				dst = AppendIndent(dst[:0], items, 2)
+			}
+		})
+		b.Run(f.Name+"/copy", func(b *testing.B) {
+			b.SetBytes(int64(len(items)))
+			for b.Loop() {
+				dst = append(dst[:0], indented...)
+			}
+		})
 	}
 }
 

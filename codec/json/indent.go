@@ -1,6 +1,11 @@
 package json
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // Indentation grows with the square of the depth: an object of 190 KB has become 405 MB long. Ordinary
 // objects become less than four times as long.
@@ -37,6 +42,9 @@ func AppendIndent(dst, src []byte, depth int) []byte {
 }
 
 // appendIndent is AppendIndent. If bounded, it stops and returns false once a value is too long.
+//
+// It copies whole words and lines, which may write behind what it appends: out always has room for the rest of src, and
+// for a line and slack besides.
 func appendIndent(dst, src []byte, depth int, bounded bool) ([]byte, bool) {
 	opened := false                          // the last token was an opening bracket
 	outer, from, begin := depth, 0, len(dst) // of the present value: its level, where it begins in src and in dst
@@ -44,59 +52,117 @@ func appendIndent(dst, src []byte, depth int, bounded bool) ([]byte, bool) {
 	if bounded {
 		limit = begin + MaxIndented(len(src)) // where the value ends is not known yet
 	}
+	out, n := dst[:cap(dst)], len(dst)
 	for i := 0; i < len(src); {
-		if len(dst) > limit {
-			return dst, false
+		if n > limit {
+			return out[:n], false
+		}
+		if rest := len(src) - i; len(out)-n < rest+2*depth+slack {
+			out = slices.Grow(out[:n], 2*(rest+depth+slack))
+			out = out[:cap(out)]
 		}
 		c := src[i]
+		kind := class[c]
+		if kind&shut != 0 {
+			if depth--; !opened {
+				n = putLine(out, n, depth)
+			}
+			out[n], opened = c, false
+			n, i = n+1, i+1
+			continue
+		}
 		if isSpace(c) {
 			i++
 			continue
 		}
-		if c == '}' || c == ']' {
-			depth--
-			if !opened {
-				dst = appendLine(dst, depth)
+		if opened {
+			n, opened = putLine(out, n, depth), false
+		}
+		switch {
+		case kind&quote != 0:
+			if n, i = putString(out, n, src, i); i < len(src) && src[i] == ':' {
+				out[n], out[n+1] = ':', ' '
+				n, i = n+2, i+1
 			}
-			dst, opened = append(dst, c), false
+			continue
+		case kind&scalar != 0:
+			for ; i < len(src) && class[src[i]]&scalar != 0; i++ {
+				out[n] = src[i]
+				n++
+			}
+			continue
+		case kind&open != 0:
+			opened = true
+			depth++
+		case c == ':':
+			out[n], c = c, ' '
+			n++
+		case c == ',':
+			out[n] = c
+			between := bounded && depth == outer
+			if between && n-begin > MaxIndented(i-from) {
+				return out[:n], false
+			}
+			if n = putLine(out, n+1, depth); between {
+				from, begin = i+1, n
+				limit = begin + MaxIndented(len(src)-from)
+			}
 			i++
 			continue
 		}
-		if opened {
-			dst, opened = appendLine(dst, depth), false
-		}
-		switch c {
-		case '"':
-			end, _ := SkipString(src, i)
-			if end < 0 {
-				end = len(src)
-			}
-			dst = append(dst, src[i:end]...)
-			i = end
-			continue
-		case '{', '[':
-			dst, opened = append(dst, c), true
-			depth++
-		case ',':
-			between := bounded && depth == outer
-			if between && len(dst)-begin > MaxIndented(i-from) {
-				return dst, false
-			}
-			if dst = appendLine(append(dst, c), depth); between {
-				from, begin = i+1, len(dst)
-				limit = begin + MaxIndented(len(src)-from)
-			}
-		case ':':
-			dst = append(dst, ':', ' ')
-		default:
-			dst = append(dst, c)
-		}
-		i++
+		out[n] = c
+		n, i = n+1, i+1
 	}
-	if opened {
-		dst = appendLine(dst, depth)
+	if out = out[:n]; opened {
+		out = appendLine(out, depth)
 	}
-	return dst, !bounded || len(dst)-begin <= MaxIndented(len(src)-from)
+	return out, !bounded || len(out)-begin <= MaxIndented(len(src)-from)
+}
+
+// slack is how far the put functions may write behind what they put, and more than a token besides strings takes.
+const slack = 64
+
+// newLine is a line break and the indentation of the levels up to putLine's limit.
+var newLine = [32]byte([]byte("\n                               "))
+
+// putLine puts a line break and an indentation at out[n], and returns where it ends.
+func putLine(out []byte, n, depth int) int {
+	if uint(depth) < uint(len(newLine)/2) {
+		*(*[len(newLine)]byte)(out[n:]) = newLine
+		return n + 1 + 2*depth
+	}
+	return len(appendLine(out[:n], depth))
+}
+
+// putString copies the string that begins at src[i] to out[n], and returns where both end.
+func putString(out []byte, n int, src []byte, i int) (int, int) {
+	for {
+		out[n] = src[i] // a quote, or what is escaped
+		n, i = n+1, i+1
+		for i+8 <= len(src) {
+			w := binary.LittleEndian.Uint64(src[i:])
+			binary.LittleEndian.PutUint64(out[n:], w)
+			q, e := w^('"'*lowBits), w^('\\'*lowBits)
+			if m := ((q-lowBits) & ^q | (e-lowBits) & ^e) & highBits; m != 0 {
+				k := bits.TrailingZeros64(m) >> 3
+				n, i = n+k, i+k
+				break
+			}
+			n, i = n+8, i+8
+		}
+		for ; i < len(src) && src[i] != '"' && src[i] != '\\'; i++ {
+			out[n] = src[i]
+			n++
+		}
+		if i == len(src) {
+			return n, i
+		}
+		c := src[i]
+		out[n] = c
+		if n, i = n+1, i+1; c == '"' || i == len(src) {
+			return n, i
+		}
+	}
 }
 
 // appendLine begins a new line at the given level.
