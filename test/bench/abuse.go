@@ -21,7 +21,7 @@ const (
 	warmUp = 10 * time.Second
 )
 
-// abuses measures the abusive user, the attacks and the crowd, as far as --only selects them.
+// abuses measures the abusive user, the attacks, the crowd and the controller, as far as --only selects them.
 func (e *env) abuses(ctx context.Context, r *report) error {
 	if e.only.matches("abusive user") {
 		if err := e.abuse(ctx, r); err != nil {
@@ -31,7 +31,10 @@ func (e *env) abuses(ctx context.Context, r *report) error {
 	if err := e.attacks(ctx, r); err != nil {
 		return err
 	}
-	return e.crowds(ctx, r)
+	if err := e.crowds(ctx, r); err != nil {
+		return err
+	}
+	return e.controllers(ctx, r)
 }
 
 // abuse measures the lists of many users, who each have a token and an open watch, without and with

@@ -36,6 +36,10 @@
 // new Sluice with default limits: what those who renew leases, write, list by new tokens or probe see of it, and
 // what they see at the apiserver meanwhile. --only selects, as in --only='attack slow-posts'.
 //
+// And it lets in a crowd of agents that share one service account ('crowd sluice'), and a controller that watches 1,000
+// kinds by informers of client-go ('kinds sluice'): how long it takes until all are served from the cache, also after a
+// restart, and what the watches cost while nothing happens.
+//
 // --scale runs only other measurements, in sections that each have their own control plane, whose objects
 // are written straight into etcd: "cluster" has 100,000 pods and 300,000 ConfigMaps, and measures the time
 // to sync, the memory per object, lists, pages, selections and consistent reads, and how many events per

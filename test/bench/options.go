@@ -32,6 +32,7 @@ type options struct {
 	abuse        bool // only the abusive user
 	users        int  // beside the abusive one
 	agents       int  // of the crowd
+	kinds        int  // of the controller
 	// turns is how long a Sluice with memory of its own has to bear all attacks in turns; 0 is once each, by a new one.
 	turns      time.Duration
 	memory     int64  // bytes
@@ -66,7 +67,7 @@ var (
 		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"}, watchEncodes: words{identity, "gzip"},
 		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
 		lists: 30, gets: 600, rounds: 5, window: 500 * time.Millisecond, idle: 10 * time.Second,
-		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200}, users: 5_000, agents: 10_000, abuseWindow: 30 * time.Second,
+		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200}, users: 5_000, agents: 10_000, kinds: 1_000, abuseWindow: 30 * time.Second,
 		listEvery: 30 * time.Second, abuseFactor: 100,
 		configMaps: 300_000, feeds: counts{500, 1_000, 2_000, 4_000, 8_000}, large: 10_000, reports: 500, stalled: 500,
 	}
@@ -75,7 +76,7 @@ var (
 		streams: words{"json"}, watches: words{"json", "cbor"}, watchEncodes: words{identity, "gzip"},
 		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
 		lists: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, idle: 2 * time.Second,
-		sizes: counts{100, 1_000}, readers: counts{1, 20}, users: 200, agents: 500, abuseWindow: 10 * time.Second,
+		sizes: counts{100, 1_000}, readers: counts{1, 20}, users: 200, agents: 500, kinds: 50, abuseWindow: 10 * time.Second,
 		listEvery: 10 * time.Second, abuseFactor: 100,
 		configMaps: 3_000, feeds: counts{100}, large: 200, reports: 10, stalled: 50,
 	}
@@ -106,11 +107,12 @@ func parseOptions(args []string) (*options, error) {
 	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
 	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
 	set.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
-	set.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers and a crowd of agents cost others")
+	set.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
 	set.IntVar(&o.users, "users", o.users, "users beside the abusive one")
 	set.IntVar(&o.agents, "agents", o.agents, "agents of the crowd, each with a connection, for --abuse")
 	set.DurationVar(&o.turns, "turns", 0, "how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
 	set.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
+	set.IntVar(&o.kinds, "kinds", o.kinds, "kinds that one controller watches, for --abuse")
 	set.DurationVar(&o.listEvery, "list-every", o.listEvery, "time between two lists of a user, for --abuse")
 	set.IntVar(&o.abuseFactor, "abuse-factor", o.abuseFactor, "how many times as often as a user the abusive one lists")
 	set.DurationVar(&o.abuseWindow, "abuse-window", o.abuseWindow, "duration of each measurement of the users' lists")
@@ -154,8 +156,8 @@ func (o *options) validate() error {
 	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers)) < 1 {
 		return errors.New("--clients, --watchers, --sizes and --readers must be positive")
 	}
-	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds, o.users, o.agents, o.abuseFactor) < 1 || o.listEvery <= 0 {
-		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets, --rounds, --users, --agents, --abuse-factor and --list-every must be positive")
+	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds, o.users, o.agents, o.kinds, o.abuseFactor) < 1 || o.listEvery <= 0 {
+		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets, --rounds, --users, --agents, --kinds, --abuse-factor and --list-every must be positive")
 	}
 	if min(o.configMaps, slices.Min(o.feeds), o.large, o.reports, o.stalled) < 1 || len(o.scale) > 0 && o.stalled >= slices.Min(o.watchers) {
 		return errors.New("--configmaps, --feeds, --large-configmaps, --reports and --stalled must be positive, and --stalled less than --watchers")

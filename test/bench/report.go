@@ -26,6 +26,7 @@ type report struct {
 	Abuse     []*abuseLine   `json:"abuse"`
 	Attacks   []*attackLine  `json:"attacks"`
 	Crowds    []*crowdLine   `json:"crowds"`
+	Kinds     []*kindsLine   `json:"kinds"`
 	Scale     scaleReport    `json:"scale"`
 	Goals     []*outcome     `json:"goals"`
 }
@@ -50,6 +51,7 @@ func (r *report) print(out io.Writer) {
 	r.printAbuse(out)
 	r.printAttacks(out)
 	r.printCrowds(out)
+	r.printKinds(out)
 	r.Scale.print(out)
 	r.printGoals(out)
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/test/harness"
+)
+
+const (
+	// kindsVersion is the API version of the kinds, which no other resource has.
+	kindsVersion = "v1kinds"
+	// kindsOfGroup is how many kinds an API group has.
+	kindsOfGroup = 50
+	// definers create kinds at the same time.
+	definers = 8
+	// quietCPU is the share of a core below which the apiserver has taken note of the kinds.
+	quietCPU, quietEvery, quietLimit = 0.2, 2 * time.Second, 3 * time.Minute
+)
+
+// kindAt returns one of the kinds.
+func kindAt(i int) schema.GroupVersionResource {
+	return schema.GroupVersionResource{
+		Group: fmt.Sprintf("group%d.bench.sluice.dev", i/kindsOfGroup), Version: kindsVersion, Resource: fmt.Sprintf("kind%ds", i%kindsOfGroup),
+	}
+}
+
+func kindPath(i int) string {
+	gvr := kindAt(i)
+	return "/apis/" + gvr.Group + "/" + gvr.Version + "/" + gvr.Resource
+}
+
+// definition returns the CRD of a kind.
+func definition(i int) []byte {
+	gvr, n := kindAt(i), i%kindsOfGroup
+	return fmt.Appendf(nil, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%s.%s"},`+
+		`"spec":{"group":%q,"scope":"Cluster","names":{"plural":%q,"singular":"kind%d","kind":"Kind%d","listKind":"Kind%dList"},`+
+		`"versions":[{"name":%q,"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`,
+		gvr.Resource, gvr.Group, gvr.Group, gvr.Resource, n, n, n, gvr.Version)
+}
+
+// defineKinds creates the kinds with an object of each, and returns the token of a service account that may read all.
+func (e *env) defineKinds(ctx context.Context) (token string, err error) {
+	const namespace = "bench-kinds"
+	tokens, err := e.accounts(ctx, namespace, 1)
+	if err != nil {
+		return "", err
+	}
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
+	}
+	if _, err := e.controlPlane.Client(user).RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return "", err
+	}
+	if err := e.bind(ctx, role.Name, "system:serviceaccounts:"+namespace); err != nil {
+		return "", err
+	}
+	progress("creating %d kinds", e.kinds)
+	g, making := errgroup.WithContext(ctx)
+	g.SetLimit(definers)
+	for i := range e.kinds {
+		g.Go(func() error { return e.defineKind(making, i) })
+	}
+	if err := g.Wait(); err != nil {
+		return "", err
+	}
+	return tokens[0], e.awaitQuiet(ctx)
+}
+
+// defineKind creates a kind, and an object of it once the apiserver serves it.
+func (e *env) defineKind(ctx context.Context, i int) error {
+	post := func(path string, body []byte) (int, error) {
+		got, err := e.controlPlane.Raw(user).Do(ctx, harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body})
+		if err != nil {
+			return 0, err
+		}
+		return got.Status, nil
+	}
+	code, err := post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(i))
+	if err == nil && code != http.StatusCreated && code != http.StatusConflict {
+		err = fmt.Errorf("create %s: %d", kindAt(i), code)
+	}
+	object := fmt.Appendf(nil, `{"apiVersion":"%s/%s","kind":"Kind%d","metadata":{"name":"only"}}`, kindAt(i).Group, kindsVersion, i%kindsOfGroup)
+	for err == nil {
+		if code, err = post(kindPath(i), object); err != nil || code == http.StatusCreated || code == http.StatusConflict {
+			return err
+		}
+		err = sleep(ctx, settle)
+	}
+	return err
+}
+
+// awaitQuiet waits until the apiserver has finished what new kinds make it do.
+func (e *env) awaitQuiet(ctx context.Context) error {
+	for limit := time.Now().Add(quietLimit); time.Now().Before(limit); {
+		now, err := measureIdle(ctx, quietEvery, []*target{e.apiserver})
+		if err != nil || now.CPU[apiserverName] < quietCPU {
+			return err
+		}
+	}
+	return nil
+}
