@@ -267,6 +267,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 	health := upstream.NewHealth(c.upstream)
 	c.background = append(c.background, health.Run)
 	c.ready.Add("upstream", health.Check)
+	c.ready.Add("rights", c.resources.CheckRights)
 	var protect func(http.Handler) http.Handler
 	if file.Admin.Access == config.AccessAuthorized {
 		protect = c.access.WithPathAccess

@@ -32,6 +32,7 @@ type entry struct {
 
 	progress   progress
 	current    atomic.Pointer[CachedResource] // nil while not in sync
+	rightsLost atomic.Bool                    // the apiserver forbids to fill the store again, which was in sync
 	tooLarge   atomic.Bool                    // until the entry is removed
 	used       atomic.Int64                   // UnixNano of the last Lookup
 	shown      discarded                      // by the last store; only the reflector's goroutine uses it
@@ -40,9 +41,10 @@ type entry struct {
 	mismatches atomic.Uint64
 
 	// Only the reflector's goroutine uses these.
-	filled  func() // gives back the place of the fill
-	read    int64  // memory that the fill takes so far
-	claimed int64  // memory that it has claimed
+	filled    func() // gives back the place of the fill
+	read      int64  // memory that the fill takes so far
+	claimed   int64  // memory that it has claimed
+	wasSynced bool   // a store has been in sync
 
 	// Registry.room.mu guards these.
 	charged   int64
@@ -74,6 +76,9 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 			if e.current.Load() == nil && !lists {
 				e.filled()
 				e.progress.failed()
+				if e.wasSynced && errors.Is(err, reflector.ErrForbidden) {
+					e.rightsLost.Store(true) // until a store is in sync: other errors do not show that it may be read
+				}
 			}
 		},
 		Ended:    e.ended,
@@ -162,6 +167,8 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
+	e.wasSynced = true
+	e.rightsLost.Store(false)
 	r.measure(e)
 	e.filled()
 	e.progress.synced()

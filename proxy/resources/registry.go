@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -209,6 +210,23 @@ func (r *Registry) States() []State {
 	}
 	slices.SortFunc(states, func(a, b State) int { return strings.Compare(a.Resource, b.Resource) })
 	return states
+}
+
+// CheckRights returns an error that names the resources that were in sync and that the apiserver forbids
+// Sluice to read since. A resource that Sluice never could read is not among them: that is how it is set up,
+// and its reads are forwarded.
+func (r *Registry) CheckRights() error {
+	var lost []string
+	for gvr, e := range r.all() {
+		if e.rightsLost.Load() {
+			lost = append(lost, name(gvr))
+		}
+	}
+	if lost == nil {
+		return nil
+	}
+	slices.Sort(lost)
+	return fmt.Errorf("apiserver no longer allows to read %s", strings.Join(lost, ", "))
 }
 
 func name(gvr schema.GroupVersionResource) string {
