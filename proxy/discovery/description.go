@@ -32,6 +32,8 @@ type Description struct {
 	Warnings []string
 	// ListBytes is about how long a list of all objects was as JSON, judged by the first of them.
 	ListBytes int64
+	// ListLength is how many objects that list had.
+	ListLength int64
 
 	release  release   // of the apiserver, when the store was built
 	revision *revision // of the CRD; nil if there is none or it cannot be followed

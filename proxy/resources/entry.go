@@ -43,6 +43,7 @@ type entry struct {
 	// Only the reflector's goroutine uses these.
 	filled    func() // gives back the place of the fill
 	read      int64  // memory that the fill takes so far
+	objects   int64  // that it has read
 	claimed   int64  // memory that it has claimed
 	wasSynced bool   // a store has been in sync
 
@@ -75,6 +76,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 			lists := errors.Is(err, reflector.ErrUnsupported) || errors.Is(err, reflector.ErrListInstead)
 			if e.current.Load() == nil && !lists {
 				e.filled()
+				e.extrapolate()
 				e.progress.failed()
 				if e.wasSynced && errors.Is(err, reflector.ErrForbidden) {
 					e.rightsLost.Store(true) // until a store is in sync: other errors do not show that it may be read
@@ -89,7 +91,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 
 // beginFill waits until the store may be filled, with about so many bytes.
 func (r *Registry) beginFill(ctx context.Context, e *entry, bytes int64) (err error) {
-	e.progress.measured(bytes)
+	e.progress.guessed(bytes)
 	e.filled() // of a streaming list that gave way to a list
 	if e.filled, err = r.fills.enter(ctx, bytes, e.startedBy, e.demand); err != nil {
 		return err
@@ -98,6 +100,14 @@ func (r *Registry) beginFill(ctx context.Context, e *entry, bytes int64) (err er
 		return errNoRoom
 	}
 	return nil
+}
+
+// extrapolate estimates the size of the resource by what a fill has read that broke off: the first object alone
+// may be much smaller than the others.
+func (e *entry) extrapolate() {
+	if e.objects > 0 {
+		e.progress.measured((e.read - storeOverhead) / e.objects * max(e.objects, e.client.Session().Description().ListLength))
+	}
 }
 
 // errNoRoom ends a fill for which there is no room.

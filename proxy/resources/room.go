@@ -188,7 +188,7 @@ func (r *Registry) refuse(e *entry, bytes int64) {
 func (r *Registry) claimFill(e *entry, listed int64) bool {
 	now := time.Now()
 	need := max(e.demand.before(now), storeOverhead+listed/firstObject)
-	e.read, e.claimed = storeOverhead, need
+	e.read, e.claimed, e.objects = storeOverhead, need, 0
 	r.room.mu.Lock()
 	e.displaced = 0
 	r.room.mu.Unlock()
@@ -202,6 +202,7 @@ func (r *Registry) claimFill(e *entry, listed int64) bool {
 // reads counts an object that a fill has read. A fill that turns out to be too large is given up.
 func (r *Registry) reads(e *entry, bytes int64) {
 	e.read += bytes
+	e.objects++
 	if e.read <= e.claimed {
 		return
 	}
