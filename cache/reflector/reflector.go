@@ -38,6 +38,7 @@ type Reflector struct {
 	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
 	noWatchList atomic.Bool // the apiserver has no streaming lists
 	heldBack    bool        // no store has been published since cache.ErrHeldBack
+	cut         int         // streaming lists in a row that broke off or could not be read
 
 	connected atomic.Bool
 	contact   atomic.Int64 // when the last event or bookmark arrived, in Unix nanoseconds

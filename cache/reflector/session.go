@@ -64,7 +64,7 @@ func (r *Reflector) renew(ctx context.Context) bool {
 func (r *Reflector) publish(objects []*cache.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
 	r.took = time.Since(r.began)
-	r.changed, r.heldBack = time.Now(), false
+	r.changed, r.heldBack, r.cut = time.Now(), false, 0
 	r.options.Publish(r.store)
 }
 
@@ -84,11 +84,15 @@ func (r *Reflector) unpublish() {
 	r.store = nil
 }
 
+// maxCut is how many streaming lists in a row may break off before a list is tried, and then streaming lists again. What cuts long responses
+// short may let the pages of a list through.
+const maxCut = 2
+
 // sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet
 // to be opened.
 func (r *Reflector) sync(ctx context.Context) (Stream, error) {
 	r.began = time.Now()
-	if r.StreamingLists() && !r.heldBack {
+	if r.StreamingLists() && !r.heldBack && r.cut < maxCut {
 		stream, err := r.watchList(ctx)
 		r.noWatchList.Store(errors.Is(err, ErrUnsupported))
 		if r.StreamingLists() && !errors.Is(err, ErrListInstead) {
@@ -96,6 +100,7 @@ func (r *Reflector) sync(ctx context.Context) (Stream, error) {
 		}
 		r.options.Report(err)
 	}
+	r.cut = 0
 	return nil, r.list(ctx)
 }
 
@@ -123,6 +128,7 @@ func (r *Reflector) watchList(ctx context.Context) (Stream, error) {
 		switch {
 		case err != nil:
 			stream.Close()
+			r.cut++
 			return nil, fmt.Errorf("streaming list: %w", unexpected(err))
 		case event.InitialEventsEnd:
 			r.publish(sorted(objects), event.Version)

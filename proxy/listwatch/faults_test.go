@@ -106,10 +106,22 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 		{"initial events cut short", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/gone@3"))},
-				{"watchlist", d.Ended(d.Added("a/gone@3"))},
 				{"watchlist", d.Stream(d.Added("a/x@4"), d.InitialEventsEnd("10"))},
 			}
 		}, 1, 10, []string{"a/x"}},
+		{"initial events cut short again and again", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", d.Cut(d.Added("a/gone@3"))},
+				{"watchlist", d.Ended(d.Added("a/gone@3"))},
+				{"page", d.Cut(d.Page("10", "", "a/gone@3")[:9])},
+				{"watchlist", d.Cut(d.Added("a/gone@3"))},
+				{"watchlist", d.Cut(d.Added("a/gone@3"))},
+				{"page", d.PageBody("10", "", "a/x@4")},
+				{"watch 10", d.Ended(d.Error(http.StatusGone))},
+				{"watchlist", d.Cut(d.Added("a/gone@3"))},
+				{"watchlist", d.Stream(d.Added("a/y@14"), d.InitialEventsEnd("20"))},
+			}
+		}, 2, 20, []string{"a/y"}},
 		{"expired history in an ERROR event", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
@@ -251,6 +263,7 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 			return []step{
 				{"watchlist", d.Ended(d.Added("a/x@v3"), d.InitialEventsEnd("10"))},
 				{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("v10"))},
+				{"page", d.Cut()},
 				{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))},
 			}
 		}, 1, 20, []string{"a/x"}},

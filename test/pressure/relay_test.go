@@ -3,15 +3,18 @@ package pressure
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,8 +34,16 @@ type relay struct {
 	mu     sync.Mutex    // guards what follows
 	frozen chan struct{} // closed when the watches go on; nil while they do
 	refuse int           // the status of every response; 0 for those of the apiserver
+	cuts   cuts
+	cutAt  []time.Time // when lists of Sluice's own were cut short
 	now    counted
 }
+
+// cuts says which lists of Sluice's own are cut short.
+type cuts struct{ streams, pages bool }
+
+// cutAfter is how many bytes of a list pass that is cut short.
+const cutAfter = 1 << 20
 
 // counted is what was counted.
 type counted struct {
@@ -165,6 +176,7 @@ type countedBody struct {
 	load  *load // nil if it does not count
 	ctx   context.Context
 	watch bool
+	read  int // bytes
 	ended sync.Once
 }
 
@@ -175,7 +187,12 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		b.load.bytes += int64(n)
 	}
 	frozen := b.relay.frozen
+	b.read += n
+	cut := b.isCut()
 	b.relay.mu.Unlock()
+	if cut {
+		return 0, errCut
+	}
 	if b.watch && frozen != nil {
 		select {
 		case <-frozen:
@@ -184,6 +201,18 @@ func (b *countedBody) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+var errCut = errors.New("the relay cuts the response short")
+
+// isCut reports whether the response ends here, and takes note of it. The caller must hold relay.mu.
+func (b *countedBody) isCut() bool {
+	c := b.relay.cuts
+	cut := b.load == &b.relay.now.listed && b.read > cutAfter && (b.watch && c.streams || !b.watch && c.pages)
+	if cut {
+		b.relay.cutAt = append(b.relay.cutAt, time.Now())
+	}
+	return cut
 }
 
 func (b *countedBody) Close() error {
@@ -218,6 +247,20 @@ func (r *relay) refuseAll(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refuse = status
+}
+
+// cut has lists of Sluice's own cut short from now on.
+func (r *relay) cut(c cuts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cuts = c
+}
+
+// cutTimes returns when lists were cut short.
+func (r *relay) cutTimes() []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.cutAt)
 }
 
 // counts returns what was counted since the last call.
