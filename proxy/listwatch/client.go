@@ -110,7 +110,7 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 	if err != nil {
 		return nil, listInstead(classify(err))
 	}
-	stream.silence = time.AfterFunc(initialEventsSilence, stream.cancel)
+	stream.silence, stream.silent = time.AfterFunc(initialEventsSilence, stream.cancel), time.Now().Add(initialEventsSilence)
 	return stream, nil
 }
 

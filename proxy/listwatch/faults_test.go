@@ -3,6 +3,7 @@ package listwatch
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -176,6 +177,21 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 				{"watch 10", d.Stream(d.Added("a/y@11"))},
 			}
 		}, 1, 11, []string{"a/x", "a/y"}},
+		{"initial events whose end never comes while objects change", func(d fake.Resource) []step {
+			return []step{
+				{"watchlist", func(w http.ResponseWriter, r *http.Request) {
+					d.Ended(d.Added("a/x@3"))(w, r)
+					for version := 10; version < 100 && r.Context().Err() == nil; version++ {
+						time.Sleep(2 * time.Second)
+						_, _ = w.Write(d.Modified(fmt.Sprintf("a/x@%d", version)))
+						_ = http.NewResponseController(w).Flush()
+					}
+					<-r.Context().Done()
+				}},
+				{"page", d.PageBody("100", "", "a/x@99")},
+				{"watch 100", d.Stream()},
+			}
+		}, 1, 100, []string{"a/x"}},
 		{"refused watches", func(d fake.Resource) []step {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},

@@ -26,8 +26,8 @@ const (
 	// open for overtime longer: then its connection hangs.
 	watchLife = 5 * time.Minute
 	overtime  = 30 * time.Second
-	// initialEventsSilence is how long a streaming list may deliver nothing before its initial events have
-	// ended. An apiserver that cannot tell their end may keep the watch open without a word.
+	// initialEventsSilence is how long a streaming list may deliver no object before its initial events have
+	// ended. An apiserver that cannot tell their end may keep the watch open without a word, or deliver changes.
 	initialEventsSilence = 3 * time.Minute
 	// readAhead is the size of a watch's buffer, in bytes.
 	readAhead = 64 << 10
@@ -71,7 +71,8 @@ type stream struct {
 	continues bool
 	cancel    context.CancelFunc
 	closed    func()
-	silence   *time.Timer // cancels a streaming list that delivers nothing; nil once its initial events have ended
+	silence   *time.Timer // cancels a streaming list that delivers no object; nil once its initial events have ended
+	silent    time.Time   // when it does so
 }
 
 // Continues implements reflector.Stream: see contact.
@@ -105,7 +106,10 @@ func (s *stream) Next() (reflector.Event, error) {
 	case event.InitialEventsEnd:
 		s.silence = nil
 	default:
-		s.silence.Reset(initialEventsSilence)
+		if event.Type == cache.Added {
+			s.silent = time.Now().Add(initialEventsSilence)
+		}
+		s.silence.Reset(time.Until(s.silent))
 		if event.Object != nil {
 			s.session.client.options.Read(event.Object)
 		}
