@@ -31,7 +31,7 @@ func newQuota() *quota { return &quota{lru.New(quotaAddresses)} }
 
 // key returns in whose name an unknown token from an address waits, and how many of them are reviewed at
 // once; 0 for no bound of their own.
-func (q *quota) key(address string) (accounts.Key, int) {
+func (q *quota) key(address string) (accounts.Key, int64) {
 	if l, ok := q.limiters.Get(address); ok && l.(*rate.Limiter).Tokens() < 1 {
 		return accounts.Key{Group: rejectedGroup, Name: address}, rejectedAtOnce
 	}

@@ -36,7 +36,7 @@ func (e *reviewError) Unwrap() error { return e.error }
 type asker struct {
 	// key is in whose name it waits, and most how many such reviews of the group run at once; 0 means
 	// three quarters of those that may.
-	key  func() (k accounts.Key, most int)
+	key  func() (k accounts.Key, most int64)
 	hold func() (*accounts.Grant, error) // takes what the wait holds; nil if that is counted already
 }
 
@@ -247,11 +247,11 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker, ask func(con
 type places struct {
 	all     *semaphore.Weighted
 	unknown *flowcontrol.Queue
-	most    int // of the unknown for one group of accounts
+	most    int64 // of the unknown for one group of accounts
 }
 
 func newPlaces(n int) *places {
-	half := max(1, n/2)
+	half := max(1, int64(n)/2)
 	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(half).NewestFirst(), max(1, half*3/4)}
 }
 
@@ -260,29 +260,30 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (leave func(),
 	if known {
 		return func() { p.all.Release(1) }, p.all.Acquire(ctx, 1)
 	}
-	endTurn, err := p.turn(ctx, by)
+	turn, err := p.turn(ctx, by)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.all.Acquire(ctx, 1); err != nil {
-		endTurn()
+		turn.Leave()
 		return nil, err
 	}
-	return func() { p.all.Release(1); endTurn() }, nil
+	return func() { p.all.Release(1); turn.Leave() }, nil
 }
 
 // turn waits for the turn of an unknown review. If it has to wait in another name by then, it does so again:
 // the reviews before it have shown what to think of who asks.
-func (p *places) turn(ctx context.Context, by asker) (end func(), err error) {
+func (p *places) turn(ctx context.Context, by asker) (*flowcontrol.Ticket, error) {
 	key, most := by.key()
 	for {
-		if end, err = p.unknown.EnterWithin(ctx, key, cmp.Or(most, p.most), reviewTimeout); err != nil {
+		t := p.unknown.Join(key, 1, cmp.Or(most, p.most))
+		if err := t.Wait(ctx); err != nil {
 			return nil, err
 		}
 		before := key
 		if key, most = by.key(); key == before {
-			return end, nil
+			return t, nil
 		}
-		end()
+		t.Leave()
 	}
 }

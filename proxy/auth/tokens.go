@@ -53,7 +53,7 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	b, _ := ctx.Value(bearerKey{}).(bearer)
 	address := b.address
 	by := asker{
-		key:  func() (accounts.Key, int) { return t.quota.key(address) },
+		key:  func() (accounts.Key, int64) { return t.quota.key(address) },
 		hold: func() (*accounts.Grant, error) { return b.account.Take(accounts.Unverified, b.bytes) },
 	}
 	resp, err := t.reviews.get(ctx, tokenDigest(token), by, func(ctx context.Context) (result[*authenticator.Response], error) {

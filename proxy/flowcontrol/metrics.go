@@ -53,10 +53,9 @@ func (u *Upstream) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (u *Upstream) Collect(ch chan<- prometheus.Metric) {
 	running, waiting := u.strangers.queue.Numbers()
-	places, _ := u.strangers.limits()
 	ch <- prometheus.MustNewConstMetric(descPassing, prometheus.GaugeValue, float64(running))
 	ch <- prometheus.MustNewConstMetric(descPassWait, prometheus.GaugeValue, float64(waiting))
-	ch <- prometheus.MustNewConstMetric(descPassPlaces, prometheus.GaugeValue, float64(places))
+	ch <- prometheus.MustNewConstMetric(descPassPlaces, prometheus.GaugeValue, float64(u.strangers.places.Load()))
 }
 
 var (

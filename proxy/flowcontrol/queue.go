@@ -1,224 +1,287 @@
 package flowcontrol
 
 import (
+	"container/heap"
 	"container/list"
 	"context"
-	"errors"
-	"math"
 	"sync"
-	"time"
 
 	"sluice/proxy/accounts"
 )
 
-// errTooLong is returned when a place has not become free in time.
-var errTooLong = errors.New("no place has become free in time")
-
-// untilDone is a wait that only a context ends.
-const untilDone = time.Duration(math.MaxInt64)
-
-// Queue gives out places, for which callers wait: the groups of accounts in turn, and the accounts of a
-// group in turn, so that somebody with many waiting requests delays others by one request at most. It
-// does not bound how many wait: what they hold meanwhile is counted by their accounts.
+// Queue gives out places, for which requests wait. The next ones go to the group of accounts that has the
+// fewest, of equal ones to the group whose turn it is, and within a group to its accounts in turn: somebody
+// with many requests delays others by one request at most. A request for more places than are free keeps
+// those behind it waiting, so that it gets them in the end; one for more than there are runs alone.
+//
+// A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
 	newest bool // of one account, the newest waits least
 
-	mu       sync.Mutex // guards all below
-	places   int
-	running  int
-	waiting  int
-	groups   map[string]*flowGroup // those that run or wait
-	eligible list.List             // of the *flowGroup that wait and may run, in turn
+	mu       sync.Mutex // guards all below, and the tickets
+	places   int64
+	running  int64 // places that are taken
+	waiting  int   // requests that wait
+	groups   map[string]*flowGroup
+	eligible turns  // the groups that wait and may run
+	turn     uint64 // of the group that became eligible last
 }
 
-// flowGroup is the requests of a group of accounts. It is in Queue.eligible if and only if it has waiting
-// requests and may run more.
+// flowGroup is the requests of a group of accounts that run or wait.
 type flowGroup struct {
-	name     string
-	most     int // it may run at once; 0 for no bound of its own
-	running  int
-	flows    map[string]*flow // those that wait
-	turns    list.List        // of them, in turn
-	eligible *list.Element
+	name    string
+	most    int64 // places that it may have at once; 0 for no bound of its own
+	running int64 // places that it has
+	flows   map[string]*flow
+	turns   list.List // of the flows, in turn
+	turn    uint64
+	index   int // in Queue.eligible; -1 if it is not there
 }
 
 // flow is the waiting requests of one account.
 type flow struct {
 	name    string
 	turn    *list.Element // in flowGroup.turns
-	waiting list.List     // of *waiter, those first that start first
+	waiting list.List     // of *Ticket, those first that start first
 }
 
-// waiter is a request that waits.
-type waiter struct {
+// Ticket is a request at a Queue: it waits for its places, or has them.
+type Ticket struct {
+	queue   *Queue
 	group   *flowGroup
+	n       int64 // places
 	flow    *flow
 	place   *list.Element // in flow.waiting; nil once started
-	started chan struct{} // closed when it has a place
+	started chan struct{} // closed when it has its places
+	left    bool
 }
 
 // NewQueue returns a Queue with so many places.
-func NewQueue(places int) *Queue { return &Queue{places: places, groups: map[string]*flowGroup{}} }
+func NewQueue(places int64) *Queue { return &Queue{places: places, groups: map[string]*flowGroup{}} }
 
 // NewestFirst makes the newest request of an account the first, so that one which arrives behind a flood
-// of others does not wait for them. It must be called before Enter.
+// of others does not wait for them. It must be called before Join.
 func (q *Queue) NewestFirst() *Queue {
 	q.newest = true
 	return q
 }
 
 // SetPlaces changes the number of places. Requests that run beyond it go on.
-func (q *Queue) SetPlaces(n int) {
+func (q *Queue) SetPlaces(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.places = n
 	q.start()
 }
 
-// Enter waits for a place until ctx ends. leave gives it back and must be called once.
+// Enter waits for a place until ctx ends. leave gives it back.
 func (q *Queue) Enter(ctx context.Context, k accounts.Key) (leave func(), err error) {
-	return q.enter(ctx, k, 0, untilDone)
+	t := q.Join(k, 1, 0)
+	return t.Leave, t.Wait(ctx)
 }
 
-// EnterWithin is Enter for a group that may have most places at once, or any number if most is 0. It
-// waits no longer than wait.
-func (q *Queue) EnterWithin(ctx context.Context, k accounts.Key, most int, wait time.Duration) (leave func(), err error) {
-	return q.enter(ctx, k, most, wait)
-}
+// started is the channel of the requests that need not wait.
+var started = make(chan struct{})
 
-func (q *Queue) enter(ctx context.Context, k accounts.Key, most int, wait time.Duration) (leave func(), err error) {
+func init() { close(started) }
+
+// Join asks for n places for an account whose group may have most places at once, or any number if most is
+// 0. The caller must call Leave.
+func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	g := q.groups[k.Group]
 	if g == nil {
-		g = &flowGroup{name: k.Group, flows: map[string]*flow{}}
+		g = &flowGroup{name: k.Group, flows: map[string]*flow{}, index: -1}
 		q.groups[k.Group] = g
 	}
 	g.most = most
-	leave = func() { q.leave(g) }
-	if q.running < q.places && len(g.flows) == 0 && g.mayRun() && q.eligible.Len() == 0 {
-		q.running++
-		g.running++
-		q.mu.Unlock()
-		return leave, nil
+	t := &Ticket{queue: q, group: g, n: n, started: started}
+	if len(q.eligible) == 0 && len(g.flows) == 0 && q.fits(t) && g.fits(t) {
+		q.running += n
+		g.running += n
+		return t
 	}
-	w := q.add(g, k.Name)
-	q.mu.Unlock()
-	if err := q.await(ctx, w, wait); err != nil {
-		return nil, err
-	}
-	return leave, nil
-}
-
-func (g *flowGroup) mayRun() bool { return g.most == 0 || g.running < g.most }
-
-// add makes a request wait. The caller must hold mu.
-func (q *Queue) add(g *flowGroup, name string) *waiter {
-	f := g.flows[name]
-	if f == nil {
-		f = &flow{name: name}
-		f.turn = g.turns.PushBack(f)
-		g.flows[name] = f
-	}
-	w := &waiter{group: g, flow: f, started: make(chan struct{})}
-	if q.newest {
-		w.place = f.waiting.PushFront(w)
-	} else {
-		w.place = f.waiting.PushBack(w)
-	}
-	q.waiting++
+	t.started = make(chan struct{})
+	q.add(t, k.Name)
 	q.update(g)
 	q.start()
-	return w
+	return t
 }
 
-// await waits until w has a place. It withdraws w when it returns an error.
-func (q *Queue) await(ctx context.Context, w *waiter, wait time.Duration) error {
-	var late <-chan time.Time
-	if wait != untilDone {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		late = t.C
-	}
-	var err error
+// Started returns a channel that is closed when the request has its places.
+func (t *Ticket) Started() <-chan struct{} { return t.started }
+
+// HasStarted reports whether the request has its places.
+func (t *Ticket) HasStarted() bool {
 	select {
-	case <-w.started:
+	case <-t.started:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits until the request has its places. If ctx ends first, the request leaves the Queue.
+func (t *Ticket) Wait(ctx context.Context) error {
+	if t.HasStarted() {
+		return nil
+	}
+	select {
+	case <-t.started:
 		return nil
 	case <-ctx.Done():
-		err = ctx.Err()
-	case <-late:
-		err = errTooLong
+		t.Leave()
+		return ctx.Err()
 	}
+}
+
+// Leave gives the places back, or ends the wait. It may be called again.
+func (t *Ticket) Leave() {
+	q, g := t.queue, t.group
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.place == nil {
-		return nil // it got its place at the same time
-	}
-	w.flow.waiting.Remove(w.place)
-	q.waiting--
-	if w.flow.waiting.Len() == 0 {
-		w.group.turns.Remove(w.flow.turn)
-		delete(w.group.flows, w.flow.name)
-	}
-	q.update(w.group)
-	return err
-}
-
-// leave gives a place back, to the group whose turn it is if one waits.
-func (q *Queue) leave(g *flowGroup) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.running--
-	g.running--
-	q.update(g)
-	q.start()
-}
-
-// start gives free places to the groups whose turn it is.
-func (q *Queue) start() {
-	for q.running < q.places && q.eligible.Len() > 0 {
-		g := q.eligible.Remove(q.eligible.Front()).(*flowGroup)
-		g.eligible = nil
-		w := g.next()
-		q.waiting--
-		q.running++
-		g.running++
-		q.update(g)
-		close(w.started)
-	}
-}
-
-// next takes the next waiting request of a group, whose flow then has its next turn after the others.
-func (g *flowGroup) next() *waiter {
-	f := g.turns.Remove(g.turns.Front()).(*flow)
-	w := f.waiting.Remove(f.waiting.Front()).(*waiter)
-	w.place = nil
-	if f.waiting.Len() == 0 {
-		delete(g.flows, f.name)
-	} else {
-		f.turn = g.turns.PushBack(f)
-	}
-	return w
-}
-
-// update puts g at the end of the eligible groups or takes it out, as the invariant of flowGroup demands,
-// and forgets it when it neither runs nor waits.
-func (q *Queue) update(g *flowGroup) {
-	wants := len(g.flows) > 0 && g.mayRun()
 	switch {
-	case wants && g.eligible == nil:
-		g.eligible = q.eligible.PushBack(g)
-	case !wants && g.eligible != nil:
-		q.eligible.Remove(g.eligible)
-		g.eligible = nil
+	case t.left:
+		return
+	case t.place != nil:
+		q.remove(t)
+	default:
+		q.running -= t.n
+		g.running -= t.n
+	}
+	t.left = true
+	q.update(g)
+	q.start() // the next may need fewer places
+}
+
+// Numbers returns how many places are taken and how many requests wait.
+func (q *Queue) Numbers() (running int64, waiting int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running, q.waiting
+}
+
+// WaitingOf returns how many requests of an account wait.
+func (q *Queue) WaitingOf(k accounts.Key) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if g := q.groups[k.Group]; g != nil && g.flows[k.Name] != nil {
+		return g.flows[k.Name].waiting.Len()
+	}
+	return 0
+}
+
+// fits reports whether the places are free, or nobody has any.
+func (q *Queue) fits(t *Ticket) bool { return q.running == 0 || q.running+t.n <= q.places }
+
+// fits reports whether the group may have the places, or has none.
+func (g *flowGroup) fits(t *Ticket) bool {
+	return g.most == 0 || g.running == 0 || g.running+t.n <= g.most
+}
+
+// next returns the waiting request of a group whose turn it is.
+func (g *flowGroup) next() *Ticket {
+	return g.turns.Front().Value.(*flow).waiting.Front().Value.(*Ticket)
+}
+
+// add makes a request wait.
+func (q *Queue) add(t *Ticket, account string) {
+	f := t.group.flows[account]
+	if f == nil {
+		f = &flow{name: account}
+		f.turn = t.group.turns.PushBack(f)
+		t.group.flows[account] = f
+	}
+	t.flow = f
+	if q.newest {
+		t.place = f.waiting.PushFront(t)
+	} else {
+		t.place = f.waiting.PushBack(t)
+	}
+	q.waiting++
+}
+
+// remove ends the wait of a request.
+func (q *Queue) remove(t *Ticket) {
+	t.flow.waiting.Remove(t.place)
+	t.place = nil
+	q.waiting--
+	if t.flow.waiting.Len() == 0 {
+		t.group.turns.Remove(t.flow.turn)
+		delete(t.group.flows, t.flow.name)
+	}
+}
+
+// start gives free places to those whose turn it is.
+func (q *Queue) start() {
+	for len(q.eligible) > 0 {
+		g := q.eligible[0]
+		t := g.next()
+		if !q.fits(t) {
+			return
+		}
+		g.turns.MoveToBack(t.flow.turn)
+		q.remove(t)
+		heap.Remove(&q.eligible, g.index) // its next turn is after the others
+		q.running += t.n
+		g.running += t.n
+		q.update(g)
+		close(t.started)
+	}
+}
+
+// update makes g eligible if it waits and may run, and forgets it when it neither runs nor waits.
+func (q *Queue) update(g *flowGroup) {
+	wants := len(g.flows) > 0 && g.fits(g.next())
+	switch {
+	case wants && g.index >= 0:
+		heap.Fix(&q.eligible, g.index)
+	case wants:
+		q.turn++
+		g.turn = q.turn
+		heap.Push(&q.eligible, g)
+	case g.index >= 0:
+		heap.Remove(&q.eligible, g.index)
 	}
 	if g.running == 0 && len(g.flows) == 0 {
 		delete(q.groups, g.name)
 	}
 }
 
-// Numbers returns how many requests have a place and how many wait.
-func (q *Queue) Numbers() (running, waiting int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.running, q.waiting
+// turns is a heap of groups, the one first that has the next turn.
+type turns []*flowGroup
+
+// Len implements heap.Interface.
+func (t turns) Len() int { return len(t) }
+
+// Less implements heap.Interface.
+func (t turns) Less(i, j int) bool {
+	if t[i].running != t[j].running {
+		return t[i].running < t[j].running
+	}
+	return t[i].turn < t[j].turn
+}
+
+// Swap implements heap.Interface.
+func (t turns) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].index, t[j].index = i, j
+}
+
+// Push implements heap.Interface.
+func (t *turns) Push(x any) {
+	g := x.(*flowGroup)
+	g.index = len(*t)
+	*t = append(*t, g)
+}
+
+// Pop implements heap.Interface.
+func (t *turns) Pop() any {
+	last := len(*t) - 1
+	g := (*t)[last]
+	g.index = -1
+	(*t)[last] = nil
+	*t = (*t)[:last]
+	return g
 }

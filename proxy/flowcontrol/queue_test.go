@@ -15,6 +15,14 @@ import (
 	"sluice/proxy/accounts"
 )
 
+// enterWithin waits no longer than a time for n places of a group that may have most.
+func enterWithin(t *testing.T, q *Queue, k accounts.Key, n, most int64, wait time.Duration) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	ticket := q.Join(k, n, most)
+	return ticket.Leave, ticket.Wait(ctx)
+}
+
 // mustEnter enters and fails the test on an error.
 func mustEnter(t *testing.T, q *Queue, user string) (leave func()) {
 	t.Helper()
@@ -28,14 +36,14 @@ func mustEnter(t *testing.T, q *Queue, user string) (leave func()) {
 // checkEmpty fails the test unless nothing runs or waits.
 func checkEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if r, w := q.Numbers(); r != 0 || w != 0 || len(q.groups) != 0 || q.eligible.Len() != 0 {
-		t.Errorf("%d run, %d wait, %d groups, %d eligible", r, w, len(q.groups), q.eligible.Len())
+	if r, w := q.Numbers(); r != 0 || w != 0 || len(q.groups) != 0 || len(q.eligible) != 0 {
+		t.Errorf("%d run, %d wait, %d groups, %d eligible", r, w, len(q.groups), len(q.eligible))
 	}
 }
 
 func TestQueueHoldsItsPlacesAndServesEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const users, requests, places, most = 5, 200, 8, 3
+		const users, requests, places, most, widest = 5, 200, 8, 3, 3
 		q := NewQueue(places)
 		var total, gone atomic.Int64
 		var perUser [users]atomic.Int64
@@ -43,24 +51,23 @@ func TestQueueHoldsItsPlacesAndServesEverybody(t *testing.T) {
 		for i := range requests * users {
 			all.Go(func() {
 				time.Sleep(time.Duration(i/(2*places)) * time.Second)
-				user := rand.N(users)
-				ctx, cancel := context.WithTimeout(t.Context(), rand.N(3*time.Second))
-				defer cancel()
-				leave, err := q.EnterWithin(ctx, accounts.ByUser(fmt.Sprint(user)), most, rand.N(3*time.Second))
+				user, n := rand.N(users), 1+rand.Int64N(widest)
+				leave, err := enterWithin(t, q, accounts.ByUser(fmt.Sprint(user)), n, most, rand.N(3*time.Second))
 				if err != nil {
 					gone.Add(1)
 					return
 				}
-				if n := total.Add(1); n > places {
-					t.Errorf("%d requests run", n)
+				if n := total.Add(n); n > places {
+					t.Errorf("%d places are taken", n)
 				}
-				if n := perUser[user].Add(1); n > most {
-					t.Errorf("%d requests of a user run", n)
+				if n := perUser[user].Add(n); n > most {
+					t.Errorf("%d places are taken by a user", n)
 				}
 				time.Sleep(rand.N(time.Second))
-				total.Add(-1)
-				perUser[user].Add(-1)
+				total.Add(-n)
+				perUser[user].Add(-n)
 				leave()
+				leave() // again, without effect
 			})
 		}
 		all.Wait()
@@ -128,7 +135,7 @@ func TestGroupWithAllItMayHaveKeepsNobodyFromFreePlaces(t *testing.T) {
 		greedy := accounts.ByUser("greedy")
 		var leaves []func()
 		for range 2 {
-			leave, err := q.EnterWithin(t.Context(), greedy, 2, time.Hour)
+			leave, err := enterWithin(t, q, greedy, 1, 2, time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +143,7 @@ func TestGroupWithAllItMayHaveKeepsNobodyFromFreePlaces(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		all.Go(func() {
-			if leave, err := q.EnterWithin(t.Context(), greedy, 2, time.Hour); err == nil {
+			if leave, err := enterWithin(t, q, greedy, 1, 2, time.Hour); err == nil {
 				leave()
 			}
 		})
@@ -153,22 +160,84 @@ func TestGroupWithAllItMayHaveKeepsNobodyFromFreePlaces(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithTimeOrContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(1)
 		leave := mustEnter(t, q, "a")
 		start := time.Now()
-		if _, err := q.EnterWithin(t.Context(), accounts.ByUser("b"), 0, 10*time.Second); !errors.Is(err, errTooLong) || time.Since(start) != 10*time.Second {
+		if _, err := enterWithin(t, q, accounts.ByUser("b"), 1, 0, 10*time.Second); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := q.Enter(ctx, accounts.ByUser("b")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
 		}
 		leave()
 		checkEmpty(t, q)
 	})
+}
+
+// join lets the groups of users ask for places, one after the other.
+func join(q *Queue, n int64, users ...string) (all []*Ticket) {
+	for _, user := range users {
+		all = append(all, q.Join(accounts.ByUser(user), n, 0))
+	}
+	return all
+}
+
+func leaveAll(all ...*Ticket) {
+	for _, t := range all {
+		t.Leave()
+	}
+}
+
+func TestNextPlaceGoesToTheGroupWithTheFewest(t *testing.T) {
+	q := NewQueue(6)
+	run := join(q, 1, "a", "a", "a", "a", "b", "b")
+	wait := join(q, 1, "a", "b", "c", "c")
+	var order []int
+	for range wait { // c has the fewest twice; by then a has given the most back
+		run[len(order)].Leave()
+		for i, ticket := range wait {
+			if ticket.HasStarted() && !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
+	}
+	if want := []int{2, 3, 0, 1}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+	leaveAll(append(run, wait...)...)
+	checkEmpty(t, q)
+}
+
+func TestNobodyGoesBeforeAWideRequest(t *testing.T) {
+	q := NewQueue(4)
+	run := join(q, 1, "a", "b", "c", "d")
+	wide, narrow := join(q, 3, "e"), join(q, 1, "f")
+	leaveAll(run[:2]...)
+	if wide[0].HasStarted() || narrow[0].HasStarted() {
+		t.Error("a request has started while the places for the wide one are not free")
+	}
+	leaveAll(run[2])
+	if !wide[0].HasStarted() || narrow[0].HasStarted() {
+		t.Error("the wide one has not started when its places were free, or another one has")
+	}
+	leaveAll(wide[0])
+	widest := join(q, 100, "e")
+	leaveAll(run[3], narrow[0])
+	if !widest[0].HasStarted() {
+		t.Error("a request for more places than there are has not started when it is alone")
+	}
+	leaveAll(widest...)
+	checkEmpty(t, q)
+}
+
+func TestWideRequestThatGivesUpLetsOthersGo(t *testing.T) {
+	q := NewQueue(2)
+	run, wide, narrow := join(q, 1, "a"), join(q, 2, "b"), join(q, 1, "c")
+	leaveAll(wide...)
+	if !narrow[0].HasStarted() {
+		t.Error("the next one has not started")
+	}
+	leaveAll(run[0], narrow[0])
+	checkEmpty(t, q)
 }
 
 func TestMorePlacesStartWaitingRequests(t *testing.T) {

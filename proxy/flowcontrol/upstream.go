@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,44 +27,41 @@ type Seats interface {
 
 // most returns how many of the places of a queue one group may have: of requests that cannot be taken
 // back, a quarter is left for others.
-func most(places int) int { return max(1, places*3/4) }
+func most(places int64) int64 { return max(1, places*3/4) }
 
 // FairSeats are Seats that callers get in turn.
 type FairSeats struct {
-	queue *Queue
-
-	mu     sync.Mutex // guards what follows
-	places int
-	wait   time.Duration
+	queue  *Queue
+	places atomic.Int64
+	wait   atomic.Int64 // a time.Duration
 }
 
 // NewFairSeats returns so many FairSeats, for which a request waits no longer than wait.
 func NewFairSeats(places int, wait time.Duration) *FairSeats {
-	return &FairSeats{queue: NewQueue(places), places: places, wait: wait}
+	s := &FairSeats{queue: NewQueue(0)}
+	s.Set(places, wait)
+	return s
 }
 
 // Set changes the number of seats, and how long requests wait from now on.
 func (s *FairSeats) Set(places int, wait time.Duration) {
-	s.mu.Lock()
-	s.places, s.wait = places, wait
-	s.mu.Unlock()
-	s.queue.SetPlaces(places)
-}
-
-func (s *FairSeats) limits() (places int, wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.places, s.wait
+	s.places.Store(int64(places))
+	s.wait.Store(int64(wait))
+	s.queue.SetPlaces(int64(places))
 }
 
 // Take implements Seats.
 func (s *FairSeats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
-	places, wait := s.limits()
-	leave, err = s.queue.EnterWithin(ctx, keyOf(r, request.From(r.Context())), most(places), wait)
-	if errors.Is(err, errTooLong) {
-		return nil, apierrors.NewTooManyRequests("too many requests are in flight to the apiserver, please try again later", response.RetryAfter)
+	wait, cancel := context.WithTimeout(ctx, time.Duration(s.wait.Load()))
+	defer cancel()
+	t := s.queue.Join(keyOf(r, request.From(r.Context())), 1, most(s.places.Load()))
+	switch err := t.Wait(wait); {
+	case err == nil:
+		return t.Leave, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
-	return leave, err
+	return nil, apierrors.NewTooManyRequests("too many requests are in flight to the apiserver, please try again later", response.RetryAfter)
 }
 
 // Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own

@@ -49,11 +49,11 @@ func (c *CPU) SetPlaces(n int) {
 	c.mu.Lock()
 	c.places = n
 	c.mu.Unlock()
-	c.queue.SetPlaces(n)
+	c.queue.SetPlaces(int64(n))
 }
 
 // Numbers returns how many responses work and how many wait for their turn.
-func (c *CPU) Numbers() (working, waiting int) { return c.queue.Numbers() }
+func (c *CPU) Numbers() (working int64, waiting int) { return c.queue.Numbers() }
 
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {
