@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -89,7 +88,7 @@ func New(o Options) *Gateway {
 	g.connections = flowcontrol.NewConnections(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
 	g.strangers = flowcontrol.NewFairSeats(l.UnauthenticatedUpstream, l.QueueWait.Duration)
-	g.places = flowcontrol.NewUpstream(levels{o.Levels}, g.strangers)
+	g.places = flowcontrol.NewUpstream(o.Levels, g.strangers)
 	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
@@ -139,18 +138,6 @@ func (g *Gateway) Reload(file *config.File) {
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.reads.SetPassedBytes(file.Cache.PassedBytes)
 	g.debugHeaders.Store(file.DebugHeaders)
-}
-
-// levels are priority levels as seats.
-type levels struct{ *priority.Levels }
-
-// Take implements flowcontrol.Seats.
-func (l levels) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
-	seat, err := l.Levels.Take(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return seat.Leave, nil
 }
 
 // Connections counts the connections of the API listener. Others may count with it.

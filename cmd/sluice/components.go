@@ -86,7 +86,10 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Watches:    metrics.upstream.Watch,
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
-	c.levels = priorityLevels(file, c.resources, log)
+	c.levels = priority.New(priority.Options{
+		Seats: file.Limits.Seats, Wait: file.Limits.QueueWait.Duration, Resources: c.resources, Log: log.Named("priority"),
+		BuiltIn: file.Authentication.Callers == config.CallersSelf, // few may list the configuration
+	})
 	c.background = append(c.background, c.resources.Run, c.levels.Run)
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
 	if err != nil {

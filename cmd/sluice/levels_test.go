@@ -50,7 +50,7 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry := resources.New(resources.Options{Upstream: up, Log: zap.NewNop()})
-	levels := priority.New(priority.Options{Seats: 600, Wait: time.Minute, Store: storeOf(registry), Objects: objectsOf(registry), Log: zap.NewNop()})
+	levels := priority.New(priority.Options{Seats: 600, Wait: time.Minute, Resources: registry, Log: zap.NewNop()})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = registry.Run(ctx) })
@@ -82,13 +82,13 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 	becomes := func(want string) {
 		t.Helper()
 		harness.Eventually(t, "level of jane", func() error {
-			s, err := levels.Take(t.Context(), listOf(t, "jane"))
+			leave, err := levels.Take(t.Context(), listOf(t, "jane"))
 			if err != nil {
 				return err
 			}
-			defer s.Leave()
-			if s.Level != want {
-				return fmt.Errorf("level %s, want %s", s.Level, want)
+			defer leave()
+			if got := executing(t); got != want {
+				return fmt.Errorf("level %s, want %s", got, want)
 			}
 			return nil
 		})
@@ -109,6 +109,26 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 	if len(sent.sent) != 1 || sent.sent[http.MethodGet] == 0 {
 		t.Errorf("requests sent by method: %v, want GETs only", sent.sent)
 	}
+}
+
+// executing returns the priority level of the request that has a seat.
+func executing(t *testing.T) string {
+	t.Helper()
+	families, err := priority.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "sluice_flowcontrol_current_executing_requests" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			if m.GetGauge().GetValue() > 0 {
+				return m.GetLabel()[1].GetValue() // behind flow_schema
+			}
+		}
+	}
+	return ""
 }
 
 // listOf returns the request of a user for all nodes.

@@ -2,6 +2,7 @@ package priority
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
@@ -9,6 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/proxy/resources"
 )
 
 // configuration says which requests belong to which priority level, and what each level gets.
@@ -26,19 +28,34 @@ func builtIn() configuration {
 	}
 }
 
+// read returns the configuration of the cluster. The apiserver keeps the mandatory objects alive: a state
+// without schemas, or without levels, is none.
+func read(schemas, levels *resources.CachedResource) (c configuration, err error) {
+	if c.schemas, err = decode(schemas, usableSchema); err != nil {
+		return c, err
+	}
+	if c.levels, err = decode(levels, usableLevel); err != nil {
+		return c, err
+	}
+	if len(c.schemas) == 0 || len(c.levels) == 0 {
+		return c, errors.New("there are none")
+	}
+	return c, nil
+}
+
 // message is an object that Protobuf encodes.
 type message[T any] interface {
 	*T
 	Unmarshal([]byte) error
 }
 
-// decode returns the objects of a state that are usable.
-func decode[T any, P message[T]](state *cache.Snapshot, e codec.Encoding, usable func(P) bool) ([]P, error) {
+// decode returns the objects of a resource that are usable.
+func decode[T any, P message[T]](c *resources.CachedResource, usable func(P) bool) ([]P, error) {
 	var all []P
-	for o := range state.Objects(cache.Range{}) {
+	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
 		p := P(new(T))
 		var err error
-		if e == codec.Protobuf {
+		if c.Resource.Source == codec.Protobuf {
 			err = p.Unmarshal(o.Data)
 		} else {
 			err = json.Unmarshal(o.Data, p)

@@ -2,7 +2,6 @@ package priority
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 
@@ -22,44 +21,40 @@ type controller struct {
 	informers informerFactory
 	estimator estimator
 
-	once  sync.Once
-	ready chan struct{} // closed when the first configuration is in force
-	stop  chan struct{}
-	done  sync.WaitGroup
+	once sync.Once
+	stop chan struct{}
+	done sync.WaitGroup
 }
 
-// startController returns a controller that runs until it is ended.
-func startController(seats int, first configuration, objects ObjectsOf) (*controller, error) {
+// startController returns a controller that runs until it is ended, once the first configuration is in force.
+func startController(seats int, first configuration, of Resources) *controller {
 	clock := eventclock.Real{}
-	c := &controller{
-		informers: informerFactory{schemas: newInformer(), levels: newInformer()},
-		ready:     make(chan struct{}), stop: make(chan struct{}),
-	}
+	c := &controller{informers: informerFactory{schemas: newInformer(), levels: newInformer()}, stop: make(chan struct{})}
+	ready := make(chan struct{})
 	c.Interface = flowcontrol.NewTestable(flowcontrol.TestableConfig{
 		Name: "sluice", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
 		// The library calls this when it reads a schema. No request is classified before it has read all.
 		FoundToDangling: func(found bool) bool {
-			c.once.Do(func() { close(c.ready) })
+			c.once.Do(func() { close(ready) })
 			return !found
 		},
-		InformerFactory: c.informers, FlowcontrolClient: readOnlyClient{}, ServerConcurrencyLimit: seats,
+		InformerFactory: &c.informers, FlowcontrolClient: readOnlyClient{}, ServerConcurrencyLimit: seats,
 		ReqsGaugeVec: metrics.PriorityLevelConcurrencyGaugeVec, ExecSeatsGaugeVec: metrics.PriorityLevelExecutionSeatsGaugeVec,
 		QueueSetFactory: queueSets{queueset.NewQueueSetFactory(clock)},
 	})
-	c.estimator = estimator{fcrequest.DefaultWorkEstimatorConfig(), objects, c.GetMaxSeats}
-	err := c.configure(first)
+	c.estimator = estimator{fcrequest.DefaultWorkEstimatorConfig(), of, c.GetMaxSeats}
+	c.configure(first)
 	c.done.Go(func() { _ = c.Run(c.stop) }) // an error means that it was stopped at once
-	return c, err
+	<-ready
+	return c
 }
 
 // configure puts a configuration with at least one schema in force, soon after. The library reads all
 // objects again when it hears of any.
-func (c *controller) configure(to configuration) error {
-	if err := errors.Join(replace(c.informers.levels, to.levels), replace(c.informers.schemas, to.schemas)); err != nil {
-		return err
-	}
+func (c *controller) configure(to configuration) {
+	replace(c.informers.levels, to.levels)
+	replace(c.informers.schemas, to.schemas)
 	c.informers.schemas.handler.OnAdd(to.schemas[0], false)
-	return nil
 }
 
 // end stops the controller. Requests that wait or have a seat go on.
@@ -68,8 +63,20 @@ func (c *controller) end() {
 	c.done.Wait()
 }
 
+// seat is the place of one request at the apiserver.
+type seat struct {
+	schema, level string
+	left          chan struct{}
+	leave         func() // may be called again
+}
+
+func newSeat() *seat {
+	left := make(chan struct{})
+	return &seat{left: left, leave: sync.OnceFunc(func() { close(left) })}
+}
+
 // take waits for a seat. It returns false if the library refuses the request, or if ctx ends before.
-func (c *controller) take(ctx context.Context, r *http.Request, s *Seat) (taken bool) {
+func (c *controller) take(ctx context.Context, r *http.Request, s *seat) (taken bool) {
 	digest := flowcontrol.RequestDigest{RequestInfo: request.From(r.Context()).RequestInfo, User: callerOf(r)}
 	decided := make(chan bool, 1)
 	var panicked any
@@ -84,7 +91,7 @@ func (c *controller) take(ctx context.Context, r *http.Request, s *Seat) (taken 
 		}()
 		c.Handle(ctx, digest,
 			func(schema *flowcontrolv1.FlowSchema, level *flowcontrolv1.PriorityLevelConfiguration, _ string) {
-				s.Schema, s.Level = schema.Name, level.Name
+				s.schema, s.level = schema.Name, level.Name
 			},
 			func() fcrequest.WorkEstimate { return c.estimator.estimate(r, s) },
 			nil,

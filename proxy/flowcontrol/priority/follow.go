@@ -2,7 +2,6 @@ package priority
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
-	"sluice/codec"
+	"sluice/proxy/resources"
 )
 
 const (
@@ -27,70 +26,50 @@ var (
 	levelResource  = flowcontrolv1.SchemeGroupVersion.WithResource("prioritylevelconfigurations")
 )
 
-// StoreOf returns the store of a resource and the encoding of its objects. It returns nil while there is
-// none in sync.
-type StoreOf func(schema.GroupVersionResource) (*cache.Store, codec.Encoding)
-
-// follower follows the configuration of the cluster.
-type follower struct {
-	store StoreOf
-	apply func(configuration) error
-	log   *zap.Logger
-	seen  []*cache.Object // the configuration applied last
+// Resources finds the configuration of the cluster, and the sizes of lists. It is a *resources.Registry.
+type Resources interface {
+	Lookup(schema.GroupVersionResource, resources.Reader) (*resources.CachedResource, string)
+	Peek(schema.GroupVersionResource) *resources.CachedResource
 }
 
-// run calls apply with each configuration until ctx ends. It calls it with none while a store is missing.
-func (f *follower) run(ctx context.Context) {
+// follow calls apply with each configuration of the cluster until ctx ends, and with none while a store is
+// missing.
+func follow(ctx context.Context, from Resources, apply func(configuration), log *zap.Logger) {
+	var seen []*cache.Object // the configuration applied last
 	retry := minRetry
 	for ctx.Err() == nil {
-		schemas, encoding := f.store(schemaResource)
-		levels, levelEncoding := f.store(levelResource)
+		schemas, levels := lookup(from, schemaResource), lookup(from, levelResource)
 		if schemas == nil || levels == nil {
 			await(ctx, retry, nil, nil)
 			retry = min(2*retry, maxRetry)
 			continue
 		}
 		retry = minRetry
-		schemasChanged, levelsChanged := schemas.Changed(), levels.Changed()
-		if err := f.read(schemas.Snapshot(), encoding, levels.Snapshot(), levelEncoding); err != nil {
-			f.log.Warn("FlowSchemas and PriorityLevelConfigurations cannot be used", zap.Error(err))
-		}
-		if ended(schemas) || ended(levels) {
-			await(ctx, retry, nil, nil)
-			continue
+		schemasChanged, levelsChanged := schemas.Store.Changed(), levels.Store.Changed()
+		all := slices.AppendSeq(slices.Collect(schemas.Store.Snapshot().Objects(cache.Range{})), levels.Store.Snapshot().Objects(cache.Range{}))
+		if !slices.Equal(all, seen) {
+			seen = all
+			if c, err := read(schemas, levels); err == nil {
+				apply(c)
+			} else {
+				log.Warn("FlowSchemas and PriorityLevelConfigurations cannot be used", zap.Error(err))
+			}
 		}
 		await(ctx, useEvery, schemasChanged, levelsChanged)
 	}
 }
 
-// read applies the configuration of two states unless it is the last one. The apiserver keeps the mandatory
-// objects alive: a state without schemas, or without levels, is none.
-func (f *follower) read(schemas *cache.Snapshot, encoding codec.Encoding, levels *cache.Snapshot, levelEncoding codec.Encoding) error {
-	all := slices.AppendSeq(slices.Collect(schemas.Objects(cache.Range{})), levels.Objects(cache.Range{}))
-	if slices.Equal(all, f.seen) {
+// lookup returns a resource in Sluice's own name; nil if it has no store that goes on.
+func lookup(from Resources, r schema.GroupVersionResource) *resources.CachedResource {
+	c, _ := from.Lookup(r, resources.Reader{Whole: true})
+	if c == nil {
 		return nil
 	}
-	f.seen = all
-	var c configuration
-	var err error
-	if c.schemas, err = decode(schemas, encoding, usableSchema); err != nil {
-		return err
-	}
-	if c.levels, err = decode(levels, levelEncoding, usableLevel); err != nil {
-		return err
-	}
-	if len(c.schemas) == 0 || len(c.levels) == 0 {
-		return errors.New("there are none")
-	}
-	return f.apply(c)
-}
-
-func ended(s *cache.Store) bool {
 	select {
-	case <-s.Done():
-		return true
+	case <-c.Store.Done():
+		return nil
 	default:
-		return false
+		return c
 	}
 }
 

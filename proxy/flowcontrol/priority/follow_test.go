@@ -19,6 +19,8 @@ import (
 
 	"sluice/cache"
 	"sluice/codec"
+	"sluice/proxy/discovery"
+	"sluice/proxy/resources"
 )
 
 // cluster is a configuration in stores, as that of an apiserver. Its resources have no store while
@@ -45,16 +47,19 @@ func (c *cluster) store(objects []*cache.Object) *cache.Store {
 	return cache.New(cache.Options{}, objects, c.version)
 }
 
-func (c *cluster) of(r schema.GroupVersionResource) (*cache.Store, codec.Encoding) {
+func (c *cluster) Lookup(r schema.GroupVersionResource, _ resources.Reader) (*resources.CachedResource, string) {
 	c.looked.Add(1)
+	d := &discovery.Description{Resource: codec.Resource{Source: c.encoding}}
 	switch {
 	case c.missing.Load():
-		return nil, 0
+		return nil, resources.NotInSync
 	case r.Resource == "flowschemas":
-		return c.schemas, c.encoding
+		return &resources.CachedResource{Description: d, Store: c.schemas}, ""
 	}
-	return c.levels, c.encoding
+	return &resources.CachedResource{Description: d, Store: c.levels}, ""
 }
+
+func (c *cluster) Peek(schema.GroupVersionResource) *resources.CachedResource { return nil }
 
 type encodable interface {
 	metav1.Object
@@ -125,19 +130,19 @@ func newLevel(name, user string) (*flowcontrolv1.PriorityLevelConfiguration, *fl
 // levelOf returns the level of the requests of a user.
 func levelOf(t testing.TB, l *Levels, user string) string {
 	t.Helper()
-	s, err := l.Take(t.Context(), ask(t, user, createPod))
+	s, err := l.take(t.Context(), ask(t, user, createPod))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Leave()
-	return s.Level
+	s.leave()
+	return s.level
 }
 
 func TestLevelsFollowTheCluster(t *testing.T) {
 	for _, encoding := range []codec.Encoding{codec.JSON, codec.Protobuf} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t, encoding)
-			l := start(t, Options{Seats: 600, Store: c.of})
+			l := start(t, Options{Seats: 600, Resources: c})
 			is := func(want string) {
 				t.Helper()
 				if got := levelOf(t, l, "user"); got != want {
@@ -150,7 +155,7 @@ func TestLevelsFollowTheCluster(t *testing.T) {
 			is("global-default")
 			c.apply(c.levels, cache.Added, level)
 			is("ours")
-			l.SetSeats(300)
+			l.Set(300, time.Minute)
 			time.Sleep(time.Second)
 			is("ours")
 			c.apply(c.schemas, cache.Deleted, flow)
@@ -163,7 +168,7 @@ func TestLastConfigurationStaysWithoutStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.Protobuf)
 		c.missing.Store(true)
-		l := start(t, Options{Seats: 600, Store: c.of})
+		l := start(t, Options{Seats: 600, Resources: c})
 		level, flow := newLevel("ours", "user")
 		c.apply(c.schemas, cache.Added, flow)
 		c.apply(c.levels, cache.Added, level)
@@ -192,7 +197,7 @@ func TestLastConfigurationStaysWithoutStores(t *testing.T) {
 func TestUnusableObjectsAreLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.Protobuf)
-		l := start(t, Options{Seats: 600, Store: c.of})
+		l := start(t, Options{Seats: 600, Resources: c})
 		for name, spoil := range map[string]func(*flowcontrolv1.PriorityLevelConfiguration, *flowcontrolv1.FlowSchema){
 			"distinguisher": func(_ *flowcontrolv1.PriorityLevelConfiguration, s *flowcontrolv1.FlowSchema) {
 				s.Spec.DistinguisherMethod.Type = "ByMoon"
@@ -223,7 +228,7 @@ func TestEmptyConfigurationIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.JSON)
 		c.schemas = c.store(nil)
-		l := start(t, Options{Seats: 600, Store: c.of})
+		l := start(t, Options{Seats: 600, Resources: c})
 		if got := levelOf(t, l, "user"); got != "global-default" {
 			t.Errorf("level %s", got)
 		}
@@ -234,10 +239,9 @@ func TestConfigurationIsAppliedWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.JSON)
 		applied := 0
-		f := &follower{store: c.of, apply: func(configuration) error { applied++; return nil }, log: zap.NewNop()}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go f.run(ctx)
+		go follow(ctx, c, func(configuration) { applied++ }, zap.NewNop())
 		synctest.Wait()
 		for version := range uint64(5) { // bookmarks change nothing
 			if err := c.schemas.ApplyBookmark(100 + version); err != nil {
@@ -259,7 +263,7 @@ func TestConfigurationIsAppliedWhenItChanges(t *testing.T) {
 func TestUseOfStoresIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.JSON)
-		start(t, Options{Seats: 600, Store: c.of})
+		start(t, Options{Seats: 600, Resources: c})
 		before := c.looked.Load()
 		time.Sleep(10 * useEvery)
 		if n := c.looked.Load() - before; n < 18 {

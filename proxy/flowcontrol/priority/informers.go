@@ -14,51 +14,37 @@ import (
 // only the methods that are implemented.
 type informerFactory struct {
 	informers.SharedInformerFactory
+	flowcontrol.Interface
 	schemas, levels *informer
 }
 
 // Flowcontrol implements informers.SharedInformerFactory.
-func (f informerFactory) Flowcontrol() flowcontrol.Interface { return informerGroup{factory: f} }
-
-type informerGroup struct {
-	flowcontrol.Interface
-	factory informerFactory
-}
+func (f *informerFactory) Flowcontrol() flowcontrol.Interface { return f }
 
 // V1 implements flowcontrol.Interface.
-func (g informerGroup) V1() informersv1.Interface { return informerVersion{g.factory} }
-
-type informerVersion struct{ factory informerFactory }
+func (f *informerFactory) V1() informersv1.Interface { return f }
 
 // FlowSchemas implements informersv1.Interface.
-func (v informerVersion) FlowSchemas() informersv1.FlowSchemaInformer {
-	return schemaInformer{v.factory.schemas}
+func (f *informerFactory) FlowSchemas() informersv1.FlowSchemaInformer {
+	return typedInformer[listersv1.FlowSchemaLister]{f.schemas, listersv1.NewFlowSchemaLister}
 }
 
 // PriorityLevelConfigurations implements informersv1.Interface.
-func (v informerVersion) PriorityLevelConfigurations() informersv1.PriorityLevelConfigurationInformer {
-	return levelInformer{v.factory.levels}
+func (f *informerFactory) PriorityLevelConfigurations() informersv1.PriorityLevelConfigurationInformer {
+	return typedInformer[listersv1.PriorityLevelConfigurationLister]{f.levels, listersv1.NewPriorityLevelConfigurationLister}
 }
 
-type schemaInformer struct{ *informer }
-
-// Informer implements informersv1.FlowSchemaInformer.
-func (i schemaInformer) Informer() cache.SharedIndexInformer { return i.informer }
-
-// Lister implements informersv1.FlowSchemaInformer.
-func (i schemaInformer) Lister() listersv1.FlowSchemaLister {
-	return listersv1.NewFlowSchemaLister(i.objects)
+// typedInformer is an informer with a lister of its type.
+type typedInformer[L any] struct {
+	*informer
+	lister func(cache.Indexer) L
 }
 
-type levelInformer struct{ *informer }
+// Informer returns the informer without its type.
+func (i typedInformer[L]) Informer() cache.SharedIndexInformer { return i.informer }
 
-// Informer implements informersv1.PriorityLevelConfigurationInformer.
-func (i levelInformer) Informer() cache.SharedIndexInformer { return i.informer }
-
-// Lister implements informersv1.PriorityLevelConfigurationInformer.
-func (i levelInformer) Lister() listersv1.PriorityLevelConfigurationLister {
-	return listersv1.NewPriorityLevelConfigurationLister(i.objects)
-}
+// Lister returns the lister.
+func (i typedInformer[L]) Lister() L { return i.lister(i.objects) }
 
 // informer holds the objects of one resource.
 type informer struct {
@@ -81,10 +67,10 @@ func (i *informer) AddEventHandler(h cache.ResourceEventHandler) (cache.Resource
 }
 
 // replace sets the objects.
-func replace[T runtime.Object](i *informer, objects []T) error {
+func replace[T runtime.Object](i *informer, objects []T) {
 	all := make([]any, len(objects))
 	for n, o := range objects {
 		all[n] = o
 	}
-	return i.objects.Replace(all, "")
+	_ = i.objects.Replace(all, "") // fails only for what is no object
 }

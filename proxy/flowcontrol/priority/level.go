@@ -1,172 +1,135 @@
 package priority
 
 import (
-	"container/list"
 	"context"
 	"sync"
 
 	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 )
 
-// level hands the requests of a priority level over to the queues of the library:
-//
-//   - those of a tenant that has less than its share of the seats, at once: an equal part for each tenant
-//     that has requests in the level, but at least one request;
-//   - the others when a seat is free that no request in the queues waits for. Until then they wait in
-//     front of the queues, where tenants take turns, and within each tenant its members.
-//
-// So no seat is unused while a request waits, and the next free seat goes to a tenant below its share if
-// one waits. As many requests of one member may wait in front as have a place in the queues of one flow,
-// and as many of all as have a place in all queues; when these are full, only one of each further member.
-// Levels without queues, and the exempt level, are the library's alone.
+// level is a priority level. Its requests wait in a Queue of its own, and get to the library's queues when a
+// seat is free for them: the library would give the next seat to those who keep theirs for long. As many
+// requests of one account may wait as have a place in the library's queues of one flow, and as many of all
+// as have one in all queues; when these are full, only one of each further account. Levels without queues,
+// and the exempt level, are the library's alone.
 type level struct {
 	fq.QueueSet // of the library
-	demand      *demand
+	name        string
+	wanted      metrics.Gauge // seats that its requests have or wait for, by which the library lends seats
+	line        *flowcontrol.Queue
 
-	mu      sync.Mutex // guards what follows; it is locked before the library's own
+	mu      sync.Mutex // guards what follows, and makes one step of its bounds and Join
 	queuing fq.QueuingConfig
-	limit   int                // seats
-	taken   int                // seats of the requests that the library has, executing or in its queues
-	tenants map[string]*tenant // those that have requests
-	inFront int                // requests that wait in front
-	turns   list.List          // of the tenants with requests in front
 }
 
+// unset is a gauge that the library does not set: it knows nothing of the requests in line.
+type unset struct{ metrics.Gauge }
+
+// Set implements metrics.Gauge.
+func (unset) Set(float64) {}
+
 // configure sets the queues and the number of seats.
-func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, limit int) {
+func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.QueueSet == nil {
 		l.QueueSet = queues // every later call has the same
 	}
-	l.queuing, l.limit = c, limit
-	l.advance()
+	l.queuing = c
+	l.line.SetPlaces(int64(seats))
+}
+
+// IsIdle implements fq.QueueSet.
+func (l *level) IsIdle() bool {
+	seats, waiting := l.line.Numbers()
+	return seats == 0 && waiting == 0 && l.QueueSet.IsIdle()
 }
 
 // StartRequest implements fq.QueueSet.
-func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, hash uint64, flow, schema string, info, user any, note fq.QueueNoteFn) (fq.Request, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.queuing.DesiredNumQueues < 1 {
-		return l.QueueSet.StartRequest(ctx, work, hash, flow, schema, info, user, note)
-	}
-	r := &levelRequest{level: l, ctx: ctx, schema: schema, account: user.(caller).account, seats: work.MaxSeats()}
+func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, hash uint64, flow, schema string, info, user any, note fq.QueueNoteFn) (_ fq.Request, idle bool) {
+	r := &levelRequest{level: l, ctx: ctx, schema: schema, seats: work.MaxSeats()}
 	r.start = func() (fq.Request, bool) {
 		return l.QueueSet.StartRequest(ctx, work, hash, flow, schema, info, user, note)
 	}
-	r.tenant = l.tenantOf(r.account.tenant)
-	if r.tenant.turns.Len() == 0 && l.hasShare(r) || l.inFront == 0 && l.hasFree(r) {
-		if idle := l.handOver(r); r.library == nil {
-			return nil, idle
-		}
-		return r, false
-	}
-	if !l.mayWait(r) {
-		l.forget(r.tenant)
-		metrics.AddReject(ctx, l.queuing.Name, schema, "queue-full")
+	queued, full := l.join(r, user.(caller).account)
+	if full {
+		metrics.AddReject(ctx, l.name, schema, "queue-full")
 		return nil, false
 	}
-	l.wait(r)
+	if !queued {
+		if r.library, idle = r.start(); r.library == nil {
+			return nil, idle
+		}
+	}
+	l.wanted.Add(float64(r.seats))
 	return r, false
 }
 
-// hasShare reports whether the tenant of r has less than its share.
-func (l *level) hasShare(r *levelRequest) bool {
-	return r.tenant.taken == 0 || r.tenant.taken+r.seats <= l.limit/len(l.tenants)
-}
-
-// hasFree reports whether seats are free that no request in the queues waits for.
-func (l *level) hasFree(r *levelRequest) bool { return l.taken == 0 || l.taken+r.seats <= l.limit }
-
-// mayWait reports whether one more request may wait in front.
-func (l *level) mayWait(r *levelRequest) bool {
-	own := r.tenant.waitingOf(r.account.member)
-	return own == 0 || own < l.queuing.HandSize*l.queuing.QueueLengthLimit && l.inFront < l.queuing.DesiredNumQueues*l.queuing.QueueLengthLimit
-}
-
-// advance hands requests in front over, in turn, while seats are free.
-func (l *level) advance() {
-	for e := l.turns.Front(); e != nil; e = l.turns.Front() {
-		t := e.Value.(*tenant)
-		if !l.hasFree(t.next()) {
-			return
-		}
-		l.turns.MoveToBack(e)
-		l.handOver(l.unwait(t.next()))
-	}
-}
-
-// finished takes back what a request had, after the library has.
-func (l *level) finished(r *levelRequest) {
+// join puts a request in line if the level has queues that are not full.
+func (l *level) join(r *levelRequest, k accounts.Key) (queued, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := r.tenant
-	l.taken -= r.seats
-	t.taken -= r.seats
-	for t.turns.Len() > 0 && l.hasShare(t.next()) {
-		l.handOver(l.unwait(t.next()))
+	c := &l.queuing
+	if c.DesiredNumQueues < 1 {
+		return false, false
 	}
-	l.forget(t)
-	l.advance()
+	own := l.line.WaitingOf(k)
+	_, all := l.line.Numbers()
+	if own > 0 && (own >= c.HandSize*c.QueueLengthLimit || all >= c.DesiredNumQueues*c.QueueLengthLimit) {
+		return false, true
+	}
+	r.ticket = l.line.Join(k, int64(r.seats), 0)
+	return true, false
 }
 
-// handOver gives a request to the library, which may refuse it.
-func (l *level) handOver(r *levelRequest) (idle bool) {
-	if r.library, idle = r.start(); r.library != nil {
-		l.taken += r.seats
-		r.tenant.taken += r.seats
-	}
-	if r.handedOver != nil {
-		close(r.handedOver)
-	}
-	l.forget(r.tenant)
-	return idle
+// levelRequest is a request that a level has accepted.
+type levelRequest struct {
+	level   *level
+	ctx     context.Context
+	schema  string
+	seats   int
+	ticket  *flowcontrol.Ticket       // nil for one that was never in line
+	start   func() (fq.Request, bool) // gives it to the library
+	library fq.Request                // the library's; nil before, and if the library refuses it
 }
 
-// wait lets a request wait in front.
-func (l *level) wait(r *levelRequest) {
-	r.handedOver = make(chan struct{})
-	r.tenant.add(r)
-	if r.tenant.turn == nil {
-		r.tenant.turn = l.turns.PushBack(r.tenant)
+// Finish implements fq.Request. It waits for a seat, executes the request, and gives the seat back.
+func (r *levelRequest) Finish(execute func()) (idle bool) {
+	defer func() {
+		if r.ticket != nil {
+			r.ticket.Leave()
+		}
+		r.level.wanted.Add(-float64(r.seats))
+		idle = r.level.IsIdle()
+	}()
+	if r.ticket != nil && r.wait() {
+		r.library, _ = r.start()
 	}
-	l.countInFront(r, 1)
+	if r.library != nil {
+		r.library.Finish(execute)
+	}
+	return
 }
 
-// unwait ends the wait of a request in front.
-func (l *level) unwait(r *levelRequest) *levelRequest {
-	t := r.tenant
-	t.remove(r)
-	if t.turns.Len() == 0 {
-		l.turns.Remove(t.turn)
-		t.turn = nil
+// wait waits in line, where a request counts as one in the library's queues does.
+func (r *levelRequest) wait() bool {
+	if r.ticket.HasStarted() {
+		return true
 	}
-	l.countInFront(r, -1)
-	return r
-}
-
-// countInFront counts a request in front, as the library counts one in its queues.
-func (l *level) countInFront(r *levelRequest, n int) {
-	l.inFront += n
-	l.demand.addInFront(n * r.seats)
-	metrics.AddRequestsInQueues(r.ctx, l.queuing.Name, r.schema, n)
-	metrics.AddSeatsInQueues(r.ctx, l.queuing.Name, r.schema, n*r.seats)
-}
-
-func (l *level) tenantOf(name string) *tenant {
-	t := l.tenants[name]
-	if t == nil {
-		t = &tenant{name: name}
-		l.tenants[name] = t
+	count := func(n int) {
+		metrics.AddRequestsInQueues(r.ctx, r.level.name, r.schema, n)
+		metrics.AddSeatsInQueues(r.ctx, r.level.name, r.schema, n*r.seats)
 	}
-	return t
-}
-
-// forget drops a tenant without requests.
-func (l *level) forget(t *tenant) {
-	if t.taken == 0 && t.turns.Len() == 0 {
-		delete(l.tenants, t.name)
+	count(1)
+	err := r.ticket.Wait(r.ctx)
+	count(-1)
+	if err != nil {
+		metrics.AddReject(r.ctx, r.level.name, r.schema, "time-out")
 	}
+	return err == nil
 }

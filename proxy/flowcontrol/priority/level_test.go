@@ -19,7 +19,6 @@ func TestNextSeatGoesToTheAccountBelowItsShare(t *testing.T) {
 		{"service accounts of a namespace", []*http.Request{
 			askServiceAccount(t, "ns", "a", createPod), askServiceAccount(t, "ns", "b", createPod), askServiceAccount(t, "ns", "c", createPod),
 		}},
-		{"unauthenticated", []*http.Request{as(t, nil, createPod)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +63,7 @@ func TestMembersOfATenantTakeTurns(t *testing.T) {
 	})
 }
 
-// An account whose seats end is handed over before those in turn, and no seat stays free.
+// The seats that one account gives back go to the other.
 func TestNoSeatIsUnusedWhileARequestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 100})
@@ -88,8 +87,8 @@ func TestNoSeatIsUnusedWhileARequestWaits(t *testing.T) {
 	})
 }
 
-// Without the demand in front the library would lend as many seats as the level has, not as many as it wants.
-func TestDemandInFrontBorrowsSeats(t *testing.T) {
+// Without those in line the library would lend as many seats as the level has, not as many as it wants.
+func TestRequestsInLineBorrowSeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 600, Wait: time.Hour})
 		h := newHolder(t, l).take(ask(t, "user", createPod), 400)
@@ -110,7 +109,7 @@ func TestSeatsInUseStayWithinTheTotal(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			l := start(t, Options{Seats: total, Wait: 2 * time.Second})
-			callers := []*http.Request{as(t, nil, listPods)}
+			var callers []*http.Request
 			for n := range 5 {
 				callers = append(callers, ask(t, userName(n), createPod), askServiceAccount(t, userName(n%2), userName(n), listPods),
 					askServiceAccount(t, "kube-system", userName(n), createPod), ask(t, "system:node:n1", updateLease, "system:nodes"))
@@ -123,7 +122,7 @@ func TestSeatsInUseStayWithinTheTotal(t *testing.T) {
 					time.Sleep(begins * time.Millisecond)
 					ctx, cancel := context.WithTimeout(context.Background(), patience*time.Millisecond)
 					defer cancel()
-					s, err := l.Take(ctx, r)
+					s, err := l.take(ctx, r)
 					if err != nil {
 						return
 					}
@@ -133,7 +132,7 @@ func TestSeatsInUseStayWithinTheTotal(t *testing.T) {
 					}
 					time.Sleep(keeps * time.Millisecond)
 					inUse.Add(-1)
-					s.Leave()
+					s.leave()
 				}()
 			}
 			time.Sleep(9 * time.Second)

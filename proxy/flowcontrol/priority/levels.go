@@ -20,10 +20,10 @@ type Options struct {
 	Seats int
 	// Wait is how long a request may wait for a seat.
 	Wait time.Duration
-	// Store finds the configuration of the cluster.
-	Store StoreOf
-	// Objects is for estimates of how many seats a list takes.
-	Objects ObjectsOf
+	// Resources finds the configuration of the cluster.
+	Resources Resources
+	// BuiltIn goes by the levels that every apiserver creates, whatever the cluster's are.
+	BuiltIn bool
 	Log     *zap.Logger
 }
 
@@ -35,103 +35,87 @@ type Levels struct {
 	refused flowcontrol.DroppedRequestsTracker
 	began   chan struct{}              // closed when there is a current controller
 	current atomic.Pointer[controller] // gives out seats
-	resized chan struct{}              // receives after SetSeats
 
 	mu     sync.Mutex // guards what follows
 	seats  int
 	config configuration
-	newest *controller // current, or about to be
+	runs   bool
 }
 
 // New returns Levels.
 func New(o Options) *Levels {
 	metrics.Register()
-	l := &Levels{
-		options: o, refused: flowcontrol.NewDroppedRequestsTracker(), began: make(chan struct{}), resized: make(chan struct{}, 1),
-		seats: o.Seats, config: builtIn(),
-	}
-	l.SetWait(o.Wait)
+	l := &Levels{options: o, refused: flowcontrol.NewDroppedRequestsTracker(), began: make(chan struct{}), config: builtIn()}
+	l.Set(o.Seats, o.Wait)
 	return l
 }
 
 // Run follows the configuration until ctx ends. Take waits until it has begun, and goes on with the last
 // configuration when it has ended. Run must be called once.
 func (l *Levels) Run(ctx context.Context) error {
-	f := &follower{store: l.options.Store, apply: l.configure, log: l.options.Log}
-	ctx, cancel := context.WithCancel(ctx)
-	var following sync.WaitGroup
-	following.Go(func() { f.run(ctx) })
-	defer func() {
-		cancel()
-		following.Wait()
-	}()
-	for {
-		if err := l.renew(); err != nil {
-			return err
-		}
-		select {
-		case <-l.resized:
-		case <-ctx.Done():
-			l.current.Load().end()
-			return nil
-		}
+	l.run(true)
+	close(l.began)
+	if !l.options.BuiltIn {
+		follow(ctx, l.options.Resources, l.configure, l.options.Log)
 	}
-}
-
-// renew replaces the controller by one with the present number of seats.
-func (l *Levels) renew() error {
-	l.mu.Lock()
-	c, err := startController(l.seats, l.config, l.options.Objects)
-	l.newest = c
-	l.mu.Unlock()
-	if err != nil {
-		c.end()
-		return err
-	}
-	<-c.ready
-	if before := l.current.Swap(c); before != nil {
-		before.end()
-	} else {
-		close(l.began)
-	}
+	<-ctx.Done()
+	l.run(false)
 	return nil
 }
 
+// run begins or ends the work of controllers.
+func (l *Levels) run(runs bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs = runs; runs {
+		l.renew()
+	} else {
+		l.current.Load().end()
+	}
+}
+
+// renew replaces the controller by one with the present number of seats. The caller must hold mu.
+func (l *Levels) renew() {
+	before := l.current.Swap(startController(l.seats, l.config, l.options.Resources))
+	if before != nil {
+		before.end()
+	}
+}
+
 // configure puts a configuration in force.
-func (l *Levels) configure(c configuration) error {
+func (l *Levels) configure(c configuration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.config = c
-	if l.newest == nil {
-		return nil
-	}
-	return l.newest.configure(c)
+	l.current.Load().configure(c)
 }
 
-// SetSeats changes the number of seats. The library cannot, so another controller takes over: requests that
-// have a seat by then, or wait for one, keep to the old number and are not counted in the new one.
-func (l *Levels) SetSeats(n int) {
+// Set changes the number of seats, and how long a request may wait for one, from now on. The library cannot
+// change the number, so another controller takes over: requests that have a seat by then, or wait for one,
+// keep to the old number and are not counted in the new one.
+func (l *Levels) Set(seats int, wait time.Duration) {
+	l.wait.Store(int64(wait))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.seats == n {
+	if l.seats == seats {
 		return
 	}
-	l.seats = n
-	select {
-	case l.resized <- struct{}{}:
-	default: // Run has yet to act on an earlier change
+	if l.seats = seats; l.runs {
+		l.renew()
 	}
 }
 
-// SetWait changes how long a request may wait for a seat, from now on.
-func (l *Levels) SetWait(d time.Duration) { l.wait.Store(int64(d)) }
+// Take implements flowcontrol.Seats: it waits for a seat for r, whose caller must have been authenticated.
+// The error is a 429 with Retry-After, or ctx.Err(). The end of ctx does not give the seat back.
+func (l *Levels) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+	s, err := l.take(ctx, r)
+	return s.leave, err
+}
 
-// Take waits for a seat for r, whose caller must have been authenticated as far as it can be. The error is
-// a 429 with Retry-After, or ctx.Err(). The end of ctx does not give the seat back.
-func (l *Levels) Take(ctx context.Context, r *http.Request) (*Seat, error) {
+func (l *Levels) take(ctx context.Context, r *http.Request) (*seat, error) {
 	wait, cancel := context.WithTimeout(ctx, time.Duration(l.wait.Load()))
 	defer cancel()
-	s := &Seat{left: make(chan struct{})}
+	s := newSeat()
 	select {
 	case <-l.began:
 		if l.current.Load().take(wait, r, s) {
@@ -140,9 +124,9 @@ func (l *Levels) Take(ctx context.Context, r *http.Request) (*Seat, error) {
 	case <-wait.Done():
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return s, err
 	}
-	return nil, l.refusal(s.Level)
+	return s, l.refusal(s.level)
 }
 
 // refusal returns the 429 for a request of a level. Clients come back the later the more of them the level

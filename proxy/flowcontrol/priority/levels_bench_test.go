@@ -19,12 +19,12 @@ func BenchmarkTake(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			r := requests[next.Add(1)%int64(len(requests))]
-			s, err := l.Take(r.Context(), r)
+			s, err := l.take(r.Context(), r)
 			if err != nil {
 				b.Error(err)
 				return
 			}
-			s.Leave()
+			s.leave()
 		}
 	})
 }

@@ -3,6 +3,7 @@ package priority
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -12,7 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 )
 
 func TestOrdinaryUsersNeverTakeTheSeatsOfOtherLevels(t *testing.T) {
@@ -33,15 +37,15 @@ func TestOrdinaryUsersNeverTakeTheSeatsOfOtherLevels(t *testing.T) {
 			{"workload-low", askServiceAccount(t, "default", "builder", createPod)},
 		} {
 			began := time.Now()
-			s, err := l.Take(t.Context(), c.request)
+			s, err := l.take(t.Context(), c.request)
 			if err != nil {
 				t.Errorf("%s: %v", c.level, err)
 				continue
 			}
-			if s.Level != c.level || time.Since(began) != 0 {
-				t.Errorf("got a seat of level %s after %v, want one of %s at once", s.Level, time.Since(began), c.level)
+			if s.level != c.level || time.Since(began) != 0 {
+				t.Errorf("got a seat of level %s after %v, want one of %s at once", s.level, time.Since(began), c.level)
 			}
-			s.Leave()
+			s.leave()
 		}
 	})
 }
@@ -52,7 +56,7 @@ func TestTakeWaitsForItsTimeAndThenRefuses(t *testing.T) {
 		newHolder(t, l).take(ask(t, "heavy", createPod), 50)
 		r := ask(t, "other", createPod)
 		began := time.Now()
-		_, err := l.Take(t.Context(), r)
+		_, err := l.take(t.Context(), r)
 		seconds, retry := apierrors.SuggestsClientDelay(err)
 		if !apierrors.IsTooManyRequests(err) || !retry || seconds < 1 || time.Since(began) != 7*time.Second {
 			t.Errorf("after %v: %v, retry after %d s", time.Since(began), err, seconds)
@@ -65,10 +69,10 @@ func TestTakeEndsWithItsContext(t *testing.T) {
 		l := start(t, Options{Seats: 100})
 		h := newHolder(t, l).take(ask(t, "heavy", createPod), 50)
 		before := h.has()
-		for _, name := range []string{"heavy", "other"} { // one waits in front, the other in a queue
+		for _, name := range []string{"heavy", "other"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
-			if _, err := l.Take(ctx, ask(t, name, createPod)); !errors.Is(err, context.Canceled) {
+			if _, err := l.take(ctx, ask(t, name, createPod)); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -84,7 +88,7 @@ func TestTakeBeforeRunEndsWithItsContext(t *testing.T) {
 	l := New(Options{Seats: 10, Wait: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Take(ctx, ask(t, "user", createPod)); !errors.Is(err, context.Canceled) {
+	if _, err := l.take(ctx, ask(t, "user", createPod)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -92,12 +96,12 @@ func TestTakeBeforeRunEndsWithItsContext(t *testing.T) {
 func TestLeaveCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 100})
-		s, err := l.Take(t.Context(), ask(t, "user", createPod))
+		s, err := l.take(t.Context(), ask(t, "user", createPod))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Leave()
-		s.Leave()
+		s.leave()
+		s.leave()
 		synctest.Wait()
 		nobody(t)
 	})
@@ -122,12 +126,12 @@ func TestSeatsChangeWhileRequestsRun(t *testing.T) {
 		l := start(t, Options{Seats: 100})
 		few := newHolder(t, l).take(ask(t, "user", createPod), 200)
 		before, controller := few.has(), l.current.Load()
-		l.SetSeats(100)
+		l.Set(100, time.Minute)
 		time.Sleep(time.Second)
 		if l.current.Load() != controller {
 			t.Error("the controller was replaced by an equal one")
 		}
-		l.SetSeats(1000)
+		l.Set(1000, time.Minute)
 		time.Sleep(time.Second)
 		many := newHolder(t, l).take(ask(t, "user", createPod), 200)
 		if many.has() < 5*before {
@@ -145,9 +149,11 @@ func TestSeatsChangeWhileRequestsRun(t *testing.T) {
 
 func TestListsTakeSeatsByTheirSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := start(t, Options{Seats: 600, Objects: func(r schema.GroupVersionResource) (int64, int64, bool) {
-			return 10_000, 100 << 20, r == schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-		}})
+		var pods []*cache.Object
+		for n := range 10_000 {
+			pods = append(pods, &cache.Object{Key: cache.KeyOf("ns", fmt.Sprintf("%05d", n)), RV: 1, Data: make([]byte, 10_000)[:10_000:10_000]})
+		}
+		l := start(t, Options{Seats: 600, Resources: sized{pods}})
 		lists := newHolder(t, l).take(ask(t, "user", listPods), 200)
 		n := lists.has()
 		lists.leaveAll()
@@ -167,28 +173,32 @@ func TestImpersonationGetsTheLevelOnceItIsAuthorized(t *testing.T) {
 		info := request.From(r.Context())
 		info.Impersonates = true
 		for _, want := range []string{"global-default", "exempt"} {
-			s, err := l.Take(t.Context(), r)
+			s, err := l.take(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Level != want {
-				t.Errorf("got level %s, want %s", s.Level, want)
+			if s.level != want {
+				t.Errorf("got level %s, want %s", s.level, want)
 			}
-			s.Leave()
+			s.leave()
 			info.Impersonated = &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
 		}
-		if got := callerOf(r).account; got != (account{"user", "user"}) {
+		if got := callerOf(r).account; got != accounts.ByUser("user") {
 			t.Errorf("counts for %v, not for the holder of the credentials", got)
 		}
 	})
 }
 
+type panics struct{ sized }
+
+func (panics) Peek(schema.GroupVersionResource) *resources.CachedResource { panic("objects") }
+
 func TestPanicsReachTheGoroutineOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := start(t, Options{Seats: 600, Objects: func(schema.GroupVersionResource) (int64, int64, bool) { panic("objects") }})
+		l := start(t, Options{Seats: 600, Resources: panics{}})
 		recovered := func() (got any) {
 			defer func() { got = recover() }()
-			_, err := l.Take(t.Context(), ask(t, "user", listPods))
+			_, err := l.take(t.Context(), ask(t, "user", listPods))
 			return err
 		}()
 		if recovered != "objects" {

@@ -18,8 +18,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"sluice/cache"
-	"sluice/codec"
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
 )
 
 func TestMain(m *testing.M) {
@@ -27,18 +28,25 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func noStore(schema.GroupVersionResource) (*cache.Store, codec.Encoding) { return nil, 0 }
+// sized are resources of which none is cached, or if there are objects each with one store of them.
+type sized struct{ objects []*cache.Object }
 
-func noObjects(schema.GroupVersionResource) (objects, bytes int64, known bool) { return 0, 0, false }
+func (s sized) Lookup(schema.GroupVersionResource, resources.Reader) (*resources.CachedResource, string) {
+	return nil, resources.NotInSync
+}
+
+func (s sized) Peek(schema.GroupVersionResource) *resources.CachedResource {
+	if s.objects == nil {
+		return nil
+	}
+	return &resources.CachedResource{Store: cache.New(cache.Options{}, s.objects, 1)}
+}
 
 // start returns Levels that run until the test ends.
 func start(t testing.TB, o Options) *Levels {
 	t.Helper()
-	if o.Store == nil {
-		o.Store = noStore
-	}
-	if o.Objects == nil {
-		o.Objects = noObjects
+	if o.Resources == nil {
+		o.Resources = sized{}
 	}
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Second
@@ -69,7 +77,6 @@ func askServiceAccount(t testing.TB, namespace, name, request string) *http.Requ
 	return ask(t, serviceaccount.MakeUsername(namespace, name), request, serviceaccount.MakeGroupNames(namespace)...)
 }
 
-// as returns a request of u, or of an unauthenticated caller if u is nil.
 func as(t testing.TB, u user.Info, line string) *http.Request {
 	t.Helper()
 	method, path, _ := strings.Cut(line, " ")
@@ -78,9 +85,8 @@ func as(t testing.TB, u user.Info, line string) *http.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u != nil {
-		info.Caller, info.Acting, info.User = request.BearerToken, u, u.GetName()
-	}
+	info.Caller, info.Acting, info.User = request.BearerToken, u, u.GetName()
+	info.Account = accounts.New(accounts.Totals{}, 0).Account(accounts.ByUser(info.User))
 	return r.WithContext(request.With(r.Context(), info))
 }
 

@@ -35,7 +35,7 @@ func TestMetricsHaveTheNamesOfTheApiserver(t *testing.T) {
 func TestSeriesEndWithTheFlowSchemaAndTheLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, codec.Protobuf)
-		l := start(t, Options{Seats: 600, Store: c.of})
+		l := start(t, Options{Seats: 600, Resources: c})
 		series := func(label string) (n int) {
 			families, err := l.Gatherer().Gather()
 			if err != nil {
@@ -71,8 +71,8 @@ func TestSeriesEndWithTheFlowSchemaAndTheLevel(t *testing.T) {
 	})
 }
 
-// Requests that wait in front of the queues count as those in the queues do.
-func TestRequestsInFrontAreCounted(t *testing.T) {
+// Requests in line count as those in the queues of the library do.
+func TestRequestsInLineAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 100})
 		h := newHolder(t, l).take(ask(t, "user", createPod), 50)

@@ -3,6 +3,8 @@ package priority
 import (
 	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
+
+	"sluice/proxy/flowcontrol"
 )
 
 // queueSets makes the queues of each priority level: a level in front of queues of the library.
@@ -10,8 +12,8 @@ type queueSets struct{ library fq.QueueSetFactory }
 
 // BeginConstruction implements fq.QueueSetFactory.
 func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge, wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
-	l := &level{demand: &demand{Gauge: wanted}, tenants: map[string]*tenant{}}
-	completer, err := s.library.BeginConstruction(c, requests, seats, l.demand)
+	l := &level{name: c.Name, wanted: wanted, line: flowcontrol.NewQueue(0)}
+	completer, err := s.library.BeginConstruction(c, requests, seats, unset{wanted})
 	return levelCompleter{l, c, completer}, err
 }
 

@@ -18,7 +18,7 @@ type holder struct {
 	cancel context.CancelFunc
 
 	mu    sync.Mutex
-	seats []*Seat
+	seats []*seat
 	errs  []error
 }
 
@@ -33,7 +33,7 @@ func newHolder(t testing.TB, l *Levels) *holder {
 func (h *holder) take(r *http.Request, n int) *holder {
 	for range n {
 		go func() {
-			s, err := h.levels.Take(h.ctx, r)
+			s, err := h.levels.take(h.ctx, r)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			if err != nil {
@@ -61,7 +61,7 @@ func (h *holder) leave(n int) {
 	h.seats = h.seats[n:]
 	h.mu.Unlock()
 	for _, s := range left {
-		s.Leave()
+		s.leave()
 	}
 	synctest.Wait()
 }

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
+
+	"sluice/proxy/accounts"
 )
 
 // visitor is a request at a level.
@@ -19,7 +21,7 @@ type visitor struct {
 // visit starts a request of a member of a tenant, which keeps its seats until it leaves.
 func (l *level) visit(t *testing.T, tenant, member string, seats uint64) *visitor {
 	v := &visitor{left: make(chan struct{})}
-	who := caller{&user.DefaultInfo{}, account{tenant, member}}
+	who := caller{&user.DefaultInfo{}, accounts.Key{Group: tenant, Name: member}}
 	r, _ := l.StartRequest(t.Context(), &fcrequest.WorkEstimate{InitialSeats: seats}, uint64(len(member)), "", "schema", nil, who, nil)
 	if v.refused = r == nil; !v.refused {
 		go r.Finish(func() {
@@ -60,40 +62,24 @@ func withLevel(t *testing.T, seats int, f func(t *testing.T, l *level)) {
 	synctest.Test(t, func(t *testing.T) { f(t, newLevelOf(t, seats)) })
 }
 
-func (l *level) wantInFront(t *testing.T, n int) {
+func (l *level) wantInLine(t *testing.T, n int) {
 	t.Helper()
-	if l.inFront != n {
-		t.Errorf("%d requests wait in front, want %d", l.inFront, n)
+	if _, waiting := l.line.Numbers(); waiting != n {
+		t.Errorf("%d requests are in line, want %d", waiting, n)
 	}
 }
 
-// With more accounts than seats each has its first request in the queues.
-func TestFirstRequestOfAnAccountNeverWaitsInFront(t *testing.T) {
+func TestAccountWithTheFewestSeatsIsNext(t *testing.T) {
 	withLevel(t, 4, func(t *testing.T, l *level) {
-		first := l.visit(t, "a", "a", 1)
-		var crowd []*visitor
-		for _, name := range []string{"b", "bb", "bbb", "bbbb", "bbbbb", "bbbbbb", "bbbbbbb"} {
-			crowd = append(crowd, l.visit(t, name, name, 1))
+		a, b := l.visits(t, "a", 5), l.visits(t, "b", 1)
+		c := l.visits(t, "c", 2)
+		l.wantInLine(t, 4)
+		leave(a[0])
+		leave(a[1])
+		if run(a) != 4 || run(b) != 1 || run(c) != 1 { // two of a have left
+			t.Errorf("%d of a, %d of b and %d of c have had seats, want 4, 1 and 1", run(a), run(b), run(c))
 		}
-		l.wantInFront(t, 0)
-		second := l.visit(t, "a", "a", 1)
-		l.wantInFront(t, 1)
-		leave(first) // the crowd still wants more seats than there are
-		l.wantInFront(t, 0)
-		leave(append(crowd, second)...)
-	})
-}
-
-func TestTenantsTakeTurns(t *testing.T) {
-	withLevel(t, 4, func(t *testing.T, l *level) {
-		a, b, c := l.visits(t, "a", 1), l.visits(t, "b", 1), l.visits(t, "c", 2)
-		a, b = append(a, l.visits(t, "a", 2)...), append(b, l.visits(t, "b", 2)...)
-		l.wantInFront(t, 4)
-		leave(c...)
-		if run(a) != 2 || run(b) != 2 {
-			t.Errorf("%d and %d have seats, want 2 and 2", run(a), run(b))
-		}
-		leave(append(a, b...)...)
+		leave(append(append(a[2:], b...), c...)...)
 	})
 }
 
@@ -102,7 +88,7 @@ func TestNobodyGoesBeforeAWideRequest(t *testing.T) {
 		a, b := l.visits(t, "a", 3), l.visits(t, "b", 2)
 		wide := l.visit(t, "b", "b", 3)
 		narrow := l.visit(t, "a", "a", 1)
-		l.wantInFront(t, 2)
+		l.wantInLine(t, 2)
 		leave(b[0])
 		leave(b[1])
 		if !wide.runs.Load() || narrow.runs.Load() {
@@ -112,43 +98,47 @@ func TestNobodyGoesBeforeAWideRequest(t *testing.T) {
 	})
 }
 
-func TestNobodyGoesBeforeTheOwnLine(t *testing.T) {
-	withLevel(t, 6, func(t *testing.T, l *level) {
-		a, b, c := l.visits(t, "a", 2), l.visits(t, "b", 2), l.visits(t, "c", 2)
-		wide := l.visit(t, "b", "b", 3)
-		a = append(a, l.visits(t, "a", 1)...)
-		leave(c...) // the share of a becomes 3, but it is the turn of b
-		l.wantInFront(t, 2)
-		late := l.visit(t, "a", "a", 1)
-		l.wantInFront(t, 3)
-		leave(append(a, b...)...)
-		leave(wide, late)
-	})
-}
-
 // The level of newLevelOf has 8 queues for 5 requests each; a flow has 2 of them.
-func TestFrontIsBounded(t *testing.T) {
+func TestLineIsBounded(t *testing.T) {
 	withLevel(t, 1, func(t *testing.T, l *level) {
-		all := []*visitor{l.visit(t, "holder", "holder", 1), l.visit(t, "ns", "first", 1)}
+		all := []*visitor{l.visit(t, "holder", "holder", 1)}
 		fill := func(member string, n int) {
 			t.Helper()
 			for range n {
 				all = append(all, l.visit(t, "ns", member, 1))
 			}
 			if all[len(all)-1].refused {
-				t.Errorf("%s is refused with %d in front", member, l.inFront)
+				t.Errorf("%s is refused", member)
 			}
 			if v := l.visit(t, "ns", member, 1); !v.refused {
-				t.Errorf("%s may have more than %d in front, of %d", member, n, l.inFront)
+				t.Errorf("%s may have more than %d in line", member, n)
 			}
 		}
 		for _, member := range []string{"a", "b", "c", "d"} {
 			fill(member, 10)
 		}
 		fill("e", 1) // all are full: one of each further member
-		l.wantInFront(t, 41)
+		l.wantInLine(t, 41)
 		for _, v := range all {
 			close(v.left)
+		}
+	})
+}
+
+// A level that has been deleted goes on until its last request has ended, and must not count as idle before.
+func TestLevelWithRequestsInLineIsNotIdle(t *testing.T) {
+	withLevel(t, 1, func(t *testing.T, l *level) {
+		all := l.visits(t, "a", 2)
+		if l.IsIdle() {
+			t.Error("it is idle with one request that runs")
+		}
+		leave(all[0])
+		if l.IsIdle() {
+			t.Error("it is idle with the next one")
+		}
+		leave(all[1])
+		if !l.IsIdle() {
+			t.Error("it is not idle when all have left")
 		}
 	})
 }
