@@ -1,7 +1,9 @@
 package flowcontrol
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,39 +138,42 @@ func (s *SlowReaders) Run(ctx context.Context) {
 	}
 }
 
-// enforce ends responses until the limits hold.
+// enforce ends responses until the limit holds.
 func (s *SlowReaders) enforce(now time.Time) {
-	all, groups := s.measure(now)
-	s.held.Store(all.bytes())
-	ends := 0
-	end := func(u *holding) bool {
-		h := u.largest(now)
-		if h == nil || ends == endsAtOnce {
-			return false
+	all := s.measure(now)
+	total := weigh(all)
+	s.held.Store(total)
+	for range endsAtOnce {
+		if total <= s.limit.Load() {
+			return
 		}
-		ends++
-		u.remove(h)
-		all.remove(h)
+		h := heaviest(all, now)
+		if h == nil {
+			return
+		}
 		h.reader.ended.Store(true)
 		h.reader.end()
 		s.ended.Add(1)
-		return true
-	}
-	for all.bytes() > s.limit.Load() {
-		if !end(heaviest(groups, now)) {
-			break
-		}
+		all = slices.DeleteFunc(all, func(other *held) bool { return other == h })
+		total = weigh(all)
+		s.held.Store(total)
 	}
 }
 
-// measure returns what all readers hold together, and each group of accounts. Readers that were told to end do not
-// count.
-func (s *SlowReaders) measure(now time.Time) (all *holding, groups map[string]*holding) {
-	all, groups = newHolding(), map[string]*holding{}
+// held is what one response holds.
+type held struct {
+	reader  *Reader
+	state   *heldState // nil if it holds none
+	buffers int64
+	bytes   int64 // of all, as weigh divides them
+}
+
+// measure returns the responses that hold anything, and have not been told to end.
+func (s *SlowReaders) measure(now time.Time) (all []*held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range s.readers {
-		h := &held{reader: r, heldState: r.state.Load()}
+		h := &held{reader: r, state: r.state.Load()}
 		if r.client.BlockedFor(now) > slowAfter {
 			r.blocked.Store(true)
 			h.buffers = blockedBytes
@@ -176,25 +181,54 @@ func (s *SlowReaders) measure(now time.Time) (all *holding, groups map[string]*h
 				r.stuck()
 			}
 		}
-		if h.heldState == nil && h.buffers == 0 || r.ended.Load() {
-			continue
+		if (h.state != nil || h.buffers > 0) && !r.ended.Load() {
+			all = append(all, h)
 		}
-		if groups[r.key.Group] == nil {
-			groups[r.key.Group] = newHolding()
-		}
-		groups[r.key.Group].add(h)
-		all.add(h)
 	}
-	return all, groups
+	return all
 }
 
-// heaviest returns the group that holds the most among those with a response that may be ended, or one
-// that holds nothing.
-func heaviest(groups map[string]*holding, now time.Time) *holding {
-	most := newHolding()
-	for _, u := range groups {
-		if u.bytes() > most.bytes() && u.largest(now) != nil {
-			most = u
+// weigh determines how many bytes each response holds, and returns how many all hold. What several hold
+// counts once: it is divided among them.
+func weigh(all []*held) (total int64) {
+	snapshots, alone := map[*cache.Store][]*cache.Snapshot{}, map[*cache.Store]int64{}
+	for _, h := range all {
+		h.bytes = h.buffers
+		total += h.buffers
+		if h.state != nil {
+			store := h.state.store
+			snapshots[store] = append(snapshots[store], h.state.snapshot)
+			alone[store] += store.Held(h.state.snapshot)
+		}
+	}
+	together := map[*cache.Store]int64{}
+	for store, of := range snapshots {
+		together[store] = store.Held(of...)
+		total += together[store]
+	}
+	for _, h := range all {
+		if h.state != nil && alone[h.state.store] > 0 {
+			part := float64(h.state.store.Held(h.state.snapshot)) / float64(alone[h.state.store])
+			h.bytes += int64(part * float64(together[h.state.store]))
+		}
+	}
+	return total
+}
+
+// heaviest returns the response that holds the most, of equal ones the oldest, of the group of accounts that
+// holds the most; nil if none that holds something may be ended.
+func heaviest(all []*held, now time.Time) (most *held) {
+	groups := map[string]int64{}
+	for _, h := range all {
+		groups[h.reader.key.Group] += h.bytes
+	}
+	for _, h := range all {
+		if h.bytes == 0 || now.Sub(h.reader.since) < spared {
+			continue
+		}
+		if most == nil || cmp.Or(cmp.Compare(groups[h.reader.key.Group], groups[most.reader.key.Group]),
+			cmp.Compare(h.bytes, most.bytes), most.reader.since.Compare(h.reader.since)) > 0 {
+			most = h
 		}
 	}
 	return most

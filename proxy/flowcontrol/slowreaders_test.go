@@ -110,6 +110,23 @@ func TestStateThatReadersShareCountsOnce(t *testing.T) {
 	})
 }
 
+// The end of one of them frees nothing.
+func TestStateThatReadersShareIsFreedByTheEndOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := &heldState{}
+		state.store, state.snapshot = churned(t)
+		r := &readers{SlowReaders: NewSlowReaders(state.store.Held(state.snapshot) / 2)}
+		for i := range 30 {
+			r.hold(t, fmt.Sprint(i%3), state)
+		}
+		time.Sleep(spared)
+		r.enforce(time.Now())
+		if held := r.held.Load(); len(r.ended) != 30 || held != 0 {
+			t.Errorf("%d of 30 are ended, %d bytes are held", len(r.ended), held)
+		}
+	})
+}
+
 func TestReaderThatLetsGoCountsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &readers{SlowReaders: NewSlowReaders(1)}
