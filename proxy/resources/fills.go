@@ -24,41 +24,23 @@ const (
 // counts the less the more fills run that its reads have started, so that users take turns.
 type fills struct {
 	mu      sync.Mutex // guards what follows
-	all     share
-	sole    share          // of those that are for one reader of a part
-	running map[string]int // fills by the user who started them
-	waiting []*waitingFill
+	running []*fill
+	waiting []*fill
 }
 
-// share is a number of fills and their bytes.
-type share struct {
-	count int
-	bytes int64
-}
-
-// fits reports whether one more fill fits into a part of the whole.
-func (s share) fits(bytes int64, part int) bool {
-	return s.count < maxFills/part && s.bytes+bytes <= maxFillBytes/int64(part)
-}
-
-func (s *share) add(count int, bytes int64) {
-	s.count += count
-	s.bytes += bytes
-}
-
-// waitingFill is a fill that waits for its place.
-type waitingFill struct {
+// fill is a fill that runs or waits for its place.
+type fill struct {
 	bytes  int64
 	by     string // the user who started it
 	demand *demand
-	sole   bool // it entered for one reader of a part
-	enter  chan struct{}
+	sole   bool          // it is for one reader of a part
+	enter  chan struct{} // closed when it runs
 }
 
 // enter waits for a place for a fill of about so many bytes. The caller must call leave when the fill has
 // ended; it may do so again.
 func (f *fills) enter(ctx context.Context, bytes int64, by string, d *demand) (leave func(), err error) {
-	w := &waitingFill{bytes: min(max(bytes, 0), maxFillBytes/2), by: by, demand: d, enter: make(chan struct{})}
+	w := &fill{bytes: min(max(bytes, 0), maxFillBytes/2), by: by, demand: d, enter: make(chan struct{})}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, w)
 	f.admit()
@@ -75,59 +57,57 @@ func (f *fills) enter(ctx context.Context, bytes int64, by string, d *demand) (l
 }
 
 // leave frees the place of a fill, or ends its wait.
-func (f *fills) leave(w *waitingFill) {
+func (f *fills) leave(w *fill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := slices.Index(f.waiting, w); i >= 0 {
-		f.waiting = slices.Delete(f.waiting, i, i+1)
-		return
-	}
-	f.take(w, -1)
+	is := func(other *fill) bool { return other == w }
+	f.running, f.waiting = slices.DeleteFunc(f.running, is), slices.DeleteFunc(f.waiting, is)
 	f.admit()
-}
-
-// take takes places for a fill, or gives them back. The caller must hold mu.
-func (f *fills) take(w *waitingFill, places int) {
-	bytes := int64(places) * w.bytes
-	f.all.add(places, bytes)
-	if w.sole {
-		f.sole.add(places, bytes)
-	}
-	if f.running == nil {
-		f.running = map[string]int{}
-	}
-	if f.running[w.by] += places; f.running[w.by] == 0 {
-		delete(f.running, w.by)
-	}
 }
 
 // admit gives places to the fills that fit. The caller must hold mu.
 func (f *fills) admit() {
-	for f.all.count < maxFills {
-		next := f.next()
-		if next < 0 {
-			return
-		}
-		w := f.waiting[next]
-		f.waiting = slices.Delete(f.waiting, next, next+1)
-		f.take(w, 1)
-		close(w.enter)
+	for next := f.next(); next != nil; next = f.next() {
+		f.waiting = slices.DeleteFunc(f.waiting, func(w *fill) bool { return w == next })
+		f.running = append(f.running, next)
+		close(next.enter)
 	}
 }
 
-// next returns the most urgent fill that fits, -1 if there is none. Those for one reader of a part come last.
+// next returns the most urgent fill that fits, nil if there is none. Those for one reader of a part come last.
 // The caller must hold mu.
-func (f *fills) next() int {
-	next, most, nextSole := -1, 0.0, false
-	for i, w := range f.waiting {
+func (f *fills) next() (next *fill) {
+	if len(f.running) == maxFills {
+		return nil
+	}
+	running := map[string]int{}
+	for _, r := range f.running {
+		running[r.by]++
+	}
+	var most float64
+	for _, w := range f.waiting {
 		var urgency float64
-		urgency, w.sole = w.demand.urgency(f.running)
-		if !f.all.fits(w.bytes, 1) || w.sole && !f.sole.fits(w.bytes, solePart) {
+		urgency, w.sole = w.demand.urgency(running)
+		if !f.fits(w) {
 			continue
 		}
-		if next < 0 || nextSole && !w.sole || nextSole == w.sole && urgency > most {
-			next, most, nextSole = i, urgency, w.sole
+		if next == nil || next.sole && !w.sole || next.sole == w.sole && urgency > most {
+			next, most = w, urgency
 		}
 	}
 	return next
+}
+
+// fits reports whether there is a place for one more fill. The caller must hold mu.
+func (f *fills) fits(w *fill) bool {
+	part, count, bytes := 1, 1, w.bytes
+	if w.sole {
+		part = solePart
+	}
+	for _, r := range f.running {
+		if !w.sole || r.sole {
+			count, bytes = count+1, bytes+r.bytes
+		}
+	}
+	return count <= maxFills/part && bytes <= maxFillBytes/int64(part)
 }
