@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sluice/cmd/sluice/conformance"
 	"sluice/config"
 	"sluice/test/harness"
 )
@@ -109,6 +110,16 @@ func TestOperatingListsEveryName(t *testing.T) {
 			if want := strings.ReplaceAll(tt.as, "%", f[1]); !strings.Contains(text, want) {
 				t.Errorf("%s: %s is not in docs/operating.md", tt.what, want)
 			}
+		}
+	}
+}
+
+// TestVerifyingListsEveryRow looks for each row of sluice verify --conformance.
+func TestVerifyingListsEveryRow(t *testing.T) {
+	text := read(t, "docs/verifying.md")
+	for _, row := range conformance.Rows() {
+		if !strings.Contains(text, "`"+row.Name+"`") {
+			t.Errorf("%s is not in docs/verifying.md", row.Name)
 		}
 	}
 }
