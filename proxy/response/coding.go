@@ -18,7 +18,7 @@ const CompressFrom = 128 << 10
 func Accepted(h http.Header) splice.Coding {
 	gzip, zstd := false, 0.0
 	for token := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
-		token = strings.Trim(token, " ")
+		token = strings.TrimSpace(token)
 		gzip = gzip || token == "gzip"
 		name, weight, weighed := strings.Cut(token, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "zstd") {

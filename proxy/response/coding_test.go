@@ -30,7 +30,7 @@ func TestAcceptedFollowsTheApiserverForGzip(t *testing.T) {
 		"gzip;q=0, zstd;q=0.001":     splice.Zstd,
 		"zstd;q=NaN":                 splice.Identity,
 		"x-gzip, compress, deflate":  splice.Identity,
-		"gzip\t, deflate":            splice.Identity,
+		"gzip\t, deflate":            splice.Gzip,
 		"zstandard, gzips, zstdgzip": splice.Identity,
 	} {
 		if got := Accepted(http.Header{"Accept-Encoding": {header}}); got != want {
