@@ -117,6 +117,9 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	appendForwardedFor(p.Out.Header, p.In)
 	f.removeFrontProxy(p.Out.Header)
 	p.Out.Header.Set("Audit-Id", info.AuditID) // one ID in the logs of both
+	if info.PassedWatch != nil {
+		p.Out.Header.Del("Accept-Encoding") // see endBetweenEvents
+	}
 	if identity, ok := p.In.Context().Value(identityKey{}).(http.Header); ok {
 		setIdentity(p.Out.Header, identity)
 	}

@@ -51,6 +51,29 @@ func TestStreamsArriveAsTheyAreSent(t *testing.T) {
 }
 
 // TestEmptyStreamKeepsItsFraming: a stream that ends before its first byte has no Content-Length.
+// The apiserver compresses streaming lists for clients that accept it, as all programs with client-go do.
+func TestPassedWatchEndsBetweenEventsAlthoughItsClientAcceptsGzip(t *testing.T) {
+	watch := request.NewPassedWatch(false)
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, PassedWatch: watch, Handler: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("Accept-Encoding") != "" {
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+		_, _ = io.WriteString(w, "{}\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}})
+	resp := e.Get(t, "/api/v1/pods?watch=1", http.Header{"Accept-Encoding": {"gzip"}})
+	event := make([]byte, len("{}\n"))
+	if _, err := io.ReadFull(resp.Body, event); err != nil {
+		t.Fatal(err)
+	}
+	watch.End()
+	if rest := forwardtest.ReadAll(t, resp.Body); rest != "" || resp.Header.Get("Content-Encoding") != "" {
+		t.Errorf("received %q after the end, headers %v", rest, resp.Header)
+	}
+}
+
 func TestEmptyStreamKeepsItsFraming(t *testing.T) {
 	handler := func(w http.ResponseWriter, _ *http.Request) { _ = http.NewResponseController(w).Flush() }
 	forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {

@@ -66,6 +66,7 @@ type Settings struct {
 	Handler       http.HandlerFunc // of the upstream
 	Caller        request.Caller
 	User          user.Info
+	PassedWatch   *request.PassedWatch // nil for requests that are not to end early
 	ClientHTTP1   bool
 	UpstreamHTTP1 bool
 	PathPrefix    string             // of the upstream's URL
@@ -162,7 +163,7 @@ func (e *Env) restConfig(s Settings) *rest.Config {
 func (e *Env) withInfo(s Settings, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, _ := request.Parse(r)
-		info.Caller = s.Caller
+		info.Caller, info.PassedWatch = s.Caller, s.PassedWatch
 		ctx := request.With(r.Context(), info)
 		u := s.User
 		if other, ok := ctx.Value(UserKey{}).(user.Info); ok {

@@ -16,7 +16,7 @@ import (
 )
 
 // transcodeWatch transcodes a JSON watch stream to the target. A compressed stream cannot be
-// re-encoded event by event, so it passes; no apiserver compresses watches.
+// re-encoded event by event, so it passes; none is asked for.
 func (e *exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
 	if resp.Header.Get("Content-Encoding") != "" {
 		return resp, nil
