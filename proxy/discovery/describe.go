@@ -69,6 +69,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	if err := d.describeObjects(ctx, out, jsonOnly); err != nil {
 		return nil, err
 	}
+	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
 	out.ColumnsMatch, err = d.columnsMatch(ctx, &out.Resource, out.Resource.Columns)
 	return out, err
 }
@@ -98,6 +99,16 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 func (d *Discovery) supportsCBOR(ctx context.Context) bool {
 	_, header, err := d.upstream.Get(ctx, d.ResourcePath(), url.Values{"limit": {"1"}}, codec.MediaCBOR+","+codec.MediaJSON)
 	return err == nil && header.Get("Content-Type") == codec.MediaCBOR
+}
+
+// compressesStreamingLists opens a streaming list without objects. The apiserver sends the headers at once, because
+// any version will do.
+func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
+	coding, err := d.upstream.Coding(ctx, d.ResourcePath(), url.Values{
+		"watch": {"true"}, "sendInitialEvents": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {"1"},
+		"resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"}, "fieldSelector": {FieldName + "=-"},
+	}, codec.MediaJSON)
+	return err == nil && coding == "gzip"
 }
 
 // discover finds the resource in the discovery document of its version.

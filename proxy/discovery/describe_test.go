@@ -126,6 +126,32 @@ func TestWarningsAreTheApiservers(t *testing.T) {
 	}
 }
 
+func TestCompressionIsFoundFromAStreamingList(t *testing.T) {
+	inCoding := func(coding string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", coding)
+			fake.ConfigMaps.Stream()(w, r)
+		}
+	}
+	for name, row := range map[string]struct {
+		respond http.HandlerFunc
+		want    bool
+	}{
+		"gzip":              {inCoding("gzip"), true},
+		"plain":             {fake.ConfigMaps.Stream(), false},
+		"unknown":           {inCoding("br"), false},
+		"no streaming list": {fake.Refuse(http.StatusUnprocessableEntity, "Content-Encoding", "gzip"), false},
+	} {
+		d, err := describe(t, fake.ConfigMaps, false, []fake.Step{respond("compressed watchlist", row.respond)})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if d.CompressesStreamingLists != row.want {
+			t.Errorf("%s: %v", name, d.CompressesStreamingLists)
+		}
+	}
+}
+
 func TestCRDThatCannotBeReadLeavesNoFieldsAndColumns(t *testing.T) {
 	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusForbidden, http.StatusUnauthorized} {
 		d, err := describe(t, fake.Widgets, false, []fake.Step{respond("crd", fake.Refuse(code))})

@@ -30,6 +30,9 @@ type Description struct {
 	ColumnsMatch bool
 	// Warnings are the values of the Warning headers of every read of the resource.
 	Warnings []string
+	// CompressesStreamingLists is true if the apiserver compresses streaming lists for clients that accept gzip, as
+	// Kubernetes 1.37 does with the feature gate WatchListCompression.
+	CompressesStreamingLists bool
 	// ListBytes is about how long a list of all objects was as JSON, judged by the first of them.
 	ListBytes int64
 	// ListLength is how many objects that list had.

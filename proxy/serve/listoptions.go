@@ -111,6 +111,11 @@ func (p *plan) parseWatch() error {
 	return nil
 }
 
+// streamingList reports whether a bookmark ends the initial events of a watch, which the deprecated paths do not have.
+func (p *plan) streamingList() bool {
+	return p.initialEvents && p.options.AllowBookmarks && !p.info.LegacyWatchPath
+}
+
 func validWatchOptions(o *request.ListOptions) bool {
 	if o.Timeout < 0 || o.Continue != "" {
 		return false

@@ -125,11 +125,14 @@ func (p *plan) extendHistory(ctx context.Context, version uint64) bool {
 	return p.resource.ExtendHistory(ctx, version)
 }
 
-// watchCoding returns the content coding of a watch. The apiserver compresses no watch. Here a
-// streaming list is compressed as a list is; other watches only with CompressWatches.
+// watchCoding returns the content coding of a watch. A streaming list is compressed if the apiserver compresses it (wire.md
+// 8), and before an older apiserver if it is long, as a list is. Other watches are compressed only with CompressWatches.
 func (h *Handler) watchCoding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
-	streamingList := p.options.SendInitialEvents != nil && state != nil && storedBytes(state, p.selection.keys) >= blocksPay
-	if streamingList || h.compressWatches.Load() {
+	compressed := h.compressWatches.Load()
+	if !compressed && p.streamingList() {
+		compressed = p.resource.CompressesStreamingLists || storedBytes(state, p.selection.keys) >= blocksPay
+	}
+	if compressed {
 		return response.Accepted(r.Header)
 	}
 	return splice.Identity

@@ -55,26 +55,41 @@ func TestCompressedWatchIsOneWholeStream(t *testing.T) {
 	})
 }
 
-// The apiserver compresses no watch. A streaming list that is too short stays plain as well.
-func TestWatchIsPlainUnlessItIsALongStreamingList(t *testing.T) {
+// An apiserver that compresses streaming lists compresses all of them, and no other watch.
+func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
+	const watch, deprecated = "/apis/ex.io/v1/foos?watch=1&", "/apis/ex.io/v1/watch/foos?"
 	for _, row := range []struct {
-		objects int
-		query   string
-		want    string
+		url         string
+		short, long string // if the apiserver compresses no watch
+		upstream    string // if it compresses streaming lists
 	}{
-		{3, streaming, ""},
-		{2000, streaming, "gzip"},
-		{2000, streaming + "&labelSelector=even%3Dtrue", "gzip"},
-		{2000, "resourceVersion=0", ""},
-		{2000, "resourceVersion=2000", ""},
+		{watch + streaming + bookmarks, "", "gzip", "gzip"},
+		{watch + streaming + bookmarks + "&labelSelector=even%3Dtrue", "", "gzip", "gzip"},
+		{watch + streaming + bookmarks + "&resourceVersion=0", "", "gzip", "gzip"},
+		{watch + bookmarks, "", "gzip", "gzip"}, // by default
+		{watch + bookmarks + "&resourceVersion=0", "", "gzip", "gzip"},
+		{watch + streaming, "", "", ""},
+		{watch + "resourceVersion=0", "", "", ""},
+		{watch + "resourceVersion=3" + bookmarks, "", "", ""},
+		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0" + bookmarks, "", "", ""},
+		{deprecated + bookmarks, "", "", ""},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(row.objects), Options{})
-			c := e.watch(fooWatch+row.query, http.Header{"Accept-Encoding": {"gzip"}})
-			if got := c.header.Get("Content-Encoding"); got != row.want {
-				t.Errorf("%d objects, %s: coding %q, want %q", row.objects, row.query, got, row.want)
-			}
-		})
+		for _, setting := range []struct {
+			objects    int
+			compresses bool
+			want       string
+		}{{3, false, row.short}, {2000, false, row.long}, {3, true, row.upstream}, {2000, true, row.upstream}} {
+			synctest.Test(t, func(t *testing.T) {
+				resource := foos(setting.objects)
+				resource.CompressesStreamingLists = setting.compresses
+				e := newEnv(t, resource, Options{})
+				c := e.watch(row.url, http.Header{"Accept-Encoding": {"gzip"}})
+				vary := c.header.Get("Vary") == "Accept-Encoding"
+				if got := c.header.Get("Content-Encoding"); got != setting.want || vary != (got != "") {
+					t.Errorf("%s, %+v: coding %q, headers %v", row.url, setting, got, c.header)
+				}
+			})
+		}
 	}
 }
 

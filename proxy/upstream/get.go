@@ -34,6 +34,19 @@ const (
 // Open sends a GET request of Sluice's own and returns its response, of status 200. Any other status
 // is returned as an *apierrors.StatusError. The caller must close the body.
 func (u *Upstream) Open(ctx context.Context, path string, query url.Values, accept string) (*http.Response, error) {
+	return u.open(ctx, path, query, http.Header{"Accept": {accept}})
+}
+
+// Coding returns the Content-Encoding that the apiserver chooses for a client that accepts gzip. It does not read the body.
+func (u *Upstream) Coding(ctx context.Context, path string, query url.Values, accept string) (string, error) {
+	resp, err := u.open(ctx, path, query, http.Header{"Accept": {accept}, "Accept-Encoding": {"gzip"}})
+	if err != nil {
+		return "", err
+	}
+	return resp.Header.Get("Content-Encoding"), resp.Body.Close()
+}
+
+func (u *Upstream) open(ctx context.Context, path string, query url.Values, header http.Header) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(headerTimeout, func() { cancel(errors.New("the apiserver did not begin its response in time")) })
 	defer late.Stop()
@@ -43,7 +56,7 @@ func (u *Upstream) Open(ctx context.Context, path string, query url.Values, acce
 		cancel(nil)
 		return nil, err
 	}
-	req.Header.Set("Accept", accept)
+	req.Header = header
 	resp, err := u.Self.RoundTrip(req)
 	if err != nil {
 		cancel(nil)

@@ -18,7 +18,8 @@ import (
 const newest = 1 << 53
 
 // Step responds to one call. The calls are "discovery", "version", "first list", "crd", "table", "metadata" and
-// "metadata watch" for lists and watches of metadata, "watchlist", "watch VERSION", "page" and "page TOKEN".
+// "metadata watch" for lists and watches of metadata, "watchlist", "compressed watchlist" for one that accepts gzip,
+// "watch VERSION", "page" and "page TOKEN".
 type Step struct {
 	Call    string
 	Respond http.HandlerFunc
@@ -140,6 +141,8 @@ func callOf(r *http.Request) string {
 		return "metadata watch"
 	case strings.Contains(accept, "as=Partial"):
 		return "metadata"
+	case q.Has("sendInitialEvents") && r.Header.Get("Accept-Encoding") != "":
+		return "compressed watchlist"
 	case q.Has("sendInitialEvents"):
 		return "watchlist"
 	case q.Has("watch"):
@@ -173,6 +176,8 @@ func (a *APIServer) description(name string, r *http.Request) http.HandlerFunc {
 		return Body(codec.MediaJSON, a.resource.FirstList())
 	case "first list in CBOR":
 		return a.resource.PageBody("1", "")
+	case "compressed watchlist":
+		return Refuse(http.StatusUnprocessableEntity)
 	case "crds":
 		if a.crds == nil {
 			return Refuse(http.StatusForbidden)
