@@ -24,42 +24,52 @@ import (
 	"sluice/test/harness"
 )
 
-const (
-	benchWatchers = 1000
-	benchStreams  = 100 // watches on each connection
-)
+// benchStreams is how many watches a connection has.
+const benchStreams = 100
 
-// BenchmarkFanOut delivers each event to 1,000 watches over TLS and HTTP/2 and waits until all have it. The
-// floor is a handler that writes the same bytes and does nothing else. The CPU time includes the
-// clients, which read and decompress.
+// BenchmarkFanOut delivers each event to watches over TLS and HTTP/2 and waits until all have it. The floor is a handler that
+// writes the same bytes and does nothing else. Like the apiserver, the handler "alone" compresses each event for each client
+// by itself. The CPU time includes the clients, which read and decompress.
 func BenchmarkFanOut(b *testing.B) {
-	for _, coding := range []splice.Coding{splice.Identity, splice.Gzip} {
-		b.Run("sluice/"+coding.String(), func(b *testing.B) {
-			c := podsOfAge(b, 100, time.Hour)
-			e := newEnv(b, c, Options{
-				Encoded: cache.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
-				SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
-			})
-			e.handler.options.Resources = concurrent{e}
-			pod := harness.Pods(1, "shop", 1)[0]
-			version := uint64(100)
-			fanOut(b, coding, func(w http.ResponseWriter, r *http.Request) {
-				q := e.request("/api/v1/pods?watch=1&resourceVersion=100", r.Header)
-				e.handler.ServeHTTP(w, q.WithContext(request.With(r.Context(), request.From(q.Context()))))
-			}, func() {
-				version++
-				pod.ResourceVersion = fmt.Sprint(version)
-				raw, err := pod.Marshal()
-				if err != nil {
-					b.Fatal(err)
-				}
-				e.apply(cache.Modified, &cache.Object{Key: cache.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
-			})
+	for _, watches := range []int{1, 100, 1000} {
+		for _, coding := range []splice.Coding{splice.Identity, splice.Gzip} {
+			b.Run(fmt.Sprintf("%d/%s", watches, coding), func(b *testing.B) { benchFanOut(b, watches, coding) })
+		}
+	}
+}
+
+func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
+	b.Run("sluice", func(b *testing.B) {
+		c := podsOfAge(b, 100, time.Hour)
+		e := newEnv(b, c, Options{
+			Encoded: cache.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
+			SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
 		})
-		b.Run("floor/"+coding.String(), func(b *testing.B) {
-			f := &floor{coding: coding, added: make(chan struct{})}
-			event := podEvent(b)
-			fanOut(b, coding, f.watch, func() { f.send(event) })
+		e.handler.options.Resources = concurrent{e}
+		pod := harness.Pods(1, "shop", 1)[0]
+		version := uint64(100)
+		fanOut(b, watches, coding, func(w http.ResponseWriter, r *http.Request) {
+			q := e.request("/api/v1/pods?watch=1&resourceVersion=100", r.Header)
+			e.handler.ServeHTTP(w, q.WithContext(request.With(r.Context(), request.From(q.Context()))))
+		}, func() {
+			version++
+			pod.ResourceVersion = fmt.Sprint(version)
+			raw, err := pod.Marshal()
+			if err != nil {
+				b.Fatal(err)
+			}
+			e.apply(cache.Modified, &cache.Object{Key: cache.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
+		})
+	})
+	event := podEvent(b)
+	b.Run("floor", func(b *testing.B) {
+		f := &floor{coding: coding, added: make(chan struct{})}
+		fanOut(b, watches, coding, f.watch, func() { f.send(event) })
+	})
+	if coding == splice.Gzip {
+		b.Run("alone", func(b *testing.B) {
+			f := &floor{coding: coding, alone: true, added: make(chan struct{})}
+			fanOut(b, watches, coding, f.watch, func() { f.send(event) })
 		})
 	}
 }
@@ -84,6 +94,7 @@ func podEvent(b *testing.B) []byte {
 // floor writes prepared events.
 type floor struct {
 	coding splice.Coding
+	alone  bool // each watch compresses for itself
 
 	mu     sync.RWMutex
 	events [][]byte
@@ -91,7 +102,7 @@ type floor struct {
 }
 
 func (f *floor) send(event []byte) {
-	if f.coding != splice.Identity {
+	if f.coding != splice.Identity && !f.alone {
 		block := f.coding.Compress(nil, event)
 		event = block.Data
 	}
@@ -105,6 +116,8 @@ func (f *floor) send(event []byte) {
 func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 	if f.coding != splice.Identity {
 		w.Header().Set("Content-Encoding", f.coding.String())
+	}
+	if f.coding != splice.Identity && !f.alone {
 		_, _ = w.Write(splice.NewStream(f.coding).Begin(nil))
 	}
 	flush := http.NewResponseController(w).Flush
@@ -116,7 +129,7 @@ func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 		events, added := f.events[next:], f.added
 		f.mu.RUnlock()
 		for _, e := range events {
-			if _, err := w.Write(e); err != nil {
+			if f.write(w, e) != nil {
 				return
 			}
 		}
@@ -131,8 +144,29 @@ func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// members holds idle compressors.
+var members = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel)
+	return z
+}}
+
+// write writes an event, as a gzip member of its own if it is not compressed yet.
+func (f *floor) write(w io.Writer, event []byte) error {
+	if !f.alone {
+		_, err := w.Write(event)
+		return err
+	}
+	z := members.Get().(*gzip.Writer)
+	defer members.Put(z)
+	z.Reset(w)
+	// Close returns the errors of both. Go's reader waits for another member before it returns data that were not flushed.
+	_, _ = z.Write(event)
+	_ = z.Flush()
+	return z.Close()
+}
+
 // fanOut opens the watches and calls update in a loop.
-func fanOut(b *testing.B, coding splice.Coding, watch http.HandlerFunc, update func()) {
+func fanOut(b *testing.B, watches int, coding splice.Coding, watch http.HandlerFunc, update func()) {
 	s := httptest.NewUnstartedServer(watch)
 	s.EnableHTTP2 = true
 	s.StartTLS()
@@ -140,11 +174,11 @@ func fanOut(b *testing.B, coding splice.Coding, watch http.HandlerFunc, update f
 	var missing atomic.Int64
 	var readers sync.WaitGroup
 	all := make(chan struct{}, 1)
-	for range benchWatchers / benchStreams {
+	for opened := 0; opened < watches; opened += benchStreams {
 		t := s.Client().Transport.(*http.Transport).Clone()
 		t.DisableCompression = true
 		defer t.CloseIdleConnections()
-		for range benchStreams {
+		for range min(benchStreams, watches) {
 			req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.URL, nil)
 			if err != nil {
 				b.Fatal(err)
@@ -159,12 +193,12 @@ func fanOut(b *testing.B, coding splice.Coding, watch http.HandlerFunc, update f
 			if got := resp.Header.Get("Content-Encoding"); got != strings.TrimPrefix(coding.String(), "identity") {
 				b.Fatalf("coding %q", got)
 			}
-			if coding == splice.Gzip {
-				if in, err = gzip.NewReader(in); err != nil {
-					b.Fatal(err)
-				}
-			}
 			readers.Go(func() {
+				if coding == splice.Gzip {
+					if in, err = gzip.NewReader(in); err != nil {
+						return
+					}
+				}
 				buf := make([]byte, 16<<10)
 				for {
 					n, err := in.Read(buf)
@@ -183,11 +217,11 @@ func fanOut(b *testing.B, coding splice.Coding, watch http.HandlerFunc, update f
 	before := cpuTime(b)
 	b.ResetTimer()
 	for b.Loop() {
-		missing.Store(benchWatchers)
+		missing.Store(int64(watches))
 		update()
 		<-all
 	}
-	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N*benchWatchers), "cpu-us/event")
+	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N*watches), "cpu-us/event")
 	s.CloseClientConnections()
 	readers.Wait()
 }
