@@ -70,14 +70,19 @@ before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO)
 .PHONY: test-versions
 test-versions: test-gates test-older ## Run the core of the tests before other kube-apiservers; not part of make test
 
-# About 7 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI, an alpha gate that
-# needs its own API, is the only one that is switched on.
+# About 15 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI needs its own API.
+# docs/semantics.md has a table of the gates.
 .PHONY: test-gates
 test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with other feature gates
 	$(call before,controlplane,--feature-gates=WatchList=false,WatchList)
 	$(call before,controlplane,--feature-gates=ListFromCacheSnapshot=false,ListFromCacheSnapshot)
 	$(call before,controlplane,--feature-gates=StorageVersionHash=false)
 	$(call before,controlplane,--feature-gates=StorageVersionAPI=true --runtime-config=internal.apiserver.k8s.io/v1alpha1=true)
+	$(call before,controlplane,--feature-gates=CBORServingAndStorage=false,CBOR)
+	$(call before,controlplane,--feature-gates=ShardedListAndWatch=true,IgnoredShards)
+	$(call before,controlplane,--feature-gates=WatchListCompression=false)
+	$(call before,controlplane,--feature-gates=EtcdRangeStream=false)
+	$(call before,controlplane,--feature-gates=ConsistentListFromCacheSkipTimeoutFallback=true)
 
 # About 4 minutes, and half an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older

@@ -78,7 +78,7 @@ func StartMain(opts ...Options) (*ControlPlane, error) {
 		c.opts = opts[0]
 	}
 	binary, flags := fromEnvironment()
-	c.opts.Flags = slices.Concat(flags, c.opts.Flags)
+	c.opts.Flags = slices.Concat(c.opts.Flags, flags) // the last value of a feature gate counts
 	var err error
 	if c.binary, err = Binary(binary); err != nil {
 		return nil, err
