@@ -52,6 +52,8 @@ func (k *kinds) respond(r *http.Request) http.HandlerFunc {
 		return fake.Refuse(http.StatusNotAcceptable)
 	case strings.Contains(accept, "as=Partial") && !query.Has("watch"):
 		return fake.AtVersion(20_000)
+	case query.Has("sendInitialEvents") && query.Has("fieldSelector"): // whether it is compressed
+		return d.Stream()
 	case query.Has("sendInitialEvents"):
 		k.filled.Add(1)
 		var events [][]byte
