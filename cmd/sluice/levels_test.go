@@ -87,7 +87,7 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 				return err
 			}
 			defer leave()
-			if got := executing(t); got != want {
+			if got := executing(t, levels); got != want {
 				return fmt.Errorf("level %s, want %s", got, want)
 			}
 			return nil
@@ -112,9 +112,9 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 }
 
 // executing returns the priority level of the request that has a seat.
-func executing(t *testing.T) string {
+func executing(t *testing.T, l *priority.Levels) string {
 	t.Helper()
-	families, err := priority.Gatherer().Gather()
+	families, err := l.Gatherer().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
