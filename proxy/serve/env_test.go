@@ -269,7 +269,11 @@ func (a *access) allow() {
 
 // Recall implements Access.
 func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {
-	return a.learned, func() { a.learned = true }
+	return a.learned, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.learned = true
+	}
 }
 
 // StillAllowed implements Access.

@@ -27,6 +27,7 @@ const (
 	historyRetry = 3 * time.Second
 	// firstTry is when it is first tried again whether the cache may serve a watch, and rarestTry the longest
 	// time between two tries.
+	// What the apiserver has allowed is known for longer than the first try takes.
 	firstTry  = 5 * time.Second
 	rarestTry = 5 * time.Minute
 )
@@ -40,6 +41,9 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	p.claim = c
 	if reason.ceases() {
 		p.again = h.planAgain(r, *info)
+	}
+	if reason == notAllowed || reason == notReviewed {
+		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch
 	ctx, cancel := context.WithCancel(r.Context())
@@ -64,6 +68,17 @@ func (h *Handler) planAgain(r *http.Request, info request.Info) func(context.Con
 	}
 }
 
+// learns returns a function that is to be called when the apiserver has answered a watch with 200: it has reviewed the
+// access itself. A crowd that comes back after a restart is thus reviewed once, by what passes.
+func (h *Handler) learns(r *http.Request, info request.Info) (learn func()) {
+	read, err := info.Read()
+	if err != nil {
+		return nil
+	}
+	_, learn = h.options.Access.Recall(r, read)
+	return learn
+}
+
 // ceases reports whether a reason may cease to hold although nothing of the watch changes.
 func (r passReason) ceases() bool {
 	switch r {
@@ -85,7 +100,8 @@ type passedWatch struct {
 	version  uint64 // from which it begins; 0 if none
 	claim    *claim // nil if it does not count
 	// again returns why the watch would still pass; nil for a reason that never ceases to hold.
-	again func(context.Context) error
+	again   func(context.Context) error
+	allowed func() // called when the apiserver has accepted the watch; nil calls nothing
 }
 
 func newPassedWatch(options *Options, info *request.Info, reason passReason) *passedWatch {
@@ -103,6 +119,9 @@ func newPassedWatch(options *Options, info *request.Info, reason passReason) *pa
 func (p *passedWatch) follow(ctx context.Context) {
 	if !await(ctx, p.Opened(), nil) {
 		return
+	}
+	if p.allowed != nil {
+		p.allowed()
 	}
 	opened := time.Now()
 	open := p.options.Metrics.passed(p.info, p.reason)

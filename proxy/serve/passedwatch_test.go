@@ -225,6 +225,22 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 	}
 }
 
+// The apiserver itself has reviewed the access to a watch that it accepts.
+func TestAcceptedWatchNeedsNoReview(t *testing.T) {
+	for _, missing := range []string{"", resources.NotCacheable} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFilling(t)
+			f.missing, f.access.allowed = missing, missing != ""
+			f.pass(fooPath + "?watch=1&resourceVersion=3")
+			f.access.mu.Lock()
+			defer f.access.mu.Unlock()
+			if want := missing == ""; f.access.learned != want {
+				t.Errorf("%q: learned: %v", missing, f.access.learned)
+			}
+		})
+	}
+}
+
 // What stays need not be asked again and again, and what has become clear least of all.
 func TestPassedWatchIsTriedAgainEverMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
