@@ -4,6 +4,7 @@ import (
 	"container/list"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Grant is what an account has taken. Its methods can be called on nil, and by any goroutine.
@@ -43,9 +44,9 @@ func (r *Refused) Reason() string { return "too-many-" + r.Resource.String() }
 // retryAfter is what a refused client is asked to wait, in seconds.
 const retryAfter = 1
 
-// Status returns the error to respond with.
-func (r *Refused) Status() *apierrors.StatusError {
-	return apierrors.NewTooManyRequests(r.Error()+", please try again later", retryAfter)
+// Status implements apierrors.APIStatus.
+func (r *Refused) Status() metav1.Status {
+	return apierrors.NewTooManyRequests(r.Error()+", please try again later", retryAfter).ErrStatus
 }
 
 // Resize makes the grant one of n. If it grows, the error is a *Refused or nil; of a refused grant the old

@@ -110,5 +110,5 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		info.Outcome.Reason = refused.Reason()
 	}
 	EndStranger(w, r)
-	response.Error(w, r, refused.Status())
+	response.Error(w, r, refused)
 }

@@ -2,7 +2,6 @@ package flowcontrol
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -95,8 +94,8 @@ func (u *Upstream) Place(r *http.Request, end func()) *Place {
 	return &Place{upstream: u, request: r, info: request.From(r.Context()), end: end, leave: func() {}}
 }
 
-// Take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason, or
-// ctx.Err().
+// Take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason if it
+// is no *accounts.Refused, or ctx.Err().
 func (p *Place) Take(ctx context.Context) error {
 	p.mu.Lock()
 	taken := p.taken
@@ -105,13 +104,10 @@ func (p *Place) Take(ctx context.Context) error {
 		return nil
 	}
 	leave, err := p.take(ctx)
-	switch refused, ok := errors.AsType[*accounts.Refused](err); {
-	case ctx.Err() != nil && err != nil:
-		return ctx.Err()
-	case ok:
-		p.info.Outcome.Reason = refused.Reason()
-		return refused.Status()
-	case err != nil:
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		p.info.Outcome.Reason = TooManyUpstream
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -36,7 +37,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 			w.Header().Set("Connection", "close")
 		}
 	}
-	var status *apierrors.StatusError
+	var status apierrors.APIStatus
 	switch {
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, transcode.ErrRequestCut), errors.Is(err, errClientGone):
 		info.Outcome.Reason = reasonClientGone
@@ -47,7 +48,10 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler) // as ReverseProxy does when it copies the body
 	case errors.As(err, &status):
 		info.Outcome.Source = request.SourceGateway
-		response.Error(w, r, status)
+		if refused, ok := errors.AsType[*accounts.Refused](err); ok {
+			info.Outcome.Reason = refused.Reason()
+		}
+		response.Error(w, r, err)
 		return
 	}
 	info.Outcome.Reason, info.Outcome.Unanswered = reasonUpstreamUnreachable, true

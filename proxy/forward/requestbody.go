@@ -70,36 +70,27 @@ func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.
 		return r, func() {}, nil
 	}
 	client := http.NewResponseController(w)
-	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if r.ContentLength > maxKept || r.Header.Get("Expect") != "" {
-		paced := &pacedBody{ReadCloser: body, client: client}
-		r.Body = paced
-		return r, paced.stop, nil
-	}
-	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
 	kept := &keptBody{info: info}
 	kept.memory, _ = info.Account.Take(info.Memory(), 0)
-	complete, err := kept.read(body, r.ContentLength)
-	if err != nil {
-		kept.memory.Release()
-		return r, nil, err // the deadline stays, so that the connection ends
+	// A client that expects 100 Continue waits until the upstream has seen the headers.
+	if r.ContentLength <= maxKept && r.Header.Get("Expect") == "" {
+		_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
+		complete, err := kept.read(body, r.ContentLength)
+		if err != nil {
+			kept.memory.Release()
+			return r, nil, err // the deadline stays, so that the connection ends
+		}
+		_ = client.SetReadDeadline(time.Time{})
+		if complete {
+			return kept.whole(r), kept.memory.Release, nil
+		}
 	}
-	_ = client.SetReadDeadline(time.Time{})
-	if !complete {
-		paced := &pacedBody{ReadCloser: body, client: client}
-		r.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
-		return r, func() { paced.stop(); kept.memory.Release() }, nil
-	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept.bytes)), nil }
-	r.Body, _ = r.GetBody()
-	r.ContentLength, r.TransferEncoding = int64(len(kept.bytes)), nil
-	if len(kept.bytes) == 0 {
-		r.Body = http.NoBody
-	}
-	return r, kept.memory.Release, nil
+	paced := &pacedBody{ReadCloser: body, client: client}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
+	return r, func() { paced.stop(); kept.memory.Release() }, nil
 }
 
 // keptBody is a body that is read into memory.
@@ -107,6 +98,17 @@ type keptBody struct {
 	info   *request.Info
 	memory *accounts.Grant
 	bytes  []byte
+}
+
+// whole makes a request one with this body, which can be sent again.
+func (k *keptBody) whole(r *http.Request) *http.Request {
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(k.bytes)), nil }
+	r.Body, _ = r.GetBody()
+	r.ContentLength, r.TransferEncoding = int64(len(k.bytes)), nil
+	if len(k.bytes) == 0 {
+		r.Body = http.NoBody
+	}
+	return r
 }
 
 // read reads a body of a length, -1 if that is unknown, into buffers that are taken from the account before
@@ -123,7 +125,7 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 			if larger = min(larger, maxKept+1); int64(len(k.bytes)) == larger {
 				return false, nil
 			}
-			if err := k.take(larger); err != nil {
+			if err := k.memory.Resize(larger); err != nil {
 				if k.info.Caller == request.Unauthenticated {
 					return false, err
 				}
@@ -140,16 +142,6 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 			return false, err
 		}
 	}
-}
-
-// take grows the memory of the body to n bytes. The error is a *StatusError.
-func (k *keptBody) take(n int64) error {
-	err := k.memory.Resize(n)
-	if refused, ok := errors.AsType[*accounts.Refused](err); ok {
-		k.info.Outcome.Reason = refused.Reason()
-		return refused.Status()
-	}
-	return nil
 }
 
 // pacedBody is a body whose client must keep its pace.

@@ -80,7 +80,7 @@ func (e *exchange) firstAttempt() (attempt, error) {
 }
 
 // retry reports whether the upstream refused a part of the current attempt which a later one has in
-// JSON, and makes that the current one. The error is a *StatusError if there is such an attempt,
+// JSON, and makes that the current one. The error is an APIStatus if there is such an attempt,
 // but it cannot be made. The apiserver refuses a format before the request has any effect (wire.md
 // 0), so that a write can be repeated.
 func (e *exchange) retry(resp *http.Response) (bool, error) {

@@ -35,7 +35,7 @@ func newEventReader(in io.Reader, memory *reservation) *eventReader {
 }
 
 // next returns the next object, which is valid until the next call. The error is io.EOF at the end
-// of the stream, io.ErrUnexpectedEOF if that is inside an object, errEvent, a *StatusError if the
+// of the stream, io.ErrUnexpectedEOF if that is inside an object, errEvent, an APIStatus if the
 // quota is exhausted, or one of the stream.
 func (r *eventReader) next() ([]byte, error) {
 	for {

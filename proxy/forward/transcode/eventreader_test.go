@@ -52,7 +52,7 @@ func TestEndlessEventIsGivenUp(t *testing.T) {
 	for _, size := range []int64{1 << 20, 1 << 30} {
 		memory, taken := newReservation(size)
 		r := newEventReader(endless, memory)
-		var status *apierrors.StatusError
+		var status apierrors.APIStatus
 		if _, err := r.next(); size == 1<<20 && !errors.As(err, &status) || size == 1<<30 && !errors.Is(err, errEvent) {
 			t.Errorf("%d: %v", size, err)
 		}

@@ -135,10 +135,10 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 	out, err := e.transcode(resp)
 	if err != nil {
 		resp.Body.Close()
-		var status *apierrors.StatusError
+		var status apierrors.APIStatus
 		if errors.As(err, &status) && e.request.Method != http.MethodGet && resp.StatusCode < http.StatusBadRequest {
 			// With a 429 the client would repeat a write that has taken effect.
-			return nil, response.NewServerError("the request was carried out, but: " + status.Error())
+			return nil, response.NewServerError("the request was carried out, but: " + err.Error())
 		}
 		return nil, err
 	}

@@ -1,10 +1,6 @@
 package transcode
 
-import (
-	"errors"
-
-	"sluice/proxy/accounts"
-)
+import "sluice/proxy/accounts"
 
 // Limits of the memory that bodies take, in bytes.
 const (
@@ -37,16 +33,16 @@ type reservation struct {
 	size  int64 // bytes
 }
 
-// reserve grows the reservation to at least n bytes. The error is a *StatusError with code 429.
+// reserve grows the reservation to at least n bytes. The error is an *accounts.Refused.
 func (r *reservation) reserve(n int64) error {
 	if n <= r.size {
 		return nil
 	}
-	if refused, ok := errors.AsType[*accounts.Refused](r.grant.Resize(n)); ok {
-		return refused.Status()
+	err := r.grant.Resize(n)
+	if err == nil {
+		r.size = n
 	}
-	r.size = n
-	return nil
+	return err
 }
 
 // shrink gives back what exceeds n bytes.

@@ -65,7 +65,7 @@ func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 	return e.replaceBody(resp, out, format), nil
 }
 
-// transcodeObject transcodes a JSON body. The error is a *StatusError, or codec.ErrUnsupported if
+// transcodeObject transcodes a JSON body. The error is an APIStatus, or codec.ErrUnsupported if
 // the body has no such form.
 func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) {
 	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {

@@ -58,7 +58,7 @@ func (t *Transcoder) Begin(w http.ResponseWriter, r *http.Request) (out *http.Re
 }
 
 // RoundTrip sends a request of Begin by send, more than once if necessary, and returns the response
-// in a format that the client accepts. The error is ErrRequestCut, ErrResponseCut, a *StatusError
+// in a format that the client accepts. The error is ErrRequestCut, ErrResponseCut, an APIStatus
 // to respond with, or one of send.
 func (t *Transcoder) RoundTrip(r *http.Request, send Send) (*http.Response, error) {
 	e, ok := r.Context().Value(exchangeKey{}).(*exchange)
