@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 )
@@ -52,7 +53,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{g.options.Accounts, g.places, g.slowReaders, g.cpu}
+	return append(flowcontrol.Collectors(g.places, g.slowReaders, g.cpu), g.options.Accounts)
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.
