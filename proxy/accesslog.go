@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"sluice/proxy/flood"
 	"sluice/proxy/request"
 )
 
@@ -19,7 +20,7 @@ const sourceHeader = "Sluice-Source"
 // accessLog logs and counts requests.
 type accessLog struct {
 	log          *zap.Logger
-	refused      *refusals
+	refused      *flood.Log
 	metrics      *Metrics
 	debugHeaders *atomic.Bool
 }
@@ -29,7 +30,7 @@ type accessLog struct {
 // which may contain credentials. While debugHeaders is set it adds sourceHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	a := &accessLog{log, newRefusals(log), m, debugHeaders}
+	a := &accessLog{log, flood.New(log, "more requests refused", "requests"), m, debugHeaders}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)
@@ -76,7 +77,7 @@ func (l *loggedRequest) end() {
 // line returns the line of a finished request; nil if it has none.
 func (l *loggedRequest) line() *zapcore.CheckedEntry {
 	if isRefusal(l.info, l.code) {
-		return l.refused.check("request", l.info, l.code)
+		return l.refused.Check("request", refusal(l.info, l.code))
 	}
 	return l.log.Check(zap.InfoLevel, "request")
 }

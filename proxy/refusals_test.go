@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"sluice/proxy/flood"
 	"sluice/proxy/request"
 )
 
@@ -27,7 +28,7 @@ type ending struct {
 
 // logged sends as many requests as a flood has in a period, which end as endings do in turn. It returns
 // the number of lines about single requests, and the fields of the others.
-func logged(t *testing.T, level zapcore.Level, flood int, endings ...ending) (requests int, others []map[string]any) {
+func logged(t *testing.T, level zapcore.Level, n int, endings ...ending) (requests int, others []map[string]any) {
 	t.Helper()
 	core, logs := observer.New(level)
 	registry, turn := prometheus.NewRegistry(), 0
@@ -37,12 +38,12 @@ func logged(t *testing.T, level zapcore.Level, flood int, endings ...ending) (re
 		info.Caller, info.Outcome = end.caller, request.Outcome{Source: end.source, Reason: end.reason}
 		w.WriteHeader(end.code)
 	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), new(atomic.Bool)))
-	for range flood {
+	for range n {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/version", nil))
 	}
-	time.Sleep(2 * refusalPeriod) // of virtual time
-	if counted := counted(t, registry); counted != flood {
-		t.Errorf("the metrics count %d requests, want %d", counted, flood)
+	time.Sleep(2 * flood.Period) // of virtual time
+	if counted := counted(t, registry); counted != n {
+		t.Errorf("the metrics count %d requests, want %d", counted, n)
 	}
 	for _, e := range logs.All() {
 		if e.Message == "request" {
@@ -81,8 +82,8 @@ func TestFloodOfRefusalsWritesFewLinesThatCountAll(t *testing.T) {
 			ending{401, request.Unauthenticated, request.SourceUpstream, "unknown-caller"},
 			ending{403, request.ClientCert, request.SourceGateway, ""})
 		reasons := map[string]int{"429 too-many-per-second": 333 - 4, "401 unknown-caller": 333 - 3, "403": 333 - 3}
-		want := []map[string]any{{"requests": int64(999 - refusalLines), "reasons": reasons}}
-		if diff := cmp.Diff(want, others); diff != "" || requests != refusalLines {
+		want := []map[string]any{{"requests": int64(999 - flood.Lines), "reasons": reasons}}
+		if diff := cmp.Diff(want, others); diff != "" || requests != flood.Lines {
 			t.Errorf("%d requests have a line; others (-want +got):\n%s", requests, diff)
 		}
 	})
@@ -108,7 +109,7 @@ func TestRequestsThatAreNoRefusalsAreAllLogged(t *testing.T) {
 func TestFewRefusalsAreAllLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
-		if requests, others := logged(t, zap.InfoLevel, refusalLines, end); requests != refusalLines || len(others) > 0 {
+		if requests, others := logged(t, zap.InfoLevel, flood.Lines, end); requests != flood.Lines || len(others) > 0 {
 			t.Errorf("%d lines, and %v", requests, others)
 		}
 	})
@@ -119,25 +120,6 @@ func TestRefusalsAreNotLoggedBelowTheLevel(t *testing.T) {
 		end := ending{429, request.BearerToken, request.SourceGateway, "too-many-at-once"}
 		if requests, others := logged(t, zap.WarnLevel, 100, end); requests > 0 || len(others) > 0 {
 			t.Errorf("%d lines, and %v", requests, others)
-		}
-	})
-}
-
-// Each second is a period of its own: later refusals have lines again.
-func TestRefusalsHaveLinesInEachPeriod(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		core, logs := observer.New(zap.InfoLevel)
-		r, info := newRefusals(zap.New(core)), &request.Info{}
-		for range 3 {
-			for range 50 {
-				if line := r.check("request", info, http.StatusTooManyRequests); line != nil {
-					line.Write()
-				}
-			}
-			time.Sleep(refusalPeriod + time.Millisecond)
-		}
-		if single, sums := logs.FilterMessage("request").Len(), logs.FilterMessage("more requests refused").Len(); single != 3*refusalLines || sums != 3 {
-			t.Errorf("%d lines of requests and %d of sums", single, sums)
 		}
 	})
 }
