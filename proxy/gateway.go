@@ -16,6 +16,7 @@ import (
 	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
+	"sluice/proxy/handshake"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
@@ -34,6 +35,8 @@ type Options struct {
 	Resources *resources.Registry
 	Log       *zap.Logger
 	Metrics   *Metrics
+	// Handshakes counts the TLS handshakes that fail; nil counts none.
+	Handshakes *handshake.Metrics
 	// Audit records the requests that Sluice answers itself; nil records none.
 	Audit *audit.Log
 	// Encoded limits the memory for encoded objects, over all resources.

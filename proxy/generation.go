@@ -46,9 +46,9 @@ func (g *Gateway) newGeneration(base context.Context, l *sharedListener, config 
 		return flowcontrol.ConnContext(auth.ConnContext(ctx, c), c)
 	}
 	s.ConnState = s.track
-	s.TLSConfig = config.Clone() // the server adds to it
+	s.TLSConfig = config.Clone() // for its protocols; the server adds to it
 	part := l.part()
-	go func() { s.failed <- s.ServeTLS(part, "", "") }()
+	go func() { s.failed <- s.Serve(part) }()
 	return s
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
+	"sluice/proxy/handshake"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: l.ReadHeaderTimeout.Duration, // of TLS handshakes too
+		ReadHeaderTimeout: l.ReadHeaderTimeout.Duration,
 		IdleTimeout:       l.IdleTimeout.Duration,
 		MaxHeaderBytes:    l.HeaderBytes,
 		ErrorLog:          zap.NewStdLog(log),
@@ -47,12 +48,14 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	}
 }
 
-// Serve serves the API over TLS on l, and closes l. When ctx ends it drains, as shutdown describes. It
+// Serve serves the API over TLS on l, and closes l. The config must have the protocols. When ctx ends it drains, as shutdown describes. It
 // returns nil after a drain, whether requests had to be cut or not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	shared := share(g.connections.Listener(l))
+	shared := share(handshake.Listen(g.connections.Listener(l), handshake.Options{
+		Config: config, Name: "api", Timeout: g.options.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"), Metrics: g.options.Handshakes,
+	}))
 	defer shared.Close()
 	go g.slowReaders.Run(base)
 	before := g.newGeneration(base, shared, config)

@@ -24,6 +24,7 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/flowcontrol/priority"
+	"sluice/proxy/handshake"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 )
@@ -44,6 +45,7 @@ type components struct {
 	log        *zap.Logger
 	admin      http.Handler
 	adminTLS   *tls.Config // nil for plain HTTP
+	handshakes *handshake.Metrics
 	ready      *admin.Checks
 	tls        *tls.Config
 	background []func(context.Context) error // each runs until its context ends
@@ -51,7 +53,7 @@ type components struct {
 
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
-	c := &components{log: log, ready: &admin.Checks{}, machine: machine("/", file.Limits.Memory)}
+	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine("/", file.Limits.Memory)}
 	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
@@ -100,7 +102,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	metrics.observeMemory(c.resources.Memory, c.encoded)
 	c.gateway = proxy.New(proxy.Options{
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
-		Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
+		Handshakes: metrics.handshakes, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},

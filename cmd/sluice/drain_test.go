@@ -63,7 +63,7 @@ func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
 		if got := shutdown(); got != "[-]shutdown failed: process is shutting down\nreadyz check failed\n" {
 			t.Errorf("during the delay: %s", got)
 		}
-		if err := handshake(t, api); err != nil {
+		if err := shakeHands(t, api); err != nil {
 			t.Errorf("the API listener is closed during the delay: %v", err)
 		}
 		if err := <-stopped; err != nil {
@@ -72,7 +72,7 @@ func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
 	})
 }
 
-func handshake(t *testing.T, l *proxytest.Listener) error {
+func shakeHands(t *testing.T, l *proxytest.Listener) error {
 	t.Helper()
 	conn, err := l.Dial(t.Context(), "", "")
 	if err != nil {

@@ -12,18 +12,20 @@ import (
 	"sluice/proxy/auth"
 	"sluice/proxy/connect"
 	"sluice/proxy/flowcontrol/priority"
+	"sluice/proxy/handshake"
 	"sluice/proxy/upstream"
 )
 
 // metrics are the metrics of the process.
 type metrics struct {
-	registry *prometheus.Registry
-	gateway  *proxy.Metrics
-	upstream *upstream.Metrics
-	access   *auth.Metrics
-	audit    *audit.Metrics
-	connect  *connect.Metrics
-	reload   *reloadMetrics
+	registry   *prometheus.Registry
+	gateway    *proxy.Metrics
+	upstream   *upstream.Metrics
+	access     *auth.Metrics
+	audit      *audit.Metrics
+	connect    *connect.Metrics
+	reload     *reloadMetrics
+	handshakes *handshake.Metrics
 }
 
 // newMetrics returns metrics in a registry of their own.
@@ -37,7 +39,7 @@ func newMetrics() *metrics {
 	r.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &metrics{
 		registry: r, gateway: proxy.NewMetrics(r), upstream: upstream.NewMetrics(r), access: auth.NewMetrics(r),
-		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r),
+		audit: audit.NewMetrics(r), connect: connect.NewMetrics(r), reload: newReloadMetrics(r), handshakes: handshake.NewMetrics(r),
 	}
 }
 

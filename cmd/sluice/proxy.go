@@ -33,7 +33,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 	log = log.Named("connect")
 	o := connect.Options{
 		Hosts: c.proxyHosts(file), Tunnel: destinations(file.Proxy.Tunnel), Limits: file.Limits,
-		Connections: c.gateway.Connections(), Grace: file.Shutdown.Delay.Duration + file.Shutdown.Grace.Duration, Log: log, Metrics: metrics.connect,
+		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes, Grace: file.Shutdown.Delay.Duration + file.Shutdown.Grace.Duration, Log: log, Metrics: metrics.connect,
 	}
 	c.checkNames(o.Hosts, log)
 	if path := file.Proxy.UsersFile; path != "" {

@@ -15,6 +15,7 @@ import (
 	"sluice/config"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/handshake"
 )
 
 func serveCommand() *cobra.Command {
@@ -119,12 +120,13 @@ func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
 	}
 	l = c.gateway.Connections().Listener(l)
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	serve := server.Serve
 	if c.adminTLS != nil {
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+		l = handshake.Listen(l, handshake.Options{
+			Config: c.adminTLS.Clone(), Name: "admin", Timeout: server.ReadHeaderTimeout, Log: c.log.Named("admin"), Metrics: c.handshakes,
+		})
 	}
-	if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	return nil

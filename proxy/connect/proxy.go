@@ -15,6 +15,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/handshake"
 )
 
 // Options configures a Proxy. Hosts, Limits, Connections, Log and Metrics are required.
@@ -29,6 +30,8 @@ type Options struct {
 	Limits config.Limits
 	// Connections counts the connections, together with those of the API listener.
 	Connections *flowcontrol.Connections
+	// Handshakes counts the TLS handshakes that fail; nil counts none.
+	Handshakes *handshake.Metrics
 	// Grace is how long tunnels stay open after shutdown has begun.
 	Grace   time.Duration
 	Log     *zap.Logger

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"sluice/proxy/handshake"
 )
 
 // maxHeaderBytes is the size of a CONNECT with a password, many times over.
@@ -26,10 +28,11 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) e
 	go func() {
 		l := p.options.Connections.Listener(l)
 		if config != nil {
-			failed <- server.ServeTLS(l, "", "")
-		} else {
-			failed <- server.Serve(l)
+			l = handshake.Listen(l, handshake.Options{
+				Config: config, Name: "proxy", Timeout: server.ReadHeaderTimeout, Log: p.options.Log, Metrics: p.options.Handshakes,
+			})
 		}
+		failed <- server.Serve(l)
 	}()
 	var err error
 	select {
@@ -47,7 +50,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) e
 func (p *Proxy) newServer(config *tls.Config) *http.Server {
 	server := &http.Server{
 		Handler:                      p,
-		ReadHeaderTimeout:            p.options.Limits.ReadHeaderTimeout.Duration, // of TLS handshakes too
+		ReadHeaderTimeout:            p.options.Limits.ReadHeaderTimeout.Duration,
 		ReadTimeout:                  p.options.Limits.ReadHeaderTimeout.Duration, // of the bodies of refused requests
 		WriteTimeout:                 p.options.Limits.ReadHeaderTimeout.Duration + replyTimeout,
 		IdleTimeout:                  p.options.Limits.IdleTimeout.Duration,

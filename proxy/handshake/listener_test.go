@@ -1,0 +1,189 @@
+package handshake
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"sluice/proxy/certs"
+	"sluice/proxy/flood"
+	"sluice/proxy/proxytest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// env is a listener on in-memory connections.
+type env struct {
+	net.Listener
+	below   *proxytest.Listener
+	log     *observer.ObservedLogs
+	metrics *prometheus.Registry
+	client  *tls.Config // which accepts any certificate
+}
+
+const patience = 10 * time.Second
+
+// run runs a test in a bubble of virtual time.
+func run(t *testing.T, test func(t *testing.T, e *env)) {
+	t.Helper()
+	files, err := certs.Ensure(t.TempDir(), []string{"sluice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		e := &env{below: proxytest.NewListener(), log: logs, metrics: prometheus.NewRegistry(), client: &tls.Config{InsecureSkipVerify: true}}
+		e.Listener = Listen(e.below, Options{
+			Config: &tls.Config{Certificates: []tls.Certificate{pair}}, Name: "api", Timeout: patience, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
+		})
+		defer e.Close()
+		test(t, e)
+	})
+}
+
+// dial opens a connection without TLS.
+func (e *env) dial(t *testing.T) net.Conn {
+	t.Helper()
+	c, err := e.below.Dial(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// failures returns the failures that are counted, by reason.
+func (e *env) failures(t *testing.T) map[string]int {
+	t.Helper()
+	families, err := e.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]int{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			n[m.GetLabel()[1].GetValue()] += int(m.GetCounter().GetValue())
+		}
+	}
+	return n
+}
+
+// A server that made the handshake itself would keep the stack that it needs.
+func TestAcceptedConnectionsHaveDoneTheirHandshakes(t *testing.T) {
+	run(t, func(t *testing.T, e *env) {
+		e.dial(t) // a client that says nothing keeps no other out
+		client := tls.Client(e.dial(t), e.client)
+		go func() { _, _ = client.Write([]byte("x")) }()
+		c, err := e.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if !c.(*tls.Conn).ConnectionState().HandshakeComplete {
+			t.Error("the handshake is the server's")
+		}
+		time.Sleep(2 * patience) // its deadline is that of the handshake alone
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFailuresAreCountedByReason(t *testing.T) {
+	for want, fail := range map[string]func(t *testing.T, e *env){
+		closed:  func(t *testing.T, e *env) { e.dial(t).Close() },
+		timeout: func(t *testing.T, e *env) { e.dial(t) },
+		plaintext: func(t *testing.T, e *env) {
+			c := e.dial(t)
+			go func() { _, _ = io.WriteString(c, "GET / HTTP/1.1\r\n\r\n") }()
+			if answer, _ := io.ReadAll(c); !strings.HasPrefix(string(answer), "HTTP/1.0 400 ") {
+				t.Errorf("answered %q", answer)
+			}
+		},
+		mismatch: func(t *testing.T, e *env) {
+			old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+			if err := tls.Client(e.dial(t), old).HandshakeContext(t.Context()); err == nil {
+				t.Error("accepted")
+			}
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			run(t, func(t *testing.T, e *env) {
+				fail(t, e)
+				time.Sleep(patience + time.Second)
+				if n := e.failures(t); len(n) != 1 || n[want] != 1 {
+					t.Errorf("counted %v", n)
+				}
+				lines := e.log.All()
+				if len(lines) != 1 || lines[0].ContextMap()["reason"] != want {
+					t.Errorf("logged %v", lines)
+				}
+			})
+		})
+	}
+}
+
+// An in-memory connection has no buffer in which an alert could wait until the server has written.
+func TestAlertOfTheClientIsARejection(t *testing.T) {
+	if got := reasonOf(&net.OpError{Op: "remote error", Err: tls.AlertError(42)}); got != rejected {
+		t.Errorf("it is %s", got)
+	}
+}
+
+func TestFloodOfFailuresWritesFewLinesThatCountAll(t *testing.T) {
+	run(t, func(t *testing.T, e *env) {
+		const n = 200
+		for range n {
+			e.dial(t).Close()
+		}
+		time.Sleep(2 * flood.Period)
+		if got := e.failures(t)[closed]; got != n {
+			t.Errorf("%d are counted", got)
+		}
+		total := e.log.FilterMessage("more TLS handshakes failed").All()
+		if e.log.Len() != flood.Lines+1 || len(total) != 1 || total[0].ContextMap()["handshakes"] != int64(n-flood.Lines) {
+			t.Errorf("%d lines, %v", e.log.Len(), total)
+		}
+	})
+}
+
+func TestCloseEndsHandshakesAndClosesWhatNobodyAccepts(t *testing.T) {
+	run(t, func(t *testing.T, e *env) {
+		silent, done := e.dial(t), tls.Client(e.dial(t), e.client)
+		if err := done.HandshakeContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e.Close()
+		for _, c := range []net.Conn{silent, done} {
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("read: %v", err)
+			}
+		}
+		if _, err := e.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("accept: %v", err)
+		}
+		if _, err := e.below.Dial(context.Background(), "", ""); err == nil {
+			t.Error("the listener below is open")
+		}
+		synctest.Wait()
+		if n := e.failures(t); len(n) > 0 {
+			t.Errorf("counted %v", n)
+		}
+	})
+}

@@ -1,0 +1,21 @@
+package handshake
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics are the metrics of all listeners.
+type Metrics struct{ errors *prometheus.CounterVec }
+
+// NewMetrics registers the metrics with r.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sluice_tls_handshake_errors_total", Help: "TLS handshakes that failed, by listener and reason.",
+	}, []string{"listener", "reason"})}
+	r.MustRegister(m.errors)
+	return m
+}
+
+func (m *Metrics) failed(listener, reason string) {
+	if m != nil {
+		m.errors.WithLabelValues(listener, reason).Inc()
+	}
+}
