@@ -28,7 +28,7 @@ type revocation struct {
 
 // holder is what one account holds.
 type holder struct {
-	used      int64
+	amount
 	revocable list.List // of *Grant, oldest first
 }
 

@@ -10,12 +10,20 @@ type Ledger struct {
 	mu     sync.Mutex // guards all below, and the grants
 	pools  [numResources]pool
 	memory struct{ total, used int64 } // bytes, of all resources together
+	shares map[string]*share           // of the memory that resources have in common, by group
+	ranked ranking[*share]
+}
+
+// share is what a group takes of the memory that resources have in common.
+type share struct {
+	amount
+	name string
 }
 
 // New returns a Ledger with so much of each resource, and so many bytes of memory for all of them
 // together.
 func New(t Totals, memory int64) *Ledger {
-	l := &Ledger{}
+	l := &Ledger{shares: map[string]*share{}}
 	for r := range l.pools {
 		p := &l.pools[r]
 		p.ledger, p.resource, p.groups = l, Resource(r), map[string]*group{}
@@ -107,13 +115,14 @@ type pool struct {
 	total, used    int64
 	refused, ended uint64
 	groups         map[string]*group // those that hold something
+	ranked         ranking[*group]
 }
 
 // group is what accounts that share a share hold.
 type group struct {
-	used     int64
-	fixed    int64 // the part of used that cannot be taken back
+	amount
 	accounts map[string]*holder
+	ranked   ranking[*holder]
 }
 
 // add adds n, which may be negative, to what an account holds.
@@ -128,13 +137,12 @@ func (p *pool) add(k Key, n int64, fixed bool) *holder {
 		h = &holder{}
 		g.accounts[k.Name] = h
 	}
-	p.ledger.memory.used += n * rows[p.resource].bytes
+	p.ledger.add(p.resource, k.Group, n*rows[p.resource].bytes, fixed)
 	p.used += n
-	g.used += n
-	h.used += n
-	if fixed {
-		g.fixed += n
-	}
+	g.add(n, fixed)
+	h.add(n, fixed)
+	p.ranked.update(g)
+	g.ranked.update(h)
 	if h.used == 0 {
 		delete(g.accounts, k.Name)
 	}
@@ -142,6 +150,24 @@ func (p *pool) add(k Key, n int64, fixed bool) *holder {
 		delete(p.groups, k.Group)
 	}
 	return h
+}
+
+// add adds bytes, which may be negative, to what a group takes of the memory.
+func (l *Ledger) add(r Resource, group string, bytes int64, fixed bool) {
+	l.memory.used += bytes
+	if r.apart() {
+		return
+	}
+	s := l.shares[group]
+	if s == nil {
+		s = &share{name: group}
+		l.shares[group] = s
+	}
+	s.add(bytes, fixed)
+	l.ranked.update(s)
+	if s.used == 0 {
+		delete(l.shares, group)
+	}
 }
 
 // left is how many times what it leaves free an account may hold of what cannot be taken back.

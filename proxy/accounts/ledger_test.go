@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -35,7 +37,7 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 				callers = append(callers, l.Account(key))
 			}
 			grants := map[*held]bool{}
-			for range 5000 {
+			for step := range 5000 {
 				r := Resource(random.IntN(int(numResources)))
 				h := &held{account: callers[min(random.IntN(12), random.IntN(12))], resource: r, amount: 1, revocable: random.IntN(2) == 0}
 				if rows[r].bytes == 1 {
@@ -59,6 +61,9 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 					}
 				}
 				check(t, l, totals, grants)
+				if step%25 == 0 {
+					checkRankings(t, l)
+				}
 			}
 			for g := range grants {
 				g.grant.Release()
@@ -93,6 +98,34 @@ func check(t *testing.T, l *Ledger, totals Totals, grants map[*held]bool) {
 	}
 	if got, total := l.Memory(); got != memory || got > total {
 		t.Fatalf("%d bytes are used of %d, %d are held", got, total, memory)
+	}
+}
+
+// checkRankings checks all rankings.
+func checkRankings(t *testing.T, l *Ledger) {
+	t.Helper()
+	checkRanking(t, l.ranked, maps.Values(l.shares))
+	for r := range l.pools {
+		checkRanking(t, l.pools[r].ranked, maps.Values(l.pools[r].groups))
+		for _, g := range l.pools[r].groups {
+			checkRanking(t, g.ranked, maps.Values(g.accounts))
+		}
+	}
+}
+
+// checkRanking checks that a ranking has those of all that hold something that can be taken back, the heaviest first.
+func checkRanking[T interface{ amounts() *amount }](t *testing.T, r ranking[T], all iter.Seq[T]) {
+	t.Helper()
+	var most int64
+	n := 0
+	for x := range all {
+		if a := x.amounts(); a.used > a.fixed {
+			n++
+			most = max(most, a.used)
+		}
+	}
+	if len(r) != n || n > 0 && r.used(0) != most {
+		t.Fatalf("%d of %d are ranked; the heaviest holds %d", len(r), n, most)
 	}
 }
 

@@ -28,33 +28,22 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 // heaviest returns the next grant to take back, of whatever resource, in favor of an account that wants so
 // many bytes: of the group that takes the most memory, among those that take more than its own would.
 func (l *Ledger) heaviest(k Key, bytes int64) *Grant {
-	least := bytes + l.bytes(k.Group)
-	var victim *Grant
-	for r := len(l.pools) - 1; r >= 0; r-- { // watches before connections
-		for name, g := range l.pools[r].groups {
-			if Resource(r).apart() || name == k.Group || g.used == g.fixed {
-				continue
-			}
-			takes := l.bytes(name)
-			if takes <= least {
-				continue
-			}
-			if found := g.heaviest(Resource(r), 0, nil); found != nil {
-				victim, least = found, takes
+	if own := l.shares[k.Group]; own != nil {
+		bytes += own.used
+	}
+	return l.ranked.heaviest(bytes, func(s *share) *Grant {
+		if s.name == k.Group {
+			return nil
+		}
+		for r := numResources - 1; r >= 0; r-- { // watches before connections
+			if g := l.pools[r].groups[s.name]; g != nil && !r.apart() {
+				if found := g.heaviest(r, 0, nil); found != nil {
+					return found
+				}
 			}
 		}
-	}
-	return victim
-}
-
-// bytes returns how much of the common memory a group takes.
-func (l *Ledger) bytes(name string) (n int64) {
-	for r := range l.pools {
-		if g := l.pools[r].groups[name]; g != nil && !Resource(r).apart() {
-			n += g.used * rows[r].bytes
-		}
-	}
-	return n
+		return nil
+	})
 }
 
 // victim returns the next grant to take back in favor of an account that wants n more: of the heaviest
@@ -69,15 +58,12 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if rows[p.resource].Revoking == oldestFirst {
 		least-- // the new comes before the old where both hold as much: else many with one each keep others out
 	}
-	var victim *Grant
-	for _, g := range p.groups {
-		if g == own || g.used <= least || g.used == g.fixed {
-			continue
+	victim := p.ranked.heaviest(least, func(g *group) *Grant {
+		if g == own {
+			return nil
 		}
-		if found := g.heaviest(p.resource, 0, nil); found != nil {
-			victim, least = found, g.used
-		}
-	}
+		return g.heaviest(p.resource, 0, nil)
+	})
 	if victim != nil || own == nil {
 		return victim
 	}
@@ -95,16 +81,12 @@ func (p *pool) victim(k Key, n int64) *Grant {
 // heaviest returns a grant that can be taken back of the account which holds the most, more than least,
 // and is not except.
 func (g *group) heaviest(r Resource, least int64, except *holder) *Grant {
-	var victim *Grant
-	for _, h := range g.accounts {
-		if h == except || h.used <= least {
-			continue
+	return g.ranked.heaviest(least, func(h *holder) *Grant {
+		if h == except {
+			return nil
 		}
-		if found := h.next(rows[r].Revoking); found != nil {
-			victim, least = found, h.used
-		}
-	}
-	return victim
+		return h.next(rows[r].Revoking)
+	})
 }
 
 // maxBusy bounds how many busy grants of one account are passed over.
