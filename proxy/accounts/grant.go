@@ -18,6 +18,7 @@ type Grant struct {
 	holder *holder       // nil while amount is 0
 	place  *list.Element // in holder.revocable, if revocation is set
 	ended  bool
+	taken  int64 // the amount before it was taken back
 }
 
 // revocation is how a grant is taken back.
@@ -69,6 +70,8 @@ func (g *Grant) Resize(n int64) error {
 		if !p.fits(g.key, more, g.revocation == nil) {
 			p.refused++
 			err = &Refused{p.resource}
+			giveBack(revoked)
+			revoked = nil
 		}
 	}
 	if err == nil {

@@ -1,7 +1,10 @@
 package accounts
 
-// maxRevoked bounds how many grants end for one that begins.
-const maxRevoked = 64
+import "slices"
+
+// maxRevoked bounds how many grants end for one that begins: enough watches for a body of 3 MiB, of which a
+// caller may hold only three times what is free.
+const maxRevoked = 1024
 
 // revoke takes back from accounts that hold more than g's until g may take n more, or nothing more can be
 // taken back. The caller must hold mu, and call end of the returned grants without it.
@@ -17,12 +20,25 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 		if victim == nil {
 			break
 		}
+		victim.taken = victim.amount
 		victim.set(0)
 		victim.ended = true
 		victim.pool.ended++
 		revoked = append(revoked, victim)
 	}
 	return revoked
+}
+
+// giveBack gives grants back that were taken for one that is refused nevertheless.
+func giveBack(revoked []*Grant) {
+	for _, g := range slices.Backward(revoked) {
+		g.ended = false
+		g.pool.ended--
+		g.set(g.taken)
+		if rows[g.pool.resource].Revoking == oldestFirst {
+			g.holder.revocable.MoveToFront(g.place)
+		}
+	}
 }
 
 // heaviest returns the next grant to take back, of whatever resource, in favor of an account that wants so

@@ -6,6 +6,54 @@ import (
 	"testing"
 )
 
+// Another caller holds what is in the way, and that cannot be taken back.
+func TestRefusedGrowthEndsNoGrantOfOthers(t *testing.T) {
+	for _, r := range []Resource{Streams, Strangers} { // the newest and the oldest end first
+		t.Run(r.String(), func(t *testing.T) {
+			l := New(of(r, 10), math.MaxInt64)
+			if n := take(l.Account(ByUser("fixed")), r, 5, nil); n != 5 {
+				t.Fatalf("%d of 5", n)
+			}
+			var grants []*Grant
+			for i := range 5 {
+				g, err := l.Account(ByUser("revocable")).TakeRevocable(r, 1, func() { t.Errorf("grant %d ends", i) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				grants = append(grants, g)
+			}
+			if _, err := l.Account(ByUser("late")).Take(r, 4); err == nil {
+				t.Error("granted")
+			}
+			u := l.Usage(r)
+			if u.Used != 10 || u.Revoked != 0 || u.Refused != 1 {
+				t.Errorf("used as %+v", u)
+			}
+			i := 0
+			for e := grants[0].holder.revocable.Front(); e != nil; e = e.Next() {
+				if g := e.Value.(*Grant); g != grants[i] || g.Ended() {
+					t.Errorf("grant %d is not in its place, or has ended", i)
+				}
+				i++
+			}
+		})
+	}
+}
+
+// A body needs what many watches of another caller hold.
+func TestLargeGrantEndsManySmallOnes(t *testing.T) {
+	const watch, body = 16 << 10, 3 << 20
+	l := New(Totals{Requests: math.MaxInt64, Bodies: math.MaxInt64}, 64<<20)
+	for heavy := l.Account(ByUser("heavy")); ; {
+		if _, err := heavy.TakeRevocable(Requests, watch, func() {}); err != nil {
+			break
+		}
+	}
+	if _, err := l.Account(ByUser("light")).Take(Bodies, body); err != nil {
+		t.Error(err)
+	}
+}
+
 // While a total is used up, what one more costs must not grow with the number of callers.
 func BenchmarkTakeWhileScarce(b *testing.B) {
 	for _, callers := range []int{1_000, 10_000, 100_000} {
@@ -26,4 +74,10 @@ func BenchmarkTakeWhileScarce(b *testing.B) {
 			}
 		})
 	}
+}
+
+// of returns totals of one resource.
+func of(r Resource, n int64) (t Totals) {
+	t[r] = n
+	return t
 }
