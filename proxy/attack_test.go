@@ -164,6 +164,20 @@ func TestContinuationFloodEndsTheConnection(t *testing.T) {
 	})
 }
 
+// The server makes room for a whole frame as soon as it has its header of nine bytes.
+func TestLongFrameEndsTheConnection(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t)
+		const length, data = 1 << 19, 0
+		if _, err := c.conn.Write([]byte{length >> 16, length >> 8 & 0xff, length & 0xff, data, 0, 0, 0, 0, 1}); err != nil {
+			t.Fatal(err)
+		}
+		if end := c.read(0); !end.goAway || end.code != http2.ErrCodeFrameSize {
+			t.Errorf("ended with %+v", end)
+		}
+	})
+}
+
 // CVE-2016-6581, HPACK bomb: a field of 3 KB that is referred to by one byte must count at each
 // reference. 400 bytes must not become 900 KB.
 func TestHeaderThatExpandsIsRefused(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 )
 
@@ -20,9 +21,6 @@ const (
 	// pingAfter and pingTimeout detect dead HTTP/2 connections.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
-	// receiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
-	// the default, would be 2 GiB for all strangers.
-	receiveBuffer = 64 << 10
 	// cutTimeout is how long handlers have to return after their requests were cut.
 	cutTimeout = 5 * time.Second
 )
@@ -38,9 +36,9 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 		MaxHeaderBytes:    l.HeaderBytes,
 		ErrorLog:          zap.NewStdLog(log),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: l.StreamsPerConnection,
-			// What is received of bodies before their handlers read it counts for nobody.
-			MaxReceiveBufferPerConnection: receiveBuffer, MaxReceiveBufferPerStream: receiveBuffer,
+			MaxConcurrentStreams:          l.StreamsPerConnection,
+			MaxReceiveBufferPerConnection: flowcontrol.ReceiveBuffer, MaxReceiveBufferPerStream: flowcontrol.ReceiveBuffer,
+			MaxReadFrameSize: flowcontrol.FrameBytes,
 			SendPingTimeout:  pingAfter,
 			PingTimeout:      pingTimeout,
 			WriteByteTimeout: time.Minute,

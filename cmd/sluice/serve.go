@@ -117,6 +117,10 @@ func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return flowcontrol.ConnContext(auth.ConnContext(ctx, conn), conn)
 		},
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerConnection: flowcontrol.ReceiveBuffer, MaxReceiveBufferPerStream: flowcontrol.ReceiveBuffer,
+			MaxReadFrameSize: flowcontrol.FrameBytes,
+		},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, ErrorLog: zap.NewStdLog(c.log.Named("admin")),
 	}
 	l = c.gateway.Connections().Listener(l)

@@ -137,7 +137,7 @@ func (p *pool) add(k Key, n int64, fixed bool) *holder {
 		h = &holder{}
 		g.accounts[k.Name] = h
 	}
-	p.ledger.add(p.resource, k.Group, n*rows[p.resource].bytes, fixed)
+	p.ledger.add(p.resource, k.Group, n*rows[p.resource].Bytes, fixed)
 	p.used += n
 	g.add(n, fixed)
 	h.add(n, fixed)
@@ -186,15 +186,15 @@ func (p *pool) room() int64 {
 	l := p.ledger
 	own := l.memory.total / apart
 	if p.resource.apart() {
-		return own/rows[p.resource].bytes - p.used
+		return own/rows[p.resource].Bytes - p.used
 	}
 	used := l.memory.used
 	for r := range l.pools {
 		if q := &l.pools[r]; q.resource.apart() {
-			used += own - q.used*rows[r].bytes
+			used += own - q.used*rows[r].Bytes
 		}
 	}
-	return (l.memory.total - used) / rows[p.resource].bytes
+	return (l.memory.total - used) / rows[p.resource].Bytes
 }
 
 // fits reports whether an account may take n more.

@@ -40,7 +40,7 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 			for step := range 5000 {
 				r := Resource(random.IntN(int(numResources)))
 				h := &held{account: callers[min(random.IntN(12), random.IntN(12))], resource: r, amount: 1, revocable: random.IntN(2) == 0}
-				if rows[r].bytes == 1 {
+				if rows[r].Bytes == 1 {
 					h.amount = 1 + random.Int64N(100<<10)
 				}
 				var err error
@@ -94,7 +94,7 @@ func check(t *testing.T, l *Ledger, totals Totals, grants map[*held]bool) {
 		if u.Used != used[r] || u.Used > totals[r] {
 			t.Fatalf("%s: %d are used of %d, %d are held", Resource(r), u.Used, totals[r], used[r])
 		}
-		memory += used[r] * rows[r].bytes
+		memory += used[r] * rows[r].Bytes
 	}
 	if got, total := l.Memory(); got != memory || got > total {
 		t.Fatalf("%d bytes are used of %d, %d are held", got, total, memory)
@@ -217,7 +217,7 @@ func TestOneCallerLeavesAQuarterOfWhatCannotBeTakenBack(t *testing.T) {
 }
 
 func TestResourcesShareTheMemory(t *testing.T) {
-	l := New(Totals{Requests: 1000, Connections: 1000}, 100*rows[Connections].bytes)
+	l := New(Totals{Requests: 1000, Connections: 1000}, 100*rows[Connections].Bytes)
 	ended := 0
 	if n := take(l.Account(ByUser("a")), Connections, 200, func() { ended++ }); n != 87 {
 		t.Errorf("%d connections in seven eighths of the memory of 100", n)

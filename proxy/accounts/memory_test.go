@@ -11,7 +11,7 @@ func TestMemoryUsedUpByOneResourceKeepsNobodyOut(t *testing.T) {
 			l := New(Totals{Strangers: 100, Connections: 1 << 20, Unverified: 1 << 20, Requests: 1 << 40, Bodies: 1 << 40, Streams: 1 << 20, SlowResponses: 100}, memory)
 			heavy := l.Account(ByUser("heavy"))
 			for n := 0; ; n++ {
-				if _, err := heavy.TakeRevocable(held, max(1, (16<<10)/rows[held].bytes), func() {}); err != nil {
+				if _, err := heavy.TakeRevocable(held, max(1, (16<<10)/rows[held].Bytes), func() {}); err != nil {
 					break
 				}
 				if n > 1<<20 {

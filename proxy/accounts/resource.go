@@ -36,7 +36,7 @@ func All() []Resource {
 type Row struct {
 	Name     string // the label in metrics, and the reason of a refusal: "too-many-" + Name
 	Unit     string
-	bytes    int64  // of memory that one unit takes
+	Bytes    int64  // of memory that one unit takes
 	Total    string // whence the total follows
 	Scarce   string // what happens when the total is used up
 	Refusal  string // what the refused gets
@@ -55,34 +55,35 @@ const refused429 = "429 with Retry-After"
 
 var rows = [numResources]Row{
 	Strangers: {
-		Name: "strangers", Unit: "connections", bytes: 32 << 10, Total: "an eighth of the descriptors, at most 2,048",
+		Name: "strangers", Unit: "connections", Bytes: 48 << 10, Total: "an eighth of the descriptors, at most 2,048",
 		Scarce:  "the oldest connection that waits for its client closes, of the address with the most",
 		Refusal: "waits to be accepted", Revoking: oldestFirst,
 	},
 	Connections: {
-		Name: "connections", Unit: "connections", bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
+		Name: "connections", Unit: "connections", Bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
 		Scarce:  "the newest connection of the account with the most closes, if it has more than the newcomer",
 		Refusal: "429, and the connection closes",
 	},
 	Unverified: {
-		Name: "unverified", Unit: "bytes", bytes: 1, Total: "1/16 of the memory, at most 64 MiB",
-		Scarce: "no address may hold more than three times what is free", Refusal: refused429 + ", at once",
+		Name: "unverified", Unit: "bytes", Bytes: 1, Total: "1/16 of the memory, at most 64 MiB",
+		Scarce:  "connections with incomplete headers close, of the address with the most; besides them, no address may hold more than three times what is free",
+		Refusal: refused429 + ", at once; a header that is not complete ends with its connection",
 	},
 	Requests: {
-		Name: "requests", Unit: "bytes", bytes: 1, Total: "half of the memory",
+		Name: "requests", Unit: "bytes", Bytes: 1, Total: "half of the memory",
 		Scarce:  "the newest watch of the account with the most ends; besides watches, no account may hold more than three times what is free",
 		Refusal: refused429,
 	},
 	Bodies: {
-		Name: "bodies", Unit: "bytes", bytes: 1, Total: "a quarter of the memory",
+		Name: "bodies", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
 		Scarce: "no account may hold more than three times what is free", Refusal: "passes without being kept, or " + refused429,
 	},
 	Streams: {
-		Name: "streams", Unit: "requests", bytes: 32 << 10, Total: "`limits.upstreamStreams`, or a quarter of the descriptors",
+		Name: "streams", Unit: "requests", Bytes: 32 << 10, Total: "`limits.upstreamStreams`, or a quarter of the descriptors",
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
 	},
 	SlowResponses: {
-		Name: "slow-responses", Unit: "responses", bytes: 64 << 10, Total: "a third of `limits.seats`",
+		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10, Total: "a third of `limits.seats`",
 		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
 	},
 }

@@ -212,7 +212,7 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: accounts.RequestBytes + flowcontrol.HeaderBytes(r)}
+	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r)}
 	if a.options.Accounts != nil {
 		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
 	}

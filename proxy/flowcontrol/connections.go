@@ -2,6 +2,7 @@ package flowcontrol
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -95,10 +96,12 @@ type conn struct {
 	since       time.Time
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	requests    atomic.Int64 // in progress
+	received    received
 
 	mu     sync.Mutex      // guards what follows
 	grant  *accounts.Grant // of the stranger, then of the user
-	known  bool            // it counts for a user
+	known  bool            // it counts for user
+	user   accounts.Account
 	closed bool
 }
 
@@ -165,6 +168,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Store(max(1, int64(time.Since(c.since))))
 	n, err := c.Conn.Read(p)
 	c.reading.Store(0)
+	if err == nil {
+		err = c.receive(n)
+	}
 	return n, err
 }
 
@@ -188,7 +194,7 @@ func (c *conn) assign(a accounts.Account) error {
 		return err
 	}
 	c.grant.Release()
-	c.grant, c.known = g, true
+	c.grant, c.known, c.user = g, true, a
 	c.connections.met(c)
 	return nil
 }
@@ -205,6 +211,7 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.grant.Release()
+	c.received.release()
 	c.mu.Unlock()
 	c.connections.met(c)
 	return c.Conn.Close()
@@ -215,7 +222,7 @@ func (c *conn) Close() error {
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			c.requests.Add(1)
+			c.begin()
 			defer c.requests.Add(-1)
 		}
 		next.ServeHTTP(w, r)
@@ -224,9 +231,14 @@ func WithConnection(next http.Handler) http.Handler {
 
 type connKey struct{}
 
-// ConnContext makes the connection known to WithFlowControl. It fits http.Server.ConnContext.
+// ConnContext makes the connection known to WithFlowControl. It fits http.Server.ConnContext. A TLS handshake must be
+// complete.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, unwrap(c))
+	counted := unwrap(c)
+	if encrypted, ok := c.(*tls.Conn); counted != nil && (!ok || encrypted.ConnectionState().NegotiatedProtocol != "h2") {
+		counted.received.http1.Store(true)
+	}
+	return context.WithValue(ctx, connKey{}, counted)
 }
 
 // unwrap returns the counted connection inside c, or nil.

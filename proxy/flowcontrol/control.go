@@ -50,7 +50,7 @@ const lastWrite = time.Second
 
 // enter takes the memory of a request. A watch can be taken back.
 func enter(r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
-	bytes := accounts.RequestBytes + HeaderBytes(r)
+	bytes := Bytes(r)
 	switch {
 	case info.Caller == request.Unauthenticated:
 		g, err := info.Account.Take(accounts.Unverified, bytes)
@@ -67,9 +67,22 @@ func enter(r *http.Request, info *request.Info) (out *http.Request, leave func()
 // fieldBytes is what a field of a header takes besides its name and value.
 const fieldBytes = 48
 
-// HeaderBytes returns about how much memory the header of a request takes.
-func HeaderBytes(r *http.Request) int64 {
-	n := len(r.URL.Path) + len(r.URL.RawQuery)
+const (
+	// ReceiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
+	// the default, would be 2 GiB for all strangers.
+	ReceiveBuffer = 64 << 10
+	// FrameBytes is the longest frame over HTTP/2. The server makes room for a whole one as soon as it has its
+	// header of nine bytes, so a MiB, the default, would be as much.
+	FrameBytes = 16 << 10
+)
+
+// Bytes returns about how much memory a request takes: its goroutine and what it refers to, its header, and what
+// may have been received of its body.
+func Bytes(r *http.Request) int64 {
+	n := accounts.RequestBytes + len(r.URL.Path) + len(r.URL.RawQuery)
+	if r.ProtoMajor == 2 && r.ContentLength != 0 {
+		n += ReceiveBuffer
+	}
 	for name, values := range r.Header {
 		n += fieldBytes + len(name)
 		for _, value := range values {

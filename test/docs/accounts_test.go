@@ -24,10 +24,14 @@ const (
 // counts it.
 func TestSecurityHasTheTableOfAccounts(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("| resource | unit | total | when it is used up | the refused |\n|---|---|---|---|---|\n")
+	table.WriteString("| resource | unit | of memory | total | when it is used up | the refused |\n|---|---|---|---|---|---|\n")
 	for _, r := range accounts.All() {
 		row := r.Row()
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s |\n", row.Name, row.Unit, row.Total, row.Scarce, row.Refusal)
+		memory := "1"
+		if row.Bytes > 1 {
+			memory = fmt.Sprintf("%d KiB", row.Bytes>>10)
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", row.Name, row.Unit, memory, row.Total, row.Scarce, row.Refusal)
 	}
 	text := read(t, "docs/security.md")
 	before, rest, begins := strings.Cut(text, accountsBegin)

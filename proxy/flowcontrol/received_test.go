@@ -1,0 +1,111 @@
+package flowcontrol
+
+import (
+	"math"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"sluice/proxy/accounts"
+)
+
+// receiving is a listener whose connections may receive so much before their requests count.
+func receiving(t *testing.T, unverified int64) *listening {
+	l := listen(t, 10, 10)
+	l.ledger.SetTotals(accounts.Totals{accounts.Strangers: 10, accounts.Connections: 10, accounts.Unverified: unverified, accounts.Requests: math.MaxInt64})
+	return l
+}
+
+func (l *listening) used(r accounts.Resource) int64 { return l.ledger.Usage(r).Used }
+
+func TestIncompleteHeaderCounts(t *testing.T) {
+	for name, expands := range map[string]int64{"HTTP/1": expansion, "HTTP/2": 1} {
+		t.Run(name, func(t *testing.T) {
+			l := receiving(t, math.MaxInt64)
+			c := l.accept("192.0.2.1:1")
+			c.received.http1.Store(name == "HTTP/1")
+			for range receivedFree {
+				if err := c.receive(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := l.used(accounts.Unverified); n != 0 {
+				t.Errorf("%d bytes of a usual header count", n)
+			}
+			for _, received := range []int64{receivedFree + 1, 64 << 10, 2 * receivedMost} {
+				if err := c.receive(int(received - c.received.bytes.Load())); err != nil {
+					t.Fatal(err)
+				}
+				held := expands * (min(received, receivedMost) - receivedFree)
+				if n := l.used(accounts.Unverified); n < held || n > held+expands*receivedStep {
+					t.Errorf("%d bytes count of %d", n, received)
+				}
+			}
+			c.begin()
+			if n := l.used(accounts.Unverified); n != 0 {
+				t.Errorf("%d bytes count beside the request", n)
+			}
+			if err := c.receive(1 << 20); err != nil || l.used(accounts.Unverified) != 0 {
+				t.Errorf("its body counts: %v", err)
+			}
+			c.requests.Add(-1)
+			if err := c.receive(64 << 10); err != nil || l.used(accounts.Unverified) == 0 {
+				t.Errorf("the next header does not count: %v", err)
+			}
+			c.Close()
+			l.checkEmpty()
+			if n := l.used(accounts.Unverified); n != 0 {
+				t.Errorf("%d bytes of a closed connection count", n)
+			}
+		})
+	}
+}
+
+func TestIncompleteHeaderOfAUserCountsForTheUser(t *testing.T) {
+	l := receiving(t, math.MaxInt64)
+	c := l.accept("192.0.2.1:1")
+	defer c.Close()
+	c.received.http1.Store(true)
+	c.begin()
+	if err := l.assign(c, "jane"); err != nil {
+		t.Fatal(err)
+	}
+	c.requests.Add(-1)
+	if err := c.receive(32 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if stranger, user := l.used(accounts.Unverified), l.used(accounts.Requests); stranger != 0 || user != expansion*(32<<10-receivedFree) {
+		t.Errorf("%d bytes of a stranger, %d of the user", stranger, user)
+	}
+}
+
+func TestIncompleteHeadersMakeRoomForLighterAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, 64<<10)
+		heavy, light := l.accept("192.0.2.1:1"), l.accept("192.0.2.2:1")
+		if err := heavy.receive(receivedFree + 64<<10); err != nil {
+			t.Fatal(err)
+		}
+		if err := light.receive(receivedFree + 1); err != nil || !heavy.isClosed() {
+			t.Errorf("%v; the heavier connection is closed: %v", err, heavy.isClosed())
+		}
+		again := l.accept("192.0.2.1:2")
+		if err := again.receive(receivedFree + 64<<10); err == nil {
+			t.Error("there is memory for more than all")
+		}
+		for _, c := range []*conn{light, again} {
+			c.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+// The server receives the beginning of a body before anybody reads it.
+func TestReceivedBodyCountsForTheRequest(t *testing.T) {
+	r := httptest.NewRequest("POST", lists, strings.NewReader("body"))
+	before := Bytes(r)
+	if r.ProtoMajor = 2; Bytes(r) != before+ReceiveBuffer {
+		t.Errorf("%d bytes over HTTP/2, %d over HTTP/1", Bytes(r), before)
+	}
+}
