@@ -3,6 +3,8 @@ package auth
 import (
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +183,32 @@ func TestUnauthenticatedCallersAreDeniedWithoutReview(t *testing.T) {
 		}
 		if _, n := reviews.counts(); n != 0 {
 			t.Errorf("%d reviews", n)
+		}
+	})
+}
+
+// Each of thousands of watches is checked again every half minute, which is most of what is allocated meanwhile.
+func TestRecheckCopiesNoToken(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		const rechecks = 100
+		long := strings.Repeat("a", maxToken)
+		reviews.tokens[long] = verified("jane")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token(long)))
+		read := readOf(t, r)
+		if !access.Allowed(r, read) {
+			t.Fatal("not allowed")
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range rechecks {
+			if denied, err := access.StillAllowed(r, read); denied != nil || err != nil {
+				t.Fatal(denied, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / rechecks; each > maxToken/2 {
+			t.Errorf("%d bytes are allocated for a recheck", each)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -216,7 +217,8 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 	if a.options.Accounts != nil {
 		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
 	}
-	r = withOwnHeader(r.WithContext(context.WithValue(r.Context(), bearerKey{}, b)))
+	r = r.WithContext(context.WithValue(r.Context(), bearerKey{}, b))
+	r.Header = maps.Clone(r.Header)
 	resp, ok, err := a.byToken.AuthenticateRequest(r)
 	if !ok || err != nil {
 		return nil, err
@@ -237,10 +239,10 @@ func (a *Authenticator) Forget(r *http.Request) {
 	_, _, _ = union.New(bearertoken.New(forget), websocket.NewProtocolAuthenticator(forget)).AuthenticateRequest(withOwnHeader(r))
 }
 
-// withOwnHeader returns a copy of r whose headers can be changed.
+// withOwnHeader returns a copy of r whose headers can be set and deleted.
 func withOwnHeader(r *http.Request) *http.Request {
 	c := *r
-	c.Header = r.Header.Clone()
+	c.Header = maps.Clone(r.Header)
 	return &c
 }
 

@@ -145,8 +145,9 @@ func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, lea
 // digest identifies a review until the next change of access rules.
 func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, namespace string) (digest, error) {
 	everywhere, inNamespace := a.changes.count(namespace)
-	raw, err := spec.Marshal() // deterministic
-	if err != nil {
+	size := spec.Size()
+	raw := make([]byte, size, size+2*8)            // with room for what follows
+	if _, err := spec.MarshalTo(raw); err != nil { // deterministic
 		return digest{}, fmt.Errorf("access review: %w", err)
 	}
 	raw = binary.BigEndian.AppendUint64(raw, everywhere)
