@@ -39,7 +39,7 @@ func AppendPartialObjectMetadata(dst, obj []byte, apiVersion string) ([]byte, er
 	return append(dst, `{}}`...), nil
 }
 
-// The Go structs of metadata in the order of their fields (apimachinery v0.36, meta/v1/types.go).
+// The Go structs of metadata in the order of their fields (apimachinery v0.37, meta/v1/types.go).
 var (
 	ownerReference = structFields{
 		always("apiVersion", appendText), always("kind", appendText), always("name", appendText), always("uid", appendText),

@@ -38,6 +38,7 @@ import (
 	flowcontrolv1beta2 "k8s.io/api/flowcontrol/v1beta2"
 	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
@@ -53,11 +54,12 @@ import (
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
@@ -112,6 +114,7 @@ var groups = runtime.SchemeBuilder{
 	flowcontrolv1beta3.AddToScheme,
 	imagepolicyv1alpha1.AddToScheme,
 	internalv1alpha1.AddToScheme,
+	lifecyclev1alpha1.AddToScheme,
 	metav1.AddMetaToScheme,
 	metav1beta1.AddMetaToScheme,
 	networkingv1.AddToScheme,
@@ -129,10 +132,11 @@ var groups = runtime.SchemeBuilder{
 	resourcev1beta1.AddToScheme,
 	resourcev1beta2.AddToScheme,
 	schedulingv1.AddToScheme,
-	schedulingv1alpha2.AddToScheme,
+	schedulingv1alpha3.AddToScheme,
 	schedulingv1beta1.AddToScheme,
 	storagev1.AddToScheme,
 	storagev1alpha1.AddToScheme,
 	storagev1beta1.AddToScheme,
+	storagemigrationv1.AddToScheme,
 	storagemigrationv1beta1.AddToScheme,
 }

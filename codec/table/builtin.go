@@ -1,6 +1,11 @@
 package table
 
-import "time"
+import (
+	"bytes"
+	"time"
+
+	"sluice/codec/json"
+)
 
 // A group lists the kinds of one API group.
 type group struct {
@@ -9,7 +14,7 @@ type group struct {
 }
 
 // A kind has the columns of one kind in the versions whose objects have the fields that the columns
-// read.
+// read. A kind whose columns have changed has an entry for each arrangement, the newest first.
 type kind struct {
 	name     string
 	versions []string
@@ -18,7 +23,7 @@ type kind struct {
 
 func versions(v ...string) []string { return v }
 
-// groups are all API groups of kube-apiserver 1.36, alpha and beta versions included.
+// groups are all API groups of kube-apiserver 1.37, alpha and beta versions included.
 var groups = []group{
 	admissionGroup,
 	apiExtensionsGroup,
@@ -33,6 +38,7 @@ var groups = []group{
 	eventsGroup,
 	flowControlGroup,
 	internalGroup,
+	lifecycleGroup,
 	networkingGroup,
 	nodeGroup,
 	policyGroup,
@@ -45,23 +51,38 @@ var groups = []group{
 
 type groupVersionKind struct{ group, version, kind string }
 
-var builtins = func() map[groupVersionKind]*Columns {
-	m := make(map[groupVersionKind]*Columns)
+var builtins = func() map[groupVersionKind][]*Columns {
+	m := make(map[groupVersionKind][]*Columns)
 	for _, g := range groups {
 		for _, k := range g.kinds {
 			for _, v := range k.versions {
-				m[groupVersionKind{g.name, v, k.name}] = k.columns
+				gvk := groupVersionKind{g.name, v, k.name}
+				m[gvk] = append(m[gvk], k.columns)
 			}
 		}
 	}
 	return m
 }()
 
-// Builtin returns the columns of one of the apiserver's own kinds; ok is false for a kind or
+// Builtin returns the newest columns of one of the apiserver's own kinds; ok is false for a kind or
 // version that this package does not know. The core group is "".
 func Builtin(group, version, kind string) (c *Columns, ok bool) {
-	c, ok = builtins[groupVersionKind{group, version, kind}]
-	return c, ok
+	known := builtins[groupVersionKind{group, version, kind}]
+	if len(known) == 0 {
+		return nil, false
+	}
+	return known[0], true
+}
+
+// Matching returns the columns of one of the apiserver's own kinds whose definitions are served, the
+// columnDefinitions of a Table of an apiserver; ok is false if no known release serves them.
+func Matching(group, version, kind string, served json.Value) (c *Columns, ok bool) {
+	for _, known := range builtins[groupVersionKind{group, version, kind}] {
+		if c := known.reworded(served); bytes.Equal(c.definitions, served) {
+			return c, true
+		}
+	}
+	return nil, false
 }
 
 // Default returns the columns of kinds that define none: Name and Created At.

@@ -58,6 +58,18 @@ var printings = []printing{
 		`["c","","\u003cnone\u003e","\u003cunset\u003e",0,"\u003cunknown\u003e","\u003cunknown\u003e","","","\u003cnone\u003e"]`},
 	{"being deleted since the zero time", "", "v1", "PersistentVolumeClaim", `{"metadata":{"name":"c","deletionTimestamp":null},"status":{"phase":"Bound"}}`,
 		`["c","Terminating","","","","","\u003cunset\u003e","\u003cunknown\u003e","\u003cunset\u003e"]`},
+	{"definition of a custom resource", "apiextensions.k8s.io", "v1", "CustomResourceDefinition", `{"metadata":{"name":"c",` + made + `},"spec":{"group":"g",` +
+		`"names":{"kind":"K","shortNames":["b","a"]},"scope":"Namespaced","versions":[{"name":"v2","served":true,"storage":true},{"name":"v1","served":true},{"name":"v0"}]},` +
+		`"status":{"conditions":[{"type":"Established","status":"False"},{"type":"Established","status":"True"}]}}`,
+		`["c","Namespaced","v1,v2(storage)","2026-11-20T12:00:00Z","g","K","b,a",true]`},
+	{"storage class that is no default", "storage.k8s.io", "v1", "StorageClass", `{"metadata":{"name":"s","annotations":{"storageclass.kubernetes.io/is-default-class":"false"}},"provisioner":"p"}`,
+		`["s","p","Delete","Immediate",false,"\u003cunknown\u003e"]`},
+	{"pod group that is not scheduled", "scheduling.k8s.io", "v1beta1", "PodGroup", `{"metadata":{"name":"g",` + made + `},"spec":{"workloadRef":{"workloadName":"w"},` +
+		`"schedulingPolicy":{"gang":{}}},"status":{"conditions":[{"type":"PodGroupInitiallyScheduled","status":"False"}]}}`,
+		`["g","Gang","w","Unschedulable","10m"]`},
+	{"eviction that has failed", "lifecycle.k8s.io", "v1alpha1", "EvictionRequest", `{"metadata":{"name":"e",` + made + `},"spec":{"target":{"pod":{"name":"p"}},"requester":"r","intent":"Eviction"},` +
+		`"status":{"observedGeneration":1,"conditions":[{"type":"TargetEvicted","status":"False"},{"type":"Failed","status":"True","reason":"R"}]}}`,
+		`["e","p","Pod","Failed (R)","r","Eviction","10m"]`},
 	{"autoscaler without metrics", "autoscaling", "v2", "HorizontalPodAutoscaler", `{"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"kind":"K","name":"n"},"minReplicas":1,"maxReplicas":3}}`,
 		`["h","K/n","\u003cnone\u003e","1",3,0,"\u003cunknown\u003e"]`},
 	{"autoscaler of version 1", "autoscaling", "v1", "HorizontalPodAutoscaler", `{"metadata":{"name":"h","annotations":{"autoscaling.alpha.kubernetes.io/current-metrics":` +
@@ -93,6 +105,17 @@ func TestCellsThatTheObjectDoesNotDetermineAreErrors(t *testing.T) {
 	} {
 		if got, err := c.AppendCells(nil, sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) {
 			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+}
+
+// Which of the default storage classes is marked depends on the release and on the rest of the response.
+func TestCellsOfDefaultStorageClassesAreErrors(t *testing.T) {
+	c, _ := Builtin("storage.k8s.io", "v1", "StorageClass")
+	for _, annotation := range []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"} {
+		src := sjson.Value(`{"metadata":{"name":"s","annotations":{"` + annotation + `":"true"}}}`)
+		if got, err := c.AppendCells(nil, src, testNow); !errors.Is(err, ErrUndetermined) {
+			t.Errorf("%s: got %s, %v", annotation, got, err)
 		}
 	}
 }

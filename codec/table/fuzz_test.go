@@ -24,7 +24,7 @@ func FuzzCells(f *testing.F) {
 		f.Fatal(err)
 	}
 	all := []*Columns{custom}
-	for _, c := range builtins {
+	for _, c := range known {
 		all = append(all, c)
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {

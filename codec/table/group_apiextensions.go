@@ -1,5 +1,53 @@
 package table
 
+import (
+	"slices"
+	"strings"
+)
+
 var apiExtensionsGroup = group{"apiextensions.k8s.io", []kind{
-	{"CustomResourceDefinition", versions("v1"), defaultColumns},
+	{"CustomResourceDefinition", versions("v1"), crd},
+	{"CustomResourceDefinition", versions("v1"), defaultColumns}, // up to 1.36
 }}
+
+var crd = func() *Columns {
+	c := newColumns(
+		nameColumn,
+		text("Scope", "Cluster/Namespaced", str("spec", "scope")),
+		text("Versions", "Served versions", quoted(servedVersions)),
+		column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
+		wide(text("Group", "API group", str("spec", "group"))),
+		wide(text("Kind", "CustomResource kind", str("spec", "names", "kind"))),
+		wide(text("ShortNames", "Short names", joined("spec", "names", "shortNames"))),
+		wide(boolean("Established", "Established status", established)),
+	)
+	c.nullRows = true
+	return c
+}()
+
+// servedVersions prints the names of the served versions in order, and which one is stored.
+func servedVersions(dst []byte, r *row) []byte {
+	var names []string
+	for _, v := range r.spec.Get("versions").Elements {
+		if !isTrue(v.Get("served")) {
+			continue
+		}
+		name := string(bytesOf(v.Get("name")))
+		if isTrue(v.Get("storage")) {
+			name += "(storage)"
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return append(dst, strings.Join(names, ",")...)
+}
+
+// established reports whether one of the conditions Established is true.
+func established(dst []byte, r *row) []byte {
+	for _, c := range r.status.Get("conditions").Elements {
+		if is(c.Get("type"), "Established") && is(c.Get("status"), "True") {
+			return append(dst, "true"...)
+		}
+	}
+	return append(dst, "false"...)
+}

@@ -4,8 +4,8 @@ import "time"
 
 var certificatesGroup = group{"certificates.k8s.io", []kind{
 	{"CertificateSigningRequest", versions("v1"), signingRequest},
-	{"ClusterTrustBundle", versions("v1beta1", "v1alpha1"), trustBundle},
-	{"PodCertificateRequest", versions("v1beta1"), podCertificateRequest},
+	{"ClusterTrustBundle", versions("v1", "v1beta1", "v1alpha1"), trustBundle},
+	{"PodCertificateRequest", versions("v1", "v1beta1"), podCertificateRequest},
 }}
 
 var signingRequest = newColumns(

@@ -2,8 +2,9 @@ package table
 
 var schedulingGroup = group{"scheduling.k8s.io", []kind{
 	{"PriorityClass", versions("v1"), priorityClass},
-	{"Workload", versions("v1alpha2"), nameAndAge},
-	{"PodGroup", versions("v1alpha2"), podGroup},
+	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
+	{"PodGroup", versions("v1beta1", "v1alpha3"), podGroup},
+	{"CompositePodGroup", versions("v1alpha3"), compositePodGroup},
 }}
 
 var priorityClass = newColumns(
@@ -22,6 +23,13 @@ var podGroup = newColumns(
 	ageColumn,
 )
 
+var compositePodGroup = newColumns(
+	nameColumn,
+	text("Policy", compositeGroupSpecDoc["schedulingPolicy"], quoted(groupPolicy)),
+	text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
+	ageColumn,
+)
+
 func groupPolicy(dst []byte, r *row) []byte {
 	if present(r.spec.Get("schedulingPolicy", "gang")) {
 		return append(dst, "Gang"...)
@@ -30,11 +38,11 @@ func groupPolicy(dst []byte, r *row) []byte {
 }
 
 func groupWorkload(dst []byte, r *row) []byte {
-	ref := r.spec.Get("podGroupTemplateRef")
+	ref := r.spec.Get("workloadRef")
 	if !present(ref) {
 		return append(dst, none...)
 	}
-	return appendScalar(dst, ref.Get("workload", "workloadName"))
+	return appendScalar(dst, ref.Get("workloadName"))
 }
 
 // groupState prints the reason of a disruption, or whether the group has been scheduled.
@@ -43,7 +51,7 @@ func groupState(dst []byte, r *row) []byte {
 	if c := lastCondition(conditions, "DisruptionTarget"); c != nil {
 		return appendScalar(dst, c.Get("reason"))
 	}
-	switch c := lastCondition(conditions, "PodGroupScheduled"); {
+	switch c := lastCondition(conditions, "PodGroupInitiallyScheduled"); {
 	case c == nil:
 		return append(dst, "Pending"...)
 	case is(c.Get("status"), "True"):

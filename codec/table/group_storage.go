@@ -1,6 +1,10 @@
 package table
 
-import "sluice/codec/json"
+import (
+	"fmt"
+
+	"sluice/codec/json"
+)
 
 var storageGroup = group{"storage.k8s.io", []kind{
 	{"StorageClass", versions("v1"), storageClass},
@@ -12,14 +16,24 @@ var storageGroup = group{"storage.k8s.io", []kind{
 }}
 
 var storageClass = newColumns(
-	named(text("Name", metaDoc["name"], quoted(nameOrDefault(
-		"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")))),
+	named(text("Name", metaDoc["name"], quoted(storageClassName))),
 	text("Provisioner", storageClassDoc["provisioner"], str("provisioner")),
 	text("ReclaimPolicy", storageClassDoc["reclaimPolicy"], strOr("Delete", "reclaimPolicy")),
 	text("VolumeBindingMode", storageClassDoc["volumeBindingMode"], strOr("Immediate", "volumeBindingMode")),
 	text("AllowVolumeExpansion", storageClassDoc["allowVolumeExpansion"], flag(false, "allowVolumeExpansion")),
 	ageColumn,
 )
+
+// storageClassName: up to 1.36 every class that is annotated as the default is marked, later only the one
+// that counts among those of the same response. The definitions are the same.
+func storageClassName(dst []byte, r *row) []byte {
+	for _, a := range []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"} {
+		if r.annotated(a, "true") {
+			r.fail(fmt.Errorf("the default among storage classes: %w", ErrUndetermined))
+		}
+	}
+	return appendScalar(dst, r.name)
+}
 
 var volumeAttributesClass = newColumns(
 	nameColumn,

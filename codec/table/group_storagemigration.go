@@ -1,7 +1,7 @@
 package table
 
 var migrationGroup = group{"storagemigration.k8s.io", []kind{
-	{"StorageVersionMigration", versions("v1beta1"), migration},
+	{"StorageVersionMigration", versions("v1", "v1beta1"), migration},
 }}
 
 var migration = newColumns(

@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -112,8 +111,8 @@ func kindsWithAges(t *testing.T) map[string]*Columns {
 		t.Fatal(err)
 	}
 	all := map[string]*Columns{"custom": custom}
-	for k, c := range builtins {
-		all[fmt.Sprint(k)] = c
+	for of, c := range known {
+		all[of] = c
 	}
 	return all
 }

@@ -1,6 +1,6 @@
 // Package yaml prints JSON in the YAML of the apiserver, and reads YAML request bodies in its way.
 //
-// The apiserver (v0.36) makes YAML from JSON with sigs.k8s.io/yaml, which parses the JSON with
+// The apiserver (v0.37) makes YAML from JSON with sigs.k8s.io/yaml, which parses the JSON with
 // go.yaml.in/yaml/v2, a port of libyaml, and prints the result. [AppendFromJSON] prints the same
 // bytes from an index of the JSON. Its rules: two spaces per level, lists not indented under their
 // key, names in natural order; strings plain where possible, in single quotes where only

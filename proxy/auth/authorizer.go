@@ -109,7 +109,7 @@ func (a *Authorizer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.UnconditionalAuthorizer.
 func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	if attributes.GetUser() == nil {
 		return authorizer.DecisionNoOpinion, "", nil
@@ -171,4 +171,4 @@ func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAc
 	return got, nil
 }
 
-var _ authorizer.Authorizer = (*Authorizer)(nil)
+var _ authorizer.UnconditionalAuthorizer = (*Authorizer)(nil)

@@ -40,7 +40,7 @@ func attemptFrom(ctx context.Context) *attempt {
 
 // impersonator applies impersonation headers by the apiserver's own rules.
 type impersonator struct {
-	authorizer authorizer.Authorizer
+	authorizer authorizer.UnconditionalAuthorizer
 	changes    *changes
 	rules      impersonationRules
 

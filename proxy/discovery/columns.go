@@ -14,24 +14,41 @@ import (
 
 const acceptTable = codec.MediaJSON + ";as=Table;g=meta.k8s.io;v=v1"
 
-// columnsMatch reports whether the apiserver's Tables of the resource have the given columns or, if
-// these are nil, the built-in ones. Another release may word or arrange its columns differently.
-func (d *Discovery) columnsMatch(ctx context.Context, r *codec.Resource, columns codec.Columns) (bool, error) {
-	if columns == nil {
-		builtin, ok := table.Builtin(r.Group, r.Version, r.Kind)
-		if !ok || r.Style != codec.Typed {
-			return false, nil
-		}
-		columns = builtin
+// setColumns sets the columns of a built-in kind: those of the apiserver's release, if they are known here.
+func (d *Discovery) setColumns(ctx context.Context, out *Description) error {
+	r := &out.Resource
+	if _, known := table.Builtin(r.Group, r.Version, r.Kind); !known {
+		return nil
 	}
+	served, err := d.definitions(ctx)
+	if err != nil {
+		return err
+	}
+	if columns, ok := table.Matching(r.Group, r.Version, r.Kind, served); ok {
+		r.Columns, out.ColumnsMatch = columns, true
+	}
+	return nil
+}
+
+// columnsMatch reports whether the apiserver's Tables of a custom resource have the columns of its CRD.
+func (d *Discovery) columnsMatch(ctx context.Context, columns codec.Columns) (bool, error) {
+	if columns == nil {
+		return false, nil
+	}
+	served, err := d.definitions(ctx)
+	return err == nil && bytes.Equal(served, columns.AppendDefinitions(nil)), err
+}
+
+// definitions returns the columnDefinitions of the apiserver's Tables of the resource, nil if it serves none.
+func (d *Discovery) definitions(ctx context.Context) (json.Value, error) {
 	body, _, err := d.upstream.Get(ctx, d.ResourcePath(), url.Values{"limit": {"1"}, "includeObject": {"None"}}, acceptTable)
 	switch {
 	case err != nil && transient(err):
-		return false, fmt.Errorf("columns: %w", err)
+		return nil, fmt.Errorf("columns: %w", err)
 	case err != nil:
-		return false, nil
+		return nil, nil
 	}
-	return bytes.Equal(json.Value(body).Get("columnDefinitions"), columns.AppendDefinitions(nil)), nil
+	return json.Value(body).Get("columnDefinitions"), nil
 }
 
 // customColumns returns the printer columns of a version of a CRD, or nil if Tables with these

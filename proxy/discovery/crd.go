@@ -49,7 +49,7 @@ func (d *Discovery) Refresh(ctx context.Context, was *Description) (*Description
 	case columns == nil || was.ColumnsMatch:
 		return was, nil
 	} // else the apiserver may have come to print these columns
-	match, err := d.columnsMatch(ctx, &was.Resource, columns)
+	match, err := d.columnsMatch(ctx, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,10 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 		return nil, err
 	}
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)
-	out.ColumnsMatch, err = d.columnsMatch(ctx, &out.Resource, out.Resource.Columns)
+	if out.Resource.Style == codec.Typed {
+		return out, d.setColumns(ctx, out)
+	}
+	out.ColumnsMatch, err = d.columnsMatch(ctx, out.Resource.Columns)
 	return out, err
 }
 

@@ -25,8 +25,7 @@ type Description struct {
 	Schema *proto.Schema
 	// Fields are the selectable fields.
 	Fields Fields
-	// ColumnsMatch is true if Resource.Columns, or the built-in columns where these are nil, are
-	// the columns of the apiserver's Tables.
+	// ColumnsMatch is true if Resource.Columns are the columns of the apiserver's Tables.
 	ColumnsMatch bool
 	// Warnings are the values of the Warning headers of every read of the resource.
 	Warnings []string

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
@@ -117,10 +116,6 @@ func identify(t *testing.T, r resource, s *stored) {
 	m.SetResourceVersion("") // the apiserver never stores it
 	annotate(s, m)
 	switch o := s.obj.(type) {
-	case *schedulingv1alpha2.PodGroup:
-		if ref := o.Spec.PodGroupTemplateRef; ref != nil && ref.Workload == nil {
-			o.Spec.PodGroupTemplateRef = nil // the apiserver panics when it prints it
-		}
 	case *apiextensionsv1.CustomResourceDefinition:
 		o.DeletionTimestamp = nil // the apiserver, which updates its status, deletes it otherwise
 	case *apiregistrationv1.APIService:

@@ -25,26 +25,29 @@ func (f *informerFactory) Flowcontrol() flowcontrol.Interface { return f }
 func (f *informerFactory) V1() informersv1.Interface { return f }
 
 // FlowSchemas implements informersv1.Interface.
-func (f *informerFactory) FlowSchemas() informersv1.FlowSchemaInformer {
-	return typedInformer[listersv1.FlowSchemaLister]{f.schemas, listersv1.NewFlowSchemaLister}
+func (f *informerFactory) FlowSchemas() informersv1.TypedFlowSchemaInformer {
+	return typedInformer[listersv1.FlowSchemaLister, informersv1.FlowSchemaIndexInformer]{f.schemas, listersv1.NewFlowSchemaLister}
 }
 
 // PriorityLevelConfigurations implements informersv1.Interface.
-func (f *informerFactory) PriorityLevelConfigurations() informersv1.PriorityLevelConfigurationInformer {
-	return typedInformer[listersv1.PriorityLevelConfigurationLister]{f.levels, listersv1.NewPriorityLevelConfigurationLister}
+func (f *informerFactory) PriorityLevelConfigurations() informersv1.TypedPriorityLevelConfigurationInformer {
+	return typedInformer[listersv1.PriorityLevelConfigurationLister, informersv1.PriorityLevelConfigurationIndexInformer]{f.levels, listersv1.NewPriorityLevelConfigurationLister}
 }
 
-// typedInformer is an informer with a lister of its type.
-type typedInformer[L any] struct {
+// typedInformer is an informer with a lister of its type, L. The library does not ask for the typed informer, T.
+type typedInformer[L, T any] struct {
 	*informer
 	lister func(cache.Indexer) L
 }
 
 // Informer returns the informer without its type.
-func (i typedInformer[L]) Informer() cache.SharedIndexInformer { return i.informer }
+func (i typedInformer[L, T]) Informer() cache.SharedIndexInformer { return i.informer }
+
+// TypedInformer returns none.
+func (i typedInformer[L, T]) TypedInformer() (none T) { return none }
 
 // Lister returns the lister.
-func (i typedInformer[L]) Lister() L { return i.lister(i.objects) }
+func (i typedInformer[L, T]) Lister() L { return i.lister(i.objects) }
 
 // informer holds the objects of one resource.
 type informer struct {

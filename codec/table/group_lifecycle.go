@@ -1,0 +1,38 @@
+package table
+
+// Tables of Eviction are left to the apiserver: they contain the time until a completion.
+var lifecycleGroup = group{"lifecycle.k8s.io", []kind{
+	{"EvictionRequest", versions("v1alpha1"), evictionRequest},
+}}
+
+var evictionRequest = newColumns(
+	nameColumn,
+	text("Target", evictionRequestSpecDoc["target"], strOr(unset, "spec", "target", "pod", "name")),
+	text("Target Type", evictionRequestSpecDoc["target"], quoted(evictionTargetType)),
+	text("Status", evictionRequestStatusDoc["conditions"], quoted(evictionState)),
+	text("Requester", evictionRequestSpecDoc["requester"], str("spec", "requester")),
+	text("Intent", evictionRequestSpecDoc["intent"], str("spec", "intent")),
+	ageColumn,
+)
+
+func evictionTargetType(dst []byte, r *row) []byte {
+	if present(r.spec.Get("target", "pod")) {
+		return append(dst, "Pod"...)
+	}
+	return append(dst, unset...)
+}
+
+// evictionState prints the result with its reason, or how far the request has got.
+func evictionState(dst []byte, r *row) []byte {
+	conditions := r.status.Get("conditions")
+	for _, result := range []string{"TargetEvicted", "Failed"} {
+		if c := condition(conditions, result); is(c.Get("status"), "True") {
+			dst = appendScalar(append(append(dst, result...), " ("...), c.Get("reason"))
+			return append(dst, ')')
+		}
+	}
+	if intOf(r.status.Get("observedGeneration")) > 0 {
+		return append(dst, "Progressing"...)
+	}
+	return append(dst, "Pending"...)
+}

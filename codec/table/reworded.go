@@ -1,0 +1,66 @@
+package table
+
+import (
+	"slices"
+
+	"sluice/codec/json"
+)
+
+// formerly has the descriptions that releases from 1.34 on gave to a field before its present one. A
+// description that is not known is evidence of a release that prints cells in an unknown way.
+var formerly = map[string][]string{
+	crbDoc["roleRef"]: {
+		"RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+	},
+	ipAddressSpecDoc["parentRef"]: {
+		"ParentRef references the resource that an IPAddress is attached to. An IPAddress must reference a parent object.",
+	},
+	leaseCandidateSpecDoc["leaseName"]: {
+		"LeaseName is the name of the lease for which this candidate is contending. This field is immutable.",
+	},
+	resourcePoolDoc["name"]: {
+		"Name is used to identify the pool. For node-local devices, this is often the node name, but this is not required.\n\n" +
+			"It must not be longer than 253 characters and must consist of one or more DNS sub-domains separated by slashes. This field is immutable.",
+	},
+	resourceSliceSpecDoc["driver"]: {
+		"Driver identifies the DRA driver providing the capacity information. A field selector can be used to list only " +
+			"ResourceSlice objects with a certain driver name.\n\n" +
+			"Must be a DNS subdomain and should end with a DNS domain owned by the vendor of the driver. This field is immutable.",
+	},
+	roleBindingDoc["roleRef"]: {
+		"RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. " +
+			"If the RoleRef cannot be resolved, the Authorizer must return an error.",
+	},
+	serviceCIDRSpecDoc["cidrs"]: {
+		"CIDRs defines the IP blocks in CIDR notation (e.g. \"192.168.0.0/24\" or \"2001:db8::/64\") from which to assign service cluster IPs. " +
+			"Max of two CIDRs is allowed, one of each IP family. This field is immutable.",
+	},
+	trustBundleSpecDoc["signerName"]:                   {trustBundleBetaSpecDoc["signerName"]},
+	podCertificateSpecDoc["nodeName"]:                  {podCertificateBetaSpecDoc["nodeName"]},
+	podCertificateSpecDoc["podName"]:                   {podCertificateBetaSpecDoc["podName"]},
+	podCertificateSpecDoc["serviceAccountName"]:        {podCertificateBetaSpecDoc["serviceAccountName"]},
+	podCertificateSpecDoc["signerName"]:                {podCertificateBetaSpecDoc["signerName"]},
+	podCertificateSpecDoc["unverifiedUserAnnotations"]: {podCertificateBetaSpecDoc["unverifiedUserAnnotations"]},
+	volumeAttributesDoc["driverName"]:                  {"Name of the CSI driver This field is immutable."},
+}
+
+// reworded returns the columns with the descriptions of served definitions, as far as they are known.
+func (c *Columns) reworded(served json.Value) *Columns {
+	columns := slices.Clone(c.columns)
+	i := 0
+	for _, definition := range served.Elements {
+		for i < len(columns) && columns[i].hidden {
+			i++
+		}
+		if i == len(columns) {
+			break
+		}
+		if doc, _ := definition.Get("description").Text(); slices.Contains(formerly[columns[i].doc], doc) {
+			columns[i].doc = doc
+		}
+		i++
+	}
+	other := *newColumns(columns...)
+	other.conditions, other.sorted, other.repeats, other.nullRows = c.conditions, c.sorted, c.repeats, c.nullRows
+	return &other
+}
