@@ -16,6 +16,9 @@ step = @printf '%s ... ' '$(1)'; begin=$$(date +%s); \
 	if output=$$({ $(2); } 2>&1); then echo "$$(($$(date +%s) - begin)) s"; \
 	else echo failed; echo "$$output" >&2; exit 1; fi
 
+# A module that has a newer release.
+BEHIND = {{with .Update}}  {{$$.Path}} {{$$.Version}} -> {{.Version}}{{end}}
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,11 +87,20 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before 
 	$(call before,controlplane,--feature-gates=EtcdRangeStream=false)
 	$(call before,controlplane,--feature-gates=ConsistentListFromCacheSkipTimeoutFallback=true)
 
-# About 4 minutes, and half an hour to build the control planes with an empty build cache and two cores.
+# About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(BIN)/controlplane-1.34 $(BIN)/controlplane-1.35 ## Run the core of the tests before kube-apiserver 1.34 and 1.35
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests before kube-apiserver 1.34, 1.35 and 1.36
 	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns)
+	$(call before,controlplane-1.36,,)
+
+# Like test-older, and with the main line last: the others are compared with it.
+.PHONY: releases
+releases: $(BIN)/sluice-race controlplane $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Write into docs/semantics.md which conformance rows differ between releases
+	@rm -rf $(BIN)/rows && mkdir -p $(BIN)/rows
+	@set -e; for r in $(OLDER) $(MAIN); do echo "kube-apiserver $$r"; plane=controlplane-$$r; update=; \
+	  if [ $$r = $(MAIN) ]; then plane=controlplane update=-update; fi; CONTROLPLANE=$$plane $(GO) test -count=1 -timeout 20m \
+	  -run TestReleasesAnswerRows ./test/conformance -args -record=$(CURDIR)/$(BIN)/rows/$$r.json $$update; done
 
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
@@ -119,6 +131,15 @@ docs: build ## Write the defaults of the configuration file and the table of acc
 	  docs/operating.md > $(BIN)/operating.md
 	mv $(BIN)/operating.md docs/operating.md
 	$(GO) test -count=1 -run TestSecurityHasTheTableOfAccounts ./test/docs -update
+
+# The newest that fits is not always the newest: what decodes for the apiserver must decode the same here, and the
+# control plane has the modules of Kubernetes' release.
+.PHONY: outdated
+outdated: ## List the direct requirements of every module, and its tools, that are behind their newest release
+	@for m in $$(git ls-files go.mod '*/go.mod'); do echo "$$m"; (cd $$(dirname $$m) && { \
+	  $(GO) list -m -e -u -f '{{if not .Indirect}}$(BEHIND){{end}}' all; \
+	  tools=$$($(GO) list -f '{{.Module.Path}}' tool 2>/dev/null); test -z "$$tools" || $(GO) list -m -e -u -f '$(BEHIND)' $$tools; \
+	}) | grep . | sort -u; done
 
 .PHONY: fmt
 fmt: ## Format all Go files

@@ -52,7 +52,7 @@ func TestKubectlCommandsWork(t *testing.T) {
 		args  []string
 		want  string // part of the output
 	}{
-		{"version", "", []string{"version"}, "Server Version: v1.36.3"},
+		{"version", "", []string{"version"}, "Server Version: v1.37.2"},
 		{"apply", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web created"},
 		{"apply again", deployment, []string{"apply", "-f", "-"}, "deployment.apps/web unchanged"},
 		{"server-side apply", strings.Replace(deployment, "replicas: 2", "replicas: 3", 1), []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied"},

@@ -1,7 +1,9 @@
 # The control plane is a module of its own: the product never depends on k8s.io/kubernetes.
 # The version is stamped as the release build does it; clients compare it with their own.
 
-KUBE      := v1.36.3
+KUBE      := v1.37.2
+MAIN      := $(patsubst v%,%,$(basename $(KUBE)))
+OLDER     := 1.34 1.35 1.36
 # $(call kubebuild,VERSION) builds with a version of Kubernetes.
 kubeflags  = -s -w $(foreach p,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
              -X $(p).gitVersion=$(1) -X $(p).gitMajor=1 -X $(p).gitMinor=$(word 2,$(subst ., ,$(1))))

@@ -20,7 +20,7 @@ const (
 	// node as unreachable after 50 s.
 	heartbeat     = 10 * time.Second
 	leaseSeconds  = 40
-	nodeVersion   = "v1.36.3"
+	nodeVersion   = "v1.37.2"
 	leaseTimeForm = "2006-01-02T15:04:05.000000Z07:00" // metav1.MicroTime
 )
 

@@ -31,7 +31,7 @@ func TestControlPlaneHasItsVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.GitVersion != "v1.36.3" || v.Major != "1" || v.Minor != "36" {
+	if v.GitVersion != "v1.37.2" || v.Major != "1" || v.Minor != "37" {
 		t.Errorf("version is %+v", v)
 	}
 }
