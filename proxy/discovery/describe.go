@@ -39,7 +39,7 @@ func (d *Discovery) ResourcePath() string {
 }
 
 // Describe returns the present Description of the resource. Its objects are stored as Protobuf if
-// their message is compiled in and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
+// their message is compiled in, as the apiserver prints it, and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
 // apierrors.StatusError and those of the transport.
 func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
 	kind, namespaced, err := d.discover(ctx)
@@ -66,7 +66,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 		Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
 		Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
 	}}
-	if err := d.describeObjects(ctx, out, jsonOnly); err != nil {
+	if err := d.describeObjects(ctx, out, jsonOnly || out.outgrown(list)); err != nil {
 		return nil, err
 	}
 	out.CompressesStreamingLists = d.compressesStreamingLists(ctx)

@@ -2,6 +2,8 @@ package fake
 
 import (
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,7 +123,7 @@ func (a *APIServer) next(r *http.Request) http.HandlerFunc {
 // callOf names a request.
 func callOf(r *http.Request) string {
 	q, accept := r.URL.Query(), r.Header.Get("Accept")
-	list := strings.HasSuffix(r.URL.Path, "/configmaps") || strings.HasSuffix(r.URL.Path, "/widgets")
+	list := slices.Contains([]string{"configmaps", "csinodes", "widgets"}, path.Base(r.URL.Path))
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/customresourcedefinitions"):
 		return "crds"
