@@ -110,6 +110,7 @@ func TestLeaveCountsOnce(t *testing.T) {
 func TestQueuesAreAsLongAsTheLevelSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, Options{Seats: 100})
+		synctest.Wait() // the library has lent seats for the first time
 		h := newHolder(t, l).take(ask(t, "heavy", createPod), 400)
 		// Hand size and queue length of the level global-default. A request is refused if the queue with the least work
 		// is full, which it can be before the last of the hand is.
