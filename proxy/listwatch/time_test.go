@@ -1,7 +1,9 @@
 package listwatch
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,4 +118,39 @@ func TestNoRequestBeforeRetryAfter(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An apiserver that fails for two minutes is asked ever more rarely, and the store follows it within another one
+// once it answers.
+func TestApiserverThatFailsForMinutesIsAskedRarely(t *testing.T) {
+	const outage, most = 2 * time.Minute, 12 // from 0.2 seconds on, each delay is twice the one before, up to 30 seconds
+	d := fake.ConfigMaps
+	filled := []step{{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))}}
+	for _, tt := range []struct {
+		name      string
+		before    []step
+		call      string // that fails
+		recovered step
+		version   uint64 // of the store meanwhile
+	}{
+		{"BeforeTheStoreIsFilled", nil, "discovery", step{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("20"))}, 0},
+		{"WhenItsWatchHasEnded", filled, "watch 10", step{"watch 10", d.Stream(d.Bookmark("20"))}, 10},
+	} {
+		for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable} {
+			t.Run(fmt.Sprint(tt.name, status), func(t *testing.T) {
+				fails := slices.Repeat([]step{{tt.call, fake.Refuse(status)}}, 100)
+				run(t, d, append(slices.Clone(tt.before), fails...), func(t *testing.T, e *env) {
+					pass(outage)
+					if asked := len(e.Calls()) - len(tt.before); asked > most {
+						t.Errorf("asked %d times within %v: %v", asked, outage, e.Calls())
+					}
+					e.check(t, tt.version, "a/x")
+					e.SetSteps(script([]step{tt.recovered}))
+					pass(time.Minute)
+					e.CheckPlayed(t)
+					e.check(t, 20, "a/x")
+				})
+			})
+		}
+	}
 }

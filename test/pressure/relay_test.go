@@ -51,10 +51,11 @@ type counted struct {
 	listed load // lists of Sluice's own, in pages or as a stream
 	rolls  int  // lists of all keys
 	asked  int  // all requests of Sluice's own for the resource
+	own    int  // all requests of Sluice's own
 }
 
 func (c counted) String() string {
-	return fmt.Sprintf("passed %+v, own lists %+v, %d roll calls, %d own requests", c.passed, c.listed, c.rolls, c.asked)
+	return fmt.Sprintf("passed %+v, own lists %+v, %d roll calls, %d of %d own requests", c.passed, c.listed, c.rolls, c.asked, c.own)
 }
 
 // load is what requests cost.
@@ -128,8 +129,11 @@ func isWatch(q *http.Request) bool {
 func (r *relay) begin(q *http.Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.isOwn(q) && q.URL.Path == r.path {
-		r.now.asked++
+	if r.isOwn(q) {
+		r.now.own++
+		if q.URL.Path == r.path {
+			r.now.asked++
+		}
 	}
 	if r.refuse != 0 {
 		return r.refuse
