@@ -136,7 +136,7 @@ func readAll(t *testing.T, r *relay, n int, version uint64, object string) *answ
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	for range n {
-		g.Go(func() error { return a.read(ctx, r, version, object) })
+		g.Go(func() error { return a.read(ctx, r.Raw("reader"), version, object) })
 	}
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
@@ -144,9 +144,9 @@ func readAll(t *testing.T, r *relay, n int, version uint64, object string) *answ
 	return a
 }
 
-func (a *answers) read(ctx context.Context, r *relay, version uint64, object string) error {
+func (a *answers) read(ctx context.Context, from *harness.RawClient, version uint64, object string) error {
 	for {
-		resp, err := r.Raw("reader").Open(ctx, harness.Request{Path: configMaps, Header: http.Header{"Accept": {"application/json"}}})
+		resp, err := from.Open(ctx, harness.Request{Path: configMaps, Header: http.Header{"Accept": {"application/json"}}})
 		if err != nil {
 			return err
 		}
