@@ -1,8 +1,10 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -44,6 +46,30 @@ func (t *Text) AppendAt(dst []byte, now time.Time) []byte {
 		dst = append(dst, part...)
 	}
 	return dst
+}
+
+// Indented returns the text with other white space between its tokens, as indent appends it.
+func (t *Text) Indented(indent func(dst, src []byte) ([]byte, error)) (*Text, error) {
+	text, err := indent(nil, t.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	out := &Text{Bytes: bytes.Clone(text), Ages: slices.Clone(t.Ages)}
+	from, to := 0, 0 // the same place in both
+	for i := range out.Ages {
+		for from < t.Ages[i].At {
+			switch {
+			case t.Bytes[from] == text[to]:
+				from, to = from+1, to+1
+			case text[to] <= ' ':
+				to++
+			default: // there is white space in t only
+				from++
+			}
+		}
+		out.Ages[i].At = to
+	}
+	return out, nil
 }
 
 // appendEscaped appends a duration as part of a JSON string.

@@ -1,9 +1,11 @@
 package table
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +45,29 @@ func TestDurationsStandStillUntilTheyChange(t *testing.T) {
 					t.Fatalf("%v is %q, but %v is %q before %v", d, now, at, got, next)
 				}
 			}
+		}
+	}
+}
+
+func TestIndentedTextHasItsAgesInTheirPlaces(t *testing.T) {
+	now := time.Now()
+	for _, row := range []string{
+		`{"cells":["a","@","@ ago, @@"],"object":{}}`, `"@"`, `{"a" : [ "@" , {"b":"x  y: , @ z"} ] }`, `{}`, ` [1, ""@"" ]`, `["@",[],[[]],"@"]`,
+	} {
+		text := &Text{}
+		for i, part := range strings.Split(row, "@") {
+			if i > 0 {
+				text.Ages = append(text.Ages, Age{len(text.Bytes), now.Add(-time.Duration(i) * time.Hour)})
+			}
+			text.Bytes = append(text.Bytes, part...)
+		}
+		indented, err := text.Indented(func(dst, src []byte) ([]byte, error) { return sjson.AppendIndent(dst, src, 1), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sjson.AppendIndent(nil, text.AppendAt(nil, now), 1)
+		if got := indented.AppendAt(nil, now); !bytes.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
 }

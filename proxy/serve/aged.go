@@ -20,8 +20,7 @@ import (
 // ageless returns the text of a run without ages, memoized if it is shared.
 func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
 	if compact := e.compact(); compact != nil {
-		text, err := compact.ageless(r)
-		return text, e.encoder.check(err)
+		return e.indentAgeless(compact, r)
 	}
 	if !e.memoizesText(r) {
 		return e.encodeAgeless(r.Objects())
@@ -31,7 +30,7 @@ func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		return text, int64(cap(text.Bytes)) + int64(cap(text.Ages))*ageSize, nil
+		return text, textSize(text), nil
 	})
 	if err != nil {
 		return nil, err
@@ -51,6 +50,9 @@ func (e *segmentEncoder) encodeAgeless(objects []*cache.Object) (*table.Text, er
 
 // ageSize is the memory of a table.Age, in bytes.
 const ageSize = 32
+
+// textSize returns the memory of a text.
+func textSize(t *table.Text) int64 { return int64(cap(t.Bytes)) + int64(cap(t.Ages))*ageSize }
 
 // validity is the time in which ages are printed as they are, from its first to before its last
 // nanosecond since 1970. Ages before the first one are not known: a clock may be set back.
@@ -134,7 +136,7 @@ func (e *segmentEncoder) renewed(b *agedBlock, coding splice.Coding, r cache.Run
 
 // compress makes the newest block of a text.
 func (b *agedBlock) compress(e *segmentEncoder, coding splice.Coding, text *table.Text, now time.Time) (*splice.Block, error) {
-	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return e.appendAged(dst, text, now) })
+	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return text.AppendAt(dst, now), nil })
 	if err == nil {
 		b.newest.Store(&blockAt{block, validityOf(text, now)})
 	}

@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"iter"
-	"time"
 
 	"sluice/cache"
 	"sluice/codec/splice"
@@ -34,7 +33,7 @@ func (e *segmentEncoder) indented(compact *segmentEncoder, r cache.Run) (iter.Se
 	if err != nil {
 		return nil, err
 	}
-	if !e.encoder.agesApart() && int64(len(text)) <= e.budget.Limit()-e.budget.Used() {
+	if int64(len(text)) <= e.budget.Limit()-e.budget.Used() {
 		_, err = r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) { return bytes.Clone(text), int64(len(text)), nil })
 		if err != nil {
 			return nil, err
@@ -49,13 +48,6 @@ func (e *segmentEncoder) indented(compact *segmentEncoder, r cache.Run) (iter.Se
 
 // appendIndented appends the text of a run that is shared.
 func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r cache.Run) ([]byte, error) {
-	if e.encoder.agesApart() {
-		text, err := e.ageless(r)
-		if err != nil {
-			return dst, err
-		}
-		return e.appendAged(dst, text, time.Now())
-	}
 	text, err := compact.text(r)
 	if err == nil {
 		dst, err = e.writer.AppendIndented(dst, text)
@@ -63,14 +55,19 @@ func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r c
 	return dst, e.encoder.check(err)
 }
 
-// appendAged appends a text with its ages as of now.
-func (e *segmentEncoder) appendAged(dst []byte, text *table.Text, now time.Time) ([]byte, error) {
-	if e.encoder.compact == nil {
-		return text.AppendAt(dst, now), nil
+// indentAgeless returns the indented text of a run without its ages, which are as long in either form.
+func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r cache.Run) (*table.Text, error) {
+	key := memoKey{e.encoder, e.events, splice.Identity}
+	if v, ok := r.Recall(key); ok {
+		return v.(*table.Text), nil
 	}
-	scratch := scratches.Get().(*[]byte)
-	compact := text.AppendAt((*scratch)[:0], now)
-	defer recycle(scratch, compact)
-	dst, err := e.writer.AppendIndented(dst, compact)
-	return dst, e.encoder.check(err)
+	text, err := compact.ageless(r)
+	if err == nil {
+		text, err = text.Indented(e.writer.AppendIndented)
+	}
+	if err != nil || !compact.memoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
+		return text, e.encoder.check(err)
+	}
+	_, err = r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) { return text, textSize(text), nil })
+	return text, err
 }

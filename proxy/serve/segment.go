@@ -60,15 +60,15 @@ func (e *segmentEncoder) pays(r cache.Run) bool { return r.Whole() || e.selects 
 // parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.
 func (e *segmentEncoder) parts(r cache.Run) (iter.Seq[[]byte], error) {
-	if compact := e.compact(); compact != nil {
-		return e.indented(compact, r)
-	}
 	if e.encoder.agesApart() {
 		text, err := e.ageless(r)
 		if err != nil {
 			return nil, err
 		}
 		return text.Parts(time.Now()), nil
+	}
+	if compact := e.compact(); compact != nil {
+		return e.indented(compact, r)
 	}
 	text, err := e.text(r)
 	return func(yield func([]byte) bool) { yield(text) }, err
