@@ -178,6 +178,33 @@ func TestLongFrameEndsTheConnection(t *testing.T) {
 	})
 }
 
+// A table of the headers that were sent would be kept for each connection.
+func TestResponseHeadersReferToNoOthers(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t)
+		c.ReadMetaHeaders = nil
+		for _, stream := range []uint32{1, 3} {
+			if err := c.get(stream, c.encode("/version")); err != nil {
+				t.Fatal(err)
+			}
+			for headers := false; !headers; {
+				frame, err := c.ReadFrame()
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, ok := frame.(*http2.HeadersFrame)
+				if headers = ok; !ok {
+					continue
+				}
+				fields, err := hpack.NewDecoder(4096, nil).DecodeFull(f.HeaderBlockFragment())
+				if err != nil || len(fields) < 2 {
+					t.Errorf("stream %d: %v, %v", stream, fields, err)
+				}
+			}
+		}
+	})
+}
+
 // CVE-2016-6581, HPACK bomb: a field of 3 KB that is referred to by one byte must count at each
 // reference. 400 bytes must not become 900 KB.
 func TestHeaderThatExpandsIsRefused(t *testing.T) {

@@ -39,9 +39,11 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 			MaxConcurrentStreams:          l.StreamsPerConnection,
 			MaxReceiveBufferPerConnection: flowcontrol.ReceiveBuffer, MaxReceiveBufferPerStream: flowcontrol.ReceiveBuffer,
 			MaxReadFrameSize: flowcontrol.FrameBytes,
-			SendPingTimeout:  pingAfter,
-			PingTimeout:      pingTimeout,
-			WriteByteTimeout: time.Minute,
+			// Without a table of response headers: it would be full of dates and audit IDs, which do not come again.
+			MaxEncoderHeaderTableSize: 1, // byte; the least that is not the default
+			SendPingTimeout:           pingAfter,
+			PingTimeout:               pingTimeout,
+			WriteByteTimeout:          time.Minute,
 		},
 	}
 }
