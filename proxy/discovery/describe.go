@@ -110,7 +110,7 @@ func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
 	coding, err := d.upstream.Coding(ctx, d.ResourcePath(), url.Values{
 		"watch": {"true"}, "sendInitialEvents": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {"1"},
 		"resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"}, "fieldSelector": {FieldName + "=-"},
-	}, codec.MediaJSON)
+	}, codec.MediaJSON+";as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 	return err == nil && coding == "gzip"
 }
 

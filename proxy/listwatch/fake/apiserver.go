@@ -139,12 +139,12 @@ func callOf(r *http.Request) string {
 		return "table"
 	case strings.Contains(accept, codec.MediaCBOR) && q.Get("limit") == "1":
 		return "first list in CBOR"
+	case q.Has("sendInitialEvents") && r.Header.Get("Accept-Encoding") != "":
+		return "compressed watchlist"
 	case strings.Contains(accept, "as=Partial") && q.Has("watch"):
 		return "metadata watch"
 	case strings.Contains(accept, "as=Partial"):
 		return "metadata"
-	case q.Has("sendInitialEvents") && r.Header.Get("Accept-Encoding") != "":
-		return "compressed watchlist"
 	case q.Has("sendInitialEvents"):
 		return "watchlist"
 	case q.Has("watch"):
