@@ -5,7 +5,7 @@ var resourceGroup = group{"resource.k8s.io", []kind{
 	{"ResourceClaim", versions("v1", "v1beta2", "v1beta1"), resourceClaim},
 	{"ResourceClaimTemplate", versions("v1", "v1beta2", "v1beta1"), nameAndAge},
 	{"ResourceSlice", versions("v1", "v1beta2", "v1beta1"), resourceSlice},
-	{"DeviceTaintRule", versions("v1beta2", "v1alpha3"), deviceTaintRule},
+	{"DeviceTaintRule", versions("v1", "v1beta2", "v1alpha3"), deviceTaintRule},
 	{"ResourcePoolStatusRequest", versions("v1alpha3"), poolStatusRequest},
 }}
 
