@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -349,8 +350,9 @@ func TestResourceIsLookedUpOnlyForAnAuthorizedRead(t *testing.T) {
 		}
 		e.access.allowed = true
 		e.serve(httptest.NewRecorder(), e.request(tt.url, nil))
-		if want := (resources.Reader{User: "jane", Whole: tt.whole}); len(e.readers) != 1 || e.readers[0] != want {
-			t.Errorf("%s: looked up for %+v, want %+v", tt.url, e.readers, want)
+		readers := slices.Compact(e.readers) // it asks again when it has waited
+		if want := (resources.Reader{User: "jane", Whole: tt.whole}); len(readers) != 1 || readers[0] != want {
+			t.Errorf("%s: looked up for %+v, want %+v", tt.url, readers, want)
 		}
 	}
 }
