@@ -116,6 +116,7 @@ func New(o Options) *Gateway {
 		CompressWatches: o.CompressWatches, PassedBytes: o.PassedBytes, SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
 	g.handler = chain(g.reads,
+		flowcontrol.WithConnection,
 		response.WithFrames,
 		withRequestInfo, // parses the request, once
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders),
@@ -123,7 +124,6 @@ func New(o Options) *Gateway {
 		g.withDrain,
 		withHeaderLimit(o.Limits.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
-		flowcontrol.WithConnection,
 		o.Access.Authenticator.WithAuthentication,
 		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,

@@ -345,3 +345,14 @@ func TestLearnedResultsDisplaceOnlyExpiredOnes(t *testing.T) {
 		t.Error("no room although a result has expired")
 	}
 }
+
+// Reviews have no requirements of some operators, so that they are of more than the apiserver has allowed.
+func TestReadsThatReviewsDoNotDescribeAreNotLearned(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		recalled(t, access, "/api/v1/namespaces/x/pods?watch=1&labelSelector=weight%3E5", token("a"))
+		if recalled(t, access, "/api/v1/namespaces/x/pods?watch=1", token("a")) {
+			t.Error("a watch of some pods has shown that all may be watched")
+		}
+	})
+}

@@ -136,6 +136,9 @@ func (a *Authorizer) recall(attributes authorizer.Attributes) (allowed bool, lea
 	}
 	kept, known := a.reviews.recall(key)
 	return known && kept.Decision == authorizer.DecisionAllow, func() {
+		if !reviewsAll(attributes) { // what was allowed is less than the review is of
+			return
+		}
 		a.reviews.keep(key, result[decision]{
 			value: decision{authorizer.DecisionAllow, learnedReason}, positive: true, ttl: time.Duration(a.allowTTL.Load()),
 		})

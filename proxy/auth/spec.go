@@ -60,6 +60,12 @@ func reviewSpec(a authorizer.Attributes) *authorizationv1.SubjectAccessReviewSpe
 	return spec
 }
 
+// reviewsAll reports whether a review has every requirement of the selectors.
+func reviewsAll(a authorizer.Attributes) bool {
+	byLabels, err := a.GetLabelSelector()
+	return err != nil || len(labelTerms(byLabels)) == len(byLabels)
+}
+
 func fieldTerms(requirements fields.Requirements) (terms []metav1.FieldSelectorRequirement) {
 	for _, r := range requirements {
 		op := metav1.FieldSelectorOpIn

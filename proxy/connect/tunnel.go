@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/config"
+	"sluice/proxy/flowcontrol"
 )
 
 const (
@@ -41,6 +42,7 @@ func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *gopr
 			_ = target.Close()
 			return
 		}
+		flowcontrol.Tunneled(client)
 		p.options.Metrics.connections.WithLabelValues(decisionTunneled).Inc()
 		p.options.Metrics.tunnels.Inc()
 		defer p.options.Metrics.tunnels.Dec()

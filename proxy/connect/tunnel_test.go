@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 )
 
 func TestTunnelsLeadToAllowedDestinations(t *testing.T) {
@@ -137,5 +140,27 @@ func TestConnectionsAreAcceptedUntilTheAPIListenerCloses(t *testing.T) {
 		if err := c.echoes(); err != nil {
 			e.Error(err)
 		}
+	})
+}
+
+// TestWhatTunnelsSendTakesNoMemory: it is no header that is not complete.
+func TestWhatTunnelsSendTakesNoMemory(t *testing.T) {
+	ledger := accounts.New(accounts.Totals{accounts.Strangers: 100, accounts.Connections: 100, accounts.Unverified: 4 << 20, accounts.Requests: 64 << 20}, 1<<30)
+	run(t, func(o *Options) { o.Connections = flowcontrol.NewConnections(ledger) }, func(e *env) {
+		c, resp := e.connect("registry.example.com:443")
+		if resp.StatusCode != http.StatusOK {
+			e.Fatal(resp.Status)
+		}
+		before := ledger.Usage(accounts.Unverified).Used
+		const size = 1 << 20
+		far := <-e.targets
+		go func() { _, _ = c.Conn.Write(make([]byte, size)) }()
+		if n, err := io.CopyN(io.Discard, far, size); err != nil {
+			e.Errorf("%d bytes arrived: %v", n, err)
+		}
+		if used := ledger.Usage(accounts.Unverified).Used; used > before {
+			e.Errorf("the tunnel holds %d bytes", used-before)
+		}
+		e.proxy.cutAll()
 	})
 }

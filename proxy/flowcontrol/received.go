@@ -1,6 +1,7 @@
 package flowcontrol
 
 import (
+	"net"
 	"sync/atomic"
 
 	"sluice/proxy/accounts"
@@ -39,15 +40,15 @@ func (c *conn) receive(n int) error {
 	if bytes <= r.counted.Load() {
 		return nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.grant == nil || c.requests.Load() > 0 { // one may have begun meanwhile
+		return nil
+	}
 	bytes = (bytes + receivedStep - 1) / receivedStep * receivedStep
 	r.counted.Store(bytes)
 	if r.http1.Load() {
 		bytes *= expansion
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || c.grant == nil {
-		return nil
 	}
 	if r.grant != nil {
 		return r.grant.Resize(bytes)
@@ -63,12 +64,19 @@ func (c *conn) receive(n int) error {
 
 // begin begins a request. Its header counts as a part of it.
 func (c *conn) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.requests.Add(1)
 	c.received.bytes.Store(0)
 	if c.received.counted.Swap(0) > 0 {
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		c.received.release()
+	}
+}
+
+// Tunneled tells that what a connection receives from now on is no header of a request, and takes no memory.
+func Tunneled(c net.Conn) {
+	if counted := unwrap(c); counted != nil {
+		counted.begin()
 	}
 }
 

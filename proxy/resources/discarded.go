@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/reflector"
 	"sluice/proxy/discovery"
 )
 
@@ -48,6 +49,9 @@ func (e *entry) ended(err error) {
 	c := e.current.Load()
 	if c == nil {
 		return
+	}
+	if errors.Is(err, reflector.ErrForbidden) {
+		e.rightsLost.Store(true)
 	}
 	e.shown = discarded{complete: c.Store.CompleteVersion(), shown: c.Store.Snapshot().Version}
 	if errors.Is(err, cache.ErrDiverged) && !errors.Is(err, discovery.ErrChanged) {

@@ -30,15 +30,16 @@ type entry struct {
 	startedBy string             // the user whose read started it
 	demand    *demand
 
-	progress   progress
-	current    atomic.Pointer[CachedResource] // nil while not in sync
-	rightsLost atomic.Bool                    // the apiserver forbids to fill the store again, which was in sync
-	tooLarge   atomic.Bool                    // until the entry is removed
-	used       atomic.Int64                   // UnixNano of the last Lookup
-	shown      discarded                      // by the last store; only the reflector's goroutine uses it
-	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
-	received   atomic.Uint64                  // events and bookmarks
-	mismatches atomic.Uint64
+	progress     progress
+	current      atomic.Pointer[CachedResource] // nil while not in sync
+	rightsLost   atomic.Bool                    // the apiserver forbids to read what was in sync
+	tooLarge     atomic.Bool                    // until the entry is removed
+	used         atomic.Int64                   // UnixNano of the last Lookup
+	refusedSince time.Time                      // zero if no fill was; only the reflector's goroutine uses it
+	shown        discarded                      // by the last store; only the reflector's goroutine uses it
+	discarded    atomic.Pointer[discarded]      // nil if no store has shown any
+	received     atomic.Uint64                  // events and bookmarks
+	mismatches   atomic.Uint64
 
 	// Only the reflector's goroutine uses these.
 	filled    func() // gives back the place of the fill
@@ -79,7 +80,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 				e.extrapolate()
 				e.progress.failed()
 				if e.wasSynced && errors.Is(err, reflector.ErrForbidden) {
-					e.rightsLost.Store(true) // until a store is in sync: other errors do not show that it may be read
+					e.refused()
 				}
 			}
 		},
@@ -87,6 +88,21 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 		Received: func(reflector.Event) { e.received.Add(1) },
 	})
 	return e
+}
+
+// lostAfter is how long the apiserver must refuse fills, as it refuses watches before their store is withdrawn. One that
+// has just started refuses for moments, and so do webhooks that authorize.
+const lostAfter = 20 * time.Second
+
+// refused records that the apiserver forbids to fill a store again that was in sync. The rights are lost until a store
+// is in sync: other errors do not show that it may be read.
+func (e *entry) refused() {
+	switch {
+	case e.refusedSince.IsZero():
+		e.refusedSince = time.Now()
+	case time.Since(e.refusedSince) >= lostAfter:
+		e.rightsLost.Store(true)
+	}
 }
 
 // beginFill waits until the store may be filled, with about so many bytes.
@@ -178,6 +194,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
 	e.wasSynced = true
+	e.refusedSince = time.Time{}
 	e.rightsLost.Store(false)
 	r.measure(e)
 	e.filled()

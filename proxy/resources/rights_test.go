@@ -41,6 +41,14 @@ func TestOnlyRightsThatWereLostFailTheCheck(t *testing.T) {
 			{"first list", fake.Refuse(http.StatusTooManyRequests)},
 			{"first list", fake.Hang},
 		}, ""},
+		{"FillRefusedForAMoment", []step{
+			filled,
+			{"watch 10", fake.Refuse(http.StatusGone)},
+			{"first list", fake.Refuse(http.StatusUnauthorized)},
+			{"first list", fake.Hang},
+		}, ""},
+		{"FillsRefused", slices.Concat([]step{filled, {"watch 10", fake.Refuse(http.StatusGone)}},
+			slices.Repeat([]step{{"first list", fake.Refuse(http.StatusForbidden)}}, 7), []step{{"first list", fake.Hang}}), lost},
 		{"Lost", slices.Concat([]step{filled}, refusals("watch 10"), []step{{"first list", fake.Hang}}), lost},
 		{"LostWhileTheApiserverFails", slices.Concat([]step{filled}, refusals("watch 10"), []step{
 			{"first list", fake.Refuse(http.StatusServiceUnavailable)},

@@ -42,7 +42,7 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	if reason.ceases() {
 		p.again = h.planAgain(r, *info)
 	}
-	if reason == notAllowed || reason == notReviewed {
+	if reason == notReviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
 		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch

@@ -227,15 +227,24 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 
 // The apiserver itself has reviewed the access to a watch that it accepts.
 func TestAcceptedWatchNeedsNoReview(t *testing.T) {
-	for _, missing := range []string{"", resources.NotCacheable} {
+	for _, tt := range []struct {
+		missing string
+		allowed bool
+		failed  error
+		learns  bool
+	}{
+		{failed: errors.New("too many reviews"), learns: true},
+		{}, // a denial stands
+		{missing: resources.NotCacheable, allowed: true},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFilling(t)
-			f.missing, f.access.allowed = missing, missing != ""
+			f.missing, f.access.allowed, f.access.failed = tt.missing, tt.allowed, tt.failed
 			f.pass(fooPath + "?watch=1&resourceVersion=3")
 			f.access.mu.Lock()
 			defer f.access.mu.Unlock()
-			if want := missing == ""; f.access.learned != want {
-				t.Errorf("%q: learned: %v", missing, f.access.learned)
+			if f.access.learned != tt.learns {
+				t.Errorf("%+v: learned: %v", tt, f.access.learned)
 			}
 		})
 	}
