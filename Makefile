@@ -94,14 +94,6 @@ test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/contro
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns)
 	$(call before,controlplane-1.36,,)
 
-# Like test-older, and with the main line last: the others are compared with it.
-.PHONY: releases
-releases: $(BIN)/sluice-race controlplane $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Write into docs/semantics.md which conformance rows differ between releases
-	@rm -rf $(BIN)/rows && mkdir -p $(BIN)/rows
-	@set -e; for r in $(OLDER) $(MAIN); do echo "kube-apiserver $$r"; plane=controlplane-$$r; update=; \
-	  if [ $$r = $(MAIN) ]; then plane=controlplane update=-update; fi; CONTROLPLANE=$$plane $(GO) test -count=1 -timeout 20m \
-	  -run TestReleasesAnswerRows ./test/conformance -args -record=$(CURDIR)/$(BIN)/rows/$$r.json $$update; done
-
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
 	$(call step,Building $(BIN)/bench,$(BUILD) -o $(BIN)/bench ./test/bench)
