@@ -84,8 +84,8 @@ func (r *Reflector) unpublish() {
 	r.store = nil
 }
 
-// maxCut is how many streaming lists in a row may break off before a list is tried, and then streaming lists again. What cuts long responses
-// short may let the pages of a list through.
+// maxCut is how many streaming lists in a row may break off before a paginated list is tried, and after it streaming lists
+// again: a proxy that cuts off long responses may let short pages through.
 const maxCut = 2
 
 // sync publishes a new store. It returns the watch that continues it, or nil if the watch has yet

@@ -97,7 +97,7 @@ func TestAcceptedConnectionsHaveDoneTheirHandshakes(t *testing.T) {
 		if !c.(*tls.Conn).ConnectionState().HandshakeComplete {
 			t.Error("the handshake is the server's")
 		}
-		time.Sleep(2 * patience) // its deadline is that of the handshake alone
+		time.Sleep(2 * patience) // the deadline of the handshake must not end the connection
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}

@@ -30,23 +30,23 @@ type entry struct {
 	startedBy string             // the user whose read started it
 	demand    *demand
 
-	progress     progress
-	current      atomic.Pointer[CachedResource] // nil while not in sync
-	rightsLost   atomic.Bool                    // the apiserver forbids to read what was in sync
-	tooLarge     atomic.Bool                    // until the entry is removed
-	used         atomic.Int64                   // UnixNano of the last Lookup
-	refusedSince time.Time                      // zero if no fill was; only the reflector's goroutine uses it
-	shown        discarded                      // by the last store; only the reflector's goroutine uses it
-	discarded    atomic.Pointer[discarded]      // nil if no store has shown any
-	received     atomic.Uint64                  // events and bookmarks
-	mismatches   atomic.Uint64
+	progress   progress
+	current    atomic.Pointer[CachedResource] // nil while not in sync
+	rightsLost atomic.Bool                    // the apiserver forbids to read what was in sync
+	tooLarge   atomic.Bool                    // until the entry is removed
+	used       atomic.Int64                   // UnixNano of the last Lookup
+	shown      discarded                      // by the last store; only the reflector's goroutine uses it
+	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
+	received   atomic.Uint64                  // events and bookmarks
+	mismatches atomic.Uint64
 
 	// Only the reflector's goroutine uses these.
-	filled    func() // gives back the place of the fill
-	read      int64  // memory that the fill takes so far
-	objects   int64  // that it has read
-	claimed   int64  // memory that it has claimed
-	wasSynced bool   // a store has been in sync
+	filled       func()    // gives back the place of the fill
+	read         int64     // memory that the fill takes so far
+	objects      int64     // that it has read
+	claimed      int64     // memory that it has claimed
+	wasSynced    bool      // a store has been in sync
+	refusedSince time.Time // when fills were first forbidden since then; zero if none was
 
 	// Registry.room.mu guards these.
 	charged   int64

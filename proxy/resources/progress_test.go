@@ -9,7 +9,7 @@ import (
 	"sluice/proxy/listwatch/fake"
 )
 
-// What passes is charged by this estimate. The first object alone may be much smaller than the others.
+// The budget of passed lists counts this estimate of their size. The first object alone may be much smaller than the others.
 func TestABrokenFillEstimatesTheSizeByAllThatItHasRead(t *testing.T) {
 	d := fake.ConfigMaps
 	const length = 1000
