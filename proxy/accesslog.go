@@ -68,7 +68,7 @@ func (l *loggedRequest) header(code int) {
 
 func (l *loggedRequest) end() {
 	duration := time.Since(l.start)
-	l.metrics.end(l.r.Method, l.info, l.code, duration)
+	l.metrics.end(l.r, l.info, l.code, duration)
 	writeLine(l.line(), func() []zap.Field {
 		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
 	})

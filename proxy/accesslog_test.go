@@ -196,15 +196,15 @@ func TestRequestsAreCountedByLabels(t *testing.T) {
 		labels               string
 	}{
 		{"list in all namespaces", "GET", "/api/v1/pods", fromCache,
-			`code="200",group="",reason="fresh",resource="pods",scope="cluster",source="cache",subresource="",verb="list",version="v1"`},
+			`code="200",group="",reason="fresh",resource="pods",scope="cluster",source="cache",subresource="",verb="LIST",version="v1"`},
 		{"list in a namespace", "GET", "/api/v1/namespaces/ns/pods", fromCache,
-			`code="200",group="",reason="fresh",resource="pods",scope="namespace",source="cache",subresource="",verb="list",version="v1"`},
+			`code="200",group="",reason="fresh",resource="pods",scope="namespace",source="cache",subresource="",verb="LIST",version="v1"`},
 		{"subresource", "PUT", "/apis/apps/v1/namespaces/ns/deployments/d/scale", forwarded(200),
-			`code="200",group="apps",reason="not-in-sync",resource="deployments",scope="resource",source="upstream",subresource="scale",verb="update",version="v1"`},
+			`code="200",group="apps",reason="not-in-sync",resource="deployments",scope="resource",source="upstream",subresource="scale",verb="PUT",version="v1"`},
 		{"an error does not prove that the resource exists", "GET", "/apis/any/v9/things", forwarded(404),
-			`code="404",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="list",version="other"`},
+			`code="404",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="LIST",version="other"`},
 		{"nor does a preflight request", "OPTIONS", "/apis/any/v9/watch/things", forwarded(204),
-			`code="204",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="watch",version="other"`},
+			`code="204",group="other",reason="not-in-sync",resource="other",scope="cluster",source="upstream",subresource="other",verb="WATCH",version="other"`},
 		{"unknown method", "BREW", "/pot", forwarded(405),
 			`code="405",group="",reason="not-in-sync",resource="",scope="",source="upstream",subresource="",verb="other",version=""`},
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Metrics are the metrics of API requests. Names and labels follow the apiserver's request metrics, with the
-// prefix sluice_ instead of apiserver_. Verbs are in lower case, as in RBAC.
+// prefix sluice_ instead of apiserver_.
 type Metrics struct {
 	total      *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -61,17 +61,17 @@ const other = "other"
 
 func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(info)).Inc() }
 
-func (m *Metrics) end(method string, info *request.Info, code int, duration time.Duration) {
+func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
 	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
 	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
-	exists := info.Outcome.Source == request.SourceCache || succeeded && method != http.MethodOptions
+	exists := info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
 	if info.IsResourceRequest && !exists {
 		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
 		// the apiserver answers for any path and before it authenticates anybody.
 		group, version, resource, subresource = other, other, other, other
 	}
-	verb, scope := verbOf(info), scopeOf(info)
+	verb, scope := verbOf(r, info), scopeOf(info)
 	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
 		info.Outcome.Source, info.Outcome.Reason).Inc()
 	if info.Outcome.Transcoded {
@@ -131,14 +131,6 @@ func kindOf(info *request.Info) string {
 		return "readOnly"
 	}
 	return "mutating"
-}
-
-func verbOf(info *request.Info) string {
-	switch info.Verb {
-	case "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put", "head", "options":
-		return info.Verb
-	}
-	return other
 }
 
 func scopeOf(info *request.Info) string {

@@ -25,12 +25,12 @@ func latencyCases(o *options) []latencyCase {
 	var all []latencyCase
 	for _, churn := range o.churns {
 		all = append(all, latencyCase{
-			kind: "consistent list", verb: "list", requests: o.lists, churn: churn,
+			kind: "consistent list", verb: "LIST", requests: o.lists, churn: churn,
 			header: http.Header{"Accept": {protobufType}, "Accept-Encoding": {"gzip"}},
 			path:   func(*env) string { return "/api/v1/pods" },
 			before: (*env).updateOther,
 		}, latencyCase{
-			kind: "get", verb: "get", requests: o.gets, churn: churn,
+			kind: "get", verb: "GET", requests: o.gets, churn: churn,
 			header: http.Header{"Accept": {jsonType}},
 			path:   func(e *env) string { return e.names[0] },
 		})

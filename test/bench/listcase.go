@@ -70,9 +70,9 @@ const streamingQuery = "watch=true&sendInitialEvents=true&resourceVersionMatch=N
 // verb is the request's verb in Sluice's metrics.
 func (c listCase) verb() string {
 	if c.streaming {
-		return "watch"
+		return "WATCH"
 	}
-	return "list"
+	return "LIST"
 }
 
 func (c listCase) header() http.Header {

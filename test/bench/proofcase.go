@@ -81,9 +81,9 @@ func (c proofCase) suffix() string {
 // verb is the request's verb in Sluice's metrics.
 func (c proofCase) verb() string {
 	if c.streaming {
-		return "watch"
+		return "WATCH"
 	}
-	return "list"
+	return "LIST"
 }
 
 // limit is the page size: client-go's default of 500, or a quarter of a small cluster.

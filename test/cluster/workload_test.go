@@ -116,9 +116,9 @@ func (n *Node) servesFromCache(t *testing.T, gateways []string, reads func()) {
 	served := func(verb string) float64 {
 		return n.gauge(t, gateways, "sluice_request_total", "resource=configmaps", "source=cache", "verb="+verb)
 	}
-	lists, gets := served("list"), served("get")
+	lists, gets := served("LIST"), served("GET")
 	reads()
-	lists, gets = served("list")-lists, served("get")-gets
+	lists, gets = served("LIST")-lists, served("GET")-gets
 	if watches := n.gauge(t, gateways, "sluice_watchers", "resource=configmaps"); lists < 2 || gets < 1 || watches < 1 {
 		t.Errorf("the cache served %v lists, %v gets and %v open watches of ConfigMaps", lists, gets, watches)
 	}

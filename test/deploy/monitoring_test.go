@@ -111,7 +111,7 @@ func exercised(t *testing.T) harness.Metrics {
 	harness.Eventually(t, "metrics of open watches", func() error {
 		metrics, err = gateway.Metrics()
 		if err == nil && (metrics.Sum("sluice_watchers") == 0 || metrics.Sum("sluice_passed_watchers") == 0 ||
-			metrics.Sum("sluice_request_total", "verb=watch") == 0) {
+			metrics.Sum("sluice_request_total", "verb=WATCH") == 0) {
 			err = os.ErrNotExist
 		}
 		return err
