@@ -48,6 +48,7 @@ demo: build controlplane ## Show Sluice before a control plane full of samples; 
 test: lint build $(BIN)/sluice-race $(BIN)/chart controlplane ## Run every test, those against the real apiserver included
 	$(GO) test -race -timeout 15m ./... # the longest package takes 5
 	$(GO) test -run Alloc ./codec/... # what the race detector cannot tell
+	cd test/bench && $(GO) test -race -timeout 15m ./...
 	cd deploy/pack && CGO_ENABLED=0 $(GO) test -trimpath ./...
 
 # About 3 minutes. Needs root and the Debian packages containerd, runc, containernetworking-plugins, iptables and
@@ -96,7 +97,7 @@ test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/contro
 
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
-	$(call step,Building $(BIN)/bench,$(BUILD) -o $(BIN)/bench ./test/bench)
+	$(call step,Building $(BIN)/bench,cd test/bench && $(BUILD) -o $(CURDIR)/$(BIN)/bench .)
 	$(BIN)/bench $(BENCH)
 
 .PHONY: bench-scale
@@ -112,7 +113,9 @@ lint: ## gofmt, go vet, staticcheck and deadcode
 	@test -z "$$(gofmt -l cmd proxy codec cache config deploy test)" || { gofmt -l cmd proxy codec cache config deploy test; exit 1; }
 	$(GO) vet ./...
 	cd deploy/pack && CGO_ENABLED=0 $(GO) vet -trimpath ./...
+	cd test/bench && $(GO) vet ./...
 	$(TOOLS) staticcheck ./...
+	cd test/bench && $(GO) tool -modfile=$(CURDIR)/.ci/tools/go.mod staticcheck ./...
 	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 .PHONY: docs
