@@ -16,11 +16,12 @@ import (
 	"sluice/codec/splice"
 	"sluice/codec/table"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
 
 // agingFoo returns a foo that was created at a time.
 func agingFoo(i int, version uint64, created time.Time) *cache.Object {
-	o := foo(i, version)
+	o := servetest.Foo(i, version)
 	text := fmt.Sprintf(`{"metadata":{"creationTimestamp":%q,`, created.UTC().Format(time.RFC3339))
 	o.Data = bytes.Replace(o.Data, []byte(`{"name"`), []byte(text[len(`{"metadata":`):]+`"name"`), 1)
 	return o
@@ -29,7 +30,7 @@ func agingFoo(i int, version uint64, created time.Time) *cache.Object {
 // agingFoos returns a cached resource of n foos with the columns Name and Age, of the given ages.
 func agingFoos(t *testing.T, n int, age func(i int) time.Duration) *resources.CachedResource {
 	t.Helper()
-	c := foos(0)
+	c := servetest.Foos(0)
 	var objects []*cache.Object
 	for i := range n {
 		objects = append(objects, agingFoo(i, uint64(i+1), time.Now().Add(-age(i))))
@@ -88,18 +89,18 @@ func spread(i int) time.Duration {
 }
 
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
 		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30)})
 		for _, d := range passing {
 			time.Sleep(d)
 			want := freshTable(t, c)
 			for _, coding := range []string{"", "gzip", "zstd"} {
-				w := e.get(fooList+"?resourceVersion=0", http.Header{"Accept": {asTable}, "Accept-Encoding": {coding}})
+				w := e.Get(servetest.FooList+"?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
 				if got := w.Header().Get("Content-Encoding"); got != coding {
 					t.Fatalf("coding %q, want %q", got, coding)
 				}
-				if got := decoded(t, w); !bytes.Equal(got, want) {
+				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
 				}
 			}
@@ -108,20 +109,20 @@ func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 }
 
 func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
 		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30), CompressWatches: true})
 		for _, d := range passing {
 			time.Sleep(d)
 			want := freshEvents(t, c)
 			for _, coding := range []string{"", "gzip", "zstd"} {
-				client := e.watch(fooWatch+"resourceVersion=0", http.Header{"Accept": {asTable}, "Accept-Encoding": {coding}})
-				client.leave()
+				client := e.Watch(fooWatch+"resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
+				client.Leave()
 				synctest.Wait()
 				w := httptest.NewRecorder()
-				w.Header().Set("Content-Encoding", client.header.Get("Content-Encoding"))
-				w.Body.Write(client.takeBytes())
-				if got := decoded(t, w); !bytes.Equal(got, want) {
+				w.Header().Set("Content-Encoding", client.Header().Get("Content-Encoding"))
+				w.Body.Write(client.TakeBytes())
+				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
 				}
 			}
@@ -194,7 +195,7 @@ func eventOf(t *testing.T, c *resources.CachedResource, kind cache.Type, o *cach
 }
 
 func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 3, func(int) time.Duration { return 95 * time.Second })
 		encoder, err := encoderFor(c, tableFormat)
 		if err != nil {
@@ -228,7 +229,7 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 						t.Fatal(err)
 					}
 					out.end()
-					if got := decoded(t, w); !bytes.Equal(got, want) {
+					if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 						t.Errorf("%v %v later in %v: got %s, want %s", kind, d, coding, got, want)
 					}
 				}

@@ -17,6 +17,7 @@ import (
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 	"sluice/test/harness"
 )
 
@@ -62,8 +63,8 @@ func BenchmarkTable(b *testing.B) {
 		for _, coding := range []string{"identity", "gzip", "zstd"} {
 			b.Run(fmt.Sprintf("%v/%s", age, coding), func(b *testing.B) {
 				list := func() {
-					r := e.request("/api/v1/pods?resourceVersion=0", http.Header{"Accept": {asTable}, "Accept-Encoding": {coding}})
-					if o := e.serve(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
+					r := e.Request("/api/v1/pods?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
+					if o := e.Do(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
 						b.Fatal(o)
 					}
 				}
@@ -80,12 +81,12 @@ func BenchmarkTable(b *testing.B) {
 // BenchmarkPretty lists 2,000 pods compact and indented.
 func BenchmarkPretty(b *testing.B) {
 	e := newEnv(b, podsOfAge(b, 2000, time.Hour), Options{Encoded: cache.NewBudget(1 << 30)})
-	for _, shape := range []struct{ name, accept string }{{"json", "application/json"}, {"table", asTable}} {
+	for _, shape := range []struct{ name, accept string }{{"json", "application/json"}, {"table", servetest.AsTable}} {
 		for _, pretty := range []string{"false", "true"} {
 			b.Run(shape.name+"/pretty="+pretty, func(b *testing.B) {
 				list := func() {
-					r := e.request("/api/v1/pods?resourceVersion=0&pretty="+pretty, http.Header{"Accept": {shape.accept}})
-					if o := e.serve(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
+					r := e.Request("/api/v1/pods?resourceVersion=0&pretty="+pretty, http.Header{"Accept": {shape.accept}})
+					if o := e.Do(nowhere{http.Header{}}, r); o.Source != request.SourceCache {
 						b.Fatal(o)
 					}
 				}
@@ -131,11 +132,11 @@ func BenchmarkSelector(b *testing.B) {
 		{"node", "resourceVersion=0"},
 		{"unselected", fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=Exact&limit=%d", pods, pods/nodes)},
 	} {
-		for shape, accept := range map[string]string{"json": "application/json", "table": asTable} {
+		for shape, accept := range map[string]string{"json": "application/json", "table": servetest.AsTable} {
 			for _, coding := range []string{"identity", "gzip"} {
 				b.Run(bm.name+"/"+shape+"/"+coding, func(b *testing.B) {
 					list := func() {
-						r := e.request("/api/v1/pods?"+bm.query, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						r := e.Request("/api/v1/pods?"+bm.query, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
 						p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 						if err != nil {
 							b.Fatal(err)

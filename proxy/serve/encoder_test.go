@@ -6,10 +6,11 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/table"
+	"sluice/proxy/serve/servetest"
 )
 
 func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {
-	c := foos(1)
+	c := servetest.Foos(1)
 	first, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {
 }
 
 func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
-	before := foos(1)
+	before := servetest.Foos(1)
 	before.ColumnsMatch = true
 	before.Resource.Columns = columns(t, "A")
 	description := *before.Description
@@ -46,7 +47,7 @@ func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
 }
 
 func TestTablesNeedTheColumnsOfTheAPIServer(t *testing.T) {
-	c := foos(1)
+	c := servetest.Foos(1)
 	c.Resource.Columns = columns(t, "A")
 	if _, err := encoderFor(c, codec.Format{Shape: codec.Table}); !errors.Is(err, codec.ErrUnsupported) {
 		t.Errorf("got %v", err)

@@ -49,7 +49,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 		pod := harness.Pods(1, "shop", 1)[0]
 		version := uint64(100)
 		fanOut(b, watches, coding, func(w http.ResponseWriter, r *http.Request) {
-			q := e.request("/api/v1/pods?watch=1&resourceVersion=100", r.Header)
+			q := e.Request("/api/v1/pods?watch=1&resourceVersion=100", r.Header)
 			e.handler.ServeHTTP(w, q.WithContext(request.With(r.Context(), request.From(q.Context()))))
 		}, func() {
 			version++
@@ -58,7 +58,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			e.apply(cache.Modified, &cache.Object{Key: cache.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
+			e.Apply(cache.Modified, &cache.Object{Key: cache.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
 		})
 	})
 	event := podEvent(b)
@@ -79,7 +79,7 @@ type concurrent struct{ *env }
 
 // Lookup implements Resources.
 func (c concurrent) Lookup(schema.GroupVersionResource, resources.Reader) (*resources.CachedResource, string) {
-	return c.resource, ""
+	return c.Resource, ""
 }
 
 // podEvent returns a JSON event of a pod.
@@ -87,7 +87,7 @@ func podEvent(b *testing.B) []byte {
 	c := podsOfAge(b, 1, time.Hour)
 	e := newEnv(b, c, Options{})
 	w := httptest.NewRecorder()
-	e.handler.ServeHTTP(w, e.request("/api/v1/pods?resourceVersion=0", nil))
+	e.handler.ServeHTTP(w, e.Request("/api/v1/pods?resourceVersion=0", nil))
 	return fmt.Appendf(nil, "%s\n", bytes.TrimSpace(w.Body.Bytes()))
 }
 

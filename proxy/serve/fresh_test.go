@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
 
 // largeFoos is foos with objects that are longer than a small read.
@@ -22,7 +22,7 @@ func largeFoos(n int) *resources.CachedResource { return paddedFoos(n, 2*smallBy
 func hugeFoos(n int) *resources.CachedResource { return paddedFoos(n, 26*smallBytes) }
 
 func paddedFoos(n, padding int) *resources.CachedResource {
-	c := foos(n)
+	c := servetest.Foos(n)
 	var objects []*cache.Object
 	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
 		objects = append(objects, &cache.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
@@ -39,10 +39,10 @@ func TestConsistentRead(t *testing.T) {
 		soon = 2 * time.Millisecond
 	)
 	event := func(version uint64) func(*env) {
-		return func(e *env) { e.apply(cache.Added, foo(int(version), version)) }
+		return func(e *env) { e.Apply(cache.Added, servetest.Foo(int(version), version)) }
 	}
-	present := []*cache.Object{foo(0, 1), foo(1, 2), foo(2, 3)}
-	future := append(slices.Clone(present), foo(4, 4))
+	present := []*cache.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
+	future := append(slices.Clone(present), servetest.Foo(4, 4))
 	for _, row := range []struct {
 		law      string
 		url      string
@@ -98,7 +98,7 @@ func TestConsistentRead(t *testing.T) {
 
 		{law: "InDoubtIsNotProvenByItsVersion", url: list, resource: hugeFoos, doubt: true, version: 3, reason: "not-proven-in-time", passes: true, took: proofLimit},
 		{law: "InDoubtIsNotProvenByAProbeWatch", url: list, resource: hugeFoos, doubt: true, version: 9, bookmark: 9, reason: "not-proven-in-time", passes: true, took: proofLimit},
-		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: hugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *env) { e.resource.Store.Trust() }, reason: "own-watch", took: time.Second},
+		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: hugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *env) { e.Resource.Store.Trust() }, reason: "own-watch", took: time.Second},
 		{law: "InDoubtIsProvenByARollCall", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
 
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
@@ -110,32 +110,32 @@ func TestConsistentRead(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := foos(3)
+				c := servetest.Foos(3)
 				if row.resource != nil {
 					c = row.resource(3)
 				}
 				e := newEnv(t, c, Options{})
-				e.apiserver.set(row.version, row.bookmark)
+				e.Apiserver.Set(row.version, row.bookmark)
 				if row.listed != nil {
-					e.apiserver.setListed(row.version, row.listed...)
+					e.Apiserver.SetListed(row.version, row.listed...)
 				}
-				e.apiserver.slow = row.slow
+				e.Apiserver.Slow = row.slow
 				if row.doubt {
-					e.resource.Store.Doubt()
+					e.Resource.Store.Doubt()
 				}
 				if row.busy {
 					event(4)(e)
 				}
 				if row.shared {
-					defer e.resource.Fence.Begin(0).End()
+					defer e.Resource.Fence.Begin(0).End()
 				}
 				if row.happens != nil {
 					time.AfterFunc(row.at, func() { row.happens(e) })
 				}
 				start := time.Now()
-				outcome := e.serve(&watchClient{header: http.Header{}}, e.request(row.url, nil))
+				outcome := e.Do(&servetest.WatchClient{}, e.Request(row.url, nil))
 				took := time.Since(start)
-				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) == row.passes || (e.passed != nil) != row.passes || took != row.took {
+				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) == row.passes || (e.Passed != nil) != row.passes || took != row.took {
 					t.Errorf("%q, %s after %v, want %s after %v", outcome.Source, outcome.Reason, took, row.reason, row.took)
 				}
 				time.Sleep(row.slow)
@@ -148,24 +148,24 @@ func TestConsistentRead(t *testing.T) {
 func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, hugeFoos(3), Options{})
-		e.apiserver.set(9, 0)
+		e.Apiserver.Set(9, 0)
 		read := func(url, reason string, passes bool, took time.Duration) {
 			t.Helper()
 			start := time.Now()
-			outcome := e.serve(&watchClient{header: http.Header{}}, e.request(url, nil))
-			if got := time.Since(start); outcome.Reason != reason || (e.passed != nil) != passes || got != took {
+			outcome := e.Do(&servetest.WatchClient{}, e.Request(url, nil))
+			if got := time.Since(start); outcome.Reason != reason || (e.Passed != nil) != passes || got != took {
 				t.Errorf("%s: %+v after %v, want %s after %v", url, outcome, got, reason, took)
 			}
 		}
 		const stream = fooWatch + streaming + bookmarks + "&timeoutSeconds=1"
-		read(fooList, "not-proven-in-time", true, proofLimit)
-		read(fooList, "not-proven-in-time", true, 0)
+		read(servetest.FooList, "not-proven-in-time", true, proofLimit)
+		read(servetest.FooList, "not-proven-in-time", true, 0)
 		read(stream, "not-proven-in-time", true, 0)
-		if err := e.resource.Store.ApplyBookmark(9); err != nil {
+		if err := e.Resource.Store.ApplyBookmark(9); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		read(fooList, "up-to-date", false, 0)
+		read(servetest.FooList, "up-to-date", false, 0)
 		read(stream, "up-to-date", false, time.Second)
 	})
 }
@@ -175,7 +175,7 @@ func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
 	field := 0
 	var objects []*cache.Object
 	for i := range 1000 {
-		o := foo(i, uint64(i+1))
+		o := servetest.Foo(i, uint64(i+1))
 		objects = append(objects, &cache.Object{
 			Key: o.Key, RV: o.RV, Fields: []string{[]string{"node", "other"}[min(i, 1)]}, Data: append(o.Data, bytes.Repeat([]byte(" "), 4<<10)...),
 		})
@@ -197,7 +197,7 @@ func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
 func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
 	var objects []*cache.Object
 	for i := range 10_000 {
-		o := foo(i, uint64(i+1))
+		o := servetest.Foo(i, uint64(i+1))
 		o.Labels, o.Fields = []cache.Label{{Key: "app", Value: strconv.Itoa(i / 1000)}}, []string{strconv.Itoa(i % 10)}
 		objects = append(objects, o)
 	}
@@ -221,7 +221,7 @@ func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
 
 // What a read costs is charged to the budget of proofs: less than nothing would fill it.
 func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
-	state := foos(600).Store.Snapshot()
+	state := servetest.Foos(600).Store.Snapshot()
 	whole, each := state.Bytes(), averageBytes(state)
 	for limit, want := range map[int64]int64{
 		0: whole, 1: each, 599: 599 * each, 1000: whole, math.MaxInt64: whole, math.MaxInt64/each + 1: whole, math.MaxInt64/each*2 + 3: whole,

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/request"
+	"sluice/proxy/serve/servetest"
 )
 
 const latestFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001"
@@ -23,30 +24,30 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 	}{
 		{"AlonePasses", func(*env) {}, true, "get-latest", false},
 		{"SharesAProofWithOthers", func(*env) {}, false, "up-to-date", true},
-		{"PassesWhereItNeedsAnAccessReview", func(e *env) { e.access.learned = false }, false, "get-latest", false},
-		{"PassesOnceAccessIsRevoked", func(e *env) { e.access.allowed = false }, false, "not-allowed", false},
-		{"PassesWhereNoStoreIsInSync", func(e *env) { e.missing = "not-in-sync" }, false, "get-latest", false},
+		{"PassesWhereItNeedsAnAccessReview", func(e *env) { e.Access.Learned = false }, false, "get-latest", false},
+		{"PassesOnceAccessIsRevoked", func(e *env) { e.Access.Allowed = false }, false, "not-allowed", false},
+		{"PassesWhereNoStoreIsInSync", func(e *env) { e.Missing = "not-in-sync" }, false, "get-latest", false},
 		{"WaitsForTheEventsBeforeIt", func(e *env) {
-			e.apiserver.set(4, 0)
-			time.AfterFunc(ownWatchWait/2, func() { e.apply(cache.Modified, foo(1, 4)) })
+			e.Apiserver.Set(4, 0)
+			time.AfterFunc(ownWatchWait/2, func() { e.Apply(cache.Modified, servetest.Foo(1, 4)) })
 		}, false, "own-watch", true},
-		{"IsProvenByARollCall", func(e *env) { e.apiserver.setListed(9, foo(0, 1), foo(1, 2), foo(2, 3)) }, false, "roll-call", true},
-		{"PassesWithoutACheapProof", func(e *env) { e.apiserver.set(9, 9) }, false, "get-latest", false},
-		{"PassesWhileTheAPIServerCannotBeReached", func(e *env) { e.apiserver.set(0, 0) }, false, "not-proven-in-time", false},
+		{"IsProvenByARollCall", func(e *env) { e.Apiserver.SetListed(9, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)) }, false, "roll-call", true},
+		{"PassesWithoutACheapProof", func(e *env) { e.Apiserver.Set(9, 9) }, false, "get-latest", false},
+		{"PassesWhileTheAPIServerCannotBeReached", func(e *env) { e.Apiserver.Set(0, 0) }, false, "not-proven-in-time", false},
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, foos(3), Options{})
-				e.access.learned = true
+				e := newEnv(t, servetest.Foos(3), Options{})
+				e.Access.Learned = true
 				if !row.alone {
-					defer e.resource.Fence.Begin(0).End()
+					defer e.Resource.Fence.Begin(0).End()
 				}
 				row.change(e)
-				outcome := e.serve(httptest.NewRecorder(), e.request(latestFoo, nil))
-				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) != row.cached || (e.passed == nil) != row.cached {
+				outcome := e.Do(httptest.NewRecorder(), e.Request(latestFoo, nil))
+				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) != row.cached || (e.Passed == nil) != row.cached {
 					t.Errorf("%+v, want %s", outcome, row.reason)
 				}
-				if r := e.resource.Fence.Begin(0); r.Alone() != row.alone {
+				if r := e.Resource.Fence.Begin(0); r.Alone() != row.alone {
 					t.Error("the get is under way after its response")
 				}
 			})
@@ -56,18 +57,18 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 
 // The object may have been deleted, or changed by an event that is on its way.
 func TestGetOfTheMostRecentStateShowsIt(t *testing.T) {
-	e := newEnv(t, foos(3), Options{})
-	defer e.resource.Fence.Begin(0).End()
-	e.access.learned = true
-	e.apply(cache.Modified, foo(1, 4))
-	e.apiserver.set(4, 0)
-	if got := e.get(latestFoo, nil).Body.String(); got != string(foo(1, 4).Data)+"\n" {
+	e := newEnv(t, servetest.Foos(3), Options{})
+	defer e.Resource.Fence.Begin(0).End()
+	e.Access.Learned = true
+	e.Apply(cache.Modified, servetest.Foo(1, 4))
+	e.Apiserver.Set(4, 0)
+	if got := e.Get(latestFoo, nil).Body.String(); got != string(servetest.Foo(1, 4).Data)+"\n" {
 		t.Errorf("got %s after an update", got)
 	}
-	e.apply(cache.Deleted, foo(1, 5))
-	e.apply(cache.Modified, foo(2, 6))
-	e.apiserver.set(6, 0)
-	if w := e.get(latestFoo, nil); w.Code != http.StatusNotFound {
+	e.Apply(cache.Deleted, servetest.Foo(1, 5))
+	e.Apply(cache.Modified, servetest.Foo(2, 6))
+	e.Apiserver.Set(6, 0)
+	if w := e.Get(latestFoo, nil); w.Code != http.StatusNotFound {
 		t.Errorf("code %d after the deletion", w.Code)
 	}
 }
@@ -76,18 +77,18 @@ func TestGetOfTheMostRecentStateShowsIt(t *testing.T) {
 func TestGetThatNeedsAnAccessReviewCountsForNothing(t *testing.T) {
 	for _, learned := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(3), Options{})
-			e.access.learned = learned
+			e := newEnv(t, servetest.Foos(3), Options{})
+			e.Access.Learned = learned
 			e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if r := e.resource.Fence.Begin(0); r.Alone() == learned {
+				if r := e.Resource.Fence.Begin(0); r.Alone() == learned {
 					t.Errorf("another read is alone: %v", !learned)
 				} else {
 					r.End()
 				}
 				w.WriteHeader(http.StatusForbidden)
 			})
-			e.serve(httptest.NewRecorder(), e.request(latestFoo, nil))
-			if n := e.resource.Fence.Stats().Delegated; (n == 1) != learned {
+			e.Do(httptest.NewRecorder(), e.Request(latestFoo, nil))
+			if n := e.Resource.Fence.Stats().Delegated; (n == 1) != learned {
 				t.Errorf("%d reads are charged, access is known: %v", n, learned)
 			}
 		})
@@ -95,18 +96,18 @@ func TestGetThatNeedsAnAccessReviewCountsForNothing(t *testing.T) {
 }
 
 func TestForwardedReadIsUnderWayUntilItsResponseBegins(t *testing.T) {
-	for _, path := range []string{latestFoo, fooList + "?limit=1"} {
+	for _, path := range []string{latestFoo, servetest.FooList + "?limit=1"} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(3), Options{})
-			e.access.learned = true
-			e.apiserver.set(9, 9)
+			e := newEnv(t, servetest.Foos(3), Options{})
+			e.Access.Learned = true
+			e.Apiserver.Set(9, 9)
 			alone := func() bool {
-				r := e.resource.Fence.Begin(0)
+				r := e.Resource.Fence.Begin(0)
 				defer r.End()
 				return r.Alone()
 			}
 			e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				e.passed = r
+				e.Passed = r
 				w.WriteHeader(http.StatusEarlyHints)
 				if alone() {
 					t.Error("another read is alone")
@@ -116,7 +117,7 @@ func TestForwardedReadIsUnderWayUntilItsResponseBegins(t *testing.T) {
 					t.Error("another read is not alone while the client reads")
 				}
 			})
-			if e.serve(httptest.NewRecorder(), e.request(path, nil)); e.passed == nil || !alone() {
+			if e.Do(httptest.NewRecorder(), e.Request(path, nil)); e.Passed == nil || !alone() {
 				t.Error("not forwarded, or still under way")
 			}
 		})
@@ -126,18 +127,18 @@ func TestForwardedReadIsUnderWayUntilItsResponseBegins(t *testing.T) {
 // Only an answer of the apiserver that shows the object tells that it has allowed the get.
 func TestForwardedGetTellsThatItIsAllowed(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusNotFound, http.StatusForbidden, http.StatusServiceUnavailable} {
-		e := newEnv(t, foos(3), Options{})
-		e.status = status
-		e.serve(httptest.NewRecorder(), e.request(latestFoo, nil))
-		if e.access.learned != (status == http.StatusOK) {
-			t.Errorf("%d: learned %v", status, e.access.learned)
+		e := newEnv(t, servetest.Foos(3), Options{})
+		e.Status = status
+		e.Do(httptest.NewRecorder(), e.Request(latestFoo, nil))
+		if e.Access.Learned != (status == http.StatusOK) {
+			t.Errorf("%d: learned %v", status, e.Access.Learned)
 		}
 	}
-	e := newEnv(t, foos(3), Options{})
-	e.status = http.StatusOK
-	e.apiserver.set(9, 9)
-	e.serve(httptest.NewRecorder(), e.request(fooList, nil))
-	if e.passed == nil || e.access.learned {
+	e := newEnv(t, servetest.Foos(3), Options{})
+	e.Status = http.StatusOK
+	e.Apiserver.Set(9, 9)
+	e.Do(httptest.NewRecorder(), e.Request(servetest.FooList, nil))
+	if e.Passed == nil || e.Access.Learned {
 		t.Error("a list tells that a get is allowed")
 	}
 }

@@ -2,9 +2,7 @@ package serve
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,92 +12,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/servetest"
 )
-
-const (
-	fooList    = "/apis/ex.io/v1/foos"
-	asMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-)
-
-// get serves a request out of the cache.
-func (e *env) get(url string, header http.Header) *httptest.ResponseRecorder {
-	e.Helper()
-	w := httptest.NewRecorder()
-	if outcome := e.serve(w, e.request(url, header)); outcome.Source != request.SourceCache {
-		e.Fatalf("%s: outcome %+v", url, outcome)
-	}
-	return w
-}
-
-// decoded returns the body of a response without its content coding.
-func decoded(t *testing.T, w *httptest.ResponseRecorder) []byte {
-	t.Helper()
-	var r io.Reader = w.Body
-	var err error
-	switch coding := w.Header().Get("Content-Encoding"); coding {
-	case "gzip":
-		r, err = gzip.NewReader(w.Body)
-	case "zstd":
-		r, err = zstd.NewReader(w.Body)
-	case "":
-	default:
-		t.Fatalf("coding %q", coding)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
-}
-
-// fooNames is a list in JSON.
-type fooNames struct {
-	Kind     string
-	Metadata struct {
-		ResourceVersion, Continue string
-		RemainingItemCount        *int64
-	}
-	Items []struct {
-		Metadata struct{ Name, ResourceVersion string }
-	}
-}
-
-func (l *fooNames) names() (all []string) {
-	for _, item := range l.Items {
-		all = append(all, item.Metadata.Name+"@"+item.Metadata.ResourceVersion)
-	}
-	return all
-}
-
-func (e *env) list(url string) (l fooNames) {
-	e.Helper()
-	if err := json.Unmarshal(e.get(url, nil).Body.Bytes(), &l); err != nil {
-		e.Fatal(err)
-	}
-	return l
-}
 
 func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
-	for _, path := range []string{fooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", fooList + "?labelSelector=even%3Dtrue&"} {
+	for _, path := range []string{servetest.FooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", servetest.FooList + "?labelSelector=even%3Dtrue&"} {
 		for _, limit := range []int{1, 7, 49, 50, 51, 99, 100, 101} {
-			e := newEnv(t, foos(100), Options{})
-			e.resource.Fence.Begin(1 << 20) // so that no page is a lone read
-			whole := e.list(path + "resourceVersion=0")
-			want := whole.names()
+			e := newEnv(t, servetest.Foos(100), Options{})
+			e.Resource.Fence.Begin(1 << 20) // so that no page is a lone read
+			whole := e.List(path + "resourceVersion=0")
+			want := whole.Names()
 			var got []string
 			page := path + "limit=" + strconv.Itoa(limit)
 			for token := ""; ; {
-				l := e.list(page + token)
-				got = append(got, l.names()...)
+				l := e.List(page + token)
+				got = append(got, l.Names()...)
 				if l.Metadata.ResourceVersion != "100" {
 					t.Fatalf("%s: page at version %s", page, l.Metadata.ResourceVersion)
 				}
@@ -107,9 +37,9 @@ func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
 					break
 				}
 				token = "&continue=" + url.QueryEscape(l.Metadata.Continue)
-				version := e.resource.Store.Snapshot().Version + 1
-				e.apply(cache.Modified, foo(50, version))
-				e.apiserver.set(version, 0)
+				version := e.Resource.Store.Snapshot().Version + 1
+				e.Apply(cache.Modified, servetest.Foo(50, version))
+				e.Apiserver.Set(version, 0)
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: pages of %d have %d objects, the list %d", path, limit, len(got), len(want))
@@ -127,16 +57,16 @@ func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
 		token     string
 		remaining *int64
 	}{
-		{fooList + "?limit=2", token(t, 5, "/ns/f000001\x00"), one(3)},
+		{servetest.FooList + "?limit=2", token(t, 5, "/ns/f000001\x00"), one(3)},
 		{"/apis/ex.io/v1/namespaces/ns/foos?limit=2", token(t, 5, "/f000001\x00"), one(3)},
-		{fooList + "?limit=2&labelSelector=even%3Dtrue", token(t, 5, "/ns/f000002\x00"), nil},
-		{fooList + "?limit=3&labelSelector=even%3Dtrue", "", nil},                              // no key follows
-		{fooList + "?limit=2&labelSelector=even%3Dfalse", token(t, 5, "/ns/f000003\x00"), nil}, // a key follows that does not match
-		{fooList + "?limit=5", "", nil},
-		{fooList + "?limit=5&resourceVersion=0", "", nil},
+		{servetest.FooList + "?limit=2&labelSelector=even%3Dtrue", token(t, 5, "/ns/f000002\x00"), nil},
+		{servetest.FooList + "?limit=3&labelSelector=even%3Dtrue", "", nil},                              // no key follows
+		{servetest.FooList + "?limit=2&labelSelector=even%3Dfalse", token(t, 5, "/ns/f000003\x00"), nil}, // a key follows that does not match
+		{servetest.FooList + "?limit=5", "", nil},
+		{servetest.FooList + "?limit=5&resourceVersion=0", "", nil},
 	} {
-		e := newEnv(t, foos(5), Options{})
-		m := e.list(row.url).Metadata
+		e := newEnv(t, servetest.Foos(5), Options{})
+		m := e.List(row.url).Metadata
 		if m.Continue != row.token {
 			t.Errorf("%s: token %q, want %q", row.url, m.Continue, row.token)
 		}
@@ -150,21 +80,21 @@ func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
 // longer than 128 KiB and the client accepts that.
 func TestListIsTheSameInEveryCoding(t *testing.T) {
 	queries := []string{"0", "0&labelSelector=even%3Dtrue", "0&pretty=true", "1&resourceVersionMatch=NotOlderThan&limit=700"}
-	for _, accept := range []string{"application/json", asMetadata, "application/yaml", "application/cbor", asTable} {
+	for _, accept := range []string{"application/json", servetest.AsMetadata, "application/yaml", "application/cbor", servetest.AsTable} {
 		for _, objects := range []int{1, 300, 1500} {
 			plain := newEnv(t, tables(t, objects), Options{})
-			memoizing := newEnv(t, plain.resource, Options{Encoded: cache.NewBudget(1 << 30)})
+			memoizing := newEnv(t, plain.Resource, Options{Encoded: cache.NewBudget(1 << 30)})
 			for _, query := range queries {
-				url := fooList + "?resourceVersion=" + query
-				want := decoded(t, plain.get(url, http.Header{"Accept": {accept}}))
+				url := servetest.FooList + "?resourceVersion=" + query
+				want := servetest.Decoded(t, plain.Get(url, http.Header{"Accept": {accept}}))
 				for _, coding := range []string{"", "gzip", "zstd"} {
 					for _, e := range []*env{plain, memoizing, memoizing} {
-						w := e.get(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						w := e.Get(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
 						compressed := w.Header().Get("Content-Encoding") != ""
 						if long := coding != "" && len(want) > response.CompressFrom; compressed != long {
 							t.Errorf("%s as %s in %q: %d bytes, compressed %v", url, accept, coding, len(want), compressed)
 						}
-						if got := decoded(t, w); !bytes.Equal(got, want) {
+						if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 							t.Errorf("%s as %s in %q: %d bytes, want %d", url, accept, coding, len(got), len(want))
 						}
 					}
@@ -176,12 +106,12 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 
 // A page shares the whole segments in it with all readers, and nothing of a part of a segment.
 func TestPagesAreMadeOfMemoizedSegments(t *testing.T) {
-	for _, row := range []struct{ accept, coding string }{{asTable, ""}, {asTable, "gzip"}, {"application/json", "gzip"}} {
+	for _, row := range []struct{ accept, coding string }{{servetest.AsTable, ""}, {servetest.AsTable, "gzip"}, {"application/json", "gzip"}} {
 		memos := func(limit int) int64 {
 			budget := cache.NewBudget(1 << 30)
 			e := newEnv(t, tables(t, 1500), Options{Encoded: budget})
-			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", fooList, limit)
-			e.get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
+			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", servetest.FooList, limit)
+			e.Get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
 			return budget.Used()
 		}
 		if few, many := memos(10), memos(1200); few != 0 || many == 0 {
@@ -206,26 +136,26 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 		{5000, 4999, "", true},
 	} {
 		t.Run(fmt.Sprintf("%d of %d %s", row.broken, row.objects, row.coding), func(t *testing.T) {
-			e := newEnv(t, foos(row.objects), Options{Encoded: cache.NewBudget(1 << 30)})
-			broken := foo(row.broken, uint64(row.objects+1))
+			e := newEnv(t, servetest.Foos(row.objects), Options{Encoded: cache.NewBudget(1 << 30)})
+			broken := servetest.Foo(row.broken, uint64(row.objects+1))
 			broken.Data = []byte(`{"metadata":`)
-			e.apply(cache.Modified, broken)
+			e.Apply(cache.Modified, broken)
 			w := httptest.NewRecorder()
 			w.Header().Set("Outer", "filter")
 			defer func() {
-				if got := recover(); (got == http.ErrAbortHandler) != row.aborted || (e.passed == nil) != row.aborted {
-					t.Errorf("recovered %v, passed %v", got, e.passed != nil)
+				if got := recover(); (got == http.ErrAbortHandler) != row.aborted || (e.Passed == nil) != row.aborted {
+					t.Errorf("recovered %v, passed %v", got, e.Passed != nil)
 				}
 				if !row.aborted && (len(w.Header()) != 1 || w.Header().Get("Outer") != "filter") {
 					t.Errorf("headers are left: %v", w.Header())
 				}
-				again := e.request(fooList+"?resourceVersion=0&limit=1", http.Header{"Accept": {asMetadata}})
-				if outcome := e.serve(httptest.NewRecorder(), again); e.passed == nil || outcome.Reason != "format" {
+				again := e.Request(servetest.FooList+"?resourceVersion=0&limit=1", http.Header{"Accept": {servetest.AsMetadata}})
+				if outcome := e.Do(httptest.NewRecorder(), again); e.Passed == nil || outcome.Reason != "format" {
 					t.Errorf("the next list: outcome %+v", outcome)
 				}
-				e.get(fooList+"?resourceVersion=0", nil)
+				e.Get(servetest.FooList+"?resourceVersion=0", nil)
 			}()
-			outcome := e.serve(w, e.request(fooList+"?resourceVersion=0", http.Header{"Accept": {asMetadata}, "Accept-Encoding": {row.coding}}))
+			outcome := e.Do(w, e.Request(servetest.FooList+"?resourceVersion=0", http.Header{"Accept": {servetest.AsMetadata}, "Accept-Encoding": {row.coding}}))
 			if outcome != (request.Outcome{Reason: "format"}) {
 				t.Errorf("outcome %+v", outcome)
 			}
@@ -234,11 +164,11 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 }
 
 func TestListHasTheHeadersOfTheAPIServer(t *testing.T) {
-	e := newEnv(t, foos(3), Options{})
-	e.resource.Warnings = []string{`299 - "ex.io/v1 Foo is deprecated"`}
+	e := newEnv(t, servetest.Foos(3), Options{})
+	e.Resource.Warnings = []string{`299 - "ex.io/v1 Foo is deprecated"`}
 	w := httptest.NewRecorder()
 	w.Header().Set("Warning", `299 - "outer"`)
-	e.serve(w, e.request(fooList+"?resourceVersion=0", http.Header{"Audit-Id": {"id"}}))
+	e.Do(w, e.Request(servetest.FooList+"?resourceVersion=0", http.Header{"Audit-Id": {"id"}}))
 	for name, want := range map[string][]string{
 		"Audit-Id": {"id"}, "Cache-Control": {"no-cache, private"}, "Content-Type": {"application/json"},
 		"Warning": {`299 - "outer"`, `299 - "ex.io/v1 Foo is deprecated"`}, "Etag": nil, "Vary": nil,
@@ -258,7 +188,7 @@ type failing struct {
 // Write implements http.ResponseWriter.
 func (f *failing) Write(p []byte) (int, error) {
 	if f.left -= len(p); f.left < 0 {
-		return 0, errDeadline
+		return 0, servetest.ErrDeadline
 	}
 	return len(p), nil
 }
@@ -266,15 +196,15 @@ func (f *failing) Write(p []byte) (int, error) {
 func TestListThatIsNotAcceptedIsAborted(t *testing.T) {
 	for _, coding := range []string{"", "gzip", "zstd"} {
 		for _, query := range []string{"", "&labelSelector=even%3Dtrue"} {
-			e := newEnv(t, foos(5000), Options{})
+			e := newEnv(t, servetest.Foos(5000), Options{})
 			func() {
 				defer func() {
-					if got := recover(); got != http.ErrAbortHandler || e.passed != nil {
-						t.Errorf("%q: recovered %v, passed %v", coding, got, e.passed != nil)
+					if got := recover(); got != http.ErrAbortHandler || e.Passed != nil {
+						t.Errorf("%q: recovered %v, passed %v", coding, got, e.Passed != nil)
 					}
 				}()
 				w := &failing{httptest.NewRecorder(), 1000}
-				e.serve(w, e.request(fooList+"?resourceVersion=0"+query, http.Header{"Accept-Encoding": {coding}}))
+				e.Do(w, e.Request(servetest.FooList+"?resourceVersion=0"+query, http.Header{"Accept-Encoding": {coding}}))
 			}()
 		}
 	}
@@ -284,15 +214,15 @@ func TestListThatIsNotAcceptedIsAborted(t *testing.T) {
 func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 	const single = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	for _, strict := range []bool{false, true} {
-		e := newEnv(t, foos(3), Options{Strict: strict})
-		e.missing = "excluded"
-		r := e.request(fooList, http.Header{"Accept": {single}})
-		e.serve(httptest.NewRecorder(), r)
-		want := asMetadata
+		e := newEnv(t, servetest.Foos(3), Options{Strict: strict})
+		e.Missing = "excluded"
+		r := e.Request(servetest.FooList, http.Header{"Accept": {single}})
+		e.Do(httptest.NewRecorder(), r)
+		want := servetest.AsMetadata
 		if strict {
 			want = single
 		}
-		if got := e.passed.Header.Get("Accept"); got != want {
+		if got := e.Passed.Header.Get("Accept"); got != want {
 			t.Errorf("strict %v: forwarded with %s", strict, got)
 		}
 		if got := r.Header.Get("Accept"); got != single {
@@ -308,7 +238,7 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 	made := scatteredPods(t, pods, nodes)
 	objects := slices.Collect(made.Store.Snapshot().Objects(cache.Range{}))
 	const scattered = "/api/v1/pods?resourceVersion=0&labelSelector=z%3Dscattered"
-	for _, accept := range []string{"application/json", asTable} {
+	for _, accept := range []string{"application/json", servetest.AsTable} {
 		for _, coding := range []string{"identity", "gzip"} {
 			for _, node := range []string{"", "node7"} {
 				t.Run(accept+" "+coding+" "+node, func(t *testing.T) {
@@ -320,7 +250,7 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 						if node != "" {
 							url = "/api/v1/pods?resourceVersion=0"
 						}
-						r := e.request(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						r := e.Request(url, http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
 						p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 						if err != nil {
 							t.Fatal(err)
@@ -332,7 +262,7 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 						if err := e.handler.list(w, r, p); err != nil {
 							t.Fatal(err)
 						}
-						return decoded(t, w)
+						return servetest.Decoded(t, w)
 					}
 					var used []int64
 					for round := range 6 {

@@ -12,6 +12,7 @@ import (
 
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
 
 // filling is a Resources whose one store is being filled.
@@ -26,9 +27,9 @@ type filling struct {
 
 // newFilling returns an env whose resource is not in sync.
 func newFilling(t *testing.T) *filling {
-	e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
+	e := newEnv(t, servetest.Foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
 	f := &filling{env: e, changed: make(chan struct{})}
-	e.missing = resources.NotInSync
+	e.Missing = resources.NotInSync
 	e.handler.options.Resources = f
 	return f
 }
@@ -55,9 +56,9 @@ func (f *filling) Progress(schema.GroupVersionResource) resources.Progress {
 func (f *filling) change(p resources.Progress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.progress, f.missing = p, resources.NotInSync
+	f.progress, f.Missing = p, resources.NotInSync
 	if p.Synced {
-		f.missing = ""
+		f.Missing = ""
 	}
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -67,7 +68,7 @@ func (f *filling) change(p resources.Progress) {
 func (f *filling) exclude() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.missing = resources.Excluded
+	f.Missing = resources.Excluded
 }
 
 const fooPath = "/apis/ex.io/v1/foos"
@@ -96,11 +97,11 @@ func TestReadWaitsForAStoreThatIsBeingFilled(t *testing.T) {
 				f.progress = row.progress
 				time.AfterFunc(100*time.Millisecond, func() { f.change(row.changes) })
 				start := time.Now()
-				f.serve(&watchClient{header: http.Header{}}, f.request(row.url, nil))
+				f.Do(&servetest.WatchClient{}, f.Request(row.url, nil))
 				if waited := time.Since(start); waited != row.waits {
 					t.Errorf("waits %v, want %v", waited, row.waits)
 				}
-				if served := f.passed == nil; served != row.served {
+				if served := f.Passed == nil; served != row.served {
 					t.Errorf("served: %v", served)
 				}
 				time.Sleep(time.Second)
@@ -129,7 +130,7 @@ func (f *filling) pass(url string) *passed {
 		case <-r.Context().Done():
 		}
 	})
-	go f.serve(&watchClient{header: http.Header{}}, f.request(url, nil))
+	go f.Do(&servetest.WatchClient{}, f.Request(url, nil))
 	p := <-got
 	synctest.Wait()
 	return p
@@ -164,7 +165,7 @@ func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFilling(t)
-				f.missing, f.progress.Failing = row.missing, row.missing == resources.NotInSync
+				f.Missing, f.progress.Failing = row.missing, row.missing == resources.NotInSync
 				p := f.pass(fooPath + "?watch=1&" + row.query)
 				for i, step := range row.steps {
 					step(f, p)
@@ -173,7 +174,7 @@ func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 						t.Errorf("ended after step %d: %v", i, ended)
 					}
 				}
-				close(f.draining)
+				close(f.Draining)
 				if !p.endsWithin(settled + 5*time.Second) {
 					t.Error("does not end when the gateway drains")
 				}
@@ -187,17 +188,17 @@ func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 func TestPassedWatchIsTriedAgain(t *testing.T) {
 	reviews := errors.New("no answer")
 	synced := func(f *filling) { f.change(resources.Progress{Synced: true}) }
-	allow := func(f *filling) { f.access.allow() }
+	allow := func(f *filling) { f.Access.Allow() }
 	for _, row := range []struct {
 		name   string
 		fails  func(*filling) // before the watch
 		mended func(*filling)
 	}{
-		{"not allowed", func(f *filling) { f.missing, f.access.allowed = "", false }, allow},
-		{"not reviewed", func(f *filling) { f.missing, f.access.failed = "", reviews }, allow},
-		{"not cacheable", func(f *filling) { f.missing = resources.NotCacheable }, synced},
-		{"too large", func(f *filling) { f.missing = resources.StoresTooLarge }, synced},
-		{"not running", func(f *filling) { f.missing = resources.NotRunning }, synced},
+		{"not allowed", func(f *filling) { f.Missing, f.Access.Allowed = "", false }, allow},
+		{"not reviewed", func(f *filling) { f.Missing, f.Access.Failed = "", reviews }, allow},
+		{"not cacheable", func(f *filling) { f.Missing = resources.NotCacheable }, synced},
+		{"too large", func(f *filling) { f.Missing = resources.StoresTooLarge }, synced},
+		{"not running", func(f *filling) { f.Missing = resources.NotRunning }, synced},
 		{"given up", func(f *filling) { f.none, f.progress.Failing = true, true }, synced},
 	} {
 		for _, query := range []string{"resourceVersion=3", streaming} {
@@ -239,12 +240,12 @@ func TestAcceptedWatchNeedsNoReview(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFilling(t)
-			f.missing, f.access.allowed, f.access.failed = tt.missing, tt.allowed, tt.failed
+			f.Missing, f.Access.Allowed, f.Access.Failed = tt.missing, tt.allowed, tt.failed
 			f.pass(fooPath + "?watch=1&resourceVersion=3")
-			f.access.mu.Lock()
-			defer f.access.mu.Unlock()
-			if f.access.learned != tt.learns {
-				t.Errorf("%+v: learned: %v", tt, f.access.learned)
+			f.Access.Mu.Lock()
+			defer f.Access.Mu.Unlock()
+			if f.Access.Learned != tt.learns {
+				t.Errorf("%+v: learned: %v", tt, f.Access.Learned)
 			}
 		})
 	}
@@ -254,20 +255,20 @@ func TestAcceptedWatchNeedsNoReview(t *testing.T) {
 func TestPassedWatchIsTriedAgainEverMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFilling(t)
-		f.missing = resources.NotCacheable
+		f.Missing = resources.NotCacheable
 		p := f.pass(fooPath + "?watch=1&resourceVersion=3")
-		if p.endsWithin(10 * time.Hour); len(f.readers) > 10+int(10*time.Hour/(rarestTry/2)) {
-			t.Errorf("%d tries", len(f.readers))
+		if p.endsWithin(10 * time.Hour); len(f.Readers) > 10+int(10*time.Hour/(rarestTry/2)) {
+			t.Errorf("%d tries", len(f.Readers))
 		}
 		f.exclude()
-		if p.endsWithin(rarestTry); len(f.readers) == 0 {
+		if p.endsWithin(rarestTry); len(f.Readers) == 0 {
 			t.Fatal("not tried")
 		}
-		before := len(f.readers)
-		if p.endsWithin(time.Hour) || len(f.readers) > before {
+		before := len(f.Readers)
+		if p.endsWithin(time.Hour) || len(f.Readers) > before {
 			t.Error("an excluded resource is tried again")
 		}
-		close(f.draining)
+		close(f.Draining)
 		if !p.endsWithin(10 * time.Second) {
 			t.Error("does not end when the gateway drains")
 		}
@@ -281,7 +282,7 @@ func TestPassedWatchIsNotEndedBeforeItIsOld(t *testing.T) {
 			f := newFilling(t)
 			f.handler.options.Spread = func() time.Duration { return 0 }
 			p := f.pass(fooPath + "?watch=1&resourceVersion=3")
-			close(f.draining)
+			close(f.Draining)
 			if !p.endsWithin(time.Minute) || p.after < shortestWatch {
 				t.Errorf("ended after %v", p.after)
 			}

@@ -15,6 +15,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
 
 func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
@@ -93,7 +94,7 @@ func (h *herd) change(what func()) {
 // read starts n reads by a caller.
 func (h *herd) read(n int, url string, caller user.Info) {
 	for range n {
-		r := h.request(url, nil)
+		r := h.Request(url, nil)
 		request.From(r.Context()).Acting = caller
 		h.readers.Go(func() {
 			w := &sink{header: http.Header{}}
@@ -123,18 +124,18 @@ func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
 // stalled returns a herd of readers of a store whose events do not come.
 func stalled(t *testing.T) *herd {
 	e := newEnv(t, hugeFoos(3), Options{})
-	e.apiserver.set(9, 0)
+	e.Apiserver.Set(9, 0)
 	return newHerd(e)
 }
 
 func TestReadersOfAStalledStoreShareItsRollCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
-		present := []*cache.Object{foo(0, 1), foo(1, 2), foo(2, 3)}
-		time.AfterFunc(proofLimit+100*time.Millisecond, func() { h.apiserver.setListed(9, present...) })
-		h.read(100, fooList, nil)
+		present := []*cache.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
+		time.AfterFunc(proofLimit+100*time.Millisecond, func() { h.Apiserver.SetListed(9, present...) })
+		h.read(100, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: roll-call": 99})
-		if n := len(h.apiserver.scopes()); n > 2 { // of such a small resource it is called instead of a probe, too
+		if n := len(h.Apiserver.Scopes()); n > 2 { // of such a small resource it is called instead of a probe, too
 			t.Errorf("the roll is called %d times", n)
 		}
 	})
@@ -144,7 +145,7 @@ func TestReadersThatNothingHelpsAreRefusedAtDifferentTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
 		start := time.Now()
-		h.read(100, fooList, nil)
+		h.read(100, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 2, "refused: pass-budget": 98})
 		if took := time.Since(start); took > passPatience+2*time.Second {
 			t.Errorf("they have waited %v", took)
@@ -163,10 +164,10 @@ func TestReadersThatNothingHelpsAreRefusedAtDifferentTimes(t *testing.T) {
 func TestASystemCallerPassesWhereOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
-		h.read(10, fooList, nil)
+		h.read(10, servetest.FooList, nil)
 		time.Sleep(proofLimit + time.Millisecond)
 		start := time.Now()
-		h.read(1, fooList, &user.DefaultInfo{Name: "system:kube-scheduler"})
+		h.read(1, servetest.FooList, &user.DefaultInfo{Name: "system:kube-scheduler"})
 		synctest.Wait()
 		h.mu.Lock()
 		running := h.running
@@ -180,14 +181,14 @@ func TestASystemCallerPassesWhereOthersWait(t *testing.T) {
 
 // Reads that began before the fill need no proof of what it has read.
 func TestReadersOfAStoreThatIsFilledShareTheFill(t *testing.T) {
-	for _, url := range []string{fooList, fooWatch + streaming + bookmarks + "&timeoutSeconds=1", fooPath + "?limit=500"} {
+	for _, url := range []string{servetest.FooList, fooWatch + streaming + bookmarks + "&timeoutSeconds=1", fooPath + "?limit=500"} {
 		t.Run(url, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFilling(t)
 				f.progress.Bytes = 1 << 30
 				h := newHerd(f.env)
 				time.AfterFunc(5*time.Second, func() {
-					f.resource.Began = time.Now().Add(-time.Second)
+					f.Resource.Began = time.Now().Add(-time.Second)
 					f.change(resources.Progress{Synced: true})
 				})
 				f.handler.SetPassedBytes(8 << 20)
@@ -204,7 +205,7 @@ func TestReadersOfAStoreThatCannotBeFilledPassInTurn(t *testing.T) {
 		f := newFilling(t)
 		f.progress = resources.Progress{Failing: true, Bytes: 1 << 30}
 		h := newHerd(f.env)
-		h.read(5, fooList, nil)
+		h.read(5, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-in-sync": 5})
 	})
 }
@@ -222,7 +223,7 @@ func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 			<-r.Context().Done()
 		})
 		for range 2 {
-			go f.handler.ServeHTTP(&sink{header: http.Header{}}, f.request(fooWatch+streaming+bookmarks, nil))
+			go f.handler.ServeHTTP(&sink{header: http.Header{}}, f.Request(fooWatch+streaming+bookmarks, nil))
 		}
 		synctest.Wait()
 		if len(open) != 1 {
@@ -246,7 +247,7 @@ func TestAReadThatIsRefusedUpstreamFreesItsRoom(t *testing.T) {
 			<-leave
 		})
 		for range 2 {
-			go f.handler.ServeHTTP(&watchClient{header: http.Header{}}, f.request(fooList, nil))
+			go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
 		}
 		synctest.Wait()
 		f.handler.budget.mu.Lock()
@@ -267,7 +268,7 @@ func TestAResponseOfASlowClientDoesNotKeepItsRoom(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 			time.Sleep(time.Hour)
 		})
-		go f.handler.ServeHTTP(&watchClient{header: http.Header{}}, f.request(fooList, nil))
+		go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
 		time.Sleep(claimFor)
 		synctest.Wait()
 		f.handler.budget.mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/request"
+	"sluice/proxy/serve/servetest"
 )
 
 // pastOutcome is how an exact read was answered.
@@ -26,9 +27,9 @@ type pastOutcome struct {
 func (e *env) checkPast(t *testing.T, url string, want pastOutcome) *httptest.ResponseRecorder {
 	t.Helper()
 	start, w := time.Now(), httptest.NewRecorder()
-	outcome := e.serve(w, e.request(url, nil))
-	got := pastOutcome{outcome.Reason, time.Since(start), len(e.apiserver.scopes())}
-	if got != want || (outcome.Source == request.SourceCache) != (e.passed == nil) {
+	outcome := e.Do(w, e.Request(url, nil))
+	got := pastOutcome{outcome.Reason, time.Since(start), len(e.Apiserver.Scopes())}
+	if got != want || (outcome.Source == request.SourceCache) != (e.Passed == nil) {
 		t.Errorf("%s: %+v, want %+v", url, got, want)
 	}
 	return w
@@ -37,20 +38,20 @@ func (e *env) checkPast(t *testing.T, url string, want pastOutcome) *httptest.Re
 // The apiserver, or another Sluice, has answered the first page at a version that the store has not reached.
 func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(4), Options{})
-		present := slices.Collect(e.resource.Store.Snapshot().Objects(cache.Range{}))
-		e.apiserver.set(9, 0)
-		e.apiserver.listedAt = map[uint64][]*cache.Object{8: present, 9: present, 7: append(slices.Clone(present), foo(7, 7))}
+		e := newEnv(t, servetest.Foos(4), Options{})
+		present := slices.Collect(e.Resource.Store.Snapshot().Objects(cache.Range{}))
+		e.Apiserver.Set(9, 0)
+		e.Apiserver.ListedAt = map[uint64][]*cache.Object{8: present, 9: present, 7: append(slices.Clone(present), servetest.Foo(7, 7))}
 		page := func(version int64, after, more string) string {
-			return fooList + "?limit=2&continue=" + url.QueryEscape(token(t, version, "/ns/"+after+"\x00")) + more
+			return servetest.FooList + "?limit=2&continue=" + url.QueryEscape(token(t, version, "/ns/"+after+"\x00")) + more
 		}
 		check := func(w *httptest.ResponseRecorder, version, next string, names ...string) {
 			t.Helper()
-			var l fooNames
+			var l servetest.FooNames
 			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil {
 				t.Fatalf("%s: %v", w.Body, err)
 			}
-			if l.Metadata.ResourceVersion != version || l.Metadata.Continue != next || !slices.Equal(l.names(), names) {
+			if l.Metadata.ResourceVersion != version || l.Metadata.Continue != next || !slices.Equal(l.Names(), names) {
 				t.Errorf("%+v", l)
 			}
 		}
@@ -60,14 +61,14 @@ func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 		check(w, "8", "", "f000003@4")
 		w = e.checkPast(t, page(9, "f000000", ""), pastOutcome{"past-version", 0, 2}) // nothing to wait for: the resource is quiet
 		check(w, "9", token(t, 9, "/ns/f000002\x00"), "f000001@2", "f000002@3")
-		w = e.checkPast(t, fooList+"?resourceVersion=8&resourceVersionMatch=Exact", pastOutcome{"past-version", 0, 2})
+		w = e.checkPast(t, servetest.FooList+"?resourceVersion=8&resourceVersionMatch=Exact", pastOutcome{"past-version", 0, 2})
 		check(w, "8", "", "f000000@1", "f000001@2", "f000002@3", "f000003@4")
 
 		// A state that is not known passes.
 		e.checkPast(t, page(7, "f000000", ""), pastOutcome{"version-not-reached", 0, 3})
 		e.checkPast(t, page(7, "f000000", ""), pastOutcome{"version-not-reached", 0, 3})
 		e.checkPast(t, page(6, "f000000", ""), pastOutcome{"version-not-reached", 0, 3}) // no such list
-		e.apply(cache.Added, foo(7, 7))
+		e.Apply(cache.Added, servetest.Foo(7, 7))
 		w = e.checkPast(t, page(7, "f000002", ""), pastOutcome{"past-version", 0, 3})
 		check(w, "7", "", "f000003@4", "f000007@7")
 		w = e.checkPast(t, page(8, "f000002", ""), pastOutcome{"past-version", 0, 3})
@@ -79,9 +80,9 @@ func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, paddedFoos(200, 20<<10), Options{})
-		e.apiserver.set(400, 0)
-		e.apiserver.listedAt = map[uint64][]*cache.Object{300: slices.Collect(e.resource.Store.Snapshot().Objects(cache.Range{}))}
-		page := fooList + "?limit=1&continue="
+		e.Apiserver.Set(400, 0)
+		e.Apiserver.ListedAt = map[uint64][]*cache.Object{300: slices.Collect(e.Resource.Store.Snapshot().Objects(cache.Range{}))}
+		page := servetest.FooList + "?limit=1&continue="
 		e.checkPast(t, page+token(t, 300, "/ns/f000199\x00"), pastOutcome{"version-not-reached", ownWatchWait, 0})
 		e.checkPast(t, page+token(t, 300, "/ns/f000001\x00"), pastOutcome{"past-version", ownWatchWait, 1})
 		e.checkPast(t, page+token(t, 300, "/ns/f000199\x00"), pastOutcome{"past-version", 0, 1})
@@ -89,7 +90,7 @@ func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
 }
 
 func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
-	state := foos(600).Store.Snapshot()
+	state := servetest.Foos(600).Store.Snapshot()
 	each := averageBytes(state)
 	for start, want := range map[int][2]int64{0: {500, 600}, 100: {500, 500}, 550: {50, 50}, 600: {0, 0}} {
 		p := &plan{pageStart: cache.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), options: request.ListOptions{Limit: 500}}

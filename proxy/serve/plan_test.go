@@ -13,6 +13,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
 
 // describe returns the plan of a request in words, or the error for which there is none.
@@ -56,10 +57,10 @@ func token(t *testing.T, version int64, start string) string {
 
 // The apiserver adds headers to its response if it allows the origin.
 func TestRequestsOfOtherOriginsPass(t *testing.T) {
-	e := newEnv(t, foos(3), Options{})
+	e := newEnv(t, servetest.Foos(3), Options{})
 	for _, url := range []string{oneFoo, "/apis/ex.io/v1/foos?resourceVersion=0", "/apis/ex.io/v1/foos?watch=1&resourceVersion=3"} {
-		outcome := e.serve(httptest.NewRecorder(), e.request(url, http.Header{"Origin": {"https://example.com"}}))
-		if e.passed == nil || outcome.Reason != "cross-origin" {
+		outcome := e.Do(httptest.NewRecorder(), e.Request(url, http.Header{"Origin": {"https://example.com"}}))
+		if e.Passed == nil || outcome.Reason != "cross-origin" {
 			t.Errorf("%s: %+v", url, outcome)
 		}
 	}
@@ -72,7 +73,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		one   = ns + "/f000000"
 		watch = all + "?watch=1&"
 	)
-	e := newEnv(t, foos(3), Options{})
+	e := newEnv(t, servetest.Foos(3), Options{})
 	for _, row := range []struct{ url, want string }{
 		// Requests that are no reads of a resource.
 		{"/version", "not-a-read"},
@@ -172,7 +173,7 @@ func TestPlanFollowsTheQuery(t *testing.T) {
 		// Scopes.
 		{all + "/f000000?resourceVersion=0", "wrong-scope"},
 	} {
-		r := e.request(row.url, nil)
+		r := e.Request(row.url, nil)
 		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s: %s, want %s", row.url, got, row.want)
 		}
@@ -191,22 +192,22 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 		{"impersonation by certificate", func(_ *env, _ *http.Request, i *request.Info) {
 			i.Impersonates, i.Caller = true, request.ClientCert
 		}, "list any"},
-		{"access denied", func(e *env, _ *http.Request, _ *request.Info) { e.access.allowed = false }, "not-allowed"},
-		{"access is not known", func(e *env, _ *http.Request, _ *request.Info) { e.access.failed = errUnreachable }, "not-reviewed"},
-		{"not in sync", func(e *env, _ *http.Request, _ *request.Info) { e.missing = resources.NotInSync }, resources.NotInSync},
+		{"access denied", func(e *env, _ *http.Request, _ *request.Info) { e.Access.Allowed = false }, "not-allowed"},
+		{"access is not known", func(e *env, _ *http.Request, _ *request.Info) { e.Access.Failed = servetest.ErrUnreachable }, "not-reviewed"},
+		{"not in sync", func(e *env, _ *http.Request, _ *request.Info) { e.Missing = resources.NotInSync }, resources.NotInSync},
 		{"HEAD", func(_ *env, r *http.Request, _ *request.Info) { r.Method = http.MethodHead }, "not-a-read"},
 		{"POST", func(_ *env, r *http.Request, _ *request.Info) { r.Method = http.MethodPost }, "not-a-read"},
 		{"upgrade", func(_ *env, _ *http.Request, i *request.Info) { i.Upgrade = true }, "not-a-read"},
 		{"cluster-scoped", func(e *env, _ *http.Request, _ *request.Info) {
-			e.resource.Resource.Namespaced = false
+			e.Resource.Resource.Namespaced = false
 		}, "list any"},
 		{"namespace of a cluster-scoped resource", func(e *env, _ *http.Request, i *request.Info) {
-			e.resource.Resource.Namespaced, i.Namespace = false, "ns"
+			e.Resource.Resource.Namespaced, i.Namespace = false, "ns"
 		}, "not-a-read"}, // its path is not canonical then
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			e := newEnv(t, foos(3), Options{})
-			r := e.request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
+			e := newEnv(t, servetest.Foos(3), Options{})
+			r := e.Request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
 			info := request.From(r.Context())
 			row.change(e, r, info)
 			if got := describe(e.handler.plan(r, info, e.handler.newAttempt())); got != row.want {
@@ -241,16 +242,16 @@ func TestPlanFollowsTheFormat(t *testing.T) {
 		{list, names, false, false, "list any"},
 		{list, names, true, false, "format"},
 		{watch, names, true, false, "watch any with initial events"},
-		{list, asTable, false, true, "list any"},
-		{list, asTable, false, false, "format"},
-		{list, asTable + ",application/json", false, true, "list any"},
+		{list, servetest.AsTable, false, true, "list any"},
+		{list, servetest.AsTable, false, false, "format"},
+		{list, servetest.AsTable + ",application/json", false, true, "list any"},
 	} {
-		c := foos(3)
+		c := servetest.Foos(3)
 		if row.columns {
 			c = tables(t, 3)
 		}
 		e := newEnv(t, c, Options{Strict: row.strict})
-		r := e.request(row.url, http.Header{"Accept": {row.accept}})
+		r := e.Request(row.url, http.Header{"Accept": {row.accept}})
 		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s as %q, strict %v: %s, want %s", row.url, row.accept, row.strict, got, row.want)
 		}
@@ -270,10 +271,10 @@ func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
 		{options + "false", true, false, "options"},
 		{"&resourceVersion=0", true, false, "watch any with initial events"},
 	} {
-		c := foos(3)
+		c := servetest.Foos(3)
 		c.StreamingLists = row.present
 		e := newEnv(t, c, Options{Strict: row.strict})
-		r := e.request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
+		r := e.Request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
 		if got := describe(e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())); got != row.want {
 			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
 		}
@@ -302,14 +303,14 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 		{"&watch=1&resourceVersion=3", resources.NotInSync, 3, "429"},
 		{"&watch=1&resourceVersion=3", "excluded", 3, "passed"},
 	} {
-		e := newEnv(t, foos(3), Options{Features: Features{ShardSelector: true}})
-		e.missing = row.missing
-		e.apiserver.set(row.version, 0)
-		w := &watchClient{header: http.Header{}}
-		outcome := e.serve(w, e.request(path+row.query, nil))
-		got := fmt.Sprint(w.code)
+		e := newEnv(t, servetest.Foos(3), Options{Features: Features{ShardSelector: true}})
+		e.Missing = row.missing
+		e.Apiserver.Set(row.version, 0)
+		w := &servetest.WatchClient{}
+		outcome := e.Do(w, e.Request(path+row.query, nil))
+		got := fmt.Sprint(w.Code)
 		switch {
-		case e.passed != nil:
+		case e.Passed != nil:
 			got = "passed"
 		case outcome.Source == request.SourceCache:
 			got = "served"
@@ -321,11 +322,11 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 }
 
 func TestInvalidShardSelectorIsRefusedHere(t *testing.T) {
-	e := newEnv(t, foos(3), Options{Features: Features{ShardSelector: true}})
-	w := &watchClient{header: http.Header{}}
-	outcome := e.serve(w, e.request("/apis/ex.io/v1/foos?shardSelector=x", nil))
-	if e.passed != nil || w.code != http.StatusInternalServerError || outcome != (request.Outcome{Source: request.SourceGateway}) {
-		t.Errorf("code %d, outcome %+v", w.code, outcome)
+	e := newEnv(t, servetest.Foos(3), Options{Features: Features{ShardSelector: true}})
+	w := &servetest.WatchClient{}
+	outcome := e.Do(w, e.Request("/apis/ex.io/v1/foos?shardSelector=x", nil))
+	if e.Passed != nil || w.Code != http.StatusInternalServerError || outcome != (request.Outcome{Source: request.SourceGateway}) {
+		t.Errorf("code %d, outcome %+v", w.Code, outcome)
 	}
 }
 
@@ -335,22 +336,22 @@ func TestResourceIsLookedUpOnlyForAnAuthorizedRead(t *testing.T) {
 		url   string
 		whole bool
 	}{
-		{fooList + "?resourceVersion=0", true},
-		{fooList + "?watch=1&resourceVersion=9", true},
-		{fooList + "?resourceVersion=0&labelSelector=even%3Dtrue", false},
-		{fooList + "?resourceVersion=0&fieldSelector=metadata.name%3Da", false},
+		{servetest.FooList + "?resourceVersion=0", true},
+		{servetest.FooList + "?watch=1&resourceVersion=9", true},
+		{servetest.FooList + "?resourceVersion=0&labelSelector=even%3Dtrue", false},
+		{servetest.FooList + "?resourceVersion=0&fieldSelector=metadata.name%3Da", false},
 		{"/apis/ex.io/v1/namespaces/ns/foos?resourceVersion=0", false},
 		{"/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0", false},
 	} {
-		e := newEnv(t, foos(3), Options{})
-		e.missing, e.access.allowed = "not-in-sync", false
-		e.serve(httptest.NewRecorder(), e.request(tt.url, nil))
-		if len(e.readers) != 0 {
+		e := newEnv(t, servetest.Foos(3), Options{})
+		e.Missing, e.Access.Allowed = "not-in-sync", false
+		e.Do(httptest.NewRecorder(), e.Request(tt.url, nil))
+		if len(e.Readers) != 0 {
 			t.Errorf("%s: looked up for a read that is denied", tt.url)
 		}
-		e.access.allowed = true
-		e.serve(httptest.NewRecorder(), e.request(tt.url, nil))
-		readers := slices.Compact(e.readers) // it asks again when it has waited
+		e.Access.Allowed = true
+		e.Do(httptest.NewRecorder(), e.Request(tt.url, nil))
+		readers := slices.Compact(e.Readers) // it asks again when it has waited
 		if want := (resources.Reader{User: "jane", Whole: tt.whole}); len(readers) != 1 || readers[0] != want {
 			t.Errorf("%s: looked up for %+v, want %+v", tt.url, readers, want)
 		}

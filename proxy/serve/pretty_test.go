@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/serve/servetest"
 )
 
 // indented returns compact JSON as the apiserver indents it.
@@ -23,17 +24,17 @@ func indented(t *testing.T, compact []byte) []byte {
 }
 
 func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
 		e := newEnv(t, agingFoos(t, 2000, spread), Options{Encoded: cache.NewBudget(1 << 30)})
 		for _, d := range passing {
 			time.Sleep(d)
-			for _, accept := range []string{"application/json", asMetadata, asTable} {
+			for _, accept := range []string{"application/json", servetest.AsMetadata, servetest.AsTable} {
 				for _, query := range []string{"0", "0&labelSelector=even%3Dtrue", "1&resourceVersionMatch=NotOlderThan&limit=700"} {
-					url := fooList + "?resourceVersion=" + query
-					want := indented(t, decoded(t, e.get(url, http.Header{"Accept": {accept}})))
+					url := servetest.FooList + "?resourceVersion=" + query
+					want := indented(t, servetest.Decoded(t, e.Get(url, http.Header{"Accept": {accept}})))
 					for _, coding := range codings {
-						w := e.get(url+"&pretty=true", http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
-						if got := decoded(t, w); !bytes.Equal(got, want) {
+						w := e.Get(url+"&pretty=true", http.Header{"Accept": {accept}, "Accept-Encoding": {coding}})
+						if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 							t.Fatalf("%s as %s in %q: %d bytes, want %d", url, accept, coding, len(got), len(want))
 						}
 					}
@@ -49,12 +50,12 @@ func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
 		budget := cache.NewBudget(limit)
 		e := newEnv(t, tables(t, 2000), Options{Encoded: budget})
 		list := func(pretty bool) int64 {
-			e.get(fmt.Sprint(fooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
+			e.Get(fmt.Sprint(servetest.FooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
 			return budget.Used()
 		}
 		return list(false), list(true)
 	}
-	for _, accept := range []string{asMetadata, asTable} {
+	for _, accept := range []string{servetest.AsMetadata, servetest.AsTable} {
 		ample, memoized := lists(accept, 1<<30)
 		if memoized <= ample {
 			t.Errorf("%s: memos have %d bytes, %d with the pretty list", accept, ample, memoized)
@@ -70,17 +71,17 @@ func TestPrettyListWithAnObjectThatExpandsPasses(t *testing.T) {
 	const objects = 2000
 	for _, row := range []struct{ accept, query string }{
 		{"application/json", "pretty=true"},
-		{asTable, "pretty=true&includeObject=Object"},
+		{servetest.AsTable, "pretty=true&includeObject=Object"},
 	} {
 		e := newEnv(t, tables(t, objects), Options{Encoded: cache.NewBudget(1 << 30)})
-		o := foo(7, objects+1)
+		o := servetest.Foo(7, objects+1)
 		deep := `{"spec":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,`
 		o.Data = append([]byte(deep), o.Data[1:]...)
-		e.apply(cache.Modified, o)
-		r := e.request(fooList+"?resourceVersion=0&"+row.query, http.Header{"Accept": {row.accept}, "Accept-Encoding": {"gzip"}})
-		if outcome := e.serve(nowhere{http.Header{}}, r); e.passed == nil || outcome.Reason != "format" {
+		e.Apply(cache.Modified, o)
+		r := e.Request(servetest.FooList+"?resourceVersion=0&"+row.query, http.Header{"Accept": {row.accept}, "Accept-Encoding": {"gzip"}})
+		if outcome := e.Do(nowhere{http.Header{}}, r); e.Passed == nil || outcome.Reason != "format" {
 			t.Errorf("%s: outcome %+v", row.accept, outcome)
 		}
-		e.get(strings.Replace(fooList+"?resourceVersion=0&"+row.query, "pretty=true", "pretty=false", 1), http.Header{"Accept": {row.accept}})
+		e.Get(strings.Replace(servetest.FooList+"?resourceVersion=0&"+row.query, "pretty=true", "pretty=false", 1), http.Header{"Accept": {row.accept}})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/proxy/response"
+	"sluice/proxy/serve/servetest"
 )
 
 // newTestResponse returns a responseWriter for a client that accepts a coding, where its bytes go,
@@ -49,7 +50,7 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 			if long := coding != "" && len(want) > response.CompressFrom; *started != 1 || compressed != long {
 				t.Errorf("%q: %d bytes, headers set %d times, compressed %v", coding, len(want), *started, compressed)
 			}
-			if got := decoded(t, w); !bytes.Equal(got, want) {
+			if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 				t.Errorf("%q: %d bytes, want %d", coding, len(got), len(want))
 			}
 			out.release()
@@ -128,7 +129,7 @@ func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 		if written, err := out.finishBlocks(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := decoded(t, w); len(got) != 10*pieceSize {
+		if got := servetest.Decoded(t, w); len(got) != 10*pieceSize {
 			t.Errorf("%s: %d bytes", coding, len(got))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/serve/servetest"
 )
 
 // blocks returns the compressed blocks of all runs in order.
@@ -24,7 +25,7 @@ func blocks(t *testing.T, e *segmentEncoder, state *cache.Snapshot) (all []*spli
 
 func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 	const objects, updates = 2000, 5
-	c := foos(objects)
+	c := servetest.Foos(objects)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}, {Shape: codec.Metadata}} {
 		encoder, err := encoderFor(c, f)
 		if err != nil {
@@ -42,7 +43,7 @@ func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 			}
 			for i := range updates {
 				version := c.Store.Snapshot().Version + 1
-				if err := c.Store.Apply(cache.Modified, foo(i*objects/updates, version), time.Now()); err != nil {
+				if err := c.Store.Apply(cache.Modified, servetest.Foo(i*objects/updates, version), time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -68,7 +69,7 @@ func countNew(before, after []*splice.Block) (n int) {
 }
 
 func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
-	c := foos(2000)
+	c := servetest.Foos(2000)
 	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
 
 // A shared block would tell a reader of a part of the segment how long the rest is.
 func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
-	c := foos(100)
+	c := servetest.Foos(100)
 	encoder, err := encoderFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 
 // A selection of a part of a segment shares the encoding of exactly this part, if it is large enough to pay.
 func TestSelectedPartsOfSegmentsAreMemoizedApart(t *testing.T) {
-	c := foos(48)
+	c := servetest.Foos(48)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}} {
 		encoder, err := encoderFor(c, f)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/servetest"
 )
 
 // withSlowReaders returns an env whose slow readers may hold limit bytes.
@@ -24,7 +25,7 @@ func withSlowReaders(t *testing.T, limit int64, objects int) *env {
 		s.Run(ctx)
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	e := newEnv(t, foos(objects), Options{SlowReaders: s})
+	e := newEnv(t, servetest.Foos(objects), Options{SlowReaders: s})
 	return e
 }
 
@@ -34,8 +35,8 @@ func (e *env) updateAll(objects int) {
 	for round := range 2 {
 		at := time.Now().Add(time.Duration(round+1) * 2 * time.Hour)
 		for i := range objects {
-			version := e.resource.Store.CompleteVersion() + 1
-			if err := e.resource.Store.Apply(cache.Modified, foo(i, version), at); err != nil {
+			version := e.Resource.Store.CompleteVersion() + 1
+			if err := e.Resource.Store.Apply(cache.Modified, servetest.Foo(i, version), at); err != nil {
 				e.Fatal(err)
 			}
 		}
@@ -53,8 +54,8 @@ func TestSlowListEndsWhenItHoldsTooMuch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := withSlowReaders(t, tt.limit, objects)
-				r := e.request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
-				c := &watchClient{header: http.Header{}, expired: make(chan struct{}), slow: 20 * time.Second}
+				r := e.Request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
+				c := &servetest.WatchClient{Expired: make(chan struct{}), Slow: 20 * time.Second}
 				aborted := make(chan any)
 				start := time.Now()
 				go func() {
@@ -80,16 +81,16 @@ func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
 	const objects = 20_000
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<20, objects)
-		c := &watchClient{header: http.Header{}, expired: make(chan struct{}), slow: time.Second, done: make(chan struct{})}
-		r := e.request(fooWatch+"resourceVersion=0", nil)
+		c := &servetest.WatchClient{Expired: make(chan struct{}), Slow: time.Second, Done: make(chan struct{})}
+		r := e.Request(fooWatch+"resourceVersion=0", nil)
 		go func() {
-			defer close(c.done)
+			defer close(c.Done)
 			e.handler.ServeHTTP(c, r)
 		}()
 		synctest.Wait()
 		e.updateAll(objects)
-		<-c.done
-		got := c.take()
+		<-c.Done
+		got := c.Take()
 		if last := got[len(got)-1]; last != "ERROR 410" || len(got) > objects || request.From(r.Context()).Outcome.Reason != flowcontrol.TooSlow {
 			t.Errorf("%d events, the last is %s", len(got), last)
 		}
@@ -101,16 +102,16 @@ func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
 func TestStalledWatchHoldsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<30, 3)
-		c := e.watch(fooWatch+"resourceVersion=3", nil)
-		c.stall()
+		c := e.Watch(fooWatch+"resourceVersion=3", nil)
+		c.Stall()
 		for i := range 50 {
-			e.apply(cache.Added, foo(10+i, uint64(10+i)))
+			e.Apply(cache.Added, servetest.Foo(10+i, uint64(10+i)))
 		}
 		time.Sleep(5 * time.Second)
 		e.updateAll(3)
-		c.resume()
-		<-c.done
-		if got := c.take(); len(got) == 0 || len(got) > 2 {
+		c.Resume()
+		<-c.Done
+		if got := c.Take(); len(got) == 0 || len(got) > 2 {
 			t.Errorf("%d events after a stall", len(got))
 		}
 	})
@@ -120,15 +121,15 @@ func TestStalledWatchHoldsOneEvent(t *testing.T) {
 func TestEndedStoreIsReadToItsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<30, 3)
-		c := e.watch(fooWatch+"resourceVersion=3", nil)
-		c.slow = 3 * time.Second
+		c := e.Watch(fooWatch+"resourceVersion=3", nil)
+		c.Slow = 3 * time.Second
 		for i := range 400 {
-			e.apply(cache.Added, foo(10+i, uint64(10+i)))
+			e.Apply(cache.Added, servetest.Foo(10+i, uint64(10+i)))
 		}
-		e.resource.Store.Close()
+		e.Resource.Store.Close()
 		start := time.Now()
-		<-c.done
-		if took := time.Since(start); took > response.WriteTimeout+10*c.slow { // the stall is noticed after some writes
+		<-c.Done
+		if took := time.Since(start); took > response.WriteTimeout+10*c.Slow { // the stall is noticed after some writes
 			t.Errorf("read for %v", took)
 		}
 	})

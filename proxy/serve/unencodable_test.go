@@ -11,11 +11,12 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"sluice/cache"
+	"sluice/proxy/serve/servetest"
 )
 
 // brokenFoo is an object that can be written only as it is stored.
 func brokenFoo(i int, version uint64) *cache.Object {
-	o := foo(i, version)
+	o := servetest.Foo(i, version)
 	o.Data = []byte(`{"metadata":`)
 	return o
 }
@@ -29,10 +30,10 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 		want                        []string
 	}{
 		{"event", oneAsMetadata, "", fromThree, false, []string{"ADDED f000003@4", "ERROR 429"}},
-		{"event of a Table", asTable, "", fromThree, false, []string{"ADDED f000003@4+", "ERROR 429"}},
+		{"event of a Table", servetest.AsTable, "", fromThree, false, []string{"ADDED f000003@4+", "ERROR 429"}},
 		{"compressed event", oneAsMetadata, "gzip", fromThree, false, []string{"ADDED f000003@4", "ERROR 429"}},
 		{"initial event", oneAsMetadata, "", "resourceVersion=0&labelSelector=even%3Dtrue", true, []string{"ADDED f000000@1", "ADDED f000002@3", "ERROR 429"}},
-		{"initial event of a Table", asTable, "", "resourceVersion=0", true, []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "ADDED f000003@4", "ERROR 429"}},
+		{"initial event of a Table", servetest.AsTable, "", "resourceVersion=0", true, []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "ADDED f000003@4", "ERROR 429"}},
 		{"memoized initial events", oneAsMetadata, "", "resourceVersion=0", true, []string{"ERROR 429"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -40,19 +41,19 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 				e := newEnv(t, tables(t, 3), Options{CompressWatches: row.coding != "", Encoded: cache.NewBudget(1 << 20)})
 				header := http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}}
 				happen := func() {
-					e.apply(cache.Added, foo(3, 4))
-					e.apply(cache.Added, brokenFoo(4, 5))
-					e.apply(cache.Added, foo(5, 6))
+					e.Apply(cache.Added, servetest.Foo(3, 4))
+					e.Apply(cache.Added, brokenFoo(4, 5))
+					e.Apply(cache.Added, servetest.Foo(5, 6))
 				}
 				if row.initial {
 					happen()
 				}
-				c := e.watch(fooWatch+row.query, header)
+				c := e.Watch(fooWatch+row.query, header)
 				if !row.initial {
 					happen()
 					synctest.Wait()
 				}
-				stream := c.takeBytes()
+				stream := c.TakeBytes()
 				if row.coding != "" {
 					z, err := gzip.NewReader(bytes.NewReader(stream))
 					if err != nil {
@@ -62,12 +63,12 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 						t.Error(err)
 					}
 				}
-				if got := decodeEvents(stream); !slices.Equal(got, row.want) {
+				if got := servetest.DecodeEvents(stream); !slices.Equal(got, row.want) {
 					t.Errorf("the client gets %q, want %q", got, row.want)
 				}
 				hasEnded(e, c)
-				r := e.request(fooWatch+fromThree, header)
-				if outcome := e.serve(&watchClient{header: http.Header{}}, r); e.passed == nil || outcome.Reason != "format" {
+				r := e.Request(fooWatch+fromThree, header)
+				if outcome := e.Do(&servetest.WatchClient{}, r); e.Passed == nil || outcome.Reason != "format" {
 					t.Errorf("the next watch: outcome %+v", outcome)
 				}
 			})

@@ -17,13 +17,12 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
 )
-
-const asTable = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 // tables returns foos whose Tables can be served.
 func tables(t *testing.T, n int) *resources.CachedResource {
-	c := foos(n)
+	c := servetest.Foos(n)
 	c.ColumnsMatch = true
 	c.Resource.Columns = columns(t, "A")
 	return c
@@ -43,10 +42,10 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEnv(t, tables(t, 3), Options{})
-			c := e.watch(fooWatch+row.query, http.Header{"Accept": {asTable}})
-			e.apply(cache.Modified, foo(0, 4))
+			c := e.Watch(fooWatch+row.query, http.Header{"Accept": {servetest.AsTable}})
+			e.Apply(cache.Modified, servetest.Foo(0, 4))
 			synctest.Wait()
-			if got := c.take(); !slices.Equal(got, row.want) {
+			if got := c.Take(); !slices.Equal(got, row.want) {
 				t.Errorf("%s: got %q, want %q", row.query, got, row.want)
 			}
 		})
@@ -58,10 +57,10 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, tables(t, 3), Options{})
-		c := e.watch(fooWatch+fromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {asTable}})
+		c := e.Watch(fooWatch+fromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {servetest.AsTable}})
 		relabeled(0, 4, "false")(e, c)
 		synctest.Wait()
-		if got := c.take(); !slices.Equal(got, []string{"DELETED f000000@4+"}) {
+		if got := c.Take(); !slices.Equal(got, []string{"DELETED f000000@4+"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -69,21 +68,21 @@ func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing
 
 func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := foos(3)
+		c := servetest.Foos(3)
 		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 3)
 		e := newEnv(t, c, Options{})
-		client := e.watch(fooWatch+fromThree, nil)
+		client := e.Watch(fooWatch+fromThree, nil)
 		stalls(e, client)
-		e.apply(cache.Modified, foo(0, 4))
+		e.Apply(cache.Modified, servetest.Foo(0, 4))
 		synctest.Wait() // the watch writes
 		for i := range 100 {
-			e.apply(cache.Modified, foo(0, uint64(5+i)))
+			e.Apply(cache.Modified, servetest.Foo(0, uint64(5+i)))
 		}
 		isOpen(e, client)
 		resumes(e, client)
 		synctest.Wait()
 		hasEnded(e, client)
-		for i, event := range client.take() {
+		for i, event := range client.Take() {
 			if want := "MODIFIED f000000@" + strconv.Itoa(4+i); event != want {
 				t.Errorf("event %d is %s, want %s", i, event, want)
 			}
@@ -93,7 +92,7 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 
 // beforeHistory returns a resource whose history begins at version 50.
 func beforeHistory() *resources.CachedResource {
-	c := foos(3)
+	c := servetest.Foos(3)
 	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 50)
 	return c
 }
@@ -101,27 +100,27 @@ func beforeHistory() *resources.CachedResource {
 func TestWatchFromBeforeTheHistoryPassesWithAShortTimeout(t *testing.T) {
 	for timeout, kept := range map[string]bool{"": false, "&timeoutSeconds=3600": false, "&timeoutSeconds=20": true} {
 		e := newEnv(t, beforeHistory(), Options{})
-		r := e.request(fooWatch+fromThree+timeout, nil)
+		r := e.Request(fooWatch+fromThree+timeout, nil)
 		url := r.URL.String()
-		w := &watchClient{header: http.Header{}}
-		outcome := e.serve(w, r)
-		if e.passed == nil || outcome.Reason != "version-before-history" || len(w.header) > 0 {
-			t.Fatalf("%q: outcome %+v, headers %v", timeout, outcome, w.header)
+		w := &servetest.WatchClient{}
+		outcome := e.Do(w, r)
+		if e.Passed == nil || outcome.Reason != "version-before-history" || len(w.Header()) > 0 {
+			t.Fatalf("%q: outcome %+v, headers %v", timeout, outcome, w.Header())
 		}
 		if r.URL.String() != url {
 			t.Errorf("%q: the request of the caller is now %s", timeout, r.URL)
 		}
 		if kept {
-			if e.passed.URL.String() != url {
-				t.Errorf("%q: forwarded as %s", timeout, e.passed.URL)
+			if e.Passed.URL.String() != url {
+				t.Errorf("%q: forwarded as %s", timeout, e.Passed.URL)
 			}
 			continue
 		}
-		seconds, err := strconv.Atoi(e.passed.URL.Query().Get("timeoutSeconds"))
+		seconds, err := strconv.Atoi(e.Passed.URL.Query().Get("timeoutSeconds"))
 		if life := time.Duration(seconds) * time.Second; err != nil || life < passedWatchLife || life > 2*passedWatchLife {
 			t.Errorf("%q: forwarded with timeoutSeconds %d", timeout, seconds)
 		}
-		if got := e.passed.URL.Query().Get("resourceVersion"); got != "3" {
+		if got := e.Passed.URL.Query().Get("resourceVersion"); got != "3" {
 			t.Errorf("%q: forwarded with version %s", timeout, got)
 		}
 	}
@@ -132,12 +131,12 @@ func TestWatchPassesWithAShortTimeoutIfItCanBeServedLater(t *testing.T) {
 	for reason, short := range map[string]bool{
 		resources.NotInSync: true, resources.NotCacheable: false, resources.Excluded: false, resources.StoresTooLarge: false,
 	} {
-		e := newEnv(t, foos(3), Options{})
-		e.missing = reason
+		e := newEnv(t, servetest.Foos(3), Options{})
+		e.Missing = reason
 		for _, url := range []string{fooWatch + fromThree, fooWatch + streaming + bookmarks, "/apis/ex.io/v1/watch/foos"} {
-			e.serve(&watchClient{header: http.Header{}}, e.request(url, nil))
-			if got := e.passed.URL.Query().Has("timeoutSeconds"); got != short {
-				t.Errorf("%s: %s is forwarded as %s", reason, url, e.passed.URL)
+			e.Do(&servetest.WatchClient{}, e.Request(url, nil))
+			if got := e.Passed.URL.Query().Has("timeoutSeconds"); got != short {
+				t.Errorf("%s: %s is forwarded as %s", reason, url, e.Passed.URL)
 			}
 		}
 	}
@@ -148,17 +147,17 @@ func TestWatchOfADiscardedHistoryExpires(t *testing.T) {
 	const three = "resourceVersion=3"
 	for url, expires := range map[string]bool{
 		fooWatch + "&" + three: true, fooWatch + "&resourceVersion=1": true, "/apis/ex.io/v1/watch/foos?" + three: true,
-		fooWatch + "&resourceVersion=4": false, fooWatch + "&resourceVersion=0": false, fooWatch: false, fooList + "?" + three: false,
+		fooWatch + "&resourceVersion=4": false, fooWatch + "&resourceVersion=0": false, fooWatch: false, servetest.FooList + "?" + three: false,
 		fooWatch + "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&" + three: false,
 	} {
 		for _, missing := range []string{"", resources.NotInSync} {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, foos(3), Options{})
-				e.discarded, e.missing = 3, missing
+				e := newEnv(t, servetest.Foos(3), Options{})
+				e.Discards, e.Missing = 3, missing
 				w := httptest.NewRecorder()
-				outcome := e.serve(w, e.request(url+"&timeoutSeconds=1", nil))
+				outcome := e.Do(w, e.Request(url+"&timeoutSeconds=1", nil))
 				expired := w.Code == http.StatusGone && strings.Contains(w.Body.String(), `"reason":"Expired"`)
-				if expired != expires || expired != (outcome.Reason == string(historyDiscarded)) || expired && e.passed != nil {
+				if expired != expires || expired != (outcome.Reason == string(historyDiscarded)) || expired && e.Passed != nil {
 					t.Errorf("%q: %s: %+v, code %d, %.200s", missing, url, outcome, w.Code, w.Body)
 				}
 			})
@@ -170,18 +169,18 @@ func TestWatchOfADiscardedHistoryExpires(t *testing.T) {
 func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, beforeHistory(), Options{Features: Features{ShardSelector: true}})
-		r := e.request(fooWatch+fromThree+"&shardSelector="+halfOfUIDs, nil)
-		w := &watchClient{header: http.Header{}}
-		outcome := e.serve(w, r)
+		r := e.Request(fooWatch+fromThree+"&shardSelector="+halfOfUIDs, nil)
+		w := &servetest.WatchClient{}
+		outcome := e.Do(w, r)
 		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json"}
-		if e.passed != nil || outcome != want || w.code != http.StatusOK {
-			t.Fatalf("code %d, outcome %+v", w.code, outcome)
+		if e.Passed != nil || outcome != want || w.Code != http.StatusOK {
+			t.Fatalf("code %d, outcome %+v", w.Code, outcome)
 		}
-		body := w.takeBytes()
+		body := w.TakeBytes()
 		if !strings.Contains(string(body), "too old resource version: 3 (50)") {
 			t.Errorf("body %s", body)
 		}
-		if got := decodeEvents(body); !slices.Equal(got, []string{"ERROR 410"}) {
+		if got := servetest.DecodeEvents(body); !slices.Equal(got, []string{"ERROR 410"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -192,13 +191,13 @@ const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x80000
 func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		e := newEnv(t, foos(3), Options{Metrics: NewMetrics(registry)})
-		c := e.watch(fooWatch+streaming+bookmarks, nil)
-		e.apply(cache.Added, foo(3, 4))
-		e.apply(cache.Added, foo(4, 5))
+		e := newEnv(t, servetest.Foos(3), Options{Metrics: NewMetrics(registry)})
+		c := e.Watch(fooWatch+streaming+bookmarks, nil)
+		e.Apply(cache.Added, servetest.Foo(3, 4))
+		e.Apply(cache.Added, servetest.Foo(4, 5))
 		synctest.Wait()
 		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
-		c.leave()
+		c.Leave()
 		synctest.Wait()
 		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
 	})
@@ -224,16 +223,16 @@ func checkMetrics(t *testing.T, from prometheus.Gatherer, want map[string]float6
 // A watch that cannot be opened leaves no cursor behind, and one that ends closes its own.
 func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{})
+		e := newEnv(t, servetest.Foos(3), Options{})
 		for _, query := range []string{fromThree, streaming + bookmarks, "resourceVersion=0&labelSelector=even%3Dtrue"} {
-			c := e.watch(fooWatch+query, nil)
-			if n := e.resource.Store.Stats().Cursors; n != 1 {
+			c := e.Watch(fooWatch+query, nil)
+			if n := e.Resource.Store.Stats().Cursors; n != 1 {
 				t.Errorf("%s: %d cursors", query, n)
 			}
-			c.leave()
+			c.Leave()
 			synctest.Wait()
 		}
-		if n := e.resource.Store.Stats().Cursors; n != 0 {
+		if n := e.Resource.Store.Stats().Cursors; n != 0 {
 			t.Errorf("%d cursors", n)
 		}
 	})
@@ -242,16 +241,16 @@ func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const watches, spread = 64, 10 * time.Second
-		e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return spread }})
-		var clients []*watchClient
+		e := newEnv(t, servetest.Foos(3), Options{Spread: func() time.Duration { return spread }})
+		var clients []*servetest.WatchClient
 		for range watches {
-			clients = append(clients, e.watch(fooWatch+fromThree, nil))
+			clients = append(clients, e.Watch(fooWatch+fromThree, nil))
 		}
-		close(e.draining)
+		close(e.Draining)
 		open := func() (n int) {
 			synctest.Wait()
 			for _, c := range clients {
-				if !c.ended() {
+				if !c.Ended() {
 					n++
 				}
 			}
@@ -274,9 +273,9 @@ func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 // A watch that ends must not wait for a recheck that the apiserver does not answer.
 func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{Recheck: time.Minute})
-		e.access.hang()
-		c := e.watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
+		e := newEnv(t, servetest.Foos(3), Options{Recheck: time.Minute})
+		e.Access.Hang()
+		c := e.Watch(fooWatch+fromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
 		hasEnded(e, c)
@@ -286,11 +285,11 @@ func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 // SetWatches reaches watches that are open.
 func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{Recheck: time.Minute})
-		c := e.watch(fooWatch+fromThree, nil)
+		e := newEnv(t, servetest.Foos(3), Options{Recheck: time.Minute})
+		c := e.Watch(fooWatch+fromThree, nil)
 		e.handler.SetWatches(20*time.Minute, false)
 		time.Sleep(time.Minute) // the check that was due
-		e.access.set(false, nil)
+		e.Access.Set(false, nil)
 		time.Sleep(9 * time.Minute)
 		synctest.Wait()
 		isOpen(e, c)
@@ -304,7 +303,7 @@ func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
 func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, tables(t, 3), Options{})
-		r := e.request(fooWatch+fromThree, http.Header{"Accept": {asTable}})
+		r := e.Request(fooWatch+fromThree, http.Header{"Accept": {servetest.AsTable}})
 		p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 		if err != nil {
 			t.Fatal(err)
@@ -315,13 +314,13 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		}
 		defer start.cursor.Close()
 		changed := make(chan struct{})
-		c := &watchClient{header: http.Header{}, done: make(chan struct{})}
+		c := &servetest.WatchClient{Done: make(chan struct{})}
 		l := &watchLoop{
 			watchStart: start, plan: p, options: &e.handler.options, recheckEvery: &e.handler.recheck, r: r, out: newWatchWriter(c, nil, splice.Identity),
 			columnsChanged: changed, metrics: e.handler.options.Metrics.watch(p.info),
 		}
 		go func() {
-			defer close(c.done)
+			defer close(c.Done)
 			l.run()
 		}()
 		synctest.Wait()
@@ -335,7 +334,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 // Sluice lists only the scope of a small streaming list if listing the whole resource costs more.
 func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
 	other := func(version uint64) *cache.Object {
-		o := foo(900, version)
+		o := servetest.Foo(900, version)
 		o.Key = cache.KeyOf("other", "f000900")
 		return o
 	}
@@ -349,21 +348,21 @@ func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, foos(200), Options{})
-				e.apply(cache.Added, other(201))
-				e.apiserver.setListed(300, row.listed, foo(1, 299))
-				c := e.watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+streaming+bookmarks, nil)
-				if called := e.apiserver.scopes(); len(called) == 0 || called[0] != (cache.Scope{Namespace: "other"}) {
+				e := newEnv(t, servetest.Foos(200), Options{})
+				e.Apply(cache.Added, other(201))
+				e.Apiserver.SetListed(300, row.listed, servetest.Foo(1, 299))
+				c := e.Watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+streaming+bookmarks, nil)
+				if called := e.Apiserver.Scopes(); len(called) == 0 || called[0] != (cache.Scope{Namespace: "other"}) {
 					t.Errorf("called the rolls of %+v", called)
 				}
-				e.apply(cache.Modified, other(250)) // part of the state at 300
+				e.Apply(cache.Modified, other(250)) // part of the state at 300
 				synctest.Wait()
-				if got := c.take(); !slices.Equal(got, row.want) {
+				if got := c.Take(); !slices.Equal(got, row.want) {
 					t.Errorf("got %q, want %q", got, row.want)
 				}
-				e.apply(cache.Modified, other(301))
+				e.Apply(cache.Modified, other(301))
 				synctest.Wait()
-				if got := c.take(); !slices.Equal(got, []string{"MODIFIED f000900@301"}) {
+				if got := c.Take(); !slices.Equal(got, []string{"MODIFIED f000900@301"}) {
 					t.Errorf("then got %q", got)
 				}
 			})

@@ -11,120 +11,121 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/servetest"
 )
 
 // step is one step of a watch: something happens, or must have happened.
-type step func(*env, *watchClient)
+type step func(*env, *servetest.WatchClient)
 
 func added(i int, version uint64) step {
-	return func(e *env, _ *watchClient) { e.apply(cache.Added, foo(i, version)) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apply(cache.Added, servetest.Foo(i, version)) }
 }
 
 func modified(i int, version uint64) step {
-	return func(e *env, _ *watchClient) { e.apply(cache.Modified, foo(i, version)) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apply(cache.Modified, servetest.Foo(i, version)) }
 }
 
 // relabeled is modified with the label value.
 func relabeled(i int, version uint64, value string) step {
-	return func(e *env, _ *watchClient) {
-		o := foo(i, version)
+	return func(e *env, _ *servetest.WatchClient) {
+		o := servetest.Foo(i, version)
 		o.Labels[0].Value = value
-		e.apply(cache.Modified, o)
+		e.Apply(cache.Modified, o)
 	}
 }
 
 func deleted(i int, version uint64) step {
-	return func(e *env, _ *watchClient) { e.apply(cache.Deleted, foo(i, version)) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apply(cache.Deleted, servetest.Foo(i, version)) }
 }
 
 // bookmarked is a bookmark on the watch of the store.
 func bookmarked(version uint64) step {
-	return func(e *env, _ *watchClient) {
-		if err := e.resource.Store.ApplyBookmark(version); err != nil {
+	return func(e *env, _ *servetest.WatchClient) {
+		if err := e.Resource.Store.ApplyBookmark(version); err != nil {
 			e.Error(err)
 		}
 	}
 }
 
 // storeEnds is the end of the history, as after a 410 of the apiserver.
-func storeEnds(e *env, _ *watchClient) { e.resource.Store.Close() }
+func storeEnds(e *env, _ *servetest.WatchClient) { e.Resource.Store.Close() }
 
 // current sets the version of the apiserver.
 func current(version uint64) step {
-	return func(e *env, _ *watchClient) { e.apiserver.set(version, 0) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.Set(version, 0) }
 }
 
 // listed sets the version of the apiserver and the objects that a roll call finds there.
 func listed(version uint64, objects ...*cache.Object) step {
-	return func(e *env, _ *watchClient) { e.apiserver.setListed(version, objects...) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.SetListed(version, objects...) }
 }
 
 // soon makes something happen a second later.
 func soon(happens step) step {
-	return func(e *env, c *watchClient) { time.AfterFunc(time.Second, func() { happens(e, c) }) }
+	return func(e *env, c *servetest.WatchClient) { time.AfterFunc(time.Second, func() { happens(e, c) }) }
 }
 
 // probeWatched lets probe watches deliver a bookmark.
 func probeWatched(version uint64) step {
-	return func(e *env, _ *watchClient) { e.apiserver.set(version, version) }
+	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.Set(version, version) }
 }
 
-func unreachable(e *env, _ *watchClient) { e.apiserver.set(0, 0) }
+func unreachable(e *env, _ *servetest.WatchClient) { e.Apiserver.Set(0, 0) }
 
 // rechecks sets the answer to the rechecks that follow.
 func rechecks(allowed bool, err error) step {
-	return func(e *env, _ *watchClient) { e.access.set(allowed, err) }
+	return func(e *env, _ *servetest.WatchClient) { e.Access.Set(allowed, err) }
 }
 
 // slows makes each write take d.
-func slows(d time.Duration) step { return func(_ *env, c *watchClient) { c.slow = d } }
+func slows(d time.Duration) step { return func(_ *env, c *servetest.WatchClient) { c.Slow = d } }
 
-func takes(_ *env, c *watchClient) { c.take() }
+func takes(_ *env, c *servetest.WatchClient) { c.Take() }
 
 // getsAtMost checks that the last events are at most n and that the last one is last.
 func getsAtMost(n int, last string) step {
-	return func(e *env, c *watchClient) {
+	return func(e *env, c *servetest.WatchClient) {
 		e.Helper()
-		if got := c.take(); len(got) > n || len(got) == 0 || got[len(got)-1] != last {
+		if got := c.Take(); len(got) > n || len(got) == 0 || got[len(got)-1] != last {
 			e.Errorf("the client gets %q, want at most %d and %s at the end", got, n, last)
 		}
 	}
 }
 
-func rechecksRespond(e *env, _ *watchClient) {
-	e.access.mu.Lock()
-	defer e.access.mu.Unlock()
-	e.access.hangs = false
+func rechecksRespond(e *env, _ *servetest.WatchClient) {
+	e.Access.Mu.Lock()
+	defer e.Access.Mu.Unlock()
+	e.Access.Hangs = false
 }
-func rechecksHang(e *env, _ *watchClient) { e.access.hang() }
-func drains(e *env, _ *watchClient)       { close(e.draining) }
-func stalls(_ *env, c *watchClient)       { c.stall() }
-func resumes(_ *env, c *watchClient)      { c.resume() }
-func rulesChange(e *env, _ *watchClient)  { e.access.change() }
-func leaves(_ *env, c *watchClient)       { c.leave() }
+func rechecksHang(e *env, _ *servetest.WatchClient) { e.Access.Hang() }
+func drains(e *env, _ *servetest.WatchClient)       { close(e.Draining) }
+func stalls(_ *env, c *servetest.WatchClient)       { c.Stall() }
+func resumes(_ *env, c *servetest.WatchClient)      { c.Resume() }
+func rulesChange(e *env, _ *servetest.WatchClient)  { e.Access.Change() }
+func leaves(_ *env, c *servetest.WatchClient)       { c.Leave() }
 
-func after(d time.Duration) step { return func(*env, *watchClient) { time.Sleep(d) } }
+func after(d time.Duration) step { return func(*env, *servetest.WatchClient) { time.Sleep(d) } }
 
 // gets checks the events since the last check.
 func gets(want ...string) step {
-	return func(e *env, c *watchClient) {
+	return func(e *env, c *servetest.WatchClient) {
 		e.Helper()
-		if got := c.take(); !slices.Equal(got, want) {
+		if got := c.Take(); !slices.Equal(got, want) {
 			e.Errorf("the client gets %q, want %q", got, want)
 		}
 	}
 }
 
-func isOpen(e *env, c *watchClient) {
+func isOpen(e *env, c *servetest.WatchClient) {
 	e.Helper()
-	if c.ended() {
+	if c.Ended() {
 		e.Error("the watch has ended")
 	}
 }
 
-func hasEnded(e *env, c *watchClient) {
+func hasEnded(e *env, c *servetest.WatchClient) {
 	e.Helper()
-	if !c.ended() {
+	if !c.Ended() {
 		e.Error("the watch is still open")
 	}
 }
@@ -144,9 +145,9 @@ var manyModified = func() (all []step) {
 	return all
 }()
 
-func getsManyModified(e *env, c *watchClient) {
+func getsManyModified(e *env, c *servetest.WatchClient) {
 	e.Helper()
-	got := c.take()
+	got := c.Take()
 	if len(got) != 3*batch {
 		e.Fatalf("%d events", len(got))
 	}
@@ -210,20 +211,20 @@ func TestWatch(t *testing.T) {
 		{"EndsWithAnErrorWithoutProofInTime", streaming + bookmarks, []step{unreachable}, []step{
 			after(proofLimit), gets(append(slices.Clone(threeFoos), "ERROR 504")...), hasEnded,
 		}},
-		{"EndsInitialEventsOnARollCall", streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+		{"EndsInitialEventsOnARollCall", streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			gets(append(slices.Clone(threeFoos), "BOOKMARK@7 end")...),
 			added(3, 4), deleted(3, 5), added(4, 8), gets("ADDED f000004@8"), // those up to 7 are no part of the state at 7
 		}},
-		{"EndsInitialEventsOnceTheRollIsComplete", streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 6))}, []step{
+		{"EndsInitialEventsOnceTheRollIsComplete", streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 6))}, []step{
 			gets(threeFoos...), modified(2, 5), gets("MODIFIED f000002@5"), modified(2, 6), gets("MODIFIED f000002@6", "BOOKMARK@7 end"),
 		}},
-		{"OfANamespaceEndsInitialEventsOnARollCall", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + streaming + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 6))}, []step{
+		{"OfANamespaceEndsInitialEventsOnARollCall", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 6))}, []step{
 			gets(), modified(2, 6), gets("BOOKMARK@7 end"),
 		}},
 		{"WithoutStreamingListBeginsWithAProvenState", "allowWatchBookmarks=true", []step{current(4), soon(modified(0, 4))}, []step{
 			gets("ADDED f000000@4", "ADDED f000001@2", "ADDED f000002@3", "BOOKMARK@4 end"),
 		}},
-		{"SendsNoBookmarkBelowAConfirmedVersion", "resourceVersion=7" + bookmarks, []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+		{"SendsNoBookmarkBelowAConfirmedVersion", "resourceVersion=7" + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			after(2 * time.Minute), gets(), bookmarked(6), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
 		}},
 		{"EndsWithTheStoreBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded}},
@@ -240,7 +241,7 @@ func TestWatch(t *testing.T) {
 		{"OfThreeSecondsSendsABookmarkOnceProven", fromThree + bookmarks + "&timeoutSeconds=3", []step{probeWatched(5)}, []step{
 			gets("BOOKMARK@5"), isOpen,
 		}},
-		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", fromThree + bookmarks + "&timeoutSeconds=3", []step{listed(7, foo(0, 1), foo(1, 2), foo(2, 3))}, []step{
+		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", fromThree + bookmarks + "&timeoutSeconds=3", []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			gets(), after(3 * time.Second), gets(), hasEnded,
 		}},
 		{"SendsNoBookmarkUnasked", fromThree, nil, []step{bookmarked(9), after(5 * time.Minute), gets(), isOpen}},
@@ -270,15 +271,15 @@ func TestWatch(t *testing.T) {
 			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(recheckSpread), resumes, gets("ADDED f000003@4", "ERROR 403"), hasEnded,
 		}},
 		{"StaysOpenWhileAccessIsAllowed", fromThree, nil, []step{after(10 * time.Minute), isOpen}},
-		{"StaysOpenWhileAccessIsInDoubtForAWhile", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor), isOpen}},
-		{"EndsWhenAccessIsInDoubtForLong", fromThree, nil, []step{rechecks(false, errUnreachable), after(doubtfulFor + defaultRecheck), gets("ERROR 503"), hasEnded}},
+		{"StaysOpenWhileAccessIsInDoubtForAWhile", fromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(doubtfulFor), isOpen}},
+		{"EndsWhenAccessIsInDoubtForLong", fromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(doubtfulFor + defaultRecheck), gets("ERROR 503"), hasEnded}},
 		{"ForgetsDoubtAfterAConfirmation", fromThree, nil, []step{
-			rechecks(false, errUnreachable), after(100 * time.Second), rechecks(true, nil), after(defaultRecheck * 3 / 2),
+			rechecks(false, servetest.ErrUnreachable), after(100 * time.Second), rechecks(true, nil), after(defaultRecheck * 3 / 2),
 			// The last confirmation may be one and a half intervals old.
-			rechecks(false, errUnreachable), after(doubtfulFor - 2*defaultRecheck), isOpen,
+			rechecks(false, servetest.ErrUnreachable), after(doubtfulFor - 2*defaultRecheck), isOpen,
 		}},
 		{"EndsOnRevocationAfterDoubt", fromThree, nil, []step{
-			rechecks(false, errUnreachable), after(time.Minute), rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded,
+			rechecks(false, servetest.ErrUnreachable), after(time.Minute), rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded,
 		}},
 		{"IsDeniedOnceWhileItsClientStalls", fromThree, nil, []step{
 			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(2 * recheckSpread), rulesChange, after(2 * recheckSpread),
@@ -312,7 +313,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
+				e := newEnv(t, servetest.Foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
 				for _, step := range row.before {
 					step(e, nil)
 				}
@@ -320,12 +321,12 @@ func TestWatch(t *testing.T) {
 				if strings.HasPrefix(row.query, "/") {
 					url = row.query
 				}
-				c := e.watch(url, nil)
-				if code, _ := c.state(); code == 0 {
+				c := e.Watch(url, nil)
+				if code, _ := c.State(); code == 0 {
 					time.Sleep(proofLimit)
 					synctest.Wait()
 				}
-				if code, _ := c.state(); code != http.StatusOK {
+				if code, _ := c.State(); code != http.StatusOK {
 					t.Fatalf("code %d", code)
 				}
 				for _, step := range row.steps {

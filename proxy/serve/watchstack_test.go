@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unsafe"
+
+	"sluice/proxy/serve/servetest"
 )
 
 // here returns where the stack of the caller ends.
@@ -33,12 +35,12 @@ func TestQuietWatchHoldsLittleStack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would move the stack
 	synctest.Test(t, func(t *testing.T) {
 		var begin, end uintptr
-		e := newEnv(t, foos(3), Options{Spread: func() time.Duration {
+		e := newEnv(t, servetest.Foos(3), Options{Spread: func() time.Duration {
 			end = here()
 			return 0
 		}})
-		close(e.draining) // Spread is called where the watch waits
-		r := e.request(fooWatch+fromThree, nil)
+		close(e.Draining) // Spread is called where the watch waits
+		r := e.Request(fooWatch+fromThree, nil)
 		growStack(1)
 		begin = here()
 		e.handler.ServeHTTP(httptest.NewRecorder(), r)

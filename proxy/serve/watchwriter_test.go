@@ -12,21 +12,22 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/serve/servetest"
 )
 
 func TestBatchIsFlushedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{})
-		c := e.watch(fooWatch+fromThree, nil)
+		e := newEnv(t, servetest.Foos(3), Options{})
+		c := e.Watch(fooWatch+fromThree, nil)
 		stalls(e, c)
 		for i := range batch {
-			e.apply(cache.Modified, foo(0, uint64(4+i)))
+			e.Apply(cache.Modified, servetest.Foo(0, uint64(4+i)))
 			synctest.Wait() // the first event is a batch of its own
 		}
-		_, before := c.state()
+		_, before := c.State()
 		resumes(e, c)
 		synctest.Wait()
-		if _, flushes := c.state(); len(c.take()) != batch || flushes-before != 2 {
+		if _, flushes := c.State(); len(c.Take()) != batch || flushes-before != 2 {
 			t.Errorf("%d flushes", flushes-before)
 		}
 	})
@@ -34,22 +35,22 @@ func TestBatchIsFlushedOnce(t *testing.T) {
 
 func TestCompressedWatchIsOneWholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
-		c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
-		e.apply(cache.Added, foo(3, 4))
+		e := newEnv(t, servetest.Foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
+		c := e.Watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
+		e.Apply(cache.Added, servetest.Foo(3, 4))
 		synctest.Wait()
-		c.leave()
+		c.Leave()
 		synctest.Wait()
-		if got := c.header.Get("Content-Encoding"); got != "gzip" {
+		if got := c.Header().Get("Content-Encoding"); got != "gzip" {
 			t.Fatalf("coding %q", got)
 		}
-		z, err := gzip.NewReader(bytes.NewReader(c.takeBytes()))
+		z, err := gzip.NewReader(bytes.NewReader(c.TakeBytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(z)
 		want := append(slices.Clone(threeFoos), "BOOKMARK@3 end", "ADDED f000003@4")
-		if got := decodeEvents(text); err != nil || !slices.Equal(got, want) {
+		if got := servetest.DecodeEvents(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %q, %v", got, err)
 		}
 	})
@@ -80,13 +81,13 @@ func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
 			want       string
 		}{{3, false, row.short}, {2000, false, row.long}, {3, true, row.upstream}, {2000, true, row.upstream}} {
 			synctest.Test(t, func(t *testing.T) {
-				resource := foos(setting.objects)
+				resource := servetest.Foos(setting.objects)
 				resource.CompressesStreamingLists = setting.compresses
 				e := newEnv(t, resource, Options{})
-				c := e.watch(row.url, http.Header{"Accept-Encoding": {"gzip"}})
-				vary := c.header.Get("Vary") == "Accept-Encoding"
-				if got := c.header.Get("Content-Encoding"); got != setting.want || vary != (got != "") {
-					t.Errorf("%s, %+v: coding %q, headers %v", row.url, setting, got, c.header)
+				c := e.Watch(row.url, http.Header{"Accept-Encoding": {"gzip"}})
+				vary := c.Header().Get("Vary") == "Accept-Encoding"
+				if got := c.Header().Get("Content-Encoding"); got != setting.want || vary != (got != "") {
+					t.Errorf("%s, %+v: coding %q, headers %v", row.url, setting, got, c.Header())
 				}
 			})
 		}
@@ -97,9 +98,9 @@ func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
 func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 	watch := func(budget *cache.Budget, accept string) (body []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(1000), Options{Encoded: budget})
-			c := e.watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
-			body = c.takeBytes()
+			e := newEnv(t, servetest.Foos(1000), Options{Encoded: budget})
+			c := e.Watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
+			body = c.TakeBytes()
 		})
 		return body
 	}
@@ -112,8 +113,8 @@ func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 }
 
 func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		c := foos(3)
+	servetest.InBubble(t, func(t *testing.T) {
+		c := servetest.Foos(3)
 		cursor, err := c.Store.Watch(cache.Scope{}, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -121,9 +122,9 @@ func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
 		defer cursor.Close()
 		e := newEnv(t, c, Options{CompressWatches: true})
 		for _, coding := range []string{"gzip", "zstd", "gzip", ""} {
-			e.watch(fooWatch+fromThree, http.Header{"Accept-Encoding": {coding}})
+			e.Watch(fooWatch+fromThree, http.Header{"Accept-Encoding": {coding}})
 		}
-		e.apply(cache.Added, foo(3, 4))
+		e.Apply(cache.Added, servetest.Foo(3, 4))
 		synctest.Wait()
 		events := make([]*cache.Event, 1)
 		if n, _, err := cursor.Next(events); n != 1 || err != nil {

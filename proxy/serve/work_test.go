@@ -9,6 +9,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/serve/servetest"
 )
 
 const (
@@ -39,16 +40,16 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cpu, encoded := flowcontrol.NewCPU(1), cache.NewBudget(1<<20)
-				e := newEnv(t, foos(manyFoos), Options{CPU: cpu, Encoded: encoded})
-				e.get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
+				e := newEnv(t, servetest.Foos(manyFoos), Options{CPU: cpu, Encoded: encoded})
+				e.Get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
 				before := encoded.Used()
 				busy := cpu.Work(t.Context(), accounts.ByUser("user:other"), longBytes)
 				if err := busy.Next(); err != nil {
 					t.Fatal(err)
 				}
 				defer busy.Rest()
-				c := e.watch(tt.url, tt.header)
-				e.apply(cache.Modified, foo(2, manyFoos+1))
+				c := e.Watch(tt.url, tt.header)
+				e.Apply(cache.Modified, servetest.Foo(2, manyFoos+1))
 				synctest.Wait()
 				if _, waiting := cpu.Numbers(); waiting != 0 != tt.waits {
 					t.Errorf("%d wait", waiting)
@@ -56,12 +57,12 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 				if tt.waits && encoded.Used() != before {
 					t.Error("it has selected or encoded something already")
 				}
-				if answered := len(c.takeBytes()) > 0; answered == tt.waits {
+				if answered := len(c.TakeBytes()) > 0; answered == tt.waits {
 					t.Errorf("answered: %v", answered)
 				}
 				busy.Rest()
 				synctest.Wait()
-				c.leave()
+				c.Leave()
 			})
 		})
 	}
@@ -70,20 +71,20 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 func TestClientThatReadsNothingHoldsUpNoLongResponse(t *testing.T) {
 	for _, url := range []string{foosPath + "?resourceVersion=0", foosPath + "?watch=1&resourceVersion=0"} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, foos(manyFoos), Options{CPU: flowcontrol.NewCPU(1)})
-			stalled := &watchClient{header: http.Header{}, expired: make(chan struct{}), stalled: make(chan struct{}), done: make(chan struct{})}
+			e := newEnv(t, servetest.Foos(manyFoos), Options{CPU: flowcontrol.NewCPU(1)})
+			stalled := &servetest.WatchClient{Expired: make(chan struct{}), Stalled: make(chan struct{}), Done: make(chan struct{})}
 			go func() {
-				defer close(stalled.done)
+				defer close(stalled.Done)
 				defer func() { _ = recover() }()
-				e.handler.ServeHTTP(stalled, e.request(url, nil))
+				e.handler.ServeHTTP(stalled, e.Request(url, nil))
 			}()
 			synctest.Wait()
 			start := time.Now()
-			e.get(foosPath+"?resourceVersion=0", nil)
+			e.Get(foosPath+"?resourceVersion=0", nil)
 			if took := time.Since(start); took > 10*time.Millisecond {
 				t.Errorf("%s: another list took %v", url, took)
 			}
-			<-stalled.done
+			<-stalled.Done
 		})
 	}
 }

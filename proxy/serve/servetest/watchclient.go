@@ -1,4 +1,4 @@
-package serve
+package servetest
 
 import (
 	"bytes"
@@ -12,51 +12,56 @@ import (
 	"time"
 )
 
-// watchClient is the client of one watch: the ResponseWriter of its request. It accepts everything
+// WatchClient is the client of one watch: the ResponseWriter of its request. It accepts everything
 // unless it is stalled. The test must be in a bubble and call synctest.Wait before it looks.
-type watchClient struct {
+type WatchClient struct {
 	header  http.Header
-	expired chan struct{} // closed by a write deadline
-	leave   context.CancelFunc
-	done    chan struct{} // closed when the handler has returned
+	Expired chan struct{} // closed by a write deadline
+	Leave   context.CancelFunc
+	Done    chan struct{} // closed when the handler has returned
 
 	mu      sync.Mutex // guards the fields below
-	code    int
+	Code    int
 	body    bytes.Buffer
 	flushes int
-	stalled chan struct{} // writes wait until it is closed; nil if they do not wait
-	slow    time.Duration // how long each write takes
+	Stalled chan struct{} // writes wait until it is closed; nil if they do not wait
+	Slow    time.Duration // how long each write takes
 }
 
-var errDeadline = errors.New("write deadline")
+var ErrDeadline = errors.New("write deadline")
 
 // Header implements http.ResponseWriter.
-func (c *watchClient) Header() http.Header { return c.header }
+func (c *WatchClient) Header() http.Header {
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	return c.header
+}
 
 // WriteHeader implements http.ResponseWriter.
-func (c *watchClient) WriteHeader(code int) {
+func (c *WatchClient) WriteHeader(code int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.code = code
+	c.Code = code
 }
 
 // Write implements http.ResponseWriter.
-func (c *watchClient) Write(p []byte) (int, error) {
-	if c.slow > 0 {
+func (c *WatchClient) Write(p []byte) (int, error) {
+	if c.Slow > 0 {
 		select {
-		case <-time.After(c.slow):
-		case <-c.expired:
-			return 0, errDeadline
+		case <-time.After(c.Slow):
+		case <-c.Expired:
+			return 0, ErrDeadline
 		}
 	}
 	c.mu.Lock()
-	stalled := c.stalled
+	stalled := c.Stalled
 	c.mu.Unlock()
 	if stalled != nil {
 		select {
 		case <-stalled:
-		case <-c.expired:
-			return 0, errDeadline
+		case <-c.Expired:
+			return 0, ErrDeadline
 		}
 	}
 	c.mu.Lock()
@@ -65,80 +70,80 @@ func (c *watchClient) Write(p []byte) (int, error) {
 }
 
 // Flush implements http.Flusher.
-func (c *watchClient) Flush() {
+func (c *WatchClient) Flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flushes++
 }
 
 // SetWriteDeadline is what http.ResponseController calls.
-func (c *watchClient) SetWriteDeadline(t time.Time) error {
+func (c *WatchClient) SetWriteDeadline(t time.Time) error {
 	if t.Before(time.Now()) {
-		close(c.expired)
+		close(c.Expired)
 	}
 	return nil
 }
 
-// watch opens a watch.
-func (e *env) watch(url string, header http.Header) *watchClient {
-	r := e.request(url, header)
+// Watch opens a watch.
+func (e *Env) Watch(url string, header http.Header) *WatchClient {
+	r := e.Request(url, header)
 	ctx, cancel := context.WithCancel(r.Context())
-	c := &watchClient{header: http.Header{}, expired: make(chan struct{}), leave: cancel, done: make(chan struct{})}
-	e.Cleanup(func() { cancel(); <-c.done })
+	c := &WatchClient{Expired: make(chan struct{}), Leave: cancel, Done: make(chan struct{})}
+	e.Cleanup(func() { cancel(); <-c.Done })
 	go func() {
-		defer close(c.done)
-		e.handler.ServeHTTP(c, r.WithContext(ctx))
+		defer close(c.Done)
+		e.Handler.ServeHTTP(c, r.WithContext(ctx))
 	}()
 	synctest.Wait()
 	return c
 }
 
-func (c *watchClient) ended() bool {
+func (c *WatchClient) Ended() bool {
 	select {
-	case <-c.done:
+	case <-c.Done:
 		return true
 	default:
 		return false
 	}
 }
 
-// take returns the events that have come since the last call, such as "ADDED f000001@2", "BOOKMARK@7",
+// Take returns the events that have come since the last call, such as "ADDED f000001@2", "BOOKMARK@7",
 // "BOOKMARK@7 end" for the end of the initial events, and "ERROR 410". The name of a Table event that
 // has column definitions ends with a plus.
-func (c *watchClient) take() []string {
-	return decodeEvents(c.takeBytes())
+func (c *WatchClient) Take() []string {
+	return DecodeEvents(c.TakeBytes())
 }
 
-// takeBytes returns the bytes that have come since the last call.
-func (c *watchClient) takeBytes() []byte {
+// TakeBytes returns the bytes that have come since the last call.
+func (c *WatchClient) TakeBytes() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.body.Reset()
 	return bytes.Clone(c.body.Bytes())
 }
 
-// state returns the status code and the number of flushes.
-func (c *watchClient) state() (code, flushes int) {
+// State returns the status code and the number of flushes.
+func (c *WatchClient) State() (code, flushes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.code, c.flushes
+	return c.Code, c.flushes
 }
 
-// stall makes writes wait until resume is called.
-func (c *watchClient) stall() {
+// Stall makes writes wait until resume is called.
+func (c *WatchClient) Stall() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stalled = make(chan struct{})
+	c.Stalled = make(chan struct{})
 }
 
-func (c *watchClient) resume() {
+func (c *WatchClient) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(c.stalled)
-	c.stalled = nil
+	close(c.Stalled)
+	c.Stalled = nil
 }
 
-func decodeEvents(stream []byte) (all []string) {
+func DecodeEvents(stream []byte) (all []string) {
 	type object struct {
 		Metadata struct {
 			Name, ResourceVersion string

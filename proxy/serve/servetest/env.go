@@ -1,4 +1,4 @@
-package serve
+package servetest
 
 import (
 	"context"
@@ -19,11 +19,11 @@ import (
 	"sluice/proxy/resources"
 )
 
-// foos returns a cached custom resource with n objects at versions 1 to n.
-func foos(n int) *resources.CachedResource {
+// Foos returns a cached custom resource with n objects at versions 1 to n.
+func Foos(n int) *resources.CachedResource {
 	var objects []*cache.Object
 	for i := range n {
-		objects = append(objects, foo(i, uint64(i+1)))
+		objects = append(objects, Foo(i, uint64(i+1)))
 	}
 	return &resources.CachedResource{
 		Encoders: new(sync.Map),
@@ -35,8 +35,8 @@ func foos(n int) *resources.CachedResource {
 	}
 }
 
-// foo returns the object i at a version. Its label says whether i is even.
-func foo(i int, version uint64) *cache.Object {
+// Foo returns the object i at a version. Its label says whether i is even.
+func Foo(i int, version uint64) *cache.Object {
 	name := fmt.Sprintf("f%06d", i)
 	return &cache.Object{
 		Key: cache.KeyOf("ns", name), RV: version, Labels: []cache.Label{{Key: "even", Value: fmt.Sprint(i%2 == 0)}},
@@ -44,80 +44,77 @@ func foo(i int, version uint64) *cache.Object {
 	}
 }
 
-// env is a Handler for one cached resource, between an apiserver and an authorizer that the test
-// controls.
-type env struct {
+// Env is what surrounds a handler for one cached resource: an apiserver and an authorizer that the test
+// controls, and the handler of the requests that pass.
+type Env struct {
 	testing.TB
-	resource  *resources.CachedResource
-	handler   *Handler
-	apiserver *apiserver
-	access    *access
-	draining  chan struct{}
+	Handler   http.Handler // that serves the requests; the test sets it
+	Resource  *resources.CachedResource
+	Apiserver *apiserver
+	Access    *access
+	Draining  chan struct{}
 	looked    sync.Mutex         // guards readers
-	readers   []resources.Reader // for which the resource was looked up
-	missing   string             // the reason of a resource that is not cached; empty if it is
-	passed    *http.Request      // the last request that was forwarded
-	status    int                // of the responses to these; 0 writes none
-	discarded uint64             // versions up to this one are of a discarded history
+	Readers   []resources.Reader // for which the resource was looked up
+	Missing   string             // the reason of a resource that is not cached; empty if it is
+	Passed    *http.Request      // the last request that was forwarded
+	Status    int                // of the responses to these; 0 writes none
+	Discards  uint64             // versions up to this one are of a discarded history
 }
 
-// newEnv starts an env whose apiserver is at the version of the store. In a synctest bubble, its fence
+// New returns an Env whose apiserver is at the version of the store. In a synctest bubble, its fence
 // runs in the bubble.
-func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
-	c := *resource // several envs may have one store
-	e := &env{
-		TB: t, resource: &c, apiserver: &apiserver{version: c.Store.Snapshot().Version},
-		access: &access{allowed: true, still: true}, draining: make(chan struct{}),
+func New(t testing.TB, resource *resources.CachedResource) *Env {
+	c := *resource // several may have one store
+	e := &Env{
+		TB: t, Resource: &c, Apiserver: &apiserver{version: c.Store.Snapshot().Version},
+		Access: &access{Allowed: true, still: true}, Draining: make(chan struct{}),
 	}
-	c.Fence = cache.NewFence(c.Store, e.apiserver, func() cache.Cost { return cache.Cost{} }, func(err error) { t.Error(err) })
+	c.Fence = cache.NewFence(c.Store, e.Apiserver, func() cache.Cost { return cache.Cost{} }, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { c.Fence.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	o.Resources, o.Access, o.Draining = e, e.access, e.draining
-	if o.PassedBytes == 0 {
-		o.PassedBytes = 128 << 20
-	}
-	o.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if e.passed = r; e.status != 0 {
-			w.WriteHeader(e.status)
-		}
-	})
-	e.handler = New(o)
 	return e
 }
 
-// Lookup implements Resources.
-func (e *env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
-	e.looked.Lock()
-	e.readers = append(e.readers, reader)
-	e.looked.Unlock()
-	if e.missing != "" {
-		return nil, e.missing
+// Forward takes note of a request that passes.
+func (e *Env) Forward(w http.ResponseWriter, r *http.Request) {
+	if e.Passed = r; e.Status != 0 {
+		w.WriteHeader(e.Status)
 	}
-	return e.resource, ""
+}
+
+// Lookup implements Resources.
+func (e *Env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string) {
+	e.looked.Lock()
+	e.Readers = append(e.Readers, reader)
+	e.looked.Unlock()
+	if e.Missing != "" {
+		return nil, e.Missing
+	}
+	return e.Resource, ""
 }
 
 // Peek implements Resources.
-func (e *env) Peek(schema.GroupVersionResource) *resources.CachedResource {
-	if e.missing != "" {
+func (e *Env) Peek(schema.GroupVersionResource) *resources.CachedResource {
+	if e.Missing != "" {
 		return nil
 	}
-	return e.resource
+	return e.Resource
 }
 
 // Discarded implements Resources.
-func (e *env) Discarded(_ context.Context, _ schema.GroupVersionResource, version uint64) bool {
-	return version <= e.discarded
+func (e *Env) Discarded(_ context.Context, _ schema.GroupVersionResource, version uint64) bool {
+	return version <= e.Discards
 }
 
 // Progress implements Resources: nothing is being filled.
-func (e *env) Progress(schema.GroupVersionResource) resources.Progress {
-	return resources.Progress{Synced: e.missing == "", Failing: true}
+func (e *Env) Progress(schema.GroupVersionResource) resources.Progress {
+	return resources.Progress{Synced: e.Missing == "", Failing: true}
 }
 
-// request returns a GET by an authenticated caller.
-func (e *env) request(url string, header http.Header) *http.Request {
+// Request returns a GET by an authenticated caller.
+func (e *Env) Request(url string, header http.Header) *http.Request {
 	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		e.Fatal(err)
@@ -133,17 +130,17 @@ func (e *env) request(url string, header http.Header) *http.Request {
 	return r.WithContext(request.With(r.Context(), info))
 }
 
-// serve serves a request and returns its outcome.
-func (e *env) serve(w http.ResponseWriter, r *http.Request) request.Outcome {
-	e.passed = nil
-	e.handler.ServeHTTP(w, r)
+// Do serves a request and returns its outcome.
+func (e *Env) Do(w http.ResponseWriter, r *http.Request) request.Outcome {
+	e.Passed = nil
+	e.Handler.ServeHTTP(w, r)
 	return request.From(r.Context()).Outcome
 }
 
-// apply applies an event to the store.
-func (e *env) apply(t cache.Type, o *cache.Object) {
+// Apply applies an event to the store.
+func (e *Env) Apply(t cache.Type, o *cache.Object) {
 	e.Helper()
-	if err := e.resource.Store.Apply(t, o, time.Now()); err != nil {
+	if err := e.Resource.Store.Apply(t, o, time.Now()); err != nil {
 		e.Fatal(err)
 	}
 }
@@ -153,23 +150,23 @@ type apiserver struct {
 	mu       sync.Mutex
 	version  uint64          // 0 if it cannot be reached
 	bookmark uint64          // what every probe watch delivers; 0 for nothing
-	slow     time.Duration   // how long a probe takes
+	Slow     time.Duration   // how long a probe takes
 	listed   []*cache.Object // by every roll call of the most recent state
-	listedAt map[uint64][]*cache.Object
+	ListedAt map[uint64][]*cache.Object
 	rolls    bool          // whether rolls can be called
 	called   []cache.Scope // the scopes of which the roll was called
 }
 
-var errUnreachable = errors.New("the apiserver cannot be reached")
+var ErrUnreachable = errors.New("the apiserver cannot be reached")
 
 // Probe implements cache.Prober.
 func (a *apiserver) Probe(context.Context) (uint64, error) {
 	a.mu.Lock()
-	version, slow := a.version, a.slow
+	version, slow := a.version, a.Slow
 	a.mu.Unlock()
 	time.Sleep(slow)
 	if version == 0 {
-		return 0, errUnreachable
+		return 0, ErrUnreachable
 	}
 	return version, nil
 }
@@ -190,10 +187,10 @@ func (a *apiserver) callRoll(scope cache.Scope, version uint64) (r *cache.RollCa
 	defer a.mu.Unlock()
 	r, listed := &cache.RollCall{Version: a.version, Scope: scope}, a.listed
 	if version > 0 {
-		r.Version, listed = version, a.listedAt[version]
+		r.Version, listed = version, a.ListedAt[version]
 	}
 	if !a.rolls && listed == nil || a.version == 0 {
-		return nil, 0, errUnreachable
+		return nil, 0, ErrUnreachable
 	}
 	a.called = append(a.called, scope)
 	for _, o := range listed {
@@ -204,7 +201,7 @@ func (a *apiserver) callRoll(scope cache.Scope, version uint64) (r *cache.RollCa
 			return nil, 0, err
 		}
 	}
-	return r, a.slow, nil
+	return r, a.Slow, nil
 }
 
 // ProbeWatch implements cache.Prober.
@@ -219,22 +216,22 @@ func (a *apiserver) ProbeWatch(ctx context.Context, _ uint64, _, bookmark func(u
 	return ctx.Err()
 }
 
-// scopes returns those of which the roll was called.
-func (a *apiserver) scopes() []cache.Scope {
+// Scopes returns those of which the roll was called.
+func (a *apiserver) Scopes() []cache.Scope {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.called
 }
 
-func (a *apiserver) set(version, bookmark uint64) {
+func (a *apiserver) Set(version, bookmark uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.version, a.bookmark = version, bookmark
 }
 
-// setListed sets the version of the apiserver and what it lists there.
-func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
-	a.set(version, 0)
+// SetListed sets the version of the apiserver and what it lists there.
+func (a *apiserver) SetListed(version uint64, objects ...*cache.Object) {
+	a.Set(version, 0)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.rolls, a.listed = true, objects
@@ -242,45 +239,45 @@ func (a *apiserver) setListed(version uint64, objects ...*cache.Object) {
 
 // access is an Access whose answers the test sets.
 type access struct {
-	learned bool // the apiserver has allowed a read
+	Learned bool // the apiserver has allowed a read
 
-	mu      sync.Mutex // guards the fields below once a request runs
-	allowed bool       // for new requests
-	failed  error
+	Mu      sync.Mutex // guards the fields below once a request runs
+	Allowed bool       // for new requests
+	Failed  error
 	still   bool // for open watches
 	err     error
-	hangs   bool // rechecks end with their context
+	Hangs   bool // rechecks end with their context
 	rules   map[*request.Read]func()
 }
 
 // MayRead implements Access.
 func (a *access) MayRead(*http.Request, *request.Read) (bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.allowed, a.failed
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	return a.Allowed, a.Failed
 }
 
-// allow makes new requests allowed.
-func (a *access) allow() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.allowed, a.failed = true, nil
+// Allow makes new requests allowed.
+func (a *access) Allow() {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	a.Allowed, a.Failed = true, nil
 }
 
 // Recall implements Access.
 func (a *access) Recall(*http.Request, *request.Read) (bool, func()) {
-	return a.learned, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.learned = true
+	return a.Learned, func() {
+		a.Mu.Lock()
+		defer a.Mu.Unlock()
+		a.Learned = true
 	}
 }
 
 // StillAllowed implements Access.
 func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.StatusError, error) {
-	a.mu.Lock()
-	still, err, hangs := a.still, a.err, a.hangs
-	a.mu.Unlock()
+	a.Mu.Lock()
+	still, err, hangs := a.still, a.err, a.Hangs
+	a.Mu.Unlock()
 	if hangs {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -293,37 +290,37 @@ func (a *access) StillAllowed(r *http.Request, _ *request.Read) (*apierrors.Stat
 
 // Notify implements Access.
 func (a *access) Notify(_ *http.Request, read *request.Read, f func()) (stop func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	if a.rules == nil {
 		a.rules = map[*request.Read]func(){}
 	}
 	a.rules[read] = f
 	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+		a.Mu.Lock()
+		defer a.Mu.Unlock()
 		delete(a.rules, read)
 	}
 }
 
-// change reports a change of access rules.
-func (a *access) change() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// Change reports a change of access rules.
+func (a *access) Change() {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	for _, f := range a.rules {
 		f()
 	}
 }
 
-// hang makes rechecks hang.
-func (a *access) hang() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.hangs = true
+// Hang makes rechecks hang.
+func (a *access) Hang() {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	a.Hangs = true
 }
 
-func (a *access) set(still bool, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (a *access) Set(still bool, err error) {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
 	a.still, a.err = still, err
 }
