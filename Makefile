@@ -119,12 +119,8 @@ lint: ## gofmt, go vet, staticcheck and deadcode
 	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 .PHONY: docs
-docs: build ## Write the defaults of the configuration file and the table of accounts into docs
-	$(BIN)/sluice config defaults > $(BIN)/defaults.yaml
-	awk -v defaults=$(BIN)/defaults.yaml '/^```yaml$$/ { print; getline; if (/^apiVersion: sluice/) { \
-	    while ((getline line < defaults) > 0) print line; skip = 1 } } /^```$$/ { skip = 0 } !skip' \
-	  docs/operating.md > $(BIN)/operating.md
-	mv $(BIN)/operating.md docs/operating.md
+docs: ## Write the defaults and the schema of the configuration file, and the table of accounts in docs
+	$(GO) generate ./config
 	$(GO) test -count=1 -run TestSecurityHasTheTableOfAccounts ./test/docs -update
 
 # The newest that fits is not always the newest: what decodes for the apiserver must decode the same here, and the

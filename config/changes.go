@@ -19,7 +19,7 @@ func compare(old, new reflect.Value, path string, differs func(path string, relo
 	for i := range old.NumField() {
 		f := old.Type().Field(i)
 		at, reloadable := below(path, jsonName(f)), isReloadable(f)
-		if of := (field{of: f.Type}); of.isObject() && !reloadable {
+		if isObject(f.Type) && !reloadable {
 			compare(old.Field(i), new.Field(i), at, differs)
 		} else if !equal(old.Field(i), new.Field(i)) {
 			differs(at, reloadable)

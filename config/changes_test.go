@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 func TestChangesNameFieldsByWhetherTheyReload(t *testing.T) {
@@ -40,23 +41,24 @@ func TestEveryFieldThatDiffersIsNamed(t *testing.T) {
 	old, changed := &File{}, &File{}
 	old.Default()
 	changed.Default()
-	var check func(fields []field, path string)
-	check = func(fields []field, path string) {
-		for _, f := range fields {
-			at, reloads := below(path, f.name), strings.HasSuffix(f.doc, reloadNote)
-			if f.isObject() && !reloads {
-				check(f.fields, at)
+	var check func(object reflect.Value, s *spec.Schema, path string)
+	check = func(object reflect.Value, s *spec.Schema, path string) {
+		for i := range object.NumField() {
+			name, leaf := jsonName(object.Type().Field(i)), reflect.Indirect(object.Field(i))
+			described, at := s.Properties[name], below(path, name)
+			reloads := strings.HasSuffix(described.Description, "(reloaded)")
+			if isObject(leaf.Type()) && !reloads {
+				check(leaf, &described, at)
 				continue
 			}
-			leaf := f
-			for len(leaf.fields) > 0 {
-				leaf = leaf.fields[0]
+			for isObject(leaf.Type()) {
+				leaf = leaf.Field(0)
 			}
-			before := reflect.New(leaf.value.Type()).Elem()
-			before.Set(leaf.value)
-			alter(leaf.value)
+			before := reflect.New(leaf.Type()).Elem()
+			before.Set(leaf)
+			alter(leaf)
 			reload, restart := Changes(old, changed)
-			leaf.value.Set(before)
+			leaf.Set(before)
 			want, other := restart, reload
 			if reloads {
 				want, other = reload, restart
@@ -66,7 +68,7 @@ func TestEveryFieldThatDiffersIsNamed(t *testing.T) {
 			}
 		}
 	}
-	check(fields(reflect.ValueOf(changed).Elem(), readDocumentation()), "")
+	check(reflect.ValueOf(changed).Elem(), embeddedSchema(t), "")
 }
 
 // alter changes a value of a field.

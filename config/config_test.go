@@ -1,10 +1,13 @@
 package config
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestParseIsStrict(t *testing.T) {
@@ -56,6 +59,55 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no error about %q in:\n%v", field, err)
+		}
+	}
+}
+
+// TestNoNumberOrDurationIsNegative holds for fields to come, too.
+func TestNoNumberOrDurationIsNegative(t *testing.T) {
+	c := Empty()
+	c.File.Default()
+	var fields []string
+	var negate func(object reflect.Value, path string)
+	negate = func(object reflect.Value, path string) {
+		for i := range object.NumField() {
+			at, v := below(path, jsonName(object.Type().Field(i))), reflect.Indirect(object.Field(i))
+			switch {
+			case isObject(v.Type()):
+				negate(v, at)
+			case v.CanInt():
+				v.SetInt(-1)
+				fields = append(fields, at)
+			case v.CanFloat():
+				v.SetFloat(-0.5)
+				fields = append(fields, at)
+			case v.Type() == reflect.TypeFor[metav1.Duration]():
+				v.Field(0).SetInt(-1)
+				fields = append(fields, at)
+			}
+		}
+	}
+	negate(reflect.ValueOf(c.File).Elem(), "")
+	err := c.Check()
+	for _, field := range fields {
+		if err == nil || !strings.Contains(err.Error(), field+": must not be negative") {
+			t.Errorf("%s may be negative: %v", field, err)
+		}
+	}
+	if len(fields) < 20 {
+		t.Errorf("only %q", fields)
+	}
+}
+
+func TestNumbersBeyondTheirBoundsNameThem(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"limits: {memory: 67108863}", "limits.memory: must be at least 67108864"}, {"limits: {memory: 67108864}", ""}, {"limits: {memory: 0}", ""},
+		{"limits: {headerBytes: 4095}", "limits.headerBytes: must be at least 4096"}, {"limits: {headerBytes: 1048577}", "limits.headerBytes: must be at most 1048576"},
+		{"limits: {headerBytes: 1048576}", ""}, {"cache: {passedBytes: 1048575}", "cache.passedBytes: must be at least 1048576"},
+	} {
+		err := Parse("f.yaml", []byte(head+tt.text)).Check()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
 	}
 }

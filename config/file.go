@@ -200,7 +200,7 @@ type Cache struct {
 	// the cache should show them: while a store is filled, or cannot be proven recent. It is the length of
 	// the objects that answer them, of one resource half as much; a quarter is reserved for system callers.
 	// Reads beyond it wait for the store, and receive 429 after ten seconds. At least 1 MiB.
-	PassedBytes int64 `json:"passedBytes,omitempty" reload:"true"`
+	PassedBytes int64 `json:"passedBytes,omitempty" reload:"true" min:"1048576"`
 	// Proofs limits what it costs the apiserver to prove states recent.
 	Proofs Proofs `json:"proofs,omitempty"`
 }

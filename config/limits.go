@@ -12,7 +12,7 @@ import (
 type Limits struct {
 	// Memory is the memory by which all totals of memory are calculated, in bytes; 0 means the limit of the
 	// container or, without one, the memory of the machine.
-	Memory int64 `json:"memory,omitempty"`
+	Memory int64 `json:"memory,omitempty" min:"67108864"`
 	// Connections are open connections of authenticated callers; 0 means five eighths of the file descriptors.
 	Connections int `json:"connections,omitempty" reload:"true"`
 	// StreamsPerConnection are the concurrent requests of an HTTP/2 connection.
@@ -32,7 +32,7 @@ type Limits struct {
 	// QueueWait is how long a request waits for a seat.
 	QueueWait metav1.Duration `json:"queueWait,omitempty" reload:"true"`
 	// HeaderBytes and HeaderFields limit the header of a request, the request line included.
-	HeaderBytes  int `json:"headerBytes,omitempty"`
+	HeaderBytes  int `json:"headerBytes,omitempty" min:"4096" max:"1048576"`
 	HeaderFields int `json:"headerFields,omitempty"`
 	// ReadHeaderTimeout is the time for a TLS handshake, and for the header of a request.
 	ReadHeaderTimeout metav1.Duration `json:"readHeaderTimeout,omitempty"`
@@ -53,28 +53,3 @@ func (l *Limits) setDefaults() {
 	set(&l.ReadHeaderTimeout.Duration, 20*time.Second)
 	set(&l.IdleTimeout.Duration, 2*time.Minute)
 }
-
-func (l *Limits) validate(p *problems) {
-	for _, n := range []struct {
-		field string
-		value int
-	}{
-		{"streamsPerConnection", l.StreamsPerConnection}, {"seats", l.Seats}, {"unauthenticatedUpstream", l.UnauthenticatedUpstream},
-		{"upstreamStreams", l.UpstreamStreams}, {"headerFields", l.HeaderFields},
-	} {
-		p.check(n.value > 0, "limits."+n.field, "must be positive")
-	}
-	p.check(l.Connections >= 0, "limits.connections", "must not be negative")
-	p.check(l.LongReads >= 0, "limits.longReads", "must not be negative")
-	p.check(l.Memory == 0 || l.Memory >= minMemory, "limits.memory", "must be at least 67108864")
-	p.check(l.HeaderBytes >= minHeaderBytes && l.HeaderBytes <= maxHeaderBytes, "limits.headerBytes", "must be between 4096 and 1048576")
-	p.positive("limits.queueWait", l.QueueWait)
-	p.positive("limits.readHeaderTimeout", l.ReadHeaderTimeout)
-	p.positive("limits.idleTimeout", l.IdleTimeout)
-}
-
-const (
-	minMemory      = 64 << 20
-	minHeaderBytes = 4 << 10
-	maxHeaderBytes = 1 << 20 // as in kube-apiserver
-)

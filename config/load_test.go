@@ -50,7 +50,7 @@ shutdown:
 		`f.yaml:6:14: admin.profiling: must be true or false, is the string "yes"`,
 		`f.yaml:7:10: admin.hosts: must be a list, is "localhost"`,
 		`f.yaml:9:10: limits.seats: must be a whole number, is "many"`,
-		`f.yaml:10:20: limits.upstreamStreams: must be positive`,
+		`f.yaml:10:20: limits.upstreamStreams: must not be negative`,
 		`f.yaml:11:16: limits.headerBytes: must be a whole number, is "99999999999999999999"`,
 		`f.yaml:12:14: limits.queueWait: "soon" is not a duration, such as 10s or 5m`,
 		`f.yaml:13:16: limits.idleTimeout: must be a duration, such as 10s or 5m, is "5"`,
@@ -62,7 +62,7 @@ shutdown:
 		`f.yaml:21:17: cache.encodedBytes: must be a whole number, is "1.5"`,
 		`f.yaml:22:13: cache.exclude[0]: "Pods" is not a resource, such as "pods" or "leases.coordination.k8s.io"`,
 		`f.yaml:23:14: log.level: "loud" is not one of debug, info, warn, error`,
-		`f.yaml:25:10: shutdown.grace: must be positive`,
+		`f.yaml:25:10: shutdown.grace: must not be negative`,
 	}
 	if diff := cmp.Diff(want, problemsIn(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -5,18 +5,16 @@ import (
 	"net"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// leastPassedBytes is the least budget that can be divided: among resources, and into what a read costs at least.
-const leastPassedBytes = 1 << 20
-
 // problems returns the problems of all invalid fields. The File must have its defaults.
 func (f *File) problems() []Problem {
 	var p problems
-	p.enums(reflect.ValueOf(f).Elem(), "")
+	p.values(reflect.ValueOf(f).Elem(), "")
 	p.address("listen", f.Listen)
 	p.address("admin.listen", f.Admin.Listen)
 	p.check(!f.Admin.Profiling || loopback(f.Admin.Listen), "admin.profiling", "needs a loopback address in admin.listen")
@@ -26,32 +24,14 @@ func (f *File) problems() []Problem {
 	}
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
 	a := &f.Authentication
-	p.positive("authentication.tokenTTL", a.TokenTTL)
 	tokensOnly := *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0
 	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers", `with "self", callers have tokens for the apiserver and `+
 		"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
-	p.check(a.ReviewsInFlight > 0, "authentication.reviewsInFlight", "must be positive")
 	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
-	p.positive("authorization.allowTTL", f.Authorization.AllowTTL)
-	p.positive("authorization.denyTTL", f.Authorization.DenyTTL)
-	p.positive("authorization.watchRecheck", f.Authorization.WatchRecheck)
-	p.positive("cache.historyAge", f.Cache.HistoryAge)
-	p.check(f.Cache.HistoryBytes > 0, "cache.historyBytes", "must be positive")
-	p.positive("cache.idle", f.Cache.Idle)
-	p.positive("cache.checkEvery", f.Cache.CheckEvery)
-	p.check(f.Cache.PassedBytes >= leastPassedBytes, "cache.passedBytes", fmt.Sprintf("must be at least %d", leastPassedBytes))
-	p.check(f.Cache.Proofs.CorePercent > 0, "cache.proofs.corePercent", "must be positive")
-	p.check(f.Cache.Proofs.BytesPerSecond > 0, "cache.proofs.bytesPerSecond", "must be positive")
-	p.check(f.Cache.MaxBytes >= 0, "cache.maxBytes", "must not be negative")
-	p.check(*f.Cache.EncodedBytes >= 0, "cache.encodedBytes", "must not be negative")
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
-	f.Limits.validate(&p)
 	f.Proxy.validate(&p)
-	p.check(min(f.Audit.MaxSize, f.Audit.MaxBackups, f.Audit.MaxAge) > 0, "audit", "maxSize, maxBackups and maxAge must be positive")
-	p.check(f.Shutdown.Delay.Duration >= 0, "shutdown.delay", "must not be negative")
-	p.positive("shutdown.grace", f.Shutdown.Grace)
 	return p
 }
 
@@ -73,23 +53,49 @@ func (p *problems) pair(field, cert, key string) {
 	p.check((cert == "") == (key == ""), field, "certFile and keyFile must be set together")
 }
 
-func (p *problems) positive(field string, d metav1.Duration) {
-	p.check(d.Duration > 0, field, "must be positive")
-}
-
-// enums checks the fields with the tag enum, which lists the values that they may have.
-func (p *problems) enums(of reflect.Value, path string) {
+// values checks every value by its type and the tags of its field. No number and no duration is negative; a field
+// with a default is not 0 here. Tag min is the least number that is not 0, and tag max the greatest; tag enum lists
+// the values that a string may have.
+func (p *problems) values(of reflect.Value, path string) {
 	for i := range of.NumField() {
-		field, value := of.Type().Field(i), of.Field(i)
+		field, value := of.Type().Field(i), reflect.Indirect(of.Field(i))
 		at := below(path, jsonName(field))
+		if isObject(field.Type) {
+			p.values(value, at)
+			continue
+		}
 		if allowed, ok := field.Tag.Lookup("enum"); ok {
 			list := strings.Split(allowed, ",")
 			p.check(slices.Contains(list, value.String()), at, fmt.Sprintf("%q is not one of %s", value.String(), strings.Join(list, ", ")))
 		}
-		if field.Type.Kind() == reflect.Struct && field.Type != reflect.TypeFor[metav1.Duration]() {
-			p.enums(value, at)
+		if n, ok := number(value); ok {
+			least, _ := strconv.ParseFloat(field.Tag.Get("min"), 64)
+			most, err := strconv.ParseFloat(field.Tag.Get("max"), 64)
+			p.check(n >= 0, at, "must not be negative")
+			p.check(n <= 0 || n >= least, at, "must be at least "+field.Tag.Get("min"))
+			p.check(n <= 0 || err != nil || n <= most, at, "must be at most "+field.Tag.Get("max"))
 		}
 	}
+}
+
+// number returns the value of a number or, in nanoseconds, of a duration.
+func number(v reflect.Value) (n float64, ok bool) {
+	switch x := v.Interface().(type) {
+	case metav1.Duration:
+		return float64(x.Duration), true
+	case int:
+		return float64(x), true
+	case int64:
+		return float64(x), true
+	case float64:
+		return x, true
+	}
+	return 0, false
+}
+
+// isObject reports whether values of a type are objects in the file.
+func isObject(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[metav1.Duration]()
 }
 
 func resourceName(s string) bool {

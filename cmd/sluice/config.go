@@ -25,14 +25,19 @@ func configCommand() *cobra.Command {
 		Use:   "defaults",
 		Short: "Print a configuration file with all defaults and comments",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return config.WriteDefaults(c.OutOrStdout()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, config.Defaults) },
 	}, &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of configuration files, for editors",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return config.WriteSchema(c.OutOrStdout()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, config.Schema) },
 	})
 	return c
+}
+
+func write(c *cobra.Command, text []byte) error {
+	_, err := c.OutOrStdout().Write(text)
+	return err
 }
 
 // checkFiles prints the problems of all files, one in a line, before it fails.

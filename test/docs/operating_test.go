@@ -8,10 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"sluice/cmd/sluice/conformance"
-	"sluice/config"
 	"sluice/test/harness"
 )
 
@@ -121,19 +118,5 @@ func TestVerifyingListsEveryRow(t *testing.T) {
 		if !strings.Contains(text, "`"+row.Name+"`") {
 			t.Errorf("%s is not in docs/verifying.md", row.Name)
 		}
-	}
-}
-
-// TestDocumentedConfigurationIsTheDefault compares the configuration file in the document with the output of
-// sluice config defaults. make docs puts it there.
-func TestDocumentedConfigurationIsTheDefault(t *testing.T) {
-	_, block, _ := strings.Cut(operating(t), "```yaml\napiVersion: "+config.APIVersion)
-	block, _, _ = strings.Cut("apiVersion: "+config.APIVersion+block, "```")
-	var want strings.Builder
-	if err := config.WriteDefaults(&want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(block, "\n")); diff != "" {
-		t.Errorf("run make docs: defaults (-) and document (+):\n%s", diff)
 	}
 }

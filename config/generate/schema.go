@@ -1,9 +1,11 @@
-package config
+package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"io"
 	"reflect"
+
+	"sluice/config"
 )
 
 // durationPattern matches what time.ParseDuration parses, without signs.
@@ -12,22 +14,20 @@ const durationPattern = `^(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 // schema is a JSON Schema.
 type schema map[string]any
 
-// WriteSchema writes a JSON Schema (draft 2020-12) of the configuration file, by which editors complete
-// and check it.
-func WriteSchema(w io.Writer) error {
-	f := &File{}
-	f.Default()
-	docs := readDocumentation()
-	s := objectSchema(fields(reflect.ValueOf(f).Elem(), docs), docs)
+// schemaFile returns a JSON Schema (draft 2020-12) of the configuration file, by which editors complete and check it.
+func schemaFile(all []field, docs documentation) ([]byte, error) {
+	s := objectSchema(all, docs)
 	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "Configuration of Sluice"
 	s["required"] = []string{"apiVersion", "kind"}
 	properties := s["properties"].(schema)
-	properties["apiVersion"].(schema)["enum"] = []string{APIVersion}
-	properties["kind"].(schema)["enum"] = []string{Kind}
-	e := json.NewEncoder(w)
+	properties["apiVersion"].(schema)["enum"] = []string{config.APIVersion}
+	properties["kind"].(schema)["enum"] = []string{config.Kind}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(s)
+	err := e.Encode(s)
+	return b.Bytes(), err
 }
 
 func objectSchema(all []field, docs documentation) schema {

@@ -1,9 +1,8 @@
-package config
+package main
 
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,13 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WriteDefaults writes a configuration file that sets every field to its default, with the
-// documentation of each.
-func WriteDefaults(w io.Writer) error {
-	f := &File{}
-	f.Default()
+// defaultsFile returns a configuration file that sets every field to its default, with the documentation of each.
+func defaultsFile(all []field) []byte {
 	var b strings.Builder
-	all := fields(reflect.ValueOf(f).Elem(), readDocumentation())
 	const header = 2 // apiVersion and kind, which need no comment
 	for _, one := range all[:header] {
 		fmt.Fprintf(&b, "%s: %s\n", one.name, printed(one.value))
@@ -27,8 +22,7 @@ func WriteDefaults(w io.Writer) error {
 		b.WriteString("\n")
 		writeField(&b, one, "")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return []byte(b.String())
 }
 
 // lineWidth is the width of comments in the file.

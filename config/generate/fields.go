@@ -1,10 +1,10 @@
-package config
+package main
 
 import (
-	"embed"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -14,9 +14,7 @@ import (
 )
 
 // sources are the files with the types of the configuration: their comments are its documentation.
-//
-//go:embed file.go limits.go proxy.go
-var sources embed.FS
+var sources = []string{"file.go", "limits.go", "proxy.go"}
 
 // field is a field of the configuration, with its documentation.
 type field struct {
@@ -36,14 +34,14 @@ func fields(of reflect.Value, docs documentation) []field {
 	var all []field
 	for i := range of.NumField() {
 		f := of.Type().Field(i)
-		one := field{name: jsonName(f), of: f.Type, value: of.Field(i), doc: docs.of(of.Type(), f.Name)}
+		one := field{name: nameOf(f), of: f.Type, value: of.Field(i), doc: docs.of(of.Type(), f.Name)}
 		if f.Type.Kind() == reflect.Pointer {
 			one.of, one.value = f.Type.Elem(), of.Field(i).Elem()
 		}
 		if enum, ok := f.Tag.Lookup("enum"); ok {
 			one.enum = strings.Split(enum, ",")
 		}
-		if isReloadable(f) {
+		if f.Tag.Get("reload") == "true" {
 			one.doc += " " + reloadNote
 		}
 		if one.isObject() {
@@ -61,18 +59,13 @@ func (f *field) isDuration() bool { return f.of == reflect.TypeFor[metav1.Durati
 // documentation holds the comments on types, under their name, and on fields, under Type.Field.
 type documentation map[string]string
 
-// readDocumentation parses the comments of the sources.
-func readDocumentation() documentation {
+// readDocumentation parses the comments of the sources in a directory.
+func readDocumentation(dir string) (documentation, error) {
 	docs := documentation{}
-	files, err := sources.ReadDir(".")
-	if err != nil {
-		panic(err) // embedded
-	}
-	for _, f := range files {
-		text, _ := sources.ReadFile(f.Name())
-		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name(), text, parser.ParseComments|parser.SkipObjectResolution)
+	for _, name := range sources {
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			panic(err) // it was compiled
+			return nil, err
 		}
 		for _, d := range parsed.Decls {
 			if types, ok := d.(*ast.GenDecl); ok && types.Tok == token.TYPE {
@@ -80,7 +73,7 @@ func readDocumentation() documentation {
 			}
 		}
 	}
-	return docs
+	return docs, nil
 }
 
 // add adds the comments of a type. One comment may document several fields in a row, whose names it has.
@@ -122,9 +115,15 @@ func (docs documentation) of(object reflect.Type, name string) string {
 	return strings.Join(strings.Fields(words.ReplaceAllStringFunc(doc, func(word string) string {
 		for _, t := range []reflect.Type{object, names} {
 			if f, ok := t.FieldByName(word); ok {
-				return jsonName(f)
+				return nameOf(f)
 			}
 		}
 		return word
 	})), " ")
+}
+
+// nameOf returns the name of a field in the file.
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
