@@ -2,8 +2,19 @@ package cache
 
 import (
 	"fmt"
+	"os"
 	"time"
 )
+
+// validating makes every store check its trees after each event, which is slow. The environment
+// variable SLUICE_VALIDATE=1 switches it on, and so do the tests of this package.
+var validating = os.Getenv("SLUICE_VALIDATE") == "1"
+
+func checkTree(t Tree) {
+	if err := t.Validate(); err != nil {
+		panic("cache: broken tree: " + err.Error())
+	}
+}
 
 // Apply applies the next event of the apiserver's watch, received at the given time: o is the new
 // object, or for Deleted the last one with the resource version of the deletion. It returns an
@@ -18,10 +29,9 @@ func (s *Store) Apply(t Type, o *Object, at time.Time) error {
 	if (e.Previous == nil) != (e.Type == Added) {
 		return fmt.Errorf("%s %s at version %d: %w", e.Type, e.Object.Key, e.RV, ErrDiverged)
 	}
-	e.after = s.next(now.state, e)
+	e.after = now.next(e)
 	if validating {
-		mustBeValid(e.after.root)
-		mustBeValid(e.after.index)
+		checkTree(e.after.Tree)
 	}
 	woken, err := s.record(e)
 	for _, sub := range woken {
@@ -51,18 +61,13 @@ func (s *Store) checkVersion(e *Event) error {
 }
 
 // next returns the state after an event.
-func (s *Store) next(st state, e *Event) state {
+func (st state) next(e *Event) state {
 	object := e.Object
 	st.replaced += e.size()
 	if e.Type == Deleted {
 		object = nil
-		st.root = st.root.remove(e.Object.Key)
-	} else {
-		st.root = st.root.put(object)
 	}
-	if s.options.Index != nil {
-		st.index = reindex(st.index, *s.options.Index, e.Previous, object)
-	}
+	st.Tree = st.With(e.Previous, object)
 	return st
 }
 

@@ -63,9 +63,6 @@ func (e *Event) isAfter(version uint64) bool {
 	return e.RV > version || e.RV == version && e.shares
 }
 
-// Filter selects objects, as label and field selectors do.
-type Filter interface{ Match(o *Object) bool }
-
 // TypeFor returns the type of the event in a watch with a selector: an object that begins to match
 // was added, an object that no longer matches was deleted. It returns false if the object matches
 // neither before nor after the event. A nil filter selects every object.

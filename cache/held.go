@@ -17,12 +17,12 @@ func (s *Store) Held(snapshots ...*Snapshot) int64 {
 	var apart int64
 	first := int64(math.MaxInt64)
 	for _, held := range snapshots {
-		apart += min(held.memory(), max(0, oldest-held.replaced))
+		apart += min(held.Memory(), max(0, oldest-held.replaced))
 		first = min(first, held.replaced)
 	}
 	together := min(apart, max(0, oldest-first))
 	if closed {
-		together += newest.memory() + history
+		together += newest.Memory() + history
 	}
 	return together
 }

@@ -31,7 +31,7 @@ func TestHeldCountsWhatOnlySnapshotsKeepAlive(t *testing.T) {
 	s := New(Options{HistoryAge: 5 * time.Minute}, objects, keys)
 	at := time.Unix(0, 0)
 	first := s.Snapshot()
-	size := first.memory()
+	size := first.Memory()
 	replace(t, s, &at, keys, 3)
 	if got := s.Held(first); got != 0 {
 		t.Errorf("%d bytes that the history has too", got)
@@ -60,7 +60,7 @@ func TestEndedStoreIsHeldWhole(t *testing.T) {
 	s := New(Options{}, []*Object{{Key: "ns/a", RV: 1, Data: make([]byte, 1000)}}, 1)
 	now := s.Snapshot()
 	s.Close()
-	if got, want := s.Held(now, now), now.memory(); got != want {
+	if got, want := s.Held(now, now), now.Memory(); got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
 }

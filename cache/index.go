@@ -22,17 +22,9 @@ func indexRange(value string, r Range) Range {
 	return out
 }
 
-// indexed returns the value of the indexed field.
-func (o *Object) indexed(field int) string {
-	if field >= len(o.Fields) {
-		return ""
-	}
-	return o.Fields[field]
-}
-
 // indexEntry returns the entry of o.
 func indexEntry(o *Object, field int) *Object {
-	return &Object{Key: indexKey(o.indexed(field), o.Key), Data: o.Data, of: o}
+	return &Object{Key: indexKey(o.Field(field), o.Key), Data: o.Data, of: o}
 }
 
 func buildIndex(objects []*Object, field int) *node {
@@ -46,8 +38,8 @@ func buildIndex(objects []*Object, field int) *node {
 
 // reindex returns the index after an event has replaced previous by next; either may be nil.
 func reindex(index *node, field int, previous, next *Object) *node {
-	if previous != nil && (next == nil || previous.indexed(field) != next.indexed(field)) {
-		index = index.remove(indexKey(previous.indexed(field), previous.Key))
+	if previous != nil && (next == nil || previous.Field(field) != next.Field(field)) {
+		index = index.remove(indexKey(previous.Field(field), previous.Key))
 	}
 	if next != nil {
 		index = index.put(indexEntry(next, field))

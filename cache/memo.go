@@ -1,37 +1,46 @@
 package cache
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
-// memo is one memoized value of a segment. Only touched changes after the segment has it.
+// memos are the memoized values of one segment. They are not copied.
+type memos struct {
+	list     atomic.Pointer[memoCell]
+	building sync.Mutex  // serializes the building of memos, so that each is built once
+	retired  atomic.Bool // the newest tree does not have the segment
+}
+
+// memo is one memoized value. Only touched changes after the list has it.
 type memo struct {
-	owner   *Segment
+	owner   *memos
 	key     any
 	value   any
 	charge  *charge
 	touched atomic.Bool // used since the hand of the budget passed
 }
 
-// memoCell is a cell of the linked list of a segment's memos.
+// memoCell is a cell of the linked list of memos.
 type memoCell struct {
 	*memo
 	next *memoCell
 }
 
-// Memo returns the value that build makes of the segment's objects. Callers with equal keys share
-// the value as long as the budget keeps it, and concurrent callers wait for one build. The size
-// that build returns is the approximate memory of the value in bytes. The value must not be
-// changed.
-func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value any, size int64, err error)) (any, error) {
-	if m := s.find(key); m != nil {
-		m.touched.Store(true)
-		return m.value, nil
-	}
+// partKey is the key of a memo of a part of a segment.
+type partKey struct {
+	set uint64
+	key any
+}
+
+// make returns the value for a key, which build makes if there is none.
+func (s *memos) make(b *Budget, key any, build func() (value any, size int64, err error)) (any, error) {
 	s.building.Lock()
 	defer s.building.Unlock()
 	if m := s.find(key); m != nil {
 		return m.value, nil
 	}
-	value, size, err := build(s.objects)
+	value, size, err := build()
 	if err != nil || s.retired.Load() || !b.fits(size) {
 		return value, err
 	}
@@ -46,8 +55,8 @@ func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value 
 	return value, nil
 }
 
-// Recall returns the value that Memo keeps for the key, if it still does.
-func (s *Segment) Recall(key any) (value any, ok bool) {
+// recall returns the value for a key, if there is one.
+func (s *memos) recall(key any) (value any, ok bool) {
 	m := s.find(key)
 	if m == nil {
 		return nil, false
@@ -56,8 +65,8 @@ func (s *Segment) Recall(key any) (value any, ok bool) {
 	return m.value, true
 }
 
-func (s *Segment) find(key any) *memo {
-	for c := s.memos.Load(); c != nil; c = c.next {
+func (s *memos) find(key any) *memo {
+	for c := s.list.Load(); c != nil; c = c.next {
 		if c.key == key {
 			return c.memo
 		}
@@ -65,37 +74,69 @@ func (s *Segment) find(key any) *memo {
 	return nil
 }
 
-func (s *Segment) add(m *memo) {
+func (s *memos) add(m *memo) {
 	for {
-		head := s.memos.Load()
-		if s.memos.CompareAndSwap(head, &memoCell{m, head}) {
+		head := s.list.Load()
+		if s.list.CompareAndSwap(head, &memoCell{m, head}) {
 			return
 		}
 	}
 }
 
 // remove removes a memo. It builds a new list, because readers may be iterating over the old one.
-func (s *Segment) remove(gone *memo) {
+func (s *memos) remove(gone *memo) {
 	for {
-		head := s.memos.Load()
+		head := s.list.Load()
 		var rest *memoCell
 		for c := head; c != nil; c = c.next {
 			if c.memo != gone {
 				rest = &memoCell{c.memo, rest}
 			}
 		}
-		if s.memos.CompareAndSwap(head, rest) {
+		if s.list.CompareAndSwap(head, rest) {
 			break
 		}
 	}
 	gone.charge.release()
 }
 
-// retire removes all memos when the newest state no longer has the segment. Readers of older
-// snapshots encode the segment for themselves.
-func (s *Segment) retire() {
+// retire removes all memos when the newest tree no longer has the segment. Readers of older trees encode the
+// segment for themselves.
+func (s *memos) retire() {
 	s.retired.Store(true)
-	for c := s.memos.Swap(nil); c != nil; c = c.next {
+	for c := s.list.Swap(nil); c != nil; c = c.next {
 		c.charge.release()
 	}
+}
+
+// maxParts is the most memos of parts that a segment has: readers choose the selections, and each reader of
+// the segment looks through its memos one by one.
+const maxParts = 32
+
+// makeRoom makes room for the memo of a part. It removes one that has not been used since the last
+// call which found none, and reports false if all have been.
+func (s *memos) makeRoom() bool {
+	parts := s.parts()
+	if len(parts) < maxParts {
+		return true
+	}
+	for _, m := range parts {
+		if !m.touched.Load() {
+			s.remove(m)
+			return true
+		}
+	}
+	for _, m := range parts {
+		m.touched.Store(false)
+	}
+	return false
+}
+
+func (s *memos) parts() (parts []*memo) {
+	for c := s.list.Load(); c != nil; c = c.next {
+		if _, part := c.key.(partKey); part {
+			parts = append(parts, c.memo)
+		}
+	}
+	return parts
 }

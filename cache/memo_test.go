@@ -12,7 +12,7 @@ import (
 func segmentOf(n int) *Segment {
 	objects := make([]*Object, n)
 	for i := range objects {
-		objects[i] = testObject(Key(fmt.Sprintf("k%03d", i)), 1)
+		objects[i] = object(Key(fmt.Sprintf("k%03d", i)), 1)
 	}
 	return newSegment(objects)
 }
@@ -61,19 +61,19 @@ func TestBudgetEvictsUnusedMemosFirst(t *testing.T) {
 			t.Fatalf("%d bytes are used", budget.Used())
 		}
 	}
-	if hot.find("x") == nil {
+	if hot.memos.find("x") == nil {
 		t.Error("a memo in constant use was evicted")
 	}
 	kept := 0
 	for _, s := range segments {
-		if s.find("x") != nil {
+		if s.memos.find("x") != nil {
 			kept++
 		}
 	}
 	if kept != 10 {
 		t.Errorf("%d memos are kept, the limit is 10", kept)
 	}
-	if _, err := segments[1].Memo(budget, "large", b.build(2000)); err != nil || segments[1].find("large") != nil {
+	if _, err := segments[1].Memo(budget, "large", b.build(2000)); err != nil || segments[1].memos.find("large") != nil {
 		t.Error("a memo larger than the budget is kept")
 	}
 	runtime.KeepAlive(segments)
@@ -94,11 +94,11 @@ func TestNilBudgetKeepsNoMemo(t *testing.T) {
 func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 	var objects []*Object
 	for i := range 300 {
-		objects = append(objects, testObject(Key(fmt.Sprintf("a/%03d", i)), 1))
+		objects = append(objects, object(Key(fmt.Sprintf("a/%03d", i)), 1))
 	}
-	s, budget, b := New(Options{}, objects, 10), NewBudget(1<<20), &builder{}
+	tree, budget, b := NewTree(objects, nil), NewBudget(1<<20), &builder{}
 	list := func() {
-		for run := range s.Snapshot().Runs(Range{}) {
+		for run := range tree.Runs(Range{}) {
 			if _, err := run.Segment.Memo(budget, "x", b.build(10)); err != nil {
 				t.Fatal(err)
 			}
@@ -106,9 +106,7 @@ func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 	}
 	list()
 	first := b.calls.Load()
-	if err := s.Apply(Modified, testObject("a/123", 11), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	tree = tree.With(objects[123], object("a/123", 11))
 	if used := budget.Used(); used != int64(first-1)*10 {
 		t.Errorf("%d bytes are used after an update; there were %d memos", used, first)
 	}
@@ -146,7 +144,7 @@ func TestSegmentKeepsFewMemosOfParts(t *testing.T) {
 		memo(Run{s, i + 2})
 		memo(Run{s, 1})
 	}
-	if n := len(s.partMemos()); n > maxParts || n < maxParts/2 {
+	if n := len(s.memos.parts()); n > maxParts || n < maxParts/2 {
 		t.Errorf("%d memos of parts, at most %d", n, maxParts)
 	}
 	before := b.calls.Load()

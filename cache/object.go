@@ -57,6 +57,14 @@ func (o *Object) Label(key string) (value string, ok bool) {
 	return "", false
 }
 
+// Field returns the value of the selectable field at a position, "" if the object does not have it.
+func (o *Object) Field(position int) string {
+	if position >= len(o.Fields) {
+		return ""
+	}
+	return o.Fields[position]
+}
+
 // target returns the object that an entry of an index stands for; any other object is its own.
 func (o *Object) target() *Object {
 	if o.of != nil {

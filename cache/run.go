@@ -49,6 +49,9 @@ func (r Run) First(n int) Run {
 	return Run{r.Segment, r.Set &^ rest}
 }
 
+// Filter selects objects, as label and field selectors do.
+type Filter interface{ Match(o *Object) bool }
+
 // Matching returns the run of the objects that match a filter; its set may be empty.
 func (r Run) Matching(f Filter) Run {
 	out := Run{Segment: r.Segment}
@@ -87,18 +90,8 @@ func (r Run) Reread() bool {
 	}
 }
 
-// maxParts is the most memos of parts that a segment has: readers choose the selections, and each reader of
-// the segment looks through its memos one by one.
-const maxParts = 32
-
 // partMemory is about how many bytes the memo of a part takes besides its value.
 const partMemory = 400
-
-// partKey is the key of a memo of a part of a segment.
-type partKey struct {
-	set uint64
-	key any
-}
 
 func (r Run) memoKey(key any) any {
 	if r.Whole() {
@@ -115,7 +108,7 @@ func (r Run) Memo(b *Budget, key any, build func(objects []*Object) (value any, 
 		return r.Segment.Memo(b, key, build)
 	}
 	key = r.memoKey(key)
-	if r.Segment.find(key) == nil && !r.Segment.makeRoom() {
+	if r.Segment.memos.find(key) == nil && !r.Segment.memos.makeRoom() {
 		value, _, err := build(r.Objects())
 		return value, err
 	}
@@ -123,34 +116,6 @@ func (r Run) Memo(b *Budget, key any, build func(objects []*Object) (value any, 
 		value, size, err := build(r.Objects())
 		return value, size + partMemory, err
 	})
-}
-
-// makeRoom makes room for the memo of a part. It removes one that has not been used since the last
-// call which found none, and reports false if all have been.
-func (s *Segment) makeRoom() bool {
-	parts := s.partMemos()
-	if len(parts) < maxParts {
-		return true
-	}
-	for _, m := range parts {
-		if !m.touched.Load() {
-			s.remove(m)
-			return true
-		}
-	}
-	for _, m := range parts {
-		m.touched.Store(false)
-	}
-	return false
-}
-
-func (s *Segment) partMemos() (parts []*memo) {
-	for c := s.memos.Load(); c != nil; c = c.next {
-		if _, part := c.key.(partKey); part {
-			parts = append(parts, c.memo)
-		}
-	}
-	return parts
 }
 
 // Recall returns the value that Memo keeps for the key, if it still does.

@@ -15,7 +15,7 @@ func (s Scope) concerns(e *Event, field int) bool {
 	case s.Key != "":
 		return k == s.Key
 	case s.Indexed:
-		return e.Object.indexed(field) == s.Value || e.Previous != nil && e.Previous.indexed(field) == s.Value
+		return e.Object.Field(field) == s.Value || e.Previous != nil && e.Previous.Field(field) == s.Value
 	default:
 		return s.Namespace == "" || Namespace(s.Namespace).Contains(k)
 	}
@@ -44,10 +44,10 @@ func (s *Store) scopesOf(e *Event) []Scope {
 	}
 	if s.options.Index != nil {
 		field := *s.options.Index
-		now := e.Object.indexed(field)
+		now := e.Object.Field(field)
 		scopes = append(scopes, Scope{Indexed: true, Value: now})
-		if e.Previous != nil && e.Previous.indexed(field) != now {
-			scopes = append(scopes, Scope{Indexed: true, Value: e.Previous.indexed(field)})
+		if e.Previous != nil && e.Previous.Field(field) != now {
+			scopes = append(scopes, Scope{Indexed: true, Value: e.Previous.Field(field)})
 		}
 	}
 	return scopes

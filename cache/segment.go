@@ -2,7 +2,6 @@ package cache
 
 import (
 	"sort"
-	"sync"
 	"sync/atomic"
 )
 
@@ -27,11 +26,9 @@ type Segment struct {
 	objects []*Object
 	bytes   int64 // sum of len(Data)
 
-	memos    atomic.Pointer[memoCell] // linked list
-	building sync.Mutex               // serializes the building of memos, so that each is built once
-	retired  atomic.Bool              // the newest state does not have this segment
-	selected atomic.Bool              // a selection has read it
-	parts    atomic.Uint64            // the set of the objects that were in parts for which Run.Reread was called
+	memos    memos
+	selected atomic.Bool   // a selection has read it
+	parts    atomic.Uint64 // the set of the objects that were in parts for which Run.Reread was called
 }
 
 func newSegment(objects []*Object) *Segment {
@@ -75,3 +72,17 @@ func (s *Segment) without(i int) []*Object {
 	out = append(out, s.objects[:i]...)
 	return append(out, s.objects[i+1:]...)
 }
+
+// Memo returns the value that build makes of the segment's objects. Callers with equal keys share
+// the value as long as the budget keeps it, and concurrent callers wait for one build. The size
+// that build returns is the approximate memory of the value in bytes. The value must not be
+// changed.
+func (s *Segment) Memo(b *Budget, key any, build func(objects []*Object) (value any, size int64, err error)) (any, error) {
+	if v, ok := s.Recall(key); ok {
+		return v, nil
+	}
+	return s.memos.make(b, key, func() (any, int64, error) { return build(s.objects) })
+}
+
+// Recall returns the value that Memo keeps for the key, if it still does.
+func (s *Segment) Recall(key any) (value any, ok bool) { return s.memos.recall(key) }

@@ -1,9 +1,5 @@
 package cache
 
-// objectMemory is about how much memory an object takes besides its data, with a few labels and
-// fields, in bytes.
-const objectMemory = objectOverhead + 250
-
 // Stats describes a store for metrics.
 type Stats struct {
 	Objects      int    // after the newest event
@@ -24,7 +20,7 @@ func (s *Store) Stats() Stats {
 		Objects:      now.Len(),
 		Version:      now.Version,
 		DataBytes:    now.Bytes(),
-		Bytes:        now.memory(),
+		Bytes:        now.Memory(),
 		Events:       s.all.history.n,
 		HistoryBytes: s.historyBytes,
 		Cursors:      s.all.cursors,

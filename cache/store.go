@@ -116,10 +116,7 @@ func New(options Options, objects []*Object, version uint64) *Store {
 		oldestVersion: version,
 		streamVersion: version,
 	}
-	s.oldestState.root = build(objects)
-	if options.Index != nil {
-		s.oldestState.index = buildIndex(objects, *options.Index)
-	}
+	s.oldestState.Tree = NewTree(objects, options.Index)
 	s.publish(s.oldestState, version, false)
 	s.Trust()
 	return s

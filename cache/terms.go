@@ -2,7 +2,6 @@ package cache
 
 import (
 	"hash/maphash"
-	"iter"
 	"slices"
 )
 
@@ -155,19 +154,4 @@ func (s *Segment) termIndex(b *Budget, key any, make bool, prints func(o *Object
 		return x, int64(len(x.prints)) * termIndexEntry, nil
 	})
 	return v.(*termIndex)
-}
-
-// Select yields runs of objects of r in key order: all objects that meet the terms, and perhaps others. It
-// skips most others by indexes of the segments, which it makes and keeps in the budget.
-func (s *Snapshot) Select(t Terms, r Range, b *Budget) iter.Seq[Run] {
-	if t.Empty() {
-		return s.Runs(r)
-	}
-	return func(yield func(Run) bool) {
-		for run := range s.Runs(r) {
-			if run.Set &= run.Segment.candidates(t, b); run.Set != 0 && !yield(run) {
-				return
-			}
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 )
 
 // labeled returns an object with some of six labels of few values, and one of its own.
@@ -51,7 +50,7 @@ func randomTerms(rnd *rand.Rand) (terms []term) {
 func meets(o *Object, terms []term) bool {
 	for _, t := range terms {
 		if t.key == "" {
-			if o.indexed(t.field) != t.values[0] {
+			if o.Field(t.field) != t.values[0] {
 				return false
 			}
 		} else if v, ok := o.Label(t.key); !ok || !slices.Contains(t.values, v) {
@@ -67,8 +66,8 @@ type filter []term
 // Match implements Filter.
 func (f filter) Match(o *Object) bool { return meets(o, f) }
 
-// Under random churn, a selection by indexes has the objects of a scan, in the newest state and
-// in states of the past, whatever the budget keeps.
+// Under random churn, a selection by indexes has the objects of a scan, in the newest tree and
+// in trees of the past, whatever the budget keeps.
 func TestIndexesFindWhatAScanFinds(t *testing.T) {
 	for seed := range uint64(8) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
@@ -77,30 +76,28 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 			objects = append(objects, labeled(rnd, i, 1))
 		}
 		slices.SortFunc(objects, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
-		s := New(Options{HistoryAge: time.Hour, HistoryBytes: 1 << 30}, objects, 1)
+		tree := NewTree(objects, nil)
 		budgets := []*Budget{NewBudget(1 << 30), NewBudget(20_000), NewBudget(10), nil}
-		states := []*Snapshot{s.Snapshot()}
+		trees := []Tree{tree}
 		skipped := 0
 		for version := uint64(2); version < 1500; version++ {
 			o := labeled(rnd, rnd.IntN(1200), version)
-			typ := Added
-			if s.Snapshot().Get(o.Key) != nil {
-				if typ = Modified; rnd.IntN(3) == 0 {
-					typ = Deleted
-				}
+			previous := tree.Get(o.Key)
+			next := o
+			if previous != nil && rnd.IntN(3) == 0 {
+				next = nil
 			}
-			if err := s.Apply(typ, o, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			tree = tree.With(previous, next)
+			mustBeValid(t, tree)
 			if version%100 == 0 {
-				states = append(states, s.Snapshot())
+				trees = append(trees, tree)
 			}
 			if version%10 != 0 {
 				continue
 			}
-			state := s.Snapshot()
+			shown := tree
 			if rnd.IntN(3) == 0 {
-				state = states[rnd.IntN(len(states))]
+				shown = trees[rnd.IntN(len(trees))]
 			}
 			r := []Range{{}, Namespace("ns1"), {From: KeyOf("ns0", "o0500"), To: KeyOf("ns2", "o0300")}, Single(KeyOf("ns1", "o0001"))}[rnd.IntN(4)]
 			terms := randomTerms(rnd)
@@ -113,19 +110,19 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 				}
 			}
 			var want, got []*Object
-			for o := range state.Objects(r) {
+			for o := range shown.Objects(r) {
 				if meets(o, terms) {
 					want = append(want, o)
 				}
 			}
 			yielded := 0
-			for run := range state.Select(compiled, r, budgets[rnd.IntN(len(budgets))]) {
+			for run := range shown.Select(compiled, r, budgets[rnd.IntN(len(budgets))]) {
 				yielded += run.Len()
 				if matching := run.Matching(filter(terms)); matching.Set != 0 {
 					got = append(got, matching.Objects()...)
 				}
 			}
-			skipped += state.Count(r) - yielded
+			skipped += shown.Count(r) - yielded
 			if !slices.Equal(got, want) {
 				t.Fatalf("seed %d, version %d: %d objects with %v, want %d", seed, version, len(got), terms, len(want))
 			}
@@ -140,15 +137,15 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 func TestIndexesAreMadeForWhatIsSelectedAgain(t *testing.T) {
 	var objects []*Object
 	for i := range 1000 {
-		o := testObject(Key(fmt.Sprintf("o%04d", i)), 1)
+		o := object(Key(fmt.Sprintf("o%04d", i)), 1)
 		o.Labels = []Label{{"app", fmt.Sprint(i / 100)}, {"i", fmt.Sprint(i % 50)}}
 		objects = append(objects, o)
 	}
-	s, budget := New(Options{}, objects, 1), NewBudget(1<<20)
+	tree, budget := NewTree(objects, nil), NewBudget(1<<20)
 	var terms Terms
 	terms.RequireLabel("app", "7")
 	yields := func() (n int) {
-		for run := range s.Snapshot().Select(terms, Range{}, budget) {
+		for run := range tree.Select(terms, Range{}, budget) {
 			n += run.Len()
 		}
 		return n
@@ -160,9 +157,7 @@ func TestIndexesAreMadeForWhatIsSelectedAgain(t *testing.T) {
 		t.Errorf("the second selection reads %d objects and keeps %d bytes", n, budget.Used())
 	}
 	old := objects[5]
-	if err := s.Apply(Modified, &Object{Key: old.Key, RV: 2, Data: old.Data, Labels: old.Labels}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	tree = tree.With(old, &Object{Key: old.Key, RV: 2, Data: old.Data, Labels: old.Labels})
 	if n := yields(); n <= 100 || n > 100+segmentMax {
 		t.Errorf("after an update a selection reads %d objects", n)
 	}

@@ -1,286 +1,144 @@
 package cache
 
-import "sort"
-
-const (
-	nodeMax = 32 // greatest number of children of an inner node
-	nodeMin = 8  // least number, except at the root
+import (
+	"iter"
+	"math/bits"
 )
 
-// node is a node of a persistent B+ tree. It is immutable once a snapshot can reach it; each update
-// copies the path from the root to one leaf. A leaf has a segment; an inner node has children, and
-// all leaves have the same depth. A nil node is an empty tree.
-type node struct {
-	first   Key // smallest key of the subtree
-	count   int // number of objects in the subtree
-	bytes   int64
-	segment *Segment // of a leaf
-	kids    []*node  // children of an inner node
+// Tree holds objects in the order of their keys, and if it has an index also in the order of the values of
+// one field. It is immutable: an update returns another tree, which shares everything else with this one. The
+// zero Tree is empty and has no index.
+type Tree struct {
+	root  *node
+	index *node // nil without an index, or without objects
+	field *int  // the position of the indexed field in Object.Fields; nil without an index
 }
 
-func leaf(objects []*Object) *node {
-	s := newSegment(objects)
-	return &node{first: objects[0].Key, count: len(objects), bytes: s.bytes, segment: s}
+// NewTree returns a tree of objects, which must be in strictly ascending order of keys. field is the position of
+// the field to index in Object.Fields, nil for none.
+func NewTree(objects []*Object, field *int) Tree {
+	t := Tree{root: build(objects), field: field}
+	if field != nil {
+		t.index = buildIndex(objects, *field)
+	}
+	return t
 }
 
-func inner(kids []*node) *node {
-	n := &node{first: kids[0].first, kids: kids}
-	for _, k := range kids {
-		n.count += k.count
-		n.bytes += k.bytes
+// With returns the tree in which next has replaced previous, the object of the same key. A nil previous adds
+// next; a nil next removes previous.
+func (t Tree) With(previous, next *Object) Tree {
+	if next == nil {
+		t.root = t.root.remove(previous.Key)
+	} else {
+		t.root = t.root.put(next)
 	}
-	return n
+	if t.field != nil {
+		t.index = reindex(t.index, *t.field, previous, next)
+	}
+	return t
 }
 
-// build returns a tree of objects, which must be in strictly ascending order of keys.
-func build(objects []*Object) *node {
-	if len(objects) == 0 {
-		return nil
+// Validate returns an error if the tree or its index breaks an invariant. It reads every object.
+func (t Tree) Validate() error {
+	if err := validate(t.root); err != nil {
+		return err
 	}
-	level := make([]*node, 0, len(objects)/(segmentMax*3/4)+1)
-	for part := range chunks(objects, segmentMax*3/4, segmentMax) {
-		level = append(level, leaves(part)...)
+	return validate(t.index)
+}
+
+// Len returns the number of objects.
+func (t Tree) Len() int {
+	if t.root == nil {
+		return 0
 	}
-	for len(level) > 1 {
-		next := make([]*node, 0, len(level)/(nodeMax*3/4)+1)
-		for part := range chunks(level, nodeMax*3/4, nodeMax) {
-			next = append(next, inner(part))
+	return t.root.count
+}
+
+// Bytes returns the sum of the lengths of Object.Data.
+func (t Tree) Bytes() int64 {
+	if t.root == nil {
+		return 0
+	}
+	return t.root.bytes
+}
+
+// objectMemory is about how much memory an object takes besides its data, with a few labels and
+// fields, in bytes.
+const objectMemory = objectOverhead + 250
+
+// Memory returns about how many bytes of memory the objects take.
+func (t Tree) Memory() int64 { return t.Bytes() + int64(t.Len())*objectMemory }
+
+// Get returns the object with the given key, or nil.
+func (t Tree) Get(k Key) *Object { return t.root.get(k) }
+
+// Count returns the number of keys in r, in O(log n).
+func (t Tree) Count(r Range) int {
+	upper := t.Len()
+	if r.To != "" {
+		upper = t.root.rank(r.To)
+	}
+	return max(upper-t.root.rank(r.From), 0)
+}
+
+// Runs yields the objects of r in key order, one run for each segment.
+func (t Tree) Runs(r Range) iter.Seq[Run] {
+	return func(yield func(Run) bool) { t.root.runs(r, yield) }
+}
+
+// Objects yields the objects of r in key order.
+func (t Tree) Objects(r Range) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for run := range t.Runs(r) {
+			for _, o := range run.Objects() {
+				if !yield(o) {
+					return
+				}
+			}
 		}
-		level = next
 	}
-	return level[0]
 }
 
-// chunks yields copies of parts of items. The parts have nearly equal lengths, near want and at
-// most limit, so that none of them underflows.
-func chunks[T any](items []T, want, limit int) func(yield func([]T) bool) {
-	parts := (len(items) + want - 1) / want
-	if len(items) <= limit {
-		parts = 1
+// Select yields runs of objects of r in key order: all objects that meet the terms, and perhaps others. It
+// skips most others by indexes of the segments, which it makes and keeps in the budget.
+func (t Tree) Select(terms Terms, r Range, b *Budget) iter.Seq[Run] {
+	if terms.Empty() {
+		return t.Runs(r)
 	}
-	return func(yield func([]T) bool) {
-		for i := range parts {
-			from, to := i*len(items)/parts, (i+1)*len(items)/parts
-			if !yield(append([]T(nil), items[from:to]...)) {
+	return func(yield func(Run) bool) {
+		for run := range t.Runs(r) {
+			if run.Set &= run.Segment.candidates(terms, b); run.Set != 0 && !yield(run) {
 				return
 			}
 		}
 	}
 }
 
-// child returns the index of the only child that may have k.
-func (n *node) child(k Key) int {
-	i := sort.Search(len(n.kids), func(i int) bool { return n.kids[i].first > k })
-	return max(i-1, 0)
-}
-
-func (n *node) get(k Key) *Object {
-	for n != nil && n.segment == nil {
-		n = n.kids[n.child(k)]
-	}
-	if n == nil {
-		return nil
-	}
-	if i, ok := n.segment.search(k); ok {
-		return n.segment.objects[i]
-	}
-	return nil
-}
-
-// put returns the tree with o added, or replacing the object of the same key.
-func (n *node) put(o *Object) *node {
-	if n == nil {
-		return leaf([]*Object{o})
-	}
-	parts := n.insert(o)
-	if len(parts) == 1 {
-		return parts[0].lowered()
-	}
-	return inner(parts)
-}
-
-// insert returns the nodes that replace n: one, or several if n is too large for one.
-func (n *node) insert(o *Object) []*node {
-	if n.segment != nil {
-		i, found := n.segment.search(o.Key)
-		n.segment.retire()
-		return leaves(n.segment.with(i, o, found))
-	}
-	i := n.child(o.Key)
-	parts := n.kids[i].insert(o)
-	if len(parts) == 1 && parts[0].underflows() && len(n.kids) > 1 { // o may be smaller than before
-		return inners(rebalance(n.kids, i, parts[0]))
-	}
-	return inners(splice(n.kids, i, i+1, parts))
-}
-
-// remove returns the tree without k, which must be in it.
-func (n *node) remove(k Key) *node {
-	return n.without(k).lowered()
-}
-
-// lowered returns the root of the same tree without nodes of one child above it.
-func (n *node) lowered() *node {
-	for n != nil && n.segment == nil && len(n.kids) == 1 {
-		n = n.kids[0]
-	}
-	return n
-}
-
-// without returns n without k: nil if nothing is left, otherwise a node that may underflow, which
-// its parent then rebalances.
-func (n *node) without(k Key) *node {
-	if n.segment != nil {
-		i, _ := n.segment.search(k)
-		n.segment.retire()
-		if len(n.segment.objects) == 1 {
-			return nil
-		}
-		return leaf(n.segment.without(i))
-	}
-	i := n.child(k)
-	kid := n.kids[i].without(k)
-	var kids []*node
-	switch {
-	case kid == nil && len(n.kids) == 1:
-		return nil
-	case kid == nil:
-		kids = splice(n.kids, i, i+1, nil)
-	case kid.underflows() && len(n.kids) > 1:
-		kids = rebalance(n.kids, i, kid)
-	default:
-		kids = splice(n.kids, i, i+1, []*node{kid})
-	}
-	return inner(kids)
-}
-
-func (n *node) underflows() bool {
-	if n.segment != nil {
-		return len(n.segment.objects) < segmentMin && n.bytes < segmentMinBytes
-	}
-	return len(n.kids) < nodeMin
-}
-
-// rebalance replaces kids[i] by kid, which underflows, and merges it with a neighbor. If two inner
-// nodes do not fit into one, it divides their content evenly between them.
-func rebalance(kids []*node, i int, kid *node) []*node {
-	switch {
-	case kid.segment != nil:
-		return joinLeaf(kids, i, kid)
-	case i > 0:
-		return splice(kids, i-1, i+1, merge(kids[i-1], kid))
-	}
-	return splice(kids, 0, 2, merge(kid, kids[1]))
-}
-
-// joinLeaf replaces kids[i] by leaf and those neighbors that fit into one segment with it.
-func joinLeaf(kids []*node, i int, leaf *node) []*node {
-	from, to := i, i+1
-	if i > 0 && fit(kids[i-1], leaf) {
-		from, leaf = i-1, join(kids[i-1], leaf)
-	}
-	if to < len(kids) && leaf.underflows() && fit(leaf, kids[to]) {
-		leaf = join(leaf, kids[to])
-		to++
-	}
-	return splice(kids, from, to, []*node{leaf})
-}
-
-func merge(a, b *node) []*node {
-	return inners(append(append([]*node(nil), a.kids...), b.kids...))
-}
-
-// fit reports whether the objects of two leaves fit into one.
-func fit(a, b *node) bool {
-	return a.count+b.count <= segmentMax && a.bytes+b.bytes <= SegmentBytes
-}
-
-// join returns a leaf of the objects of two.
-func join(a, b *node) *node {
-	a.segment.retire()
-	b.segment.retire()
-	return leaf(append(append([]*Object(nil), a.segment.objects...), b.segment.objects...))
-}
-
-// leaves returns leaves of objects, as few as have room for them or one more. It takes ownership of
-// objects.
-func leaves(objects []*Object) []*node {
-	half := len(objects) / 2
-	if len(objects) <= segmentMax {
-		bytes := dataBytes(objects)
-		if bytes <= SegmentBytes || len(objects) == 1 {
-			return []*node{leaf(objects)}
-		}
-		half = halfOfBytes(objects, bytes)
-	}
-	return append(leaves(objects[:half:half]), leaves(append([]*Object(nil), objects[half:]...))...)
-}
-
-// halfOfBytes returns the index that divides at least two objects into parts, neither of them empty,
-// that are as equal in bytes as can be.
-func halfOfBytes(objects []*Object, bytes int64) int {
-	i, before := 0, int64(0)
-	for before+int64(len(objects[i].Data))/2 < bytes/2 {
-		before += int64(len(objects[i].Data))
-		i++
-	}
-	return min(max(i, 1), len(objects)-1)
-}
-
-// inners returns one or two inner nodes of kids. It takes ownership of kids.
-func inners(kids []*node) []*node {
-	if len(kids) <= nodeMax {
-		return []*node{inner(kids)}
-	}
-	half := len(kids) / 2
-	return []*node{inner(kids[:half:half]), inner(append([]*node(nil), kids[half:]...))}
-}
-
-// splice returns a copy of kids with [from, to) replaced by with.
-func splice(kids []*node, from, to int, with []*node) []*node {
-	out := make([]*node, 0, len(kids)+len(with)-(to-from))
-	out = append(out, kids[:from]...)
-	out = append(out, with...)
-	return append(out, kids[to:]...)
-}
-
-// runs yields the parts of segments that are in r, in order, and reports whether to continue.
-func (n *node) runs(r Range, yield func(Run) bool) bool {
-	if n == nil {
-		return true
-	}
-	if n.segment != nil {
-		from, _ := n.segment.search(r.From)
-		to := len(n.segment.objects)
-		if r.To != "" {
-			to, _ = n.segment.search(r.To)
-		}
-		return from >= to || yield(Run{n.segment, firstBits(to) &^ firstBits(from)})
-	}
-	for i := n.child(r.From); i < len(n.kids); i++ {
-		if r.To != "" && n.kids[i].first >= r.To {
-			break
-		}
-		if !n.kids[i].runs(r, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// rank returns the number of keys that are smaller than k.
-func (n *node) rank(k Key) int {
-	rank := 0
-	for n != nil && n.segment == nil {
-		i := n.child(k)
-		for _, kid := range n.kids[:i] {
-			rank += kid.count
-		}
-		n = n.kids[i]
-	}
-	if n == nil {
+// CountByIndex returns the number of keys in r whose indexed field has the given value, in O(log n). The
+// tree must have an index.
+func (t Tree) CountByIndex(value string, r Range) int {
+	if t.index == nil {
 		return 0
 	}
-	i, _ := n.segment.search(k)
-	return rank + i
+	entries := indexRange(value, r)
+	return max(t.index.rank(entries.To)-t.index.rank(entries.From), 0)
+}
+
+// RunsByIndex yields the objects of r whose indexed field has the given value, in key order, in runs of
+// segments of the index. The tree must have an index.
+func (t Tree) RunsByIndex(value string, r Range) iter.Seq[Run] {
+	return func(yield func(Run) bool) { t.index.runs(indexRange(value, r), yield) }
+}
+
+// ByIndex yields the same objects.
+func (t Tree) ByIndex(value string, r Range) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for run := range t.RunsByIndex(value, r) {
+			for set := run.Set; set != 0; set &= set - 1 {
+				if !yield(run.Segment.objects[bits.TrailingZeros64(set)].of) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -1,19 +1,6 @@
 package cache
 
-import (
-	"fmt"
-	"os"
-)
-
-// validating makes every store check its trees after each event, which is slow. The environment
-// variable SLUICE_VALIDATE=1 switches it on, and so do the tests of this package.
-var validating = os.Getenv("SLUICE_VALIDATE") == "1"
-
-func mustBeValid(root *node) {
-	if err := validate(root); err != nil {
-		panic("cache: broken tree: " + err.Error())
-	}
-}
+import "fmt"
 
 // validate checks the invariants of a tree: order of keys, sizes, sums, and equal depth.
 func validate(root *node) error {

@@ -13,6 +13,17 @@ func sized(k Key, n int) *Object { return &Object{Key: k, RV: 1, Data: sizedData
 
 var sizedData = make([]byte, 3*SegmentBytes)
 
+// object returns an object of one byte.
+func object(k Key, rv uint64) *Object { return &Object{Key: k, RV: rv, Data: []byte("x")} }
+
+// mustBeValid fails the test if a tree breaks an invariant.
+func mustBeValid(t *testing.T, tree Tree) {
+	t.Helper()
+	if err := tree.Validate(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // leavesOf returns the segments of a tree in order.
 func leavesOf(root *node) (all []*Segment) {
 	root.runs(Range{}, func(r Run) bool {
@@ -83,7 +94,7 @@ func TestSegmentsOfObjectsThatShrinkAreMerged(t *testing.T) {
 	}
 	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(objects) {
 		root = root.put(sized(key(i), 100))
-		mustBeValid(root)
+		mustBeValid(t, Tree{root: root})
 	}
 	if n := len(leavesOf(root)); n > objects/segmentMin {
 		t.Errorf("%d segments of small objects", n)
