@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"os"
+	"sluice/cache/tree"
 	"time"
 )
 
@@ -10,7 +11,7 @@ import (
 // variable SLUICE_VALIDATE=1 switches it on, and so do the tests of this package.
 var validating = os.Getenv("SLUICE_VALIDATE") == "1"
 
-func checkTree(t Tree) {
+func checkTree(t tree.Tree) {
 	if err := t.Validate(); err != nil {
 		panic("cache: broken tree: " + err.Error())
 	}
@@ -20,7 +21,7 @@ func checkTree(t Tree) {
 // object, or for Deleted the last one with the resource version of the deletion. It returns an
 // error wrapping ErrDiverged if the event does not follow from the state, or if the state before it
 // contradicts a roll call.
-func (s *Store) Apply(t Type, o *Object, at time.Time) error {
+func (s *Store) Apply(t Type, o *tree.Object, at time.Time) error {
 	now := s.applied.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
 	if s.repeats(e) {

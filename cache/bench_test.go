@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"runtime"
+	"sluice/cache/tree"
 	"testing"
 	"time"
 )
@@ -11,12 +12,12 @@ import (
 func filled(n int) *Store {
 	field := 0
 	data := make([]byte, 4000)
-	objects := make([]*Object, n)
+	objects := make([]*tree.Object, n)
 	for i := range objects {
-		objects[i] = &Object{
-			Key: Key(fmt.Sprintf("ns%06d/pod%02d", i/100, i%100)), RV: 1, Data: data,
-			Labels: []Label{{Intern("app"), Intern(fmt.Sprintf("app%d", i%50))}},
-			Fields: []string{Intern(fmt.Sprintf("node%d", i%500))},
+		objects[i] = &tree.Object{
+			Key: tree.Key(fmt.Sprintf("ns%06d/pod%02d", i/100, i%100)), RV: 1, Data: data,
+			Labels: []tree.Label{{Key: tree.Intern("app"), Value: tree.Intern(fmt.Sprintf("app%d", i%50))}},
+			Fields: []string{tree.Intern(fmt.Sprintf("node%d", i%500))},
 		}
 	}
 	return New(Options{Index: &field, HistoryBytes: 16 << 20}, objects, 10)
@@ -35,8 +36,8 @@ func BenchmarkApply(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				rv++
-				old := s.Snapshot().Get(Key(fmt.Sprintf("ns%06d/pod%02d", (i*7919)%n/100, i%100)))
-				o := &Object{Key: old.Key, RV: rv, Data: old.Data, Labels: old.Labels, Fields: old.Fields}
+				old := s.Snapshot().Get(tree.Key(fmt.Sprintf("ns%06d/pod%02d", (i*7919)%n/100, i%100)))
+				o := &tree.Object{Key: old.Key, RV: rv, Data: old.Data, Labels: old.Labels, Fields: old.Fields}
 				if err := s.Apply(Modified, o, now); err != nil {
 					b.Fatal(err)
 				}
@@ -48,7 +49,7 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	for _, n := range sizes {
 		s := filled(n).Snapshot()
-		scan := func(b *testing.B, objects func(yield func(*Object) bool)) {
+		scan := func(b *testing.B, objects func(yield func(*tree.Object) bool)) {
 			b.ReportAllocs()
 			count := 0
 			for b.Loop() {
@@ -58,12 +59,12 @@ func BenchmarkList(b *testing.B) {
 			}
 			b.ReportMetric(float64(count)/float64(b.N), "objects/op")
 		}
-		b.Run(fmt.Sprintf("whole/%d", n), func(b *testing.B) { scan(b, s.Objects(Range{})) })
-		b.Run(fmt.Sprintf("namespace/%d", n), func(b *testing.B) { scan(b, s.Objects(Namespace("ns000042"))) })
-		b.Run(fmt.Sprintf("node/%d", n), func(b *testing.B) { scan(b, s.ByIndex("node42", Range{})) })
+		b.Run(fmt.Sprintf("whole/%d", n), func(b *testing.B) { scan(b, s.Objects(tree.Range{})) })
+		b.Run(fmt.Sprintf("namespace/%d", n), func(b *testing.B) { scan(b, s.Objects(tree.Namespace("ns000042"))) })
+		b.Run(fmt.Sprintf("node/%d", n), func(b *testing.B) { scan(b, s.ByIndex("node42", tree.Range{})) })
 		b.Run(fmt.Sprintf("label/%d", n), func(b *testing.B) {
-			scan(b, func(yield func(*Object) bool) {
-				for o := range s.Objects(Range{}) {
+			scan(b, func(yield func(*tree.Object) bool) {
+				for o := range s.Objects(tree.Range{}) {
 					if v, _ := o.Label("app"); v == "app42" && !yield(o) {
 						return
 					}
@@ -72,7 +73,7 @@ func BenchmarkList(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("count/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				s.Count(Namespace("ns000042"))
+				s.Count(tree.Namespace("ns000042"))
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func BenchmarkMemory(b *testing.B) {
 			before := heap()
 			cursors := make([]*Cursor, n)
 			for i := range cursors {
-				cursors[i], _ = s.Watch(Scope{Key: Key(fmt.Sprint("a/", i))}, 10)
+				cursors[i], _ = s.Watch(Scope{Key: tree.Key(fmt.Sprint("a/", i))}, 10)
 				cursors[i].Ready()
 			}
 			b.ReportMetric(float64(heap()-before)/n, "B/cursor")
@@ -120,7 +121,7 @@ func BenchmarkFanOut(b *testing.B) {
 			validating = false
 			s := filled(10_000)
 			for i := range watches {
-				c, _ := s.Watch(Scope{Key: KeyOf(fmt.Sprintf("ns%06d", i/100), fmt.Sprintf("pod%02d", i%100))}, 10)
+				c, _ := s.Watch(Scope{Key: tree.KeyOf(fmt.Sprintf("ns%06d", i/100), fmt.Sprintf("pod%02d", i%100))}, 10)
 				c.Ready()
 				defer c.Close()
 			}
@@ -129,7 +130,7 @@ func BenchmarkFanOut(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				rv++
-				next := &Object{Key: o.Key, RV: rv, Data: o.Data, Labels: o.Labels, Fields: o.Fields}
+				next := &tree.Object{Key: o.Key, RV: rv, Data: o.Data, Labels: o.Labels, Fields: o.Fields}
 				if err := s.Apply(Modified, next, time.Now()); err != nil {
 					b.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -208,7 +209,7 @@ func TestRollCallsReturnOnceTheResourceIsSmall(t *testing.T) {
 		a.events, a.rollCallBytes = versions[:2], 2<<20
 		for _, v := range versions[2:] {
 			a.version++
-			o := testObject(KeyOf("a", fmt.Sprint(v)), a.version)
+			o := testObject(tree.KeyOf("a", fmt.Sprint(v)), a.version)
 			if err := s.Apply(Deleted, o, time.Now()); err != nil {
 				t.Error(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func confirmState(t *testing.T, s *Store, r *RollCall) bool {
 }
 
 // rollCallOf returns a roll call of objects at a version.
-func rollCallOf(t *testing.T, version uint64, objects map[Key]uint64) *RollCall {
+func rollCallOf(t *testing.T, version uint64, objects map[tree.Key]uint64) *RollCall {
 	t.Helper()
 	r := &RollCall{Version: version}
 	for _, k := range slices.Sorted(maps.Keys(objects)) {
@@ -34,7 +35,7 @@ func rollCallOf(t *testing.T, version uint64, objects map[Key]uint64) *RollCall 
 	return r
 }
 
-func apply(t *testing.T, s *Store, typ Type, k Key, rv uint64) {
+func apply(t *testing.T, s *Store, typ Type, k tree.Key, rv uint64) {
 	t.Helper()
 	if err := s.Apply(typ, testObject(k, rv), time.Now()); err != nil {
 		t.Fatal(err)
@@ -50,12 +51,12 @@ func checkVersions(t *testing.T, s *Store, newest, complete uint64) {
 
 func TestRollCallKeysMustAscend(t *testing.T) {
 	r := &RollCall{Version: 10}
-	for _, k := range []Key{"a/x", "a/y"} {
+	for _, k := range []tree.Key{"a/x", "a/y"} {
 		if err := r.Add(k, 5); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, k := range []Key{"a/y", "a/a"} {
+	for _, k := range []tree.Key{"a/y", "a/a"} {
 		if r.Add(k, 5) == nil {
 			t.Errorf("%s is accepted after a/y", k)
 		}
@@ -65,19 +66,19 @@ func TestRollCallKeysMustAscend(t *testing.T) {
 func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		listed map[Key]uint64
+		listed map[tree.Key]uint64
 		equal  bool
 	}{
-		{"equal", map[Key]uint64{"a/x": 5, "a/y": 6}, true},
-		{"newer object", map[Key]uint64{"a/x": 5, "a/y": 12}, false},
-		{"one more", map[Key]uint64{"a/x": 5, "a/y": 6, "a/z": 12}, false},
-		{"one more at the start", map[Key]uint64{"a/a": 12, "a/x": 5, "a/y": 6}, false},
-		{"one less", map[Key]uint64{"a/x": 5}, false},
-		{"another", map[Key]uint64{"a/x": 5, "a/z": 6}, false},
+		{"equal", map[tree.Key]uint64{"a/x": 5, "a/y": 6}, true},
+		{"newer object", map[tree.Key]uint64{"a/x": 5, "a/y": 12}, false},
+		{"one more", map[tree.Key]uint64{"a/x": 5, "a/y": 6, "a/z": 12}, false},
+		{"one more at the start", map[tree.Key]uint64{"a/a": 12, "a/x": 5, "a/y": 6}, false},
+		{"one less", map[tree.Key]uint64{"a/x": 5}, false},
+		{"another", map[tree.Key]uint64{"a/x": 5, "a/z": 6}, false},
 		{"nothing", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+			s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 			if got := confirmState(t, s, rollCallOf(t, 15, tt.listed)); got != tt.equal {
 				t.Fatalf("confirmed: %v", got)
 			}
@@ -91,9 +92,9 @@ func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 }
 
 func TestRollCallIsComparedAgainAfterEachEvent(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	changed := s.Changed()
-	if confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/y": 12})) {
+	if confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/y": 12})) {
 		t.Fatal("confirmed another state")
 	}
 	apply(t, s, Deleted, "a/x", 11)
@@ -108,12 +109,12 @@ func TestRollCallIsComparedAgainAfterEachEvent(t *testing.T) {
 // An object that was created and deleted before the roll call leaves no trace in it. Its events may
 // arrive afterwards.
 func TestLateEventsFollowAConfirmedState(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	before, err := s.Watch(Scope{}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5})) {
+	if !confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5})) {
 		t.Fatal("not confirmed")
 	}
 	confirmed, after, err := s.ListAndWatch(Scope{})
@@ -148,12 +149,12 @@ func TestLateEventsFollowAConfirmedState(t *testing.T) {
 }
 
 func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	c, err := s.Watch(Scope{}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5}))
+	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
 	if version, err := c.CaughtUpVersion(); version != 10 || err != nil {
 		t.Fatal(version, err)
 	}
@@ -167,7 +168,7 @@ func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
 }
 
 func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	_, c, err := s.ListAndWatch(Scope{})
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 		t.Fatal("skipped without roll call to", got)
 	}
 	apply(t, s, Added, "a/y", 11)
-	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 11}))
+	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 11}))
 	if got := c.SkipToConfirmed(); got != 0 {
 		t.Fatal("skipped an event that is left to read, to", got)
 	}
@@ -205,8 +206,8 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 
 // A roll call of an older version confirms that version only, and leaves what newer ones have begun.
 func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
-	present := map[Key]uint64{"a/x": 5}
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	present := map[tree.Key]uint64{"a/x": 5}
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	confirmState(t, s, rollCallOf(t, 20, present))
 	for range 2 {
 		confirmState(t, s, rollCallOf(t, 15, present))
@@ -223,7 +224,7 @@ func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 			t.Error("the state at a version between is known", version, err)
 		}
 	}
-	confirmState(t, s, rollCallOf(t, 18, map[Key]uint64{"a/x": 5, "a/late": 17}))
+	confirmState(t, s, rollCallOf(t, 18, map[tree.Key]uint64{"a/x": 5, "a/late": 17}))
 	if _, err := s.At(18); !errors.Is(err, ErrAhead) {
 		t.Error("another state is confirmed", err)
 	}
@@ -238,10 +239,10 @@ func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 }
 
 func TestRollCallOfAnOlderVersionLeavesANewerOneDue(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
-	confirmState(t, s, rollCallOf(t, 20, map[Key]uint64{"a/x": 5, "a/y": 18}))
-	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5}))
-	confirmState(t, s, rollCallOf(t, 16, map[Key]uint64{"a/x": 16}))
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
+	confirmState(t, s, rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5, "a/y": 18}))
+	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
+	confirmState(t, s, rollCallOf(t, 16, map[tree.Key]uint64{"a/x": 16}))
 	checkVersions(t, s, 15, 10)
 	apply(t, s, Added, "a/y", 18)
 	checkVersions(t, s, 20, 18)
@@ -354,10 +355,10 @@ func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 // A roll call of a scope proves its state to the one reader that has delivered it.
 func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
 	field := 0
-	s := New(Options{Index: &field}, []*Object{
+	s := New(Options{Index: &field}, []*tree.Object{
 		{Key: "a/x", RV: 5, Fields: []string{"n1"}}, {Key: "b/y", RV: 6, Fields: []string{"n2"}}, {Key: "b/z", RV: 7, Fields: []string{"n1"}},
 	}, 10)
-	listed := map[Scope]map[Key]uint64{
+	listed := map[Scope]map[tree.Key]uint64{
 		{Namespace: "b"}:             {"b/y": 6, "b/z": 7},
 		{Key: "a/x"}:                 {"a/x": 5},
 		{Indexed: true, Value: "n1"}: {"a/x": 5, "b/z": 7},
@@ -387,8 +388,8 @@ func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
 
 // A reader of more than the listed scope may lack events outside of it.
 func TestRollCallOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
-	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 5})
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
+	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5})
 	r.Scope = Scope{Namespace: "a"}
 	for _, scope := range []Scope{{}, {Namespace: "b"}, {Key: "a/x"}} {
 		_, c, err := s.ListAndWatch(scope)
@@ -404,8 +405,8 @@ func TestRollCallOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
 // The comparison of a large state takes long, and the history may forget events meanwhile: what they have changed is
 // not known.
 func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
-	s := New(Options{HistoryBytes: 1}, []*Object{testObject("a/x", 5), testObject("a/z", 6)}, 10)
-	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 5})
+	s := New(Options{HistoryBytes: 1}, []*tree.Object{testObject("a/x", 5), testObject("a/z", 6)}, 10)
+	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5})
 	c := &comparison{rollCall: r, position: s.position, differences: r.differences(s.Snapshot())}
 	apply(t, s, Added, "a/y", 11) // is trimmed by the next one
 	apply(t, s, Deleted, "a/z", 12)
@@ -417,20 +418,20 @@ func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 }
 
 func TestRollCallOfAScopeIsNoProofOfAnotherState(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
 	scope := Scope{Namespace: "a"}
 	_, c, err := s.ListAndWatch(scope)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, objects := range []map[Key]uint64{{}, {"a/x": 12}, {"a/w": 12, "a/x": 5}} {
+	for _, objects := range []map[tree.Key]uint64{{}, {"a/x": 12}, {"a/w": 12, "a/x": 5}} {
 		r := rollCallOf(t, 20, objects)
 		r.Scope = scope
 		if c.SkipToRollCall(r) != 0 {
 			t.Errorf("proven although %v are listed", objects)
 		}
 	}
-	r := rollCallOf(t, 20, map[Key]uint64{"a/x": 12})
+	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 12})
 	r.Scope = scope
 	apply(t, s, Modified, "a/x", 12)
 	if c.SkipToRollCall(r) != 0 {

@@ -3,10 +3,10 @@
 //
 // A [Store] is one unbroken session of one resource: it starts from a complete list at one resource
 // version, takes events and bookmarks in order from a single writer (package reflector), and ends
-// when that order is lost. Readers take a [Snapshot], an immutable ordered tree behind one atomic
+// when that order is lost. Readers take a [Snapshot], an immutable [tree.Tree] behind one atomic
 // pointer, or open a [Cursor] into the history. A [Fence] confirms that a store is recent enough
-// for a consistent read. [Run.Memo] and [Event.Frame] memoize encodings, so that readers of one
-// format share them; a [Budget] bounds the memory of memos.
+// for a consistent read. [tree.Run.Memo] and [Event.Frame] memoize encodings, so that readers of one
+// format share them.
 //
 // Invariants:
 //   - objects, segments, snapshots and events must never be changed once published;

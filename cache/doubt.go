@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"math"
+	"sluice/cache/tree"
 )
 
 // Doubt begins a time in which only a roll call proves a state. The watch of the store has ended, and before
@@ -48,11 +49,11 @@ func (s *Store) ProvesHistory(version uint64) bool {
 
 // Differing returns the keys at which the present state differs from a roll call. It returns an error that
 // wraps ErrDiverged if the store has shown a newer state.
-func (s *Store) Differing(r *RollCall) ([]Key, error) {
+func (s *Store) Differing(r *RollCall) ([]tree.Key, error) {
 	if shown := s.Snapshot().Version; r.Version < shown {
 		return nil, behind(r.Version, shown)
 	}
-	var keys []Key
+	var keys []tree.Key
 	for k := range r.differing(s.applied.Load()) {
 		keys = append(keys, k)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sluice/cache/tree"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,7 @@ import (
 // While the watch of the store is away, etcd may be restored and pass the version of the store. An equal version, a
 // bookmark and a silent second watch then prove nothing; a roll call does, up to its version.
 func TestInDoubtOnlyARollCallProves(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	if !s.Proves(10) || !s.ProvesHistory(10) || s.Proves(11) {
 		t.Fatal("the version of a store is not proven, or more is")
 	}
@@ -23,10 +24,10 @@ func TestInDoubtOnlyARollCallProves(t *testing.T) {
 	if ok, err := s.ConfirmComplete(Silence{Last: 10, Version: 15}); ok || err != nil || s.CompleteVersion() != 10 {
 		t.Errorf("proven by a second watch: complete up to %d, %v", s.CompleteVersion(), err)
 	}
-	if confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 12})) || s.Proves(10) {
+	if confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 12})) || s.Proves(10) {
 		t.Error("proven by the list of another state")
 	}
-	if !confirmState(t, s, rollCallOf(t, 20, map[Key]uint64{"a/x": 5})) || !s.Proves(20) || s.Proves(21) || s.ProvesHistory(20) {
+	if !confirmState(t, s, rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(20) || s.Proves(21) || s.ProvesHistory(20) {
 		t.Error("not proven by a list of the state, or more is")
 	}
 	s.Doubt()
@@ -40,9 +41,9 @@ func TestInDoubtOnlyARollCallProves(t *testing.T) {
 }
 
 func TestInDoubtARollCallOfThePresentVersionProvesIt(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	s.Doubt()
-	if !confirmState(t, s, rollCallOf(t, 10, map[Key]uint64{"a/x": 5})) || !s.Proves(10) {
+	if !confirmState(t, s, rollCallOf(t, 10, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(10) {
 		t.Error("not proven")
 	}
 }
@@ -99,14 +100,14 @@ func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 }
 
 func TestDifferingKeysAreThoseOfTheStateAndOfTheList(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/b", 1), testObject("a/d", 2), testObject("a/f", 3), testObject("a/h", 4)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/b", 1), testObject("a/d", 2), testObject("a/f", 3), testObject("a/h", 4)}, 10)
 	for _, row := range []struct {
-		listed map[Key]uint64
-		want   []Key
+		listed map[tree.Key]uint64
+		want   []tree.Key
 	}{
-		{map[Key]uint64{"a/b": 1, "a/d": 2, "a/f": 3, "a/h": 4}, nil},
-		{map[Key]uint64{"a/a": 12, "a/b": 1, "a/c": 12, "a/d": 12, "a/h": 4, "a/i": 12}, []Key{"a/a", "a/c", "a/d", "a/f", "a/i"}},
-		{nil, []Key{"a/b", "a/d", "a/f", "a/h"}},
+		{map[tree.Key]uint64{"a/b": 1, "a/d": 2, "a/f": 3, "a/h": 4}, nil},
+		{map[tree.Key]uint64{"a/a": 12, "a/b": 1, "a/c": 12, "a/d": 12, "a/h": 4, "a/i": 12}, []tree.Key{"a/a", "a/c", "a/d", "a/f", "a/i"}},
+		{nil, []tree.Key{"a/b", "a/d", "a/f", "a/h"}},
 	} {
 		got, err := s.Differing(rollCallOf(t, 15, row.listed))
 		if err != nil || !slices.Equal(got, row.want) {

@@ -1,6 +1,9 @@
 package cache
 
-import "time"
+import (
+	"sluice/cache/tree"
+	"time"
+)
 
 // Type is the type of an event that changes the state.
 type Type uint8
@@ -31,9 +34,9 @@ type Event struct {
 	RV   uint64 // metadata.resourceVersion of Object
 	// Object is the new object, or for Deleted the last one with the resource version of the
 	// deletion.
-	Object *Object
+	Object *tree.Object
 	// Previous is the object before the event, nil for Added.
-	Previous *Object
+	Previous *tree.Object
 	// At is when the event was received.
 	At time.Time
 
@@ -66,7 +69,7 @@ func (e *Event) isAfter(version uint64) bool {
 // TypeFor returns the type of the event in a watch with a selector: an object that begins to match
 // was added, an object that no longer matches was deleted. It returns false if the object matches
 // neither before nor after the event. A nil filter selects every object.
-func (e *Event) TypeFor(f Filter) (Type, bool) {
+func (e *Event) TypeFor(f tree.Filter) (Type, bool) {
 	if f == nil {
 		return e.Type, true
 	}

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
-func pod(key cache.Key, rv uint64) *cache.Object {
-	return &cache.Object{Key: key, RV: rv, Data: fmt.Appendf(nil, "%s@%d", key, rv)}
+func pod(key tree.Key, rv uint64) *tree.Object {
+	return &tree.Object{Key: key, RV: rv, Data: fmt.Appendf(nil, "%s@%d", key, rv)}
 }
 
 // must ends an example whose calls cannot fail.
@@ -23,7 +24,7 @@ func must(err error) {
 
 // A store starts from a list and applies the events and bookmarks of the watch that follows it.
 func ExampleStore() {
-	list := []*cache.Object{pod("default/a", 7), pod("default/b", 9)}
+	list := []*tree.Object{pod("default/a", 7), pod("default/b", 9)}
 	store := cache.New(cache.Options{}, list, 10)
 	defer store.Close()
 
@@ -33,7 +34,7 @@ func ExampleStore() {
 
 	now := store.Snapshot()
 	fmt.Println("version", now.Version)
-	for o := range now.Objects(cache.Range{}) {
+	for o := range now.Objects(tree.Range{}) {
 		fmt.Println(o.Key)
 	}
 	err := store.Apply(cache.Added, pod("default/b", 21), time.Now())
@@ -47,7 +48,7 @@ func ExampleStore() {
 
 // The history also answers for past states.
 func ExampleStore_At() {
-	store := cache.New(cache.Options{}, []*cache.Object{pod("default/a", 7)}, 10)
+	store := cache.New(cache.Options{}, []*tree.Object{pod("default/a", 7)}, 10)
 	must(store.Apply(cache.Deleted, pod("default/a", 11), time.Now()))
 
 	past, err := store.At(10)
@@ -62,13 +63,13 @@ func ExampleStore_At() {
 
 // A snapshot does not change while the store does.
 func ExampleSnapshot() {
-	store := cache.New(cache.Options{}, []*cache.Object{pod("a/x", 1), pod("a/y", 2), pod("b/x", 3)}, 10)
+	store := cache.New(cache.Options{}, []*tree.Object{pod("a/x", 1), pod("a/y", 2), pod("b/x", 3)}, 10)
 	before := store.Snapshot()
 	must(store.Apply(cache.Deleted, pod("a/x", 11), time.Now()))
 
-	fmt.Println(before.Version, before.Count(cache.Namespace("a")), before.Get("a/x") != nil)
+	fmt.Println(before.Version, before.Count(tree.Namespace("a")), before.Get("a/x") != nil)
 	after := store.Snapshot()
-	fmt.Println(after.Version, after.Count(cache.Namespace("a")), after.Get("a/x") != nil)
+	fmt.Println(after.Version, after.Count(tree.Namespace("a")), after.Get("a/x") != nil)
 	// Output:
 	// 10 2 true
 	// 11 1 false
@@ -76,15 +77,15 @@ func ExampleSnapshot() {
 
 // An index serves the objects with one value of a field, such as spec.nodeName of pods.
 func ExampleSnapshot_ByIndex() {
-	onNode := func(key cache.Key, rv uint64, node string) *cache.Object {
+	onNode := func(key tree.Key, rv uint64, node string) *tree.Object {
 		o := pod(key, rv)
 		o.Fields = []string{node}
 		return o
 	}
 	nodeName := 0
 	store := cache.New(cache.Options{Index: &nodeName},
-		[]*cache.Object{onNode("a/x", 1, "n1"), onNode("a/y", 2, "n2"), onNode("b/x", 3, "n1")}, 10)
-	for o := range store.Snapshot().ByIndex("n1", cache.Range{}) {
+		[]*tree.Object{onNode("a/x", 1, "n1"), onNode("a/y", 2, "n2"), onNode("b/x", 3, "n1")}, 10)
+	for o := range store.Snapshot().ByIndex("n1", tree.Range{}) {
 		fmt.Println(o.Key)
 	}
 	// Output:
@@ -127,18 +128,18 @@ func ExampleCursor() {
 // share its frames.
 type upperCase struct{}
 
-func (upperCase) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (upperCase) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	return fmt.Appendf(dst, "%s %s", t, bytes.ToUpper(o.Data)), nil
 }
 
-func (upperCase) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+func (upperCase) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	return fmt.Appendf(dst, "%s %s at %d", cache.Deleted, bytes.ToUpper(o.Data), rv), nil
 }
 
 // named is a Filter.
 type named string
 
-func (n named) Match(o *cache.Object) bool { return o.Key.Name() == string(n) }
+func (n named) Match(o *tree.Object) bool { return o.Key.Name() == string(n) }
 
 // An event has a type for each selection, and a frame for each encoder and type.
 func ExampleEvent() {
@@ -151,7 +152,7 @@ func ExampleEvent() {
 	events := make([]*cache.Event, 1)
 	_, _, err = cursor.Next(events)
 	must(err)
-	for _, filter := range []cache.Filter{named("x"), named("y")} {
+	for _, filter := range []tree.Filter{named("x"), named("y")} {
 		t, matches := events[0].TypeFor(filter)
 		if !matches {
 			fmt.Println("not selected")
@@ -201,29 +202,4 @@ func ExampleFence() {
 	<-ended
 	// Output:
 	// state at version 15, proof roll-call
-}
-
-// Lists of one format share the encoding of each segment.
-func ExampleRun_Memo() {
-	store := cache.New(cache.Options{}, []*cache.Object{pod("a/x", 1), pod("a/y", 2)}, 10)
-	budget := cache.NewBudget(1 << 20)
-	encode := func(objects []*cache.Object) (any, int64, error) {
-		fmt.Println("encoding", len(objects), "objects")
-		var block []byte
-		for _, o := range objects {
-			block = fmt.Appendf(block, "[%s]", o.Data)
-		}
-		return block, int64(len(block)), nil
-	}
-	for range 2 {
-		for run := range store.Snapshot().Runs(cache.Range{}) {
-			block, err := run.Memo(budget, "lower case", encode)
-			must(err)
-			fmt.Printf("%s\n", block)
-		}
-	}
-	// Output:
-	// encoding 2 objects
-	// [a/x@1][a/y@2]
-	// [a/x@1][a/y@2]
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sluice/cache/tree"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -105,10 +106,10 @@ func (a *fakeAPIServer) RollCall(ctx context.Context, _ Scope, at uint64) (*Roll
 	a.mu.Lock()
 	took, r := a.rollCallTime, &RollCall{Version: cmp.Or(at, a.version), Bytes: a.rollCallBytes}
 	future := r.Version > a.version
-	var keys []Key
+	var keys []tree.Key
 	for _, e := range a.events {
 		if e <= r.Version {
-			keys = append(keys, KeyOf("a", fmt.Sprint(e)))
+			keys = append(keys, tree.KeyOf("a", fmt.Sprint(e)))
 		}
 	}
 	a.mu.Unlock()
@@ -141,7 +142,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // deliver applies an event to the store after a delay.
 func deliver(t *testing.T, s *Store, version uint64, delay time.Duration) {
 	time.Sleep(delay)
-	if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(version)), version), time.Now()); err != nil {
+	if err := s.Apply(Added, testObject(tree.KeyOf("a", fmt.Sprint(version)), version), time.Now()); err != nil {
 		t.Error(err)
 	}
 }

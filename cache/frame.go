@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"sluice/cache/tree"
 	"sync/atomic"
 )
 
@@ -9,11 +10,11 @@ import (
 // encoders are equal share frames.
 type Encoder interface {
 	// AppendEvent appends the frame of an event to dst.
-	AppendEvent(dst []byte, t Type, o *Object) ([]byte, error)
+	AppendEvent(dst []byte, t Type, o *tree.Object) ([]byte, error)
 	// AppendDeletedFromSelection appends to dst the frame of a Deleted event for an object that
 	// an event of resource version rv has removed from a selection. The frame has the content of
 	// o, the object before the event, with resource version rv.
-	AppendDeletedFromSelection(dst []byte, o *Object, rv uint64) ([]byte, error)
+	AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error)
 }
 
 // Frame returns the event encoded by enc, with the type that TypeFor returned. Recent events are

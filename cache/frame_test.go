@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"sluice/cache/tree"
 	"testing"
 	"testing/synctest"
 )
@@ -13,7 +14,7 @@ type gatedEncoder struct {
 	panics bool
 }
 
-func (g *gatedEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, error) {
+func (g *gatedEncoder) AppendEvent(dst []byte, t Type, o *tree.Object) ([]byte, error) {
 	g.count++
 	<-g.gate
 	if g.panics {
@@ -22,13 +23,13 @@ func (g *gatedEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, error
 	return append(dst, string(o.Key)...), nil
 }
 
-func (g *gatedEncoder) AppendDeletedFromSelection(dst []byte, o *Object, _ uint64) ([]byte, error) {
+func (g *gatedEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, _ uint64) ([]byte, error) {
 	return g.AppendEvent(dst, Deleted, o)
 }
 
 func TestReadersOfOneFormatWaitForOneEncodingAndDelayNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Event{Type: Added, Object: &Object{Key: "a"}}
+		e := &Event{Type: Added, Object: &tree.Object{Key: "a"}}
 		slow, quick := &gatedEncoder{gate: make(chan struct{})}, &gatedEncoder{gate: make(chan struct{})}
 		close(quick.gate)
 		read := make(chan string)
@@ -60,7 +61,7 @@ func TestReadersOfOneFormatWaitForOneEncodingAndDelayNoOther(t *testing.T) {
 // A frame that is missing would be an event that is lost.
 func TestReadersGetAnErrorIfTheEncoderPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Event{Type: Added, Object: &Object{Key: "a"}}
+		e := &Event{Type: Added, Object: &tree.Object{Key: "a"}}
 		enc := &gatedEncoder{gate: make(chan struct{}), panics: true}
 		go func() {
 			defer func() { _ = recover() }()

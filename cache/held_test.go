@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"sluice/cache/tree"
 	"testing"
 	"time"
 )
@@ -14,7 +15,7 @@ func replace(t *testing.T, s *Store, at *time.Time, keys, rounds int) {
 		*at = at.Add(time.Minute)
 		for i := range keys {
 			version++
-			o := &Object{Key: Key(fmt.Sprintf("ns/%03d", i)), RV: version, Data: make([]byte, 1000)}
+			o := &tree.Object{Key: tree.Key(fmt.Sprintf("ns/%03d", i)), RV: version, Data: make([]byte, 1000)}
 			if err := s.Apply(Modified, o, *at); err != nil {
 				t.Fatal(err)
 			}
@@ -24,9 +25,9 @@ func replace(t *testing.T, s *Store, at *time.Time, keys, rounds int) {
 
 func TestHeldCountsWhatOnlySnapshotsKeepAlive(t *testing.T) {
 	const keys = 200
-	var objects []*Object
+	var objects []*tree.Object
 	for i := range keys {
-		objects = append(objects, &Object{Key: Key(fmt.Sprintf("ns/%03d", i)), RV: uint64(i + 1), Data: make([]byte, 1000)})
+		objects = append(objects, &tree.Object{Key: tree.Key(fmt.Sprintf("ns/%03d", i)), RV: uint64(i + 1), Data: make([]byte, 1000)})
 	}
 	s := New(Options{HistoryAge: 5 * time.Minute}, objects, keys)
 	at := time.Unix(0, 0)
@@ -57,7 +58,7 @@ func TestHeldCountsWhatOnlySnapshotsKeepAlive(t *testing.T) {
 }
 
 func TestEndedStoreIsHeldWhole(t *testing.T) {
-	s := New(Options{}, []*Object{{Key: "ns/a", RV: 1, Data: make([]byte, 1000)}}, 1)
+	s := New(Options{}, []*tree.Object{{Key: "ns/a", RV: 1, Data: make([]byte, 1000)}}, 1)
 	now := s.Snapshot()
 	s.Close()
 	if got, want := s.Held(now, now), now.Memory(); got != want {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sluice/cache/tree"
 	"testing"
 	"time"
 
@@ -20,13 +21,13 @@ type model struct {
 
 type modelState struct {
 	version uint64
-	objects map[Key]uint64 // resource versions by key
+	objects map[tree.Key]uint64 // resource versions by key
 }
 
 type modelEvent struct {
 	Type Type
 	RV   uint64
-	Key  Key
+	Key  tree.Key
 }
 
 func (m *model) last() modelState { return m.states[len(m.states)-1] }
@@ -54,7 +55,7 @@ func (m *model) since(scope Scope, version uint64) []modelEvent {
 
 // inScope reports whether an object is in scope, by the definition of scopes. The indexed field is
 // the last digit of the name, which never changes.
-func inScope(s Scope, k Key) bool {
+func inScope(s Scope, k tree.Key) bool {
 	switch {
 	case s.Key != "":
 		return k == s.Key
@@ -64,7 +65,7 @@ func inScope(s Scope, k Key) bool {
 	return s.Namespace == "" || k.Namespace() == s.Namespace
 }
 
-func digit(k Key) string { return string(k[len(k)-1:]) }
+func digit(k tree.Key) string { return string(k[len(k)-1:]) }
 
 // pair applies the same random operations to a store and to its model.
 type pair struct {
@@ -74,21 +75,21 @@ type pair struct {
 	model   model
 	version uint64
 	now     time.Time
-	keys    []Key
+	keys    []tree.Key
 }
 
 func newPair(t *testing.T, seed uint64, options Options) *pair {
 	p := &pair{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), version: 100, now: time.Unix(1e9, 0)}
 	for ns := range 4 {
 		for name := range 100 {
-			p.keys = append(p.keys, KeyOf([]string{"a", "a-b", "ab", "z"}[ns], fmt.Sprintf("n%d", name)))
+			p.keys = append(p.keys, tree.KeyOf([]string{"a", "a-b", "ab", "z"}[ns], fmt.Sprintf("n%d", name)))
 		}
 	}
-	initial := map[Key]uint64{}
+	initial := map[tree.Key]uint64{}
 	for range p.rnd.IntN(300) {
 		initial[p.keys[p.rnd.IntN(len(p.keys))]] = 1 + p.rnd.Uint64N(99)
 	}
-	objects := make([]*Object, 0, len(initial))
+	objects := make([]*tree.Object, 0, len(initial))
 	for _, k := range slices.Sorted(maps.Keys(initial)) {
 		objects = append(objects, testObject(k, initial[k]))
 	}
@@ -99,8 +100,8 @@ func newPair(t *testing.T, seed uint64, options Options) *pair {
 	return p
 }
 
-func testObject(k Key, rv uint64) *Object {
-	return &Object{Key: k, RV: rv, Data: fmt.Appendf(nil, "%s@%d", k, rv), Fields: []string{string(k), digit(k)}}
+func testObject(k tree.Key, rv uint64) *tree.Object {
+	return &tree.Object{Key: k, RV: rv, Data: fmt.Appendf(nil, "%s@%d", k, rv), Fields: []string{string(k), digit(k)}}
 }
 
 func (p *pair) step() {
@@ -150,7 +151,7 @@ func (p *pair) commit() (apply func()) {
 // expire is commit of a lease's end in etcd, which deletes several keys at one version.
 func (p *pair) expire(n int) (apply func()) {
 	next := maps.Clone(p.model.last().objects)
-	var expired []*Object
+	var expired []*tree.Object
 	for _, k := range slices.Sorted(maps.Keys(next)) {
 		if len(expired) == n {
 			break
@@ -173,8 +174,8 @@ func (p *pair) expire(n int) (apply func()) {
 func (p *pair) checkSnapshot(s *Snapshot) {
 	p.t.Helper()
 	want := p.model.at(s.Version)
-	for _, r := range []Range{{}, Namespace("a"), Namespace("ab"), Namespace("none"), {From: "a/n5"}, {From: "a/n5", To: "ab/n9"}} {
-		var keys, wantKeys []Key
+	for _, r := range []tree.Range{{}, tree.Namespace("a"), tree.Namespace("ab"), tree.Namespace("none"), {From: "a/n5"}, {From: "a/n5", To: "ab/n9"}} {
+		var keys, wantKeys []tree.Key
 		for o := range s.Objects(r) {
 			keys = append(keys, o.Key)
 			if o.RV != want.objects[o.Key] {
@@ -203,8 +204,8 @@ func (p *pair) checkSnapshot(s *Snapshot) {
 
 func (p *pair) checkIndex(s *Snapshot, want modelState) {
 	p.t.Helper()
-	for _, r := range []Range{{}, Namespace("a-b")} {
-		var keys, wantKeys []Key
+	for _, r := range []tree.Range{{}, tree.Namespace("a-b")} {
+		var keys, wantKeys []tree.Key
 		for o := range s.ByIndex("7", r) {
 			keys = append(keys, o.Key)
 			if o.RV != want.objects[o.Key] {
@@ -220,7 +221,7 @@ func (p *pair) checkIndex(s *Snapshot, want modelState) {
 		if diff := cmp.Diff(wantKeys, keys); diff != "" {
 			p.t.Fatalf("index in %v at %d:\n%s", r, s.Version, diff)
 		}
-		var byRuns []Key
+		var byRuns []tree.Key
 		for run := range s.RunsByIndex("7", r) {
 			var bytes int64
 			for _, o := range run.Objects() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
@@ -11,11 +12,11 @@ import (
 
 // expiring returns a store at version 10 in which all objects except a/z share one etcd lease.
 func expiring() *Store {
-	return New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6), testObject("a/z", 7)}, 10)
+	return New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6), testObject("a/z", 7)}, 10)
 }
 
 // readKeys returns the keys of the events that a cursor has left to read.
-func readKeys(t *testing.T, c *Cursor) (keys []Key, version uint64) {
+func readKeys(t *testing.T, c *Cursor) (keys []tree.Key, version uint64) {
 	t.Helper()
 	buf := make([]*Event, 10)
 	n, version, err := c.Next(buf)
@@ -72,9 +73,9 @@ func TestWatchFromTheVersionOfADeletionDeliversTheOthers(t *testing.T) {
 }
 
 func TestAVersionWhoseDeletionsHaveLeftTheHistoryIsGone(t *testing.T) {
-	s := New(Options{HistoryAge: time.Minute}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	s := New(Options{HistoryAge: time.Minute}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	start := time.Now()
-	at := func(typ Type, k Key, rv uint64, after time.Duration) {
+	at := func(typ Type, k tree.Key, rv uint64, after time.Duration) {
 		t.Helper()
 		if err := s.Apply(typ, testObject(k, rv), start.Add(after)); err != nil {
 			t.Fatal(err)
@@ -87,7 +88,7 @@ func TestAVersionWhoseDeletionsHaveLeftTheHistoryIsGone(t *testing.T) {
 	if got := s.OldestVersion(); got != 14 {
 		t.Fatalf("oldest version %d", got)
 	}
-	s = New(Options{HistoryAge: time.Minute}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	s = New(Options{HistoryAge: time.Minute}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	at(Deleted, "a/x", 12, 0)
 	at(Deleted, "a/y", 12, 0)
 	at(Added, "a/z", 14, time.Hour) // trims both deletions
@@ -105,7 +106,7 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 		"event":    func(s *Store) error { return s.Apply(Added, testObject("a/w", 13), time.Now()) },
 		"bookmark": func(s *Store) error { return s.ApplyBookmark(13) },
 		"roll call": func(s *Store) error {
-			_, err := s.ConfirmState(rollCallOf(t, 14, map[Key]uint64{"a/y": 6, "a/z": 7}))
+			_, err := s.ConfirmState(rollCallOf(t, 14, map[tree.Key]uint64{"a/y": 6, "a/z": 7}))
 			return err
 		},
 		"second watch": func(s *Store) error {
@@ -125,7 +126,7 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 			if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Reaches(12) {
 				t.Error("a bookmark at this version proves it", err)
 			}
-			if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
+			if confirmState(t, s, rollCallOf(t, 12, map[tree.Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
 				t.Error("a roll call at this version proves it")
 			}
 			if whole := s.Whole(); whole.Version != 11 || whole.Len() != 3 {
@@ -153,7 +154,7 @@ func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 	}
 	apply(t, s, Deleted, "a/x", 12)
 	readKeys(t, c)
-	listed := map[Key]uint64{"a/y": 6, "a/z": 7}
+	listed := map[tree.Key]uint64{"a/y": 6, "a/z": 7}
 	for version, proves := range map[uint64]bool{12: false, 13: true} {
 		r := rollCallOf(t, version, listed)
 		r.Scope = Scope{Namespace: "a"}
@@ -161,10 +162,10 @@ func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 			t.Errorf("a list of the scope at version %d proves the deletions of version 12: %v", version, got)
 		}
 	}
-	if confirmState(t, s, rollCallOf(t, 12, map[Key]uint64{"a/z": 7})) {
+	if confirmState(t, s, rollCallOf(t, 12, map[tree.Key]uint64{"a/z": 7})) {
 		t.Error("confirmed with an object that is not listed")
 	}
-	for _, k := range []Key{"a/y", "a/z"} {
+	for _, k := range []tree.Key{"a/y", "a/z"} {
 		apply(t, s, Deleted, k, 12)
 		if s.Snapshot().Reaches(12) || s.Whole().Version != 11 || s.Whole().Len() != 3 {
 			t.Fatalf("after %s, %d objects are shown at %d", k, s.Whole().Len(), s.Whole().Version)
@@ -211,7 +212,7 @@ func TestReadersOfADeletionAreProvenByAProbeWatch(t *testing.T) {
 // A store that is complete up to the version of a roll call and differs from it belongs to another
 // history, as after a restore of etcd.
 func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
-	listed := map[Key]uint64{"a/x": 5, "a/y": 14}
+	listed := map[tree.Key]uint64{"a/x": 5, "a/y": 14}
 	for name, diverge := range map[string]func(t *testing.T, s *Store) error{
 		"a version of the past": func(t *testing.T, s *Store) error {
 			apply(t, s, Modified, "a/x", 20)
@@ -240,7 +241,7 @@ func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+			s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 			if err := diverge(t, s); !errors.Is(err, ErrDiverged) {
 				t.Errorf("got %v", err)
 			}
@@ -249,13 +250,13 @@ func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
 }
 
 func TestStoreThatGetsTheListedStateGoesOn(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
-	confirmState(t, s, rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 14}))
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
+	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}))
 	apply(t, s, Added, "a/y", 14)
 	apply(t, s, Modified, "a/x", 20)
 	for _, r := range []*RollCall{
-		rollCallOf(t, 15, map[Key]uint64{"a/x": 5, "a/y": 14}),
-		rollCallOf(t, 5, map[Key]uint64{"a/other": 5}), // before the history
+		rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}),
+		rollCallOf(t, 5, map[tree.Key]uint64{"a/other": 5}), // before the history
 	} {
 		if !confirmState(t, s, r) {
 			t.Error("not reached")

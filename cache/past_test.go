@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
@@ -13,16 +14,16 @@ import (
 // versions from 11 on.
 func growing(t *testing.T, o Options, n int) (s *Store, update func()) {
 	t.Helper()
-	var objects []*Object
+	var objects []*tree.Object
 	for i := range 10 {
-		objects = append(objects, &Object{Key: KeyOf(fmt.Sprint(i), "a"), RV: uint64(i + 1)})
+		objects = append(objects, &tree.Object{Key: tree.KeyOf(fmt.Sprint(i), "a"), RV: uint64(i + 1)})
 	}
 	s = New(o, objects, 10)
 	version := uint64(10)
 	update = func() {
 		version++
-		key := KeyOf(fmt.Sprint(version%10), "a")
-		if err := s.Apply(Modified, &Object{Key: key, RV: version}, time.Unix(int64(version), 0)); err != nil {
+		key := tree.KeyOf(fmt.Sprint(version%10), "a")
+		if err := s.Apply(Modified, &tree.Object{Key: key, RV: version}, time.Unix(int64(version), 0)); err != nil {
 			t.Error(err)
 		}
 	}

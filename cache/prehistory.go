@@ -1,9 +1,11 @@
 package cache
 
+import "sluice/cache/tree"
+
 // Change is an event that is known by its version and key only.
 type Change struct {
 	RV  uint64
-	Key Key
+	Key tree.Key
 }
 
 // prehistory is what is known of the events before the history: enough to tell whether a reader at an

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"sluice/cache/tree"
 	"testing"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // A client that resumes from a version before the store began has missed nothing if nothing happened.
 func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 	s := New(Options{}, nil, 20)
-	s.AddPrehistory(10, 20, []Change{{12, KeyOf("a", "x")}, {15, KeyOf("b", "y")}})
+	s.AddPrehistory(10, 20, []Change{{12, tree.KeyOf("a", "x")}, {15, tree.KeyOf("b", "y")}})
 	for _, row := range []struct {
 		scope   Scope
 		version uint64
@@ -25,9 +26,9 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 		{Scope{Namespace: "b"}, 14, ErrGone},
 		{Scope{Namespace: "c"}, 10, nil},
 		{Scope{Namespace: "c"}, 9, ErrGone}, // it is not known
-		{Scope{Key: KeyOf("a", "x")}, 12, nil},
-		{Scope{Key: KeyOf("a", "x")}, 11, ErrGone},
-		{Scope{Key: KeyOf("a", "z")}, 10, nil},
+		{Scope{Key: tree.KeyOf("a", "x")}, 12, nil},
+		{Scope{Key: tree.KeyOf("a", "x")}, 11, ErrGone},
+		{Scope{Key: tree.KeyOf("a", "z")}, 10, nil},
 		{Scope{Indexed: true, Value: "node"}, 15, nil},
 		{Scope{Indexed: true, Value: "node"}, 14, ErrGone},
 	} {
@@ -44,7 +45,7 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := s.Apply(Added, &Object{Key: KeyOf("a", "n"), RV: 21}, time.Now()); err != nil {
+	if err := s.Apply(Added, &tree.Object{Key: tree.KeyOf("a", "n"), RV: 21}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	var events [2]*Event
@@ -69,7 +70,7 @@ func TestPrehistoryEndsWithTheBeginningOfTheHistory(t *testing.T) {
 	}
 	s.AddPrehistory(10, 20, nil)
 	for rv := uint64(21); rv < 30; rv++ {
-		if err := s.Apply(Added, &Object{Key: KeyOf("a", string(rune('a'+rv))), RV: rv}, time.Now().Add(time.Duration(rv)*time.Second)); err != nil {
+		if err := s.Apply(Added, &tree.Object{Key: tree.KeyOf("a", string(rune('a'+rv))), RV: rv}, time.Now().Add(time.Duration(rv)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,7 +121,7 @@ func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
 		a.mu.Lock()
 		a.events = nil
 		a.mu.Unlock()
-		if err := s.Apply(Deleted, testObject(KeyOf("a", "11"), deleted), time.Now()); err != nil {
+		if err := s.Apply(Deleted, testObject(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(8*time.Second, func() { a.writeElsewhere() })

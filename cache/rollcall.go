@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sluice/cache/tree"
 	"sort"
 	"time"
 )
@@ -22,7 +23,7 @@ type RollCall struct {
 }
 
 type rollCallEntry struct {
-	key     Key
+	key     tree.Key
 	version uint64
 }
 
@@ -30,7 +31,7 @@ var errRollCallOrder = errors.New("keys of a list are not in ascending order")
 
 // Add adds the next object of the list. It returns an error unless keys come in ascending order, as
 // in every list.
-func (r *RollCall) Add(k Key, version uint64) error {
+func (r *RollCall) Add(k tree.Key, version uint64) error {
 	if n := len(r.entries); n > 0 && r.entries[n-1].key >= k {
 		return fmt.Errorf("%s after %s: %w", k, r.entries[n-1].key, errRollCallOrder)
 	}
@@ -39,7 +40,7 @@ func (r *RollCall) Add(k Key, version uint64) error {
 }
 
 // versionOf returns the resource version of an object, 0 if the list does not have it.
-func (r *RollCall) versionOf(k Key) uint64 {
+func (r *RollCall) versionOf(k tree.Key) uint64 {
 	i := sort.Search(len(r.entries), func(i int) bool { return r.entries[i].key >= k })
 	if i < len(r.entries) && r.entries[i].key == k {
 		return r.entries[i].version
@@ -51,9 +52,9 @@ func (r *RollCall) versionOf(k Key) uint64 {
 func (r *RollCall) Matches(s *Snapshot) bool { return r.differences(s) == 0 }
 
 // objects returns what a state has in the scope of the roll call, in ascending order of keys.
-func (r *RollCall) objects(s *Snapshot) iter.Seq[*Object] {
+func (r *RollCall) objects(s *Snapshot) iter.Seq[*tree.Object] {
 	if r.Scope.Indexed {
-		return s.ByIndex(r.Scope.Value, Range{})
+		return s.ByIndex(r.Scope.Value, tree.Range{})
 	}
 	return s.Objects(r.Scope.Range())
 }
@@ -67,8 +68,8 @@ func (r *RollCall) differences(s *Snapshot) (n int) {
 }
 
 // differing yields the keys at which a state differs from the list, in ascending order.
-func (r *RollCall) differing(s *Snapshot) iter.Seq[Key] {
-	return func(yield func(Key) bool) {
+func (r *RollCall) differing(s *Snapshot) iter.Seq[tree.Key] {
+	return func(yield func(tree.Key) bool) {
 		rest := r.entries
 		for o := range r.objects(s) {
 			for len(rest) > 0 && rest[0].key < o.Key { // the state lacks these

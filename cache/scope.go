@@ -1,11 +1,13 @@
 package cache
 
+import "sluice/cache/tree"
+
 // Scope is the part of a resource that a watch reads, so that other events do not wake it. The zero
 // Scope is the whole resource. At most one of Namespace, Key and Indexed is set.
 type Scope struct {
-	Namespace string // only objects in this namespace
-	Key       Key    // only this object
-	Indexed   bool   // only objects whose indexed field has Value, before or after the event
+	Namespace string   // only objects in this namespace
+	Key       tree.Key // only this object
+	Indexed   bool     // only objects whose indexed field has Value, before or after the event
 	Value     string
 }
 
@@ -17,16 +19,16 @@ func (s Scope) concerns(e *Event, field int) bool {
 	case s.Indexed:
 		return e.Object.Field(field) == s.Value || e.Previous != nil && e.Previous.Field(field) == s.Value
 	default:
-		return s.Namespace == "" || Namespace(s.Namespace).Contains(k)
+		return s.Namespace == "" || tree.Namespace(s.Namespace).Contains(k)
 	}
 }
 
 // Range returns the smallest range of keys that holds every object in scope.
-func (s Scope) Range() Range {
+func (s Scope) Range() tree.Range {
 	if s.Key != "" {
-		return Single(s.Key)
+		return tree.Single(s.Key)
 	}
-	return Namespace(s.Namespace)
+	return tree.Namespace(s.Namespace)
 }
 
 // maxScopes is the largest number of scopes that one event concerns, besides the whole resource:

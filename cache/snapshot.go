@@ -1,9 +1,11 @@
 package cache
 
+import "sluice/cache/tree"
+
 // state is the content of a resource between two events. It is immutable and shares with the states
 // before and after it everything that no event has changed.
 type state struct {
-	Tree
+	tree.Tree
 	// replaced is the sum of Event.size over all events of the store up to this state: what earlier
 	// states have and later ones lack.
 	replaced int64

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"sluice/cache/tree"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,7 +66,7 @@ func (o Options) withDefaults() Options {
 // To list, a reader
 //  1. loads the snapshot, without a lock; it may keep it as long as it likes;
 //  2. iterates over the runs of a key range, or over the objects with one value of the index;
-//  3. takes the encoding of each run from [Run.Memo].
+//  3. takes the encoding of each run from [tree.Run.Memo].
 //
 // To watch, a reader
 //  1. opens a cursor, from a version or together with a snapshot; the cursor joins the subscription
@@ -99,7 +100,7 @@ type Store struct {
 	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
 	lastVersion    uint64           // resource version of the newest event
 	lastEvents     int              // how many events have this version
-	lastKey        Key              // key of the newest event
+	lastKey        tree.Key         // key of the newest event
 	comparison     *comparison      // with the newest roll call; nil if there is nothing to compare
 	confirmed      []confirmedState // above the version of applied, in ascending order of versions
 	scopes         [maxScopes]Scope // scratch space of scopesOf
@@ -107,7 +108,7 @@ type Store struct {
 
 // New returns a store that holds objects, which must be in strictly ascending order of keys, and
 // that is complete up to version.
-func New(options Options, objects []*Object, version uint64) *Store {
+func New(options Options, objects []*tree.Object, version uint64) *Store {
 	s := &Store{
 		options:       options.withDefaults(),
 		done:          make(chan struct{}),
@@ -116,7 +117,7 @@ func New(options Options, objects []*Object, version uint64) *Store {
 		oldestVersion: version,
 		streamVersion: version,
 	}
-	s.oldestState.Tree = NewTree(objects, options.Index)
+	s.oldestState.Tree = tree.New(objects, options.Index)
 	s.publish(s.oldestState, version, false)
 	s.Trust()
 	return s

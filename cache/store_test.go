@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,7 @@ func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 	tests := []struct {
 		name string
 		typ  Type
-		key  Key
+		key  tree.Key
 		rv   uint64
 	}{
 		{"added but present", Added, "a/x", 20},
@@ -25,7 +26,7 @@ func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+			s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 			err := s.Apply(tt.typ, testObject(tt.key, tt.rv), time.Now())
 			if !errors.Is(err, ErrDiverged) {
 				t.Fatalf("got %v", err)
@@ -38,8 +39,8 @@ func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {
 }
 
 func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-	for _, k := range []Key{"a/x", "a/y"} {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	for _, k := range []tree.Key{"a/x", "a/y"} {
 		if err := s.Apply(Deleted, testObject(k, 11), time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
 
 // A watch may end between the deletions of one version.
 func TestWatchIsResumedBeforeADeletion(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
 	check := func(want uint64) {
 		t.Helper()
 		if got := s.ResumeVersion(); got != want {
@@ -56,7 +57,7 @@ func TestWatchIsResumedBeforeADeletion(t *testing.T) {
 		}
 	}
 	check(10)
-	for _, k := range []Key{"a/x", "a/x", "a/y", "a/x", "a/y"} {
+	for _, k := range []tree.Key{"a/x", "a/x", "a/y", "a/x", "a/y"} {
 		if err := s.Apply(Deleted, testObject(k, 12), time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestWatchFromAFutureVersionSkipsEventsUpToIt(t *testing.T) {
 	}
 	defer c.Close()
 	for rv := uint64(11); rv <= 17; rv++ {
-		if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
+		if err := s.Apply(Added, testObject(tree.KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,7 +157,7 @@ func TestEventWakesOnlyCursorsOfItsScope(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	channels := make([]<-chan struct{}, 10_000)
 	for i := range channels {
-		c, err := s.Watch(Scope{Key: KeyOf("a", fmt.Sprint(i))}, 10)
+		c, err := s.Watch(Scope{Key: tree.KeyOf("a", fmt.Sprint(i))}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,25 +183,25 @@ func TestEventWakesOnlyCursorsOfItsScope(t *testing.T) {
 
 type countingEncoder struct{ calls int }
 
-func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *Object) ([]byte, error) {
+func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *tree.Object) ([]byte, error) {
 	e.calls++
 	return fmt.Appendf(dst, "%s %s", t, o.Key), nil
 }
 
-func (e *countingEncoder) AppendDeletedFromSelection(dst []byte, o *Object, rv uint64) ([]byte, error) {
+func (e *countingEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	e.calls++
 	return fmt.Appendf(dst, "DELETED %s from selection at %d", o.Key, rv), nil
 }
 
-type filterFunc func(*Object) bool
+type filterFunc func(*tree.Object) bool
 
-func (f filterFunc) Match(o *Object) bool { return f(o) }
+func (f filterFunc) Match(o *tree.Object) bool { return f(o) }
 
 // See wire.md 7.5.
 func TestEventTypeFollowsTheSelection(t *testing.T) {
-	red := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"red"}} }
-	blue := func(rv uint64) *Object { return &Object{Key: "a/x", RV: rv, Fields: []string{"blue"}} }
-	reds := filterFunc(func(o *Object) bool { return o.Fields[0] == "red" })
+	red := func(rv uint64) *tree.Object { return &tree.Object{Key: "a/x", RV: rv, Fields: []string{"red"}} }
+	blue := func(rv uint64) *tree.Object { return &tree.Object{Key: "a/x", RV: rv, Fields: []string{"blue"}} }
+	reds := filterFunc(func(o *tree.Object) bool { return o.Fields[0] == "red" })
 	tests := []struct {
 		name     string
 		event    *Event
@@ -235,7 +236,7 @@ func TestEventTypeFollowsTheSelection(t *testing.T) {
 // A bookmark that arrives after a proof does not contradict it; an event that the proof excludes
 // does.
 func TestProofExcludesEvents(t *testing.T) {
-	s := New(Options{}, []*Object{testObject("a/x", 5)}, 10)
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	if ok, err := s.ConfirmComplete(Silence{Last: 12, Version: 20}); ok || err != nil {
 		t.Fatal("confirmed although event 12 is missing")
 	}
@@ -261,7 +262,7 @@ func TestFrameOfARecentEventIsEncodedOnce(t *testing.T) {
 	c, _ := s.Watch(Scope{}, 10)
 	defer c.Close()
 	add := func(rv uint64) {
-		if err := s.Apply(Added, testObject(KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
+		if err := s.Apply(Added, testObject(tree.KeyOf("a", fmt.Sprint(rv)), rv), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -321,7 +322,7 @@ func TestFramesKeepTheirMemoryLimit(t *testing.T) {
 		if rv == 2 {
 			typ = Added
 		}
-		if err := s.Apply(typ, &Object{Key: "a/x", RV: rv, Data: data}, time.Now()); err != nil {
+		if err := s.Apply(typ, &tree.Object{Key: "a/x", RV: rv, Data: data}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		h, recent := &s.all.history, 0
@@ -370,7 +371,7 @@ func TestRewoundCursorReadsTheEventsThatFollowAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for version, k := range []Key{"a/x", "a/y", "a/z"} {
+	for version, k := range []tree.Key{"a/x", "a/y", "a/z"} {
 		apply(t, s, Added, k, uint64(11+version))
 	}
 	events := make([]*Event, 3)
@@ -378,17 +379,17 @@ func TestRewoundCursorReadsTheEventsThatFollowAgain(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	c.Rewind(events[0])
-	if keys, version := readKeys(t, c); !slices.Equal(keys, []Key{"a/y", "a/z"}) || version != 13 {
+	if keys, version := readKeys(t, c); !slices.Equal(keys, []tree.Key{"a/y", "a/z"}) || version != 13 {
 		t.Errorf("got %v up to %d", keys, version)
 	}
 }
 
 // A deletion shows that none is missing of an earlier one, at another version.
 func TestWholeStateFollowsDeletionsOfSeveralVersions(t *testing.T) {
-	s := New(Options{}, []*Object{{Key: "a/x", RV: 1}, {Key: "a/y", RV: 2}, {Key: "a/z", RV: 3}}, 3)
-	for i, key := range []Key{"a/x", "a/y", "a/z"} {
+	s := New(Options{}, []*tree.Object{{Key: "a/x", RV: 1}, {Key: "a/y", RV: 2}, {Key: "a/z", RV: 3}}, 3)
+	for i, key := range []tree.Key{"a/x", "a/y", "a/z"} {
 		version := uint64(5 + 2*i)
-		if err := s.Apply(Deleted, &Object{Key: key, RV: version}, time.Now()); err != nil {
+		if err := s.Apply(Deleted, &tree.Object{Key: key, RV: version}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if whole := s.Whole(); whole.Len() != 3-i || whole.Version != version-1 {

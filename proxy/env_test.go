@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/client-go/rest"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/config"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
@@ -82,7 +82,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	file.Default()
 	e.gateway = New(Options{
 		Limits:   file.Limits,
-		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: cache.NewBudget(0), DebugHeaders: true,
+		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: tree.NewBudget(0), DebugHeaders: true,
 		Access: &auth.Access{
 			Authenticator: authenticator,
 			Authorizer:    auth.NewAuthorizer(auth.AuthorizerOptions{Reviews: clients.AuthorizationV1()}),

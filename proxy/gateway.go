@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/config"
 	"sluice/proxy/accounts"
 	"sluice/proxy/audit"
@@ -40,7 +40,7 @@ type Options struct {
 	// Audit records the requests that Sluice answers itself; nil records none.
 	Audit *audit.Log
 	// Encoded limits the memory for encoded objects, over all resources.
-	Encoded *cache.Budget
+	Encoded *tree.Budget
 	// Levels give out the seats of passed requests.
 	Levels *priority.Levels
 	// Accounts counts what callers hold.

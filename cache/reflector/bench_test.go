@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // BenchmarkFill fills a store out of a streaming list. The time for each object grows with the
@@ -16,9 +17,9 @@ func BenchmarkFill(b *testing.B) {
 			data := make([]byte, 5000) // which all objects share
 			events := make([]Event, 0, n+1)
 			for i := range n {
-				events = append(events, Event{Type: cache.Added, Object: &cache.Object{
-					Key: cache.Key(fmt.Sprintf("ns%04d/pod-%06d", i/1000, i)), RV: 1, Data: data,
-					Fields: []string{cache.Intern(fmt.Sprint("node", i%5000))},
+				events = append(events, Event{Type: cache.Added, Object: &tree.Object{
+					Key: tree.Key(fmt.Sprintf("ns%04d/pod-%06d", i/1000, i)), RV: 1, Data: data,
+					Fields: []string{tree.Intern(fmt.Sprint("node", i%5000))},
 				}})
 			}
 			events = append(events, synced(2))

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // ListerWatcher lists and watches one resource at the apiserver.
 type ListerWatcher interface {
 	// List calls yield with every object, in any order, and returns the resource version of the
 	// list.
-	List(ctx context.Context, yield func(*cache.Object)) (version uint64, err error)
+	List(ctx context.Context, yield func(*tree.Object)) (version uint64, err error)
 
 	// Watch opens a watch of the events after version. It returns an error that wraps
 	// cache.ErrDiverged if the apiserver is at a version below reached, which the store has shown.
@@ -46,7 +47,7 @@ type Event struct {
 	// Type is zero for a bookmark.
 	Type cache.Type
 	// Object is nil for a bookmark.
-	Object *cache.Object
+	Object *tree.Object
 	// Version is the resource version of the event or bookmark.
 	Version uint64
 	// InitialEventsEnd marks the bookmark that ends the initial events (k8s.io/initial-events-end).

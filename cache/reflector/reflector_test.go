@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,7 +30,7 @@ type script struct {
 type step struct {
 	call    string // "watchlist", "list", "watch N", "roll call"
 	err     error
-	objects []*cache.Object
+	objects []*tree.Object
 	version uint64
 	events  []Event
 	end     error         // of the stream; nil keeps it open until the context ends
@@ -53,7 +54,7 @@ func (s *script) play(call string) step {
 	return next
 }
 
-func (s *script) List(_ context.Context, yield func(*cache.Object)) (uint64, error) {
+func (s *script) List(_ context.Context, yield func(*tree.Object)) (uint64, error) {
 	st := s.play("list")
 	for _, o := range st.objects {
 		yield(o)
@@ -123,11 +124,11 @@ func (s *scriptStream) Next() (Event, error) {
 func (s *scriptStream) Continues() bool { return !s.doubtful }
 func (s *scriptStream) Close() error    { return nil }
 
-func object(key cache.Key, rv uint64) *cache.Object {
-	return &cache.Object{Key: key, RV: rv, Data: []byte("x")}
+func object(key tree.Key, rv uint64) *tree.Object {
+	return &tree.Object{Key: key, RV: rv, Data: []byte("x")}
 }
 
-func event(t cache.Type, key cache.Key, rv uint64) Event {
+func event(t cache.Type, key tree.Key, rv uint64) Event {
 	return Event{Type: t, Object: object(key, rv), Version: rv}
 }
 
@@ -164,7 +165,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "no streaming lists",
 			steps: []step{
 				{call: "watchlist", err: ErrUnsupported},
-				{call: "list", objects: []*cache.Object{object("a/y", 4), object("a/x", 3)}, version: 10},
+				{call: "list", objects: []*tree.Object{object("a/y", 4), object("a/x", 3)}, version: 10},
 				{call: "watch 10", events: []Event{event(added, "b/z", 11)}},
 			},
 			stores: 1, objects: 3, version: 11,
@@ -173,10 +174,10 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "streaming lists that fail are tried again by the next session",
 			steps: []step{
 				{call: "watchlist", err: ErrListInstead},
-				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 10},
+				{call: "list", objects: []*tree.Object{object("a/x", 3)}, version: 10},
 				{call: "watch 10", err: ErrExpired},
 				{call: "watchlist", events: []Event{event(added, "a/gone", 4)}, end: ErrListInstead},
-				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 20},
+				{call: "list", objects: []*tree.Object{object("a/x", 3)}, version: 20},
 				{call: "watch 20", err: ErrExpired},
 				{call: "watchlist", events: []Event{synced(30)}},
 			},
@@ -187,7 +188,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10)}, end: errors.Join(cache.ErrHeldBack, ErrRebuild)},
 				{call: "list", err: broken},
-				{call: "list", objects: []*cache.Object{object("a/x", 13)}, version: 20},
+				{call: "list", objects: []*tree.Object{object("a/x", 13)}, version: 20},
 				{call: "watch 20", err: ErrExpired},
 				{call: "watchlist", events: []Event{event(added, "a/x", 13), synced(30)}},
 			},
@@ -197,8 +198,8 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "a failed list is retried, streaming lists are not",
 			steps: []step{
 				{call: "watchlist", err: ErrUnsupported},
-				{call: "list", objects: []*cache.Object{object("a/gone", 4)}, err: broken},
-				{call: "list", objects: []*cache.Object{object("a/x", 3)}, version: 10},
+				{call: "list", objects: []*tree.Object{object("a/gone", 4)}, err: broken},
+				{call: "list", objects: []*tree.Object{object("a/x", 3)}, version: 10},
 				{call: "watch 10"},
 			},
 			stores: 1, objects: 1, version: 10,
@@ -228,7 +229,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			steps: []step{
 				{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 4), synced(10)}, end: io.EOF, after: quietFor},
 				{call: "watch 10", err: ErrExpired},
-				{call: "roll call", objects: []*cache.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
+				{call: "roll call", objects: []*tree.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
 				{call: "watch 50", events: []Event{event(added, "a/z", 51)}},
 			},
 			stores: 2, objects: 3, version: 51,
@@ -237,7 +238,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "a quiet store that differs from the roll call is filled again",
 			steps: []step{
 				{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "roll call", objects: []*cache.Object{object("a/x", 4)}, version: 50},
+				{call: "roll call", objects: []*tree.Object{object("a/x", 4)}, version: 50},
 				{call: "watchlist", events: []Event{event(added, "a/x", 4), synced(50)}},
 			},
 			stores: 2, objects: 1, version: 50,

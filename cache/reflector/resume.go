@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 const (
@@ -98,7 +99,7 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.RollCall, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)
 	}
-	changed := map[cache.Key]bool{}
+	changed := map[tree.Key]bool{}
 	for _, c := range changes {
 		changed[c.Key] = true
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // newSession returns the context of a session: the life of one store, from its list to the first
@@ -56,12 +57,12 @@ func (r *Reflector) renew(ctx context.Context) bool {
 		return false
 	}
 	r.unpublish()
-	r.publish(slices.Collect(state.Objects(cache.Range{})), roll.Version)
+	r.publish(slices.Collect(state.Objects(tree.Range{})), roll.Version)
 	return true
 }
 
 // publish creates a store of objects in the order of their keys, and publishes it.
-func (r *Reflector) publish(objects []*cache.Object, version uint64) {
+func (r *Reflector) publish(objects []*tree.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
 	r.took = time.Since(r.began)
 	r.changed, r.heldBack, r.cut = time.Now(), false, 0
@@ -69,8 +70,8 @@ func (r *Reflector) publish(objects []*cache.Object, version uint64) {
 }
 
 // sorted returns objects in the order of their keys.
-func sorted(objects map[cache.Key]*cache.Object) []*cache.Object {
-	return slices.SortedFunc(maps.Values(objects), func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
+func sorted(objects map[tree.Key]*tree.Object) []*tree.Object {
+	return slices.SortedFunc(maps.Values(objects), func(a, b *tree.Object) int { return cmp.Compare(a.Key, b.Key) })
 }
 
 // unpublish unpublishes the store, if there is one, before it closes it, so that no reader finds a
@@ -106,8 +107,8 @@ func (r *Reflector) sync(ctx context.Context) (Stream, error) {
 
 // list publishes a store of a list.
 func (r *Reflector) list(ctx context.Context) error {
-	objects := map[cache.Key]*cache.Object{}
-	version, err := r.source.List(ctx, func(o *cache.Object) { objects[o.Key] = o })
+	objects := map[tree.Key]*tree.Object{}
+	version, err := r.source.List(ctx, func(o *tree.Object) { objects[o.Key] = o })
 	if err != nil {
 		return fmt.Errorf("list: %w", err)
 	}
@@ -122,7 +123,7 @@ func (r *Reflector) watchList(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("streaming list: %w", err)
 	}
-	objects := map[cache.Key]*cache.Object{}
+	objects := map[tree.Key]*tree.Object{}
 	for {
 		event, err := stream.Next()
 		switch {

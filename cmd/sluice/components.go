@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/config"
 	"sluice/proxy"
 	"sluice/proxy/accounts"
@@ -39,7 +40,7 @@ type components struct {
 	machine    accounts.Machine
 	accounts   *accounts.Ledger
 	levels     *priority.Levels
-	encoded    *cache.Budget
+	encoded    *tree.Budget
 	logLevel   zap.AtomicLevel
 	reloader   *reloader
 	log        *zap.Logger
@@ -97,7 +98,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	if err != nil {
 		return nil, err
 	}
-	c.encoded = cache.NewBudget(*file.Cache.EncodedBytes)
+	c.encoded = tree.NewBudget(*file.Cache.EncodedBytes)
 	metrics.observeEncoded(c.encoded)
 	metrics.observeMemory(c.resources.Memory, c.encoded)
 	c.gateway = proxy.New(proxy.Options{

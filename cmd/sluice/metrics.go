@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy"
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
@@ -49,7 +49,7 @@ func (m *metrics) gatherer(l *priority.Levels) prometheus.Gatherer {
 }
 
 // observeEncoded registers metrics of the budget for encoded objects.
-func (m *metrics) observeEncoded(b *cache.Budget) {
+func (m *metrics) observeEncoded(b *tree.Budget) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_encoded_bytes", Help: "Memory of encoded and compressed objects and of indexes, in bytes.",
@@ -62,13 +62,13 @@ func (m *metrics) observeEncoded(b *cache.Budget) {
 
 // observeMemory registers the metric of the memory by kind. stores returns the memory of all objects and of
 // all histories.
-func (m *metrics) observeMemory(stores func() (objects, history int64), b *cache.Budget) {
+func (m *metrics) observeMemory(stores func() (objects, history int64), b *tree.Budget) {
 	m.registry.MustRegister(memoryCollector{stores, b})
 }
 
 type memoryCollector struct {
 	stores  func() (objects, history int64)
-	encoded *cache.Budget
+	encoded *tree.Budget
 }
 
 var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it, in bytes.", []string{"kind"}, nil)

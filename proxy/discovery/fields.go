@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/json"
 	"sluice/codec/proto"
 )
@@ -19,7 +19,7 @@ const (
 const IndexedField = "spec.nodeName"
 
 // Fields are the fields that field selectors can name for a resource. The values of an object's
-// fields are stored in cache.Object.Fields, in the order of their positions; the values of FieldName
+// fields are stored in tree.Object.Fields, in the order of their positions; the values of FieldName
 // and FieldNamespace are left empty there, because they are in the key. The zero value has none.
 type Fields struct {
 	labels []string // as selectors spell them
@@ -102,7 +102,7 @@ func (f *Fields) Of(object []byte) ([]string, error) {
 		values := make([]string, len(f.paths))
 		for i, p := range f.paths {
 			if !inKey(f.labels[i]) {
-				values[i] = cache.Intern(p.value(object))
+				values[i] = tree.Intern(p.value(object))
 			}
 		}
 		return values, nil
@@ -110,7 +110,7 @@ func (f *Fields) Of(object []byte) ([]string, error) {
 	values, err := f.schema.AppendFieldValues(make([]string, 0, len(f.labels)), object)
 	for i, v := range values {
 		if values[i] = ""; !inKey(f.labels[i]) {
-			values[i] = cache.Intern(v) // v aliases object
+			values[i] = tree.Intern(v) // v aliases object
 		}
 	}
 	return values, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 )
@@ -18,10 +19,10 @@ import (
 // n times after the snapshot, so that only a reader holds it.
 func churned(t *testing.T) (*cache.Store, *cache.Snapshot) {
 	t.Helper()
-	object := func(version uint64) *cache.Object {
-		return &cache.Object{Key: "ns/a", RV: version, Data: make([]byte, 1000)}
+	object := func(version uint64) *tree.Object {
+		return &tree.Object{Key: "ns/a", RV: version, Data: make([]byte, 1000)}
 	}
-	s := cache.New(cache.Options{HistoryBytes: 1}, []*cache.Object{object(1)}, 1)
+	s := cache.New(cache.Options{HistoryBytes: 1}, []*tree.Object{object(1)}, 1)
 	before := s.Snapshot()
 	for version := uint64(2); version < 10; version++ {
 		if err := s.Apply(cache.Modified, object(version), time.Now()); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/upstream"
@@ -43,7 +44,7 @@ type Options struct {
 	// does not wait.
 	Fill func(ctx context.Context, bytes int64) error
 	// Read is called with each object that is read then; nil ignores them.
-	Read func(*cache.Object)
+	Read func(*tree.Object)
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
@@ -61,7 +62,7 @@ type Client struct {
 // New returns the Client of a resource.
 func New(u *upstream.Upstream, gvr schema.GroupVersionResource, o Options) *Client {
 	if o.Read == nil {
-		o.Read = func(*cache.Object) {}
+		o.Read = func(*tree.Object) {}
 	}
 	d := discovery.New(u, gvr)
 	return &Client{upstream: u, discovery: d, path: d.ResourcePath(), options: o}
@@ -74,12 +75,12 @@ func (c *Client) Session() *Session { return c.session }
 func (c *Client) Aggregated(ctx context.Context) (bool, error) { return c.discovery.Aggregated(ctx) }
 
 // List implements reflector.ListerWatcher. It reads the state in pages.
-func (c *Client) List(ctx context.Context, yield func(*cache.Object)) (uint64, error) {
+func (c *Client) List(ctx context.Context, yield func(*tree.Object)) (uint64, error) {
 	if err := c.begin(ctx); err != nil {
 		return 0, classify(err)
 	}
 	ctx, conn := traced(ctx)
-	version, err := c.session.list(ctx, func(o *cache.Object) {
+	version, err := c.session.list(ctx, func(o *tree.Object) {
 		c.options.Read(o)
 		yield(o)
 	})

@@ -8,13 +8,14 @@ import (
 	"strconv"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // Compare compares the keys and resource versions of the store's objects with those of the apiserver
 // at the same version. It returns ErrMismatch if they differ.
 func (c *Client) Compare(ctx context.Context, store *cache.Store) error {
 	state := store.Snapshot()
-	next, stop := iter.Pull(state.Objects(cache.Range{}))
+	next, stop := iter.Pull(state.Objects(tree.Range{}))
 	defer stop()
 	query := url.Values{
 		"resourceVersion": {strconv.FormatUint(state.Version, 10)}, "resourceVersionMatch": {"Exact"},

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/listwatch/fake"
 )
 
@@ -36,7 +37,7 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 					a := fake.New(t, r, script([]step{{"metadata", first}, {"metadata", r.PageBody("20", "", tt.second...)}}))
 					u, end := a.Upstream()
 					defer end()
-					store := cache.New(cache.Options{}, []*cache.Object{
+					store := cache.New(cache.Options{}, []*tree.Object{
 						{Key: "a/x", RV: 5}, {Key: "a/y", RV: 6}, {Key: "a/z", RV: 7},
 					}, 20)
 					err := New(u, r.GVR, Options{}).Compare(t.Context(), store)
@@ -58,7 +59,7 @@ func TestCompareNamesTheObjectThatDiffers(t *testing.T) {
 		a := fake.New(t, r, script([]step{{"metadata", r.PageBody("20", "", "a/x@4")}}))
 		u, end := a.Upstream()
 		defer end()
-		store := cache.New(cache.Options{}, []*cache.Object{{Key: "a/x", RV: 5}}, 20)
+		store := cache.New(cache.Options{}, []*tree.Object{{Key: "a/x", RV: 5}}, 20)
 		if err := New(u, r.GVR, Options{}).Compare(t.Context(), store); err == nil || !strings.Contains(err.Error(), "a/x at 4") {
 			t.Errorf("got %v", err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/listwatch/fake"
 	"sluice/proxy/upstream"
 )
@@ -61,7 +61,7 @@ func TestOnlyAWatchThatFollowsAtOnceIsCertainlyOfTheSameHistory(t *testing.T) {
 				u, end := fake.New(t, d, steps).Upstream()
 				defer end()
 				c := New(u, d.GVR, Options{Opened: func() func() { return func() {} }})
-				if _, err := c.List(t.Context(), func(*cache.Object) {}); err != nil {
+				if _, err := c.List(t.Context(), func(*tree.Object) {}); err != nil {
 					t.Fatal(err)
 				}
 				first, err := c.Watch(t.Context(), 10, 10)

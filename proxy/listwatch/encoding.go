@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // encoding reads responses in one encoding. What it returns may alias its arguments.
@@ -47,13 +47,13 @@ type metadata struct {
 	annotation      func(name string) string
 }
 
-func (m *metadata) key() cache.Key { return cache.KeyOf(string(m.namespace), string(m.name)) }
+func (m *metadata) key() tree.Key { return tree.KeyOf(string(m.namespace), string(m.name)) }
 
 // cacheLabels returns the labels as a cached object has them.
-func (m *metadata) cacheLabels() []cache.Label {
-	var labels []cache.Label
+func (m *metadata) cacheLabels() []tree.Label {
+	var labels []tree.Label
 	for key, value := range m.labels {
-		labels = append(labels, cache.Label{Key: cache.Intern(key), Value: cache.Intern(value)})
+		labels = append(labels, tree.Label{Key: tree.Intern(key), Value: tree.Intern(value)})
 	}
 	return labels
 }

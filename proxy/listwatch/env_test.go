@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch/fake"
 )
@@ -134,7 +135,7 @@ func (e *env) check(t *testing.T, version uint64, keys ...string) {
 	}
 	state := e.store.Snapshot()
 	var got []string
-	for o := range state.Objects(cache.Range{}) {
+	for o := range state.Objects(tree.Range{}) {
 		got = append(got, string(o.Key))
 	}
 	if state.Version != version || strings.Join(got, " ") != strings.Join(keys, " ") {

@@ -15,6 +15,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 )
 
@@ -39,9 +40,9 @@ func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
 // probeQuery returns the query of a consistent list of which only the version matters. The apiserver
 // looks up one key for it, where limit=1 alone makes it walk all keys: 6 ms of CPU with 10,000 pods.
 func probeQuery(namespaced bool) url.Values {
-	key := cache.KeyOf("", "sluice-probe")
+	key := tree.KeyOf("", "sluice-probe")
 	if namespaced {
-		key = cache.KeyOf("default", "sluice-probe")
+		key = tree.KeyOf("default", "sluice-probe")
 	}
 	query := queryOf(cache.Scope{Key: key})
 	query.Set("limit", "1") // in case a server ignores the selector

@@ -13,6 +13,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/cbor"
 	"sluice/codec/json"
@@ -91,7 +92,7 @@ func (s *Session) encodingOf(h http.Header) (encoding, error) {
 }
 
 // list reads the state in pages.
-func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, error) {
+func (s *Session) list(ctx context.Context, yield func(*tree.Object)) (uint64, error) {
 	size := firstPage
 	query := url.Values{"limit": {strconv.Itoa(size)}}
 	for {
@@ -126,7 +127,7 @@ func (s *Session) list(ctx context.Context, yield func(*cache.Object)) (uint64, 
 
 // item makes an object to store of an item of a list. The items of typed resources have no kind and
 // apiVersion in JSON.
-func (s *Session) item(e encoding, item []byte) (*cache.Object, error) {
+func (s *Session) item(e encoding, item []byte) (*tree.Object, error) {
 	r := &s.Description().Resource
 	if r.Source == codec.JSON && r.Style == codec.Typed {
 		var err error
@@ -139,7 +140,7 @@ func (s *Session) item(e encoding, item []byte) (*cache.Object, error) {
 
 // object makes an object to store of data, which it copies out of the larger buffer. Protobuf with
 // unknown fields makes the store rebuild as JSON.
-func (s *Session) object(e encoding, data []byte) (*cache.Object, error) {
+func (s *Session) object(e encoding, data []byte) (*tree.Object, error) {
 	d := s.Description()
 	if d.Schema != nil {
 		if err := d.Schema.Check(data); err != nil {
@@ -154,7 +155,7 @@ func (s *Session) object(e encoding, data []byte) (*cache.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cache.Object{
+	return &tree.Object{
 		Key: meta.key(), RV: meta.version, Data: bytes.Clone(data), Labels: meta.cacheLabels(), Fields: fields,
 	}, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch"
 )
@@ -67,7 +68,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 		ColumnsChanged: e.updateColumns,
 		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user, d) },
 		Fill:           func(ctx context.Context, bytes int64) error { return r.beginFill(ctx, e, bytes) },
-		Read:           func(o *cache.Object) { r.reads(e, o.Size()) },
+		Read:           func(o *tree.Object) { r.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{
 		Store:   func() cache.Options { return r.storeOptions(e) },

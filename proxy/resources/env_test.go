@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/listwatch/fake"
 )
 
@@ -106,7 +106,7 @@ func (e *env) check(t *testing.T, version uint64, keys ...string) *CachedResourc
 	}
 	state := c.Store.Snapshot()
 	var got []string
-	for o := range state.Objects(cache.Range{}) {
+	for o := range state.Objects(tree.Range{}) {
 		got = append(got, string(o.Key))
 	}
 	if state.Version != version || strings.Join(got, " ") != strings.Join(keys, " ") {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // heldStore describes a store: objects of 1,000 bytes each, and who has read it.
@@ -23,9 +24,9 @@ type heldStore struct {
 // held adds a store to a Registry.
 func held(t *testing.T, r *Registry, name string, h heldStore) *entry {
 	t.Helper()
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i := range h.objects {
-		objects = append(objects, &cache.Object{Key: cache.Key(fmt.Sprintf("k%05d", i)), RV: 1, Data: make([]byte, 1000)})
+		objects = append(objects, &tree.Object{Key: tree.Key(fmt.Sprintf("k%05d", i)), RV: 1, Data: make([]byte, 1000)})
 	}
 	store := cache.New(cache.Options{}, objects, 10)
 	if h.watched {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/codec/table"
 )
@@ -18,14 +19,14 @@ import (
 // seconds to days. Events share their frames likewise.
 
 // ageless returns the text of a run without ages, memoized if it is shared.
-func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
+func (e *segmentEncoder) ageless(r tree.Run) (*table.Text, error) {
 	if compact := e.compact(); compact != nil {
 		return e.indentAgeless(compact, r)
 	}
 	if !e.memoizesText(r) {
 		return e.encodeAgeless(r.Objects())
 	}
-	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*cache.Object) (any, int64, error) {
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
 		text, err := e.encodeAgeless(objects)
 		if err != nil {
 			return nil, 0, err
@@ -38,7 +39,7 @@ func (e *segmentEncoder) ageless(r cache.Run) (*table.Text, error) {
 	return v.(*table.Text), nil
 }
 
-func (e *segmentEncoder) encodeAgeless(objects []*cache.Object) (*table.Text, error) {
+func (e *segmentEncoder) encodeAgeless(objects []*tree.Object) (*table.Text, error) {
 	text := new(table.Text)
 	apart := *e
 	apart.writer = e.writer.Ageless(&text.Ages)
@@ -93,7 +94,7 @@ func (b *agedBlock) at(now time.Time) (*splice.Block, bool) {
 }
 
 // agedBlock returns the compressed text of a run that is memoized with its ages as of now.
-func (e *segmentEncoder) agedBlock(coding splice.Coding, r cache.Run) (*splice.Block, error) {
+func (e *segmentEncoder) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, error) {
 	key := memoKey{e.encoder, e.events, coding}
 	if v, ok := r.Recall(key); ok {
 		return e.renewed(v.(*agedBlock), coding, r)
@@ -102,7 +103,7 @@ func (e *segmentEncoder) agedBlock(coding splice.Coding, r cache.Run) (*splice.B
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) {
+	v, err := r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) {
 		b := new(agedBlock)
 		block, err := b.compress(e, coding, text, time.Now())
 		if err != nil {
@@ -117,7 +118,7 @@ func (e *segmentEncoder) agedBlock(coding splice.Coding, r cache.Run) (*splice.B
 }
 
 // renewed returns the block of b, compressed again if an age has changed.
-func (e *segmentEncoder) renewed(b *agedBlock, coding splice.Coding, r cache.Run) (*splice.Block, error) {
+func (e *segmentEncoder) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*splice.Block, error) {
 	if block, ok := b.at(time.Now()); ok {
 		return block, nil
 	}
@@ -147,7 +148,7 @@ func (b *agedBlock) compress(e *segmentEncoder, coding splice.Coding, text *tabl
 type agelessFrames struct{ encoder *formatEncoder }
 
 // AppendEvent implements cache.Encoder.
-func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	text, err := f.text(t, o)
 	if err != nil {
 		return dst, err
@@ -156,7 +157,7 @@ func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.
-func (f agelessFrames) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+func (f agelessFrames) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	deleted, err := f.encoder.DeletedFromSelection(o, rv)
 	if err != nil {
 		return dst, err
@@ -164,7 +165,7 @@ func (f agelessFrames) AppendDeletedFromSelection(dst []byte, o *cache.Object, r
 	return f.AppendEvent(dst, cache.Deleted, deleted)
 }
 
-func (f agelessFrames) text(t cache.Type, o *cache.Object) (table.Text, error) {
+func (f agelessFrames) text(t cache.Type, o *tree.Object) (table.Text, error) {
 	var text table.Text
 	var err error
 	text.Bytes, err = f.encoder.Ageless(&text.Ages).AppendEvent(nil, t.String(), o.Data, false)
@@ -178,7 +179,7 @@ type agedFrames struct {
 }
 
 // AppendEvent implements cache.Encoder.
-func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	text, err := f.text(t, o)
 	if err != nil {
 		return dst, err
@@ -194,7 +195,7 @@ func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]by
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.
-func (f agedFrames) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+func (f agedFrames) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	deleted, err := f.encoder.DeletedFromSelection(o, rv)
 	if err != nil {
 		return dst, err

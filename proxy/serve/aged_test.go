@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/codec/table"
@@ -20,7 +21,7 @@ import (
 )
 
 // agingFoo returns a foo that was created at a time.
-func agingFoo(i int, version uint64, created time.Time) *cache.Object {
+func agingFoo(i int, version uint64, created time.Time) *tree.Object {
 	o := servetest.Foo(i, version)
 	text := fmt.Sprintf(`{"metadata":{"creationTimestamp":%q,`, created.UTC().Format(time.RFC3339))
 	o.Data = bytes.Replace(o.Data, []byte(`{"name"`), []byte(text[len(`{"metadata":`):]+`"name"`), 1)
@@ -31,7 +32,7 @@ func agingFoo(i int, version uint64, created time.Time) *cache.Object {
 func agingFoos(t *testing.T, n int, age func(i int) time.Duration) *resources.CachedResource {
 	t.Helper()
 	c := servetest.Foos(0)
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i := range n {
 		objects = append(objects, agingFoo(i, uint64(i+1), time.Now().Add(-age(i))))
 	}
@@ -56,7 +57,7 @@ func freshTable(t *testing.T, c *resources.CachedResource) []byte {
 	state := c.Store.Snapshot()
 	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(state.Version)}
 	body, separator := w.AppendListHead(nil, meta, state.Len(), 0), ""
-	for o := range state.Objects(cache.Range{}) {
+	for o := range state.Objects(tree.Range{}) {
 		if body, err = w.AppendItem(append(body, separator...), o.Data); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
+	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
 		if body, err = w.AppendEvent(body, "ADDED", o.Data, len(body) == 0); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func spread(i int) time.Duration {
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
-		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30)})
+		e := newEnv(t, c, Options{Encoded: tree.NewBudget(1 << 30)})
 		for _, d := range passing {
 			time.Sleep(d)
 			want := freshTable(t, c)
@@ -111,7 +112,7 @@ func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := agingFoos(t, 2000, spread)
-		e := newEnv(t, c, Options{Encoded: cache.NewBudget(1 << 30), CompressWatches: true})
+		e := newEnv(t, c, Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
 		for _, d := range passing {
 			time.Sleep(d)
 			want := freshEvents(t, c)
@@ -144,7 +145,7 @@ func TestBlocksOfTablesAreMadeAnewWhenAnAgeChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: events, budget: cache.NewBudget(1 << 30)}
+			e := &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: events, budget: tree.NewBudget(1 << 30)}
 			before := blocks(t, e, c.Store.Snapshot())
 			for _, row := range []struct {
 				passes time.Duration
@@ -177,7 +178,7 @@ func TestAgesOfAClockThatIsSetBackAreNotReused(t *testing.T) {
 }
 
 // eventOf applies an event to the store and returns it.
-func eventOf(t *testing.T, c *resources.CachedResource, kind cache.Type, o *cache.Object) *cache.Event {
+func eventOf(t *testing.T, c *resources.CachedResource, kind cache.Type, o *tree.Object) *cache.Event {
 	t.Helper()
 	cursor, err := c.Store.Watch(cache.Scope{}, c.Store.Snapshot().Version)
 	if err != nil {

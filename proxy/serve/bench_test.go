@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
@@ -23,7 +24,7 @@ import (
 
 // podsOfAge returns cached pods that were created within a minute, the newest one at the given age.
 func podsOfAge(b testing.TB, n int, age time.Duration) *resources.CachedResource {
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i, p := range harness.Pods(n, "shop", 1) {
 		p.ResourceVersion = fmt.Sprint(i + 1)
 		p.CreationTimestamp = metav1.NewTime(time.Now().Add(-age - time.Minute*time.Duration(i*7919%n)/time.Duration(n)))
@@ -31,13 +32,13 @@ func podsOfAge(b testing.TB, n int, age time.Duration) *resources.CachedResource
 		if err != nil {
 			b.Fatal(err)
 		}
-		o := &cache.Object{Key: cache.KeyOf(p.Namespace, p.Name), RV: uint64(i + 1), Data: raw}
+		o := &tree.Object{Key: tree.KeyOf(p.Namespace, p.Name), RV: uint64(i + 1), Data: raw}
 		for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
-			o.Labels = append(o.Labels, cache.Label{Key: k, Value: p.Labels[k]})
+			o.Labels = append(o.Labels, tree.Label{Key: k, Value: p.Labels[k]})
 		}
 		objects = append(objects, o)
 	}
-	slices.SortFunc(objects, func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(objects, func(a, b *tree.Object) int { return cmp.Compare(a.Key, b.Key) })
 	c := &resources.CachedResource{
 		Encoders: new(sync.Map), Store: cache.New(cache.Options{}, objects, uint64(n)),
 		Description: &discovery.Description{Resource: codec.Resource{
@@ -59,7 +60,7 @@ func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func BenchmarkTable(b *testing.B) {
 	for _, age := range []time.Duration{time.Minute, time.Hour, 5 * time.Hour, 3 * 24 * time.Hour} {
 		c := podsOfAge(b, 2000, age)
-		e := newEnv(b, c, Options{Encoded: cache.NewBudget(1 << 30)})
+		e := newEnv(b, c, Options{Encoded: tree.NewBudget(1 << 30)})
 		for _, coding := range []string{"identity", "gzip", "zstd"} {
 			b.Run(fmt.Sprintf("%v/%s", age, coding), func(b *testing.B) {
 				list := func() {
@@ -80,7 +81,7 @@ func BenchmarkTable(b *testing.B) {
 
 // BenchmarkPretty lists 2,000 pods compact and indented.
 func BenchmarkPretty(b *testing.B) {
-	e := newEnv(b, podsOfAge(b, 2000, time.Hour), Options{Encoded: cache.NewBudget(1 << 30)})
+	e := newEnv(b, podsOfAge(b, 2000, time.Hour), Options{Encoded: tree.NewBudget(1 << 30)})
 	for _, shape := range []struct{ name, accept string }{{"json", "application/json"}, {"table", servetest.AsTable}} {
 		for _, pretty := range []string{"false", "true"} {
 			b.Run(shape.name+"/pretty="+pretty, func(b *testing.B) {
@@ -104,10 +105,10 @@ func BenchmarkPretty(b *testing.B) {
 // is indexed by the node.
 func scatteredPods(b testing.TB, pods, nodes int) *resources.CachedResource {
 	c := podsOfAge(b, pods, 30*24*time.Hour)
-	objects := slices.Collect(c.Store.Snapshot().Objects(cache.Range{}))
+	objects := slices.Collect(c.Store.Snapshot().Objects(tree.Range{}))
 	for i, o := range objects {
 		if i%nodes == 0 {
-			o.Labels = append(o.Labels, cache.Label{Key: "z", Value: "scattered"})
+			o.Labels = append(o.Labels, tree.Label{Key: "z", Value: "scattered"})
 		}
 		o.Fields = []string{fmt.Sprint("node", i%nodes)}
 	}
@@ -125,7 +126,7 @@ func (p *plan) selectNode(node string) {
 func BenchmarkSelector(b *testing.B) {
 	const pods, nodes = 20_000, 200
 	c := scatteredPods(b, pods, nodes)
-	e := newEnv(b, c, Options{Encoded: cache.NewBudget(1 << 30)})
+	e := newEnv(b, c, Options{Encoded: tree.NewBudget(1 << 30)})
 	for _, bm := range []struct{ name, query string }{
 		{"none", "resourceVersion=0&labelSelector=app%3Dabsent"},
 		{"scattered", "resourceVersion=0&labelSelector=z%3Dscattered"},

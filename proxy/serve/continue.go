@@ -3,7 +3,7 @@ package serve
 import (
 	"k8s.io/apiserver/pkg/storage"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // A continue token names its first key relative to the prefix of its list, as those of the apiserver
@@ -11,7 +11,7 @@ import (
 
 // parseContinue returns the version that a continue token names and the first key of its page. It
 // returns unservedOptions for tokens that the apiserver refuses or does not read at their version.
-func parseContinue(token, namespace string) (version uint64, start cache.Key, err error) {
+func parseContinue(token, namespace string) (version uint64, start tree.Key, err error) {
 	prefix := ""
 	if namespace != "" {
 		prefix = namespace + "/"
@@ -20,11 +20,11 @@ func parseContinue(token, namespace string) (version uint64, start cache.Key, er
 	if err != nil || rv <= 0 {
 		return 0, "", unservedOptions
 	}
-	return uint64(rv), cache.Key(key), nil
+	return uint64(rv), tree.Key(key), nil
 }
 
 // continueToken returns the token of the page that follows the key last.
-func continueToken(version uint64, last cache.Key, namespace string) (string, error) {
+func continueToken(version uint64, last tree.Key, namespace string) (string, error) {
 	const root = "/registry" // any: the token does not contain it
 	prefix := root
 	if namespace != "" {

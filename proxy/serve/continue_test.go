@@ -5,14 +5,14 @@ import (
 
 	"k8s.io/apiserver/pkg/storage"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 // A token from here leads to the key behind its last object, here and at the apiserver.
 func TestContinueTokenLeadsToTheNextKey(t *testing.T) {
 	for _, row := range []struct {
 		namespace string
-		last      cache.Key
+		last      tree.Key
 		prefix    string // of the list at the apiserver
 		want      string // its key there
 	}{
@@ -52,7 +52,7 @@ func FuzzParseContinue(f *testing.F) {
 		if version == 0 {
 			t.Error("version 0")
 		}
-		if namespace != "" && start < cache.Namespace(namespace).From {
+		if namespace != "" && start < tree.Namespace(namespace).From {
 			t.Errorf("%q is before namespace %q", start, namespace)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/resources"
 )
@@ -73,14 +74,14 @@ func (e *formatEncoder) check(err error) error {
 }
 
 // AppendEvent implements cache.Encoder.
-func (e *formatEncoder) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (e *formatEncoder) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, false)
 	return dst, e.check(err)
 }
 
 // AppendFirst appends the first event of a watch. In a Table format only this event carries the
 // column definitions.
-func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, true)
 	return dst, e.check(err)
 }
@@ -109,7 +110,7 @@ func (e *formatEncoder) Verbatim() bool {
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.
-func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	deleted, err := e.DeletedFromSelection(o, rv)
 	if err != nil {
 		return dst, err
@@ -119,9 +120,9 @@ func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *cache.Object, 
 
 // DeletedFromSelection returns the object of the DELETED event that a selecting watch receives when
 // the event at rv takes o out of its selection: the content before the event, with rv.
-func (e *formatEncoder) DeletedFromSelection(o *cache.Object, rv uint64) (*cache.Object, error) {
+func (e *formatEncoder) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
 	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
-	return &cache.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)
+	return &tree.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)
 }
 
 var _ cache.Encoder = (*formatEncoder)(nil)

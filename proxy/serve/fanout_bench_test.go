@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
@@ -42,7 +43,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 	b.Run("sluice", func(b *testing.B) {
 		c := podsOfAge(b, 100, time.Hour)
 		e := newEnv(b, c, Options{
-			Encoded: cache.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
+			Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
 			SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
 		})
 		e.handler.options.Resources = concurrent{e}
@@ -58,7 +59,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			e.Apply(cache.Modified, &cache.Object{Key: cache.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
+			e.Apply(cache.Modified, &tree.Object{Key: tree.KeyOf(pod.Namespace, pod.Name), RV: version, Data: raw})
 		})
 	})
 	event := podEvent(b)

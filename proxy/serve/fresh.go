@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 )
 
 const (
@@ -182,7 +183,7 @@ const scanBytes = 24
 
 // bytes estimates the stored bytes of the objects that a read selects, from the average object, and what
 // the apiserver reads besides. The indexes that it needs are kept in a budget.
-func (s *selection) bytes(state *cache.Snapshot, indexes *cache.Budget) int64 {
+func (s *selection) bytes(state *cache.Snapshot, indexes *tree.Budget) int64 {
 	switch {
 	case s.indexed != nil:
 		return int64(state.CountByIndex(*s.indexed, s.keys)) * averageBytes(state)
@@ -197,7 +198,7 @@ func (s *selection) bytes(state *cache.Snapshot, indexes *cache.Budget) int64 {
 }
 
 // storedBytes estimates the stored bytes of the objects in a range from the average object.
-func storedBytes(state *cache.Snapshot, keys cache.Range) int64 {
+func storedBytes(state *cache.Snapshot, keys tree.Range) int64 {
 	return state.Bytes() * int64(state.Count(keys)) / int64(max(state.Len(), 1))
 }
 

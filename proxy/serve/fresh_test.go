@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/servetest"
@@ -23,9 +24,9 @@ func hugeFoos(n int) *resources.CachedResource { return paddedFoos(n, 26*smallBy
 
 func paddedFoos(n, padding int) *resources.CachedResource {
 	c := servetest.Foos(n)
-	var objects []*cache.Object
-	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
-		objects = append(objects, &cache.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
+	var objects []*tree.Object
+	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
+		objects = append(objects, &tree.Object{Key: o.Key, RV: o.RV, Data: append(bytes.Clone(o.Data), bytes.Repeat([]byte(" "), padding)...)})
 	}
 	c.Store = cache.New(cache.Options{}, objects, uint64(n))
 	return c
@@ -41,19 +42,19 @@ func TestConsistentRead(t *testing.T) {
 	event := func(version uint64) func(*env) {
 		return func(e *env) { e.Apply(cache.Added, servetest.Foo(int(version), version)) }
 	}
-	present := []*cache.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
+	present := []*tree.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
 	future := append(slices.Clone(present), servetest.Foo(4, 4))
 	for _, row := range []struct {
 		law      string
 		url      string
 		resource func(int) *resources.CachedResource
-		version  uint64          // of the apiserver; 0 if it cannot be reached
-		bookmark uint64          // of a probe watch
-		listed   []*cache.Object // by a roll call; nil if it fails
-		slow     time.Duration   // how long a probe takes
-		busy     bool            // an event, at version 4, has just arrived
-		shared   bool            // another read is under way
-		at       time.Duration   // when happens happens
+		version  uint64         // of the apiserver; 0 if it cannot be reached
+		bookmark uint64         // of a probe watch
+		listed   []*tree.Object // by a roll call; nil if it fails
+		slow     time.Duration  // how long a probe takes
+		busy     bool           // an event, at version 4, has just arrived
+		shared   bool           // another read is under way
+		at       time.Duration  // when happens happens
 		happens  func(*env)
 		reason   string
 		passes   bool
@@ -173,10 +174,10 @@ func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 // A read by the indexed field is as small as what it selects.
 func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
 	field := 0
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i := range 1000 {
 		o := servetest.Foo(i, uint64(i+1))
-		objects = append(objects, &cache.Object{
+		objects = append(objects, &tree.Object{
 			Key: o.Key, RV: o.RV, Fields: []string{[]string{"node", "other"}[min(i, 1)]}, Data: append(o.Data, bytes.Repeat([]byte(" "), 4<<10)...),
 		})
 	}
@@ -195,21 +196,21 @@ func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
 
 // A read by labels or fields that matches little costs the apiserver a scan, not the length of all objects.
 func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i := range 10_000 {
 		o := servetest.Foo(i, uint64(i+1))
-		o.Labels, o.Fields = []cache.Label{{Key: "app", Value: strconv.Itoa(i / 1000)}}, []string{strconv.Itoa(i % 10)}
+		o.Labels, o.Fields = []tree.Label{{Key: "app", Value: strconv.Itoa(i / 1000)}}, []string{strconv.Itoa(i % 10)}
 		objects = append(objects, o)
 	}
 	state := cache.New(cache.Options{}, objects, 10_000).Snapshot()
 	all, _ := (&plan{}).weigh(state)
-	for name, require := range map[string]func(*cache.Terms){
-		"label": func(t *cache.Terms) { t.RequireLabel("app", "3") },
-		"field": func(t *cache.Terms) { t.RequireField(0, "7") },
-		"both":  func(t *cache.Terms) { t.RequireLabel("app", "3"); t.RequireField(0, "7") },
-		"none":  func(t *cache.Terms) { t.RequireLabel("app", "absent") },
+	for name, require := range map[string]func(*tree.Terms){
+		"label": func(t *tree.Terms) { t.RequireLabel("app", "3") },
+		"field": func(t *tree.Terms) { t.RequireField(0, "7") },
+		"both":  func(t *tree.Terms) { t.RequireLabel("app", "3"); t.RequireField(0, "7") },
+		"none":  func(t *tree.Terms) { t.RequireLabel("app", "absent") },
 	} {
-		p := &plan{indexes: cache.NewBudget(1 << 20)}
+		p := &plan{indexes: tree.NewBudget(1 << 20)}
 		require(&p.selection.terms)
 		want := map[string]int64{"label": all / 10, "field": all / 10, "both": all / 100, "none": 0}[name] + 10_000*scanBytes
 		p.weigh(state) // the first read of a segment makes no index

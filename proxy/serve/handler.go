@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
@@ -64,7 +64,7 @@ type Options struct {
 	Spread   func() time.Duration
 	// Encoded bounds the memory of encoded and compressed segments, for all resources together; nil
 	// keeps none.
-	Encoded *cache.Budget
+	Encoded *tree.Budget
 	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
 	CompressWatches bool
 	// Strict passes requests for formats that the apiserver itself may not support.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 )
 
@@ -38,7 +39,7 @@ func (l *watchLoop) encodeInitialEvents() error {
 
 // writeRun writes the events of a run, or gathers them. The first event of a watch of Tables is
 // unlike those that are memoized.
-func (l *watchLoop) writeRun(e *segmentEncoder, run cache.Run) error {
+func (l *watchLoop) writeRun(e *segmentEncoder, run tree.Run) error {
 	compressed := l.out.coding != splice.Identity
 	switch pays := e.pays(run); {
 	case l.first() || !pays:
@@ -80,7 +81,7 @@ func (l *watchLoop) add(text []byte) error {
 }
 
 // gather appends the event of an object to buf, and writes buf once it is as long as a piece.
-func (l *watchLoop) gather(o *cache.Object) error {
+func (l *watchLoop) gather(o *tree.Object) error {
 	var err error
 	if l.buf, err = l.appendEvent(l.buf, cache.Added, o); err != nil || len(l.buf) < pieceSize {
 		return err

@@ -3,7 +3,7 @@ package serve
 import (
 	"net/http"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
@@ -67,7 +67,7 @@ func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
 		return 0, nil
 	}
 	var scratch []byte
-	measure := func(o *cache.Object) error {
+	measure := func(o *tree.Object) error {
 		n, ok := e.writer.ItemSize(o.Data)
 		if !ok {
 			item, err := e.appendItem(scratch[:0], o)
@@ -87,7 +87,7 @@ func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
 	return size, nil
 }
 
-func forEach(objects []*cache.Object, do func(*cache.Object) error) error {
+func forEach(objects []*tree.Object, do func(*tree.Object) error) error {
 	for _, o := range objects {
 		if err := do(o); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 		out.buf = append(out.buf, separator...)
 		separator = w.Separator()
 	}
-	item := func(o *cache.Object) error {
+	item := func(o *tree.Object) error {
 		if err := out.work.Next(); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 		}
 		return out.spill()
 	}
-	run := func(r cache.Run) error {
+	run := func(r tree.Run) error {
 		if !e.pays(r) || !e.memoizesText(r) {
 			return forEach(r.Objects(), item)
 		}

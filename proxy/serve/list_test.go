@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/servetest"
@@ -83,7 +84,7 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 	for _, accept := range []string{"application/json", servetest.AsMetadata, "application/yaml", "application/cbor", servetest.AsTable} {
 		for _, objects := range []int{1, 300, 1500} {
 			plain := newEnv(t, tables(t, objects), Options{})
-			memoizing := newEnv(t, plain.Resource, Options{Encoded: cache.NewBudget(1 << 30)})
+			memoizing := newEnv(t, plain.Resource, Options{Encoded: tree.NewBudget(1 << 30)})
 			for _, query := range queries {
 				url := servetest.FooList + "?resourceVersion=" + query
 				want := servetest.Decoded(t, plain.Get(url, http.Header{"Accept": {accept}}))
@@ -108,7 +109,7 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 func TestPagesAreMadeOfMemoizedSegments(t *testing.T) {
 	for _, row := range []struct{ accept, coding string }{{servetest.AsTable, ""}, {servetest.AsTable, "gzip"}, {"application/json", "gzip"}} {
 		memos := func(limit int) int64 {
-			budget := cache.NewBudget(1 << 30)
+			budget := tree.NewBudget(1 << 30)
 			e := newEnv(t, tables(t, 1500), Options{Encoded: budget})
 			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", servetest.FooList, limit)
 			e.Get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
@@ -136,7 +137,7 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 		{5000, 4999, "", true},
 	} {
 		t.Run(fmt.Sprintf("%d of %d %s", row.broken, row.objects, row.coding), func(t *testing.T) {
-			e := newEnv(t, servetest.Foos(row.objects), Options{Encoded: cache.NewBudget(1 << 30)})
+			e := newEnv(t, servetest.Foos(row.objects), Options{Encoded: tree.NewBudget(1 << 30)})
 			broken := servetest.Foo(row.broken, uint64(row.objects+1))
 			broken.Data = []byte(`{"metadata":`)
 			e.Apply(cache.Modified, broken)
@@ -236,13 +237,13 @@ func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 	const pods, nodes = 640, 16
 	made := scatteredPods(t, pods, nodes)
-	objects := slices.Collect(made.Store.Snapshot().Objects(cache.Range{}))
+	objects := slices.Collect(made.Store.Snapshot().Objects(tree.Range{}))
 	const scattered = "/api/v1/pods?resourceVersion=0&labelSelector=z%3Dscattered"
 	for _, accept := range []string{"application/json", servetest.AsTable} {
 		for _, coding := range []string{"identity", "gzip"} {
 			for _, node := range []string{"", "node7"} {
 				t.Run(accept+" "+coding+" "+node, func(t *testing.T) {
-					c, budget := *made, cache.NewBudget(1<<30)
+					c, budget := *made, tree.NewBudget(1<<30)
 					c.Encoders, c.Store = new(sync.Map), cache.New(cache.Options{Index: new(int)}, objects, pods)
 					memoizing, plain := newEnv(t, &c, Options{Encoded: budget}), newEnv(t, &c, Options{})
 					list := func(e *env) []byte {
@@ -288,12 +289,12 @@ func TestSelectionIsMemoizedByTheSecondRead(t *testing.T) {
 func changeFirst(t *testing.T, store *cache.Store, node string) {
 	t.Helper()
 	state := store.Snapshot()
-	var last *cache.Object
-	for last = range state.Objects(cache.Range{}) {
+	var last *tree.Object
+	for last = range state.Objects(tree.Range{}) {
 	}
-	for o := range state.Objects(cache.Range{}) {
+	for o := range state.Objects(tree.Range{}) {
 		if _, ok := o.Label("z"); ok && node == "" || o.Fields[0] == node {
-			o = &cache.Object{Key: o.Key, RV: state.Version + 1, Data: last.Data, Labels: o.Labels, Fields: o.Fields}
+			o = &tree.Object{Key: o.Key, RV: state.Version + 1, Data: last.Data, Labels: o.Labels, Fields: o.Fields}
 			if err := store.Apply(cache.Modified, o, time.Now()); err != nil {
 				t.Fatal(err)
 			}

@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 )
 
@@ -11,12 +11,12 @@ const looseBytes = 128 << 10
 // looseRuns are runs that are compressed together.
 type looseRuns struct {
 	encoder  *segmentEncoder
-	runs     []cache.Run
+	runs     []tree.Run
 	memoized []bool // the text of each run
 	bytes    int64  // stored
 }
 
-func (l *looseRuns) add(r cache.Run, memoize bool) {
+func (l *looseRuns) add(r tree.Run, memoize bool) {
 	l.runs, l.memoized, l.bytes = append(l.runs, r), append(l.memoized, memoize), l.bytes+r.Bytes()
 }
 

@@ -8,21 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	operators "k8s.io/apimachinery/pkg/selection"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 )
 
-// matcher is a cache.Filter by labels, fields and shards.
+// matcher is a tree.Filter by labels, fields and shards.
 type matcher struct {
 	labels labels.Selector // nil for any
 	fields []requirement
-	shards *shards     // nil for any
-	keys   cache.Range // of a watch in the scope of an index, which does not restrict keys
+	shards *shards    // nil for any
+	keys   tree.Range // of a watch in the scope of an index, which does not restrict keys
 }
 
 // requirement is one term of a field selector.
 type requirement struct {
-	position int // in cache.Object.Fields, positionName or positionNamespace
+	position int // in tree.Object.Fields, positionName or positionNamespace
 	value    string
 	equal    bool
 }
@@ -57,8 +57,8 @@ func newMatcher(f selectableFields, byLabels labels.Selector, byFields apifields
 	return m, nil
 }
 
-// Match implements cache.Filter.
-func (m *matcher) Match(o *cache.Object) bool {
+// Match implements tree.Filter.
+func (m *matcher) Match(o *tree.Object) bool {
 	if !m.keys.Contains(o.Key) {
 		return false
 	}
@@ -74,7 +74,7 @@ func (m *matcher) Match(o *cache.Object) bool {
 }
 
 // of returns the value of the field in an object.
-func (r requirement) of(o *cache.Object) string {
+func (r requirement) of(o *tree.Object) string {
 	switch {
 	case r.position == positionName:
 		return o.Key.Name()
@@ -87,7 +87,7 @@ func (r requirement) of(o *cache.Object) string {
 }
 
 // objectLabels implements labels.Labels by the labels of an object.
-type objectLabels struct{ *cache.Object }
+type objectLabels struct{ *tree.Object }
 
 // Has implements labels.Labels.
 func (l objectLabels) Has(key string) bool {

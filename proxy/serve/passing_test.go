@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -131,7 +131,7 @@ func stalled(t *testing.T) *herd {
 func TestReadersOfAStalledStoreShareItsRollCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
-		present := []*cache.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
+		present := []*tree.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
 		time.AfterFunc(proofLimit+100*time.Millisecond, func() { h.Apiserver.SetListed(9, present...) })
 		h.read(100, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: roll-call": 99})

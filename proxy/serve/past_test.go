@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/serve/servetest"
 )
@@ -39,9 +40,9 @@ func (e *env) checkPast(t *testing.T, url string, want pastOutcome) *httptest.Re
 func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, servetest.Foos(4), Options{})
-		present := slices.Collect(e.Resource.Store.Snapshot().Objects(cache.Range{}))
+		present := slices.Collect(e.Resource.Store.Snapshot().Objects(tree.Range{}))
 		e.Apiserver.Set(9, 0)
-		e.Apiserver.ListedAt = map[uint64][]*cache.Object{8: present, 9: present, 7: append(slices.Clone(present), servetest.Foo(7, 7))}
+		e.Apiserver.ListedAt = map[uint64][]*tree.Object{8: present, 9: present, 7: append(slices.Clone(present), servetest.Foo(7, 7))}
 		page := func(version int64, after, more string) string {
 			return servetest.FooList + "?limit=2&continue=" + url.QueryEscape(token(t, version, "/ns/"+after+"\x00")) + more
 		}
@@ -81,7 +82,7 @@ func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, paddedFoos(200, 20<<10), Options{})
 		e.Apiserver.Set(400, 0)
-		e.Apiserver.ListedAt = map[uint64][]*cache.Object{300: slices.Collect(e.Resource.Store.Snapshot().Objects(cache.Range{}))}
+		e.Apiserver.ListedAt = map[uint64][]*tree.Object{300: slices.Collect(e.Resource.Store.Snapshot().Objects(tree.Range{}))}
 		page := servetest.FooList + "?limit=1&continue="
 		e.checkPast(t, page+token(t, 300, "/ns/f000199\x00"), pastOutcome{"version-not-reached", ownWatchWait, 0})
 		e.checkPast(t, page+token(t, 300, "/ns/f000001\x00"), pastOutcome{"past-version", ownWatchWait, 1})
@@ -93,7 +94,7 @@ func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
 	state := servetest.Foos(600).Store.Snapshot()
 	each := averageBytes(state)
 	for start, want := range map[int][2]int64{0: {500, 600}, 100: {500, 500}, 550: {50, 50}, 600: {0, 0}} {
-		p := &plan{pageStart: cache.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), options: request.ListOptions{Limit: 500}}
+		p := &plan{pageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), options: request.ListOptions{Limit: 500}}
 		page, rest := p.weighRest(state)
 		if math.Abs(float64(page-want[0]*each)) > 1000 || math.Abs(float64(rest-want[1]*each)) > 1000 {
 			t.Errorf("from %d on: %d and %d bytes of %d each, want %v objects", start, page, rest, each, want)

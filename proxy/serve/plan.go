@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
@@ -22,16 +23,16 @@ type plan struct {
 	options request.ListOptions
 
 	match         versionMatch
-	version       uint64    // for matchNotOlderThan and matchExact
-	pageStart     cache.Key // of a list with a continue token: the first key of the page
-	initialEvents bool      // of a watch: it begins with the objects that exist
+	version       uint64   // for matchNotOlderThan and matchExact
+	pageStart     tree.Key // of a list with a continue token: the first key of the page
+	initialEvents bool     // of a watch: it begins with the objects that exist
 
 	resource  *resources.CachedResource
 	underWay  *cache.Read // of a get of the most recent state that is not alone; otherwise nil
 	learn     func()      // keeps that the apiserver has allowed this get
 	selection selection
 	encoder   *formatEncoder
-	indexes   *cache.Budget // in which the selection keeps indexes
+	indexes   *tree.Budget // in which the selection keeps indexes
 	metrics   *Metrics
 	attempt   *attempt // of the request, which may have been tried before
 }
@@ -177,7 +178,7 @@ func (p *plan) negotiate(r *http.Request, o *Options) error {
 // pages are not served.
 func (p *plan) selectObjects() error {
 	if p.verb == negotiate.Get {
-		p.selection.keys = cache.Single(p.key())
+		p.selection.keys = tree.Single(p.key())
 		return nil
 	}
 	var err error
@@ -193,4 +194,4 @@ func (p *plan) selectObjects() error {
 }
 
 // key returns the key of the object that a get names.
-func (p *plan) key() cache.Key { return cache.KeyOf(p.read.Namespace, p.read.Name) }
+func (p *plan) key() tree.Key { return tree.KeyOf(p.read.Namespace, p.read.Name) }

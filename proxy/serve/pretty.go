@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"iter"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/codec/table"
 )
@@ -23,7 +23,7 @@ func (e *segmentEncoder) compact() *segmentEncoder {
 }
 
 // indented yields the text of a run that is shared, indented for one reader.
-func (e *segmentEncoder) indented(compact *segmentEncoder, r cache.Run) (iter.Seq[[]byte], error) {
+func (e *segmentEncoder) indented(compact *segmentEncoder, r tree.Run) (iter.Seq[[]byte], error) {
 	key := memoKey{e.encoder, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return func(yield func([]byte) bool) { yield(v.([]byte)) }, nil
@@ -34,7 +34,7 @@ func (e *segmentEncoder) indented(compact *segmentEncoder, r cache.Run) (iter.Se
 		return nil, err
 	}
 	if int64(len(text)) <= e.budget.Limit()-e.budget.Used() {
-		_, err = r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) { return bytes.Clone(text), int64(len(text)), nil })
+		_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) { return bytes.Clone(text), int64(len(text)), nil })
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func (e *segmentEncoder) indented(compact *segmentEncoder, r cache.Run) (iter.Se
 }
 
 // appendIndented appends the text of a run that is shared.
-func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r cache.Run) ([]byte, error) {
+func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r tree.Run) ([]byte, error) {
 	text, err := compact.text(r)
 	if err == nil {
 		dst, err = e.writer.AppendIndented(dst, text)
@@ -56,7 +56,7 @@ func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r c
 }
 
 // indentAgeless returns the indented text of a run without its ages, which are as long in either form.
-func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r cache.Run) (*table.Text, error) {
+func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r tree.Run) (*table.Text, error) {
 	key := memoKey{e.encoder, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return v.(*table.Text), nil
@@ -68,6 +68,6 @@ func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r cache.Run) (*t
 	if err != nil || !compact.memoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
 		return text, e.encoder.check(err)
 	}
-	_, err = r.Memo(e.budget, key, func([]*cache.Object) (any, int64, error) { return text, textSize(text), nil })
+	_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) { return text, textSize(text), nil })
 	return text, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/serve/servetest"
 )
 
@@ -25,7 +26,7 @@ func indented(t *testing.T, compact []byte) []byte {
 
 func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
-		e := newEnv(t, agingFoos(t, 2000, spread), Options{Encoded: cache.NewBudget(1 << 30)})
+		e := newEnv(t, agingFoos(t, 2000, spread), Options{Encoded: tree.NewBudget(1 << 30)})
 		for _, d := range passing {
 			time.Sleep(d)
 			for _, accept := range []string{"application/json", servetest.AsMetadata, servetest.AsTable} {
@@ -47,7 +48,7 @@ func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 // The text of 10,000 pods fits into the default budget once, but not indented.
 func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
 	lists := func(accept string, limit int64) (compact, both int64) {
-		budget := cache.NewBudget(limit)
+		budget := tree.NewBudget(limit)
 		e := newEnv(t, tables(t, 2000), Options{Encoded: budget})
 		list := func(pretty bool) int64 {
 			e.Get(fmt.Sprint(servetest.FooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
@@ -73,7 +74,7 @@ func TestPrettyListWithAnObjectThatExpandsPasses(t *testing.T) {
 		{"application/json", "pretty=true"},
 		{servetest.AsTable, "pretty=true&includeObject=Object"},
 	} {
-		e := newEnv(t, tables(t, objects), Options{Encoded: cache.NewBudget(1 << 30)})
+		e := newEnv(t, tables(t, objects), Options{Encoded: tree.NewBudget(1 << 30)})
 		o := servetest.Foo(7, objects+1)
 		deep := `{"spec":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,`
 		o.Data = append([]byte(deep), o.Data[1:]...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
 )
@@ -19,7 +20,7 @@ type segmentEncoder struct {
 	writer  *codec.Writer  // of encoder
 	events  bool           // initial events of a watch, not items of a list
 	selects bool           // the runs are those of a selector
-	budget  *cache.Budget
+	budget  *tree.Budget
 }
 
 // memoKey is the key of what a segment memoizes: text without a coding, else a block; of Tables an
@@ -35,7 +36,7 @@ type memoKey struct {
 const smallestBlock = 8
 
 // memoizesBlock reports whether the compressed block of the run is memoized.
-func (e *segmentEncoder) memoizesBlock(r cache.Run) bool {
+func (e *segmentEncoder) memoizesBlock(r tree.Run) bool {
 	return e.encoder.Memoizable() && (r.Whole() || e.selects && r.Len() >= smallestBlock)
 }
 
@@ -43,23 +44,23 @@ func (e *segmentEncoder) memoizesBlock(r cache.Run) bool {
 // the text would, and not if all of the text depends on the time. The texts of large objects, if
 // they are whole, would soon fill the budget, which their compressed blocks do not. Of what is indented
 // the compact text is memoized.
-func (e *segmentEncoder) memoizesText(r cache.Run) bool {
+func (e *segmentEncoder) memoizesText(r tree.Run) bool {
 	if compact := e.compact(); compact != nil {
 		return compact.memoizesText(r)
 	}
 	f := e.encoder.Format()
 	cheap := f.Encoding == codec.Protobuf || e.encoder.Copies()
-	long := f.WholeObjects() && r.Segment.Bytes() > cache.SegmentBytes
+	long := f.WholeObjects() && r.Segment.Bytes() > tree.SegmentBytes
 	return e.encoder.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
 }
 
 // pays reports whether memos of the run pay: what a selector selects is memoized by the second read. It must
 // be called once for each read.
-func (e *segmentEncoder) pays(r cache.Run) bool { return r.Whole() || e.selects && r.Reread() }
+func (e *segmentEncoder) pays(r tree.Run) bool { return r.Whole() || e.selects && r.Reread() }
 
 // parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.
-func (e *segmentEncoder) parts(r cache.Run) (iter.Seq[[]byte], error) {
+func (e *segmentEncoder) parts(r tree.Run) (iter.Seq[[]byte], error) {
 	if e.encoder.agesApart() {
 		text, err := e.ageless(r)
 		if err != nil {
@@ -75,8 +76,8 @@ func (e *segmentEncoder) parts(r cache.Run) (iter.Seq[[]byte], error) {
 }
 
 // text returns the encoded objects of a run that is shared. The caller must not change it.
-func (e *segmentEncoder) text(r cache.Run) ([]byte, error) {
-	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*cache.Object) (any, int64, error) {
+func (e *segmentEncoder) text(r tree.Run) ([]byte, error) {
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
 		text, err := cloned(func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 		return text, int64(cap(text)), err
 	})
@@ -87,14 +88,14 @@ func (e *segmentEncoder) text(r cache.Run) ([]byte, error) {
 }
 
 // block returns the encoded objects of a run, compressed, out of the memo if memoizesBlock.
-func (e *segmentEncoder) block(coding splice.Coding, r cache.Run) (*splice.Block, error) {
+func (e *segmentEncoder) block(coding splice.Coding, r tree.Run) (*splice.Block, error) {
 	switch {
 	case !e.memoizesBlock(r):
 		return e.compress(coding, r.Objects())
 	case e.encoder.agesApart():
 		return e.agedBlock(coding, r)
 	}
-	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, coding}, func(objects []*cache.Object) (any, int64, error) {
+	v, err := r.Memo(e.budget, memoKey{e.encoder, e.events, coding}, func(objects []*tree.Object) (any, int64, error) {
 		b, err := e.compress(coding, objects)
 		if err != nil {
 			return nil, 0, err
@@ -107,12 +108,12 @@ func (e *segmentEncoder) block(coding splice.Coding, r cache.Run) (*splice.Block
 	return v.(*splice.Block), nil
 }
 
-func (e *segmentEncoder) compress(coding splice.Coding, objects []*cache.Object) (*splice.Block, error) {
+func (e *segmentEncoder) compress(coding splice.Coding, objects []*tree.Object) (*splice.Block, error) {
 	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
 }
 
 // appendRun appends the encoded objects of a run, out of the memo if memoize is set.
-func (e *segmentEncoder) appendRun(dst []byte, r cache.Run, memoize bool) ([]byte, error) {
+func (e *segmentEncoder) appendRun(dst []byte, r tree.Run, memoize bool) ([]byte, error) {
 	if !memoize {
 		return e.append(dst, r.Objects())
 	}
@@ -127,7 +128,7 @@ func (e *segmentEncoder) appendRun(dst []byte, r cache.Run, memoize bool) ([]byt
 }
 
 // append appends the encoded objects: items with separators between them, or ADDED events.
-func (e *segmentEncoder) append(dst []byte, objects []*cache.Object) ([]byte, error) {
+func (e *segmentEncoder) append(dst []byte, objects []*tree.Object) ([]byte, error) {
 	var err error
 	for i, o := range objects {
 		switch {
@@ -146,13 +147,13 @@ func (e *segmentEncoder) append(dst []byte, objects []*cache.Object) ([]byte, er
 }
 
 // appendEvent appends the ADDED event of an object, which must not be the first event of its watch.
-func (e *segmentEncoder) appendEvent(dst []byte, o *cache.Object) ([]byte, error) {
+func (e *segmentEncoder) appendEvent(dst []byte, o *tree.Object) ([]byte, error) {
 	dst, err := e.writer.AppendEvent(dst, cache.Added.String(), o.Data, false)
 	return dst, e.encoder.check(err)
 }
 
 // appendItem appends one object as an item of a list.
-func (e *segmentEncoder) appendItem(dst []byte, o *cache.Object) ([]byte, error) {
+func (e *segmentEncoder) appendItem(dst []byte, o *tree.Object) ([]byte, error) {
 	dst, err := e.writer.AppendItem(dst, o.Data)
 	return dst, e.encoder.check(err)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/serve/servetest"
@@ -13,7 +14,7 @@ import (
 // blocks returns the compressed blocks of all runs in order.
 func blocks(t *testing.T, e *segmentEncoder, state *cache.Snapshot) (all []*splice.Block) {
 	t.Helper()
-	for run := range state.Runs(cache.Namespace("")) {
+	for run := range state.Runs(tree.Namespace("")) {
 		b, err := e.block(splice.Gzip, run)
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,7 @@ func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		budget := cache.NewBudget(1 << 30)
+		budget := tree.NewBudget(1 << 30)
 		encoders := []*segmentEncoder{{encoder: encoder, writer: encoder.Writer, budget: budget}}
 		if f.Encoding != codec.YAML {
 			encoders = append(encoders, &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: true, budget: budget})
@@ -75,10 +76,10 @@ func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, coding := range []splice.Coding{splice.Gzip, splice.Zstd} {
-		budget := cache.NewBudget(1 << 30)
+		budget := tree.NewBudget(1 << 30)
 		items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
 		held := 0
-		for run := range c.Store.Snapshot().Runs(cache.Namespace("")) {
+		for run := range c.Store.Snapshot().Runs(tree.Namespace("")) {
 			b, err := items.block(coding, run)
 			if err != nil {
 				t.Fatal(err)
@@ -100,9 +101,9 @@ func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	budget := cache.NewBudget(1 << 30)
+	budget := tree.NewBudget(1 << 30)
 	items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
-	for run := range c.Store.Snapshot().Runs(cache.Single(cache.KeyOf("ns", "f000050"))) {
+	for run := range c.Store.Snapshot().Runs(tree.Single(tree.KeyOf("ns", "f000050"))) {
 		if _, err := items.block(splice.Gzip, run); err != nil {
 			t.Fatal(err)
 		}
@@ -120,10 +121,10 @@ func TestSelectedPartsOfSegmentsAreMemoizedApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		budget := cache.NewBudget(1 << 30)
+		budget := tree.NewBudget(1 << 30)
 		e := segmentEncoder{encoder: encoder, writer: encoder.Writer, selects: true, budget: budget}
-		for run := range c.Store.Snapshot().Runs(cache.Namespace("")) {
-			parts := map[string]cache.Run{"half": {Segment: run.Segment, Set: 0x555555555555}, "other half": {Segment: run.Segment, Set: 0xaaaaaaaaaaaa}, "few": {Segment: run.Segment, Set: 0x111}}
+		for run := range c.Store.Snapshot().Runs(tree.Namespace("")) {
+			parts := map[string]tree.Run{"half": {Segment: run.Segment, Set: 0x555555555555}, "other half": {Segment: run.Segment, Set: 0xaaaaaaaaaaaa}, "few": {Segment: run.Segment, Set: 0x111}}
 			for name, part := range parts {
 				first, err := e.block(splice.Gzip, part)
 				if err != nil {

@@ -8,6 +8,7 @@ import (
 	operators "k8s.io/apimachinery/pkg/selection"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
@@ -15,18 +16,18 @@ import (
 
 // selection is which objects of a resource a read selects, and how the store finds them.
 type selection struct {
-	keys     cache.Range
+	keys     tree.Range
 	scope    cache.Scope       // of a watch
 	indexed  *string           // the value of the indexed field; nil for any
-	terms    cache.Terms       // which the filter implies
-	filter   cache.Filter      // what keys and indexed do not select already; nil for everything
+	terms    tree.Terms        // which the filter implies
+	filter   tree.Filter       // what keys and indexed do not select already; nil for everything
 	narrowed bool              // a field selector narrows it to a name or a namespace
 	shards   *metav1.ShardInfo // of the metadata of a list; nil without a shard selector
 }
 
 // selectableFields are the fields that field selectors can name for a resource.
 type selectableFields interface {
-	// Position returns the position of a field in cache.Object.Fields, and false if there is none.
+	// Position returns the position of a field in tree.Object.Fields, and false if there is none.
 	Position(label string) (int, bool)
 	// Indexed reports whether the store is indexed by the field at a position.
 	Indexed(position int) bool
@@ -35,7 +36,7 @@ type selectableFields interface {
 // newSelection returns what a list or watch selects. It fails with invalidShardSelector, or with
 // another error if the apiserver would refuse a selector.
 func newSelection(r *codec.Resource, f selectableFields, read *request.Read, shardSelector string) (selection, error) {
-	s := selection{keys: cache.Namespace(read.Namespace), scope: cache.Scope{Namespace: read.Namespace}}
+	s := selection{keys: tree.Namespace(read.Namespace), scope: cache.Scope{Namespace: read.Namespace}}
 	if read.Labels.Empty() && read.Fields.Empty() && shardSelector == "" {
 		return s, nil
 	}
@@ -60,14 +61,14 @@ func newSelection(r *codec.Resource, f selectableFields, read *request.Read, sha
 func (s *selection) narrow(namespaced bool, namespace string, f apifields.Selector) {
 	if ns, ok := f.RequiresExactMatch(discovery.FieldNamespace); ok && namespace == "" && ns != "" && namespaced {
 		namespace, s.narrowed = ns, true
-		s.keys, s.scope = cache.Namespace(ns), cache.Scope{Namespace: ns}
+		s.keys, s.scope = tree.Namespace(ns), cache.Scope{Namespace: ns}
 	}
 	name, ok := f.RequiresExactMatch(discovery.FieldName)
 	if !ok || name == "" || (namespace == "") == namespaced {
 		return
 	}
-	k := cache.KeyOf(namespace, name)
-	s.keys, s.scope, s.narrowed = cache.Single(k), cache.Scope{Key: k}, true
+	k := tree.KeyOf(namespace, name)
+	s.keys, s.scope, s.narrowed = tree.Single(k), cache.Scope{Key: k}, true
 }
 
 // useIndex selects by the index of the store if a field that is indexed must have one value.
@@ -90,7 +91,7 @@ func (s *selection) useIndex(f selectableFields, m *matcher) {
 const maxTermValues = 16
 
 // terms returns conditions that every object which matches meets, as long as they are short.
-func (m *matcher) terms() (terms cache.Terms) {
+func (m *matcher) terms() (terms tree.Terms) {
 	if m.labels != nil {
 		requirements, _ := m.labels.Requirements()
 		n := 0
@@ -114,11 +115,11 @@ func (m *matcher) terms() (terms cache.Terms) {
 
 // runs yields the selected objects of a state in key order: out of the index of the store if the selection is
 // by it, else with the help of indexes of segments that it keeps in the budget.
-func (s *selection) runs(state *cache.Snapshot, budget *cache.Budget) iter.Seq[cache.Run] {
+func (s *selection) runs(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tree.Run] {
 	if s.filter == nil {
 		return state.Runs(s.keys)
 	}
-	return func(yield func(cache.Run) bool) {
+	return func(yield func(tree.Run) bool) {
 		for run := range s.candidates(state, budget) {
 			if run = run.Matching(s.filter); run.Set != 0 && !yield(run) {
 				return
@@ -127,7 +128,7 @@ func (s *selection) runs(state *cache.Snapshot, budget *cache.Budget) iter.Seq[c
 	}
 }
 
-func (s *selection) candidates(state *cache.Snapshot, budget *cache.Budget) iter.Seq[cache.Run] {
+func (s *selection) candidates(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tree.Run] {
 	if s.indexed != nil {
 		return state.RunsByIndex(*s.indexed, s.keys)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/request"
 )
@@ -126,10 +127,10 @@ func TestSelectorsThatTheAPIServerRejectsFail(t *testing.T) {
 }
 
 // randomObject returns a pod of few possible values, so that selectors match some of them.
-func randomObject(i int) *cache.Object {
-	return &cache.Object{
-		Key: cache.KeyOf(fmt.Sprint("ns", i%3), fmt.Sprintf("o%03d", i)), RV: uint64(i + 1),
-		Labels: []cache.Label{{Key: "a", Value: fmt.Sprint(rand.N(3))}, {Key: "b", Value: fmt.Sprint(rand.N(2))}}[:rand.N(3)],
+func randomObject(i int) *tree.Object {
+	return &tree.Object{
+		Key: tree.KeyOf(fmt.Sprint("ns", i%3), fmt.Sprintf("o%03d", i)), RV: uint64(i + 1),
+		Labels: []tree.Label{{Key: "a", Value: fmt.Sprint(rand.N(3))}, {Key: "b", Value: fmt.Sprint(rand.N(2))}}[:rand.N(3)],
 		Fields: []string{"", "", fmt.Sprint("node", rand.N(3)), []string{"", "Running", "Pending"}[rand.N(3)]},
 	}
 }
@@ -145,7 +146,7 @@ func randomSelector(terms ...string) string {
 }
 
 // naive reports whether apimachinery selects an object.
-func naive(t *testing.T, o *cache.Object, namespace string, options *request.ListOptions) bool {
+func naive(t *testing.T, o *tree.Object, namespace string, options *request.ListOptions) bool {
 	t.Helper()
 	byLabels, err := labels.Parse(options.LabelSelector)
 	if err != nil {
@@ -166,7 +167,7 @@ func naive(t *testing.T, o *cache.Object, namespace string, options *request.Lis
 }
 
 // objects returns the selected objects of a state.
-func (s *selection) objects(state *cache.Snapshot, budget *cache.Budget) (all []*cache.Object) {
+func (s *selection) objects(state *cache.Snapshot, budget *tree.Budget) (all []*tree.Object) {
 	for run := range s.runs(state, budget) {
 		all = append(all, run.Objects()...)
 	}
@@ -182,27 +183,27 @@ func randomOptions() *request.ListOptions {
 }
 
 func TestSelectionIsWhatApimachinerySelects(t *testing.T) {
-	index, found, budget := 2, 0, cache.NewBudget(1<<20)
+	index, found, budget := 2, 0, tree.NewBudget(1<<20)
 	for range 300 {
-		var all []*cache.Object
+		var all []*tree.Object
 		for i := range 60 {
 			all = append(all, randomObject(i))
 		}
-		slices.SortFunc(all, func(a, b *cache.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
+		slices.SortFunc(all, func(a, b *tree.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
 		state := cache.New(cache.Options{Index: &index}, all, 60).Snapshot()
 		namespace, o := []string{"", "ns1"}[rand.N(2)], randomOptions()
 		s, err := selectionOf(t, &namespaced, namespace, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []*cache.Object
+		var want []*tree.Object
 		for _, object := range all {
 			if naive(t, object, namespace, o) {
 				want = append(want, object)
 			}
 		}
 		found += len(want)
-		for _, budget := range []*cache.Budget{nil, budget, budget, budget} { // label indexes are made by the second
+		for _, budget := range []*tree.Budget{nil, budget, budget, budget} { // label indexes are made by the second
 			if got := s.objects(state, budget); !slices.Equal(got, want) {
 				t.Fatalf("%+v of %q: %d objects, want %d", o, namespace, len(got), len(want))
 			}
@@ -240,7 +241,7 @@ func TestEventsOfASelectionLeadFromStateToState(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		seen := map[cache.Key]uint64{}
+		seen := map[tree.Key]uint64{}
 		events := make([]*cache.Event, 100)
 		n, _, err := cursor.Next(events)
 		if err != nil {
@@ -259,7 +260,7 @@ func TestEventsOfASelectionLeadFromStateToState(t *testing.T) {
 				seen[e.Object.Key] = e.RV
 			}
 		}
-		want := map[cache.Key]uint64{}
+		want := map[tree.Key]uint64{}
 		for _, object := range s.objects(store.Snapshot(), nil) {
 			want[object.Key] = object.RV
 		}
@@ -287,7 +288,7 @@ func TestLongSelectorsAreNotLookedUpInIndexes(t *testing.T) {
 		many(200, "k%03d=v"):                                 many(maxTermValues, "k%03d=v"),
 		"b!=c,a in (" + many(maxTermValues, "v%02d") + "),d": "a in (" + many(maxTermValues, "v%02d") + ")",
 	} {
-		terms := func(text string) cache.Terms {
+		terms := func(text string) tree.Terms {
 			parsed, err := labels.Parse(text)
 			if err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/sharding"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -21,7 +21,7 @@ import (
 type shards struct {
 	selector string // in canonical form, for shardInfo of the list
 	ranges   []hashRange
-	uid      func(*cache.Object) uint64 // hash of the UID; nil to select by namespace
+	uid      func(*tree.Object) uint64 // hash of the UID; nil to select by namespace
 }
 
 // hashRange contains first and last.
@@ -39,7 +39,7 @@ func newShards(text string, r *codec.Resource) (*shards, error) {
 	s := &shards{selector: selector.String()}
 	for _, q := range selector.Requirements() {
 		if q.Key == "object.metadata.uid" {
-			s.uid = func(o *cache.Object) uint64 { return shardHash(string(r.UID(o.Data))) }
+			s.uid = func(o *tree.Object) uint64 { return shardHash(string(r.UID(o.Data))) }
 		}
 		s.ranges = append(s.ranges, hashRange{parseBound(q.Start), parseBound(q.End) - 1})
 	}
@@ -59,7 +59,7 @@ func shardHash(value string) uint64 {
 	return h.Sum64()
 }
 
-func (s *shards) match(o *cache.Object) bool {
+func (s *shards) match(o *tree.Object) bool {
 	var h uint64
 	if s.uid != nil {
 		h = o.Hash(s.uid)

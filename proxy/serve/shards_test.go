@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/sharding"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 )
 
@@ -24,7 +24,7 @@ var sources = map[string]codec.Resource{
 }
 
 // stored returns an object as a store holds it, and its Go type.
-func stored(t testing.TB, r *codec.Resource, namespace, uid string) (*cache.Object, *corev1.ConfigMap) {
+func stored(t testing.TB, r *codec.Resource, namespace, uid string) (*tree.Object, *corev1.ConfigMap) {
 	t.Helper()
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "n", UID: types.UID(uid), Labels: map[string]string{"uid": "x"}}}
 	data, err := o.Marshal()
@@ -34,7 +34,7 @@ func stored(t testing.TB, r *codec.Resource, namespace, uid string) (*cache.Obje
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &cache.Object{Key: cache.KeyOf(namespace, "n"), RV: 1, Data: data}, o
+	return &tree.Object{Key: tree.KeyOf(namespace, "n"), RV: 1, Data: data}, o
 }
 
 // bound returns a random bound, sometimes an extreme one.
@@ -148,7 +148,7 @@ func BenchmarkShards(b *testing.B) {
 		o, _ := stored(b, &r, "namespace", uuid.NewString())
 		b.Run(name+"/first", func(b *testing.B) {
 			for b.Loop() {
-				s.match(&cache.Object{Key: o.Key, Data: o.Data})
+				s.match(&tree.Object{Key: o.Key, Data: o.Data})
 			}
 		})
 		b.Run(name+"/again", func(b *testing.B) {

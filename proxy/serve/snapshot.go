@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 )
 
@@ -31,7 +32,7 @@ func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, hitReason, error)
 // list is the content of a list response.
 type list struct {
 	meta  metav1.ListMeta
-	runs  iter.Seq[cache.Run]
+	runs  iter.Seq[tree.Run]
 	count int
 	bytes int64 // of the objects as they are stored; an estimate if the list is not selected
 }
@@ -58,8 +59,8 @@ func (p *plan) newList(state *cache.Snapshot) (*list, error) {
 }
 
 // selectRuns takes the runs of the first objects, all if limit is 0, and returns the key of the last one.
-func (l *list) selectRuns(all iter.Seq[cache.Run], limit int) (last cache.Key) {
-	var runs []cache.Run
+func (l *list) selectRuns(all iter.Seq[tree.Run], limit int) (last tree.Key) {
+	var runs []tree.Run
 	for run := range all {
 		if limit > 0 {
 			run = run.First(limit - l.count)
@@ -76,8 +77,8 @@ func (l *list) selectRuns(all iter.Seq[cache.Run], limit int) (last cache.Key) {
 
 // continueAfter sets the continue token if keys that the apiserver would read follow the last one of
 // the page, whether they match the selectors of the list or not (wire.md 4.5).
-func (l *list) continueAfter(last cache.Key, p *plan, state *cache.Snapshot) error {
-	rest := cache.Range{From: last + "\x00", To: p.selection.keys.To}
+func (l *list) continueAfter(last tree.Key, p *plan, state *cache.Snapshot) error {
+	rest := tree.Range{From: last + "\x00", To: p.selection.keys.To}
 	remaining := int64(state.Count(rest))
 	if remaining == 0 || p.usesIndexUpstream() && empty(state.ByIndex(*p.selection.indexed, rest)) {
 		return nil
@@ -96,7 +97,7 @@ func (p *plan) usesIndexUpstream() bool {
 	return p.selection.indexed != nil && p.match != matchExact && p.resource.Resource.Style == codec.Typed
 }
 
-func empty(objects iter.Seq[*cache.Object]) bool {
+func empty(objects iter.Seq[*tree.Object]) bool {
 	for range objects {
 		return false
 	}

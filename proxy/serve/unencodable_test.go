@@ -11,11 +11,12 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/serve/servetest"
 )
 
 // brokenFoo is an object that can be written only as it is stored.
-func brokenFoo(i int, version uint64) *cache.Object {
+func brokenFoo(i int, version uint64) *tree.Object {
 	o := servetest.Foo(i, version)
 	o.Data = []byte(`{"metadata":`)
 	return o
@@ -38,7 +39,7 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, tables(t, 3), Options{CompressWatches: row.coding != "", Encoded: cache.NewBudget(1 << 20)})
+				e := newEnv(t, tables(t, 3), Options{CompressWatches: row.coding != "", Encoded: tree.NewBudget(1 << 20)})
 				header := http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}}
 				happen := func() {
 					e.Apply(cache.Added, servetest.Foo(3, 4))

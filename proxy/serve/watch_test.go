@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -69,7 +70,7 @@ func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing
 func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servetest.Foos(3)
-		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 3)
+		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3)
 		e := newEnv(t, c, Options{})
 		client := e.Watch(fooWatch+fromThree, nil)
 		stalls(e, client)
@@ -93,7 +94,7 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 // beforeHistory returns a resource whose history begins at version 50.
 func beforeHistory() *resources.CachedResource {
 	c := servetest.Foos(3)
-	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(cache.Range{})), 50)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50)
 	return c
 }
 
@@ -333,14 +334,14 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 
 // Sluice lists only the scope of a small streaming list if listing the whole resource costs more.
 func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
-	other := func(version uint64) *cache.Object {
+	other := func(version uint64) *tree.Object {
 		o := servetest.Foo(900, version)
-		o.Key = cache.KeyOf("other", "f000900")
+		o.Key = tree.KeyOf("other", "f000900")
 		return o
 	}
 	for _, row := range []struct {
 		law    string
-		listed *cache.Object
+		listed *tree.Object
 		want   []string
 	}{
 		{"AtOnce", other(201), []string{"ADDED f000900@201", "BOOKMARK@300 end"}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 )
@@ -268,7 +269,7 @@ func (l *watchLoop) writeEvent(e *cache.Event, t cache.Type) error {
 }
 
 // appendEvent appends an event of this watch alone.
-func (l *watchLoop) appendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (l *watchLoop) appendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	if !l.first() {
 		return l.plan.encoder.AppendEvent(dst, t, o)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/servetest"
 )
@@ -56,7 +57,7 @@ func current(version uint64) step {
 }
 
 // listed sets the version of the apiserver and the objects that a roll call finds there.
-func listed(version uint64, objects ...*cache.Object) step {
+func listed(version uint64, objects ...*tree.Object) step {
 	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.SetListed(version, objects...) }
 }
 

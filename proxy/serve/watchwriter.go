@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
@@ -96,12 +97,12 @@ type blockEncoder struct {
 }
 
 // AppendEvent implements cache.Encoder.
-func (b blockEncoder) AppendEvent(dst []byte, t cache.Type, o *cache.Object) ([]byte, error) {
+func (b blockEncoder) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendEvent(text, t, o) })
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.
-func (b blockEncoder) AppendDeletedFromSelection(dst []byte, o *cache.Object, rv uint64) ([]byte, error) {
+func (b blockEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendDeletedFromSelection(text, o, rv) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/serve/servetest"
@@ -35,7 +36,7 @@ func TestBatchIsFlushedOnce(t *testing.T) {
 
 func TestCompressedWatchIsOneWholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), Options{CompressWatches: true, Encoded: cache.NewBudget(1 << 20)})
+		e := newEnv(t, servetest.Foos(3), Options{CompressWatches: true, Encoded: tree.NewBudget(1 << 20)})
 		c := e.Watch(fooWatch+streaming+bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
 		e.Apply(cache.Added, servetest.Foo(3, 4))
 		synctest.Wait()
@@ -96,7 +97,7 @@ func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
 
 // Initial events are the same bytes from memoized segments and one by one.
 func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
-	watch := func(budget *cache.Budget, accept string) (body []byte) {
+	watch := func(budget *tree.Budget, accept string) (body []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEnv(t, servetest.Foos(1000), Options{Encoded: budget})
 			c := e.Watch(fooWatch+streaming+bookmarks, http.Header{"Accept": {accept}})
@@ -105,7 +106,7 @@ func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 		return body
 	}
 	for _, accept := range []string{"application/json", "application/cbor", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"} {
-		plain, memoized := watch(nil, accept), watch(cache.NewBudget(1<<30), accept)
+		plain, memoized := watch(nil, accept), watch(tree.NewBudget(1<<30), accept)
 		if len(plain) < 1000 || !bytes.Equal(plain, memoized) {
 			t.Errorf("%s: %d bytes, memoized %d", accept, len(plain), len(memoized))
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/serve/servetest"
@@ -39,7 +40,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cpu, encoded := flowcontrol.NewCPU(1), cache.NewBudget(1<<20)
+				cpu, encoded := flowcontrol.NewCPU(1), tree.NewBudget(1<<20)
 				e := newEnv(t, servetest.Foos(manyFoos), Options{CPU: cpu, Encoded: encoded})
 				e.Get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
 				before := encoded.Used()

@@ -89,8 +89,24 @@ func TestSubpackagesDoNotImportTheirRoot(t *testing.T) {
 				t.Errorf("%s imports sluice/%s", f.path, root)
 			}
 		}
-		if f.pkg == "cache" && slices.Contains(f.imports, "sluice/cache/reflector") {
-			t.Errorf("%s imports sluice/cache/reflector", f.path)
+	}
+}
+
+// floors lists the packages of the cache, the lowest first.
+var floors = []string{"cache/tree", "cache", "cache/reflector"}
+
+// TestPackagesOfTheCacheImportLowerOnesOnly checks that no package of the cache knows the ones that are built
+// on it.
+func TestPackagesOfTheCacheImportLowerOnesOnly(t *testing.T) {
+	for _, f := range product(t) {
+		floor := slices.Index(floors, f.pkg)
+		if within(f.pkg, "cache") && floor < 0 {
+			t.Errorf("%s: package %s has no floor", f.path, f.pkg)
+		}
+		for _, name := range f.imports {
+			if inner, ours := strings.CutPrefix(name, "sluice/"); ours && floor >= 0 && slices.Index(floors, inner) >= floor {
+				t.Errorf("%s imports %s", f.path, name)
+			}
 		}
 	}
 }

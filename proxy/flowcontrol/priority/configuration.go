@@ -8,7 +8,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/resources"
 )
@@ -52,7 +52,7 @@ type message[T any] interface {
 // decode returns the objects of a resource that are usable.
 func decode[T any, P message[T]](c *resources.CachedResource, usable func(P) bool) ([]P, error) {
 	var all []P
-	for o := range c.Store.Snapshot().Objects(cache.Range{}) {
+	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
 		p := P(new(T))
 		var err error
 		if c.Resource.Source == codec.Protobuf {

@@ -9,7 +9,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/resources"
 )
 
@@ -35,7 +35,7 @@ type Resources interface {
 // follow calls apply with each configuration of the cluster until ctx ends, and with none while a store is
 // missing.
 func follow(ctx context.Context, from Resources, apply func(configuration), log *zap.Logger) {
-	var seen []*cache.Object // the configuration applied last
+	var seen []*tree.Object // the configuration applied last
 	retry := minRetry
 	for ctx.Err() == nil {
 		schemas, levels := lookup(from, schemaResource), lookup(from, levelResource)
@@ -46,7 +46,7 @@ func follow(ctx context.Context, from Resources, apply func(configuration), log 
 		}
 		retry = minRetry
 		schemasChanged, levelsChanged := schemas.Store.Changed(), levels.Store.Changed()
-		all := slices.AppendSeq(slices.Collect(schemas.Store.Snapshot().Objects(cache.Range{})), levels.Store.Snapshot().Objects(cache.Range{}))
+		all := slices.AppendSeq(slices.Collect(schemas.Store.Snapshot().Objects(tree.Range{})), levels.Store.Snapshot().Objects(tree.Range{}))
 		if !slices.Equal(all, seen) {
 			seen = all
 			if c, err := read(schemas, levels); err == nil {

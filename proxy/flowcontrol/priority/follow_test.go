@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/resources"
@@ -42,8 +43,8 @@ func newCluster(t testing.TB, e codec.Encoding) *cluster {
 	return c
 }
 
-func (c *cluster) store(objects []*cache.Object) *cache.Store {
-	slices.SortFunc(objects, func(a, b *cache.Object) int { return cmp.Compare(a.Key, b.Key) })
+func (c *cluster) store(objects []*tree.Object) *cache.Store {
+	slices.SortFunc(objects, func(a, b *tree.Object) int { return cmp.Compare(a.Key, b.Key) })
 	return cache.New(cache.Options{}, objects, c.version)
 }
 
@@ -66,15 +67,15 @@ type encodable interface {
 	Marshal() ([]byte, error)
 }
 
-func objectsOf[T encodable](c *cluster, list []T) []*cache.Object {
-	var all []*cache.Object
+func objectsOf[T encodable](c *cluster, list []T) []*tree.Object {
+	var all []*tree.Object
 	for _, o := range list {
 		all = append(all, c.object(o))
 	}
 	return all
 }
 
-func (c *cluster) object(o encodable) *cache.Object {
+func (c *cluster) object(o encodable) *tree.Object {
 	data, err := o.Marshal()
 	if c.encoding == codec.JSON {
 		data, err = json.Marshal(o)
@@ -82,7 +83,7 @@ func (c *cluster) object(o encodable) *cache.Object {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return &cache.Object{Key: cache.KeyOf("", o.GetName()), RV: c.version, Data: data}
+	return &tree.Object{Key: tree.KeyOf("", o.GetName()), RV: c.version, Data: data}
 }
 
 // apply is one event of the apiserver's watch of a resource.

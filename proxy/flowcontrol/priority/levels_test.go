@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -150,9 +150,9 @@ func TestSeatsChangeWhileRequestsRun(t *testing.T) {
 
 func TestListsTakeSeatsByTheirSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var pods []*cache.Object
+		var pods []*tree.Object
 		for n := range 10_000 {
-			pods = append(pods, &cache.Object{Key: cache.KeyOf("ns", fmt.Sprintf("%05d", n)), RV: 1, Data: make([]byte, 10_000)[:10_000:10_000]})
+			pods = append(pods, &tree.Object{Key: tree.KeyOf("ns", fmt.Sprintf("%05d", n)), RV: 1, Data: make([]byte, 10_000)[:10_000:10_000]})
 		}
 		l := start(t, Options{Seats: 600, Resources: sized{pods}})
 		lists := newHolder(t, l).take(ask(t, "user", listPods), 200)

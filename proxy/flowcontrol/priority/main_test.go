@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // sized are resources of which none is cached, or if there are objects each with one store of them.
-type sized struct{ objects []*cache.Object }
+type sized struct{ objects []*tree.Object }
 
 func (s sized) Lookup(schema.GroupVersionResource, resources.Reader) (*resources.CachedResource, string) {
 	return nil, resources.NotInSync

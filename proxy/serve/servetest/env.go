@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
@@ -21,7 +22,7 @@ import (
 
 // Foos returns a cached custom resource with n objects at versions 1 to n.
 func Foos(n int) *resources.CachedResource {
-	var objects []*cache.Object
+	var objects []*tree.Object
 	for i := range n {
 		objects = append(objects, Foo(i, uint64(i+1)))
 	}
@@ -36,10 +37,10 @@ func Foos(n int) *resources.CachedResource {
 }
 
 // Foo returns the object i at a version. Its label says whether i is even.
-func Foo(i int, version uint64) *cache.Object {
+func Foo(i int, version uint64) *tree.Object {
 	name := fmt.Sprintf("f%06d", i)
-	return &cache.Object{
-		Key: cache.KeyOf("ns", name), RV: version, Labels: []cache.Label{{Key: "even", Value: fmt.Sprint(i%2 == 0)}},
+	return &tree.Object{
+		Key: tree.KeyOf("ns", name), RV: version, Labels: []tree.Label{{Key: "even", Value: fmt.Sprint(i%2 == 0)}},
 		Data: fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":%q,"namespace":"ns","resourceVersion":"%d"}}`, name, version),
 	}
 }
@@ -138,7 +139,7 @@ func (e *Env) Do(w http.ResponseWriter, r *http.Request) request.Outcome {
 }
 
 // Apply applies an event to the store.
-func (e *Env) Apply(t cache.Type, o *cache.Object) {
+func (e *Env) Apply(t cache.Type, o *tree.Object) {
 	e.Helper()
 	if err := e.Resource.Store.Apply(t, o, time.Now()); err != nil {
 		e.Fatal(err)
@@ -148,11 +149,11 @@ func (e *Env) Apply(t cache.Type, o *cache.Object) {
 // apiserver is a cache.Prober at a version that the test sets.
 type apiserver struct {
 	mu       sync.Mutex
-	version  uint64          // 0 if it cannot be reached
-	bookmark uint64          // what every probe watch delivers; 0 for nothing
-	Slow     time.Duration   // how long a probe takes
-	listed   []*cache.Object // by every roll call of the most recent state
-	ListedAt map[uint64][]*cache.Object
+	version  uint64         // 0 if it cannot be reached
+	bookmark uint64         // what every probe watch delivers; 0 for nothing
+	Slow     time.Duration  // how long a probe takes
+	listed   []*tree.Object // by every roll call of the most recent state
+	ListedAt map[uint64][]*tree.Object
 	rolls    bool          // whether rolls can be called
 	called   []cache.Scope // the scopes of which the roll was called
 }
@@ -230,7 +231,7 @@ func (a *apiserver) Set(version, bookmark uint64) {
 }
 
 // SetListed sets the version of the apiserver and what it lists there.
-func (a *apiserver) SetListed(version uint64, objects ...*cache.Object) {
+func (a *apiserver) SetListed(version uint64, objects ...*tree.Object) {
 	a.Set(version, 0)
 	a.mu.Lock()
 	defer a.mu.Unlock()

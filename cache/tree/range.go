@@ -1,4 +1,4 @@
-package cache
+package tree
 
 // Range is the half-open interval of keys [From, To). The zero Range holds every key; an empty To
 // is no upper limit.

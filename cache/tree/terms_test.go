@@ -1,4 +1,4 @@
-package cache
+package tree
 
 import (
 	"cmp"
@@ -76,7 +76,7 @@ func TestIndexesFindWhatAScanFinds(t *testing.T) {
 			objects = append(objects, labeled(rnd, i, 1))
 		}
 		slices.SortFunc(objects, func(a, b *Object) int { return cmp.Compare(a.Key, b.Key) })
-		tree := NewTree(objects, nil)
+		tree := New(objects, nil)
 		budgets := []*Budget{NewBudget(1 << 30), NewBudget(20_000), NewBudget(10), nil}
 		trees := []Tree{tree}
 		skipped := 0
@@ -141,7 +141,7 @@ func TestIndexesAreMadeForWhatIsSelectedAgain(t *testing.T) {
 		o.Labels = []Label{{"app", fmt.Sprint(i / 100)}, {"i", fmt.Sprint(i % 50)}}
 		objects = append(objects, o)
 	}
-	tree, budget := NewTree(objects, nil), NewBudget(1<<20)
+	tree, budget := New(objects, nil), NewBudget(1<<20)
 	var terms Terms
 	terms.RequireLabel("app", "7")
 	yields := func() (n int) {

@@ -1,4 +1,4 @@
-package cache
+package tree
 
 import (
 	"iter"
@@ -16,7 +16,7 @@ type Tree struct {
 
 // NewTree returns a tree of objects, which must be in strictly ascending order of keys. field is the position of
 // the field to index in Object.Fields, nil for none.
-func NewTree(objects []*Object, field *int) Tree {
+func New(objects []*Object, field *int) Tree {
 	t := Tree{root: build(objects), field: field}
 	if field != nil {
 		t.index = buildIndex(objects, *field)

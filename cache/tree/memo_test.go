@@ -1,4 +1,4 @@
-package cache
+package tree
 
 import (
 	"fmt"
@@ -96,7 +96,7 @@ func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 	for i := range 300 {
 		objects = append(objects, object(Key(fmt.Sprintf("a/%03d", i)), 1))
 	}
-	tree, budget, b := NewTree(objects, nil), NewBudget(1<<20), &builder{}
+	tree, budget, b := New(objects, nil), NewBudget(1<<20), &builder{}
 	list := func() {
 		for run := range tree.Runs(Range{}) {
 			if _, err := run.Segment.Memo(budget, "x", b.build(10)); err != nil {
