@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -22,7 +24,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_upstream_requests_total",
-			Help: "Requests sent to the apiserver, by purpose; code is 0 if there was no response.",
+			Help: "Requests sent to the apiserver, by purpose; code is canceled or error if there was no response.",
 		}, []string{"purpose", "code"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_upstream_watches", Help: "Watches that Sluice itself has open at the apiserver.",
@@ -68,12 +70,27 @@ type counted struct {
 
 func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.RoundTripper.RoundTrip(r)
-	code := 0
-	if err == nil {
-		code = resp.StatusCode
-	}
-	c.requests.WithLabelValues(c.purpose, strconv.Itoa(code)).Inc()
+	c.requests.WithLabelValues(c.purpose, codeOf(r, resp, err)).Inc()
 	return resp, err
+}
+
+// The values of the label code without a response: whoever asked has given the request up, such as a client that
+// has gone, or the apiserver has failed it.
+const (
+	codeCanceled = "canceled"
+	codeError    = "error"
+)
+
+// codeOf returns the label code. Only a request that was canceled for no other cause was given up: a limit of
+// time that has passed is a failure of the apiserver.
+func codeOf(r *http.Request, resp *http.Response, err error) string {
+	switch {
+	case err == nil:
+		return strconv.Itoa(resp.StatusCode)
+	case errors.Is(context.Cause(r.Context()), context.Canceled):
+		return codeCanceled
+	}
+	return codeError
 }
 
 // WrappedRoundTripper lets apimachinery's CloseIdleConnectionsFor find the transport.

@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"crypto/tls"
 	"encoding/pem"
 	"fmt"
@@ -271,7 +273,7 @@ func TestWrapCountsRequestsByPurpose(t *testing.T) {
 	}
 	for labels, want := range map[[2]string]float64{
 		{"authenticated", "200"}: 1, {"anonymous", "200"}: 1, {"upgrade", "200"}: 2, {"on-behalf", "200"}: 1,
-		{"self", "200"}: 1, {"self", "0"}: 1,
+		{"self", "200"}: 1, {"self", "error"}: 1,
 	} {
 		if got := testutil.ToFloat64(m.requests.WithLabelValues(labels[0], labels[1])); got != want {
 			t.Errorf("purpose %s, code %s: %v requests, want %v", labels[0], labels[1], got, want)
@@ -279,6 +281,47 @@ func TestWrapCountsRequestsByPurpose(t *testing.T) {
 	}
 	if n, _ := testutil.GatherAndCount(registry, "sluice_upstream_requests_total"); n != 6 {
 		t.Errorf("%d series, want 6", n)
+	}
+}
+
+// An operator is not woken because clients hang up.
+func TestRequestsThatClientsGaveUpAreNoErrorsOfTheApiserver(t *testing.T) {
+	a := newAPIServer(t)
+	began, done := make(chan struct{}, 1), make(chan struct{})
+	t.Cleanup(func() { close(done) })
+	a.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		select {
+		case <-r.Context().Done():
+		case <-done:
+		}
+	})
+	m := NewMetrics(prometheus.NewRegistry())
+	u := a.connect(t, false, m.Wrap)
+	for _, tt := range []struct {
+		end  func(context.CancelCauseFunc)
+		code string
+	}{
+		{func(cancel context.CancelCauseFunc) { cancel(nil) }, codeCanceled}, // as net/http when a client hangs up
+		{func(cancel context.CancelCauseFunc) { cancel(errors.New("no response in time")) }, codeError},
+		{func(cancel context.CancelCauseFunc) { cancel(context.DeadlineExceeded) }, codeError},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		before := testutil.ToFloat64(m.requests.WithLabelValues("anonymous", tt.code))
+		go func() {
+			<-began
+			tt.end(cancel)
+		}()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := u.Anonymous.RoundTrip(r); err == nil {
+			t.Fatal("a canceled request has a response")
+		}
+		if n := testutil.ToFloat64(m.requests.WithLabelValues("anonymous", tt.code)) - before; n != 1 {
+			t.Errorf("%v requests were counted with code %s, want 1", n, tt.code)
+		}
 	}
 }
 
