@@ -17,6 +17,10 @@ import (
 // TooManyUpstream is the reason of a request that found no place at the apiserver in time.
 const TooManyUpstream = "too-many-upstream"
 
+// TooManyUnauthenticated is the same of a caller that is not authenticated. Alerts do not count it: anybody can
+// cause it.
+const TooManyUnauthenticated = "too-many-unauthenticated"
+
 // Seats are the places at the apiserver of requests that do not last.
 type Seats interface {
 	// Take waits for a place for a request. The error is a *StatusError to respond with, or ctx.Err().
@@ -109,6 +113,9 @@ func (p *Place) Take(ctx context.Context) error {
 			return ctx.Err()
 		}
 		p.info.Outcome.Reason = TooManyUpstream
+		if p.info.Caller == request.Unauthenticated {
+			p.info.Outcome.Reason = TooManyUnauthenticated
+		}
 		return err
 	}
 	p.mu.Lock()

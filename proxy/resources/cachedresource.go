@@ -2,6 +2,7 @@ package resources
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
@@ -27,6 +28,7 @@ type CachedResource struct {
 
 	prehistory      *prehistory // nil in tests of other packages
 	disconnectedFor func() time.Duration
+	proven          *atomic.Int64 // the entry's; nil in tests of other packages
 	columnsChanged  chan struct{} // closed when another CachedResource takes over with other columns
 }
 
@@ -47,4 +49,11 @@ func (c *CachedResource) withDescription(d *discovery.Description) *CachedResour
 	next := *c
 	next.Description, next.columnsChanged = d, make(chan struct{})
 	return &next
+}
+
+// Proven takes note that the store was just proven to show the apiserver's state.
+func (c *CachedResource) Proven() {
+	if c.proven != nil {
+		c.proven.Store(time.Now().UnixNano())
+	}
 }

@@ -40,6 +40,7 @@ type entry struct {
 	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
 	received   atomic.Uint64                  // events and bookmarks
 	mismatches atomic.Uint64
+	proven     atomic.Int64 // UnixNano of the last proof; 0 before the first
 
 	// Only the reflector's goroutine uses these.
 	filled       func()    // gives back the place of the fill
@@ -186,7 +187,8 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	c := &CachedResource{
 		Description: session.Description(),
 		Store:       s, Began: e.reflector.Began(), Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
-		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, columnsChanged: make(chan struct{}),
+		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, proven: &e.proven,
+		columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.

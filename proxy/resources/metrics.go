@@ -21,6 +21,7 @@ var (
 	descSynced    = describeMetric("synced", "Whether the store is in sync and reads are served from it.")
 	descConnected = describeMetric("connected", "Whether the apiserver watch that feeds the store is open.")
 	descLag       = describeMetric("lag_seconds", "Time since the apiserver last sent an event or bookmark.")
+	descProven    = describeMetric("proven_seconds", "Time since an event, a bookmark or a proof last showed that the store was up to date.")
 	descReceived  = describeMetric("received_total", "Events and bookmarks received from the apiserver.")
 	descObjects   = describeMetric("objects", "Objects in the store.")
 	descVersion   = describeMetric("resource_version", "Resource version up to which the store is complete.")
@@ -59,7 +60,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descLimit
 	c.registry.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
-		descSynced, descConnected, descLag, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
+		descSynced, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
 		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
 	} {
 		ch <- d
@@ -91,6 +92,7 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	gauge(descLag, time.Since(lastChange).Seconds())
+	gauge(descProven, time.Since(e.lastProven()).Seconds())
 	s := c.Store.Stats()
 	gauge(descObjects, float64(s.Objects))
 	gauge(descVersion, float64(s.Version))
@@ -99,6 +101,16 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	gauge(descHistory, float64(s.HistoryBytes))
 	gauge(descCursors, float64(s.Cursors))
 	e.collectProofs(send, c.Fence.Stats())
+}
+
+// lastProven returns when it was last known that the store was up to date: by its watch, whose events and bookmarks
+// tell that, or by a proof.
+func (e *entry) lastProven() time.Time {
+	_, heard := e.reflector.Connected()
+	if proven := time.Unix(0, e.proven.Load()); proven.After(heard) {
+		return proven
+	}
+	return heard
 }
 
 func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s cache.FenceStats) {

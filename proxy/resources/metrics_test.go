@@ -66,3 +66,23 @@ func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
 		}
 	})
 }
+
+// Nobody should take a quiet store for an old one.
+func TestProofsAndEventsShowThatAStoreIsUpToDate(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{{"watchlist", d.Ended(d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("15"))}, {"watch 15", fake.Hang}}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(7 * time.Second)
+		entry := e.registry.all()[fake.ConfigMaps.GVR]
+		heard := entry.lastProven()
+		pass(2 * time.Minute)
+		if again := entry.lastProven(); !again.Equal(heard) {
+			t.Errorf("a silent store was proven at %v, after %v", again, heard)
+		}
+		entry.current.Load().Proven()
+		if age := time.Since(entry.lastProven()); age != 0 {
+			t.Errorf("the last proof is %v old", age)
+		}
+	})
+}

@@ -45,6 +45,7 @@ func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error)
 		}
 		return "", err
 	}
+	p.resource.Proven()
 	p.metrics.proven(string(reason))
 	return reason, nil
 }

@@ -2,9 +2,9 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
