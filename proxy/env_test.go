@@ -74,20 +74,27 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	authenticator, err := auth.NewAuthenticator(auth.AuthenticatorOptions{Reviews: clients.AuthenticationV1()})
+	file := &config.File{}
+	file.Default()
+	reviews, ttls := file.Authentication.ReviewsInFlight, file.Authorization
+	authenticator, err := auth.NewAuthenticator(auth.AuthenticatorOptions{
+		Reviews: clients.AuthenticationV1(), TokenTTL: file.Authentication.TokenTTL.Duration, ReviewsInFlight: reviews,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := &config.File{}
-	file.Default()
 	e.gateway = New(Options{
 		Limits:   file.Limits,
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: tree.NewBudget(0), DebugHeaders: true,
 		Access: &auth.Access{
 			Authenticator: authenticator,
-			Authorizer:    auth.NewAuthorizer(auth.AuthorizerOptions{Reviews: clients.AuthorizationV1()}),
+			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{
+				Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
+			}),
 		},
-		Resources: resources.New(resources.Options{Upstream: u, Log: zap.NewNop()}),
+		Resources: resources.New(resources.Options{
+			Upstream: u, Log: zap.NewNop(), CheckEvery: file.Cache.CheckEvery.Duration, Limits: resources.Limits{Idle: file.Cache.Idle.Duration},
+		}),
 	})
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil {

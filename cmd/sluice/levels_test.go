@@ -49,7 +49,9 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := resources.New(resources.Options{Upstream: up, Log: zap.NewNop()})
+	registry := resources.New(resources.Options{
+		Upstream: up, Log: zap.NewNop(), CheckEvery: time.Hour, Limits: resources.Limits{Idle: time.Hour},
+	})
 	levels := priority.New(priority.Options{Seats: 600, Wait: time.Minute, Resources: registry, Log: zap.NewNop()})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup

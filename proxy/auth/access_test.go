@@ -79,7 +79,7 @@ func TestAccessReviewsAreCachedForTheirTTL(t *testing.T) {
 	for _, row := range []struct {
 		allow bool
 		ttl   time.Duration
-	}{{true, DefaultAllowTTL}, {false, DefaultDenyTTL}} {
+	}{{true, allowTTL}, {false, denyTTL}} {
 		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 			reviews.tokens["a"] = verified("jane")
 			allow := row.allow
@@ -165,7 +165,7 @@ func TestAccessIsDeniedWhenTheReviewFails(t *testing.T) {
 					t.Error("allowed although the review failed")
 				}
 				reviews.breakWith(nil)
-				time.Sleep(DefaultDenyTTL + time.Second) // some faults count as a denial, which is cached
+				time.Sleep(denyTTL + time.Second) // some faults count as a denial, which is cached
 				if !access.Allowed(r, readOf(t, r)) {
 					t.Error("not allowed after recovery")
 				}
@@ -234,7 +234,7 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 				if !access.Allowed(r, readOf(t, r)) {
 					t.Fatal("not allowed")
 				}
-				time.Sleep(2*DefaultAllowTTL + time.Second)
+				time.Sleep(2*allowTTL + time.Second)
 				reviews.mu.Lock()
 				row.change(reviews)
 				reviews.mu.Unlock()
@@ -278,7 +278,7 @@ func TestLearnedAccessIsKnownWithoutReviewForTheTTL(t *testing.T) {
 				t.Errorf("%s of %v is known", other, header)
 			}
 		}
-		time.Sleep(DefaultAllowTTL)
+		time.Sleep(allowTTL)
 		if recalled(t, access, path, token("a")) {
 			t.Error("known after the TTL")
 		}

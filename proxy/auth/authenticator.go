@@ -29,19 +29,16 @@ import (
 	"sluice/proxy/response"
 )
 
-// DefaultTokenTTL is how long the result of a TokenReview is kept, positive or negative.
-const DefaultTokenTTL = 10 * time.Second
-
 // AuthenticatorOptions configures an Authenticator. Each way to authenticate can be off.
 type AuthenticatorOptions struct {
 	// Reviews is the apiserver's TokenReview API; nil verifies no tokens.
 	Reviews authenticationclient.TokenReviewsGetter
 	// Audiences are the audiences for one of which a token must be valid; none means the apiserver's.
 	Audiences []string
-	// TokenTTL is how long the result of a TokenReview is kept; 0 means DefaultTokenTTL.
+	// TokenTTL is how long the result of a TokenReview is kept, positive or negative; required.
 	TokenTTL time.Duration
 	// ReviewsInFlight is how many TokenReviews run at the same time, at most half of them for unknown
-	// tokens; 0 means DefaultReviewsInFlight.
+	// tokens; required.
 	ReviewsInFlight int
 	// Accounts counts what requests hold while their tokens are reviewed; nil counts nothing.
 	Accounts *accounts.Ledger
@@ -78,9 +75,6 @@ type Authenticator struct {
 
 // NewAuthenticator returns an Authenticator. The error names an empty header of the front proxy.
 func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
-	if o.TokenTTL == 0 {
-		o.TokenTTL = DefaultTokenTTL
-	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}

@@ -111,9 +111,9 @@ func TestTokenReviewsAreCachedForTheirTTL(t *testing.T) {
 				for i := range 4 {
 					authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
 					if n, _ := reviews.counts(); n != 1 {
-						t.Errorf("%d reviews within %v", n, time.Duration(i)*DefaultTokenTTL/4)
+						t.Errorf("%d reviews within %v", n, time.Duration(i)*tokenTTL/4)
 					}
-					time.Sleep(DefaultTokenTTL / 4)
+					time.Sleep(tokenTTL / 4)
 				}
 				reviews.tokens["a"] = verified("joe")
 				time.Sleep(time.Second)
@@ -124,10 +124,10 @@ func TestTokenReviewsAreCachedForTheirTTL(t *testing.T) {
 				if n, _ := reviews.counts(); n != 3 {
 					t.Errorf("%d reviews", n)
 				}
-				access.Authenticator.SetTokenTTL(DefaultTokenTTL / 8)
+				access.Authenticator.SetTokenTTL(tokenTTL / 8)
 				for range 2 {
 					authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("c")))
-					time.Sleep(DefaultTokenTTL / 4)
+					time.Sleep(tokenTTL / 4)
 				}
 				if n, _ := reviews.counts(); n != 5 {
 					t.Errorf("%d reviews, want two more after a shorter TTL was set", n)
@@ -170,7 +170,7 @@ func TestCallerIsUnauthenticatedWhileReviewsFail(t *testing.T) {
 				}
 				reviews.breakWith(nil)
 				if name == "no status" || name == "another object" {
-					time.Sleep(DefaultTokenTTL + time.Second) // counts as a rejection, which is cached
+					time.Sleep(tokenTTL + time.Second) // counts as a rejection, which is cached
 				}
 				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" {
 					t.Errorf("after recovery: %+v", got)

@@ -19,21 +19,14 @@ import (
 	"sluice/proxy/accounts"
 )
 
-const (
-	// DefaultAllowTTL is how long an allowed access is kept.
-	DefaultAllowTTL = 10 * time.Second
-	// DefaultDenyTTL is how long a denied access is kept.
-	DefaultDenyTTL = 5 * time.Second
-)
-
-// AuthorizerOptions configures an Authorizer. A zero value of a field means its default.
+// AuthorizerOptions configures an Authorizer.
 type AuthorizerOptions struct {
 	// Reviews is the apiserver's SubjectAccessReview API.
 	Reviews authorizationclient.SubjectAccessReviewsGetter
-	// AllowTTL and DenyTTL are how long the results of reviews are kept.
+	// AllowTTL and DenyTTL are how long the results of reviews are kept; required.
 	AllowTTL, DenyTTL time.Duration
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
-	// were not allowed lately, and three quarters of these of one user.
+	// were not allowed lately, and three quarters of these of one user; required.
 	ReviewsInFlight int
 	// Version returns the version of the apiserver, whose rules of impersonation hold; nil means the
 	// newest.
@@ -71,20 +64,11 @@ type decision struct {
 
 // NewAuthorizer returns an Authorizer.
 func NewAuthorizer(o AuthorizerOptions) *Authorizer {
-	if o.AllowTTL == 0 {
-		o.AllowTTL = DefaultAllowTTL
-	}
-	if o.DenyTTL == 0 {
-		o.DenyTTL = DefaultDenyTTL
-	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
-	}
-	if o.ReviewsInFlight == 0 {
-		o.ReviewsInFlight = DefaultReviewsInFlight
 	}
 	a := &Authorizer{
 		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")),

@@ -31,6 +31,13 @@ import (
 	"sluice/proxy/request"
 )
 
+// The options of the tests.
+const (
+	tokenTTL, allowTTL = 10 * time.Second, 10 * time.Second
+	denyTTL            = 5 * time.Second
+	reviewsInFlight    = 64
+)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // reviewAPI is a fake apiserver that serves TokenReviews and SubjectAccessReviews to real clients.
@@ -118,9 +125,11 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := AuthenticatorOptions{Reviews: clients.AuthenticationV1()}
+		o := AuthenticatorOptions{Reviews: clients.AuthenticationV1(), TokenTTL: tokenTTL, ReviewsInFlight: reviewsInFlight}
 		change(&o)
-		access := &Access{Authorizer: NewAuthorizer(AuthorizerOptions{Reviews: clients.AuthorizationV1()})}
+		access := &Access{Authorizer: NewAuthorizer(AuthorizerOptions{
+			Reviews: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+		})}
 		if access.Authenticator, err = NewAuthenticator(o); err != nil {
 			t.Fatal(err)
 		}

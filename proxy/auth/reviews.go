@@ -22,8 +22,6 @@ const (
 	// flood of what is rejected displaces nothing that is known.
 	resultBytes   = 16 << 20
 	negativeBytes = 4 << 20
-	// DefaultReviewsInFlight is how many reviews of one kind run at the same time.
-	DefaultReviewsInFlight = 64
 )
 
 // reviewError is the error of a review that could not be made, rather than its negative result.
@@ -73,9 +71,6 @@ type review[V any] struct {
 }
 
 func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
-	if inFlight == 0 {
-		inFlight = DefaultReviewsInFlight
-	}
 	return &reviews[V]{
 		places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), negative: newResults[V](negativeBytes),
 		running: map[digest]*review[V]{},

@@ -107,12 +107,12 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")
 		authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
-		time.Sleep(3 * DefaultTokenTTL) // the result cannot be used any more
+		time.Sleep(3 * tokenTTL) // the result cannot be used any more
 		released := make(chan struct{})
 		reviews.breakWith(hangs(released))
 		wait := flood(t, access.Authenticator, 500, "192.0.2.9:1")
 		before, _ := reviews.counts()
-		if before != 1+DefaultReviewsInFlight/2*3/4 {
+		if before != 1+reviewsInFlight/2*3/4 {
 			t.Errorf("%d reviews", before)
 		}
 		reviews.breakWith(nil)
@@ -127,7 +127,7 @@ func TestFloodOfUnknownTokensLeavesPlacesToKnownCallers(t *testing.T) {
 // exhaust makes an address present more rejected tokens than its quota, and returns a request from it
 // with a token.
 func exhaust(t *testing.T, a *Authenticator, address string) (from func(token string) *http.Request) {
-	flood(t, a, rejectedBurst+DefaultReviewsInFlight, address)()
+	flood(t, a, rejectedBurst+reviewsInFlight, address)()
 	return func(tok string) *http.Request {
 		r := newRequest("/api/v1/pods?watch=1", token(tok))
 		r.RemoteAddr = address
@@ -260,7 +260,7 @@ func TestFloodOfRejectedTokensIsReviewedFewAtATime(t *testing.T) {
 		reviews.breakWith(func(w http.ResponseWriter, _ *http.Request) {
 			mu.Lock()
 			running, total = running+1, total+1
-			if total > rejectedBurst+DefaultReviewsInFlight {
+			if total > rejectedBurst+reviewsInFlight {
 				most = max(most, running)
 			}
 			mu.Unlock()
@@ -330,7 +330,7 @@ func TestUnknownAccessesOfAUserLeavePlacesToOthers(t *testing.T) {
 		authenticate(t, access.Authenticator, newRequest("/", token("b")))
 		reviews.breakWith(hangs(released))
 		wait := floodAccess(t, access, "b", 100)
-		if _, n := reviews.counts(); n != DefaultReviewsInFlight/2*3/4 {
+		if _, n := reviews.counts(); n != reviewsInFlight/2*3/4 {
 			t.Errorf("%d reviews of one user at a time", n)
 		}
 		reviews.breakWith(nil)
@@ -359,7 +359,7 @@ func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 					t.Fatal("not allowed")
 				}
 				reviews.breakWith(fault)
-				time.Sleep(DefaultTokenTTL + DefaultTokenTTL/2)
+				time.Sleep(tokenTTL + tokenTTL/2)
 				start := time.Now()
 				if !allowed(t, access, "/api/v1/pods") {
 					t.Error("not allowed any more")
@@ -367,7 +367,7 @@ func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 				if took := time.Since(start); took > 2*stalePatience {
 					t.Errorf("took %v", took)
 				}
-				time.Sleep(DefaultTokenTTL)
+				time.Sleep(tokenTTL)
 				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
 					t.Errorf("after two TTLs: %+v", got)
 				}

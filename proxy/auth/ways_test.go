@@ -197,7 +197,7 @@ func TestCallerThatImpersonatesByTokenReadsAsTheImpersonatedUser(t *testing.T) {
 					t.Errorf("the watch ends: %v, %v", denied, err)
 				}
 				reviews.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "jane" }
-				time.Sleep(2*DefaultAllowTTL + time.Second)
+				time.Sleep(2*allowTTL + time.Second)
 				if denied, _ = access.StillAllowed(r, readOf(t, r)); denied == nil || denied.Status().Code != http.StatusForbidden {
 					t.Errorf("the right to impersonate is revoked: %v", denied)
 				}
@@ -225,7 +225,7 @@ func TestRecheckRepeatsTheImpersonation(t *testing.T) {
 			if !allow {
 				reviews.allow = nil
 			}
-			time.Sleep(2*DefaultAllowTTL + time.Second)
+			time.Sleep(2*allowTTL + time.Second)
 			if denied, err := access.StillAllowed(got.WithContext(context.WithoutCancel(got.Context())), readOf(t, got)); (denied == nil) != allow || err != nil {
 				t.Errorf("allowed %v: %v, %v", allow, denied, err)
 			}

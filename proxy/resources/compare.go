@@ -13,12 +13,9 @@ import (
 	"sluice/proxy/listwatch"
 )
 
-// defaultCheckEvery is the least time between two comparisons of a store with the apiserver. Up to as
-// much again is added at random, so that replicas and resources spread out.
-const defaultCheckEvery = 5 * time.Minute
-
-// compareUntilDone compares a store with the apiserver from time to time, until the store ends. A
-// store that differs must not be served, whatever the cause: it is rebuilt.
+// compareUntilDone compares a store with the apiserver every Options.CheckEvery, until the store ends. Up to as
+// much again is added at random, so that replicas and resources spread out. A store that differs must not be
+// served, whatever the cause: it is rebuilt.
 func (r *Registry) compareUntilDone(ctx context.Context, e *entry, s *cache.Store) {
 	for {
 		t := time.NewTimer(r.options.CheckEvery + rand.N(r.options.CheckEvery))

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -51,6 +52,7 @@ func run(t *testing.T, r fake.Resource, o Options, steps []step, test func(t *te
 		core, logs := observer.New(zap.DebugLevel)
 		e.log = logs
 		o.Upstream, o.Log, o.Watches = u, zap.New(core), e.watches
+		o.CheckEvery, o.Limits.Idle = cmp.Or(o.CheckEvery, 5*time.Minute), cmp.Or(o.Limits.Idle, time.Hour)
 		e.registry = New(o)
 		ctx, stop := context.WithCancel(t.Context())
 		ran := make(chan error, 1)

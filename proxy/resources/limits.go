@@ -20,15 +20,8 @@ type Limits struct {
 	// Bytes is about how much memory all stores together may take, histories included; 0 means no
 	// limit.
 	Bytes int64
-	// Idle is for how long a store without readers is kept; 0 means an hour.
+	// Idle is for how long a store without readers is kept; required.
 	Idle time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Idle == 0 {
-		l.Idle = time.Hour
-	}
-	return l
 }
 
 // enforceLimits stops stores that are idle or too large, until the context ends.

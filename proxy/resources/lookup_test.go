@@ -105,7 +105,7 @@ func TestFirstLookupsShareOneReflector(t *testing.T) {
 
 func TestNothingIsCachedBeforeAndAfterRun(t *testing.T) {
 	d := fake.ConfigMaps
-	if _, reason := New(Options{Log: zap.NewNop()}).Lookup(d.GVR, Reader{User: "user", Whole: true}); reason != NotRunning {
+	if _, reason := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}}).Lookup(d.GVR, Reader{User: "user", Whole: true}); reason != NotRunning {
 		t.Errorf("before Run: %s", reason)
 	}
 	var ended *env

@@ -78,7 +78,7 @@ func (k *kinds) before(t *testing.T, limit int64, test func(t *testing.T, r *Reg
 			t.Fatal(err)
 		}
 		defer u.Close()
-		r := New(Options{Upstream: u, Limits: Limits{Bytes: limit}, CheckEvery: 1000 * time.Hour, Log: zap.NewNop()})
+		r := New(Options{Upstream: u, Limits: Limits{Bytes: limit, Idle: time.Hour}, CheckEvery: 1000 * time.Hour, Log: zap.NewNop()})
 		ctx, stop := context.WithCancel(t.Context())
 		ran := make(chan error, 1)
 		go func() { ran <- r.Run(ctx) }()

@@ -38,8 +38,7 @@ type Options struct {
 	Limits Limits
 	// ProofCost bounds what the proofs of each store may cost the apiserver.
 	ProofCost cache.Cost
-	// CheckEvery is the least time between two comparisons of a store with the apiserver; 0 means
-	// five minutes.
+	// CheckEvery is the least time between two comparisons of a store with the apiserver; required.
 	CheckEvery time.Duration
 	Log        *zap.Logger
 	// Watches is called when a watch of a resource is open at the apiserver. It returns a function
@@ -70,10 +69,6 @@ type Registry struct {
 
 // New returns a Registry. It caches nothing before Run.
 func New(o Options) *Registry {
-	o.Limits = o.Limits.withDefaults()
-	if o.CheckEvery == 0 {
-		o.CheckEvery = defaultCheckEvery
-	}
 	if o.Watches == nil {
 		o.Watches = func(_, _, _ string) func() { return func() {} }
 	}

@@ -89,7 +89,7 @@ func TestStoresThatAreWorthLeastAreStoppedFirst(t *testing.T) {
 		}, []string{"d", "c", "a", "b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := New(Options{Log: zap.NewNop()})
+			r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
 			for name, h := range tt.stores {
 				held(t, r, name, h)
 			}
@@ -156,7 +156,7 @@ func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
 		{"than some that another reads of many", many(alice, 30), []Reader{bob}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := New(Options{Log: zap.NewNop()})
+			r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
 			for name, h := range tt.stores {
 				held(t, r, name, h)
 			}
@@ -183,7 +183,7 @@ func TestNewcomerHasRoomIfItIsWorthMuchMore(t *testing.T) {
 
 // Two stores that do not fit together must not be filled by turns.
 func TestStoppedStoreDoesNotStopTheOneThatTookItsRoom(t *testing.T) {
-	r := New(Options{Log: zap.NewNop()})
+	r := New(Options{Log: zap.NewNop(), Limits: Limits{Idle: time.Hour}})
 	old := held(t, r, "old", heldStore{objects: 1000, readers: []Reader{alice}})
 	r.room.limit = r.room.used + storeOverhead
 	next := newcomer(r, "next", heldStore{readers: []Reader{bob, {User: "dave", Whole: true}}})
@@ -199,7 +199,7 @@ func TestStoppedStoreDoesNotStopTheOneThatTookItsRoom(t *testing.T) {
 // The room that is left must last for the growth of other stores.
 func TestStoppedStoreComesBackWhenATenthOfTheRoomStaysFree(t *testing.T) {
 	now := time.Now()
-	r := New(Options{Log: zap.NewNop(), Limits: Limits{Bytes: 1 << 20}})
+	r := New(Options{Log: zap.NewNop(), Limits: Limits{Bytes: 1 << 20, Idle: time.Hour}})
 	e := newcomer(r, "a", heldStore{readers: []Reader{alice}})
 	e.demand.remember(1<<20, now)
 	if r.claim(e, 1000<<10, now) {
