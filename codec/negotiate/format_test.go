@@ -241,9 +241,9 @@ func TestFormatFollowsTheApiserver(t *testing.T) {
 	}
 }
 
-func TestErrorFormatOf401And403HasNoCBOR(t *testing.T) {
+func TestErrorFormatHasNoCBORThatIsNotOffered(t *testing.T) {
 	if f := ErrorFormat(Request{Accept: codec.MediaCBOR}, false); f != (codec.Format{Pretty: true}) {
-		t.Errorf("401 for a CBOR client: %+v", f)
+		t.Errorf("an error for a CBOR client: %+v", f)
 	}
 }
 

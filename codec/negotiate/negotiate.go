@@ -21,8 +21,7 @@ func Format(r Request, e Endpoint) (codec.Format, bool) {
 }
 
 // ErrorFormat returns the format of an error response. Errors are never converted, so a client that
-// accepts only Tables gets indented JSON (wire.md 1.3). For 401 and 403 cbor must be false: the
-// apiserver's filters in front of its handlers have no CBOR.
+// accepts only Tables gets indented JSON (wire.md 1.3). cbor says whether CBOR is offered.
 func ErrorFormat(r Request, cbor bool) codec.Format {
 	m, ok := errorRules(cbor).choose(r.Accept)
 	if !ok {

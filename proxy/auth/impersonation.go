@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
@@ -173,10 +174,11 @@ func (h *heldResponse) writeTo(w http.ResponseWriter) {
 	_, _ = h.body.WriteTo(w)
 }
 
-// statusSerializer encodes the Status objects with which the library rejects requests.
+// statusSerializer encodes the Status objects with which the library rejects requests, in every encoding of the
+// gateway's own errors.
 func statusSerializer() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{})
-	return serializer.NewCodecFactory(scheme).WithoutConversion()
+	return serializer.NewCodecFactory(scheme, serializer.WithSerializer(cbor.NewSerializerInfo)).WithoutConversion()
 }

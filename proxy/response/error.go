@@ -23,19 +23,13 @@ func Negotiation(r *http.Request, info *request.Info) negotiate.Request {
 	}
 }
 
-// ErrorFormat returns the format of an error response with that code. The apiserver writes 401 and 403
-// in front of its handlers, where it has no CBOR (wire.md 1.3).
-func ErrorFormat(r negotiate.Request, code int32) codec.Format {
-	return negotiate.ErrorFormat(r, code != http.StatusUnauthorized && code != http.StatusForbidden)
-}
-
 // Error answers the request with an error, as a Status in the encoding that the client accepts. An
 // error that is no APIStatus becomes a 500 without a reason, as at the apiserver. Nothing may have
 // been written before.
 func Error(w http.ResponseWriter, r *http.Request, err error) {
 	info := request.From(r.Context())
 	status := statusOf(err)
-	format := ErrorFormat(Negotiation(r, info), status.Code)
+	format := negotiate.ErrorFormat(Negotiation(r, info), true)
 	h := w.Header()
 	Headers(h, info)
 	h.Set("Content-Type", format.ContentType(false))

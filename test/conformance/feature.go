@@ -21,6 +21,7 @@ import (
 //   - ListFromCacheSnapshot: continue tokens, byte by byte. Without it they name keys as etcd does; both
 //     servers read both.
 //   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR before any apiserver.
+//   - CBORRefusals: 401 and 403 in CBOR, which Sluice writes for requests that it refuses itself.
 //   - IgnoredShards: shard selectors have no meaning, as without the feature gate ShardedListAndWatch.
 //   - ImpersonationErrors: a 400 for a group without a user. The request passes.
 func (r Row) features() []string {
@@ -36,7 +37,9 @@ func (r Row) features() []string {
 	}
 	byDefault := watch && (version == "" || version == "0") && (q.Has("allowWatchBookmarks") || q.Has("continue"))
 	need("WatchList", q.Has("sendInitialEvents") || byDefault)
-	need("CBOR", strings.Contains(strings.Join(append(r.Header["Accept"], r.Accept, r.Instead), ","), "cbor"))
+	cbor := strings.Contains(strings.Join(append(r.Header["Accept"], r.Accept, r.Instead), ","), "cbor")
+	need("CBOR", cbor)
+	need("CBORRefusals", cbor && r.Source == "gateway")
 	need("IgnoredShards", q.Has("shardSelector"))
 	need("ConstrainedImpersonation", strings.HasSuffix(r.User, "-cert") && r.Status >= http.StatusBadRequest && r.Source == "gateway")
 	need("ImpersonationErrors", r.Status == http.StatusBadRequest && r.Header["Impersonate-Group"] != nil && r.Header["Impersonate-User"] == nil)

@@ -7,7 +7,7 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/json"
-	"sluice/proxy/response"
+	"sluice/codec/negotiate"
 )
 
 // maxError is the longest error response that is transcoded, in bytes; errorReserve is the memory
@@ -28,7 +28,7 @@ func (e *exchange) transcodeError(resp *http.Response) *http.Response {
 	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}) != nil {
 		return resp
 	}
-	format := response.ErrorFormat(e.target.client, int32(resp.StatusCode))
+	format := negotiate.ErrorFormat(e.target.client, hasCBOR(resp.StatusCode))
 	if maxSize(body, format, 0) > errorReserve-maxError {
 		return resp
 	}
@@ -39,6 +39,10 @@ func (e *exchange) transcodeError(resp *http.Response) *http.Response {
 	resp.Body.Close()
 	return e.replaceBody(resp, out, format)
 }
+
+// hasCBOR reports whether every apiserver that supports CBOR sends errors of that code in it. Up to Kubernetes 1.36
+// those that its filters write are without (wire.md 1.3).
+func hasCBOR(code int) bool { return code != http.StatusUnauthorized && code != http.StatusForbidden }
 
 // appendStatus appends an error, given in JSON, in another format.
 func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
