@@ -4,12 +4,11 @@
 // to this caller. Every other request passes to the next handler, which forwards it to the
 // apiserver, with the reason in its request.Outcome.
 //
-// A list goes through five stages, each in a file of its own:
+// A list goes through five stages, each in a file or a package of its own:
 //
 //	plan.go      the request becomes a plan: which objects, at which version, in which format
 //	snapshot.go  the plan selects a snapshot of the store; fresh.go proves it recent enough
-//	segment.go   the segments of the snapshot are encoded and compressed, once for all readers;
-//	             aged.go does that for Tables, whose ages change
+//	encode       the segments of the snapshot are encoded and compressed, once for all readers
 //	list.go      head, items and tail become the body of the response
 //	response.go  the body is written, with deadlines, compressed if it is long
 //
@@ -20,11 +19,8 @@
 //
 // These invariants must hold:
 //
-//   - A stage that fails with a [passReason] has neither written nor set a header, so that the
+//   - A stage that fails with an [outcome.Pass] has neither written nor set a header, so that the
 //     request can still be forwarded.
 //   - Nothing is queued for a client. A slow reader of a list holds a snapshot, which is shared, and
 //     one piece of the body; a slow watch holds its position in the history of the store.
-//   - A memo belongs to exactly the objects that its readers may see whole: a segment, or the part of it
-//     that a selector selects. A caller who may see a part of a segment must not learn the length of the
-//     rest from a shared compressed block.
 package serve

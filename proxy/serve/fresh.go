@@ -7,6 +7,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/proxy/serve/outcome"
 )
 
 const (
@@ -29,10 +30,10 @@ const (
 // known. A consistent read needs a state that was the apiserver's at some time after the call. The
 // cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
 // the apiserver or the reader more.
-func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error) {
+func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (outcome.Hit, error) {
 	store := p.resource.Store
 	if p.match != matchMostRecent && store.Snapshot().Reaches(p.version) {
-		return anyVersion, nil
+		return outcome.AnyVersion, nil
 	}
 	if reason, ok := p.attempt.isRecent(p.resource); ok && p.match == matchMostRecent {
 		p.metrics.proven(string(reason))
@@ -40,7 +41,7 @@ func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error)
 	}
 	reason, err := p.prove(ctx, mayPass && p.selection.shards == nil)
 	if err != nil {
-		if pass, ok := errors.AsType[passReason](err); ok {
+		if pass, ok := errors.AsType[outcome.Pass](err); ok {
 			p.metrics.proven(string(pass))
 		}
 		return "", err
@@ -51,7 +52,7 @@ func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (hitReason, error)
 }
 
 // prove is ensureFresh for a read that needs a proof.
-func (p *plan) prove(ctx context.Context, mayPass bool) (hitReason, error) {
+func (p *plan) prove(ctx context.Context, mayPass bool) (outcome.Hit, error) {
 	store, fence := p.resource.Store, p.resource.Fence
 	bytes, small := p.weigh(store.Snapshot())
 	read := p.underWay
@@ -62,17 +63,17 @@ func (p *plan) prove(ctx context.Context, mayPass bool) (hitReason, error) {
 		return "", p.forward(read)
 	}
 	reason, err := p.waitForProof(ctx, read, mayPass)
-	if _, forwarded := errors.AsType[forwarded](err); !forwarded {
+	if _, forwarded := errors.AsType[outcome.Forwarded](err); !forwarded {
 		read.End()
 	}
 	return reason, err
 }
 
 // waitForProof waits until the store shows the state that the read needs.
-func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool) (hitReason, error) {
+func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool) (outcome.Hit, error) {
 	store, fence := p.resource.Store, p.resource.Fence
 	if fence.Stalled() {
-		return "", notProvenInTime
+		return "", outcome.NotProvenInTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
@@ -80,22 +81,22 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 	version := p.version
 	switch {
 	case err != nil:
-		return "", notProvenInTime
+		return "", outcome.NotProvenInTime
 	case version > current:
-		return "", versionNotReached // the apiserver waits for it, or refuses
+		return "", outcome.VersionNotReached // the apiserver waits for it, or refuses
 	case p.match == matchMostRecent:
 		version = current
 		p.attempt.version = version
 	}
 	if store.ProvesHistory(version) {
-		return upToDate, nil
+		return outcome.UpToDate, nil
 	}
 	limit := ownWatchWait
 	if read.Alone() && fence.Silent() {
 		limit = silentWait
 	}
 	if fence.WaitBriefly(ctx, version, limit) {
-		return hitReason(fence.ProofOf(version).String()), nil
+		return outcome.Hit(fence.ProofOf(version).String()), nil
 	}
 	if mayPass && read.Forwardable() && p.passes(read) && p.attempt.claimsNow(p, read.Bytes()) {
 		return "", p.forward(read)
@@ -105,9 +106,9 @@ func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			fence.GiveUp()
 		}
-		return "", notProvenInTime
+		return "", outcome.NotProvenInTime
 	}
-	return hitReason(proof.String()), nil
+	return outcome.Hit(proof.String()), nil
 }
 
 // currentVersion returns the version of the apiserver that a read needs, the same as long as it is tried.
@@ -147,9 +148,9 @@ func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
 	case err == nil:
 		return state, nil
 	case errors.Is(err, cache.ErrGone):
-		return nil, versionBeforeHistory
+		return nil, outcome.VersionBeforeHistory
 	}
-	return nil, versionNotReached
+	return nil, outcome.VersionNotReached
 }
 
 // weighRest estimates the length of the page that the read asks for, and of the rest of its list

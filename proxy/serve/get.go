@@ -2,11 +2,11 @@ package serve
 
 import (
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/response"
+	"sluice/proxy/serve/outcome"
 )
 
 // get answers a get of any version, or of one that is not older than a version (wire.md 6), or
@@ -25,8 +25,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	out := newResponseWriter(w, r, nil, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
 	out.reserve()
-	if out.buf, err = p.encoder.At(time.Now()).AppendObject(out.buf, o.Data); p.encoder.check(err) != nil {
-		return unservedFormat
+	if out.buf, err = p.encoder.AppendObject(out.buf, o.Data); err != nil {
+		return outcome.UnservedFormat
 	}
 	return out.finish()
 }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/outcome"
 )
 
 // Resources finds the cached resources.
@@ -127,48 +127,44 @@ func (h *Handler) SetPassedBytes(bytes int64) { h.budget.setTotal(bytes) }
 // ServeHTTP implements http.Handler. It panics with http.ErrAbortHandler if a response fails after
 // its first byte, so that the client cannot take what it has received for the whole response.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	info := request.From(r.Context())
-	if err := h.read(w, r, info); err != nil {
-		h.pass(w, r, info, err)
+	info, q := request.From(r.Context()), h.newAttempt()
+	switch err := h.read(w, r, info, q).(type) {
+	case nil:
+	case *outcome.Refused:
+		info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(err.Reason)}
+		response.Error(w, r, err.Err)
+	case outcome.Pass:
+		h.pass(w, r, info, err, nil)
+	case outcome.Forwarded:
+		defer q.end()
+		defer err.End()
+		observed := &statusObserver{w, func(status int) { err.Begun(status); q.claim.begun(status) }}
+		h.pass(observed, r, info, err.Pass, q.claim)
+	default:
+		panic(http.ErrAbortHandler)
 	}
 }
 
-// pass passes a request that is not served, or refuses it.
-func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Info, err error) {
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(refused.reason)}
-		response.Error(w, r, refused.err)
-		return
-	}
-	reason, ok := errors.AsType[passReason](err)
-	if !ok {
-		panic(http.ErrAbortHandler)
-	}
+// pass passes a request that is not served.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
 	info.Outcome.Reason = string(reason)
-	f, ok := errors.AsType[forwarded](err)
-	if ok {
-		defer f.end()
-		w = &statusObserver{w, f.begun}
-	}
 	r = h.upstreamRequest(r, info, reason)
 	if info.Verb == "watch" {
-		h.passWatch(w, r, info, reason, f.claim)
+		h.passWatch(w, r, info, reason, c)
 		return
 	}
 	h.options.Next.ServeHTTP(w, r)
 }
 
-// read serves the request, and tries again what becomes possible meanwhile. An error is a passReason or a
-// *refusal if nothing has been written yet.
-func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info) error {
-	q := h.newAttempt()
+// read serves the request, and tries again what becomes possible meanwhile. An error is a Pass, a
+// forwarded or a *refusal if nothing has been written yet.
+func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
 	for {
 		p, err := h.try(w, r, info, q)
-		reason, passes := err.(passReason)
-		if passes && p != nil {
+		if reason, passes := err.(outcome.Pass); passes && p != nil {
 			err = h.afford(r.Context(), p, q, reason)
 		}
-		if _, claims := errors.AsType[forwarded](err); !claims {
+		if _, claims := err.(outcome.Forwarded); !claims {
 			q.end()
 		}
 		if err != errAgain {
@@ -189,7 +185,7 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	default:
 		err = h.list(w, r, p)
 	}
-	if reason, ok := errors.AsType[passReason](err); ok && h.options.Features.ShardSelector {
+	if reason, ok := err.(outcome.Pass); ok && h.options.Features.ShardSelector {
 		if refused := refuseShard(info, reason); refused != nil {
 			return p, refused
 		}

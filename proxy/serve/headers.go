@@ -9,11 +9,12 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/outcome"
 )
 
 // writeHeaders sets the headers of a response from the cache, and its outcome. The caller must know
 // that the body can be encoded: after it, the request cannot pass any more.
-func (p *plan) writeHeaders(h http.Header, reason hitReason) {
+func (p *plan) writeHeaders(h http.Header, reason outcome.Hit) {
 	p.info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(reason), Format: p.encoder.Format().Encoding.String(),
 	}

@@ -6,6 +6,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec/splice"
+	"sluice/proxy/serve/encode"
 )
 
 // writeInitialEvents writes an ADDED event for every selected object of the state, or if one cannot be
@@ -18,11 +19,10 @@ func (l *watchLoop) writeInitialEvents() error {
 // encodeInitialEvents gathers or writes the initial events, those that are memoized by runs.
 func (l *watchLoop) encodeInitialEvents() error {
 	s := &l.plan.selection
-	encoder := l.plan.encoder
 	if err := l.out.work.Next(); err != nil { // before the first object is looked for
 		return err
 	}
-	e := &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: true, selects: s.filter != nil, budget: l.options.Encoded}
+	e := encode.NewSegments(l.plan.encoder, l.options.Encoded, s.filter != nil, true)
 	for run := range s.runs(l.state, l.options.Encoded) {
 		if err := l.out.work.Next(); err != nil {
 			return err
@@ -39,13 +39,13 @@ func (l *watchLoop) encodeInitialEvents() error {
 
 // writeRun writes the events of a run, or gathers them. The first event of a watch of Tables is
 // unlike those that are memoized.
-func (l *watchLoop) writeRun(e *segmentEncoder, run tree.Run) error {
+func (l *watchLoop) writeRun(e *encode.Segments, run tree.Run) error {
 	compressed := l.out.coding != splice.Identity
-	switch pays := e.pays(run); {
+	switch pays := e.Pays(run); {
 	case l.first() || !pays:
-		return forEach(run.Objects(), l.gather)
-	case compressed && e.memoizesBlock(run):
-		b, err := e.block(l.out.coding, run)
+		return l.gatherAll(run.Objects())
+	case compressed && e.MemoizesBlock(run):
+		b, err := e.Block(l.out.coding, run)
 		if err == nil {
 			err = l.spill()
 		}
@@ -53,10 +53,10 @@ func (l *watchLoop) writeRun(e *segmentEncoder, run tree.Run) error {
 			return err
 		}
 		return l.out.block(b)
-	case compressed || !e.memoizesText(run):
-		return forEach(run.Objects(), l.gather)
+	case compressed || !e.MemoizesText(run):
+		return l.gatherAll(run.Objects())
 	}
-	parts, err := e.parts(run)
+	parts, err := e.Parts(run)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (l *watchLoop) writeRun(e *segmentEncoder, run tree.Run) error {
 
 // add writes text after what has been gathered, without copying it if it is long.
 func (l *watchLoop) add(text []byte) error {
-	if len(l.buf)+len(text) <= pieceSize {
+	if len(l.buf)+len(text) <= encode.PieceSize {
 		l.buf = append(l.buf, text...)
 		return nil
 	}
@@ -80,10 +80,19 @@ func (l *watchLoop) add(text []byte) error {
 	return l.out.write(text)
 }
 
+func (l *watchLoop) gatherAll(objects []*tree.Object) error {
+	for _, o := range objects {
+		if err := l.gather(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // gather appends the event of an object to buf, and writes buf once it is as long as a piece.
 func (l *watchLoop) gather(o *tree.Object) error {
 	var err error
-	if l.buf, err = l.appendEvent(l.buf, cache.Added, o); err != nil || len(l.buf) < pieceSize {
+	if l.buf, err = l.appendEvent(l.buf, cache.Added, o); err != nil || len(l.buf) < encode.PieceSize {
 		return err
 	}
 	return l.spill()

@@ -6,6 +6,7 @@ import (
 
 	"sluice/cache"
 	"sluice/codec/negotiate"
+	"sluice/proxy/serve/outcome"
 )
 
 // latestGet reports whether the plan is of a get of the most recent state, which costs the apiserver
@@ -19,20 +20,20 @@ func (p *plan) latestGet() bool { return p.verb == negotiate.Get && p.match == m
 func (h *Handler) joinGets(r *http.Request, p *plan) error {
 	c := h.options.Resources.Peek(p.read.GroupVersionResource)
 	if c == nil {
-		return getLatest
+		return outcome.GetLatest
 	}
 	var known bool
 	if known, p.learn = h.options.Access.Recall(r, p.read); !known {
-		return forwarded{getLatest, nil, p.learn, nil}
+		return outcome.Forwarded{Pass: outcome.GetLatest, Allowed: p.learn}
 	}
 	p.underWay = c.Fence.Begin(averageBytes(c.Store.Snapshot()))
 	if p.underWay.Alone() || !p.underWay.Shares() {
 		return p.forward(p.underWay)
 	}
 	err := h.planRead(r, p)
-	if reason, ok := errors.AsType[passReason](err); ok {
+	if reason, ok := errors.AsType[outcome.Pass](err); ok {
 		p.underWay.Forward()
-		return forwarded{reason, p.underWay, nil, nil}
+		return outcome.Forwarded{Pass: reason, Read: p.underWay}
 	}
 	return err
 }
@@ -41,7 +42,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 func (p *plan) forward(read *cache.Read) error {
 	read.Forward()
 	if p.latestGet() {
-		return forwarded{getLatest, read, p.learn, nil}
+		return outcome.Forwarded{Pass: outcome.GetLatest, Read: read, Allowed: p.learn}
 	}
-	return forwarded{smallRead, read, nil, p.attempt.claim}
+	return outcome.Forwarded{Pass: outcome.SmallRead, Read: read}
 }

@@ -7,7 +7,8 @@ import (
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/outcome"
 )
 
 // list answers a list, or returns why it passes.
@@ -23,9 +24,9 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	}
 	l, err := p.newList(state)
 	if err != nil {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
-	e := &segmentEncoder{encoder: p.encoder, writer: p.encoder.Writer, selects: p.selection.filter != nil, budget: h.options.Encoded}
+	e := encode.NewSegments(p.encoder, h.options.Encoded, p.selection.filter != nil, false)
 	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
 	reader := h.options.SlowReaders.Track(p.info.Account.Key, out.client, func() { out.client.EndWithin(0) })
@@ -37,22 +38,18 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 		return err
 	}
 	if err != nil && !out.started {
-		return unservedFormat // an object cannot be encoded
+		return outcome.UnservedFormat // an object cannot be encoded
 	}
 	return err
 }
 
-// blocksPay is how many stored bytes a list must have to be written as memoized blocks. A shorter
-// list is compressed while it is written, if it turns out to be long enough.
-const blocksPay = response.CompressFrom / 4
-
 // write writes the list: as compressed blocks if it is a long one of whole segments, else as text.
-func (l *list) write(out *responseWriter, e *segmentEncoder) error {
+func (l *list) write(out *responseWriter, e *encode.Segments) error {
 	size, err := l.itemsSize(e)
 	if err != nil {
 		return err
 	}
-	if l.bytes >= blocksPay && out.accepted != splice.Identity && e.encoder.Memoizable() {
+	if l.bytes >= encode.BlocksPay && out.accepted != splice.Identity && e.Format.Memoizable() {
 		if written, err := l.writeBlocks(out, e, size); written || err != nil {
 			return err
 		}
@@ -62,15 +59,15 @@ func (l *list) write(out *responseWriter, e *segmentEncoder) error {
 
 // itemsSize returns the length of all items in bytes if the head of the list contains it: in
 // Protobuf.
-func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
-	if e.writer.Format().Encoding != codec.Protobuf {
+func (l *list) itemsSize(e *encode.Segments) (size int, err error) {
+	if e.Format.Format().Encoding != codec.Protobuf {
 		return 0, nil
 	}
 	var scratch []byte
 	measure := func(o *tree.Object) error {
-		n, ok := e.writer.ItemSize(o.Data)
+		n, ok := e.Format.ItemSize(o.Data)
 		if !ok {
-			item, err := e.appendItem(scratch[:0], o)
+			item, err := e.AppendItem(scratch[:0], o)
 			if err != nil {
 				return err
 			}
@@ -80,36 +77,29 @@ func (l *list) itemsSize(e *segmentEncoder) (size int, err error) {
 		return nil
 	}
 	for r := range l.runs {
-		if err := forEach(r.Objects(), measure); err != nil {
-			return 0, err
+		for _, o := range r.Objects() {
+			if err := measure(o); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return size, nil
 }
 
-func forEach(objects []*tree.Object, do func(*tree.Object) error) error {
-	for _, o := range objects {
-		if err := do(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeBlocks writes the list as a stream of compressed blocks, those that are shared out of the
 // memo. Runs that are too small for that are compressed together. It reports false, with nothing
 // written, if the list is too short to be compressed.
-func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bool, error) {
+func (l *list) writeBlocks(out *responseWriter, e *encode.Segments, size int) (bool, error) {
 	coding := out.accepted
 	stored := func(text []byte) error { // for text that is too short to gain by compression
 		b := coding.Store(nil, text)
 		return out.addBlock(&b)
 	}
 	out.startBlocks()
-	if err := stored(e.writer.AppendListHead(nil, l.meta, l.count, size)); err != nil {
+	if err := stored(e.Format.AppendListHead(nil, l.meta, l.count, size)); err != nil {
 		return false, err
 	}
-	separator, first := coding.Store(nil, []byte(e.writer.Separator())), true
+	separator, first := coding.Store(nil, []byte(e.Format.Separator())), true
 	add := func(block *splice.Block, err error) error {
 		if err == nil && !first {
 			err = out.addBlock(&separator)
@@ -120,23 +110,23 @@ func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bo
 		}
 		return out.addBlock(block)
 	}
-	loose := looseRuns{encoder: e}
+	loose := encode.Loose{Segments: e}
 	compressLoose := func() error {
-		if loose.bytes == 0 {
+		if loose.Empty() {
 			return nil
 		}
-		return add(loose.compress(coding))
+		return add(loose.Compress(coding))
 	}
 	for run := range l.runs {
 		err := out.work.Next()
 		if err != nil {
 			return false, err
 		}
-		if pays := e.pays(run); pays && e.memoizesBlock(run) {
+		if pays := e.Pays(run); pays && e.MemoizesBlock(run) {
 			if err = compressLoose(); err == nil {
-				err = add(e.block(coding, run))
+				err = add(e.Block(coding, run))
 			}
-		} else if loose.add(run, pays && e.memoizesText(run)); loose.bytes >= looseBytes {
+		} else if loose.Add(run, pays && e.MemoizesText(run)); loose.Full() {
 			err = compressLoose()
 		}
 		if err != nil {
@@ -146,15 +136,15 @@ func (l *list) writeBlocks(out *responseWriter, e *segmentEncoder, size int) (bo
 	if err := compressLoose(); err != nil {
 		return false, err
 	}
-	if err := stored(e.writer.AppendListTail(nil, l.meta, l.count)); err != nil {
+	if err := stored(e.Format.AppendListTail(nil, l.meta, l.count)); err != nil {
 		return false, err
 	}
 	return out.finishBlocks()
 }
 
 // writeText writes the list as text, what is shared out of the memo.
-func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error {
-	w := e.writer
+func (l *list) writeText(out *responseWriter, e *encode.Segments, size int) error {
+	w := e.Format
 	separator := "" // before the next item
 	separate := func() {
 		out.buf = append(out.buf, separator...)
@@ -165,24 +155,29 @@ func (l *list) writeText(out *responseWriter, e *segmentEncoder, size int) error
 			return err
 		}
 		separate()
-		if e.encoder.Verbatim() {
+		if e.Format.Verbatim() {
 			return out.add(o.Data)
 		}
 		out.reserve()
 		var err error
-		if out.buf, err = e.appendItem(out.buf, o); err != nil {
+		if out.buf, err = e.AppendItem(out.buf, o); err != nil {
 			return err
 		}
 		return out.spill()
 	}
 	run := func(r tree.Run) error {
-		if !e.pays(r) || !e.memoizesText(r) {
-			return forEach(r.Objects(), item)
+		if !e.Pays(r) || !e.MemoizesText(r) {
+			for _, o := range r.Objects() {
+				if err := item(o); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 		if err := out.work.Next(); err != nil {
 			return err
 		}
-		parts, err := e.parts(r)
+		parts, err := e.Parts(r)
 		if err != nil {
 			return err
 		}

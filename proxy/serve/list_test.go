@@ -83,7 +83,7 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 	queries := []string{"0", "0&labelSelector=even%3Dtrue", "0&pretty=true", "1&resourceVersionMatch=NotOlderThan&limit=700"}
 	for _, accept := range []string{"application/json", servetest.AsMetadata, "application/yaml", "application/cbor", servetest.AsTable} {
 		for _, objects := range []int{1, 300, 1500} {
-			plain := newEnv(t, tables(t, objects), Options{})
+			plain := newEnv(t, servetest.Tables(t, objects), Options{})
 			memoizing := newEnv(t, plain.Resource, Options{Encoded: tree.NewBudget(1 << 30)})
 			for _, query := range queries {
 				url := servetest.FooList + "?resourceVersion=" + query
@@ -110,7 +110,7 @@ func TestPagesAreMadeOfMemoizedSegments(t *testing.T) {
 	for _, row := range []struct{ accept, coding string }{{servetest.AsTable, ""}, {servetest.AsTable, "gzip"}, {"application/json", "gzip"}} {
 		memos := func(limit int) int64 {
 			budget := tree.NewBudget(1 << 30)
-			e := newEnv(t, tables(t, 1500), Options{Encoded: budget})
+			e := newEnv(t, servetest.Tables(t, 1500), Options{Encoded: budget})
 			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", servetest.FooList, limit)
 			e.Get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
 			return budget.Used()

@@ -9,21 +9,22 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
+	"sluice/proxy/serve/outcome"
 )
 
 // parseOptions reads the query parameters and derives the version that may answer. It returns
-// unservedOptions for parameters that the apiserver refuses.
+// UnservedOptions for parameters that the apiserver refuses.
 func (p *plan) parseOptions(f Features) error {
 	var err error
 	o := &p.options
 	if *o, err = request.ParseListOptions(p.info.Query); err != nil {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	if p.info.Query.Has("shardSelector") && !f.ShardSelector {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	if p.version, err = parseVersion(o.ResourceVersion); err != nil {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	switch p.verb {
 	case negotiate.Get:
@@ -42,14 +43,14 @@ func parseVersion(text string) (uint64, error) {
 		return 0, nil
 	}
 	if text != "0" && strings.HasPrefix(text, "0") {
-		return 0, unservedOptions
+		return 0, outcome.UnservedOptions
 	}
 	return strconv.ParseUint(text, 10, 64)
 }
 
 func (p *plan) parseGet() error {
 	if p.info.Query.Has("export") || len(content.IsPathSegmentName(p.read.Name)) > 0 {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	p.matchVersion(false)
 	return nil
@@ -59,7 +60,7 @@ func (p *plan) parseGet() error {
 func (p *plan) parseList() error {
 	o := &p.options
 	if !validListOptions(o, p.version) {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	if o.ResourceVersion == "0" || o.Limit < 0 {
 		o.Limit = 0 // a list at any version ignores the limit
@@ -68,7 +69,7 @@ func (p *plan) parseList() error {
 		var err error
 		p.match = matchExact
 		if p.version, p.pageStart, err = parseContinue(o.Continue, p.read.Namespace); err != nil {
-			return unservedOptions
+			return outcome.UnservedOptions
 		}
 		return nil
 	}
@@ -98,10 +99,10 @@ func validListOptions(o *request.ListOptions, version uint64) bool {
 func (p *plan) parseWatch() error {
 	o := &p.options
 	if !validWatchOptions(o) {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	if p.read.Legacy && (o.SendInitialEvents != nil || p.info.Query.Has("watch")) {
-		return unservedOptions // combinations of the deprecated path with newer parameters
+		return outcome.UnservedOptions // combinations of the deprecated path with newer parameters
 	}
 	p.initialEvents = p.version == 0
 	if o.SendInitialEvents != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/request"
+	"sluice/proxy/serve/outcome"
 )
 
 // Metrics counts the watches that are served from the cache, and the proofs of recent reads.
@@ -65,7 +66,7 @@ const (
 	resultRefused      passResult = "refused"
 )
 
-func (m *Metrics) budgeted(reason passReason, result passResult) {
+func (m *Metrics) budgeted(reason outcome.Pass, result passResult) {
 	m.passes.WithLabelValues(string(reason), string(result)).Inc()
 }
 
@@ -73,7 +74,7 @@ func (m *Metrics) proven(by string) { m.proofs.WithLabelValues(by).Inc() }
 
 // passed returns the gauge of open watches that pass for a reason. The apiserver must have accepted the
 // watch: before that the labels are only what the client sent.
-func (m *Metrics) passed(info *request.Info, reason passReason) prometheus.Gauge {
+func (m *Metrics) passed(info *request.Info, reason outcome.Pass) prometheus.Gauge {
 	return m.passing.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, string(reason))
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 )
 
 // passedWatchLife is the shortest life of a watch that passes for a reason that will not last: long
@@ -19,9 +19,9 @@ const passedWatchLife = 75 * time.Second
 //
 // Unless Strict, a list may be asked for as PartialObjectMetadata, which the apiserver supports only
 // by the name of the list.
-func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason passReason) *http.Request {
+func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason outcome.Pass) *http.Request {
 	switch {
-	case info.Verb == "watch" && reason.temporary():
+	case info.Verb == "watch" && reason.Temporary():
 		return shortenWatch(r, info)
 	case info.Verb == "list" && !h.options.Strict:
 		accept := r.Header.Get("Accept")
@@ -33,15 +33,6 @@ func (h *Handler) upstreamRequest(r *http.Request, info *request.Info, reason pa
 		r.Header["Accept"][0] = listAccept
 	}
 	return r
-}
-
-// temporary reports whether the same watch could be served from the cache some minutes later.
-func (r passReason) temporary() bool {
-	switch r {
-	case versionBeforeHistory, versionNotReached, notProvenInTime, notReviewed, resources.NotInSync:
-		return true
-	}
-	return false
 }
 
 // shortenWatch returns a copy of r with a timeout of one to three minutes. A server may end a watch
@@ -59,4 +50,19 @@ func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
 	r.URL.RawQuery = query.Encode()
 	return r
+}
+
+// statusObserver calls begun with the status of a response.
+type statusObserver struct {
+	http.ResponseWriter
+	begun func(status int)
+}
+
+// Unwrap implements what http.ResponseController expects.
+func (o *statusObserver) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (o *statusObserver) WriteHeader(status int) {
+	o.begun(status)
+	o.ResponseWriter.WriteHeader(status)
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 )
 
 const (
@@ -36,13 +37,13 @@ const (
 // once the cache may serve it if it passes for a reason that does not last.
 //
 // Its claim ends with its initial events.
-func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason passReason, c *claim) {
+func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
 	p := newPassedWatch(&h.options, info, reason)
 	p.claim = c
-	if reason.ceases() {
+	if reason.Ceases() {
 		p.again = h.planAgain(r, *info)
 	}
-	if reason == notReviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
+	if reason == outcome.NotReviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
 		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch
@@ -79,21 +80,12 @@ func (h *Handler) learns(r *http.Request, info request.Info) (learn func()) {
 	return learn
 }
 
-// ceases reports whether a reason may cease to hold although nothing of the watch changes.
-func (r passReason) ceases() bool {
-	switch r {
-	case notAllowed, notReviewed, resources.NotInSync, resources.NotCacheable, resources.NotRunning, resources.StoresTooLarge:
-		return true
-	}
-	return false
-}
-
 // passedWatch is one watch that passes.
 type passedWatch struct {
 	*request.PassedWatch
 	options *Options
 	info    *request.Info
-	reason  passReason
+	reason  outcome.Pass
 	// unmarked reports whether the watch begins with initial events whose end nothing marks. It is not
 	// ended early: a client that resumed from one of them would miss others.
 	unmarked bool
@@ -104,7 +96,7 @@ type passedWatch struct {
 	allowed func() // called when the apiserver has accepted the watch; nil calls nothing
 }
 
-func newPassedWatch(options *Options, info *request.Info, reason passReason) *passedWatch {
+func newPassedWatch(options *Options, info *request.Info, reason outcome.Pass) *passedWatch {
 	o, _ := request.ParseListOptions(info.Query) // the apiserver refuses what cannot be parsed
 	version, _ := parseVersion(o.ResourceVersion)
 	initialEvents := o.SendInitialEvents != nil && *o.SendInitialEvents
@@ -153,7 +145,7 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 			return true
 		}
 		resumable = p.Resumable()
-	case p.reason == versionBeforeHistory:
+	case p.reason == outcome.VersionBeforeHistory:
 		if p.awaitHistory(ctx) {
 			return true
 		}
@@ -189,7 +181,7 @@ func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 			return true
 		}
 		var passes bool
-		if reason, passes = errors.AsType[passReason](err); !passes || !reason.ceases() {
+		if reason, passes = errors.AsType[outcome.Pass](err); !passes || !reason.Ceases() {
 			return false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 )
 
 const (
@@ -40,8 +41,8 @@ type attempt struct {
 	// version is what a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	version uint64
-	claim   *claim     // nil until the read has to pass
-	reason  passReason // why the read has waited; empty if it has not
+	claim   *claim       // nil until the read has to pass
+	reason  outcome.Pass // why the read has waited; empty if it has not
 }
 
 func (h *Handler) newAttempt() *attempt { return &attempt{budget: h.budget, began: time.Now()} }
@@ -71,12 +72,12 @@ func (q *attempt) end() {
 
 // isRecent reports whether a store shows a state that is recent enough for a most recent read, without a
 // further proof: because it has reached the version that the read waits for, or began after the read.
-func (q *attempt) isRecent(c *resources.CachedResource) (reason hitReason, ok bool) {
+func (q *attempt) isRecent(c *resources.CachedResource) (reason outcome.Hit, ok bool) {
 	switch {
 	case c.Began.After(q.began):
-		return filledSince, true
+		return outcome.FilledSince, true
 	case q.version > 0 && c.Store.Snapshot().Reaches(q.version):
-		return hitReason(c.Fence.ProofOf(q.version).String()), true
+		return outcome.Hit(c.Fence.ProofOf(q.version).String()), true
 	}
 	return "", false
 }
@@ -104,7 +105,7 @@ const (
 type passFacts struct {
 	verb          negotiate.Verb
 	initialEvents bool // of a watch
-	reason        passReason
+	reason        outcome.Pass
 	room          bool // the budget has room for it
 	late          bool // it has waited for as long as it may
 }
@@ -126,12 +127,7 @@ func (f *passFacts) counts() bool {
 	if f.verb == negotiate.Get || f.verb == negotiate.Watch && !f.initialEvents {
 		return false
 	}
-	switch f.reason {
-	case resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
-		notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory:
-		return true
-	}
-	return false
+	return f.reason.OfStore()
 }
 
 // errAgain is returned for a read that the cache may show by now.
@@ -140,7 +136,7 @@ var errAgain = errors.New("the read is tried again")
 // afford decides about a read that the cache cannot show for the reason. It waits for what all such reads
 // share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
 // passes, a *refusal, or errAgain.
-func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason passReason) error {
+func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) error {
 	f := passFacts{verb: p.verb, initialEvents: p.initialEvents, reason: reason}
 	if !f.counts() {
 		return reason
@@ -167,14 +163,14 @@ func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason passRe
 }
 
 // recovers reports whether the store of the read is likely to show it soon.
-func (h *Handler) recovers(p *plan, reason passReason) bool {
-	return reason == notProvenInTime ||
+func (h *Handler) recovers(p *plan, reason outcome.Pass) bool {
+	return reason == outcome.NotProvenInTime ||
 		reason == resources.NotInSync && !h.options.Resources.Progress(p.read.GroupVersionResource).Failing
 }
 
 // awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
 // cache may show the read before that.
-func (h *Handler) awaitRoom(ctx context.Context, p *plan, q *attempt, reason passReason) bool {
+func (h *Handler) awaitRoom(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) bool {
 	ctx, cancel := context.WithTimeout(ctx, q.patience())
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
@@ -190,22 +186,22 @@ func (h *Handler) awaitRoom(ctx context.Context, p *plan, q *attempt, reason pas
 }
 
 // pass returns the error of a read that passes within the budget.
-func (q *attempt) pass(m *Metrics, reason passReason) error {
+func (q *attempt) pass(m *Metrics, reason outcome.Pass) error {
 	if q.reason == "" {
 		m.budgeted(reason, resultPassed)
 	} else {
 		m.budgeted(q.reason, resultWaitedPassed)
 	}
-	return forwarded{reason, nil, nil, q.claim}
+	return outcome.Forwarded{Pass: reason}
 }
 
 // awaitRecovery waits until the cache may show a read that it cannot show for the reason. It returns false
 // if ctx ends first.
-func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason passReason) bool {
+func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) bool {
 	switch reason {
 	case resources.NotInSync:
 		awaitSync(ctx, h.options.Resources, p.read.GroupVersionResource, nil, noneToCome)
-	case notProvenInTime:
+	case outcome.NotProvenInTime:
 		version := q.version
 		if p.match == matchNotOlderThan {
 			version = p.version
@@ -221,10 +217,10 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason
 
 // refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
 // are told to come back at different times.
-func refusePass(p *plan, reason passReason) error {
+func refusePass(p *plan, reason outcome.Pass) error {
 	text := fmt.Sprintf("Sluice cannot show %s now (%s), and such reads already cost the apiserver as much as they may; please try again later",
 		p.read.GroupResource(), reason)
-	return &refusal{passBudgetFull, apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
+	return &outcome.Refused{Reason: outcome.PassBudgetFull, Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }
 
 // passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.

@@ -15,6 +15,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/servetest"
 )
 
@@ -24,23 +25,23 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 	const beyond, within, late = "beyond", "within", "late"
 	for _, row := range []struct {
 		read    passFacts
-		reasons []passReason
+		reasons []outcome.Pass
 		budget  string
 		want    action
 	}{
 		// Of the same reads, all reasons that do not last count, and those of resources without a store.
-		{list, []passReason{resources.NotInSync, resources.NotRunning, notReviewed, notProvenInTime, versionNotReached, versionBeforeHistory}, beyond, actionWait},
-		{list, []passReason{resources.StoresTooLarge}, beyond, actionWait},
-		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, within, actionPass},
-		{list, []passReason{resources.NotInSync, notProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
-		{streaming, []passReason{resources.NotInSync, notProvenInTime}, beyond, actionWait},
-		{streaming, []passReason{resources.NotInSync, notProvenInTime}, late, actionRefuse},
+		{list, []outcome.Pass{resources.NotInSync, resources.NotRunning, outcome.NotReviewed, outcome.NotProvenInTime, outcome.VersionNotReached, outcome.VersionBeforeHistory}, beyond, actionWait},
+		{list, []outcome.Pass{resources.StoresTooLarge}, beyond, actionWait},
+		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, within, actionPass},
+		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
+		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, beyond, actionWait},
+		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, late, actionRefuse},
 		// These cost the apiserver next to nothing.
-		{get, []passReason{resources.NotInSync, notProvenInTime, versionNotReached}, beyond, actionPass},
-		{watch, []passReason{resources.NotInSync, notProvenInTime, versionBeforeHistory}, beyond, actionPass},
+		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
+		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
 		// The cache would show these in no other state of a store.
-		{list, []passReason{unservedOptions, unservedFormat, notAllowed, largeSelector, crossOrigin, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
-		{list, []passReason{unservedOptions, notAllowed, resources.Excluded}, late, actionPass},
+		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, outcome.LargeSelector, outcome.CrossOrigin, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
+		{list, []outcome.Pass{outcome.UnservedOptions, outcome.NotAllowed, resources.Excluded}, late, actionPass},
 	} {
 		for _, reason := range row.reasons {
 			f := row.read

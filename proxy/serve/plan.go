@@ -13,6 +13,8 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/outcome"
 )
 
 // plan is what to serve: which objects of which resource, at which version, in which format.
@@ -31,7 +33,7 @@ type plan struct {
 	underWay  *cache.Read // of a get of the most recent state that is not alone; otherwise nil
 	learn     func()      // keeps that the apiserver has allowed this get
 	selection selection
-	encoder   *formatEncoder
+	encoder   *encode.Format
 	indexes   *tree.Budget // in which the selection keeps indexes
 	metrics   *Metrics
 	attempt   *attempt // of the request, which may have been tried before
@@ -48,7 +50,7 @@ const (
 	matchMostRecent // a consistent read
 )
 
-// plan returns the plan for a request, or the passReason for which there is none. Requests that the
+// plan returns the plan for a request, or the Pass for which there is none. Requests that the
 // apiserver would refuse pass too, so that the client gets the error of the apiserver. Checks that
 // cost little come first.
 func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan, error) {
@@ -72,15 +74,15 @@ func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan, 
 func (h *Handler) planRead(r *http.Request, p *plan) error {
 	switch allowed, err := h.options.Access.MayRead(r, p.read); {
 	case err != nil:
-		return notReviewed
+		return outcome.NotReviewed
 	case !allowed:
-		return notAllowed
+		return outcome.NotAllowed
 	}
 	if err := p.lookup(r.Context(), h.options.Resources); err != nil {
 		return err
 	}
 	if h.options.Strict && p.options.SendInitialEvents != nil && !p.resource.StreamingLists {
-		return unservedOptions // the apiserver refuses the parameter
+		return outcome.UnservedOptions // the apiserver refuses the parameter
 	}
 	if err := p.negotiate(r, &h.options); err != nil {
 		return err
@@ -96,11 +98,11 @@ func (p *plan) checkRequest(r *http.Request) error {
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
 	switch {
 	case r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
-		return notARead
+		return outcome.NotARead
 	case info.User == "":
-		return unknownCaller
+		return outcome.UnknownCaller
 	case r.Header.Get("Origin") != "":
-		return crossOrigin // only the apiserver knows which origins it allows
+		return outcome.CrossOrigin // only the apiserver knows which origins it allows
 	}
 	return nil
 }
@@ -110,11 +112,11 @@ func (p *plan) parseRead() (err error) {
 	p.read, err = p.info.Read()
 	switch {
 	case errors.Is(err, request.ErrLargeSelector):
-		return largeSelector
+		return outcome.LargeSelector
 	case errors.Is(err, request.ErrAmbiguousScope):
-		return wrongScope
+		return outcome.WrongScope
 	case err != nil:
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	p.info.Name = p.read.RequiredName()
 	return nil
@@ -129,15 +131,15 @@ func (p *plan) lookup(ctx context.Context, from Resources) error {
 		c, reason = from.Lookup(p.read.GroupVersionResource, reader)
 	}
 	if p.discarded(ctx, from) {
-		return errDiscarded
+		return outcome.ErrDiscarded
 	}
 	if c == nil {
-		return passReason(reason)
+		return outcome.Pass(reason)
 	}
 	p.resource = c
 	namespaced := c.Resource.Namespaced
 	if p.read.Namespace != "" && !namespaced || p.read.Namespace == "" && namespaced && p.read.Name != "" {
-		return wrongScope
+		return outcome.WrongScope
 	}
 	return nil
 }
@@ -152,22 +154,22 @@ func (p *plan) discarded(ctx context.Context, from Resources) bool {
 func (p *plan) negotiate(r *http.Request, o *Options) error {
 	resource, client := &p.resource.Resource, response.Negotiation(r, p.info)
 	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
-		return unservedFormat
+		return outcome.UnservedFormat
 	}
 	format, ok := negotiate.Format(client, negotiate.Endpoint{
 		Verb: p.verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
 	})
 	if !ok {
-		return unservedFormat
+		return outcome.UnservedFormat
 	}
 	var err error
-	if p.encoder, err = encoderFor(p.resource, format); err != nil || p.verb == negotiate.List && p.encoder.Sorted() {
-		return unservedFormat
+	if p.encoder, err = encode.FormatFor(p.resource, format); err != nil || p.verb == negotiate.List && p.encoder.Sorted() {
+		return outcome.UnservedFormat
 	}
 	if p.verb == negotiate.Watch && p.options.AllowBookmarks {
 		// Only the apiserver knows how a bookmark of some kinds is printed.
 		if _, err := p.encoder.AppendBookmark(nil, "1", false, false); err != nil {
-			return unservedFormat
+			return outcome.UnservedFormat
 		}
 	}
 	return nil
@@ -184,11 +186,11 @@ func (p *plan) selectObjects() error {
 	var err error
 	p.selection, err = newSelection(&p.resource.Resource, &p.resource.Fields, p.read, p.options.ShardSelector)
 	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
-		return &refusal{err: bad}
+		return &outcome.Refused{Err: bad}
 	}
 	paged := p.options.Limit > 0 || p.options.Continue != ""
 	if err != nil || paged && p.selection.narrowed {
-		return unservedOptions
+		return outcome.UnservedOptions
 	}
 	return nil
 }

@@ -248,7 +248,7 @@ func TestPlanFollowsTheFormat(t *testing.T) {
 	} {
 		c := servetest.Foos(3)
 		if row.columns {
-			c = tables(t, 3)
+			c = servetest.Tables(t, 3)
 		}
 		e := newEnv(t, c, Options{Strict: row.strict})
 		r := e.Request(row.url, http.Header{"Accept": {row.accept}})

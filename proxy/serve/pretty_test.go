@@ -26,8 +26,8 @@ func indented(t *testing.T, compact []byte) []byte {
 
 func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
-		e := newEnv(t, agingFoos(t, 2000, spread), Options{Encoded: tree.NewBudget(1 << 30)})
-		for _, d := range passing {
+		e := newEnv(t, servetest.AgingFoos(t, 2000, servetest.SpreadAges), Options{Encoded: tree.NewBudget(1 << 30)})
+		for _, d := range servetest.Pauses {
 			time.Sleep(d)
 			for _, accept := range []string{"application/json", servetest.AsMetadata, servetest.AsTable} {
 				for _, query := range []string{"0", "0&labelSelector=even%3Dtrue", "1&resourceVersionMatch=NotOlderThan&limit=700"} {
@@ -49,7 +49,7 @@ func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
 	lists := func(accept string, limit int64) (compact, both int64) {
 		budget := tree.NewBudget(limit)
-		e := newEnv(t, tables(t, 2000), Options{Encoded: budget})
+		e := newEnv(t, servetest.Tables(t, 2000), Options{Encoded: budget})
 		list := func(pretty bool) int64 {
 			e.Get(fmt.Sprint(servetest.FooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
 			return budget.Used()
@@ -74,7 +74,7 @@ func TestPrettyListWithAnObjectThatExpandsPasses(t *testing.T) {
 		{"application/json", "pretty=true"},
 		{servetest.AsTable, "pretty=true&includeObject=Object"},
 	} {
-		e := newEnv(t, tables(t, objects), Options{Encoded: tree.NewBudget(1 << 30)})
+		e := newEnv(t, servetest.Tables(t, objects), Options{Encoded: tree.NewBudget(1 << 30)})
 		o := servetest.Foo(7, objects+1)
 		deep := `{"spec":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,`
 		o.Data = append([]byte(deep), o.Data[1:]...)

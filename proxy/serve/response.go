@@ -8,6 +8,7 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
 )
 
 // responseWriter writes the body of a get or list. It sends the headers with the first byte, so that
@@ -33,16 +34,10 @@ type responseWriter struct {
 	pending []*splice.Block
 }
 
-const (
-	// pieceSize is how much text is gathered before it is written.
-	pieceSize = response.CompressFrom
-	// largestPiece bounds the buffers that are kept for reuse.
-	largestPiece = 4 * pieceSize
-	// smallBlock is the length below which blocks are gathered: separators, heads and tails.
-	smallBlock = 1 << 10
-)
+// smallBlock is the length below which blocks are gathered: separators, heads and tails.
+const smallBlock = 1 << 10
 
-var pieces = sync.Pool{New: func() any { b := make([]byte, 0, pieceSize+pieceSize/4); return &b }}
+var pieces = sync.Pool{New: func() any { b := make([]byte, 0, encode.PieceSize+encode.PieceSize/4); return &b }}
 
 // newResponseWriter returns the writer of a response; header is called before its first byte.
 func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, header func(http.Header)) *responseWriter {
@@ -54,7 +49,7 @@ func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol
 // reserve makes buf long enough for a piece. A response out of memoized text needs no piece, and
 // holds none while its client is slow.
 func (w *responseWriter) reserve() {
-	if cap(w.buf) < pieceSize {
+	if cap(w.buf) < encode.PieceSize {
 		w.buf = append((*pieces.Get().(*[]byte))[:0], w.buf...)
 	}
 }
@@ -66,7 +61,7 @@ func (w *responseWriter) release() {
 	if w.failed {
 		return
 	}
-	if pieceSize <= cap(w.buf) && cap(w.buf) <= largestPiece {
+	if encode.PieceSize <= cap(w.buf) && cap(w.buf) <= encode.LargestPiece {
 		pieces.Put(&w.buf)
 	}
 	if w.compressor != nil {
@@ -83,7 +78,7 @@ func (w *responseWriter) start(coding splice.Coding) {
 
 // spill writes the gathered text if it is longer than a piece.
 func (w *responseWriter) spill() error {
-	if len(w.buf) <= pieceSize {
+	if len(w.buf) <= encode.PieceSize {
 		return nil
 	}
 	return w.flush(true)
@@ -91,7 +86,7 @@ func (w *responseWriter) spill() error {
 
 // add adds text, without copying it if it is long.
 func (w *responseWriter) add(text []byte) error {
-	if len(w.buf)+len(text) <= pieceSize {
+	if len(w.buf)+len(text) <= encode.PieceSize {
 		w.reserve()
 		w.buf = append(w.buf, text...)
 		return nil

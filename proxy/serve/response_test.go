@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/servetest"
 )
 
@@ -65,13 +66,13 @@ func TestHeadersAreSentWithTheFirstByte(t *testing.T) {
 		sent  bool
 	}{
 		{"nothing", func(*responseWriter) error { return nil }, false},
-		{"a piece", func(out *responseWriter) error { return out.add(make([]byte, pieceSize)) }, false},
-		{"more than a piece", func(out *responseWriter) error { return out.add(make([]byte, pieceSize+1)) }, true},
-		{"gathered text", func(out *responseWriter) error { out.buf = make([]byte, pieceSize); return out.spill() }, false},
-		{"more gathered text", func(out *responseWriter) error { out.buf = make([]byte, pieceSize+1); return out.spill() }, true},
+		{"a piece", func(out *responseWriter) error { return out.add(make([]byte, encode.PieceSize)) }, false},
+		{"more than a piece", func(out *responseWriter) error { return out.add(make([]byte, encode.PieceSize+1)) }, true},
+		{"gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize); return out.spill() }, false},
+		{"more gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize+1); return out.spill() }, true},
 		{"an empty body", (*responseWriter).finish, true},
-		{"short blocks", blocksOf(pieceSize), false},
-		{"long blocks", blocksOf(pieceSize + 1), true},
+		{"short blocks", blocksOf(encode.PieceSize), false},
+		{"long blocks", blocksOf(encode.PieceSize + 1), true},
 	} {
 		for _, coding := range codings[1:] {
 			out, w, started := newTestResponse(coding)
@@ -102,7 +103,7 @@ func blocksOf(n int) func(*responseWriter) error {
 func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 	for _, coding := range codings[1:] {
 		out, w, _ := newTestResponse(coding)
-		if err := blocksOf(pieceSize)(out); err != nil {
+		if err := blocksOf(encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
 		if written, err := out.finishBlocks(); written || err != nil {
@@ -123,13 +124,13 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 	for _, coding := range codings[1:] {
 		out, w, _ := newTestResponse(coding)
-		if err := blocksOf(10 * pieceSize)(out); err != nil {
+		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
 		if written, err := out.finishBlocks(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := servetest.Decoded(t, w); len(got) != 10*pieceSize {
+		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize {
 			t.Errorf("%s: %d bytes", coding, len(got))
 		}
 	}
@@ -138,7 +139,7 @@ func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 // A slow reader of memoized text must not hold a buffer besides it.
 func TestSharedTextNeedsNoBuffer(t *testing.T) {
 	out, _, _ := newTestResponse("")
-	if err := out.add(make([]byte, 10*pieceSize)); err != nil {
+	if err := out.add(make([]byte, 10*encode.PieceSize)); err != nil {
 		t.Fatal(err)
 	}
 	if n := cap(out.buf); n != 0 {

@@ -14,6 +14,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/outcome"
 )
 
 // shards is a shard selector (KEP-5866): it selects the objects for which the hash of the UID or of
@@ -78,16 +79,16 @@ func (s *shards) match(o *tree.Object) bool {
 // pass. A page or watch follows a list of the shard from here, but an apiserver without the
 // feature gate would ignore the selector and send the whole resource. The client is told to list
 // again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
-func refuseShard(info *request.Info, reason passReason) error {
+func refuseShard(info *request.Info, reason outcome.Pass) error {
 	if info.Query.Get("shardSelector") == "" || info.Verb == "get" { // which has no shard
 		return nil
 	}
 	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
 	switch {
-	case reason == versionBeforeHistory:
-		return &refusal{reason, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
-	case follows && (reason == resources.NotInSync || reason == notProvenInTime || reason == versionNotReached):
-		return &refusal{reason, apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
+	case reason == outcome.VersionBeforeHistory:
+		return &outcome.Refused{Reason: reason, Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+	case follows && (reason == resources.NotInSync || reason == outcome.NotProvenInTime || reason == outcome.VersionNotReached):
+		return &outcome.Refused{Reason: reason, Err: apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func refuseShard(info *request.Info, reason passReason) error {
 // contains only an ERROR event (wire.md 7.7).
 func (p *plan) writeExpired(w http.ResponseWriter) {
 	p.writeHeaders(w.Header(), "")
-	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, string(versionBeforeHistory)
+	p.info.Outcome.Source, p.info.Outcome.Reason = request.SourceGateway, string(outcome.VersionBeforeHistory)
 	w.WriteHeader(http.StatusOK)
 	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.version, p.resource.Store.OldestVersion()))
 	// An error means that the client has gone.

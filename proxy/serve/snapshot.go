@@ -11,13 +11,14 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
+	"sluice/proxy/serve/outcome"
 )
 
 // snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
-func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, hitReason, error) {
+func (p *plan) snapshot(ctx context.Context) (*cache.Snapshot, outcome.Hit, error) {
 	if p.match == matchExact {
 		state, err := p.past(ctx)
-		return state, pastVersion, err
+		return state, outcome.PastVersion, err
 	}
 	reason, err := p.ensureFresh(ctx, true)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, tables(t, 3), Options{CompressWatches: row.coding != "", Encoded: tree.NewBudget(1 << 20)})
+				e := newEnv(t, servetest.Tables(t, 3), Options{CompressWatches: row.coding != "", Encoded: tree.NewBudget(1 << 20)})
 				header := http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}}
 				happen := func() {
 					e.Apply(cache.Added, servetest.Foo(3, 4))

@@ -10,6 +10,8 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/outcome"
 )
 
 // watch serves a watch until it ends, or returns why it passes.
@@ -25,10 +27,10 @@ func (h *Handler) watch(w http.ResponseWriter, r *http.Request, p *plan) error {
 // that it has refused.
 func (h *Handler) newWatchLoop(w http.ResponseWriter, r *http.Request, p *plan) (*watchLoop, error) {
 	start, err := p.openWatch(r.Context())
-	if errors.Is(err, passReason(resources.NotInSync)) && p.discarded(r.Context(), h.options.Resources) { // it has ended meanwhile
-		return nil, errDiscarded
+	if errors.Is(err, outcome.Pass(resources.NotInSync)) && p.discarded(r.Context(), h.options.Resources) { // it has ended meanwhile
+		return nil, outcome.ErrDiscarded
 	}
-	if errors.Is(err, versionBeforeHistory) && p.selection.shards != nil {
+	if errors.Is(err, outcome.VersionBeforeHistory) && p.selection.shards != nil {
 		p.writeExpired(w)
 		return nil, nil
 	}
@@ -51,7 +53,7 @@ func (h *Handler) newWatchLoop(w http.ResponseWriter, r *http.Request, p *plan) 
 // watchStart is where a watch begins.
 type watchStart struct {
 	cursor *cache.Cursor
-	reason hitReason
+	reason outcome.Hit
 	// state is what the initial events show; nil for a watch without them.
 	state *cache.Snapshot
 	// delivered is the version up to which the client has every event.
@@ -69,14 +71,14 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 	if !p.initialEvents {
 		return p.openWatchAt(ctx)
 	}
-	s := watchStart{reason: upToDate}
+	s := watchStart{reason: outcome.UpToDate}
 	// A client that has asked for the bookmark at the end of the initial events knows by it that they
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
 	_, recent := p.attempt.isRecent(p.resource)
 	deferred := p.match == matchMostRecent && p.options.AllowBookmarks && p.options.SendInitialEvents != nil && !recent
 	var err error
 	if deferred && p.resource.Fence.Stalled() {
-		return s, notProvenInTime
+		return s, outcome.NotProvenInTime
 	}
 	if !deferred {
 		if s.reason, err = p.ensureFresh(ctx, false); err != nil {
@@ -84,7 +86,7 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 		}
 	}
 	if s.state, s.cursor, err = p.resource.Store.ListAndWatch(p.selection.scope); err != nil {
-		return s, passReason(resources.NotInSync)
+		return s, outcome.Pass(resources.NotInSync)
 	}
 	s.initialEventsEnd = s.state.Version
 	if deferred {
@@ -95,14 +97,14 @@ func (p *plan) openWatch(ctx context.Context) (watchStart, error) {
 
 // openWatchAt opens the cursor of a watch without initial events.
 func (p *plan) openWatchAt(ctx context.Context) (watchStart, error) {
-	s := watchStart{reason: pastVersion, delivered: p.version}
+	s := watchStart{reason: outcome.PastVersion, delivered: p.version}
 	var err error
 	switch p.match {
 	case matchAny:
 		s.delivered = p.resource.Store.Snapshot().Version
 	case matchMostRecent:
 		if s.delivered, err = p.resource.Fence.CurrentVersion(ctx); err != nil {
-			return s, notProvenInTime
+			return s, outcome.NotProvenInTime
 		}
 	}
 	s.cursor, err = p.resource.Store.Watch(p.selection.scope, s.delivered)
@@ -111,9 +113,9 @@ func (p *plan) openWatchAt(ctx context.Context) (watchStart, error) {
 	}
 	switch {
 	case errors.Is(err, cache.ErrGone):
-		return s, versionBeforeHistory
+		return s, outcome.VersionBeforeHistory
 	case err != nil:
-		return s, passReason(resources.NotInSync)
+		return s, outcome.Pass(resources.NotInSync)
 	}
 	return s, nil
 }
@@ -130,7 +132,7 @@ func (p *plan) extendHistory(ctx context.Context, version uint64) bool {
 func (h *Handler) watchCoding(r *http.Request, p *plan, state *cache.Snapshot) splice.Coding {
 	compressed := h.compressWatches.Load()
 	if !compressed && p.streamingList() {
-		compressed = p.resource.CompressesStreamingLists || storedBytes(state, p.selection.keys) >= blocksPay
+		compressed = p.resource.CompressesStreamingLists || storedBytes(state, p.selection.keys) >= encode.BlocksPay
 	}
 	if compressed {
 		return response.Accepted(r.Header)

@@ -18,16 +18,9 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/servetest"
 )
-
-// tables returns foos whose Tables can be served.
-func tables(t *testing.T, n int) *resources.CachedResource {
-	c := servetest.Foos(n)
-	c.ColumnsMatch = true
-	c.Resource.Columns = columns(t, "A")
-	return c
-}
 
 func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 	for _, row := range []struct {
@@ -42,7 +35,7 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 		{streaming + bookmarks + "&labelSelector=even%3Dnever", []string{"BOOKMARK@3 end+"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, tables(t, 3), Options{})
+			e := newEnv(t, servetest.Tables(t, 3), Options{})
 			c := e.Watch(fooWatch+row.query, http.Header{"Accept": {servetest.AsTable}})
 			e.Apply(cache.Modified, servetest.Foo(0, 4))
 			synctest.Wait()
@@ -57,7 +50,7 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 // version of the event.
 func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, tables(t, 3), Options{})
+		e := newEnv(t, servetest.Tables(t, 3), Options{})
 		c := e.Watch(fooWatch+fromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {servetest.AsTable}})
 		relabeled(0, 4, "false")(e, c)
 		synctest.Wait()
@@ -156,10 +149,10 @@ func TestWatchOfADiscardedHistoryExpires(t *testing.T) {
 				e := newEnv(t, servetest.Foos(3), Options{})
 				e.Discards, e.Missing = 3, missing
 				w := httptest.NewRecorder()
-				outcome := e.Do(w, e.Request(url+"&timeoutSeconds=1", nil))
+				got := e.Do(w, e.Request(url+"&timeoutSeconds=1", nil))
 				expired := w.Code == http.StatusGone && strings.Contains(w.Body.String(), `"reason":"Expired"`)
-				if expired != expires || expired != (outcome.Reason == string(historyDiscarded)) || expired && e.Passed != nil {
-					t.Errorf("%q: %s: %+v, code %d, %.200s", missing, url, outcome, w.Code, w.Body)
+				if expired != expires || expired != (got.Reason == string(outcome.HistoryDiscarded)) || expired && e.Passed != nil {
+					t.Errorf("%q: %s: %+v, code %d, %.200s", missing, url, got, w.Code, w.Body)
 				}
 			})
 		}
@@ -303,7 +296,7 @@ func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
 // A client cannot be told that the columns of its first event have changed.
 func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, tables(t, 3), Options{})
+		e := newEnv(t, servetest.Tables(t, 3), Options{})
 		r := e.Request(fooWatch+fromThree, http.Header{"Accept": {servetest.AsTable}})
 		p, err := e.handler.plan(r, request.From(r.Context()), e.handler.newAttempt())
 		if err != nil {

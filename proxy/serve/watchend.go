@@ -7,6 +7,7 @@ import (
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
 )
 
 // errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.
@@ -36,14 +37,14 @@ func (l *watchLoop) endTracking() {
 	}
 }
 
-// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is errUnencodable.
+// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is ErrUnencodable.
 // Clients resume after a 429 from their last version, and the watch then passes.
 func (l *watchLoop) endWith(err error) {
 	var status *apierrors.StatusError
 	switch {
 	case errors.Is(err, errToldToEnd):
 		status = l.recheck.denied.Load()
-	case errors.Is(err, errUnencodable):
+	case errors.Is(err, encode.ErrUnencodable):
 		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", response.RetryAfter)
 	default:
 		return

@@ -10,6 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/outcome"
 )
 
 // fenceResult is a version that was current after the watch began, and that the store shows.
@@ -104,7 +105,7 @@ func (l *watchLoop) fenced(r fenceResult) bool {
 	}
 	if !errors.Is(r.err, cache.ErrClosed) && l.r.Context().Err() == nil {
 		l.plan.resource.Fence.GiveUp()
-		l.options.Metrics.proven(string(notProvenInTime))
+		l.options.Metrics.proven(string(outcome.NotProvenInTime))
 		l.writeError(apierrors.NewTimeoutError("the initial events could not be proven to be recent in time", response.RetryAfter))
 	}
 	return false

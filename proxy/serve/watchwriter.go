@@ -4,10 +4,10 @@ import (
 	"net/http"
 
 	"sluice/cache"
-	"sluice/cache/tree"
 	"sluice/codec/splice"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
 )
 
 // watchWriter writes the bytes of a watch, plain or compressed. A compressed watch is a stream of
@@ -41,7 +41,7 @@ func (w *watchWriter) write(text []byte) error {
 		return w.send(text)
 	}
 	b := w.coding.Compress(w.scratch[:0], text)
-	if cap(b.Data) <= largestPiece {
+	if cap(b.Data) <= encode.LargestPiece {
 		w.scratch = b.Data
 	}
 	return w.block(&b)
@@ -54,7 +54,7 @@ func (w *watchWriter) block(b *splice.Block) error {
 }
 
 // frame writes the frame of an event that all watches of this encoder and coding share.
-func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *formatEncoder) error {
+func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
 	if w.coding == splice.Identity {
 		text, err := e.Frame(encoder, t)
 		if err != nil {
@@ -62,12 +62,26 @@ func (w *watchWriter) frame(e *cache.Event, t cache.Type, encoder *formatEncoder
 		}
 		return w.send(text)
 	}
-	packed, err := e.Frame(blockEncoder{encoder, w.coding}, t)
+	b, err := encoder.Block(e, t, w.coding)
 	if err != nil {
 		return err
 	}
-	b := splice.Unpack(packed)
 	return w.block(&b)
+}
+
+// AgedBlock writes the frame of an event of Tables with its ages as of now. Watches in one coding
+// share the compressed frame while its ages stand still.
+func (w *watchWriter) agedFrame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
+	if w.coding != splice.Identity {
+		b, err := encoder.AgedBlock(e, t, w.coding)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			return w.block(b)
+		}
+	}
+	return encoder.WriteAged(e, t, w.write)
 }
 
 func (w *watchWriter) send(p []byte) error {
@@ -89,29 +103,3 @@ func (w *watchWriter) end() {
 		_ = w.send(w.stream.End(nil)) // an error means that the client has gone
 	}
 }
-
-// blockEncoder is a cache.Encoder whose frames are packed blocks.
-type blockEncoder struct {
-	encoder *formatEncoder
-	coding  splice.Coding
-}
-
-// AppendEvent implements cache.Encoder.
-func (b blockEncoder) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendEvent(text, t, o) })
-}
-
-// AppendDeletedFromSelection implements cache.Encoder.
-func (b blockEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendDeletedFromSelection(text, o, rv) })
-}
-
-func (b blockEncoder) pack(dst []byte, encode func([]byte) ([]byte, error)) ([]byte, error) {
-	block, err := compressBlock(b.coding, encode)
-	if err != nil {
-		return dst, err
-	}
-	return block.Pack(dst), nil
-}
-
-var _ cache.Encoder = blockEncoder{}

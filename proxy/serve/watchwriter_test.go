@@ -13,6 +13,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/servetest"
 )
 
@@ -131,13 +132,16 @@ func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
 		if n, _, err := cursor.Next(events); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
-		encoder, err := encoderFor(c, codec.Format{})
+		encoder, err := encode.FormatFor(c, codec.Format{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := testing.AllocsPerRun(10, func() {
-			for _, of := range []cache.Encoder{encoder, blockEncoder{encoder, splice.Gzip}, blockEncoder{encoder, splice.Zstd}} {
-				if _, err := events[0].Frame(of, cache.Added); err != nil {
+			if _, err := events[0].Frame(encoder, cache.Added); err != nil {
+				t.Fatal(err)
+			}
+			for _, coding := range []splice.Coding{splice.Gzip, splice.Zstd} {
+				if _, err := encoder.Block(events[0], cache.Added, coding); err != nil {
 					t.Fatal(err)
 				}
 			}

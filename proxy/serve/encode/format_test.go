@@ -1,24 +1,23 @@
-package serve
+package encode
 
 import (
 	"errors"
 	"testing"
 
 	"sluice/codec"
-	"sluice/codec/table"
 	"sluice/proxy/serve/servetest"
 )
 
 func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {
 	c := servetest.Foos(1)
-	first, err := encoderFor(c, codec.Format{})
+	first, err := FormatFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := encoderFor(c, codec.Format{}); err != nil || again != first {
+	if again, err := FormatFor(c, codec.Format{}); err != nil || again != first {
 		t.Errorf("second encoder is another: %v", err)
 	}
-	if other, err := encoderFor(c, codec.Format{Pretty: true}); err != nil || other == first {
+	if other, err := FormatFor(c, codec.Format{Pretty: true}); err != nil || other == first {
 		t.Errorf("encoder of another format is the same: %v", err)
 	}
 }
@@ -26,17 +25,17 @@ func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {
 func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
 	before := servetest.Foos(1)
 	before.ColumnsMatch = true
-	before.Resource.Columns = columns(t, "A")
+	before.Resource.Columns = servetest.Columns(t, "A")
 	description := *before.Description
-	description.Resource.Columns = columns(t, "B")
+	description.Resource.Columns = servetest.Columns(t, "B")
 	after := *before
 	after.Description = &description
 	for shape, same := range map[codec.Shape]bool{codec.Object: true, codec.Metadata: true, codec.Table: false} {
-		a, err := encoderFor(before, codec.Format{Shape: shape})
+		a, err := FormatFor(before, codec.Format{Shape: shape})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := encoderFor(&after, codec.Format{Shape: shape})
+		b, err := FormatFor(&after, codec.Format{Shape: shape})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,17 +47,8 @@ func TestOnlyTableEncodersChangeWithColumns(t *testing.T) {
 
 func TestTablesNeedTheColumnsOfTheAPIServer(t *testing.T) {
 	c := servetest.Foos(1)
-	c.Resource.Columns = columns(t, "A")
-	if _, err := encoderFor(c, codec.Format{Shape: codec.Table}); !errors.Is(err, codec.ErrUnsupported) {
+	c.Resource.Columns = servetest.Columns(t, "A")
+	if _, err := FormatFor(c, codec.Format{Shape: codec.Table}); !errors.Is(err, codec.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
-}
-
-func columns(t *testing.T, name string) codec.Columns {
-	t.Helper()
-	c, err := table.Custom([]table.PrinterColumn{{Name: name, Type: "string", JSONPath: ".spec.x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }

@@ -1,10 +1,11 @@
-package serve
+package encode
 
 import (
 	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"sluice/cache"
 	"sluice/cache/tree"
@@ -12,29 +13,29 @@ import (
 	"sluice/proxy/resources"
 )
 
-// formatEncoder writes the objects of one cached resource in one format. The cache memoizes frames by
+// Format writes the objects of one cached resource in one format. The cache memoizes frames by
 // the identity of their encoder, so every watch of a store in one format must use the same one.
-type formatEncoder struct {
+type Format struct {
 	*codec.Writer
 	resource *codec.Resource
-	compact  *formatEncoder // of the same format without Pretty; nil if this is compact
-	failed   atomic.Bool    // an object cannot be written, so that reads in this format pass
+	compact  *Format     // of the same format without Pretty; nil if this is compact
+	failed   atomic.Bool // an object cannot be written, so that reads in this format pass
 }
 
-// errUnencodable is returned for an object that cannot be written in a format.
-var errUnencodable = errors.New("object cannot be written")
+// ErrUnencodable is returned for an object that cannot be written in a format.
+var ErrUnencodable = errors.New("object cannot be written")
 
-// encoderKey identifies a formatEncoder among those of a store.
-type encoderKey struct {
+// formatKey identifies a Format among those of a store.
+type formatKey struct {
 	format  codec.Format
 	columns codec.Columns // of Tables; nil for other shapes, which survive a change of columns
 }
 
-// encoderFor returns the formatEncoder of c for a format, the same one on each call. It returns
+// FormatFor returns the Format of c for a format, the same one on each call. It returns
 // codec.ErrUnsupported if the stored bytes cannot be turned into that format exactly, or could not
 // for one object since the store was filled.
-func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, error) {
-	key := encoderKey{format: f}
+func FormatFor(c *resources.CachedResource, f codec.Format) (*Format, error) {
+	key := formatKey{format: f}
 	if f.Shape == codec.Table {
 		if !c.ColumnsMatch {
 			return nil, codec.ErrUnsupported
@@ -42,17 +43,17 @@ func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, er
 		key.columns = c.Resource.Columns
 	}
 	if v, ok := c.Encoders.Load(key); ok {
-		e := v.(*formatEncoder)
+		e := v.(*Format)
 		if e.failed.Load() {
 			return nil, codec.ErrUnsupported
 		}
 		return e, nil
 	}
-	e := &formatEncoder{resource: &c.Resource}
+	e := &Format{resource: &c.Resource}
 	var err error
 	if f.Pretty {
 		f.Pretty = false
-		if e.compact, err = encoderFor(c, f); err != nil {
+		if e.compact, err = FormatFor(c, f); err != nil {
 			return nil, err
 		}
 	}
@@ -60,57 +61,63 @@ func encoderFor(c *resources.CachedResource, f codec.Format) (*formatEncoder, er
 		return nil, err
 	}
 	v, _ := c.Encoders.LoadOrStore(key, e)
-	return v.(*formatEncoder), nil
+	return v.(*Format), nil
 }
 
-// check returns nil or an errUnencodable for the error of writing an object, after which reads in this
+// check returns nil or an ErrUnencodable for the error of writing an object, after which reads in this
 // format pass until the store is rebuilt: else every repeated read would fail at the same object.
-func (e *formatEncoder) check(err error) error {
+func (e *Format) check(err error) error {
 	if err == nil {
 		return nil
 	}
 	e.failed.Store(true)
-	return fmt.Errorf("%w: %w", errUnencodable, err)
+	return fmt.Errorf("%w: %w", ErrUnencodable, err)
+}
+
+// AppendObject appends the object of a get, with its ages as of now.
+func (e *Format) AppendObject(dst, data []byte) ([]byte, error) {
+	dst, err := e.At(time.Now()).AppendObject(dst, data)
+	return dst, e.check(err)
 }
 
 // AppendEvent implements cache.Encoder.
-func (e *formatEncoder) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
+func (e *Format) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, false)
 	return dst, e.check(err)
 }
 
 // AppendFirst appends the first event of a watch. In a Table format only this event carries the
 // column definitions.
-func (e *formatEncoder) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
+func (e *Format) AppendFirst(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
 	dst, err := e.Writer.AppendEvent(dst, t.String(), o.Data, true)
 	return dst, e.check(err)
 }
 
 // Shareable reports whether an event has the same bytes for every watch at any time.
-func (e *formatEncoder) Shareable() bool { return !e.Format().AgesWithTime() }
+func (e *Format) Shareable() bool { return !e.Format().AgesWithTime() }
 
 // Memoizable reports whether the bytes of an object, or all of them but the ages, stay the same.
-func (e *formatEncoder) Memoizable() bool { return e.Shareable() || e.agesApart() }
+func (e *Format) Memoizable() bool { return e.Shareable() || e.agesApart() }
 
 // agesApart reports whether what is memoized are texts without ages: of Tables that are indented, the
 // compact ones.
-func (e *formatEncoder) agesApart() bool {
+func (e *Format) agesApart() bool {
 	return e.Format().AgesApart() || e.compact != nil && e.compact.Format().AgesApart()
 }
 
 // Copies reports whether objects are written as they are stored.
-func (e *formatEncoder) Copies() bool {
+func (e *Format) Copies() bool {
 	f := e.Format()
 	return f.Encoding == e.resource.Source && f.Shape == codec.Object && !f.Pretty && !f.Unmanaged && !e.resource.WholeFloats
 }
 
 // Verbatim reports whether the items of lists are the stored bytes.
-func (e *formatEncoder) Verbatim() bool {
+func (e *Format) Verbatim() bool {
 	return e.Copies() && e.Format().Encoding == codec.JSON && e.resource.Style == codec.Unstructured
 }
 
 // AppendDeletedFromSelection implements cache.Encoder.
-func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
+func (e *Format) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
 	deleted, err := e.DeletedFromSelection(o, rv)
 	if err != nil {
 		return dst, err
@@ -120,9 +127,9 @@ func (e *formatEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, r
 
 // DeletedFromSelection returns the object of the DELETED event that a selecting watch receives when
 // the event at rv takes o out of its selection: the content before the event, with rv.
-func (e *formatEncoder) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
+func (e *Format) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
 	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
 	return &tree.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)
 }
 
-var _ cache.Encoder = (*formatEncoder)(nil)
+var _ cache.Encoder = (*Format)(nil)

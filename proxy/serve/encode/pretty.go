@@ -1,4 +1,4 @@
-package serve
+package encode
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 // text is memoized only where the budget has room for it that nothing else uses.
 
 // compact returns the encoder of the compact text that e indents; nil if e is compact itself.
-func (e *segmentEncoder) compact() *segmentEncoder {
-	c := e.encoder.compact
+func (e *Segments) compact() *Segments {
+	c := e.Format.compact
 	if c == nil {
 		return nil
 	}
-	return &segmentEncoder{encoder: c, writer: c.Writer, events: e.events, selects: e.selects, budget: e.budget}
+	return &Segments{Format: c, writer: c.Writer, events: e.events, selects: e.selects, budget: e.budget}
 }
 
 // indented yields the text of a run that is shared, indented for one reader.
-func (e *segmentEncoder) indented(compact *segmentEncoder, r tree.Run) (iter.Seq[[]byte], error) {
-	key := memoKey{e.encoder, e.events, splice.Identity}
+func (e *Segments) indented(compact *Segments, r tree.Run) (iter.Seq[[]byte], error) {
+	key := memoKey{e.Format, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return func(yield func([]byte) bool) { yield(v.([]byte)) }, nil
 	}
@@ -47,17 +47,17 @@ func (e *segmentEncoder) indented(compact *segmentEncoder, r tree.Run) (iter.Seq
 }
 
 // appendIndented appends the text of a run that is shared.
-func (e *segmentEncoder) appendIndented(dst []byte, compact *segmentEncoder, r tree.Run) ([]byte, error) {
+func (e *Segments) appendIndented(dst []byte, compact *Segments, r tree.Run) ([]byte, error) {
 	text, err := compact.text(r)
 	if err == nil {
 		dst, err = e.writer.AppendIndented(dst, text)
 	}
-	return dst, e.encoder.check(err)
+	return dst, e.Format.check(err)
 }
 
 // indentAgeless returns the indented text of a run without its ages, which are as long in either form.
-func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r tree.Run) (*table.Text, error) {
-	key := memoKey{e.encoder, e.events, splice.Identity}
+func (e *Segments) indentAgeless(compact *Segments, r tree.Run) (*table.Text, error) {
+	key := memoKey{e.Format, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return v.(*table.Text), nil
 	}
@@ -65,8 +65,8 @@ func (e *segmentEncoder) indentAgeless(compact *segmentEncoder, r tree.Run) (*ta
 	if err == nil {
 		text, err = text.Indented(e.writer.AppendIndented)
 	}
-	if err != nil || !compact.memoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
-		return text, e.encoder.check(err)
+	if err != nil || !compact.MemoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
+		return text, e.Format.check(err)
 	}
 	_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) { return text, textSize(text), nil })
 	return text, err

@@ -1,4 +1,4 @@
-package serve
+package encode
 
 import (
 	"testing"
@@ -12,10 +12,10 @@ import (
 )
 
 // blocks returns the compressed blocks of all runs in order.
-func blocks(t *testing.T, e *segmentEncoder, state *cache.Snapshot) (all []*splice.Block) {
+func blocks(t *testing.T, e *Segments, state *cache.Snapshot) (all []*splice.Block) {
 	t.Helper()
 	for run := range state.Runs(tree.Namespace("")) {
-		b, err := e.block(splice.Gzip, run)
+		b, err := e.Block(splice.Gzip, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,14 +28,14 @@ func TestUpdateCompressesOneSegmentAgain(t *testing.T) {
 	const objects, updates = 2000, 5
 	c := servetest.Foos(objects)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}, {Shape: codec.Metadata}} {
-		encoder, err := encoderFor(c, f)
+		encoder, err := FormatFor(c, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		budget := tree.NewBudget(1 << 30)
-		encoders := []*segmentEncoder{{encoder: encoder, writer: encoder.Writer, budget: budget}}
+		encoders := []*Segments{NewSegments(encoder, budget, false, false)}
 		if f.Encoding != codec.YAML {
-			encoders = append(encoders, &segmentEncoder{encoder: encoder, writer: encoder.Writer, events: true, budget: budget})
+			encoders = append(encoders, NewSegments(encoder, budget, false, true))
 		}
 		for _, e := range encoders {
 			before := blocks(t, e, c.Store.Snapshot())
@@ -71,16 +71,16 @@ func countNew(before, after []*splice.Block) (n int) {
 
 func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
 	c := servetest.Foos(2000)
-	encoder, err := encoderFor(c, codec.Format{})
+	encoder, err := FormatFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, coding := range []splice.Coding{splice.Gzip, splice.Zstd} {
 		budget := tree.NewBudget(1 << 30)
-		items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
+		items := NewSegments(encoder, budget, false, false)
 		held := 0
 		for run := range c.Store.Snapshot().Runs(tree.Namespace("")) {
-			b, err := items.block(coding, run)
+			b, err := items.Block(coding, run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,14 +97,14 @@ func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {
 // A shared block would tell a reader of a part of the segment how long the rest is.
 func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 	c := servetest.Foos(100)
-	encoder, err := encoderFor(c, codec.Format{})
+	encoder, err := FormatFor(c, codec.Format{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	budget := tree.NewBudget(1 << 30)
-	items := segmentEncoder{encoder: encoder, writer: encoder.Writer, budget: budget}
+	items := NewSegments(encoder, budget, false, false)
 	for run := range c.Store.Snapshot().Runs(tree.Single(tree.KeyOf("ns", "f000050"))) {
-		if _, err := items.block(splice.Gzip, run); err != nil {
+		if _, err := items.Block(splice.Gzip, run); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,20 +117,20 @@ func TestPartsOfSegmentsAreNotMemoized(t *testing.T) {
 func TestSelectedPartsOfSegmentsAreMemoizedApart(t *testing.T) {
 	c := servetest.Foos(48)
 	for _, f := range []codec.Format{{}, {Encoding: codec.YAML}, {Encoding: codec.CBOR}} {
-		encoder, err := encoderFor(c, f)
+		encoder, err := FormatFor(c, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		budget := tree.NewBudget(1 << 30)
-		e := segmentEncoder{encoder: encoder, writer: encoder.Writer, selects: true, budget: budget}
+		e := NewSegments(encoder, budget, true, false)
 		for run := range c.Store.Snapshot().Runs(tree.Namespace("")) {
 			parts := map[string]tree.Run{"half": {Segment: run.Segment, Set: 0x555555555555}, "other half": {Segment: run.Segment, Set: 0xaaaaaaaaaaaa}, "few": {Segment: run.Segment, Set: 0x111}}
 			for name, part := range parts {
-				first, err := e.block(splice.Gzip, part)
+				first, err := e.Block(splice.Gzip, part)
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := e.block(splice.Gzip, part)
+				again, err := e.Block(splice.Gzip, part)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,143 @@
+package encode
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/cache/tree"
+	"sluice/codec/splice"
+	"sluice/codec/table"
+)
+
+// The bytes of Tables depend on the time by their ages only. Segments memoize their rows without
+// ages, which are written anew for each reader, and compressed with ages, which stand still for
+// seconds to days. Events share their frames likewise.
+
+// ageless returns the text of a run without ages, memoized if it is shared.
+func (e *Segments) ageless(r tree.Run) (*table.Text, error) {
+	if compact := e.compact(); compact != nil {
+		return e.indentAgeless(compact, r)
+	}
+	if !e.MemoizesText(r) {
+		return e.encodeAgeless(r.Objects())
+	}
+	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
+		text, err := e.encodeAgeless(objects)
+		if err != nil {
+			return nil, 0, err
+		}
+		return text, textSize(text), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*table.Text), nil
+}
+
+func (e *Segments) encodeAgeless(objects []*tree.Object) (*table.Text, error) {
+	text := new(table.Text)
+	apart := *e
+	apart.writer = e.writer.Ageless(&text.Ages)
+	var err error
+	text.Bytes, err = cloned(func(dst []byte) ([]byte, error) { return apart.append(dst, objects) })
+	text.Ages = slices.Clone(text.Ages)
+	return text, err
+}
+
+// ageSize is the memory of a table.Age, in bytes.
+const ageSize = 32
+
+// textSize returns the memory of a text.
+func textSize(t *table.Text) int64 { return int64(cap(t.Bytes)) + int64(cap(t.Ages))*ageSize }
+
+// validity is the time in which ages are printed as they are, from its first to before its last
+// nanosecond since 1970. Ages before the first one are not known: a clock may be set back.
+type validity struct{ from, until int64 }
+
+func validityOf(text *table.Text, now time.Time) validity {
+	v := validity{now.UnixNano(), math.MaxInt64}
+	if next, ok := text.Changes(now); ok && next.Before(time.Unix(0, math.MaxInt64)) {
+		v.until = next.UnixNano()
+	}
+	return v
+}
+
+func (v validity) has(now time.Time) bool {
+	at := now.UnixNano()
+	return v.from <= at && at < v.until
+}
+
+// agedBlock is the memoized block of a run with ages: the newest one that was compressed.
+type agedBlock struct {
+	renewing sync.Mutex // serializes compression
+	newest   atomic.Pointer[blockAt]
+}
+
+// blockAt is a block of ages during a time.
+type blockAt struct {
+	block *splice.Block
+	valid validity
+}
+
+// at returns the newest block if its ages are those of now.
+func (b *agedBlock) at(now time.Time) (*splice.Block, bool) {
+	n := b.newest.Load()
+	if n == nil || !n.valid.has(now) {
+		return nil, false
+	}
+	return n.block, true
+}
+
+// agedBlock returns the compressed text of a run that is memoized with its ages as of now.
+func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, error) {
+	key := memoKey{e.Format, e.events, coding}
+	if v, ok := r.Recall(key); ok {
+		return e.renewed(v.(*agedBlock), coding, r)
+	}
+	text, err := e.ageless(r)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) {
+		b := new(agedBlock)
+		block, err := b.compress(coding, text, time.Now())
+		if err != nil {
+			return nil, 0, err
+		}
+		return b, int64(cap(block.Data)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e.renewed(v.(*agedBlock), coding, r)
+}
+
+// renewed returns the block of b, compressed again if an age has changed.
+func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*splice.Block, error) {
+	if block, ok := b.at(time.Now()); ok {
+		return block, nil
+	}
+	text, err := e.ageless(r)
+	if err != nil {
+		return nil, err
+	}
+	b.renewing.Lock()
+	defer b.renewing.Unlock()
+	now := time.Now()
+	if block, ok := b.at(now); ok {
+		return block, nil
+	}
+	return b.compress(coding, text, now)
+}
+
+// compress makes the newest block of a text.
+func (b *agedBlock) compress(coding splice.Coding, text *table.Text, now time.Time) (*splice.Block, error) {
+	block, err := compressBlock(coding, func(dst []byte) ([]byte, error) { return text.AppendAt(dst, now), nil })
+	if err == nil {
+		b.newest.Store(&blockAt{block, validityOf(text, now)})
+	}
+	return block, err
+}

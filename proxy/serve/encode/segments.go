@@ -1,0 +1,163 @@
+package encode
+
+import (
+	"iter"
+	"time"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+	"sluice/codec"
+	"sluice/codec/splice"
+)
+
+// Segments encodes the objects of segments in one format, as the items of a list or as the
+// events with which a watch begins. Whole segments, and parts of them that are selected, are encoded and
+// compressed once for all readers and kept in the budget.
+type Segments struct {
+	Format  *Format       // shared by all readers of the format
+	writer  *codec.Writer // of Format, or one like it that writes no ages
+	events  bool          // initial events of a watch, not items of a list
+	selects bool          // the runs are those of a selector
+	budget  *tree.Budget
+}
+
+// NewSegments returns an encoder of initial events, or of the items of a list. With selects, the runs are
+// those of a selector.
+func NewSegments(e *Format, budget *tree.Budget, selects, events bool) *Segments {
+	return &Segments{Format: e, writer: e.Writer, events: events, selects: selects, budget: budget}
+}
+
+// memoKey is the key of what a segment memoizes: text without a coding, else a block; of Tables an
+// ageless text or an agedBlock.
+type memoKey struct {
+	encoder *Format
+	events  bool
+	coding  splice.Coding
+}
+
+// smallestBlock is the least number of selected objects of a segment that are compressed as a block of
+// their own: fewer compress badly.
+const smallestBlock = 8
+
+// MemoizesBlock reports whether the compressed block of the run is memoized.
+func (e *Segments) MemoizesBlock(r tree.Run) bool {
+	return e.Format.Memoizable() && (r.Whole() || e.selects && r.Len() >= smallestBlock)
+}
+
+// MemoizesText reports whether the text of the run is memoized: not if encoding costs no more than keeping
+// the text would, and not if all of the text depends on the time. The texts of large objects, if
+// they are whole, would soon fill the budget, which their compressed blocks do not. Of what is indented
+// the compact text is memoized.
+func (e *Segments) MemoizesText(r tree.Run) bool {
+	if compact := e.compact(); compact != nil {
+		return compact.MemoizesText(r)
+	}
+	f := e.Format.Format()
+	cheap := f.Encoding == codec.Protobuf || e.Format.Copies()
+	long := f.WholeObjects() && r.Segment.Bytes() > tree.SegmentBytes
+	return e.Format.Memoizable() && (r.Whole() || e.selects) && !cheap && !long
+}
+
+// Pays reports whether memos of the run pay: what a selector selects is memoized by the second read. It must
+// be called once for each read.
+func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Reread() }
+
+// Parts yields the text of a run that is shared, in pieces that are valid until the next one. The
+// caller must not change them.
+func (e *Segments) Parts(r tree.Run) (iter.Seq[[]byte], error) {
+	if e.Format.agesApart() {
+		text, err := e.ageless(r)
+		if err != nil {
+			return nil, err
+		}
+		return text.Parts(time.Now()), nil
+	}
+	if compact := e.compact(); compact != nil {
+		return e.indented(compact, r)
+	}
+	text, err := e.text(r)
+	return func(yield func([]byte) bool) { yield(text) }, err
+}
+
+// text returns the encoded objects of a run that is shared. The caller must not change it.
+func (e *Segments) text(r tree.Run) ([]byte, error) {
+	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
+		text, err := cloned(func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
+		return text, int64(cap(text)), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.([]byte), nil
+}
+
+// Block returns the encoded objects of a run, compressed, out of the memo if MemoizesBlock.
+func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error) {
+	switch {
+	case !e.MemoizesBlock(r):
+		return e.compress(coding, r.Objects())
+	case e.Format.agesApart():
+		return e.agedBlock(coding, r)
+	}
+	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, coding}, func(objects []*tree.Object) (any, int64, error) {
+		b, err := e.compress(coding, objects)
+		if err != nil {
+			return nil, 0, err
+		}
+		return b, int64(cap(b.Data)), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*splice.Block), nil
+}
+
+func (e *Segments) compress(coding splice.Coding, objects []*tree.Object) (*splice.Block, error) {
+	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
+}
+
+// appendRun appends the encoded objects of a run, out of the memo if memoize is set.
+func (e *Segments) appendRun(dst []byte, r tree.Run, memoize bool) ([]byte, error) {
+	if !memoize {
+		return e.append(dst, r.Objects())
+	}
+	parts, err := e.Parts(r)
+	if err != nil {
+		return dst, err
+	}
+	for part := range parts {
+		dst = append(dst, part...)
+	}
+	return dst, nil
+}
+
+// append appends the encoded objects: items with separators between them, or ADDED events.
+func (e *Segments) append(dst []byte, objects []*tree.Object) ([]byte, error) {
+	var err error
+	for i, o := range objects {
+		switch {
+		case e.events:
+			dst, err = e.appendEvent(dst, o)
+		case i > 0:
+			dst, err = e.AppendItem(append(dst, e.writer.Separator()...), o)
+		default:
+			dst, err = e.AppendItem(dst, o)
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// appendEvent appends the ADDED event of an object, which must not be the first event of its watch.
+func (e *Segments) appendEvent(dst []byte, o *tree.Object) ([]byte, error) {
+	dst, err := e.writer.AppendEvent(dst, cache.Added.String(), o.Data, false)
+	return dst, e.Format.check(err)
+}
+
+// AppendItem appends one object as an item of a list.
+func (e *Segments) AppendItem(dst []byte, o *tree.Object) ([]byte, error) {
+	dst, err := e.writer.AppendItem(dst, o.Data)
+	return dst, e.Format.check(err)
+}

@@ -1,0 +1,57 @@
+package outcome
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"sluice/proxy/resources"
+)
+
+func TestAReasonMayLastOrCease(t *testing.T) {
+	type class struct{ temporary, ceases, ofStore bool }
+	for reason, want := range map[Pass]class{
+		NotARead:                    {},
+		UnservedOptions:             {},
+		UnservedFormat:              {},
+		SmallRead:                   {},
+		GetLatest:                   {},
+		NotAllowed:                  {ceases: true},
+		resources.NotCacheable:      {ceases: true},
+		resources.NotRunning:        {ceases: true, ofStore: true},
+		resources.StoresTooLarge:    {ceases: true, ofStore: true},
+		NotReviewed:                 {temporary: true, ceases: true, ofStore: true},
+		resources.NotInSync:         {temporary: true, ceases: true, ofStore: true},
+		NotProvenInTime:             {temporary: true, ofStore: true},
+		VersionNotReached:           {temporary: true, ofStore: true},
+		VersionBeforeHistory:        {temporary: true, ofStore: true},
+		Pass(resources.Excluded):    {},
+		PassBudgetFull:              {},
+		Pass("unknown to everyone"): {},
+	} {
+		if got := (class{reason.Temporary(), reason.Ceases(), reason.OfStore()}); got != want {
+			t.Errorf("%s: %+v, want %+v", reason, got, want)
+		}
+	}
+}
+
+func TestAForwardedReadIsAllowedByA200Only(t *testing.T) {
+	for status, want := range map[int]bool{
+		http.StatusContinue: false, http.StatusOK: true, http.StatusForbidden: false, http.StatusNotFound: false,
+	} {
+		allowed := false
+		f := Forwarded{Pass: GetLatest, Allowed: func() { allowed = true }}
+		f.Begun(status)
+		f.End()
+		if allowed != want {
+			t.Errorf("%d: allowed %v", status, allowed)
+		}
+	}
+}
+
+func TestAForwardedReadHasTheReasonForWhichItPasses(t *testing.T) {
+	var err error = Forwarded{Pass: SmallRead}
+	if reason, ok := errors.AsType[Pass](err); !ok || reason != SmallRead || err.Error() != "small-read" {
+		t.Errorf("got %q", err)
+	}
+}
