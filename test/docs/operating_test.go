@@ -92,7 +92,7 @@ func TestOperatingListsEveryName(t *testing.T) {
 		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
-		{"reasons", "proxy/serve", `\b(?:hit|pass)Reason += "([a-z-]+)"`, "`%`"},
+		{"reasons", "proxy/serve/outcome", `\b(?:Hit|Pass) += "([a-z-]+)"`, "`%`"},
 		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
 		{"reasons", "proxy/flowcontrol", `\bconst \w+ = "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/accounts", `Name: "([a-z-]+)"`, "`too-many-%`"},
