@@ -12,7 +12,7 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// Exchange is one recorded request to a kube-apiserver 1.36.3 and its response.
+// Exchange is one recorded request to a kube-apiserver 1.37.2 and its response.
 type Exchange struct {
 	Note        string
 	Server      string // servers whose name begins with B had the gate CBORServingAndStorage on
