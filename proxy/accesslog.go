@@ -61,6 +61,7 @@ func (l *loggedRequest) header(code int) {
 	if l.debugHeaders.Load() {
 		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
 	}
+	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
 	if l.info.Verb == "watch" && code == http.StatusOK {
 		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
@@ -68,6 +69,7 @@ func (l *loggedRequest) header(code int) {
 
 func (l *loggedRequest) end() {
 	duration := time.Since(l.start)
+	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.code, duration)
 	writeLine(l.line(), func() []zap.Field {
 		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))

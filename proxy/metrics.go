@@ -18,6 +18,7 @@ import (
 type Metrics struct {
 	total      *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
+	bytes      *prometheus.CounterVec
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
 	reads      *serve.Metrics
@@ -39,6 +40,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			NativeHistogramMaxBucketNumber:  100,
 			NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"verb", "group", "version", "resource", "source"}),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_response_bytes_total",
+			Help: "Length of the bodies of responses, before Sluice compressed them (stage encoded) and as written (stage sent).",
+		}, []string{"verb", "group", "version", "resource", "source", "stage"}),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_current_inflight_requests", Help: "Requests being served.",
 		}, []string{"request_kind"}),
@@ -47,7 +52,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Forwarded requests that were transcoded, by the format of the response; empty if only the request body was transcoded.",
 		}, []string{"format"}),
 	}
-	r.MustRegister(m.total, m.duration, m.inflight, m.transcoded)
+	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded)
 	return m
 }
 
@@ -63,14 +68,7 @@ func (m *Metrics) begin(info *request.Info) { m.inflight.WithLabelValues(kindOf(
 
 func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration time.Duration) {
 	m.inflight.WithLabelValues(kindOf(info)).Dec()
-	group, version, resource, subresource := info.APIGroup, info.APIVersion, info.Resource, info.Subresource
-	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
-	exists := info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
-	if info.IsResourceRequest && !exists {
-		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
-		// the apiserver answers for any path and before it authenticates anybody.
-		group, version, resource, subresource = other, other, other, other
-	}
+	group, version, resource, subresource := named(r, info, code)
 	verb, scope := verbOf(r, info), scopeOf(info)
 	m.total.WithLabelValues(verb, group, version, resource, subresource, scope, strconv.Itoa(code),
 		info.Outcome.Source, info.Outcome.Reason).Inc()
@@ -80,6 +78,49 @@ func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration ti
 	if kindOf(info) != "longRunning" {
 		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(duration.Seconds())
 	}
+}
+
+// named returns the labels that name the resource of a request.
+func named(r *http.Request, info *request.Info, code int) (group, version, resource, subresource string) {
+	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
+	exists := info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
+	if info.IsResourceRequest && !exists {
+		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
+		// the apiserver answers for any path and before it authenticates anybody.
+		return other, other, other, other
+	}
+	return info.APIGroup, info.APIVersion, info.Resource, info.Subresource
+}
+
+// length counts the body of one response while it is written. The zero value counts nothing.
+type length struct {
+	sent, encoded prometheus.Counter
+	info          *request.Info
+	compressed    bool  // by Sluice, which tells how long the body was before by Info.Encoded
+	seen          int64 // of Info.Encoded
+}
+
+// length begins to count the body of a response, whose header is about to be written.
+func (m *Metrics) length(h http.Header, r *http.Request, info *request.Info, code int) length {
+	group, version, resource, _ := named(r, info, code)
+	labels := []string{verbOf(r, info), group, version, resource, info.Outcome.Source}
+	return length{
+		sent: m.bytes.WithLabelValues(append(labels, "sent")...), encoded: m.bytes.WithLabelValues(append(labels, "encoded")...),
+		info: info, compressed: info.Outcome.Source == request.SourceCache && h.Get("Content-Encoding") != "",
+	}
+}
+
+// wrote counts n bytes that were written.
+func (l *length) wrote(n int) {
+	if l.sent == nil {
+		return
+	}
+	l.sent.Add(float64(n))
+	if l.compressed {
+		n = int(l.info.Encoded - l.seen)
+		l.seen = l.info.Encoded
+	}
+	l.encoded.Add(float64(n))
 }
 
 // activity shows whether a resource is in use.
@@ -118,7 +159,7 @@ func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
 // forget deletes the series of a resource.
 func (m *Metrics) forget(r schema.GroupVersionResource) {
 	labels := prometheus.Labels{"group": r.Group, "version": r.Version, "resource": r.Resource}
-	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec) {
+	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec) {
 		metric.DeletePartialMatch(labels)
 	}
 }

@@ -5,8 +5,9 @@ import "net/http"
 // recorder is a ResponseWriter that records the status code and the length of the body.
 type recorder struct {
 	http.ResponseWriter
-	code     int            // 0 until the response header is written
-	bytes    int64          // of the body; bytes of an upgraded connection are not counted
+	code     int   // 0 until the response header is written
+	bytes    int64 // of the body; bytes of an upgraded connection are not counted
+	length   length
 	onHeader func(code int) // called once, before the response header is written
 }
 
@@ -25,6 +26,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	r.start(http.StatusOK)
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
+	r.length.wrote(n)
 	return n, err
 }
 

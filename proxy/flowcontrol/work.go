@@ -55,6 +55,13 @@ func (c *CPU) SetPlaces(n int) {
 // Numbers returns how many responses work and how many wait for their turn.
 func (c *CPU) Numbers() (working int64, waiting int) { return c.queue.Numbers() }
 
+// Places returns how many responses work at the same time.
+func (c *CPU) Places() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(c.places)
+}
+
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {
 	cpu   *CPU

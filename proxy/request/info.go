@@ -34,6 +34,7 @@ type Info struct {
 	Account              accounts.Account // for whom the request counts; set by flow control
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
 	Outcome              Outcome          // set by the handler that responds
+	Encoded              int64            // how much of the body Sluice has compressed, in bytes before that
 
 	PassedWatch *PassedWatch // set before a watch passes, if it may end early
 }

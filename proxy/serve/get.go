@@ -24,6 +24,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, p *plan) error {
 	}
 	out := newResponseWriter(w, r, nil, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
+	out.encoded = &p.info.Encoded
 	out.reserve()
 	if out.buf, err = p.encoder.AppendObject(out.buf, o.Data); err != nil {
 		return outcome.UnservedFormat

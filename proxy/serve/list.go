@@ -29,6 +29,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, p *plan) error {
 	e := encode.NewSegments(p.encoder, h.options.Encoded, p.selection.filter != nil, false)
 	out := newResponseWriter(w, r, work, func(h http.Header) { p.writeHeaders(h, reason) })
 	defer out.release()
+	out.encoded = &p.info.Encoded
 	reader := h.options.SlowReaders.Track(p.info.Account.Key, out.client, func() { out.client.EndWithin(0) })
 	defer reader.Done()
 	reader.Hold(p.resource.Store, state)

@@ -26,7 +26,8 @@ type responseWriter struct {
 	header   func(http.Header) // sets the headers
 	client   *response.WriteDeadline
 	accepted splice.Coding
-	failed   bool // a write has failed
+	failed   bool   // a write has failed
+	encoded  *int64 // counts what is compressed, before that; nil counts nothing
 
 	compressor compressor // of text; nil if it is not compressed
 
@@ -127,6 +128,7 @@ func (w *responseWriter) write(p []byte) error {
 	var out io.Writer = w.w
 	if w.compressor != nil {
 		out = w.compressor
+		count(w.encoded, len(p))
 	}
 	err := w.work.Write(w.client, out, p)
 	w.failed = w.failed || err != nil
@@ -156,6 +158,7 @@ func (w *responseWriter) flushBlocks() error {
 		w.buf = w.stream.Begin(w.buf)
 	}
 	for _, b := range w.pending {
+		count(w.encoded, b.Plain)
 		if err := w.writeBlock(b.Data); err != nil {
 			return err
 		}
@@ -188,4 +191,11 @@ func (w *responseWriter) finishBlocks() (bool, error) {
 	}
 	w.buf = w.stream.End(w.buf)
 	return true, w.flush(true)
+}
+
+// count adds n to a counter, if there is one.
+func count(counter *int64, n int) {
+	if counter != nil {
+		*counter += int64(n)
+	}
 }

@@ -28,6 +28,8 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 	for range 50 {
 		for _, coding := range codings {
 			out, w, started := newTestResponse(coding)
+			var encoded int64
+			out.encoded = &encoded
 			var want []byte
 			for range rand.N(50) {
 				text := bytes.Repeat([]byte{byte(rand.Uint32())}, rand.N(1<<(2+rand.N(17))))
@@ -50,6 +52,9 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 			compressed := w.Header().Get("Content-Encoding") != ""
 			if long := coding != "" && len(want) > response.CompressFrom; *started != 1 || compressed != long {
 				t.Errorf("%q: %d bytes, headers set %d times, compressed %v", coding, len(want), *started, compressed)
+			}
+			if compressed && encoded != int64(len(want)) || !compressed && encoded != 0 {
+				t.Errorf("%q: %d bytes counted before compression, of %d", coding, encoded, len(want))
 			}
 			if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 				t.Errorf("%q: %d bytes, want %d", coding, len(got), len(want))
@@ -124,14 +129,16 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 	for _, coding := range codings[1:] {
 		out, w, _ := newTestResponse(coding)
+		var encoded int64
+		out.encoded = &encoded
 		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
 		if written, err := out.finishBlocks(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize {
-			t.Errorf("%s: %d bytes", coding, len(got))
+		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || encoded != int64(len(got)) {
+			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), encoded)
 		}
 	}
 }

@@ -44,9 +44,11 @@ func (h *Handler) newWatchLoop(w http.ResponseWriter, r *http.Request, p *plan) 
 	metrics := h.options.Metrics.watch(p.info)
 	metrics.opened()
 	work := h.options.CPU.Work(r.Context(), p.info.Account.Key, p.examined(start.state))
+	out := newWatchWriter(w, work, coding)
+	out.encoded = &p.info.Encoded
 	return &watchLoop{
 		watchStart: start, plan: p, options: &h.options, r: r, recheckEvery: &h.recheck,
-		out: newWatchWriter(w, work, coding), columnsChanged: p.columnsChanged(), metrics: metrics,
+		out: out, columnsChanged: p.columnsChanged(), metrics: metrics,
 	}, nil
 }
 

@@ -19,7 +19,8 @@ type watchWriter struct {
 	coding  splice.Coding
 	stream  *splice.Stream
 	scratch []byte
-	failed  bool // a write has failed
+	failed  bool   // a write has failed
+	encoded *int64 // counts what is compressed, before that; nil counts nothing
 }
 
 func newWatchWriter(w http.ResponseWriter, work *flowcontrol.Work, coding splice.Coding) *watchWriter {
@@ -50,6 +51,7 @@ func (w *watchWriter) write(text []byte) error {
 // block writes a block in the coding of the watch.
 func (w *watchWriter) block(b *splice.Block) error {
 	w.stream.Add(b)
+	count(w.encoded, b.Plain)
 	return w.send(b.Data)
 }
 
