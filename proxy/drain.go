@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -77,7 +78,7 @@ func refuseDraining(w http.ResponseWriter, r *http.Request) {
 	response.Error(w, r, errShuttingDown)
 }
 
-var errShuttingDown = response.NewUnavailable("the gateway is shutting down")
+var errShuttingDown = response.NewUnavailable(message.ShuttingDown.Say())
 
 // running counts what runs. The zero value is ready to use.
 type running struct {

@@ -1,11 +1,11 @@
 package proxy
 
 import (
-	"fmt"
 	"net/http"
 
 	"sluice/config"
 	"sluice/proxy/accounts"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -33,7 +33,7 @@ func withHeaderLimit(fields int) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n := headerFields(r.Header); n > fields {
 				request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
-				response.Error(w, r, response.NewHeaderTooLarge(fmt.Sprintf("the request has %d header fields, more than %d", n, fields)))
+				response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
 				return
 			}
 			next.ServeHTTP(w, r)

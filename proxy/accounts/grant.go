@@ -5,6 +5,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/message"
 )
 
 // Grant is what an account has taken. Its methods can be called on nil, and by any goroutine.
@@ -47,7 +49,7 @@ const retryAfter = 1
 
 // Status implements apierrors.APIStatus.
 func (r *Refused) Status() metav1.Status {
-	return apierrors.NewTooManyRequests(r.Error()+", please try again later", retryAfter).ErrStatus
+	return apierrors.NewTooManyRequests(message.TooMany.Say(r.Resource), retryAfter).ErrStatus
 }
 
 // Resize makes the grant one of n. If it grows, the error is a *Refused or nil; of a refused grant the old

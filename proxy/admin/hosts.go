@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"sluice/proxy/message"
 )
 
 // withHosts answers 421 unless the Host of a request is localhost, an IP address or in names. A web page
@@ -21,7 +23,7 @@ func withHosts(next http.Handler, names []string) http.Handler {
 		_, err := netip.ParseAddr(host)
 		equal := func(name string) bool { return strings.EqualFold(name, host) }
 		if err != nil && host != "localhost" && !slices.ContainsFunc(names, equal) {
-			http.Error(w, "unknown host", http.StatusMisdirectedRequest)
+			http.Error(w, message.UnknownHost.Say(), http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 )
 
@@ -83,8 +83,6 @@ func narrowed(a *authorizer.AttributesRecord) bool {
 	return len(a.LabelSelectorRequirements)+len(a.FieldSelectorRequirements) > 0
 }
 
-var errRevoked = errors.New("access to this watch has been revoked")
-
 // StillAllowed returns a 401 if the credentials of the open watch r no longer identify the same user,
 // a 403 if this user may no longer impersonate or make the read, and otherwise nil. An error means that
 // a review could not be made.
@@ -101,7 +99,7 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 		return nil, err
 	}
 	if err != nil || now == nil || now.GetName() != before.GetName() {
-		return apierrors.NewUnauthorized("the credentials of this watch are no longer valid"), nil
+		return apierrors.NewUnauthorized(message.LoggedOut.Say()), nil
 	}
 	u := now // groups may have changed
 	if request.From(r.Context()).Impersonates {
@@ -120,7 +118,9 @@ func (a *Access) StillAllowed(r *http.Request, read *request.Read) (*apierrors.S
 	if allowed {
 		return nil, nil
 	}
-	return apierrors.NewForbidden(read.GroupResource(), read.RequiredName(), errRevoked), nil
+	denied := apierrors.NewForbidden(read.GroupResource(), read.RequiredName(), nil)
+	denied.ErrStatus.Message = message.Revoked.Say()
+	return denied, nil
 }
 
 // Notify calls f soon after each change of an RBAC object that can affect access of r to what read

@@ -25,6 +25,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -119,12 +120,12 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		switch {
 		case errors.Is(err, errCertificate):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}
-			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			response.Error(w, r, apierrors.NewUnauthorized(message.BadCertificate.Say()))
 			return
 		case is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
 			flowcontrol.EndStranger(w, r)
-			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			response.Error(w, r, apierrors.NewUnauthorized(message.LongToken.Say()))
 			return
 		case refusal(err) != nil:
 			flowcontrol.Refuse(w, r, refusal(err))

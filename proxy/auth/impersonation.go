@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -149,7 +150,7 @@ func (a *Authorizer) impersonate(w http.ResponseWriter, r *http.Request, info *r
 
 // errNotReviewed is the response to a caller whose impersonation could not be reviewed. The error of the
 // review is about Sluice, which the caller need not know.
-var errNotReviewed = response.NewUnavailable("the impersonation cannot be reviewed at the moment")
+var errNotReviewed = response.NewUnavailable(message.NotReviewed.Say())
 
 // heldResponse is a short response that is held until it is known whether it is to be sent.
 type heldResponse struct {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+
+	"sluice/proxy/message"
 )
 
 // WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who
@@ -15,11 +17,16 @@ import (
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code := a.pathAccess(r); code != http.StatusOK {
-			http.Error(w, http.StatusText(code), code)
+			http.Error(w, pathMessages[code].Say(), code)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// pathMessages say why a path of Sluice itself is not served, by the code.
+var pathMessages = map[int]message.Message{
+	http.StatusUnauthorized: message.NotLogged, http.StatusForbidden: message.NotGranted, http.StatusServiceUnavailable: message.NotReviewed,
 }
 
 // pathAccess returns the code of the response, 200 if the caller has access.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/config"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 )
 
@@ -36,16 +37,16 @@ func (p *Proxy) connect(_ string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, 
 		switch err := p.options.Users.verify(r); {
 		case errors.Is(err, errBusy):
 			return p.reject(c, decisionBusy, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-				"the proxy is verifying other passwords, please try again later")), ""
+				message.ProxyBusy.Say())), ""
 		case err != nil:
 			return p.reject(c, decisionUnauthenticated, newRefusal(http.StatusProxyAuthRequired, metav1.StatusReasonUnauthorized,
-				"the proxy needs the name and password of one of its users")), ""
+				message.ProxyPassword.Say())), ""
 		}
 	}
 	d, err := config.ParseDestination(r.RequestURI)
 	if err != nil || r.ContentLength != 0 {
 		return p.reject(c, decisionInvalid, newRefusal(http.StatusBadRequest, metav1.StatusReasonBadRequest,
-			"a CONNECT must name host:port and have no body")), ""
+			message.ProxyInvalid.Say())), ""
 	}
 	switch {
 	case p.hosts[d]:
@@ -53,7 +54,7 @@ func (p *Proxy) connect(_ string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, 
 	case (*p.allowed.Load())[d]:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.tunnel(d)}, ""
 	}
-	return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden, p.onlyAPI(true))), ""
+	return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden, message.ProxyOnlyAPI.Say(p.onlyAPI(true)))), ""
 }
 
 // onlyAPI says where the proxy leads, and by what name if the client may use the proxy. It names no
@@ -87,7 +88,7 @@ func (p *Proxy) intercept(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx)
 	select {
 	case <-p.closed:
 		p.fail(r, client, decisionShuttingDown, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-			"the proxy is shutting down, please try again"))
+			message.ProxyEnding.Say()))
 		return
 	default:
 	}

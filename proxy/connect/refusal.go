@@ -9,15 +9,17 @@ import (
 
 	"github.com/elazarl/goproxy"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/proxy/message"
 )
 
 // refusal is an error response of the proxy.
 type refusal struct{ metav1.Status }
 
-func newRefusal(code int32, reason metav1.StatusReason, message string) refusal {
+func newRefusal(code int32, reason metav1.StatusReason, text string) refusal {
 	return refusal{metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+		Status:   metav1.StatusFailure, Code: code, Reason: reason, Message: text,
 	}}
 }
 
@@ -55,14 +57,14 @@ func (f refusal) body() []byte {
 func (p *Proxy) refusePlain(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
 	p.refused(r, decisionNotConnect)
 	return r, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
-		"this proxy forwards no plain HTTP; "+p.onlyAPI(p.options.Users == nil)).response()
+		message.ProxyNotPlain.Say(p.onlyAPI(p.options.Users == nil))).response()
 }
 
 // misdirected refuses a request that was meant for a server and not for a proxy.
 func (p *Proxy) misdirected(w http.ResponseWriter, r *http.Request) {
 	p.refused(r, decisionNotConnect)
 	f := newRefusal(http.StatusMisdirectedRequest, metav1.StatusReasonInvalid,
-		"this is the address of a proxy; "+p.onlyAPI(p.options.Users == nil))
+		message.ProxyAddress.Say(p.onlyAPI(p.options.Users == nil)))
 	h := w.Header()
 	for name, values := range f.header() {
 		h[name] = values

@@ -18,6 +18,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/message"
 )
 
 const (
@@ -35,7 +36,7 @@ func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *gopr
 		if err != nil {
 			p.options.Log.Warn("tunnel not opened", zap.Stringer("destination", d), zap.Error(err))
 			p.fail(r, client, decisionUnreachable, newRefusal(http.StatusBadGateway, metav1.StatusReasonServiceUnavailable,
-				"the destination cannot be reached"))
+				message.ProxyNowhere.Say()))
 			return
 		}
 		if !accept(client) {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -64,7 +65,7 @@ func (s *FairSeats) Take(ctx context.Context, r *http.Request) (leave func(), er
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, apierrors.NewTooManyRequests("too many requests are in flight to the apiserver, please try again later", response.RetryAfter)
+	return nil, apierrors.NewTooManyRequests(message.NoPlace.Say(), response.RetryAfter)
 }
 
 // Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own

@@ -10,6 +10,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/forward/transcode"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -26,7 +27,7 @@ const (
 var errClientGone = errors.New("the client is gone")
 
 // errNamesUnknown refuses callers while the apiserver's names of front-proxy headers are unknown.
-var errNamesUnknown = response.NewUnavailable("the names of front-proxy headers are not known yet")
+var errNamesUnknown = response.NewUnavailable(message.NamesUnknown.Say())
 
 // fail responds to a request for which there is no response of the upstream that can be passed.
 func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -56,5 +57,5 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	info.Outcome.Reason, info.Outcome.Unanswered = reasonUpstreamUnreachable, true
 	f.log.Warn("upstream request failed", zap.String("path", request.Shorten(info.Path)), zap.Error(err))
-	response.Error(w, r, response.NewUnavailable("upstream apiserver cannot be reached"))
+	response.Error(w, r, response.NewUnavailable(message.Unreachable.Say()))
 }

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
 )
@@ -81,7 +81,9 @@ func (f *Forwarder) identity(u user.Info) (http.Header, error) {
 
 // unnamed refuses a caller that headers cannot name.
 func unnamed(why string) error {
-	return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the gateway cannot name the caller to the apiserver: "+why))
+	err := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	err.ErrStatus.Message = message.Unnamed.Say(why)
+	return err
 }
 
 // fitsHeaders reports whether header values can carry the user unchanged. HTTP trims white space

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -20,7 +21,7 @@ const reasonRefused = "gateway-refused"
 // errRefused responds to a request that the apiserver did not accept from Sluice. An apiserver that has
 // just started refuses everything until it has read its access rules, and the client did nothing that it
 // should not try again.
-var errRefused = response.NewUnavailable("the apiserver does not accept requests from the gateway at the moment")
+var errRefused = response.NewUnavailable(message.Refused.Say())
 
 // maxRefusal bounds how much of a refusal is read, in bytes.
 const maxRefusal = 16 << 10

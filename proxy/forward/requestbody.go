@@ -17,6 +17,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -210,7 +211,7 @@ func bodyError(r *http.Request) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return response.NewBodyTimeout()
 	case body.chunked && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &network):
-		return apierrors.NewBadRequest("the request body is malformed: " + err.Error())
+		return apierrors.NewBadRequest(message.BadBody.Say(err))
 	}
 	return errClientGone
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/message"
 )
 
 // maxQueryParameters is the number of query parameters above which net/url parses none at all: an
@@ -26,7 +28,7 @@ func Validate(r *http.Request, info *Info, isIdentity func(name string) bool) er
 		func() error { return validateUpgrade(r, info) },
 	} {
 		if err := check(); err != nil {
-			return apierrors.NewBadRequest(err.Error())
+			return apierrors.NewBadRequest(message.Ambiguous.Say(err))
 		}
 	}
 	return nil

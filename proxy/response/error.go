@@ -10,6 +10,7 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/negotiate"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 )
 
@@ -68,7 +69,7 @@ func NewUnavailable(message string) *apierrors.StatusError {
 
 // NewBodyTimeout returns the 408 for a request body that the client has not sent in time.
 func NewBodyTimeout() *apierrors.StatusError {
-	return newError(http.StatusRequestTimeout, metav1.StatusReasonTimeout, "the request body was not sent in time")
+	return newError(http.StatusRequestTimeout, metav1.StatusReasonTimeout, message.SlowBody.Say())
 }
 
 // NewNotAcceptable returns a 406, of which package errors of apimachinery has none.

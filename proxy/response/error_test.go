@@ -30,7 +30,7 @@ func TestErrorIsAStatusThatTheClientAccepts(t *testing.T) {
 		{"unavailable", "", NewUnavailable("why"), 503, "application/json", "1",
 			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"why","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}` + "\n"},
 		{"body timeout", "", NewBodyTimeout(), 408, "application/json", "",
-			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the request body was not sent in time","reason":"Timeout","code":408}` + "\n"},
+			`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Sluice: the request body was not sent in time; send it again over a faster connection","reason":"Timeout","code":408}` + "\n"},
 		{"nothing acceptable", "text/html", NewNotAcceptable("why"), 406, "application/json", "",
 			"{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {},\n  \"status\": \"Failure\",\n  \"message\": \"why\",\n  \"reason\": \"NotAcceptable\",\n  \"code\": 406\n}"},
 	} {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/codec/negotiate"
+	"sluice/proxy/message"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/outcome"
 )
@@ -218,8 +218,7 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason
 // refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
 // are told to come back at different times.
 func refusePass(p *plan, reason outcome.Pass) error {
-	text := fmt.Sprintf("Sluice cannot show %s now (%s), and such reads already cost the apiserver as much as they may; please try again later",
-		p.read.GroupResource(), reason)
+	text := message.PassBudget.Say(p.read.GroupResource(), reason)
 	return &outcome.Refused{Reason: outcome.PassBudgetFull, Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -120,7 +121,7 @@ func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 	case err == nil && denied == nil:
 		a.confirmed = time.Now()
 	case err != nil && time.Since(a.confirmed) > doubtfulFor:
-		denied = apierrors.NewServiceUnavailable("the access of this watch cannot be reviewed")
+		denied = apierrors.NewServiceUnavailable(message.NotReviewed.Say())
 	}
 	if denied != nil {
 		a.endLocked(denied)

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/message"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 )
@@ -15,7 +16,7 @@ var errToldToEnd = errors.New("told to end")
 
 // errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
 // gone.
-var errTooSlow = apierrors.NewResourceExpired("the watch was read too slowly, list and watch again")
+var errTooSlow = apierrors.NewResourceExpired(message.TooSlow.Say())
 
 // end ends the stream and what runs beside the loop, and gives back what the watch has taken.
 func (l *watchLoop) end() {
@@ -45,7 +46,7 @@ func (l *watchLoop) endWith(err error) {
 	case errors.Is(err, errToldToEnd):
 		status = l.recheck.denied.Load()
 	case errors.Is(err, encode.ErrUnencodable):
-		status = apierrors.NewTooManyRequests("the next object cannot be written in the format of this watch; watch again", response.RetryAfter)
+		status = apierrors.NewTooManyRequests(message.Unwritable.Say(), response.RetryAfter)
 	default:
 		return
 	}

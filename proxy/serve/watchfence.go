@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
+	"sluice/proxy/message"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
 )
@@ -106,7 +107,9 @@ func (l *watchLoop) fenced(r fenceResult) bool {
 	if !errors.Is(r.err, cache.ErrClosed) && l.r.Context().Err() == nil {
 		l.plan.resource.Fence.GiveUp()
 		l.options.Metrics.proven(string(outcome.NotProvenInTime))
-		l.writeError(apierrors.NewTimeoutError("the initial events could not be proven to be recent in time", response.RetryAfter))
+		late := apierrors.NewTimeoutError("", response.RetryAfter)
+		late.ErrStatus.Message = message.NotProven.Say()
+		l.writeError(late)
 	}
 	return false
 }

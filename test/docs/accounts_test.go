@@ -3,16 +3,13 @@ package docs
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"sluice/proxy/accounts"
-	"sluice/test/harness"
 )
 
-var update = flag.Bool("update", false, "write the table of accounts into docs/security.md")
+var update = flag.Bool("update", false, "write the tables that come from the code into docs")
 
 // The table stands between these lines of docs/security.md.
 const (
@@ -33,24 +30,5 @@ func TestSecurityHasTheTableOfAccounts(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", row.Name, row.Unit, memory, row.Total, row.Scarce, row.Refusal)
 	}
-	text := read(t, "docs/security.md")
-	before, rest, begins := strings.Cut(text, accountsBegin)
-	got, after, ends := strings.Cut(rest, accountsEnd)
-	if !begins || !ends {
-		t.Fatal("docs/security.md has no place for the table")
-	}
-	if got == table.String() {
-		return
-	}
-	if !*update {
-		t.Fatalf("the table of docs/security.md is old: run make docs\n%s", table.String())
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := before + accountsBegin + table.String() + accountsEnd + after
-	if err := os.WriteFile(filepath.Join(root, "docs/security.md"), []byte(written), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	replaceTable(t, "docs/security.md", accountsBegin, accountsEnd, table.String())
 }

@@ -43,14 +43,14 @@ func read(schemas, levels *resources.CachedResource) (c configuration, err error
 	return c, nil
 }
 
-// message is an object that Protobuf encodes.
-type message[T any] interface {
+// unmarshaler is an object that Protobuf encodes.
+type unmarshaler[T any] interface {
 	*T
 	Unmarshal([]byte) error
 }
 
 // decode returns the objects of a resource that are usable.
-func decode[T any, P message[T]](c *resources.CachedResource, usable func(P) bool) ([]P, error) {
+func decode[T any, P unmarshaler[T]](c *resources.CachedResource, usable func(P) bool) ([]P, error) {
 	var all []P
 	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
 		p := P(new(T))

@@ -2,7 +2,6 @@ package priority
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
+
+	"sluice/proxy/message"
 )
 
 // Options sets up Levels.
@@ -133,6 +134,5 @@ func (l *Levels) take(ctx context.Context, r *http.Request) (*seat, error) {
 // has had to refuse.
 func (l *Levels) refusal(level string) error {
 	l.refused.RecordDroppedRequest(level)
-	message := fmt.Sprintf("too many requests of priority level %q wait to be passed to the apiserver, please try again later", level)
-	return apierrors.NewTooManyRequests(message, int(l.refused.GetRetryAfter(level)))
+	return apierrors.NewTooManyRequests(message.NoSeat.Say(level), int(l.refused.GetRetryAfter(level)))
 }

@@ -6,10 +6,12 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
@@ -138,7 +140,7 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 		var status apierrors.APIStatus
 		if errors.As(err, &status) && e.request.Method != http.MethodGet && resp.StatusCode < http.StatusBadRequest {
 			// With a 429 the client would repeat a write that has taken effect.
-			return nil, response.NewServerError("the request was carried out, but: " + err.Error())
+			return nil, response.NewServerError(message.CarriedOut.Say(strings.TrimPrefix(err.Error(), message.Prefix)))
 		}
 		return nil, err
 	}

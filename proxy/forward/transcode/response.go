@@ -16,6 +16,7 @@ import (
 	"sluice/codec/json"
 	"sluice/codec/splice"
 	"sluice/codec/yaml"
+	"sluice/proxy/message"
 	"sluice/proxy/response"
 )
 
@@ -96,13 +97,13 @@ func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 }
 
 func cannotTranscode(err error) error {
-	return response.NewServerError("the apiserver's response cannot be transcoded: " + err.Error())
+	return response.NewServerError(message.Untranscodable.Say(err))
 }
 
-// notAcceptable returns the Status of a response that exceeds a limit. The message takes the media
+// notAcceptable returns the Status of a response that exceeds a limit. The text takes the media
 // type and the limit.
-func notAcceptable(message string, f codec.Format, limit int) error {
-	return response.NewNotAcceptable(fmt.Sprintf("the response "+message, f.Encoding.MediaType(), limit))
+func notAcceptable(text string, f codec.Format, limit int) error {
+	return response.NewNotAcceptable(message.Unacceptable.Say(fmt.Sprintf(text, f.Encoding.MediaType(), limit)))
 }
 
 // readAll returns the whole body, decompressed.

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
+	"sluice/proxy/message"
 	"sluice/proxy/resources"
 )
 
@@ -117,7 +118,7 @@ type Refused struct {
 
 // ErrDiscarded refuses a watch from a version of a history that the apiserver has discarded: the client must list
 // again. The apiserver itself would go on as if the client had missed nothing.
-var ErrDiscarded = &Refused{HistoryDiscarded, apierrors.NewResourceExpired("the history of this resource version was discarded, as by a restore of etcd: list again")}
+var ErrDiscarded = &Refused{HistoryDiscarded, apierrors.NewResourceExpired(message.Discarded.Say())}
 
 // Error returns the message for the client.
 func (r *Refused) Error() string { return r.Err.Error() }
