@@ -22,64 +22,52 @@ const (
 )
 
 // abuses measures the abusive user, the attacks, the crowd and the controller, as far as --only selects them.
-func (e *env) abuses(ctx context.Context, r *report) error {
-	if e.only.matches("abusive user") {
-		if err := e.abuse(ctx, r); err != nil {
+func (w *world) abuses(ctx context.Context, r *report) error {
+	if w.only.matches("abusive user") {
+		if err := w.abuse(ctx, r); err != nil {
 			return err
 		}
 	}
-	if err := e.attacks(ctx, r); err != nil {
+	if err := w.attacks(ctx, r); err != nil {
 		return err
 	}
-	if err := e.crowds(ctx, r); err != nil {
+	if err := w.crowds(ctx, r); err != nil {
 		return err
 	}
-	return e.controllers(ctx, r)
+	return w.controllers(ctx, r)
 }
 
 // abuse measures the lists of many users, who each have a token and an open watch, without and with
 // one user who lists far more often than the others, and all pods instead of those of a node, at
 // the apiserver and at a Sluice with default limits. The server has a CPU of its own, so that the
 // latencies are not those of clients which wait for a CPU.
-func (e *env) abuse(ctx context.Context, r *report) error {
-	tokens, err := e.serviceAccounts(ctx, e.users+1)
+func (w *world) abuse(ctx context.Context, r *report) error {
+	tokens, err := w.podReaders(ctx, w.users+1)
 	if err != nil {
 		return err
 	}
-	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=error"}})
-	if err != nil {
-		return err
-	}
-	limited := &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}
-	direct := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
-	defer func() {
-		limited.close()
-		direct.close()
-		if err := s.Stop(); err != nil {
-			progress("stop: %v", err)
+	return w.withSluice(ctx, harness.SluiceOptions{}, func(limited *target) error {
+		direct := w.direct(harness.Anonymous)
+		defer direct.close()
+		for _, t := range []*target{direct, limited} {
+			if err := errors.Join(pin(true, self(), direct.proc, limited.proc), pin(false, t.proc)); err != nil {
+				return err
+			}
+			row, err := w.abuseAt(ctx, t, tokens)
+			if err != nil {
+				return fmt.Errorf("abuse at %s: %w", t.name, err)
+			}
+			r.add(row)
 		}
-	}()
-	if err := e.waitForCacheSync(ctx, s); err != nil {
-		return err
-	}
-	for _, t := range []*target{direct, limited} {
-		if err := errors.Join(pin(true, self(), direct.proc, limited.proc), pin(false, t.proc)); err != nil {
-			return err
-		}
-		line, err := e.abuseAt(ctx, t, tokens)
-		if err != nil {
-			return fmt.Errorf("abuse at %s: %w", t.name, err)
-		}
-		r.Abuse = append(r.Abuse, line)
-	}
-	return nil
+		return nil
+	})
 }
 
 // abuseAt measures one target. The last token is the abusive user's.
-func (e *env) abuseAt(ctx context.Context, t *target, tokens []string) (*abuseLine, error) {
-	progress("%d users at the %s", e.users, t.name)
-	others, abuser := tokens[:e.users], tokens[e.users]
-	for i := range e.users/usersPerConnection + 1 { // goroutines may share only connections that exist
+func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) (*row, error) {
+	progress("%d users at the %s", w.users, t.name)
+	others, abuser := tokens[:w.users], tokens[w.users]
+	for i := range w.users/usersPerConnection + 1 { // goroutines may share only connections that exist
 		if _, err := t.connection(i); err != nil {
 			return nil, err
 		}
@@ -92,35 +80,36 @@ func (e *env) abuseAt(ctx context.Context, t *target, tokens []string) (*abuseLi
 	defer cancel()
 	for i, token := range others {
 		raw := t.connections[i/usersPerConnection]
-		selector := "fieldSelector=" + url.QueryEscape("spec.nodeName="+e.node(i))
-		first := e.listEvery * time.Duration(i) / time.Duration(len(others)) // spread over the interval
+		selector := "fieldSelector=" + url.QueryEscape("spec.nodeName="+w.node(i))
+		first := w.listEvery * time.Duration(i) / time.Duration(len(others)) // spread over the interval
 		running.Go(func() {
 			if sleep(ctx, first) == nil {
 				lists.watchAlong(ctx, raw, token, selector)
 			}
 		})
 		running.Go(func() {
-			lists.repeat(ctx, raw, token, "/api/v1/pods?resourceVersion=0&"+selector, first, e.listEvery)
+			lists.repeat(ctx, raw, token, "/api/v1/pods?resourceVersion=0&"+selector, first, w.listEvery)
 		})
 	}
-	if err := sleep(ctx, e.listEvery+warmUp); err != nil {
+	if err := sleep(ctx, w.listEvery+warmUp); err != nil {
 		return nil, err
 	}
-	line := &abuseLine{Target: t.name, Users: e.users, ListEvery: e.listEvery.Seconds(), Factor: e.abuseFactor}
+	r := newRow(abuseTable, fmt.Sprintf("%d every %gs at the %s", w.users, w.listEvery.Seconds(), t.name))
+	r.Target, r.Clients = t.name, w.users
 	var err error
-	if line.Without, err = lists.measure(ctx, t.proc, e.abuseWindow); err != nil {
+	if r.By[quietly], err = lists.measure(ctx, t.proc, w.abuseWindow); err != nil {
 		return nil, err
 	}
-	a, err := startAbuser(t.config, abuser, e.listEvery/time.Duration(e.abuseFactor))
+	a, err := startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor))
 	if err != nil {
 		return nil, err
 	}
 	if err := sleep(ctx, warmUp); err != nil {
 		return nil, errors.Join(err, a.stop(nil))
 	}
-	line.With, err = lists.measure(ctx, t.proc, e.abuseWindow)
-	line.Abuser = new(abuseFigures)
-	return line, errors.Join(err, a.stop(line.Abuser))
+	r.By[attacked], err = lists.measure(ctx, t.proc, w.abuseWindow)
+	r.By[abuserCommand] = new(figures)
+	return r, errors.Join(err, a.stop(r.By[abuserCommand]))
 }
 
 // watchAlong keeps a watch open until ctx ends.
@@ -203,22 +192,20 @@ func (l *abuseLists) repeat(ctx context.Context, raw *harness.RawClient, token, 
 }
 
 // take returns the figures of the lists since the last call. The error says that there were none.
-func (l *abuseLists) take() (*abuseFigures, error) {
+func (l *abuseLists) take() (*figures, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := &abuseFigures{Watches: l.watches.Load(), Lists: len(l.walls), Bytes: l.bytes, Failed: l.failed}
-	if f.Lists > 0 {
-		f.P50, f.P99 = percentile(l.walls, 50).Seconds(), percentile(l.walls, 99).Seconds()
-	}
+	f := &figures{Watches: int(l.watches.Load()), Bytes: float64(l.bytes), Counts: l.failed}
+	f.timed(l.walls)
 	l.walls, l.bytes, l.failed = nil, 0, nil
-	if f.Lists == 0 {
+	if f.Requests == 0 {
 		return f, errors.New("no list has succeeded")
 	}
 	return f, nil
 }
 
 // measure returns the figures of a window, and what the server and the clients use of a CPU in it.
-func (l *abuseLists) measure(ctx context.Context, server proc, window time.Duration) (*abuseFigures, error) {
+func (l *abuseLists) measure(ctx context.Context, server proc, window time.Duration) (*figures, error) {
 	_, _ = l.take()
 	used := func() time.Duration {
 		t, _ := server.cpu() // zero once it has ended, when lists fail
@@ -229,6 +216,6 @@ func (l *abuseLists) measure(ctx context.Context, server proc, window time.Durat
 		return nil, err
 	}
 	f, err := l.take()
-	f.ServerCPU = (used() - before).Seconds() / window.Seconds()
+	f.Share = (used() - before).Seconds() / window.Seconds()
 	return f, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -27,43 +26,37 @@ const (
 )
 
 // attacks measures what victims see of each attack, at the apiserver and at a new Sluice with default limits each.
-func (e *env) attacks(ctx context.Context, r *report) error {
-	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !e.only.matches("attack " + a.Name) })
+func (w *world) attacks(ctx context.Context, r *report) error {
+	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !w.only.matches("attack " + a.Name) })
 	if len(all) == 0 {
 		return nil
 	}
-	ids, err := e.identify(ctx)
+	ids, err := w.identify(ctx)
 	if err != nil {
 		return err
 	}
-	if e.turns > 0 {
-		return e.attackInTurns(ctx, all, ids, r)
+	if w.turns > 0 {
+		return w.attackInTurns(ctx, all, ids, r)
 	}
 	for _, a := range all {
 		if !a.Admin {
-			direct := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
-			if err := e.attackAt(ctx, &a, direct, ids, r); err != nil {
+			if err := w.attackAt(ctx, &a, w.direct(harness.Anonymous), ids, r); err != nil {
 				return fmt.Errorf("%s at the apiserver: %w", a.Name, err)
 			}
 		}
-		if err := e.attackSluice(ctx, &a, ids, r); err != nil {
+		if err := w.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error { return w.attackAt(ctx, &a, t, ids, r) }); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}
 	return nil
 }
 
-// attackSluice starts a Sluice for one attack.
-func (e *env) attackSluice(ctx context.Context, a *abuse.Attack, ids *identities, r *report) error {
-	return e.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error { return e.attackAt(ctx, a, t, ids, r) })
-}
-
 // attackInTurns measures all attacks at one Sluice, again and again. It fails if Sluice ends meanwhile.
-func (e *env) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) error {
-	return e.withSluice(ctx, harness.SluiceOptions{Memory: e.memory}, func(t *target) error {
-		for end := time.Now().Add(e.turns); time.Now().Before(end); {
+func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) error {
+	return w.withSluice(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) error {
+		for end := time.Now().Add(w.turns); time.Now().Before(end); {
 			for _, a := range all {
-				if err := e.attackAt(ctx, &a, t, ids, r); err != nil {
+				if err := w.attackAt(ctx, &a, t, ids, r); err != nil {
 					return fmt.Errorf("%s: %w", a.Name, err)
 				}
 				select {
@@ -77,37 +70,19 @@ func (e *env) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identi
 	})
 }
 
-// withSluice starts a Sluice with default limits for as long as do takes.
-func (e *env) withSluice(ctx context.Context, options harness.SluiceOptions, do func(*target) error) error {
-	options.Binary, options.Flags = "sluice", []string{"--log-level=error"}
-	s, err := e.controlPlane.StartSluiceMain(options)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := errors.Join(s.Stop(), os.RemoveAll(s.Dir)); err != nil {
-			progress("stop: %v", err)
-		}
-	}()
-	if err := e.waitForCacheSync(ctx, s); err != nil {
-		return err
-	}
-	return do(&target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s})
-}
-
 // attackAt measures one attack at a target. While a Sluice is attacked the victims also ask the apiserver itself.
-func (e *env) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) error {
+func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) error {
 	progress("attack %s at the %s", a.Name, t.name)
-	if err := errors.Join(pin(true, self(), e.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
+	if err := errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
 		return err
 	}
-	victims, err := e.victimsOf(a, t, ids)
+	victims, err := w.victimsOf(a, t, ids)
 	if err != nil {
 		return err
 	}
 	var beside []victim
 	if t.sluice != nil && !a.Admin {
-		if beside, err = e.victimsOf(a, &target{config: e.controlPlane.RESTConfig(harness.Anonymous)}, ids); err != nil {
+		if beside, err = w.victimsOf(a, w.direct(harness.Anonymous), ids); err != nil {
 			return err
 		}
 	}
@@ -119,30 +94,57 @@ func (e *env) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *ide
 	if err := t.proc.resetPeak(); err != nil {
 		return err
 	}
-	c, err := e.startAttack(a, t, ids)
+	c, err := w.startAttack(a, t, ids)
 	if err != nil {
 		return err
 	}
 	_ = sleep(ctx, attackWarmUp)
-	attacked := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
+	during := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
 	peak, err := t.proc.peak()
 	var answers abuse.Tally
 	if err := errors.Join(err, c.stop(&answers), ctx.Err()); err != nil {
 		return err
 	}
 	for i, v := range victims {
-		line := &attackLine{Attack: a.Name, What: a.What, Target: t.name, Victim: v.name, Quiet: quiet[i], Attacked: attacked[i], RSS: before, Peak: peak, Answers: maps.Clone(answers)}
+		row := newRow(attackTable, a.What)
+		row.What, row.Target = v.name, t.name
+		quiet[i].RSS, during[i].Peak = before, peak
+		row.By[quietly], row.By[attacked], row.By[attackCommand] = quiet[i], during[i], &figures{Counts: tallyOf(answers)}
 		if beside != nil {
-			line.Beside = attacked[len(victims)+i]
+			row.By[meanwhile] = during[len(victims)+i]
 		}
-		r.addAttack(line)
+		r.addAttack(row)
 	}
 	return nil
 }
 
+// addAttack adds a row to the report, or its figures to those of the same victim at another time.
+func (r *report) addAttack(row *row) {
+	for _, of := range r.rows(attackTable) {
+		if of.Case != row.Case || of.Target != row.Target || of.What != row.What {
+			continue
+		}
+		for name, f := range row.By {
+			of.By[name].add(f)
+			of.By[name].Peak = max(of.By[name].Peak, f.Peak)
+		}
+		return
+	}
+	r.add(row)
+}
+
+// tallyOf returns the counts of attackers.
+func tallyOf(answers abuse.Tally) tally {
+	t := tally{}
+	for answer, n := range answers {
+		t[answer] = float64(n)
+	}
+	return t
+}
+
 // watchAll watches victims at the same time.
-func watchAll(ctx context.Context, victims []victim, during time.Duration) []*victimFigures {
-	figures := make([]*victimFigures, len(victims))
+func watchAll(ctx context.Context, victims []victim, during time.Duration) []*figures {
+	figures := make([]*figures, len(victims))
 	var g errgroup.Group
 	for i, v := range victims {
 		g.Go(func() error {
@@ -162,7 +164,7 @@ type attackOrder struct {
 }
 
 // startAttack runs this program again as the attackers.
-func (e *env) startAttack(a *abuse.Attack, t *target, ids *identities) (*child, error) {
+func (w *world) startAttack(a *abuse.Attack, t *target, ids *identities) (*child, error) {
 	goal, err := abuseTarget(t)
 	if err != nil {
 		return nil, err

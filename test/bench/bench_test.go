@@ -51,29 +51,38 @@ func runBench(t *testing.T, flags ...string) *report {
 func TestBenchReportsEveryCase(t *testing.T) {
 	r := runBench(t, "--pods=50", "--clients=3", "--churn=0,50", "--watchers="+fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",
 		"--sizes=40", "--readers=2,20", "--watches=json,cbor", "--encodings=identity,gzip,zstd", "--window=1ms", "--idle=100ms")
-	if len(r.Lists) != 5*3*2+3 || len(r.FanOuts) != 2*2 || len(r.Latencies) != 4 || len(r.Proofs) != 2*2*len(proofShapes) || len(r.Goals) != len(allGoals()) {
-		t.Errorf("%d lists, %d fan-outs, %d latencies, %d proofs and %d goals in the report",
-			len(r.Lists), len(r.FanOuts), len(r.Latencies), len(r.Proofs), len(r.Goals))
+	checkRows(t, r, map[string]int{
+		listTable: 5*3*2 + 3, watchTable: 2 * 2, latencyTable: 4, proofTable: 2 * 2 * len(proofShapes), idleTable: 2,
+		programTable: max(4, len(r.rows(programTable))), // at least those that need nothing
+	})
+	if len(r.Goals) != len(goals) {
+		t.Errorf("%d goals in the report", len(r.Goals))
 	}
-	for _, l := range r.Lists {
-		checkList(t, l)
-	}
-	for _, f := range r.FanOuts {
-		checkFanOut(t, f)
-	}
-	if len(r.Programs) < 4 { // those that need nothing
-		t.Errorf("%d programs", len(r.Programs))
-	}
-	for _, l := range r.Programs {
-		if !strings.HasSuffix(l.Case, " "+l.Coding) || l.CPU <= 0 || l.P99 < l.P50 {
-			t.Errorf("%+v", l)
+}
+
+// checkRows checks that the tables have so many rows, and no other table has one, and checks each row.
+func checkRows(t *testing.T, r *report, want map[string]int) {
+	t.Helper()
+	for _, table := range tables {
+		if rows := r.rows(table.name); len(rows) != want[table.name] {
+			t.Errorf("%d rows of %s, want %d", len(rows), table.name, want[table.name])
 		}
 	}
-	for _, l := range r.Latencies {
-		checkLatency(t, l)
+	check := map[string]func(*testing.T, *row){
+		listTable: checkList, watchTable: checkWatch, latencyTable: checkLatency, proofTable: checkProof, programTable: checkProgram,
+		syncTable: checkSync, readTable: checkRead,
 	}
-	for _, l := range r.Proofs {
-		checkProof(t, l)
+	for _, row := range r.Rows {
+		if check := check[row.Table]; check != nil {
+			check(t, row)
+		}
+	}
+}
+
+func checkProgram(t *testing.T, r *row) {
+	t.Helper()
+	if f := r.of(sluiceName); !strings.HasSuffix(r.Case, " "+f.Coding) || f.CPU <= 0 || f.P99 < f.P50 {
+		t.Errorf("%s: %+v", r.Case, f)
 	}
 }
 
@@ -81,22 +90,13 @@ func TestBenchReportsEveryCase(t *testing.T) {
 func TestScaleReportsEverySection(t *testing.T) {
 	r := runBench(t, "--scale="+strings.Join(scaleSections, ","), "--pods=2000", "--configmaps=100", "--feeds=50", "--large-configmaps=20", "--reports=2",
 		"--watchers=20", "--stalled=10", "--updates=12", "--consistent-lists=1", "--idle=100ms")
-	s, o := &r.Scale, full
-	if len(s.Syncs) != 5 || len(s.Reads) != len(scaleReads(&o)) || len(s.Feeds) != 2 || len(s.Concurrent) != 4+2 || len(s.Memory) != 2*4 || len(s.Watches) != 2 {
-		t.Errorf("%d syncs, %d reads, %d feeds, %d lists at once, %d steps of memory, %d lines of watches",
-			len(s.Syncs), len(s.Reads), len(s.Feeds), len(s.Concurrent), len(s.Memory), len(s.Watches))
-	}
-	for _, l := range s.Syncs {
-		if l.Objects == 0 || l.Seconds <= 0 || l.Data == 0 {
-			t.Errorf("sync: %+v", l)
-		}
-	}
-	for _, l := range s.Reads {
-		checkScaleRead(t, l)
-	}
+	checkRows(t, r, map[string]int{
+		syncTable: 5 + 2, readTable: len(readScenarios(&full)), feedTable: 2, atOnceTable: 4 + 2, memoryTable: 2 * 4, stalledTable: 2,
+	})
+	scaled := map[string]bool{readTable: true, atOnceTable: true, memoryTable: true, stalledTable: true}
 	for _, g := range r.Goals {
-		for _, want := range scaleGoals {
-			if g.Work == want.work && g.Met == "not measured" {
+		for _, want := range goals {
+			if g.Work == want.work && scaled[want.table] && g.Met == "not measured" {
 				t.Errorf("goal %q is not measured", g.Work)
 			}
 		}
@@ -105,10 +105,10 @@ func TestScaleReportsEverySection(t *testing.T) {
 
 // TestPlotHasABarForEachServerAndCase checks the form of a plot.
 func TestPlotHasABarForEachServerAndCase(t *testing.T) {
-	r := &report{Scale: scaleReport{Reads: []*scaleReadLine{
-		{Case: "a<b", By: map[string]*scaleReadFigures{apiserverName: {CPU: 2}, sluiceName: {CPU: 0.01}}},
-		{Case: "c", By: map[string]*scaleReadFigures{apiserverName: {CPU: 0.3}, sluiceName: {}}},
-	}}}
+	r := &report{Rows: []*row{
+		{Table: readTable, Case: "a<b", By: map[string]*figures{apiserverName: {CPU: 2}, sluiceName: {CPU: 0.01}}},
+		{Table: readTable, Case: "c", By: map[string]*figures{apiserverName: {CPU: 0.3}, sluiceName: {}}},
+	}}
 	var out bytes.Buffer
 	if err := r.plot(&out); err != nil {
 		t.Fatal(err)
@@ -134,81 +134,87 @@ func TestPlotHasABarForEachServerAndCase(t *testing.T) {
 	}
 }
 
-// checkScaleRead checks that both targets have sent about as much, and that some reads come from the cache.
-func checkScaleRead(t *testing.T, l *scaleReadLine) {
+func checkSync(t *testing.T, r *row) {
 	t.Helper()
-	a, s := l.By[apiserverName], l.By[sluiceName]
-	if a.Requests == 0 || s.Requests == 0 || s.P99 < s.P50 || s.Source == "" {
-		t.Errorf("%s: %+v, %+v", l.Case, a, s)
-	}
-	if !strings.Contains(l.Case, "gzip") && (s.Bytes < a.Bytes*9/10-100 || s.Bytes > a.Bytes*11/10+100) {
-		t.Errorf("%s: apiserver sent %d bytes, sluice %d", l.Case, a.Bytes, s.Bytes)
-	}
-	if !strings.Contains(l.Case, "consistent") && !strings.Contains(l.Case, "page") && !strings.HasPrefix(s.Source, fromCache) {
-		t.Errorf("%s: source %s", l.Case, s.Source)
+	if f := r.of(sluiceName); r.Objects > 0 && (f.Seconds <= 0 || f.Bytes == 0) {
+		t.Errorf("%s: %+v", r.Case, f)
 	}
 }
 
-func checkProof(t *testing.T, l *proofLine) {
+// checkRead checks that both targets have sent about as much, and that some reads come from the cache.
+func checkRead(t *testing.T, r *row) {
+	t.Helper()
+	a, s := r.of(apiserverName), r.of(sluiceName)
+	if a.Requests == 0 || s.Requests == 0 || s.P99 < s.P50 || s.Source == "" {
+		t.Errorf("%s: %+v, %+v", r.Case, a, s)
+	}
+	if !strings.Contains(r.Case, "gzip") && (s.Bytes < a.Bytes*9/10-100 || s.Bytes > a.Bytes*11/10+100) {
+		t.Errorf("%s: apiserver sent %.0f bytes, sluice %.0f", r.Case, a.Bytes, s.Bytes)
+	}
+	if !strings.Contains(r.Case, "consistent") && !strings.Contains(r.Case, "page") && !strings.HasPrefix(s.Source, fromCache) {
+		t.Errorf("%s: source %s", r.Case, s.Source)
+	}
+}
+
+func checkProof(t *testing.T, r *row) {
 	t.Helper()
 	for _, name := range []string{apiserverName, sluiceName, twoTiersName} {
-		f := l.By[name]
-		if f == nil || f.Reads < l.Readers || f.P50 <= 0 || f.P99 < f.P50 || (f.Source == "") != (name == apiserverName) {
-			t.Errorf("%s: %s: %+v, note %q", l.Case, name, f, l.Note)
+		if f := r.of(name); f.Requests < r.Clients || f.P50 <= 0 || f.P99 < f.P50 || (f.Source == "") != (name == apiserverName) {
+			t.Errorf("%s: %s: %+v, note %q", r.Case, name, f, r.Note)
 		}
 	}
 }
 
-func checkList(t *testing.T, l *listLine) {
+func checkList(t *testing.T, r *row) {
 	t.Helper()
-	if l.Source != fromCache {
-		t.Errorf("%s: source %s", l.Case, l.Source)
+	if r.Source != fromCache {
+		t.Errorf("%s: source %s", r.Case, r.Source)
 	}
-	a, s := l.By[apiserverName], l.By[sluiceName]
+	a, s := r.of(apiserverName), r.of(sluiceName)
 	// Updates change lengths, and the bookmark of a streaming list contains the current version.
-	if identity := strings.Contains(l.Case, "list") && strings.Contains(l.Case, "identity"); identity && !strings.Contains(l.Case, "+") && a.Bytes != s.Bytes {
-		t.Errorf("%s: apiserver sent %d bytes, sluice %d", l.Case, a.Bytes, s.Bytes)
+	if identity := strings.Contains(r.Case, "list") && strings.Contains(r.Case, "identity"); identity && !strings.Contains(r.Case, "+") && a.Bytes != s.Bytes {
+		t.Errorf("%s: apiserver sent %.0f bytes, sluice %.0f", r.Case, a.Bytes, s.Bytes)
 	}
 	for _, coding := range []string{identity, "gzip", "zstd"} {
-		if strings.Contains(l.Case, " "+coding+" ") && s.Coding != coding {
-			t.Errorf("%s: sluice responded in %s", l.Case, s.Coding)
+		if strings.Contains(r.Case, " "+coding+" ") && s.Coding != coding {
+			t.Errorf("%s: sluice responded in %s", r.Case, s.Coding)
 		}
 	}
-	for name, f := range l.By {
-		if f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 || f.Coding == "" {
-			t.Errorf("%s: %s: %+v", l.Case, name, f)
+	for _, name := range []string{apiserverName, sluiceName, floorName} {
+		if f := r.of(name); f.Requests == 0 || f.Bytes == 0 || f.P99 <= 0 || f.Peak == 0 || f.Coding == "" {
+			t.Errorf("%s: %s: %+v", r.Case, name, f)
 		}
 	}
-	if strings.Contains(l.Case, "yaml") && (a.Requests != 1 || l.Note == "") {
-		t.Errorf("%s: %d requests to the apiserver, note %q", l.Case, a.Requests, l.Note)
+	if strings.Contains(r.Case, "yaml") && (a.Requests != 1 || r.Note == "") {
+		t.Errorf("%s: %d requests to the apiserver, note %q", r.Case, a.Requests, r.Note)
 	}
 }
 
-func checkLatency(t *testing.T, l *latencyLine) {
+func checkLatency(t *testing.T, r *row) {
 	t.Helper()
-	passed := strings.Contains(l.Source, "passed: get-latest (2)")
-	if strings.HasPrefix(l.Case, "get") && !passed || l.Source == "" {
-		t.Errorf("%s: source %s", l.Case, l.Source)
+	passed := strings.Contains(r.Source, "passed: get-latest (2)")
+	if strings.HasPrefix(r.Case, "get") && !passed || r.Source == "" {
+		t.Errorf("%s: source %s", r.Case, r.Source)
 	}
-	for name, f := range l.By {
-		if f.Requests != 2 || f.P50 <= 0 || f.P99 < f.P50 {
-			t.Errorf("%s: %s: %+v", l.Case, name, f)
+	for _, name := range []string{apiserverName, sluiceName, floorName} {
+		if f := r.of(name); f.Requests != 2 || f.P50 <= 0 || f.P99 < f.P50 {
+			t.Errorf("%s: %s: %+v", r.Case, name, f)
 		}
 	}
 }
 
-func checkFanOut(t *testing.T, f *fanOutLine) {
+func checkWatch(t *testing.T, r *row) {
 	t.Helper()
-	if f.Source != fromCache || f.Event < 4000 {
-		t.Errorf("%s: source %s, events of %d bytes", f.Case, f.Source, f.Event)
+	event := r.of(updateName).Bytes
+	if r.Source != fromCache || event < 4000 {
+		t.Errorf("%s: source %s, events of %.0f bytes", r.Case, r.Source, event)
 	}
-	a, s, floor := f.By[apiserverName], f.By[sluiceName], f.By[floorName]
-	event := float64(f.Event)
-	if compressed := strings.Contains(f.Case, " gzip "); (s.Bytes < event/2) != compressed || (floor.Bytes < event/2) != compressed || a.Bytes < event*9/10 {
-		t.Errorf("%s: %.0f bytes by the apiserver, %.0f by sluice, %.0f by the floor of events of %d", f.Case, a.Bytes, s.Bytes, floor.Bytes, f.Event)
+	a, s, floor := r.of(apiserverName), r.of(sluiceName), r.of(floorName)
+	if compressed := strings.Contains(r.Case, " gzip "); (s.Bytes < event/2) != compressed || (floor.Bytes < event/2) != compressed || a.Bytes < event*9/10 {
+		t.Errorf("%s: %.0f bytes by the apiserver, %.0f by sluice, %.0f by the floor of events of %.0f", r.Case, a.Bytes, s.Bytes, floor.Bytes, event)
 	}
-	if a.Watches != f.Watchers+1 || s.Watches != 1 {
-		t.Errorf("%s: %d watches at the apiserver without sluice, %d with it", f.Case, a.Watches, s.Watches)
+	if a.Watches != r.Clients+1 || s.Watches != 1 {
+		t.Errorf("%s: %d watches at the apiserver without sluice, %d with it", r.Case, a.Watches, s.Watches)
 	}
 }
 
@@ -217,7 +223,7 @@ func TestOnlySelectsCases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, w := listCases(o), fanOuts(o); len(l) != 1 || len(w) != 0 {
+	if l, w := listScenarios(o), fanOutScenarios(o); len(l) != 1 || len(w) != 0 {
 		t.Errorf("%v, %v", l, w)
 	}
 }

@@ -8,8 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/test/harness"
@@ -48,37 +46,28 @@ func definition(i int) []byte {
 }
 
 // defineKinds creates the kinds with an object of each, and returns the token of a service account that may read all.
-func (e *env) defineKinds(ctx context.Context) (token string, err error) {
+func (w *world) defineKinds(ctx context.Context) (token string, err error) {
 	const namespace = "bench-kinds"
-	tokens, err := e.accounts(ctx, namespace, 1)
+	tokens, err := w.accounts(ctx, namespace, 1, rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}})
 	if err != nil {
 		return "", err
 	}
-	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}},
-	}
-	if _, err := e.controlPlane.Client(user).RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return "", err
-	}
-	if err := e.bind(ctx, role.Name, "system:serviceaccounts:"+namespace); err != nil {
-		return "", err
-	}
-	progress("creating %d kinds", e.kinds)
+	progress("creating %d kinds", w.kinds)
 	g, making := errgroup.WithContext(ctx)
 	g.SetLimit(definers)
-	for i := range e.kinds {
-		g.Go(func() error { return e.defineKind(making, i) })
+	for i := range w.kinds {
+		g.Go(func() error { return w.defineKind(making, i) })
 	}
 	if err := g.Wait(); err != nil {
 		return "", err
 	}
-	return tokens[0], e.awaitQuiet(ctx)
+	return tokens[0], w.awaitQuiet(ctx)
 }
 
 // defineKind creates a kind, and an object of it once the apiserver serves it.
-func (e *env) defineKind(ctx context.Context, i int) error {
+func (w *world) defineKind(ctx context.Context, i int) error {
 	post := func(path string, body []byte) (int, error) {
-		got, err := e.controlPlane.Raw(user).Do(ctx, harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body})
+		got, err := w.plane.Raw(user).Do(ctx, harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body})
 		if err != nil {
 			return 0, err
 		}
@@ -99,10 +88,10 @@ func (e *env) defineKind(ctx context.Context, i int) error {
 }
 
 // awaitQuiet waits until the apiserver has finished what new kinds make it do.
-func (e *env) awaitQuiet(ctx context.Context) error {
+func (w *world) awaitQuiet(ctx context.Context) error {
 	for limit := time.Now().Add(quietLimit); time.Now().Before(limit); {
-		now, err := measureIdle(ctx, quietEvery, []*target{e.apiserver})
-		if err != nil || now.CPU[apiserverName] < quietCPU {
+		now, err := measureIdle(ctx, quietEvery, w.apiserver)
+		if err != nil || now[apiserverName].Share < quietCPU {
 			return err
 		}
 	}

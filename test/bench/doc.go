@@ -4,7 +4,7 @@
 //
 // The cost is CPU time of the server processes as the kernel counts it, because wall time depends
 // on the other work of the machine. Rounds of the servers alternate, and figures are medians over
-// rounds, with the least and the most of them in parentheses. The control plane is one process, so
+// rounds, with their confidence intervals in parentheses: the range of up to seven rounds, 95 % for more. The control plane is one process, so
 // its etcd counts as the apiserver; the report subtracts the CPU of updates, which is measured
 // without readers.
 //
@@ -47,8 +47,9 @@
 // reads in all formats, of pods and of custom resources of 1.3 MB; "watches" has 10,000 watches of which 500
 // do not read. --pods, --configmaps and others make them smaller. With --dir later runs find the objects.
 //
-// The nouns: env is the running servers; a target is one server under load; a proc is its process.
-// A list case (streaming lists included), a fan-out, a latency case or a proof case runs against each
-// target in rounds and becomes a line of the report. A goal compares the worst of its lines with a
-// number.
+// The nouns: a world is the running servers and their objects; a target is one server under load; a proc is its
+// process. A scenario is an operation, such as the reads of some clients or the delivery of events to watches, that runs
+// against each of its targets in rounds, beside a load of updates. Its samples, one for each target and round, become a
+// row of a table of the report. A meter measures the servers meanwhile. A goal compares the worst of the rows of a table
+// with a number.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -10,22 +11,22 @@ import (
 	"sluice/test/harness"
 )
 
-// fanOut is a case of many watches of all pods in one format and content encoding.
-type fanOut struct {
-	format
-	encoding string
-	watchers int
-}
+const (
+	// settle is a pause in which the servers finish opening hundreds of watches.
+	settle = time.Second
+	// enoughEvents is the number of delivered events per target after which no more rounds are needed.
+	enoughEvents = 200_000
+)
 
-// fanOuts returns the cases that the options select.
-func fanOuts(o *options) []fanOut {
-	var all []fanOut
+// fanOutScenarios returns many watches of all pods in each format and content encoding. A round also measures the
+// updates without watchers, as if they were a target.
+func fanOutScenarios(o *options) []*scenario {
+	var all []*scenario
 	for _, name := range o.watches {
 		for _, encoding := range o.watchEncodes {
 			for _, n := range o.watchers {
-				c := fanOut{formatOf(name), encoding, n}
-				if o.only.matches(c.name()) {
-					all = append(all, c)
+				if s := (watching{formatOf(name), encoding, n, ""}).fanOut(o); o.only.matches(s.name) {
+					all = append(all, s)
 				}
 			}
 		}
@@ -33,71 +34,170 @@ func fanOuts(o *options) []fanOut {
 	return all
 }
 
-func (c fanOut) name() string {
-	return fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers)
+func (c watching) fanOut(o *options) *scenario {
+	var event, frame []byte // as the apiserver sends it, and as the floor does
+	s := &scenario{
+		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "watch",
+		clients: c.watchers, rounds: o.rounds,
+		check: func(all samples) bool { return len(all[updateName])*o.updates*c.watchers >= enoughEvents },
+	}
+	s.world = func(ctx context.Context, w *world, r *row) (all []*target, err error) {
+		for _, t := range w.targets() {
+			t.close() // so that each connection carries only watches of this scenario
+		}
+		if event, err = c.sample(ctx, w); err != nil {
+			return nil, err
+		}
+		frame, err = c.prepareFloor(ctx, w, event)
+		return []*target{{name: updateName}, w.apiserver, w.cached, w.bare}, err
+	}
+	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (*sample, error) {
+		if t.name == updateName {
+			return w.updatesAlone(ctx, true)
+		}
+		return c.round(ctx, w, s, t, frame)
+	}
+	s.sum = func(w *world, r *row, all samples) {
+		var each []float64
+		for _, s := range all[updateName] {
+			each = append(each, s.cpu[apiserverName].Seconds())
+		}
+		alone, _ := median(each)
+		r.By[updateName] = &figures{Requests: o.updates, CPU: alone / float64(o.updates), Bytes: float64(len(event))}
+		delete(all, updateName)
+		for target, rounds := range all {
+			r.By[target] = watchFigures(target, rounds, time.Duration(alone*float64(time.Second)))
+		}
+		r.Source = merged(all[sluiceName], servedFrom).String()
+	}
+	return s
 }
 
-// fanOut runs a case against all targets in alternating rounds. Each round also measures updates
-// without watchers.
-func (e *env) fanOut(ctx context.Context, c fanOut) (*fanOutLine, error) {
-	progress("%s", c.name())
-	for _, t := range e.targets {
-		t.close() // so that each connection carries only watches of this case
+// watchFigures makes the figures of a target from the rounds. The CPU of the updates themselves is not part
+// of the cost of watching.
+func watchFigures(target string, rounds []*sample, alone time.Duration) *figures {
+	f := &figures{}
+	var cpu, client []float64
+	for _, s := range rounds {
+		s.plane = s.cpu[apiserverName] - alone
+		events := float64(len(s.walls))
+		cpu, client = append(cpu, s.cost(target).Seconds()/events), append(client, s.client.Seconds()/events)
+		f.Bytes += float64(s.bytes) / events / float64(len(rounds))
+		f.Peak, f.Watches = max(f.Peak, s.peak[target]), max(f.Watches, s.watches)
 	}
-	frame, err := e.sample(ctx, c)
+	f.CPU, f.CPUSpread = median(cpu)
+	f.Client, _ = median(client)
+	f.timed(wallsOf(rounds))
+	return f
+}
+
+// round opens the watches at one target, updates pods and waits until every watch has received every event.
+func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) (*sample, error) {
+	if err := w.awaitClosed(ctx); err != nil {
+		return nil, err
+	}
+	before, err := w.count(t, s.verb)
 	if err != nil {
 		return nil, err
 	}
-	line := newFanOutLine(c, e, len(frame))
-	if frame, err = e.prepareFloor(ctx, c, frame); err != nil {
+	update := w.updatePod
+	if t == w.bare {
+		update = func(ctx context.Context) error {
+			if err := w.updatePod(ctx); err != nil { // as much work for the machine as with the other targets
+				return err
+			}
+			return w.floor.send(ctx, frame)
+		}
+	}
+	got, err := c.deliver(ctx, w, t, w.updates, func(ctx context.Context, _ *watchers) ([]time.Time, error) {
+		return pace(ctx, w.rate, w.updates, update)
+	})
+	if err == nil {
+		got.counted, err = w.countSince(ctx, t, s.verb, before, c.watchers)
+	}
+	return got, err
+}
+
+// deliver opens the watches, has pods updated and measures until all watches have received all events.
+func (c watching) deliver(
+	ctx context.Context, w *world, t *target, events int, update func(context.Context, *watchers) ([]time.Time, error),
+) (got *sample, err error) {
+	version, err := w.version(ctx)
+	if err != nil {
 		return nil, err
 	}
-	for round := 0; round < e.rounds && !line.enough(); round++ {
-		used, err := e.updatesAlone(ctx, e.update)
-		if err != nil {
-			return nil, err
-		}
-		line.alone = append(line.alone, used)
-		for i := range e.targets {
-			t := e.targets[(i+round)%len(e.targets)]
-			got, err := e.fanOutBatch(ctx, c, t, frame)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.name, err)
-			}
-			line.add(t.name, got)
-		}
+	open, err := c.open(ctx, t, version, events)
+	if err != nil {
+		return nil, err
 	}
-	line.summarize()
-	return line, e.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := e.fanOutBatch(ctx, c, e.sluiceTarget, frame)
-		return err
-	})
+	defer func() {
+		if closed := open.close(); err == nil {
+			err = closed
+		}
+	}()
+	if err := sleep(ctx, settle); err != nil {
+		return nil, err
+	}
+	m, err := newMeter(w.background, w.targets()...)
+	if err != nil {
+		return nil, err
+	}
+	acknowledged, err := update(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	if err := open.finish(ctx, events); err != nil {
+		return nil, err
+	}
+	used, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	watches, err := podWatches(ctx, w.plane)
+	return &sample{usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: time.Since(m.began), watches: watches - w.ownWatches}, err
 }
 
 // prepareFloor makes the floor's watches begin in the encoding of the case, and returns the frame in it.
-func (e *env) prepareFloor(ctx context.Context, c fanOut, frame []byte) ([]byte, error) {
+func (c watching) prepareFloor(ctx context.Context, w *world, frame []byte) ([]byte, error) {
 	if c.encoding == identity {
-		return frame, e.floor.put(ctx, floorWatch, &harness.Response{})
+		return frame, w.floor.put(ctx, floorWatch, &harness.Response{})
 	}
 	begin := harness.Response{
 		Header: http.Header{"Content-Encoding": {c.encoding}}, Body: splice.NewStream(splice.Gzip).Begin(nil),
 	}
 	block := splice.Gzip.Compress(nil, frame)
-	return block.Data, e.floor.put(ctx, floorWatch, &begin)
+	return block.Data, w.floor.put(ctx, floorWatch, &begin)
 }
 
-// updatesAlone returns the control plane's CPU for a round of updates while only Sluice watches.
-func (e *env) updatesAlone(ctx context.Context, update func(context.Context) error) (time.Duration, error) {
-	m, err := newMeter(e.background, e.targets...)
+// sample returns the frame of an update as the apiserver sends it.
+func (c watching) sample(ctx context.Context, w *world) ([]byte, error) {
+	version, err := w.version(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if _, err := e.pace(ctx, update); err != nil {
-		return 0, err
-	}
-	used, err := m.read()
+	raw, err := w.apiserver.connection(0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return used.cpu[apiserverName], nil
+	c.encoding = identity
+	one, err := c.openOne(ctx, raw, c.pathAt(w.apiserver, version), 1)
+	if err != nil {
+		return nil, err
+	}
+	defer one.body.Close()
+	defer time.AfterFunc(deliverLimit, func() { one.body.Close() }).Stop()
+	if err := w.updatePod(ctx); err != nil {
+		return nil, err
+	}
+	frames, buf := c.frames(), []byte{}
+	for {
+		var next [1]byte
+		if _, err := io.ReadFull(&one.body, next[:]); err != nil {
+			return nil, err
+		}
+		buf = append(buf, next[0])
+		if frames.count(next[:]) == 1 {
+			return buf, nil
+		}
+	}
 }

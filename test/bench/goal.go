@@ -2,58 +2,125 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"regexp"
 	"strings"
 )
 
-// goal is a number that all cases whose names match must reach.
+// goal is a number that all rows of a table must reach whose cases match.
 type goal struct {
 	work  string
-	cases string // regular expression of the names
+	table string
+	cases string // regular expression
 	quantity
 	want float64
 }
 
-// goals are set for 10,000 pods.
-var goals = []goal{
-	{"list JSON gzip", "^list json gzip ", lessCPU, 50},
-	{"list JSON identity", "^list json identity ", lessCPU, 5},
-	{"list Protobuf gzip", "^list protobuf gzip ", lessCPU, 40},
-	{"list Protobuf identity", "^list protobuf identity ", lessCPU, 5},
-	{"list CBOR gzip", "^list cbor gzip ", lessCPU, 100},
-	{"list CBOR identity", "^list cbor identity ", lessCPU, 8},
-	{"list Table gzip", "^list table gzip ", lessCPU, 40},
-	{"list Table identity", "^list table identity ", lessCPU, 10},
-	{"list YAML", "^list yaml ", lessCPU, 20},
-	{"list YAML, extra memory", "^list yaml ", extraMemory, 64},
-	{"watch fan-out, CPU over the floor's", "^watch ", overFloor, 1.2},
-	{"watch fan-out, p50 over the floor's", "^watch ", slowerThanFloor, 1.5},
-	{"resident memory at the end", "^end$", resident, 300},
-	{"consistent list p50", "^consistent list", latencyP50, 1},
-	{"consistent list p99", "^consistent list", latencyP99, 2.5},
-	{"passed get, p50 over the apiserver's", "^get", addedP50, 0.5},
-}
-
-// quantity is one kind of number in a report.
+// quantity is one kind of number.
 type quantity struct {
-	// of returns the names of cases and their numbers.
-	of    func(*report) iter.Seq2[string, float64]
+	// of returns the number of a row; false means that the row has none.
+	of    func(*report, *row) (float64, bool)
 	least bool // the goal is a minimum, not a maximum
 	unit  string
 }
 
-var (
-	lessCPU     = quantity{cpuRatios, true, "x less CPU"}
-	extraMemory = quantity{extras, false, " MB"}
-	overFloor   = quantity{floorRatios, false, "x"}
+// goals are set for 10,000 pods, and for the defaults of --scale.
+var goals = []goal{
+	{"list JSON gzip", listTable, "^list json gzip ", lessCPU, 50},
+	{"list JSON identity", listTable, "^list json identity ", lessCPU, 5},
+	{"list Protobuf gzip", listTable, "^list protobuf gzip ", lessCPU, 40},
+	{"list Protobuf identity", listTable, "^list protobuf identity ", lessCPU, 5},
+	{"list CBOR gzip", listTable, "^list cbor gzip ", lessCPU, 100},
+	{"list CBOR identity", listTable, "^list cbor identity ", lessCPU, 8},
+	{"list Table gzip", listTable, "^list table gzip ", lessCPU, 40},
+	{"list Table identity", listTable, "^list table identity ", lessCPU, 10},
+	{"list YAML", listTable, "^list yaml ", lessCPU, 20},
+	{"list YAML, extra memory", listTable, "^list yaml ", sluices(extra, 1e6, " MB"), 64},
+	{"watch fan-out, CPU over the floor's", watchTable, "", overFloor(cpuSeconds), 1.2},
+	{"watch fan-out, p50 over the floor's", watchTable, "", overFloor(p50), 1.5},
+	{"resident memory at the end", idleTable, "^at the end$", sluices(rss, 1e6, " MB"), 300},
+	{"consistent list p50", latencyTable, "^consistent list", sluices(p50, 1, " s"), 1},
+	{"consistent list p99", latencyTable, "^consistent list", sluices(p99, 1, " s"), 2.5},
+	{"passed get, p50 over the apiserver's", latencyTable, "^get", addedP50, 0.5},
 
-	slowerThanFloor = quantity{floorDelays, false, "x"}
-	resident        = quantity{atEnd, false, " MB"}
-	latencyP50      = quantity{p50s, false, " s"}
-	latencyP99      = quantity{p99s, false, " s"}
-	addedP50        = quantity{addedP50s, false, " ms"}
-)
+	{"list of ConfigMaps, selector matches nothing, consistent, p50", readTable, "^configmaps: no label matches, consistent$", sluices(p50, 1, " s"), 0.499},
+	{"list of ConfigMaps, selector matches nothing, consistent, p99", readTable, "^configmaps: no label matches, consistent$", sluices(p99, 1, " s"), 0.648},
+	{"selections, CPU per byte over a namespace's: JSON", readTable, "^pods: (app|node|metadata.namespace|pending), JSON$", overRead("pods: namespace, JSON"), 2},
+	{"selections, CPU per byte over a namespace's: Tables", readTable, "^pods: app, Table$", overRead("pods: namespace, Table"), 2},
+	{"ten lists of 1 GB at once, peak", atOnceTable, "", sluices(peak, 1e6, " MB"), 1500},
+	{"resident memory, 10,000 pods", memoryTable, " pods$", sluices(rss, 1e6, " MB"), 300},
+	{"resident memory over JSON, large custom resources", memoryTable, " reports$", overJSON, 1.3},
+	{"watches that do not read, p99 of the others", stalledTable, " the " + sluiceName + "$", movedP99, 1.2},
+
+	{proofP50 + sluiceName, proofTable, "", soloP50(sluiceName), maxSoloP50},
+	{proofCPU + sluiceName, proofTable, "", herdCPU(sluiceName), maxHerdCPU},
+	{proofP50 + twoTiersName, proofTable, "", soloP50(twoTiersName), maxSoloP50},
+	{proofCPU + twoTiersName, proofTable, "", herdCPU(twoTiersName), maxHerdCPU},
+	{"proofs of consistent reads, share of a core, charged", proofTable, "", quantity{chargedShare, false, ""}, maxShare},
+}
+
+func cpuSeconds(f *figures) float64 { return f.CPU }
+func p50(f *figures) float64        { return f.P50 }
+func p99(f *figures) float64        { return f.P99 }
+func rss(f *figures) float64        { return float64(f.RSS) }
+func peak(f *figures) float64       { return float64(f.Peak) }
+func extra(f *figures) float64      { return float64(f.Extra) }
+
+// sluices is a figure of Sluice in a unit.
+func sluices(of func(*figures) float64, unit float64, name string) quantity {
+	return quantity{func(_ *report, r *row) (float64, bool) {
+		f := r.By[sluiceName]
+		if f == nil {
+			return 0, false
+		}
+		return of(f) / unit, true
+	}, false, name}
+}
+
+// lessCPU is the apiserver's CPU over Sluice's.
+var lessCPU = quantity{func(_ *report, r *row) (float64, bool) {
+	a, s := r.By[apiserverName], r.of(sluiceName)
+	if a == nil || s.CPU == 0 {
+		return 0, false
+	}
+	return a.CPU / s.CPU, true
+}, true, "x less CPU"}
+
+// overFloor is a figure of Sluice over the floor's.
+func overFloor(of func(*figures) float64) quantity {
+	return quantity{func(_ *report, r *row) (float64, bool) {
+		floor := of(r.of(floorName))
+		return of(r.of(sluiceName)) / floor, floor > 0
+	}, false, "x"}
+}
+
+// addedP50 is Sluice's median latency minus the apiserver's.
+var addedP50 = quantity{func(_ *report, r *row) (float64, bool) {
+	return 1e3 * (r.of(sluiceName).P50 - r.of(apiserverName).P50), true
+}, false, " ms"}
+
+// overRead divides Sluice's CPU per byte of a response by its CPU per byte of the response to another
+// read: what a selection costs besides writing the response.
+func overRead(other string) quantity {
+	perByte := func(f *figures) float64 { return f.CPU / f.Bytes }
+	return quantity{func(rep *report, r *row) (float64, bool) {
+		for _, base := range rep.rows(readTable) {
+			if base.Case == other && base.of(sluiceName).CPU > 0 {
+				return perByte(r.of(sluiceName)) / perByte(base.of(sluiceName)), true
+			}
+		}
+		return 0, false
+	}, false, "x"}
+}
+
+var overJSON = quantity{func(_ *report, r *row) (float64, bool) {
+	f := r.of(r.Target)
+	return float64(f.RSS) / f.Bytes, true
+}, false, "x"}
+
+// movedP99 is how much longer delays are while some watches do not read.
+var movedP99 = quantity{func(_ *report, r *row) (float64, bool) {
+	return r.of(attacked).P99 / r.of(quietly).P99, true
+}, false, "x"}
 
 // outcome compares the report with a goal.
 type outcome struct {
@@ -67,7 +134,7 @@ type outcome struct {
 // outcomes compares the report with all goals.
 func (r *report) outcomes() []*outcome {
 	var all []*outcome
-	for _, g := range allGoals() {
+	for _, g := range goals {
 		all = append(all, g.evaluate(r))
 	}
 	return all
@@ -76,14 +143,15 @@ func (r *report) outcomes() []*outcome {
 func (g goal) evaluate(r *report) *outcome {
 	o := &outcome{Work: g.work, Want: g.show(g.want), Quiet: none, Busy: none, Met: "not measured"}
 	cases := regexp.MustCompile(g.cases)
-	quiet, busy := g.want, g.want // the worst so far
+	var quiet, busy float64 // the worst so far
 	met := true
-	for name, value := range g.of(r) {
-		if !cases.MatchString(name) {
+	for _, row := range r.rows(g.table) {
+		value, ok := g.of(r, row)
+		if !ok || !cases.MatchString(row.Case) {
 			continue
 		}
 		worst, text := &quiet, &o.Quiet
-		if strings.Contains(name, "+") {
+		if strings.Contains(row.Case, "+") {
 			worst, text = &busy, &o.Busy
 		}
 		if *text == none || g.better(*worst, value) {
@@ -110,82 +178,3 @@ func (q quantity) better(a, b float64) bool {
 }
 
 func (q quantity) show(f float64) string { return fmt.Sprintf("%.4g%s", f, q.unit) }
-
-// cpuRatios are the apiserver's CPU over Sluice's.
-func cpuRatios(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, l := range r.Lists {
-			a, s := l.By[apiserverName], l.By[sluiceName]
-			if a != nil && s.CPU > 0 && !yield(l.Case, a.CPU/s.CPU) {
-				return
-			}
-		}
-	}
-}
-
-// extras are the growth of Sluice's memory during a case, in megabytes.
-func extras(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, l := range r.Lists {
-			if !yield(l.Case, float64(l.Extra)/1e6) {
-				return
-			}
-		}
-	}
-}
-
-// floorRatios are Sluice's CPU over the floor's.
-func floorRatios(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, l := range r.FanOuts {
-			s, f := l.By[sluiceName], l.By[floorName]
-			if f.CPU > 0 && !yield(l.Case, s.CPU/f.CPU) {
-				return
-			}
-		}
-	}
-}
-
-// floorDelays are the median delays of Sluice's events over those of the floor's.
-func floorDelays(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, l := range r.FanOuts {
-			s, f := l.By[sluiceName], l.By[floorName]
-			if f.P50 > 0 && !yield(l.Case, s.P50/f.P50) {
-				return
-			}
-		}
-	}
-}
-
-// atEnd is Sluice's memory after all cases, in megabytes.
-func atEnd(r *report) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		if r.End.RSS != nil {
-			yield("end", float64(r.End.RSS[sluiceName])/1e6)
-		}
-	}
-}
-
-func p50s(r *report) iter.Seq2[string, float64] {
-	return latencies(r, func(l *latencyLine) float64 { return l.By[sluiceName].P50 })
-}
-
-func p99s(r *report) iter.Seq2[string, float64] {
-	return latencies(r, func(l *latencyLine) float64 { return l.By[sluiceName].P99 })
-}
-
-// addedP50s are Sluice's median latency minus the apiserver's, in milliseconds.
-func addedP50s(r *report) iter.Seq2[string, float64] {
-	return latencies(r, func(l *latencyLine) float64 { return 1e3 * (l.By[sluiceName].P50 - l.By[apiserverName].P50) })
-}
-
-func latencies(r *report, of func(*latencyLine) float64) iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for _, l := range r.Latencies {
-			if !yield(l.Case, of(l)) {
-				return
-			}
-		}
-	}
-}

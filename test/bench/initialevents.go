@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"time"
 )
 
 // initialEventsEnd is the annotation of the bookmark after the initial events (KEP-3157).
 const initialEventsEnd = "k8s.io/initial-events-end"
-
-// responseLimit bounds the time of a response, with all clients of a case at once.
-const responseLimit = 10 * time.Minute
 
 // otherBookmarks bounds the other bookmarks that a server may send to a slow client.
 const otherBookmarks = 10

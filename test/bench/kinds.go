@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -13,7 +11,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
 
-	"sluice/test/abuse"
 	"sluice/test/harness"
 )
 
@@ -25,26 +22,26 @@ const (
 )
 
 // controllers measures one controller that watches every kind, at the apiserver and at a new Sluice.
-func (e *env) controllers(ctx context.Context, r *report) error {
+func (w *world) controllers(ctx context.Context, r *report) error {
 	var token string
 	for _, name := range []string{apiserverName, sluiceName} {
-		if !e.only.matches("kinds " + name) {
+		if !w.only.matches("kinds " + name) {
 			continue
 		}
 		if token == "" {
 			var err error
-			if token, err = e.defineKinds(ctx); err != nil {
-				return fmt.Errorf("define %d kinds: %w", e.kinds, err)
+			if token, err = w.defineKinds(ctx); err != nil {
+				return fmt.Errorf("define %d kinds: %w", w.kinds, err)
 			}
 		}
-		progress("a controller of %d kinds at the %s", e.kinds, name)
-		measure := e.controllerAtApiserver
+		progress("a controller of %d kinds at the %s", w.kinds, name)
+		measure := w.controllerAtApiserver
 		if name == sluiceName {
-			measure = e.controllerAtSluice
+			measure = w.controllerAtSluice
 		}
 		line, err := measure(ctx, token)
 		if line != nil {
-			r.Kinds = append(r.Kinds, line)
+			r.add(line)
 		}
 		if err != nil {
 			return fmt.Errorf("a controller at the %s: %w", name, err)
@@ -61,7 +58,7 @@ type controller struct {
 }
 
 // startController starts the informers. They are as fast as the server lets them be.
-func (e *env) startController(ctx context.Context, t *target, token string) (*controller, error) {
+func (w *world) startController(ctx context.Context, t *target, token string) (*controller, error) {
 	config := rest.CopyConfig(t.config)
 	config.BearerToken, config.QPS = token, -1
 	client, err := dynamic.NewForConfig(config)
@@ -69,7 +66,7 @@ func (e *env) startController(ctx context.Context, t *target, token string) (*co
 		return nil, err
 	}
 	c := &controller{DynamicSharedInformerFactory: dynamicinformer.NewDynamicSharedInformerFactory(client, 0)}
-	for i := range e.kinds {
+	for i := range w.kinds {
 		informer := c.ForResource(kindAt(i))
 		_ = informer.Informer() // makes it part of the factory
 		c.informers = append(c.informers, informer)
@@ -94,122 +91,119 @@ func (c *controller) synced() (n int) {
 	return n
 }
 
-func (e *env) controllerAtApiserver(ctx context.Context, token string) (*kindsLine, error) {
-	t := &target{name: apiserverName, proc: e.apiserver.proc, config: e.controlPlane.RESTConfig(harness.Anonymous)}
-	line, c, err := e.controllerAt(ctx, t, token)
+func (w *world) controllerAtApiserver(ctx context.Context, token string) (*row, error) {
+	t := w.direct(harness.Anonymous)
+	r, c, err := w.controllerAt(ctx, t, token)
 	if err != nil {
-		return line, err
+		return r, err
 	}
 	defer c.end()
-	return line, line.settle(ctx, e, t)
+	return r, w.idleWith(ctx, r, attacked, t)
 }
 
-func (e *env) controllerAtSluice(ctx context.Context, token string) (*kindsLine, error) {
-	s, err := e.controlPlane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err := errors.Join(s.Stop(), os.RemoveAll(s.Dir)); err != nil {
-			progress("stop: %v", err)
+func (w *world) controllerAtSluice(ctx context.Context, token string) (r *row, err error) {
+	err = w.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error {
+		var c *controller
+		if r, c, err = w.controllerAt(ctx, t, token); err != nil {
+			return err
 		}
-	}()
-	t := &target{name: sluiceName, proc: proc(s.PID()), config: s.RESTConfig(harness.Anonymous), sluice: s}
-	line, c, err := e.controllerAt(ctx, t, token)
-	if err != nil {
-		return line, err
+		defer c.end()
+		if r.By[serving], err = w.served(ctx, t.sluice); err != nil {
+			return err
+		}
+		if err := w.idleWith(ctx, r, attacked, t); err != nil {
+			return err
+		}
+		if err := t.sluice.RestartMain(); err != nil {
+			return err
+		}
+		t.proc = proc(t.sluice.PID())
+		if r.By[returning], err = w.served(ctx, t.sluice); err != nil {
+			return err
+		}
+		c.end()
+		return w.idleWith(ctx, r, afterwards, t)
+	})
+	return r, err
+}
+
+// idleWith measures what the target, and the apiserver, need at a moment while nothing happens.
+func (w *world) idleWith(ctx context.Context, r *row, moment string, t *target) error {
+	targets := []*target{w.apiserver}
+	if t.sluice != nil {
+		targets = append(targets, t)
 	}
-	defer c.end()
-	if line.Served, err = e.served(ctx, s); err != nil {
-		return line, err
+	idle, err := measureIdle(ctx, kindsWindow, targets...)
+	for name, f := range idle {
+		r.By[at(moment, name)] = f
 	}
-	if err := line.settle(ctx, e, t); err != nil {
-		return line, err
-	}
-	if err := s.RestartMain(); err != nil {
-		return line, err
-	}
-	if line.Back, err = e.served(ctx, s); err != nil {
-		return line, err
-	}
-	c.end()
-	line.Unread, err = measureIdle(ctx, kindsWindow, []*target{e.apiserver, {name: sluiceName, proc: proc(s.PID())}})
-	return line, err
+	return err
 }
 
 // controllerAt starts the controller and waits until it knows all objects. The caller must end it.
-func (e *env) controllerAt(ctx context.Context, t *target, token string) (*kindsLine, *controller, error) {
-	line := &kindsLine{Target: t.name, Kinds: e.kinds}
-	idle, err := measureIdle(ctx, kindsWindow, []*target{e.apiserver})
+func (w *world) controllerAt(ctx context.Context, t *target, token string) (*row, *controller, error) {
+	r := newRow(kindsTable, t.name)
+	r.Target, r.Objects = t.name, w.kinds
+	if err := w.idleWith(ctx, r, quietly, w.apiserver); err != nil {
+		return nil, nil, err
+	}
+	m, err := newMeter(0, w.apiserver, &target{name: "server", proc: t.proc})
 	if err != nil {
 		return nil, nil, err
 	}
-	line.Without = idle
-	before, err := e.apiserver.proc.cpu()
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := e.startController(ctx, t, token)
+	c, err := w.startController(ctx, t, token)
 	if err != nil {
 		return nil, nil, err
 	}
 	start := time.Now()
-	for c.synced() < e.kinds && time.Since(start) < kindsLimit {
+	for c.synced() < w.kinds && time.Since(start) < kindsLimit {
 		if err := sleep(ctx, 50*time.Millisecond); err != nil {
 			c.end()
 			return nil, nil, err
 		}
 	}
-	line.Seconds, line.Synced = time.Since(start).Seconds(), c.synced()
-	after, err := e.apiserver.proc.cpu()
-	line.UpstreamCPU = (after - before).Seconds()
-	return line, c, err
+	f := &figures{Seconds: time.Since(start).Seconds(), Watches: c.synced()}
+	used, err := m.read()
+	if err != nil {
+		c.end()
+		return nil, nil, err
+	}
+	f.Upstream, f.Peak = used.cpu[apiserverName].Seconds(), used.peak["server"]
+	r.By[joining] = f
+	return r, c, nil
 }
 
 // served waits until all watches are served from the cache.
-func (e *env) served(ctx context.Context, s *harness.Sluice) (*servedFigures, error) {
-	start, f, last := time.Now(), &servedFigures{}, ""
+func (w *world) served(ctx context.Context, s *harness.Sluice) (*figures, error) {
+	start, f, last := time.Now(), &figures{}, ""
 	for {
 		m, err := s.Metrics()
 		if err != nil {
 			return nil, err
 		}
-		f.Seconds, f.Watches = time.Since(start).Seconds(), 0
+		f.Seconds, f.Requests = time.Since(start).Seconds(), 0
 		for _, sample := range m.Samples("sluice_watchers") {
 			if sample.Labels["version"] == kindsVersion {
-				f.Watches += int(sample.Value)
+				f.Requests += int(sample.Value)
 			}
 		}
-		f.Passed = abuse.Tally{}
+		f.Counts = tally{}
 		for _, sample := range m.Samples("sluice_passed_watchers") {
 			if sample.Value > 0 {
-				f.Passed[cmp.Or(sample.Labels["reason"], "unknown")] += int(sample.Value)
+				f.Counts[cmp.Or(sample.Labels["reason"], "unknown")] += sample.Value
 			}
 		}
-		f.Stores, f.StoresLimit = int64(m.Sum("sluice_stores_bytes")), int64(m.Sum("sluice_stores_limit_bytes"))
-		f.Upstream = int(m.Sum("sluice_store_connected"))
-		if now := fmt.Sprintf("%d served, passed: %s", f.Watches, f.Passed); now != last {
+		f.Bytes, f.Limit = m.Sum("sluice_stores_bytes"), int64(m.Sum("sluice_stores_limit_bytes"))
+		f.Watches = int(m.Sum("sluice_store_connected"))
+		if now := fmt.Sprintf("%d served, passed: %s", f.Requests, f.Counts.reasons()); now != last {
 			progress("%.1f s: %s", f.Seconds, now)
 			last = now
 		}
-		if f.Watches >= e.kinds && len(f.Passed) == 0 || f.Seconds > kindsLimit.Seconds() {
+		if f.Requests >= w.kinds && len(f.Counts) == 0 || f.Seconds > kindsLimit.Seconds() {
 			return f, nil
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return nil, err
 		}
 	}
-}
-
-// settle measures what the watches cost while nothing happens.
-func (l *kindsLine) settle(ctx context.Context, e *env, t *target) (err error) {
-	targets := []*target{e.apiserver}
-	if t.sluice != nil {
-		targets = append(targets, t)
-	}
-	if l.Peak, err = t.proc.peak(); err != nil {
-		return err
-	}
-	l.Watched, err = measureIdle(ctx, kindsWindow, targets)
-	return err
 }

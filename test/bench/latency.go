@@ -1,96 +1,73 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"time"
+	"slices"
 
 	"sluice/test/harness"
 )
 
-// latency runs a case against all targets in alternating rounds, one request at a time.
-func (e *env) latency(ctx context.Context, c latencyCase) (*latencyLine, error) {
-	progress("%s", c.name())
-	for _, t := range e.targets {
-		if t == e.floorTarget {
-			continue
-		}
-		got, err := c.request(ctx, e, t) // opens the connection and fills caches
+// latencyScenarios returns the requests that a single client repeats, to measure their latency: consistent lists, for
+// which Sluice proves that its state is current, and gets of the most recent version, which it passes. An update of
+// another resource precedes each list because in a cluster the current resource version rises
+// without the pods.
+func latencyScenarios(o *options) []*scenario {
+	var all []*scenario
+	for _, churn := range o.churns {
+		list := reads{most: max(1, o.lists/o.rounds), before: (*world).updateOther, query: func(_ *world, t *target, _ int) query {
+			return query{path: t.path("/api/v1/pods"), header: http.Header{"Accept": {protobufType}, "Accept-Encoding": {"gzip"}}}
+		}}
+		get := reads{most: max(1, o.gets/o.rounds), query: func(w *world, t *target, _ int) query {
+			return query{path: t.path(w.paths[0]), header: http.Header{"Accept": {jsonType}}}
+		}}
+		all = append(all, list.latency(o, "consistent list", "list", churn), get.latency(o, "get", "get", churn))
+	}
+	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
+}
+
+func (rs reads) latency(o *options, kind, verb string, churn int) *scenario {
+	rs.window = responseLimit // the number of reads ends a round
+	return &scenario{
+		table: latencyTable, name: withChurn(kind, churn), verb: verb, load: load{churn, true}, clients: 1, rounds: o.rounds, op: rs.op,
+		world: rs.mirror,
+		sum: func(_ *world, r *row, all samples) {
+			for target, rounds := range all {
+				r.By[target] = &figures{}
+				r.By[target].timed(wallsOf(rounds))
+			}
+			r.Source = merged(all[sluiceName], servedFrom).reasons()
+		},
+	}
+}
+
+// mirror opens the connections, fills caches, and gives Sluice's response to the floor.
+func (rs reads) mirror(ctx context.Context, w *world, _ *row) ([]*target, error) {
+	targets := []*target{w.apiserver, w.cached, w.bare}
+	for _, t := range targets {
+		raw, err := t.connection(0)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
+			return nil, err
 		}
-		if err := e.floor.put(ctx, floorBodyPath, got); err != nil {
+		var text bytes.Buffer
+		q := rs.query(w, t, 0)
+		q.keep = &text
+		got, err := q.ask(ctx, raw)
+		if err == nil && t != w.bare {
+			err = w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()})
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if _, err := c.request(ctx, e, e.floorTarget); err != nil {
-		return nil, err
-	}
-	line := newLatencyLine(c)
-	updates := startChurn(ctx, c.churn, e.update)
-	err := e.latencyRounds(ctx, c, line)
-	_, failed := updates.stop()
-	if err := errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-	line.summarize()
-	return line, nil
+	return targets, nil
 }
 
-func (e *env) latencyRounds(ctx context.Context, c latencyCase, line *latencyLine) error {
-	for round := range e.rounds {
-		for i := range e.targets {
-			t := e.targets[(i+round)%len(e.targets)]
-			if err := e.latencyRound(ctx, c, t, line); err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
-		}
+// path returns the path of a response at a target: the floor has only one.
+func (t *target) path(path string) string {
+	if t.name == floorName {
+		return floorBodyPath
 	}
-	return nil
-}
-
-// latencyRound sends one round's share of the requests to a target.
-func (e *env) latencyRound(ctx context.Context, c latencyCase, t *target, line *latencyLine) error {
-	before, err := readSources(e.sluice, c.verb)
-	if err != nil {
-		return err
-	}
-	n := max(1, c.requests/e.rounds)
-	var walls []time.Duration
-	for range n {
-		if c.before != nil {
-			if err := c.before(e, ctx); err != nil {
-				return err
-			}
-		}
-		start := time.Now()
-		if _, err := c.request(ctx, e, t); err != nil {
-			return err
-		}
-		walls = append(walls, time.Since(start))
-	}
-	var served tally
-	if t == e.sluiceTarget {
-		served, err = sourcesSince(ctx, e.sluice, c.verb, before, n)
-	}
-	line.add(t.name, walls, served)
-	return err
-}
-
-func (c latencyCase) request(ctx context.Context, e *env, t *target) (*harness.Response, error) {
-	raw, err := t.connection(0)
-	if err != nil {
-		return nil, err
-	}
-	path := c.path(e)
-	if t == e.floorTarget {
-		path = floorBodyPath
-	}
-	got, err := raw.Do(ctx, harness.Request{Path: path, Header: c.header})
-	if err == nil && got.Status != http.StatusOK {
-		err = fmt.Errorf("%d: %.200s", got.Status, got.Body)
-	}
-	return got, err
+	return path
 }

@@ -3,222 +3,229 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
 	"sluice/test/harness"
 )
 
-// list runs a case against all targets in alternating rounds.
-func (e *env) list(ctx context.Context, c listCase) (*listLine, error) {
-	progress("%s", c.name())
-	line := newListLine(c)
-	if err := e.prepare(ctx, c, line); err != nil {
-		return nil, err
+// listing is a list of the pods of all namespaces at any version (resourceVersion=0), or a
+// streaming list (sendInitialEvents=true), by clients at once.
+type listing struct {
+	format
+	encoding  string
+	streaming bool
+}
+
+const (
+	// enough is the number of requests per target after which a case that takes long needs no more rounds.
+	enough = 20
+	// caseTime is how long a case may take before its rounds end early.
+	caseTime = 30 * time.Second
+	// memoryLimit bounds the memory that the lists of one case may take in the apiserver: half of a 24
+	// GB machine, which the clients and the other servers share.
+	memoryLimit = 12 << 30
+)
+
+// listScenarios returns the lists that the options select, costly ones last because they leave the
+// apiserver with a large heap.
+func listScenarios(o *options) []*scenario {
+	var all, costly []*scenario
+	add := func(l listing, clients, churn int) {
+		if s := l.scenario(o, clients, churn); !o.only.matches(s.name) {
+			return
+		} else if l.costly {
+			costly = append(costly, s)
+		} else {
+			all = append(all, s)
+		}
 	}
-	targets := e.targetsOf(ctx, c, line)
-	for round := 0; round < e.rounds && !line.enough(); round++ {
-		if err := e.listRound(ctx, c, line, targets, round); err != nil {
+	for _, name := range o.formats {
+		for _, encoding := range o.encodes {
+			for _, n := range o.clients {
+				for _, churn := range o.churns {
+					add(listing{formatOf(name), encoding, false}, n, churn)
+				}
+			}
+		}
+	}
+	for _, name := range o.streams {
+		for _, encoding := range o.encodes {
+			for _, n := range o.clients {
+				add(listing{formatOf(name), encoding, true}, n, 0)
+			}
+		}
+	}
+	return slices.Concat(all, costly)
+}
+
+func (l listing) scenario(o *options, clients, churn int) *scenario {
+	kind, verb := "list", "list"
+	if l.streaming {
+		kind, verb = "stream", "watch"
+	}
+	begun := time.Now() // set anew when the scenario begins
+	var before int64    // Sluice's memory
+	rs := reads{query: l.query, window: o.window}
+	s := &scenario{
+		table: listTable, verb: verb, load: load{churn, true}, clients: clients, rounds: o.rounds, op: rs.op,
+		name:      withChurn(fmt.Sprintf("%s %s %s x%d", kind, l.format.name, l.encoding, clients), churn),
+		tolerates: func(t *target) bool { return t.name == apiserverName },
+	}
+	s.world = func(ctx context.Context, w *world, r *row) (targets []*target, err error) {
+		begun = time.Now()
+		if before, err = w.cached.proc.resident(); err != nil {
 			return nil, err
 		}
+		if err := l.prepare(ctx, w, s, r); err != nil {
+			return nil, err
+		}
+		return l.targets(ctx, w, s, r), nil
 	}
-	line.summarize()
-	return line, e.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := e.run(ctx, c, e.sluiceTarget, profileTime)
-		return err
-	})
+	s.check = func(all samples) bool {
+		if time.Since(begun) < caseTime {
+			return false
+		}
+		for _, rounds := range all {
+			if len(wallsOf(rounds)) < enough {
+				return false
+			}
+		}
+		return true
+	}
+	s.sum = func(_ *world, r *row, all samples) {
+		first := *r.of(sluiceName)
+		for target, rounds := range all {
+			r.By[target] = listFigures(target, rounds)
+		}
+		r.Source = merged(all[sluiceName], servedFrom).String()
+		f := r.By[sluiceName]
+		f.First, f.Peak = first.First, max(f.Peak, first.Peak)
+		f.Extra = max(0, f.Peak-before)
+	}
+	return s
 }
 
-// listRound runs the case against each target once. If the apiserver fails, the line gets a note
-// instead of its figures, and later rounds skip it.
-func (e *env) listRound(ctx context.Context, c listCase, line *listLine, targets []*target, round int) error {
-	for i := range targets {
-		t := targets[(i+round)%len(targets)]
-		if t == e.apiserver && line.failed {
-			continue
-		}
-		got, err := e.listBatch(ctx, c, t)
-		switch {
-		case err == nil:
-			line.add(t.name, got)
-		case t == e.apiserver && ctx.Err() == nil:
-			line.fail(t.name, err)
-		default:
+// listFigures makes the figures of a target from the rounds.
+func listFigures(target string, rounds []*sample) *figures {
+	f := &figures{}
+	var each []float64
+	for _, s := range rounds {
+		each = append(each, s.cost(target).Seconds()/float64(len(s.walls)))
+		f.Bytes, f.Coding, f.Peak = float64(s.bytes), s.coding, max(f.Peak, s.peak[target])
+	}
+	f.CPU, f.CPUSpread = median(each)
+	f.timed(wallsOf(rounds))
+	return f
+}
+
+func wallsOf(rounds []*sample) (walls []time.Duration) {
+	for _, s := range rounds {
+		walls = append(walls, s.walls...)
+	}
+	return walls
+}
+
+// withChurn adds the rate of updates to the name of a case.
+func withChurn(name string, churn int) string {
+	if churn == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s +%d/s", name, churn)
+}
+
+func (l listing) query(w *world, t *target, _ int) query {
+	q := query{path: "/api/v1/pods?resourceVersion=0", header: l.header()}
+	if l.streaming {
+		q.path, q.frames, q.objects = "/api/v1/pods?"+streamingQuery, l.frames, w.pods.count
+	}
+	q.path = t.path(q.path)
+	return q
+}
+
+func (l listing) header() http.Header {
+	h := http.Header{"Accept": {l.accept}}
+	if l.streaming {
+		h.Set("Accept", l.watch)
+	}
+	switch l.encoding {
+	case identity:
+	case "zstd":
+		h.Set("Accept-Encoding", "zstd, gzip") // as clients with zstd do, for servers without it
+	default:
+		h.Set("Accept-Encoding", l.encoding)
+	}
+	return h
+}
+
+// prepare connects all clients, measures Sluice's first response, and gives it to the floor.
+func (l listing) prepare(ctx context.Context, w *world, s *scenario, r *row) error {
+	for _, t := range []*target{w.apiserver, w.cached, w.bare} {
+		if err := t.connect(ctx, s.clients); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	return nil
-}
-
-// prepare connects all clients, sends Sluice the first request, and gives the floor its response.
-func (e *env) prepare(ctx context.Context, c listCase, line *listLine) error {
-	for _, t := range e.targets {
-		if err := t.connect(ctx, c.clients); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
-		}
-	}
-	got, err := e.first(ctx, c, line)
+	m, err := newMeter(w.background, w.targets()...)
 	if err != nil {
 		return err
-	}
-	if err := e.floor.put(ctx, floorBodyPath, got); err != nil || c.churn == 0 {
-		return err
-	}
-	return e.measureUpdateCost(ctx)
-}
-
-// first measures and returns Sluice's first response in a case.
-func (e *env) first(ctx context.Context, c listCase, line *listLine) (*harness.Response, error) {
-	var err error
-	if line.before, err = e.sluiceTarget.proc.resident(); err != nil {
-		return nil, err
-	}
-	m, err := newMeter(e.background, e.targets...)
-	if err != nil {
-		return nil, err
 	}
 	var text bytes.Buffer
-	got, err := e.get(ctx, c, e.sluiceTarget, 0, &text)
-	if err != nil {
-		return nil, err
-	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
-	line.First, line.firstPeak = used.cpu[sluiceName].Seconds(), used.peak[sluiceName]
-	return &harness.Response{Header: got.header, Body: text.Bytes()}, nil
-}
-
-// listBatch runs the case against one target for a window.
-func (e *env) listBatch(ctx context.Context, c listCase, t *target) (*listBatch, error) {
-	before, err := readSources(e.sluice, c.verb())
-	if err != nil {
-		return nil, err
-	}
-	m, err := newMeter(e.background, e.targets...)
-	if err != nil {
-		return nil, err
-	}
-	r, err := e.runWithChurn(ctx, c, t)
-	if err != nil {
-		return nil, err
-	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
-	plane := max(0, used.cpu[apiserverName]-time.Duration(r.updates)*e.updateCost)
-	r.cpu, r.peak = used.cpu[t.name], used.peak[t.name]
-	switch t {
-	case e.apiserver:
-		r.cpu = plane
-	case e.sluiceTarget:
-		r.sources, err = sourcesSince(ctx, e.sluice, c.verb(), before, len(r.walls))
-		if r.sources.passed() {
-			r.cpu += plane
-		}
-	}
-	return r, err
-}
-
-// runWithChurn runs the case for a window during the case's updates.
-func (e *env) runWithChurn(ctx context.Context, c listCase, t *target) (*listBatch, error) {
-	updates := startChurn(ctx, c.churn, e.update)
-	r, err := e.run(ctx, c, t, e.window)
-	n, failed := updates.stop()
-	r.updates = n
-	return r, errors.Join(err, failed)
-}
-
-// run has every client list repeatedly until the window ends.
-func (e *env) run(ctx context.Context, c listCase, t *target, window time.Duration) (*listBatch, error) {
-	var (
-		r  listBatch
-		mu sync.Mutex // guards r
-	)
-	walls, err := repeat(ctx, c.clients, window, func(ctx context.Context, client int) error {
-		got, err := e.get(ctx, c, t, client, io.Discard)
-		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
-			r.bytes, r.coding = got.bytes, codingOf(got.header)
-		}
-		return err
-	})
-	r.walls = walls
-	return &r, err
-}
-
-// listed describes one response.
-type listed struct {
-	bytes  int64 // of the body as sent
-	header http.Header
-}
-
-// get lists once and copies the body as sent to a writer.
-func (e *env) get(ctx context.Context, c listCase, t *target, client int, to io.Writer) (*listed, error) {
-	raw, err := t.connection(client)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, responseLimit)
-	defer cancel()
-	resp, err := raw.Open(ctx, harness.Request{Path: c.path(t), Header: c.header()})
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, errors.New(resp.Status)
-	}
-	body := &countingReader{in: resp.Body, to: to}
-	if c.streaming {
-		err = c.readInitialEvents(body, codingOf(resp.Header), e.pods)
-	} else {
-		err = drain(body)
-	}
-	return &listed{body.n, resp.Header}, err
-}
-
-// readInitialEvents reads a streaming list and, like an informer, decompresses it.
-func (c listCase) readInitialEvents(body io.Reader, coding string, objects int) error {
-	in, release, err := decompress(body, coding)
+	q := l.query(w, w.cached, 0)
+	q.keep = &text
+	got, err := q.ask(ctx, w.cached.connections[0])
 	if err != nil {
 		return err
 	}
-	defer release()
-	return readInitialEvents(in, c.frames(), objects, 0)
+	used, err := m.read()
+	if err != nil {
+		return err
+	}
+	r.By[sluiceName] = &figures{First: used.cpu[sluiceName].Seconds(), Peak: used.peak[sluiceName]}
+	if err := w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}); err != nil {
+		return err
+	}
+	return w.priceUpdates(ctx, s.load)
 }
 
-// drain reads to the end with a larger buffer than io.Discard has.
-func drain(r io.Reader) error {
-	buf := make([]byte, 64<<10)
-	for {
-		if _, err := r.Read(buf); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+// targets leaves the apiserver out if the lists would take too much of its memory or too long, and notes it.
+func (l listing) targets(ctx context.Context, w *world, s *scenario, r *row) []*target {
+	needs := l.apiserverMemory * int64(w.pods.count)
+	if !l.costly {
+		needs *= int64(s.clients)
+	}
+	others := []*target{w.cached, w.bare}
+	switch {
+	case needs > memoryLimit:
+		r.note("apiserver skipped: needs %d GB", needs>>30)
+		return others
+	case l.costly:
+		if f := l.once(ctx, w); f != nil {
+			r.By[apiserverName] = f
+			r.note("apiserver: one request, uncompressed, without updates")
+		} else {
+			r.note("apiserver failed")
 		}
+		return others
 	}
+	return append([]*target{w.apiserver}, others...)
 }
 
-// countingReader counts the bytes that are read and copies them to a writer.
-type countingReader struct {
-	in io.Reader
-	to io.Writer
-	n  int64
-}
-
-func (t *countingReader) Read(p []byte) (int, error) {
-	n, err := t.in.Read(p)
-	t.n += int64(n)
-	if _, failed := t.to.Write(p[:n]); failed != nil {
-		return n, failed
+// once measures one list in the format at the apiserver, once per run. It returns nil if the
+// apiserver failed.
+func (l listing) once(ctx context.Context, w *world) *figures {
+	if f, done := w.once[l.format.name]; done {
+		return f
 	}
-	return n, err
+	w.once[l.format.name] = nil
+	rs := reads{query: listing{l.format, identity, false}.query, most: 1}
+	got, err := rs.op(ctx, w, &scenario{clients: 1}, w.apiserver)
+	if err != nil {
+		progress("%s: apiserver: %v", l.format.name, err)
+		return nil
+	}
+	f := listFigures(apiserverName, []*sample{got})
+	w.once[l.format.name] = f
+	return f
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -51,85 +51,49 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(err, r.save(o.json), r.savePlot(o.plot))
 }
 
-// bench measures the cases that the options select. With an error it returns the cases before it.
+// bench measures what the options select. With an error it returns the rows before it.
 func bench(ctx context.Context, o *options) (r *report, err error) {
-	if len(o.scale) > 0 {
-		r = newReport(o)
-		err = scale(ctx, o, r)
-		r.LoadAtEnd = loadAverage()
-		r.Goals = r.outcomes()
-		return r, err
-	}
-	e, err := newEnv(ctx, o)
-	defer e.close()
-	if err != nil {
-		return nil, err
-	}
 	r = newReport(o)
-	if r.Idle, err = e.measureIdle(ctx); err != nil {
-		return nil, err
-	}
-	if !o.proofs && !o.abuse {
-		err = e.measureCosts(ctx, r)
-	}
-	if err == nil && !o.abuse {
-		err = e.proofs(ctx, r)
-	}
-	if err == nil && o.abuse {
-		err = e.abuses(ctx, r)
+	switch {
+	case len(o.scale) > 0:
+		err = scale(ctx, o, r)
+	default:
+		err = costs(ctx, o, r)
 	}
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()
 	return r, err
 }
 
-// measureCosts measures latencies, fan-outs and lists, and then the idle servers again.
-func (e *env) measureCosts(ctx context.Context, r *report) error {
-	for _, c := range latencyCases(e.options) {
-		line, err := e.latency(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.Latencies = append(r.Latencies, line)
-	}
-	for _, c := range fanOuts(e.options) {
-		line, err := e.fanOut(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.FanOuts = append(r.FanOuts, line)
-	}
-	for _, c := range programCases(e.options) {
-		line, err := e.program(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(), err)
-		}
-		if line != nil {
-			r.Programs = append(r.Programs, line)
-		}
-	}
-	for _, c := range listCases(e.options) {
-		line, err := e.list(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(), err)
-		}
-		r.Lists = append(r.Lists, line)
-	}
-	var err error
-	r.End, err = e.measureIdle(ctx)
-	return err
-}
-
-// save writes the report as JSON; an empty path means no file.
-func (r *report) save(path string) error {
-	if path == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(r, "", "  ")
+// costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users cost.
+func costs(ctx context.Context, o *options, r *report) error {
+	w, err := newWorld(ctx, o, setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}})
+	defer w.close()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	if err := w.awaitSync(ctx, w.sluice); err != nil {
+		return err
+	}
+	idle, err := w.rest(ctx)
+	if err != nil {
+		return err
+	}
+	if o.abuse {
+		return w.abuses(ctx, r)
+	}
+	if !o.proofs {
+		all := slices.Concat(latencyScenarios(o), fanOutScenarios(o), programScenarios(o), listScenarios(o))
+		if err := w.runAll(ctx, r, all); err != nil {
+			return err
+		}
+		end, err := w.rest(ctx)
+		if err != nil {
+			return err
+		}
+		r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
+	}
+	return w.proofs(ctx, r)
 }
 
 // progress prints a line about the current step to stderr.

@@ -1,14 +1,18 @@
 package main
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// meter measures the CPU and memory of targets, the apiserver among them, from its creation.
+// meter measures the CPU and memory of targets, the apiserver among them, from its creation, except while it is paused.
 type meter struct {
 	background float64 // CPU of the idle control plane, as a share of a core
 	targets    []*target
-	start      time.Time
+	began      time.Time // first
+	start      time.Time // of what is not in used
 	cpu        map[string]time.Duration
-	client     time.Duration
+	used       *usage
 }
 
 // usage is the reading of a meter.
@@ -19,40 +23,86 @@ type usage struct {
 }
 
 func newMeter(background float64, targets ...*target) (*meter, error) {
-	m := &meter{background: background, targets: targets, start: time.Now(), cpu: map[string]time.Duration{}}
+	m := &meter{background: background, targets: targets, began: time.Now(), used: &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}}
 	for _, t := range targets {
 		if err := t.proc.resetPeak(); err != nil {
 			return nil, err
 		}
-		var err error
-		if m.cpu[t.name], err = t.proc.cpu(); err != nil {
+	}
+	return m, m.resume()
+}
+
+const clientName = "clients"
+
+func (m *meter) resume() (err error) {
+	m.start = time.Now()
+	m.cpu, err = m.now()
+	return err
+}
+
+// now returns the CPU of all targets, and of the clients.
+func (m *meter) now() (cpu map[string]time.Duration, err error) {
+	cpu = map[string]time.Duration{}
+	for _, t := range m.targets {
+		if cpu[t.name], err = t.proc.cpu(); err != nil {
 			return nil, err
 		}
 	}
-	var err error
-	m.client, err = self().cpu()
-	return m, err
+	cpu[clientName], err = self().cpu()
+	return cpu, err
+}
+
+// pause runs something that is not measured.
+func (m *meter) pause(do func() error) error {
+	if _, err := m.read(); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return m.resume()
 }
 
 // read returns the usage since the meter was created.
 func (m *meter) read() (*usage, error) {
-	u := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
-	for _, t := range m.targets {
-		now, err := t.proc.cpu()
-		if err != nil {
-			return nil, err
-		}
-		u.cpu[t.name] = now - m.cpu[t.name]
-		if u.peak[t.name], err = t.proc.peak(); err != nil {
-			return nil, err
-		}
-	}
-	now, err := self().cpu()
+	now, err := m.now()
 	if err != nil {
 		return nil, err
 	}
-	u.client = now - m.client
-	rest := time.Duration(m.background * float64(time.Since(m.start)))
-	u.cpu[apiserverName] = max(0, u.cpu[apiserverName]-rest)
-	return u, nil
+	for _, t := range m.targets {
+		used := now[t.name] - m.cpu[t.name]
+		if t.name == apiserverName {
+			used = max(0, used-time.Duration(m.background*float64(time.Since(m.start))))
+		}
+		m.used.cpu[t.name] += used
+		if m.used.peak[t.name], err = t.proc.peak(); err != nil {
+			return nil, err
+		}
+	}
+	m.used.client += now[clientName] - m.cpu[clientName]
+	return m.used, nil
+}
+
+// measureIdle measures servers that have no requests.
+func measureIdle(ctx context.Context, during time.Duration, targets ...*target) (map[string]*figures, error) {
+	m, err := newMeter(0, targets...)
+	if err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, during); err != nil {
+		return nil, err
+	}
+	used, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	idle := map[string]*figures{}
+	for _, t := range targets {
+		f := &figures{Share: used.cpu[t.name].Seconds() / during.Seconds()}
+		if f.RSS, err = t.proc.resident(); err != nil {
+			return nil, err
+		}
+		idle[t.name] = f
+	}
+	return idle, nil
 }

@@ -65,9 +65,9 @@ func TestHeadNamesPodsUnlessATableDoes(t *testing.T) {
 		want   string
 	}{
 		{report{Pods: 10, Rounds: 5}, "10 pods, up to 5 rounds, "},
-		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Concurrent: []*concurrentLine{{Seconds: 1}}, Syncs: []*syncLine{{Objects: 3}}}}, "up to 5 rounds, "},
-		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Memory: []*memoryLine{{JSON: 1}}, Syncs: []*syncLine{{Objects: 3}}}}, ""},
-		{report{Pods: 10, Rounds: 5, Scale: scaleReport{Watches: []*watchesLine{{}}}}, "10 pods, "},
+		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: atOnceTable}, {Table: syncTable}}}, "up to 5 rounds, "},
+		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: memoryTable}, {Table: syncTable}}}, ""},
+		{report{Pods: 10, Rounds: 5, Rows: []*row{{Table: stalledTable}}}, "10 pods, "},
 	} {
 		if got := c.report.sizes(); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -19,16 +18,12 @@ type bar struct {
 // bars returns what the report says about CPU.
 func (r *report) bars() []bar {
 	var all []bar
-	for _, l := range r.Lists {
-		if a := l.By[apiserverName]; a != nil {
-			all = append(all, bar{l.Case, a.CPU, l.By[sluiceName].CPU})
+	for _, t := range []struct{ table, unit string }{{listTable, ""}, {watchTable, ", event"}, {readTable, ""}} {
+		for _, row := range r.rows(t.table) {
+			if a := row.By[apiserverName]; a != nil {
+				all = append(all, bar{row.Case + t.unit, a.CPU, row.of(sluiceName).CPU})
+			}
 		}
-	}
-	for _, l := range r.FanOuts {
-		all = append(all, bar{l.Case + ", event", l.By[apiserverName].CPU, l.By[sluiceName].CPU})
-	}
-	for _, l := range r.Scale.Reads {
-		all = append(all, bar{l.Case, l.By[apiserverName].CPU, l.By[sluiceName].CPU})
 	}
 	return all
 }
@@ -110,17 +105,4 @@ func (r *report) savePlot(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// loadReport reads the report of an earlier run.
-func loadReport(path string) (*report, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var r report
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
@@ -29,26 +31,36 @@ type population struct {
 	prefix   string // of the keys in etcd
 	count    int
 	objects  iter.Seq2[string, runtime.Object] // by their keys below the prefix
+	custom   bool                              // custom resources, which have no Protobuf
 	prepare  func(context.Context, *harness.ControlPlane) error
 }
 
 func (p population) String() string { return fmt.Sprintf("%d %s", p.count, p.resource) }
 
-// perNamespace is the number of pods and small ConfigMaps of a namespace.
-const perNamespace = 1000
+const (
+	// namespaces is the number of namespaces of the pods without --scale.
+	namespaces = 4
+	// podSeed is the seed of the random fields of these pods.
+	podSeed = 1
+	// perNamespace is the number of pods and small ConfigMaps of a namespace with --scale.
+	perNamespace = 1000
+)
 
+func namespaceName(i int) string   { return fmt.Sprintf("bench-%d", i) }
 func scaledNamespace(i int) string { return fmt.Sprintf("scale-%04d", i) }
 
-// scaledPods are pods of which every hundredth is pending.
-func scaledPods(n int) population {
+// namespaceSize returns the number of pods in the i-th namespace without --scale.
+func namespaceSize(pods, i int) int { return (pods + namespaces - 1 - i) / namespaces }
+
+// pods returns pods, of which some are pending, in so many namespaces.
+func pods(n, namespaces int, of func(i int) []*corev1.Pod, pending func(i int) bool) population {
 	return population{
 		resource: "pods", path: "/api/v1/pods", prefix: "/registry/pods/", count: n,
 		objects: func(yield func(string, runtime.Object) bool) {
-			for from := 0; from < n; from += perNamespace {
-				ns := from / perNamespace
-				for i, pod := range harness.Pods(min(perNamespace, n-from), scaledNamespace(ns), uint64(ns)) {
+			for ns := range namespaces {
+				for i, pod := range of(ns) {
 					pod.ResourceVersion = "" // which is never stored
-					if i%100 == 0 {
+					if pending(i) {
 						pod.Status.Phase = corev1.PodPending
 					}
 					if !yield(pod.Namespace+"/"+pod.Name, pod) {
@@ -58,6 +70,38 @@ func scaledPods(n int) population {
 			}
 		},
 	}
+}
+
+// runningPods are pods in namespaces that exist. The first pods are the same for every number.
+func runningPods(n int) population {
+	p := pods(n, namespaces, func(i int) []*corev1.Pod {
+		return harness.Pods(namespaceSize(n, i), namespaceName(i), podSeed)
+	}, func(int) bool { return false })
+	p.prepare = func(ctx context.Context, c *harness.ControlPlane) error {
+		for i := range namespaces {
+			space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceName(i)}}
+			if _, err := c.Client(user).CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); ignoreExists(err) != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p
+}
+
+// ignoreExists drops the error of a creation if there is such an object.
+func ignoreExists(err error) error {
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// scaledPods are pods of which every hundredth is pending.
+func scaledPods(n int) population {
+	return pods(n, (n+perNamespace-1)/perNamespace, func(i int) []*corev1.Pod {
+		return harness.Pods(min(perNamespace, n-i*perNamespace), scaledNamespace(i), uint64(i))
+	}, func(i int) bool { return i%100 == 0 })
 }
 
 func smallConfigMaps(n int) population { return configMaps(n, perNamespace, 700) }
@@ -99,6 +143,8 @@ func randomText(r *rand.Rand, size int) string {
 }
 
 const (
+	// loadAttempts bounds the attempts after errors: etcd times out on a busy disk.
+	loadAttempts = 5
 	// storers is the number of concurrent writes to etcd.
 	storers = 64
 	// ownObjects is how many more objects than were written a resource may have: the control plane creates some
@@ -122,21 +168,46 @@ func (p population) load(ctx context.Context, c *harness.ControlPlane) (int, err
 	if err := c.DeleteStoredRange(ctx, p.prefix, p.prefix[:len(p.prefix)-1]+"0"); err != nil { // "0" follows "/"
 		return 0, err
 	}
+	return p.count, p.write(ctx, c, nil)
+}
+
+// write writes the objects, without those of some keys.
+func (p population) write(ctx context.Context, c *harness.ControlPlane, without map[string]bool) error {
 	var written atomic.Int64
+	return p.each(ctx, without, func(ctx context.Context, key string, obj runtime.Object) error {
+		if n := written.Add(1); n%progressEvery == 0 {
+			progress("%d written", n)
+		}
+		return store(ctx, c, key, obj)
+	})
+}
+
+// each calls do for objects, several at a time, without those of some keys.
+func (p population) each(ctx context.Context, without map[string]bool, do func(context.Context, string, runtime.Object) error) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(storers)
 	for key, obj := range p.objects {
 		if gctx.Err() != nil {
 			break
 		}
-		g.Go(func() error {
-			if n := written.Add(1); n%progressEvery == 0 {
-				progress("%d written", n)
-			}
-			return store(gctx, c, p.prefix+key, obj)
-		})
+		if !without[key] {
+			g.Go(func() error { return do(gctx, p.prefix+key, obj) })
+		}
 	}
-	return p.count, g.Wait()
+	return g.Wait()
+}
+
+// become deletes and writes what another population of the resource has less and more.
+func (p population) become(ctx context.Context, c *harness.ControlPlane, next population) error {
+	mine, others := map[string]bool{}, map[string]bool{}
+	for key := range p.objects {
+		mine[key] = true
+	}
+	for key := range next.objects {
+		others[key] = true
+	}
+	err := p.each(ctx, others, func(ctx context.Context, key string, _ runtime.Object) error { return c.DeleteStored(ctx, key) })
+	return errors.Join(err, next.write(ctx, c, mine))
 }
 
 var storageCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)

@@ -9,36 +9,46 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"sluice/test/harness"
 )
 
 // profileTime is the duration of a CPU profile.
 const profileTime = 10 * time.Second
 
-// profile runs work again while it takes Sluice's CPU profile, then takes the profile of
+// profile runs a scenario at Sluice again and again while it takes Sluice's CPU profile, then takes the profile of
 // allocations. Without --profiles it does nothing.
-func (e *env) profile(ctx context.Context, name string, work func(context.Context) error) error {
-	if e.profiles == "" {
+func (w *world) profile(ctx context.Context, s *scenario) error {
+	if w.profiles == "" || s.clients == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(e.profiles, 0o755); err != nil {
-		return err
-	}
-	base := filepath.Join(e.profiles, strings.ReplaceAll(name, " ", "-"))
+	name := strings.ReplaceAll(s.name, " ", "-")
+	end := time.Now().Add(profileTime)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return e.fetch(fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", profileTime.Seconds()), base+".cpu.pb.gz")
+		return w.keepProfile(w.sluice, fmt.Sprintf("profile?seconds=%.0f", profileTime.Seconds()), name+".cpu.pb.gz")
 	})
-	g.Go(func() error { return work(ctx) })
+	g.Go(func() error {
+		for time.Now().Before(end) {
+			if _, err := s.op(ctx, w, s, w.cached); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return e.fetch("/debug/pprof/allocs", base+".mem.pb.gz")
+	return w.keepProfile(w.sluice, "allocs", name+".mem.pb.gz")
 }
 
-func (e *env) fetch(path, file string) error {
-	text, err := e.sluice.AdminGet(path)
+func (w *world) keepProfile(s *harness.Sluice, kind, name string) error {
+	text, err := s.AdminGet("/debug/pprof/" + kind)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text), 0o644)
+	if err := os.MkdirAll(w.profiles, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.profiles, name), []byte(text), 0o644)
 }

@@ -31,12 +31,6 @@ const (
 	programWarmUp  = 50
 )
 
-// programCase is one watch of all pods by one client program, in JSON unless the name says otherwise.
-type programCase struct {
-	program
-	encoding string
-}
-
 // program is a client that prints a line for each event, after one with the content encoding of the watch.
 type program struct {
 	name string
@@ -67,55 +61,70 @@ func scriptArgs(interpreter, script, by string) func(string) []string {
 	return func(root string) []string { return []string{interpreter, filepath.Join(root, script), by} }
 }
 
-// programCases returns the cases that the options select.
-func programCases(o *options) []programCase {
-	var all []programCase
+// programScenarios returns one watch of all pods at Sluice by each client program and content encoding.
+func programScenarios(o *options) []*scenario {
+	var all []*scenario
 	for _, p := range programs {
 		for _, encoding := range o.watchEncodes {
-			if c := (programCase{p, encoding}); o.only.matches(c.name()) {
-				all = append(all, c)
+			s := &scenario{
+				table: programTable, name: "program " + p.name + " " + encoding, clients: 1, rounds: 1,
+				op: func(ctx context.Context, w *world, _ *scenario, t *target) (*sample, error) {
+					return p.watch(ctx, w, t, encoding)
+				},
+				sum: func(_ *world, r *row, all samples) {
+					got, f := all[sluiceName][0], &figures{}
+					f.timed(got.walls)
+					f.Coding, f.CPU = got.coding, got.client.Seconds()/float64(len(got.walls))
+					r.Target, r.By[sluiceName] = sluiceName, f
+				},
+			}
+			s.world = func(ctx context.Context, w *world, _ *row) ([]*target, error) {
+				if len(p.needs) > 0 && exec.CommandContext(ctx, p.needs[0], p.needs[1:]...).Run() != nil {
+					progress("%s: %s fails", s.name, strings.Join(p.needs, " "))
+					return nil, nil
+				}
+				return []*target{w.cached}, nil
+			}
+			if o.only.matches(s.name) {
+				all = append(all, s)
 			}
 		}
 	}
 	return all
 }
 
-func (c programCase) name() string { return "program " + c.program.name + " " + c.encoding }
-
-// program runs a case at Sluice; nil means that the program is not available.
-func (e *env) program(ctx context.Context, c programCase) (*programLine, error) {
-	if len(c.needs) > 0 && exec.CommandContext(ctx, c.needs[0], c.needs[1:]...).Run() != nil {
-		progress("%s: %s fails", c.name(), strings.Join(c.needs, " "))
-		return nil, nil
-	}
-	progress("%s", c.name())
-	p, err := e.startProgram(ctx, c)
+// watch has the program watch, and measures it after a warm-up.
+func (p program) watch(ctx context.Context, w *world, t *target, encoding string) (*sample, error) {
+	run, err := p.start(ctx, w, t, encoding)
 	if err != nil {
 		return nil, err
 	}
-	defer p.stop()
-	if _, err := pace(ctx, programRate, programWarmUp, e.update); err != nil {
+	defer run.stop()
+	if _, err := pace(ctx, programRate, programWarmUp, w.updatePod); err != nil {
 		return nil, err
 	}
-	if err := p.wait(ctx, programWarmUp); err != nil {
+	if err := run.wait(ctx, programWarmUp); err != nil {
 		return nil, err
 	}
-	before, err := p.proc.threads()
+	before, err := run.proc.threads()
 	if err != nil {
 		return nil, err
 	}
-	acknowledged, err := pace(ctx, programRate, programUpdates, e.update)
+	acknowledged, err := pace(ctx, programRate, programUpdates, w.updatePod)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.wait(ctx, programWarmUp+programUpdates); err != nil {
+	if err := run.wait(ctx, programWarmUp+programUpdates); err != nil {
 		return nil, err
 	}
-	after, err := p.proc.threads()
-	if err != nil {
-		return nil, err
+	after, err := run.proc.threads()
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	got := &sample{usage: &usage{client: after - before}, coding: run.coding}
+	for i, at := range acknowledged {
+		got.walls = append(got.walls, run.at[programWarmUp+i].Sub(at))
 	}
-	return newProgramLine(c, p, after-before, acknowledged), nil
+	return got, err
 }
 
 // runningProgram is a program that watches.
@@ -128,17 +137,17 @@ type runningProgram struct {
 	at []time.Time
 }
 
-func (e *env) startProgram(ctx context.Context, c programCase) (*runningProgram, error) {
+func (p program) start(ctx context.Context, w *world, t *target, encoding string) (*runningProgram, error) {
 	root, err := harness.Root()
 	if err != nil {
 		return nil, err
 	}
-	version, err := e.version(ctx)
+	version, err := w.version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	config := e.sluiceTarget.config
-	args := append(c.args(root), config.Host+watchPath(e.sluiceTarget, version), config.BearerToken, config.CAFile, c.encoding)
+	config := t.config
+	args := append(p.args(root), config.Host+watching{}.pathAt(t, version), config.BearerToken, config.CAFile, encoding)
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+config.CAFile)
@@ -151,15 +160,15 @@ func (e *env) startProgram(ctx context.Context, c programCase) (*runningProgram,
 		cancel()
 		return nil, err
 	}
-	p := &runningProgram{proc: proc(cmd.Process.Pid)}
+	run := &runningProgram{proc: proc(cmd.Process.Pid)}
 	var reading sync.WaitGroup
-	reading.Go(func() { p.read(out) })
-	p.stop = func() {
+	reading.Go(func() { run.read(out) })
+	run.stop = func() {
 		cancel()
 		reading.Wait()
 		_ = cmd.Wait() // it was killed
 	}
-	return p, nil
+	return run, nil
 }
 
 // read records when events arrive. What precedes them is the content encoding, or curl's headers.

@@ -3,135 +3,232 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"sluice/test/harness"
 )
 
+// proof is a consistent read of pods by concurrent readers: a list without a resource version,
+// or a streaming list until the bookmark after its initial events. Before Sluice responds it must
+// prove that its state is current.
+type proof struct {
+	name      string
+	scope     scope
+	paged     bool // with a limit, until there is no continue token
+	streaming bool
+	busy      bool // pods are updated meanwhile
+}
+
+// scope is the part of the pods that a reader selects.
+type scope int
+
+const (
+	allPods scope = iota
+	byNamespace
+	byNode
+)
+
+// proofShapes are the shapes of all cases; streaming lists have no pages.
+var proofShapes = []proof{
+	{name: "list"},
+	{name: "list namespace", scope: byNamespace},
+	{name: "list node", scope: byNode},
+	{name: "list pages", paged: true},
+	{name: "stream", streaming: true},
+	{name: "stream namespace", scope: byNamespace, streaming: true},
+	{name: "stream node", scope: byNode, streaming: true},
+}
+
+const (
+	// quietRate is the number of updates per second of other objects while no pod changes.
+	quietRate = 10
+	// busyRate is the number of updates per second of pods.
+	busyRate = 50
+	// enoughTime is the time per target after which no more rounds are needed: shorter cases have too
+	// few of the kernel's units of CPU time.
+	enoughTime = time.Second
+)
+
+// proofScenarios returns the cases of one size of the cluster, in ascending order of readers.
+func proofScenarios(o *options, objects int) []*scenario {
+	var all []*scenario
+	for _, shape := range proofShapes {
+		for _, l := range []load{{quietRate, false}, {busyRate, true}} {
+			for _, n := range slices.Sorted(slices.Values(o.readers)) {
+				if s := shape.scenario(o, objects, n, l); o.only.matches(s.name) {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
+	p.busy = l.pods
+	rs := reads{query: p.query, window: o.window}
+	warm := map[string]bool{}
+	prefix, suffix := fmt.Sprintf("proof %s %d", p.name, objects), ""
+	if l.pods {
+		suffix = withChurn("", busyRate)
+	}
+	s := &scenario{
+		table: proofTable, name: fmt.Sprintf("%s x%d%s", prefix, readers, suffix), verb: "list", load: l,
+		objects: objects, clients: readers, rounds: o.rounds, check: enoughProofs,
+		tolerates: func(*target) bool { return true },
+	}
+	if p.streaming {
+		s.verb = "watch"
+	}
+	s.world = func(ctx context.Context, w *world, r *row) ([]*target, error) {
+		return p.targets(w, s, r, prefix+suffix), w.priceUpdates(ctx, l)
+	}
+	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (*sample, error) {
+		if !warm[t.name] {
+			if err := t.connect(ctx, readers); err != nil {
+				return nil, err
+			}
+			if _, err := p.query(w, t, 0).ask(ctx, t.connections[0]); err != nil {
+				return nil, err
+			}
+			warm[t.name] = true
+		}
+		return rs.op(ctx, w, s, t)
+	}
+	s.sum = func(w *world, r *row, all samples) {
+		for target, rounds := range all {
+			r.By[target] = proofFigures(target, rounds)
+		}
+		if f := r.By[apiserverName]; f != nil && f.Requests > 0 {
+			w.fewer[prefix+suffix] = f.Upstream
+		}
+	}
+	return s
+}
+
 // proofs measures consistent reads at every size. It begins with the largest size, so that later
 // sizes only delete pods.
-func (e *env) proofs(ctx context.Context, r *report) error {
-	sizes := slices.Sorted(slices.Values(e.sizes))
-	all, start := 0, time.Now()
-	for _, size := range sizes {
-		all += len(proofCases(e.options, size))
-	}
-	for _, size := range slices.Backward(sizes) {
-		cases := proofCases(e.options, size)
-		if len(cases) == 0 {
+func (w *world) proofs(ctx context.Context, r *report) error {
+	for _, size := range slices.Backward(slices.Sorted(slices.Values(w.sizes))) {
+		all := proofScenarios(w.options, size)
+		if len(all) == 0 {
 			continue
 		}
-		if err := e.prepareProofs(ctx, size); err != nil {
+		if err := w.startUpper(); err != nil {
 			return err
 		}
-		for _, c := range cases {
-			progress("%d of %d, after %s: %s", len(r.Proofs)+1, all, time.Since(start).Round(time.Second), c.name())
-			line, err := e.proof(ctx, c)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name(), err)
-			}
-			r.Proofs = append(r.Proofs, line)
+		next := runningPods(size)
+		if err := w.pods.become(ctx, w.plane, next); err != nil {
+			return err
+		}
+		w.know(next)
+		if err := w.awaitSync(ctx, w.upper); err != nil {
+			return err
+		}
+		if err := w.runAll(ctx, r, all); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// prepareProofs starts the second tier, once per run, brings the pods to a size and measures the
-// CPU of updates at that size.
-func (e *env) prepareProofs(ctx context.Context, size int) error {
-	if e.upper == nil {
-		if err := e.startUpper(); err != nil {
-			return err
-		}
+// startUpper starts a Sluice whose upstream is the first one, once per run.
+func (w *world) startUpper() (err error) {
+	if w.upper != nil {
+		return nil
 	}
-	e.pods = size
-	if err := e.load(ctx); err != nil {
-		return err
-	}
-	if err := e.waitForCacheSync(ctx, e.upper); err != nil {
-		return err
-	}
-	for _, busy := range []bool{false, true} {
-		used, err := e.updatesAlone(ctx, e.updateOf(busy))
-		if err != nil {
-			return err
-		}
-		e.proofUpdateCost[busy] = used / time.Duration(e.updates)
-	}
-	return nil
-}
-
-// startUpper starts a Sluice whose upstream is the first one.
-func (e *env) startUpper() (err error) {
-	e.upper, err = e.controlPlane.StartSluiceMain(harness.SluiceOptions{
-		Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: e.sluice,
-	})
+	w.upper, err = w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice})
 	if err == nil {
-		e.twoTiers = &target{
-			name: twoTiersName, proc: proc(e.upper.PID()), config: e.upper.RESTConfig(user), sluice: e.upper,
-		}
+		w.tiers = sluiceTarget(twoTiersName, w.upper, user)
 	}
 	return err
 }
 
-func (e *env) updateOf(busy bool) func(context.Context) error {
-	if busy {
-		return e.update
+// targets leaves the apiserver out if the lists would take too much of its memory; the row then has its CPU per
+// read with fewer readers, which is about the same.
+func (p proof) targets(w *world, s *scenario, r *row, family string) []*target {
+	sluices := []*target{w.cached, w.tiers}
+	needs := formatOf("protobuf").apiserverMemory * int64(p.selected(w, 0)) * int64(s.clients)
+	if p.streaming || p.paged || needs <= memoryLimit {
+		return append([]*target{w.apiserver}, sluices...)
 	}
-	return e.updateOther
-}
-
-// proof runs a case against the apiserver and both tiers in alternating rounds. A target that fails
-// gets a note instead of figures.
-func (e *env) proof(ctx context.Context, c proofCase) (*proofLine, error) {
-	line := newProofLine(c)
-	targets := e.proofTargets(c, line)
-	for round := 0; round < e.rounds && !line.enough(); round++ {
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
-			if line.failed[t.name] {
-				continue
-			}
-			got, err := e.proofBatch(ctx, c, t, round == 0)
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case err != nil:
-				progress("%s: %s: %v", c.name(), t.name, err)
-				line.fail(t.name, err)
-			default:
-				line.add(t.name, got)
-			}
-		}
-	}
-	line.summarize()
-	e.keepApiserverCPU(c, line)
-	return line, e.profile(ctx, c.name(), func(ctx context.Context) error {
-		_, err := e.readRepeatedly(ctx, c, e.sluiceTarget, profileTime)
-		return err
-	})
-}
-
-// proofTargets returns the targets of a case. It leaves the apiserver out if the lists would take
-// too much of its memory; the line then has its CPU per read with fewer readers, which is about the
-// same.
-func (e *env) proofTargets(c proofCase, line *proofLine) []*target {
-	sluices := []*target{e.sluiceTarget, e.twoTiers}
-	needs := formatOf("protobuf").apiserverMemory * int64(c.selected(e, 0)) * int64(c.readers)
-	if c.streaming || c.paged || needs <= memoryLimit {
-		return append([]*target{e.apiserver}, sluices...)
-	}
-	line.Note = fmt.Sprintf("apiserver skipped: needs %d GB", needs>>30)
-	if cpu, measured := e.apiserverCPU[c.prefix()+c.suffix()]; measured {
-		line.Note += "; its CPU is per read of fewer readers"
-		line.By[apiserverName] = &proofFigures{CPU: cpu}
+	r.note("apiserver skipped: needs %d GB", needs>>30)
+	if cpu, measured := w.fewer[family]; measured {
+		r.note("its CPU is per read of fewer readers")
+		r.By[apiserverName] = &figures{Upstream: cpu}
 	}
 	return sluices
 }
 
-func (e *env) keepApiserverCPU(c proofCase, line *proofLine) {
-	if f := line.By[apiserverName]; f != nil && f.Reads > 0 {
-		e.apiserverCPU[c.prefix()+c.suffix()] = f.CPU
+// query is what a reader asks, as client-go does with Protobuf. Readers select different namespaces and nodes.
+func (p proof) query(w *world, _ *target, reader int) query {
+	q := query{
+		path: "/api/v1/pods", header: http.Header{"Accept": {protobufType}, "Accept-Encoding": {"gzip"}},
+		pages: p.paged, objects: p.selected(w, reader), unpack: true,
 	}
+	selector := ""
+	switch p.scope {
+	case byNamespace:
+		q.path = "/api/v1/namespaces/" + namespaceName(reader%namespaces) + "/pods"
+	case byNode:
+		selector = "&fieldSelector=spec.nodeName%3D" + w.node(reader)
+	}
+	switch {
+	case p.streaming:
+		q.path += "?" + streamingQuery + selector
+		if q.frames = newFrames; p.busy {
+			q.updates = busyRate * int(responseLimit.Seconds())
+		}
+	case p.paged: // client-go's default of 500, or a quarter of a small cluster
+		q.path += fmt.Sprintf("?limit=%d%s", max(1, min(500, w.pods.count/4)), selector)
+	default:
+		q.path += "?resourceVersion=" + selector
+	}
+	return q
+}
+
+// selected returns the number of pods that a reader selects.
+func (p proof) selected(w *world, reader int) int {
+	switch p.scope {
+	case byNamespace:
+		return namespaceSize(w.pods.count, reader%namespaces)
+	case byNode:
+		return w.onNode[w.node(reader)]
+	}
+	return w.pods.count
+}
+
+// enoughProofs reports whether each target that is measured has had enough reads and time.
+func enoughProofs(all samples) bool {
+	for _, rounds := range all {
+		var wall time.Duration
+		for _, s := range rounds {
+			wall += s.wall
+		}
+		if len(wallsOf(rounds)) < enough || wall < enoughTime {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// proofFigures divides total CPU by all reads, because the kernel's unit of CPU time is much more than a short read.
+func proofFigures(target string, rounds []*sample) *figures {
+	f := &figures{}
+	f.timed(wallsOf(rounds))
+	for _, s := range rounds {
+		f.Upstream += s.plane.Seconds() / float64(f.Requests)
+		if target != apiserverName {
+			f.Own += (s.cpu[sluiceName] + s.cpu[twoTiersName]).Seconds() / float64(f.Requests)
+		}
+		f.Wall += s.wall.Seconds()
+		f.Charged += s.charged
+		f.Lent += s.lent
+	}
+	if sources := merged(rounds, servedFrom); len(sources) > 0 {
+		f.Source, f.Proofs = sources.String(), merged(rounds, func(s *sample) tally { return s.proofs }).reasons()
+	}
+	return f
 }

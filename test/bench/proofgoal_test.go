@@ -7,16 +7,16 @@ import (
 )
 
 func TestGoalsOfProofsDependOnTheReaders(t *testing.T) {
-	line := func(readers int, p50, cpu float64) *proofLine {
-		return &proofLine{Readers: readers, failed: map[string]bool{}, By: map[string]*proofFigures{
-			apiserverName: {P50: 1, CPU: 1}, sluiceName: {P50: p50, CPU: cpu},
+	line := func(readers int, p50, cpu float64) *row {
+		return &row{Clients: readers, failed: map[string]bool{}, By: map[string]*figures{
+			apiserverName: {P50: 1, Upstream: 1}, sluiceName: {P50: p50, Upstream: cpu},
 		}}
 	}
 	failed := line(1, 1, 1)
 	failed.fail(sluiceName, errors.New("no"))
 	for _, tc := range []struct {
 		name string
-		line *proofLine
+		line *row
 		want string
 	}{
 		{"one reader is as fast as the apiserver", line(1, 1, 9), ""},
@@ -33,25 +33,25 @@ func TestGoalsOfProofsDependOnTheReaders(t *testing.T) {
 }
 
 func TestShareOfProofsCoversAllCasesOfASize(t *testing.T) {
-	line := func(objects int, charged ...float64) *proofLine {
-		l := &proofLine{Objects: objects, By: map[string]*proofFigures{apiserverName: {Charged: 100, Wall: 10}}}
+	line := func(objects int, charged ...float64) *row {
+		r := &row{Table: proofTable, Objects: objects, By: map[string]*figures{apiserverName: {Charged: 100, Wall: 10}}}
 		for i, seconds := range charged {
-			l.By[[]string{sluiceName, twoTiersName}[i]] = &proofFigures{Charged: seconds, Wall: 10}
+			r.By[[]string{sluiceName, twoTiersName}[i]] = &figures{Charged: seconds, Wall: 10}
 		}
-		return l
+		return r
 	}
-	for _, row := range []struct {
-		lines []*proofLine
-		want  float64
+	for _, c := range []struct {
+		rows []*row
+		want float64
 	}{
-		{[]*proofLine{line(100, 0.5, 0.5)}, 0}, // saved before
-		{[]*proofLine{line(100, 1, 1), line(100, 1, 1)}, 0.05},
-		{[]*proofLine{line(100, 4)}, 0.15},
+		{[]*row{line(100, 0.5, 0.5)}, 0}, // saved before
+		{[]*row{line(100, 1, 1), line(100, 1, 1)}, 0.05},
+		{[]*row{line(100, 4)}, 0.15},
+		{[]*row{line(10, 9), line(100, 4)}, 0.15},
 	} {
-		for _, got := range shares(func(f *proofFigures) float64 { return f.Charged })(&report{Proofs: row.lines}) {
-			if math.Abs(got-row.want) > 1e-9 {
-				t.Errorf("share is %v, want %v", got, row.want)
-			}
+		got, counts := chargedShare(&report{Rows: c.rows}, c.rows[len(c.rows)-1])
+		if first := len(c.rows) == 1 || c.rows[0].Objects != 100; math.Abs(got-c.want) > 1e-9 || counts != first {
+			t.Errorf("share is %v, want %v; it counts: %v", got, c.want, counts)
 		}
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 )
 
 // The sections of --scale. Each has servers and objects of its own.
@@ -19,63 +21,139 @@ var scaleSections = []string{scaleCluster, scaleLists, scaleMemory, scaleWatches
 // scaleUpdates is how many updates each watch of the section "watches" receives.
 const scaleUpdates = 20
 
-// scale measures the sections that the options select. With an error the report has the lines before it.
+// scale measures the sections that the options select. With an error the report has the rows before it.
 func scale(ctx context.Context, o *options, r *report) error {
-	sections := map[string]func(context.Context, *options, *scaleReport) error{
-		scaleCluster: scaleOfCluster, scaleLists: scaleOfLists, scaleMemory: scaleOfMemory, scaleWatches: scaleOfWatches,
-	}
-	for _, name := range scaleSections {
-		if !slices.Contains(o.scale, name) {
+	pods := scaledPods(o.pods)
+	few := scaledPods(min(o.pods, perNamespace))
+	for _, s := range []struct {
+		name    string
+		objects []population
+		measure func(context.Context, *world, *report) error
+	}{
+		{scaleCluster, []population{pods, smallConfigMaps(o.configMaps)}, scaleOfCluster},
+		{scaleLists, []population{largeConfigMaps(o.large)}, scaleOfLists},
+		{scaleMemory, []population{scaledPods(max(1, o.pods/10))}, scaleOfMemory},
+		{scaleMemory, []population{reports(o.reports)}, scaleOfMemory},
+		{scaleWatches, []population{few}, scaleOfWatches},
+	} {
+		section := s.name
+		if s.name == scaleMemory {
+			if section += "-" + s.objects[0].resource; !o.only.matches(s.objects[0].resource) {
+				continue
+			}
+		}
+		if !slices.Contains(o.scale, s.name) {
 			continue
 		}
-		if err := sections[name](ctx, o, &r.Scale); err != nil {
-			return fmt.Errorf("scale, %s: %w", name, err)
+		if err := scaleSection(ctx, o, r, setting{section: section, objects: s.objects}, s.measure); err != nil {
+			return fmt.Errorf("scale, %s: %w", section, err)
 		}
 	}
 	return nil
 }
 
-// scaleOfCluster measures a large cluster.
-func scaleOfCluster(ctx context.Context, o *options, r *scaleReport) error {
-	pods, configMaps := scaledPods(o.pods), smallConfigMaps(o.configMaps)
-	e, err := newScaleEnv(ctx, o, scaleCluster, pods, configMaps)
-	defer e.close()
+func scaleSection(ctx context.Context, o *options, r *report, of setting, measure func(context.Context, *world, *report) error) error {
+	w, err := newWorld(ctx, o, of)
+	defer w.close()
 	if err != nil {
 		return err
 	}
-	for _, p := range []population{pods, configMaps} {
-		line, err := e.sync(ctx, p)
+	for _, p := range of.objects {
+		row, err := w.sync(ctx, p)
 		if err != nil {
 			return err
 		}
-		r.Syncs = append(r.Syncs, line)
-	}
-	if r.Idle, err = e.measureIdle(ctx); err != nil {
-		return err
-	}
-	for _, c := range scaleReads(o) {
-		line, err := e.read(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+		if of.section != scaleWatches {
+			r.add(row)
 		}
-		r.Reads = append(r.Reads, line)
 	}
-	return e.feeds(ctx, r)
+	return measure(ctx, w, r)
 }
 
-// feeds measures feeds of rising rates to each target, until a watch does not survive one.
-func (e *scaleEnv) feeds(ctx context.Context, r *scaleReport) error {
-	if !e.only.matches("feed") {
-		return nil
+// syncPoll is the time between two looks at the metrics, which cost Sluice some milliseconds each.
+const syncPoll = 250 * time.Millisecond
+
+// sync makes Sluice cache a resource, and measures until it has.
+func (w *world) sync(ctx context.Context, p population) (*row, error) {
+	progress("%s: waiting until %s are in sync", sluiceName, p)
+	m, err := newMeter(w.background, w.targets()...)
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range e.targets() {
-		for _, rate := range e.options.feeds {
-			line, err := e.feedTo(ctx, t, rate)
+	before, err := w.cached.proc.resident()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := w.cached.connection(0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := raw.Get(ctx, p.path+"?limit=1", jsonType); err != nil { // starts the store
+		return nil, err
+	}
+	store := func(name string) (float64, error) {
+		metrics, err := w.sluice.Metrics()
+		if err != nil {
+			return 0, err
+		}
+		return metrics.Sum("sluice_store_"+name, "resource="+p.resource), nil
+	}
+	for limit := m.began.Add(syncLimit); ; {
+		synced, err := store("synced")
+		if err != nil {
+			return nil, err
+		}
+		if synced == 1 {
+			break
+		}
+		if time.Now().After(limit) {
+			return nil, fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.sluice.Log())
+		}
+		if err := sleep(ctx, syncPoll); err != nil {
+			return nil, err
+		}
+	}
+	used, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	f := &figures{
+		Seconds: time.Since(m.began).Seconds(), CPU: used.cpu[sluiceName].Seconds(), Upstream: used.cpu[apiserverName].Seconds(), Peak: used.peak[sluiceName] - before,
+	}
+	if f.Bytes, err = store("data_bytes"); err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, w.idle); err != nil { // the runtime returns what the fill has left
+		return nil, err
+	}
+	after, err := w.cached.proc.resident()
+	f.RSS = after - before
+	r := newRow(syncTable, p.String())
+	r.Target, r.Objects, r.By[sluiceName] = sluiceName, p.count, f
+	return r, err
+}
+
+// scaleOfCluster measures reads, and then feeds of rising rates to each target, until a watch does not survive one.
+func scaleOfCluster(ctx context.Context, w *world, r *report) error {
+	idle, err := w.rest(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(idle)) {
+		all := newRow(syncTable, name+", all")
+		all.Target, all.By[name] = name, idle[name]
+		r.add(all)
+	}
+	if err := w.runAll(ctx, r, readScenarios(w.options)); err != nil || !w.only.matches("feed") {
+		return err
+	}
+	for _, t := range w.targets() {
+		for _, rate := range w.feeds {
+			row, err := w.feed(ctx, t, rate)
 			if err != nil {
 				return fmt.Errorf("feed, %s: %w", t.name, err)
 			}
-			r.Feeds = append(r.Feeds, line)
-			if line.Failed != "" {
+			if r.add(row); row.Note != "" {
 				break
 			}
 		}

@@ -3,73 +3,56 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-
-	"sluice/test/harness"
 )
 
 // feedTime is how long a feed lasts.
 const feedTime = 3 * time.Second
 
-// feedTo updates the pods of one namespace so many times per second, while one client watches them at the
+// feed updates the pods of one namespace so many times per second, while one client watches them at the
 // target, and measures until it has received all events.
-func (e *scaleEnv) feedTo(ctx context.Context, t *target, rate int) (*feedLine, error) {
+func (w *world) feed(ctx context.Context, t *target, rate int) (*row, error) {
 	progress("feed of %d events/s to the %s", rate, t.name)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	version, err := currentVersion(ctx, e.controlPlane)
+	version, err := w.version(ctx)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := t.connection(0)
+	events := int(float64(rate) * feedTime.Seconds())
+	c := watching{formatOf("protobuf"), identity, 1, "/api/v1/namespaces/" + scaledNamespace(0) + "/pods"}
+	open, err := c.open(ctx, t, version, events)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := raw.Open(ctx, harness.Request{
-		Path:   fmt.Sprintf("/api/v1/namespaces/%s/pods?watch=true&timeoutSeconds=3600&resourceVersion=%s", scaledNamespace(0), version),
-		Header: http.Header{"Accept": {protobufType}},
-	})
+	defer open.close()
+	m, err := newMeter(w.background, w.targets()...)
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("watch: %s", resp.Status)
-	}
-	m, err := newMeter(e.background, e.targets()...)
-	if err != nil {
+	if err := w.writeFeed(ctx, events, rate); err != nil {
 		return nil, err
 	}
-	line := &feedLine{Target: t.name, Rate: rate, Events: int(float64(rate) * feedTime.Seconds())}
-	begin := time.Now()
-	read := make(chan error, 1)
-	go func() { read <- readFrames(resp.Body, newFrames(), line.Events) }()
-	if err := e.writeFeed(ctx, line.Events, rate); err != nil {
+	written := time.Since(m.began)
+	r := newRow(feedTable, fmt.Sprintf("%d to the %s", rate, t.name))
+	if err := open.finish(ctx, events); ctx.Err() != nil {
 		return nil, err
-	}
-	written := time.Since(begin)
-	defer time.AfterFunc(deliverLimit, cancel).Stop()
-	if err := <-read; err != nil {
-		line.Failed = err.Error()
+	} else if err != nil {
+		r.note("%v", err)
 	}
 	used, err := m.read()
 	if err != nil {
 		return nil, err
 	}
-	events := float64(line.Events)
-	line.Written, line.Behind = events/written.Seconds(), (time.Since(begin) - written).Seconds()
-	line.CPU, line.Plane = used.cpu[t.name].Seconds()/events, used.cpu[apiserverName].Seconds()/events
-	return line, nil
+	f := &figures{Requests: events, Rate: float64(events) / written.Seconds(), Seconds: (time.Since(m.began) - written).Seconds()}
+	f.CPU, f.Upstream = used.cpu[t.name].Seconds()/float64(events), used.cpu[apiserverName].Seconds()/float64(events)
+	r.Target, r.By[t.name] = t.name, f
+	return r, nil
 }
 
 // writeFeed updates pods.
-func (e *scaleEnv) writeFeed(ctx context.Context, n, rate int) error {
-	pods := e.updated()
+func (w *world) writeFeed(ctx context.Context, n, rate int) error {
+	pods := w.scaledUpdates()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(storers)
 	begin := time.Now()
@@ -77,33 +60,7 @@ func (e *scaleEnv) writeFeed(ctx context.Context, n, rate int) error {
 		if err := sleep(ctx, time.Until(begin.Add(time.Duration(i)*time.Second/time.Duration(rate)))); err != nil {
 			break
 		}
-		g.Go(func() error { return e.updatePod(ctx, pods[i%len(pods)], i) })
+		g.Go(func() error { return w.storePod(ctx, pods[i%len(pods)], i) })
 	}
 	return g.Wait()
-}
-
-// updated returns the pods that are updated: those of the first namespace.
-func (e *scaleEnv) updated() []*corev1.Pod {
-	return harness.Pods(min(perNamespace, e.pods), scaledNamespace(0), 0)
-}
-
-// updatePod writes a pod with another annotation than before straight into etcd: the namespace does not
-// exist, so that the apiserver would refuse it.
-func (e *scaleEnv) updatePod(ctx context.Context, p *corev1.Pod, sequence int) error {
-	pod := p.DeepCopy()
-	pod.ResourceVersion = ""
-	pod.Annotations["bench/sequence"] = fmt.Sprintf("%d-%06d", start, sequence)
-	return store(ctx, e.controlPlane, "/registry/pods/"+pod.Namespace+"/"+pod.Name, pod)
-}
-
-// readFrames reads n frames.
-func readFrames(in io.Reader, frames counter, n int) error {
-	buf := make([]byte, 64<<10)
-	for n > 0 {
-		got, err := in.Read(buf)
-		if n -= frames.count(buf[:got]); err != nil && n > 0 {
-			return fmt.Errorf("%d events before the end of the watch: %w", n, err)
-		}
-	}
-	return nil
 }

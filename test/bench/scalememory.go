@@ -14,120 +14,74 @@ import (
 )
 
 // scaleOfMemory measures the memory of Sluice in sync and after lists, and streaming lists, in every format.
-func scaleOfMemory(ctx context.Context, o *options, r *scaleReport) error {
-	for _, p := range []population{scaledPods(max(1, o.pods/10)), reports(o.reports)} {
-		if !o.only.matches(p.resource) {
-			continue
-		}
-		if err := memoryOf(ctx, o, p, r); err != nil {
-			return fmt.Errorf("%s: %w", p.resource, err)
-		}
+func scaleOfMemory(ctx context.Context, w *world, r *report) error {
+	if err := w.cached.proc.resetPeak(); err != nil {
+		return err
 	}
-	return nil
-}
-
-func memoryOf(ctx context.Context, o *options, p population, r *scaleReport) error {
-	e, err := newScaleEnv(ctx, o, scaleMemory+"-"+p.resource, p)
-	defer e.close()
+	if err := w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes); err != nil {
+		return err
+	}
+	raw, err := w.cached.connection(0)
 	if err != nil {
 		return err
 	}
-	line, err := e.sync(ctx, p)
-	if err != nil {
-		return err
-	}
-	r.Syncs = append(r.Syncs, line)
-	add := func(after string, text int64) error {
-		if err := sleep(ctx, e.idle); err != nil {
-			return err
-		}
-		l := &memoryLine{Resource: p.resource, Objects: p.count, After: after, JSON: text}
-		if l.Resident, err = e.sluiceTarget.proc.resident(); err != nil {
-			return err
-		}
-		if l.Peak, err = e.sluiceTarget.proc.peak(); err != nil {
-			return err
-		}
-		l.Kinds, err = e.memoryKinds()
-		r.Memory = append(r.Memory, l)
-		return err
-	}
-	if err := e.sluiceTarget.proc.resetPeak(); err != nil {
-		return err
-	}
-	if err := add("sync", line.Data); err != nil {
-		return err
-	}
-	raw, err := e.sluiceTarget.connection(0)
-	if err != nil {
-		return err
-	}
-	var text int64
+	var text float64 // the length of a list as JSON
 	for _, coding := range []string{identity, "gzip", "zstd"} {
 		for _, f := range formats {
-			if p.prepare != nil && f.accept == protobufType {
-				continue // custom resources do not have it
+			if w.pods.custom && f.accept == protobufType {
+				continue
 			}
-			header := listCase{format: f, encoding: coding}.header()
-			n, err := listOnce(ctx, raw, p.path+"?resourceVersion=0", header)
+			a, err := query{path: w.pods.path + "?resourceVersion=0", header: listing{f, coding, false}.header()}.ask(ctx, raw)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", f.name, coding, err)
 			}
 			if text == 0 {
-				text = n
+				text = float64(a.bytes)
 			}
 			if f.frames != nil && coding != "zstd" {
-				header := listCase{format: f, encoding: coding, streaming: true}.header()
-				if err := streamOnce(ctx, raw, p, f, header); err != nil {
+				stream := query{path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: listing{f, coding, true}.header(), frames: f.frames, objects: w.pods.count}
+				if _, err := stream.ask(ctx, raw); err != nil {
 					return fmt.Errorf("stream %s %s: %w", f.name, coding, err)
 				}
 			}
 		}
-		if err := add("all formats, "+coding, text); err != nil {
+		if err := w.addMemory(ctx, r, "all formats, "+coding, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// streamOnce reads the initial events of a streaming list.
-func streamOnce(ctx context.Context, raw *harness.RawClient, p population, f format, header http.Header) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	resp, err := raw.Open(ctx, harness.Request{Path: p.path + "?" + streamingQuery + "&resourceVersion=0", Header: header})
+// addMemory adds a row with Sluice's memory, in all and by kind, after a pause.
+func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) (err error) {
+	if err := sleep(ctx, w.idle); err != nil {
+		return err
+	}
+	f := &figures{Bytes: text, Counts: tally{}}
+	if f.RSS, err = w.cached.proc.resident(); err != nil {
+		return err
+	}
+	if f.Peak, err = w.cached.proc.peak(); err != nil {
+		return err
+	}
+	metrics, err := w.sluice.Metrics()
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s", resp.Status)
+	for _, s := range metrics.Samples("sluice_memory_bytes") {
+		f.Counts[s.Labels["kind"]] = s.Value
 	}
-	in, release, err := decompress(resp.Body, codingOf(resp.Header))
-	if err != nil {
-		return err
-	}
-	defer release()
-	return readFrames(in, f.frames(), p.count)
-}
-
-// memoryKinds returns Sluice's memory by kind, in bytes.
-func (e *scaleEnv) memoryKinds() (map[string]float64, error) {
-	m, err := e.sluice.Metrics()
-	if err != nil {
-		return nil, err
-	}
-	kinds := map[string]float64{}
-	for _, s := range m.Samples("sluice_memory_bytes") {
-		kinds[s.Labels["kind"]] = s.Value
-	}
-	return kinds, nil
+	row := newRow(memoryTable, w.pods.String())
+	row.What, row.Target, row.By[sluiceName] = after, sluiceName, f
+	r.add(row)
+	return nil
 }
 
 // reports are custom resources of 1.3 MB, as scanners write them.
 func reports(n int) population {
 	return population{
 		resource: "reports", path: "/apis/bench.sluice.dev/v1/reports", prefix: "/registry/bench.sluice.dev/reports/", count: n,
-		prepare: defineReports,
+		prepare: defineReports, custom: true,
 		objects: func(yield func(string, runtime.Object) bool) {
 			r := rand.New(rand.NewPCG(2, 2))
 			for i := range n {

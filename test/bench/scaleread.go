@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
 )
@@ -30,8 +29,8 @@ type scaleRead struct {
 // absent is a selector that matches nothing.
 const absent = "labelSelector=app%3Dabsent"
 
-// scaleReads returns the reads that the options select.
-func scaleReads(o *options) []scaleRead {
+// readScenarios returns the reads that the options select.
+func readScenarios(o *options) (selected []*scenario) {
 	json, proto, tables := http.Header{"Accept": {jsonType}}, http.Header{"Accept": {protobufType}}, http.Header{"Accept": {jsonType + tableOf}}
 	zipped := http.Header{"Accept": {jsonType}, "Accept-Encoding": {"gzip"}}
 	app := "labelSelector=" + url.QueryEscape("app.kubernetes.io/name=checkout-07")
@@ -58,117 +57,68 @@ func scaleReads(o *options) []scaleRead {
 		{name: "configmaps: no label matches, consistent, nothing written", path: maps + absent, header: json, requests: many},
 		{name: "configmaps: no label matches, consistent", path: maps + absent, header: json, requests: many, after: true},
 	}
-	return slices.DeleteFunc(all, func(c scaleRead) bool { return !o.only.matches(c.name) })
+	for _, c := range all {
+		if o.only.matches(c.name) {
+			selected = append(selected, c.scenario())
+		}
+	}
+	return selected
 }
 
-// read measures a read at both targets.
-func (e *scaleEnv) read(ctx context.Context, c scaleRead) (*scaleReadLine, error) {
-	progress("%s", c.name)
-	line := &scaleReadLine{Case: c.name, By: map[string]*scaleReadFigures{}}
-	for _, t := range e.targets() {
-		f, err := e.readAt(ctx, c, t)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
-		}
-		line.By[t.name] = f
+// scenario makes a scenario of a read at both targets: at least once, and until the window ends or there are enough.
+// At Sluice the reads before are those that fill memos.
+func (c scaleRead) scenario() *scenario {
+	sources, first := tally{}, 0.0
+	path := map[string]string{} // by target
+	rs := reads{window: scaleWindow, most: c.requests, query: func(_ *world, t *target, _ int) query {
+		return query{path: path[t.name], header: c.header, heads: func(h http.Header) { sources[sourceOf(h)]++ }}
+	}}
+	if c.after {
+		rs.before = (*world).updateOther
 	}
-	return line, nil
-}
-
-// readAt measures a read at one target: at least once, and until the window ends or there are enough. At
-// Sluice the reads before are those that fill memos.
-func (e *scaleEnv) readAt(ctx context.Context, c scaleRead, t *target) (*scaleReadFigures, error) {
-	f := &scaleReadFigures{sources: tally{}}
-	path := c.path
-	if c.next {
-		var err error
-		if path, err = e.secondPage(ctx, c, t); err != nil {
-			return nil, err
-		}
-	}
-	if t == e.sluiceTarget {
-		first, err := newMeter(e.background, e.targets()...)
-		if err != nil {
-			return nil, err
-		}
-		for range warmReads {
-			if _, _, err := e.readOnce(ctx, c, t, path); err != nil {
+	return &scenario{
+		table: readTable, name: c.name, clients: 1, rounds: 1,
+		world: func(_ context.Context, w *world, _ *row) ([]*target, error) {
+			return []*target{w.apiserver, w.cached}, nil
+		},
+		op: func(ctx context.Context, w *world, s *scenario, t *target) (got *sample, err error) {
+			if path[t.name], err = c.pathAt(ctx, t); err != nil {
 				return nil, err
 			}
-		}
-		used, err := first.read()
-		if err != nil {
-			return nil, err
-		}
-		f.First = used.cpu[sluiceName].Seconds() / warmReads
-	}
-	var walls []time.Duration
-	var cpu time.Duration
-	for end := time.Now().Add(scaleWindow); len(walls) == 0 || len(walls) < c.requests && time.Now().Before(end); {
-		if c.after {
-			if err := e.patchOther(ctx); err != nil {
-				return nil, err
+			if t == w.cached {
+				warm := reads{query: rs.query, window: responseLimit, most: warmReads}
+				if got, err = warm.op(ctx, w, s, t); err != nil {
+					return nil, err
+				}
+				first = got.cpu[sluiceName].Seconds() / warmReads
 			}
-		}
-		// Batches are longer than the tick of the kernel's clock of CPU.
-		m, err := newMeter(e.background, e.targets()...)
-		if err != nil {
-			return nil, err
-		}
-		for n := 0; n == 0 || !c.after && n < readBatch && len(walls) < c.requests && time.Now().Before(end); n++ {
-			begin := time.Now()
-			size, source, err := e.readOnce(ctx, c, t, path)
-			if err != nil {
-				return nil, err
+			clear(sources)
+			return rs.op(ctx, w, s, t)
+		},
+		sum: func(w *world, r *row, all samples) {
+			for target, rounds := range all {
+				f, s := &figures{}, rounds[0]
+				f.timed(s.walls)
+				used := s.cpu[target]
+				if target == sluiceName {
+					f.First, f.Source = first, sources.reasons()
+					if c.after || sources.passed() {
+						used += s.plane
+					}
+				}
+				f.CPU, f.Bytes = used.Seconds()/float64(len(s.walls)), float64(s.bytes)
+				r.By[target] = f
 			}
-			walls = append(walls, time.Since(begin))
-			f.Bytes = size
-			f.sources[source]++
-		}
-		used, err := m.read()
-		if err != nil {
-			return nil, err
-		}
-		cpu += used.cpu[t.name]
-		if t == e.sluiceTarget && (c.after || f.sources.passed()) {
-			cpu += used.cpu[apiserverName]
-		}
+		},
 	}
-	f.Requests, f.CPU = len(walls), cpu.Seconds()/float64(len(walls))
-	f.P50, f.P90, f.P99 = percentile(walls, 50).Seconds(), percentile(walls, 90).Seconds(), percentile(walls, 99).Seconds()
-	if t == e.sluiceTarget {
-		f.Source = f.sources.reasons()
-	}
-	return f, nil
 }
 
 const (
 	// warmReads is how many reads it takes until all memos are made.
 	warmReads = 3
-	// readBatch is how many reads are measured together.
-	readBatch = 20
 	// scaleWindow is the longest time of a case at a target, except that of its first read.
 	scaleWindow = 8 * time.Second
 )
-
-// readOnce sends a read and returns the length of its body and the source of the response.
-func (e *scaleEnv) readOnce(ctx context.Context, c scaleRead, t *target, path string) (int64, string, error) {
-	raw, err := t.connection(0)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: c.header})
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return 0, "", fmt.Errorf("%s", resp.Status)
-	}
-	body := &countingReader{in: resp.Body, to: io.Discard}
-	err = drain(body)
-	return body.n, sourceOf(resp.Header), err
-}
 
 // sourceOf returns the source of a response of Sluice as a tally has it.
 func sourceOf(h http.Header) string {
@@ -179,23 +129,17 @@ func sourceOf(h http.Header) string {
 	return source
 }
 
-// secondPage returns the path of the second page of a list.
-func (e *scaleEnv) secondPage(ctx context.Context, c scaleRead, t *target) (string, error) {
+// pathAt returns the path of the read at a target: perhaps of the second page of a list.
+func (c scaleRead) pathAt(ctx context.Context, t *target) (string, error) {
 	raw, err := t.connection(0)
-	if err != nil {
-		return "", err
+	if err != nil || !c.next {
+		return c.path, err
 	}
 	got, err := raw.Do(ctx, harness.Request{Path: c.path, Header: c.header})
 	if err != nil {
 		return "", err
 	}
-	var list struct {
-		Metadata struct {
-			Continue string `json:"continue"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(got.Body, &list); err != nil {
-		return "", err
-	}
-	return c.path + "&continue=" + url.QueryEscape(list.Metadata.Continue), nil
+	var list metav1.List
+	err = json.Unmarshal(got.Body, &list)
+	return c.path + "&continue=" + url.QueryEscape(list.Continue), err
 }

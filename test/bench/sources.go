@@ -15,14 +15,25 @@ import (
 // tally is a reading of a counter by its labels, or the difference of two.
 type tally map[string]float64
 
-// readSources counts a Sluice's requests for pods by the source of the response (cache or passed)
-// and the reason.
-func readSources(s *harness.Sluice, verb string) (tally, error) {
-	metrics, err := s.Metrics()
-	if err != nil {
-		return nil, err
+// counted is what a Sluice has counted: of requests for pods the source of the response (cache or passed) and the
+// reason, and of consistent reads what proved the state.
+type counted struct {
+	sources, proofs tally
+	// charged and lent are what proofs have cost the apiserver, by Sluice's estimate: within the budget of the
+	// resource, and beyond it.
+	charged, lent float64
+}
+
+// count reads the metrics of a target, if it is a Sluice. The cost is that of the Sluice that reads from the apiserver.
+func (w *world) count(t *target, verb string) (c counted, err error) {
+	if t.sluice == nil || verb == "" {
+		return c, nil
 	}
-	all := tally{}
+	c.sources, c.proofs = tally{}, tally{}
+	metrics, err := t.sluice.Metrics()
+	if err != nil {
+		return c, err
+	}
 	for _, sample := range metrics.Samples("sluice_request_total") {
 		if sample.Labels["resource"] != "pods" || sample.Labels["verb"] != verb {
 			continue
@@ -31,68 +42,39 @@ func readSources(s *harness.Sluice, verb string) (tally, error) {
 		if sample.Labels["source"] == fromCache {
 			kind = fromCache
 		}
-		all[kind+": "+sample.Labels["reason"]] += sample.Value
+		c.sources[kind+": "+sample.Labels["reason"]] += sample.Value
 	}
-	return all, nil
-}
-
-// sourcesSince waits until Sluice has counted n more requests than before and returns the
-// difference.
-func sourcesSince(
-	ctx context.Context, s *harness.Sluice, verb string, before tally, n int,
-) (tally, error) {
-	limit := time.Now().Add(closeLimit)
-	for {
-		after, err := readSources(s, verb)
-		if err != nil {
-			return nil, err
-		}
-		served := after.since(before)
-		if served.total() >= float64(n) {
-			return served, nil
-		}
-		if time.Now().After(limit) {
-			return nil, fmt.Errorf("%.0f of %d requests have ended after %s", served.total(), n, closeLimit)
-		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// readProofs counts a Sluice's consistent reads by what proved the state.
-func readProofs(s *harness.Sluice) (tally, error) {
-	metrics, err := s.Metrics()
-	if err != nil {
-		return nil, err
-	}
-	all := tally{}
 	for _, sample := range metrics.Samples("sluice_fence_proofs_total") {
-		all[sample.Labels["proof"]] += sample.Value
+		c.proofs[sample.Labels["proof"]] += sample.Value
 	}
-	return all, nil
-}
-
-// readProofCost reads what the proofs of a Sluice that reads from the apiserver have cost there, by its
-// own estimate.
-func readProofCost(s *harness.Sluice) (c proofCost, err error) {
-	metrics, err := s.Metrics()
-	if err != nil {
-		return c, err
+	if t.sluice != w.sluice {
+		if metrics, err = w.sluice.Metrics(); err != nil {
+			return c, err
+		}
 	}
-	c.seconds = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
+	c.charged = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
 	c.lent = metrics.Sum("sluice_store_lent_seconds_total", "resource=pods")
 	return c, nil
 }
 
-// proofCost is what proofs cost the apiserver.
-type proofCost struct {
-	seconds float64 // charged to the budget of the resource
-	lent    float64 // beyond it
-}
-
-func (c proofCost) since(before proofCost) proofCost {
-	return proofCost{c.seconds - before.seconds, c.lent - before.lent}
+// countSince waits until a Sluice has counted n more requests than before and returns the difference.
+func (w *world) countSince(ctx context.Context, t *target, verb string, before counted, n int) (counted, error) {
+	for limit := time.Now().Add(closeLimit); ; {
+		after, err := w.count(t, verb)
+		if err != nil || after.sources == nil {
+			return after, err
+		}
+		served := after.sources.since(before.sources)
+		if served.total() >= float64(n) {
+			return counted{served, after.proofs.since(before.proofs), after.charged - before.charged, after.lent - before.lent}, nil
+		}
+		if time.Now().After(limit) {
+			return after, fmt.Errorf("%.0f of %d requests have ended after %s", served.total(), n, closeLimit)
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return after, err
+		}
+	}
 }
 
 // closeLimit bounds the time in which a server notices that watches are closed.
@@ -101,10 +83,10 @@ const closeLimit = time.Minute
 // awaitClosed waits until the apiserver has noticed that the watches of pods of the round before
 // are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
 // there.
-func (e *env) awaitClosed(ctx context.Context) error {
+func (w *world) awaitClosed(ctx context.Context) error {
 	for limit := time.Now().Add(closeLimit); time.Now().Before(limit); {
-		open, err := podWatches(ctx, e.controlPlane)
-		if err != nil || open <= e.ownWatches+1 {
+		open, err := podWatches(ctx, w.plane)
+		if err != nil || open <= w.ownWatches+1 {
 			return err
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {

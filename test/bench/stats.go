@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-)
 
-// median returns the median and sorts the values.
-func median[T cmp.Ordered](v []T) T { return percentile(v, 50) }
+	"golang.org/x/perf/benchmath"
+)
 
 // percentile returns the p-th percentile by the nearest-rank method and sorts the values, which
 // must not be empty.
@@ -18,19 +17,28 @@ func percentile[T cmp.Ordered](v []T, p float64) T {
 	return v[min(max(rank, 1), len(v))-1]
 }
 
-// spread is the range of a figure over its rounds.
+// spread is the confidence interval of a median of rounds.
 type spread struct {
 	Rounds int     `json:"rounds"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// spreadOf returns the spread of a figure, of which there must be at least one.
-func spreadOf(rounds []float64) spread {
-	return spread{len(rounds), slices.Min(rounds), slices.Max(rounds)}
+// confidence is the level of the intervals. Few rounds have a lower level: the one that their whole range has.
+const confidence = 0.95
+
+// median returns the median of the rounds, of which there must be one, and its confidence interval.
+func median(rounds []float64) (float64, spread) {
+	n := len(rounds)
+	if n == 1 {
+		return rounds[0], spread{1, rounds[0], rounds[0]}
+	}
+	level := min(confidence, 1-math.Pow(0.5, float64(n-1)))
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(rounds, &benchmath.DefaultThresholds), level)
+	return s.Center, spread{n, s.Lo, s.Hi}
 }
 
-// after formats the spread, behind the median that it belongs to, with the values multiplied by a unit; it
+// after formats the interval, behind the median that it belongs to, with the values multiplied by a unit; it
 // is empty for a single round.
 func (s spread) after(median, format string, unit float64) string {
 	if s.Rounds < 2 {

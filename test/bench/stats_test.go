@@ -36,8 +36,21 @@ func TestSpreadIsShownForSeveralRounds(t *testing.T) {
 		{[]float64{0.002}, "2.0"},
 		{[]float64{0.003, 0.0015, 0.002}, "2.0 (1.5-3.0)"},
 	} {
-		if got := spreadOf(c.rounds).after("2.0", "%.1f", 1e3); got != c.want {
-			t.Errorf("%v: %q, not %q", c.rounds, got, c.want)
+		m, spread := median(c.rounds)
+		if got := spread.after("2.0", "%.1f", 1e3); m != 0.002 || got != c.want {
+			t.Errorf("%v: median %v, %q, not %q", c.rounds, m, got, c.want)
+		}
+	}
+}
+
+func TestSpreadIsTheRangeOfFewRounds(t *testing.T) {
+	for n, want := range map[int]spread{1: {1, 1, 1}, 2: {2, 1, 2}, 5: {5, 1, 5}, 7: {7, 1, 7}, 9: {9, 2, 8}, 12: {12, 3, 10}} {
+		var rounds []float64
+		for i := range n {
+			rounds = append(rounds, float64(n-i))
+		}
+		if _, got := median(rounds); got != want {
+			t.Errorf("%d rounds: %+v, not %+v", n, got, want)
 		}
 	}
 }

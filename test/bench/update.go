@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/test/harness"
@@ -16,28 +18,31 @@ import (
 // each is a change.
 var start = time.Now().Unix()
 
-// update changes the next pod at the apiserver.
-func (e *env) update(ctx context.Context) error {
-	e.sequence++
-	return e.patch(ctx, e.names[e.sequence%len(e.names)], e.sequence)
+// updatePod changes the next pod at the apiserver.
+func (w *world) updatePod(ctx context.Context) error {
+	n := w.sequence.Add(1)
+	return w.patch(ctx, w.paths[n%int64(len(w.paths))], n)
 }
 
-// updateOther changes a namespace.
-func (e *env) updateOther(ctx context.Context) error {
-	e.others++
-	return e.patch(ctx, "/api/v1/namespaces/"+namespaceName(0), e.others)
+// updateOther changes an object of another resource: in a cluster the resource version rises without the objects that
+// are read.
+func (w *world) updateOther(ctx context.Context) error {
+	return w.patch(ctx, "/api/v1/namespaces/default", w.sequence.Add(1))
+}
+
+func (w *world) updating(pods bool) func(context.Context) error {
+	if pods {
+		return w.updatePod
+	}
+	return w.updateOther
 }
 
 // patch changes one object.
-func (e *env) patch(ctx context.Context, path string, sequence int) error {
-	return patch(ctx, e.controlPlane, path, sequence)
-}
-
-func patch(ctx context.Context, c *harness.ControlPlane, path string, sequence int) error {
-	got, err := c.Raw(user).Do(ctx, harness.Request{
+func (w *world) patch(ctx context.Context, path string, sequence int64) error {
+	got, err := w.plane.Raw(user).Do(ctx, harness.Request{
 		Method: http.MethodPatch,
 		Path:   path + "?fieldManager=bench",
-		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {"application/vnd.kubernetes.protobuf"}},
+		Header: http.Header{"Content-Type": {"application/merge-patch+json"}, "Accept": {protobufType}},
 		Body:   fmt.Appendf(nil, `{"metadata":{"annotations":{"bench/sequence":"%d-%06d"}}}`, start, sequence),
 	})
 	if err == nil && got.Status != http.StatusOK {
@@ -46,16 +51,26 @@ func patch(ctx context.Context, c *harness.ControlPlane, path string, sequence i
 	return err
 }
 
-// pace sends the updates of a fan-out at its rate and returns the time of each acknowledgement.
-func (e *env) pace(ctx context.Context, update func(context.Context) error) ([]time.Time, error) {
-	return pace(ctx, e.rate, e.updates, update)
+// scaledUpdates returns the pods that are updated with --scale: those of the first namespace.
+func (w *world) scaledUpdates() []*corev1.Pod {
+	return harness.Pods(min(perNamespace, w.pods.count), scaledNamespace(0), 0)
 }
 
+// storePod writes a pod with another annotation than before straight into etcd: the namespaces of --scale do not
+// exist, so that the apiserver would refuse it.
+func (w *world) storePod(ctx context.Context, p *corev1.Pod, sequence int) error {
+	pod := p.DeepCopy()
+	pod.ResourceVersion = ""
+	pod.Annotations["bench/sequence"] = fmt.Sprintf("%d-%06d", start, sequence)
+	return store(ctx, w.plane, "/registry/pods/"+pod.Namespace+"/"+pod.Name, pod)
+}
+
+// pace calls update at a rate and returns the time of each acknowledgement.
 func pace(ctx context.Context, rate, updates int, update func(context.Context) error) ([]time.Time, error) {
 	ticker := time.NewTicker(time.Second / time.Duration(rate))
 	defer ticker.Stop()
-	acknowledged := make([]time.Time, updates)
-	for i := range acknowledged {
+	var acknowledged []time.Time
+	for len(acknowledged) < updates {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -64,58 +79,80 @@ func pace(ctx context.Context, rate, updates int, update func(context.Context) e
 		if err := update(ctx); err != nil {
 			return nil, err
 		}
-		acknowledged[i] = time.Now()
+		acknowledged = append(acknowledged, time.Now())
 	}
 	return acknowledged, nil
 }
 
-// version returns the apiserver's current resource version.
-func (e *env) version(ctx context.Context) (string, error) {
-	return currentVersion(ctx, e.controlPlane)
+// updatesAlone measures a round of updates while only Sluice watches.
+func (w *world) updatesAlone(ctx context.Context, pods bool) (*sample, error) {
+	m, err := newMeter(w.background, w.targets()...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := pace(ctx, w.rate, w.updates, w.updating(pods)); err != nil {
+		return nil, err
+	}
+	used, err := m.read()
+	return &sample{usage: used}, err
 }
 
-func currentVersion(ctx context.Context, c *harness.ControlPlane) (string, error) {
-	list, err := c.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+// priceUpdates measures the control plane's CPU for each update of a load, once for the pods that there are.
+func (w *world) priceUpdates(ctx context.Context, l load) error {
+	if _, known := w.updateCost[l.pods]; known || l.rate == 0 {
+		return nil
+	}
+	alone, err := w.updatesAlone(ctx, l.pods)
+	if err == nil {
+		w.updateCost[l.pods] = alone.cpu[apiserverName] / time.Duration(w.updates)
+	}
+	return err
+}
+
+// version returns the apiserver's current resource version.
+func (w *world) version(ctx context.Context) (string, error) {
+	list, err := w.plane.Client(user).CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return "", err
 	}
 	return list.ResourceVersion, nil
 }
 
-// sample returns the frame of an update as the apiserver sends it.
-func (e *env) sample(ctx context.Context, c fanOut) ([]byte, error) {
-	version, err := e.version(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := e.apiserver.connection(0)
-	if err != nil {
-		return nil, err
-	}
-	c.encoding = identity
-	w, err := c.openOne(ctx, raw, watchPath(e.apiserver, version), 1)
-	if err != nil {
-		return nil, err
-	}
-	defer w.body.Close()
-	defer time.AfterFunc(deliverLimit, func() { w.body.Close() }).Stop()
-	if err := e.update(ctx); err != nil {
-		return nil, err
-	}
-	return c.frame(&w.body)
+// churn is updates in the background.
+type churn struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed by the goroutine that updates
+	n      int           // acknowledged updates; like err, valid after done
+	err    error
 }
 
-// frame reads and returns one frame.
-func (c fanOut) frame(r io.Reader) ([]byte, error) {
-	frames, buf := c.frames(), []byte{}
-	for {
-		var one [1]byte
-		if _, err := io.ReadFull(r, one[:]); err != nil {
-			return nil, err
-		}
-		buf = append(buf, one[0])
-		if frames.count(one[:]) == 1 {
-			return buf, nil
-		}
+// startChurn calls update, rate times per second, until stop. A rate of zero means never.
+func startChurn(ctx context.Context, rate int, update func(context.Context) error) *churn {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &churn{cancel: cancel, done: make(chan struct{})}
+	if rate == 0 {
+		close(c.done)
+		return c
 	}
+	go func() {
+		defer close(c.done)
+		_, c.err = pace(ctx, rate, math.MaxInt, func(ctx context.Context) error {
+			err := update(ctx)
+			if err == nil {
+				c.n++
+			}
+			return err
+		})
+		if errors.Is(c.err, context.Canceled) {
+			c.err = nil // the update may have been applied; one does not matter
+		}
+	}()
+	return c
+}
+
+// stop ends the updates and returns their number.
+func (c *churn) stop() (int, error) {
+	c.cancel()
+	<-c.done
+	return c.n, c.err
 }

@@ -24,20 +24,11 @@ type victim struct {
 	do func(ctx context.Context, i int) (int, error)
 }
 
-// victimFigures are the figures of the requests of a victim.
-type victimFigures struct {
-	P50      float64 `json:"p50Seconds"` // of those that succeeded
-	P99      float64 `json:"p99Seconds"`
-	Requests int     `json:"requests"`
-	Failed   tally   `json:"failed"` // by code or error
-
-	walls []time.Duration // of those that succeeded
-}
-
 // watch sends requests for a while, and returns when all have been answered.
-func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures {
-	f := &victimFigures{Failed: tally{}}
-	var mu sync.Mutex // guards f
+func (v victim) watch(ctx context.Context, during time.Duration) *figures {
+	f := &figures{Counts: tally{}}
+	var mu sync.Mutex // guards f and walls
+	var walls []time.Duration
 	one := func(i int) {
 		ctx, cancel := context.WithTimeout(ctx, victimLimit)
 		defer cancel()
@@ -49,13 +40,13 @@ func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures 
 		f.Requests++
 		switch {
 		case err != nil && ctx.Err() != nil:
-			f.Failed["no answer"]++
+			f.Counts["no answer"]++
 		case err != nil:
-			f.Failed["no connection"]++
+			f.Counts["no connection"]++
 		case code >= http.StatusBadRequest:
-			f.Failed[fmt.Sprint(code)]++
+			f.Counts[fmt.Sprint(code)]++
 		default:
-			f.walls = append(f.walls, wall)
+			walls = append(walls, wall)
 		}
 	}
 	var running sync.WaitGroup
@@ -66,40 +57,17 @@ func (v victim) watch(ctx context.Context, during time.Duration) *victimFigures 
 		}
 	}
 	running.Wait()
-	f.summarize()
+	f.Requests -= len(walls) // which timed adds
+	f.timed(walls)
 	return f
 }
 
-func (f *victimFigures) summarize() {
-	if len(f.walls) > 0 {
-		f.P50, f.P99 = percentile(f.walls, 50).Seconds(), percentile(f.walls, 99).Seconds()
-	}
-}
-
 // add adds the figures of another time.
-func (f *victimFigures) add(other *victimFigures) {
-	f.Requests += other.Requests
-	f.walls = append(f.walls, other.walls...)
-	for reason, n := range other.Failed {
-		f.Failed[reason] += n
-	}
-	f.summarize()
-}
-
-// failed returns how many requests failed, and how.
-func (f *victimFigures) failed() string {
-	if len(f.Failed) == 0 {
-		return none
-	}
-	return fmt.Sprintf("%.0f of %d: %s", f.Failed.total(), f.Requests, f.Failed.reasons())
-}
-
-// latency returns the percentiles of those that succeeded.
-func (f *victimFigures) latency() string {
-	if f.P50 == 0 {
-		return none
-	}
-	return millis(f.P50) + "/" + millis(f.P99)
+func (f *figures) add(other *figures) {
+	failed := other.Requests - len(other.walls)
+	f.timed(other.walls)
+	f.Requests += failed
+	f.Counts.add(other.Counts)
 }
 
 // requests returns a victim that sends requests over one connection.

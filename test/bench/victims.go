@@ -18,7 +18,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -55,9 +54,9 @@ type nodeKeys struct{ cert, key []byte }
 func nodeName(i int) string { return fmt.Sprintf("victim-node-%d", i) }
 
 // identify creates the identities and the objects that victims change.
-func (e *env) identify(ctx context.Context) (*identities, error) {
+func (w *world) identify(ctx context.Context) (*identities, error) {
 	ids := &identities{callers: map[abuse.Callers][]string{abuse.Strangers: nil}, fresh: make(chan string, newTokens)}
-	fresh, err := e.serviceAccounts(ctx, newTokens)
+	fresh, err := w.podReaders(ctx, newTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -68,16 +67,18 @@ func (e *env) identify(ctx context.Context) (*identities, error) {
 	for range 8 {
 		ids.newToken()
 	}
-	for by, n := range map[abuse.Callers]int{abuse.Editors: 3, abuse.Roleless: 8} {
-		if ids.callers[by], err = e.accounts(ctx, accountsOf[by], n); err != nil {
-			return nil, err
-		}
+	if ids.callers[abuse.Roleless], err = w.accounts(ctx, "bench-roleless", 8); err != nil {
+		return nil, err
 	}
-	if err := e.createVictims(ctx); err != nil {
+	edit := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"configmaps", "leases"}}
+	if ids.callers[abuse.Editors], err = w.accounts(ctx, abuse.Namespace, 3, edit); err != nil {
+		return nil, err
+	}
+	if err := w.createVictims(ctx); err != nil {
 		return nil, err
 	}
 	for i := range victimNodes {
-		keys, err := e.nodeKeys(nodeName(i))
+		keys, err := w.nodeKeys(nodeName(i))
 		if err != nil {
 			return nil, err
 		}
@@ -86,34 +87,25 @@ func (e *env) identify(ctx context.Context) (*identities, error) {
 	return ids, nil
 }
 
-// accountsOf are the namespaces of the callers' service accounts.
-var accountsOf = map[abuse.Callers]string{abuse.Editors: abuse.Namespace, abuse.Roleless: "bench-roleless"}
-
-// createVictims creates what victims change, and lets editors edit.
-func (e *env) createVictims(ctx context.Context) error {
-	client, none := e.controlPlane.Client(user), metav1.CreateOptions{}
+// createVictims creates what victims change.
+func (w *world) createVictims(ctx context.Context) error {
+	client, none := w.plane.Client(user), metav1.CreateOptions{}
 	for i := range victimNodes {
 		name := metav1.ObjectMeta{Name: nodeName(i)}
 		_, err := client.CoordinationV1().Leases(leasesOfNodes).Create(ctx, &coordinationv1.Lease{ObjectMeta: name}, none)
-		if err == nil || apierrors.IsAlreadyExists(err) {
+		if ignoreExists(err) == nil {
 			_, err = client.CoreV1().ConfigMaps(abuse.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: name}, none)
 		}
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		if ignoreExists(err) != nil {
 			return err
 		}
 	}
-	editor := &rbacv1.ClusterRole{ // without controllers the rules of edit are not aggregated
-		ObjectMeta: metav1.ObjectMeta{Name: "bench-editor"}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"configmaps", "leases"}}},
-	}
-	if _, err := client.RbacV1().ClusterRoles().Create(ctx, editor, none); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return e.bind(ctx, editor.Name, "system:serviceaccounts:"+abuse.Namespace)
+	return nil
 }
 
 // nodeKeys signs a client certificate of a node.
-func (e *env) nodeKeys(node string) (k nodeKeys, err error) {
-	ca, err := tls.LoadX509KeyPair(filepath.Join(e.controlPlane.Dir, "client-ca.crt"), filepath.Join(e.controlPlane.Dir, "client-ca.key"))
+func (w *world) nodeKeys(node string) (k nodeKeys, err error) {
+	ca, err := tls.LoadX509KeyPair(filepath.Join(w.plane.Dir, "client-ca.crt"), filepath.Join(w.plane.Dir, "client-ca.key"))
 	if err != nil {
 		return k, err
 	}
@@ -143,11 +135,11 @@ func (ids *identities) newToken() string {
 }
 
 // victimsOf returns the victims of an attack at a target.
-func (e *env) victimsOf(a *abuse.Attack, t *target, ids *identities) ([]victim, error) {
+func (w *world) victimsOf(a *abuse.Attack, t *target, ids *identities) ([]victim, error) {
 	if a.Admin {
 		return []victim{newConnections(t, ids.newToken()), probes(t)}, nil
 	}
-	all, err := writers(e.controlPlane.RESTConfig(user).BearerToken, t, ids)
+	all, err := writers(w.plane.RESTConfig(user).BearerToken, t, ids)
 	if err == nil && a.By == abuse.Strangers {
 		var fresh *harness.RawClient
 		fresh, err = harness.NewRawClient(t.config)

@@ -7,14 +7,24 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
 )
+
+// watching is many watches of pods in one format and content encoding.
+type watching struct {
+	format
+	encoding string
+	watchers int
+	path     string // without the version; empty means all pods
+}
 
 // watcher is an open watch and the arrival times of its events.
 type watcher struct {
@@ -38,7 +48,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watchers are the watchers of a round.
+// watchers are watches that are open at the same time.
 type watchers struct {
 	watchers []*watcher
 	cancel   context.CancelFunc
@@ -47,17 +57,23 @@ type watchers struct {
 	readers  sync.WaitGroup
 }
 
-// watchPath returns the path of a watch from version at a target.
-func watchPath(t *target, version string) string {
-	if t.name == floorName {
+// deliverLimit bounds the time from the last update to its last event.
+const deliverLimit = 3 * time.Minute
+
+// pathAt returns the path of a watch from a version at a target.
+func (c watching) pathAt(t *target, version string) string {
+	path := "/api/v1/pods"
+	switch {
+	case t.name == floorName:
 		return floorWatch
+	case c.path != "":
+		path = c.path
 	}
-	return "/api/v1/pods?watch=true&timeoutSeconds=3600&resourceVersion=" + version
+	return path + "?watch=true&timeoutSeconds=3600&resourceVersion=" + version
 }
 
-// open opens the watches of a case, streams on each connection; each expects the given number of
-// events.
-func (c fanOut) open(ctx context.Context, t *target, version string, events int) (*watchers, error) {
+// open opens the watches, streams on each connection; each expects the given number of events.
+func (c watching) open(ctx context.Context, t *target, version string, events int) (*watchers, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watchers{watchers: make([]*watcher, c.watchers), cancel: cancel, all: make(chan struct{})}
 	w.missing.Store(int64(c.watchers * events))
@@ -65,11 +81,11 @@ func (c fanOut) open(ctx context.Context, t *target, version string, events int)
 	for first := 0; first < c.watchers; first += streams {
 		raw, err := t.connection(first / streams)
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, g.Wait(), w.close())
 		}
 		g.Go(func() error {
 			for i := first; i < min(first+streams, c.watchers); i++ {
-				one, err := c.openOne(ctx, raw, watchPath(t, version), events)
+				one, err := c.openOne(ctx, raw, c.pathAt(t, version), events)
 				if err != nil {
 					return err
 				}
@@ -88,7 +104,7 @@ func (c fanOut) open(ctx context.Context, t *target, version string, events int)
 	return w, nil
 }
 
-func (c fanOut) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) (*watcher, error) {
+func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) (*watcher, error) {
 	header := http.Header{"Accept": {c.watch}}
 	if c.encoding != identity {
 		header.Set("Accept-Encoding", c.encoding)
@@ -124,7 +140,7 @@ func (w *watcher) read(watchers *watchers, frames counter) {
 			if i := w.n.Load(); int(i) < len(w.at) {
 				w.at[i] = now
 			}
-			w.n.Add(1) // last: who sees it may read the time
+			w.n.Add(1) // last: the time may be read then
 			if watchers.missing.Add(-1) == 0 {
 				close(watchers.all)
 			}
@@ -132,6 +148,44 @@ func (w *watcher) read(watchers *watchers, frames counter) {
 		if err != nil {
 			w.err = err
 			return
+		}
+	}
+}
+
+// finish waits until every watch has received every event, and returns an error if one has not.
+func (w *watchers) finish(ctx context.Context, events int) error {
+	ended := make(chan struct{})
+	go func() {
+		w.readers.Wait()
+		close(ended)
+	}()
+	select {
+	case <-w.all:
+	case <-ended:
+	case <-time.After(deliverLimit):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for i, one := range w.watchers {
+		if n := one.n.Load(); n != int64(events) {
+			return fmt.Errorf("watcher %d received %d events of %d", i, n, events)
+		}
+	}
+	return nil
+}
+
+// wait waits until each watch has received n events.
+func (w *watchers) wait(ctx context.Context, n int) error {
+	for limit := time.Now().Add(deliverLimit); ; {
+		missing := slices.IndexFunc(w.watchers, func(one *watcher) bool { return one.n.Load() < int64(n) })
+		if missing < 0 {
+			return nil
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n)
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }
@@ -153,16 +207,6 @@ func (w *watchers) close() error {
 	return err
 }
 
-// check verifies that each watcher received each event once.
-func (w *watchers) check(events int) error {
-	for i, one := range w.watchers {
-		if n := one.n.Load(); n != int64(events) {
-			return fmt.Errorf("watcher %d received %d events of %d", i, n, events)
-		}
-	}
-	return nil
-}
-
 // bytes returns how many bytes the bodies had.
 func (w *watchers) bytes() (n int64) {
 	for _, one := range w.watchers {
@@ -180,4 +224,49 @@ func (w *watchers) delays(acknowledged []time.Time) []time.Duration {
 		}
 	}
 	return all
+}
+
+// openStalled opens watches that never read, until ctx ends.
+func openStalled(ctx context.Context, t *target, path string, n int) error {
+	for first := 0; first < n; first += streams {
+		client, err := narrowClient(t.config)
+		if err != nil {
+			return err
+		}
+		context.AfterFunc(ctx, client.CloseIdleConnections)
+		for range min(streams, n-first) {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.config.Host+path, nil)
+			if err != nil {
+				return err
+			}
+			req.Header = http.Header{"Authorization": {"Bearer " + t.config.BearerToken}, "Accept": {jsonType}}
+			resp, err := client.Do(req)
+			if err != nil {
+				return err
+			}
+			context.AfterFunc(ctx, func() { resp.Body.Close() })
+			if resp.StatusCode != http.StatusOK {
+				return fmt.Errorf("watch: %s", resp.Status)
+			}
+		}
+	}
+	return nil
+}
+
+// narrowWindow is how many bytes of a response a client takes that does not read it: less than ten events
+// of a pod.
+const narrowWindow = 64 << 10
+
+// narrowClient returns a client whose flow control stops a server soon after its caller stops to read.
+func narrowClient(config *rest.Config) (*http.Client, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Transport{
+		TLSClientConfig: tlsConfig, DisableCompression: true, Protocols: new(http.Protocols),
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: narrowWindow},
+	}
+	t.Protocols.SetHTTP2(true)
+	return &http.Client{Transport: t}, nil
 }

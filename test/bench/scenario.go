@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// scenario is one case: an operation at each target in turn, round by round, which becomes a row.
+type scenario struct {
+	table, name string
+	verb        string // of the requests in Sluice's metrics; empty if they are not counted
+	load        load   // beside the operation
+	objects     int
+	clients     int
+	rounds      int // at most
+	// world prepares the servers, and returns the targets. Without a target there is no row.
+	world func(context.Context, *world, *row) ([]*target, error)
+	// op is one round at one target.
+	op func(context.Context, *world, *scenario, *target) (*sample, error)
+	// check ends the scenario early; nil means never.
+	check func(samples) bool
+	// sum makes the row of the samples: a target that has none was skipped, or has failed.
+	sum func(*world, *row, samples)
+	// tolerates reports whether a target that fails gets a note instead of figures; nil means that none does.
+	tolerates func(*target) bool
+}
+
+// load is updates beside an operation.
+type load struct {
+	rate int  // per second
+	pods bool // of pods; otherwise of namespaces, so that the current resource version rises without the pods
+}
+
+// sample is what one round at one target has measured.
+type sample struct {
+	*usage
+	walls    []time.Duration // of reads, or delays of events
+	requests int
+	bytes    int64 // of one response, or of all events
+	coding   string
+	wall     time.Duration // of the round
+	plane    time.Duration // CPU of the control plane without the updates of the load
+	watches  int           // at the apiserver, that this target has opened there
+	counted                // at a Sluice
+}
+
+// samples are the samples of the rounds by target.
+type samples map[string][]*sample
+
+// run measures a scenario.
+func (w *world) run(ctx context.Context, s *scenario) (*row, error) {
+	progress("%s", s.name)
+	r := newRow(s.table, s.name)
+	r.Objects, r.Clients = s.objects, s.clients
+	targets, err := s.world(ctx, w, r)
+	if err != nil || len(targets) == 0 {
+		return nil, err
+	}
+	all := samples{}
+	for round := range s.rounds {
+		if round > 0 && s.check != nil && s.check(all) {
+			break
+		}
+		for i := range targets {
+			t := targets[(i+round)%len(targets)]
+			if r.failed[t.name] {
+				continue
+			}
+			got, err := s.op(ctx, w, s, t)
+			switch {
+			case err == nil:
+				all[t.name] = append(all[t.name], got)
+			case ctx.Err() == nil && s.tolerates != nil && s.tolerates(t):
+				progress("%s: %s: %v", s.name, t.name, err)
+				delete(all, t.name)
+				r.fail(t.name, err)
+			default:
+				return nil, fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	s.sum(w, r, all)
+	return r, w.profile(ctx, s)
+}
+
+// runAll measures scenarios one after the other.
+func (w *world) runAll(ctx context.Context, r *report, all []*scenario) error {
+	for _, s := range all {
+		row, err := w.run(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if row != nil {
+			r.add(row)
+		}
+	}
+	return nil
+}
+
+// cost returns the CPU of a target with what it causes at the control plane.
+func (s *sample) cost(target string) time.Duration {
+	switch {
+	case target == apiserverName:
+		return s.plane
+	case target == sluiceName && s.sources.passed():
+		return s.cpu[target] + s.plane
+	}
+	return s.cpu[target]
+}
+
+// merged returns the sources of all rounds.
+func merged(all []*sample, of func(*sample) tally) tally {
+	sum := tally{}
+	for _, s := range all {
+		sum.add(of(s))
+	}
+	return sum
+}
+
+func servedFrom(s *sample) tally { return s.sources }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The tables, as the rows of a report name them.
+const (
+	listTable    = "lists"
+	watchTable   = "watches"
+	programTable = "programs"
+	latencyTable = "latencies"
+	idleTable    = "idle"
+	proofTable   = "proofs"
+	abuseTable   = "abuse"
+	attackTable  = "attacks"
+	crowdTable   = "crowds"
+	kindsTable   = "kinds"
+	syncTable    = "syncs"
+	readTable    = "reads"
+	feedTable    = "feeds"
+	atOnceTable  = "lists at once"
+	memoryTable  = "memory"
+	stalledTable = "stalled watches"
+)
+
+// table is a table of the printed report.
+type table struct {
+	name  string
+	heads []string // the first line, and the second one after a newline
+	cells func(*row) []string
+}
+
+// tables are all tables in their order. A ratio of lists and watches is the apiserver over Sluice.
+var tables = []table{
+	{listTable, []string{
+		"", "CPU ms/request", "", "", "", "first", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "\n",
+		"apiserver", "sluice", "floor", "ratio", "sluice", "apiserver", "sluice", "floor", "apiserver", "sluice", "apiserver", "sluice", "sluice", "source",
+	}, listCells},
+	{watchTable, []string{
+		"", "CPU us/event", "", "", "", "clients'", "", "", "delay p50/p99 ms", "", "", "bytes/event", "", "peak RSS MB", "", "upstream", "update", "\n",
+		"apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor", "apiserver", "sluice", "floor",
+		"apiserver", "sluice", "apiserver", "sluice", "watches", "CPU ms", "source",
+	}, watchCells},
+	{programTable, []string{"one watch by a program", "own CPU", "delay", "\n", "us/event", "p50/p99 ms", "as"}, programCells},
+	{latencyTable, []string{"one at a time", "p50/p99 ms", "", "", "\n", "apiserver", "sluice", "floor", "requests", "source"}, latencyCells},
+	{idleTable, []string{"idle", "RSS MB", "", "CPU %", "\n", "apiserver", "sluice", "apiserver", "sluice"}, idleCells},
+	{proofTable, []string{
+		"consistent reads", "p50/p99 ms", "", "", "p50 ratio", "", "upstream CPU ms/read", "", "", "CPU ratio", "", "own CPU ms/read", "", "goals missed by", "\n",
+		apiserverName, sluiceName, twoTiersName, sluiceName, twoTiersName, apiserverName, sluiceName, twoTiersName,
+		sluiceName, twoTiersName, sluiceName, twoTiersName, "", "sluice: source; proofs",
+	}, proofCells},
+	{abuseTable, []string{
+		"users with lists and a watch", "open watches", "p50/p99 ms", "server CPU", "failed", "beside an abusive one", "server CPU", "failed", "p99",
+		"abuser's lists, failed",
+	}, abuseCells},
+	{attackTable, []string{
+		"attack on", "", "victim", "p50/p99 ms", "failed", "attacked", "failed", "apiserver meanwhile", "failed", "RSS MB", "peak", "attackers' answers",
+	}, attackCells},
+	{crowdTable, []string{
+		"crowd", "", "RSS", "", "joined", "apiserver CPU s", "peak MB", "refused", "back after a restart", "apiserver CPU s", "peak MB", "refused",
+		"another user's p50/p99 ms", "with the crowd", "failed", "after the restart", "failed",
+	}, crowdCells},
+	{kindsTable, []string{
+		"a controller of", "", "synced", "apiserver CPU s", "then served", "passed", "upstream watches", "stores MB", "RSS MB", "peak",
+		"back after a restart", "passed", "upstream watches", "stores MB", "CPU % idle", "apiserver's", "and before", "without readers", "apiserver's",
+	}, kindsCells},
+	{syncTable, []string{"in sync", "seconds", "CPU s", "upstream CPU s", "data MB", "RSS MB", "peak", "bytes of RSS per object"}, syncCells},
+	{readTable, []string{
+		"reads", "p50/p90/p99 ms", "", "CPU ms/request", "", "", "first", "MB, as sent", "\n",
+		apiserverName, sluiceName, apiserverName, sluiceName, "ratio", sluiceName, "", "source",
+	}, readCells},
+	{feedTable, []string{"feed, events/s", "written/s", "behind at the end, s", "CPU us/event", "control plane's", ""}, feedCells},
+	{atOnceTable, []string{"lists at once", "", "MB each", "seconds", "CPU s", "peak RSS MB"}, atOnceCells},
+	{memoryTable, []string{"memory", "after", "JSON MB", "RSS MB", "of JSON", "peak", "by kind, MB"}, memoryCells},
+	{stalledTable, []string{"watches", "not reading", "delay p50/p99 ms", "beside those", "p99", "CPU us/event", "beside those", "peak RSS MB"}, stalledCells},
+}
+
+// print writes the table unless it has no row.
+func (t table) print(out io.Writer, rows []*row) {
+	if len(rows) == 0 {
+		return
+	}
+	a := newAligned(out, t.heads...)
+	for _, r := range rows {
+		a.row(t.cells(r)...)
+	}
+	a.flush()
+	if t.name == proofTable {
+		missed := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.missed() == "" })
+		fmt.Fprintf(out, "%d of %d cases miss a goal\n", len(missed), len(rows))
+	}
+}
+
+func listCells(r *row) []string {
+	a, s, f := r.of(apiserverName), r.of(sluiceName), r.of(floorName)
+	cpu := func(f *figures) string { return f.CPUSpread.after(millis(f.CPU), "%.1f", 1e3) }
+	walls := func(f *figures) string { return f.unlessNone(seconds(f.P50) + "/" + seconds(f.P99)) }
+	size := func(f *figures) string { return f.unlessNone(megabytes(f.Bytes) + " " + f.Coding) }
+	return []string{
+		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), millis(s.First), walls(a), walls(s), walls(f), size(a), size(s),
+		megabytes(a.Peak), megabytes(s.Peak), fmt.Sprintf("%.1f", float64(s.Extra)/1e6), joined("; ", r.Source, r.Note),
+	}
+}
+
+func watchCells(r *row) []string {
+	a, s, f, update := r.of(apiserverName), r.of(sluiceName), r.of(floorName), r.of(updateName)
+	cpu := func(f *figures) string { return f.CPUSpread.after(micros(f.CPU), "%.1f", 1e6) }
+	return []string{
+		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), micros(a.Client), micros(s.Client), micros(f.Client), a.delays(), s.delays(), f.delays(),
+		fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes), megabytes(a.Peak), megabytes(s.Peak),
+		fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(update.CPU), r.Source,
+	}
+}
+
+func programCells(r *row) []string {
+	f := r.of(sluiceName)
+	return []string{r.Case, micros(f.CPU), f.delays(), f.Coding}
+}
+
+func latencyCells(r *row) []string {
+	latency := func(name string) string { return fmt.Sprintf("%.2f/%.2f", r.of(name).P50*1e3, r.of(name).P99*1e3) }
+	return []string{r.Case, latency(apiserverName), latency(sluiceName), latency(floorName), fmt.Sprint(r.of(sluiceName).Requests), r.Source}
+}
+
+func idleCells(r *row) []string {
+	a, s := r.of(apiserverName), r.of(sluiceName)
+	return []string{r.Case, megabytes(a.RSS), megabytes(s.RSS), fmt.Sprintf("%.1f", 100*a.Share), fmt.Sprintf("%.1f", 100*s.Share)}
+}
+
+// proofCells has ratios over the apiserver. The apiserver may have CPU without reads, from a case with fewer
+// readers. Zero is a measurement.
+func proofCells(r *row) []string {
+	a, s, u := r.of(apiserverName), r.of(sluiceName), r.of(twoTiersName)
+	latency := func(f *figures) string { return f.unlessNone(fmt.Sprintf("%.1f/%.1f", f.P50*1e3, f.P99*1e3)) }
+	cpu := func(f *figures, seconds float64) string {
+		if f.Requests == 0 && seconds == 0 {
+			return none
+		}
+		return fmt.Sprintf("%.2f", seconds*1e3)
+	}
+	over := func(f *figures, value, apiserver float64) string {
+		if apiserver == 0 {
+			return none
+		}
+		return f.unlessNone(fmt.Sprintf("%.2fx", value/apiserver))
+	}
+	return []string{
+		r.Case, latency(a), latency(s), latency(u), over(s, s.P50, a.P50), over(u, u.P50, a.P50), cpu(a, a.Upstream), cpu(s, s.Upstream), cpu(u, u.Upstream),
+		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), r.missed(),
+		s.Source + strings.TrimSuffix("; "+joined("; ", s.Proofs, r.Note), "; "),
+	}
+}
+
+func abuseCells(r *row) []string {
+	before, beside, abuser := r.of(quietly), r.of(attacked), r.of(abuserCommand)
+	cells := []string{r.Case, fmt.Sprint(before.Watches)}
+	for _, f := range []*figures{before, beside} {
+		cells = append(cells, f.delays(), figure("%.2f", f.Share), f.reasons())
+	}
+	return append(cells, fmt.Sprintf("%+.0f %%", 100*(beside.P99/before.P99-1)),
+		fmt.Sprintf("%d (%d MB), %s", abuser.Requests, int(abuser.Bytes)>>20, abuser.reasons()))
+}
+
+func attackCells(r *row) []string {
+	cells := []string{r.Target, r.Case, r.What}
+	for _, name := range []string{quietly, attacked, meanwhile} {
+		cells = append(cells, r.of(name).latency(), r.of(name).failed())
+	}
+	return append(cells, megabytes(r.of(quietly).RSS), megabytes(r.of(attacked).Peak), r.of(attackCommand).Counts.reasons())
+}
+
+func crowdCells(r *row) []string {
+	own := r.of(r.Target)
+	cells := []string{r.Target, fmt.Sprintf("%d agents", r.Clients), fmt.Sprintf("%.1f KB each", own.Bytes/1e3), megabytes(own.RSS) + " MB"}
+	for _, name := range []string{joining, returning} {
+		f := r.By[name]
+		if f == nil {
+			cells = append(cells, none, none, none, none)
+			continue
+		}
+		cells = append(cells, fmt.Sprintf("%d in %.1f s", f.Watches, f.Seconds), figure("%.1f", f.Upstream), megabytes(f.Peak), f.reasons())
+	}
+	cells = append(cells, r.of(quietly).latency(), r.of(attacked).latency(), r.of(attacked).failed())
+	if f := r.By[afterwards]; f != nil {
+		cells = append(cells, f.latency(), f.failed())
+	}
+	return cells
+}
+
+func kindsCells(r *row) []string {
+	synced := r.of(joining)
+	cells := []string{fmt.Sprintf("%d kinds", r.Objects), r.Target, fmt.Sprintf("%d in %.1f s", synced.Watches, synced.Seconds), fmt.Sprintf("%.1f", synced.Upstream)}
+	served := func(f *figures) []string {
+		if f == nil {
+			return []string{none, none, none, none}
+		}
+		return []string{fmt.Sprintf("%d in %.1f s", f.Requests, f.Seconds), f.reasons(), fmt.Sprint(f.Watches), megabytes(f.Bytes) + " of " + megabytes(f.Limit)}
+	}
+	cells = append(cells, served(r.By[serving])...)
+	cells = append(cells, megabytes(r.of(at(attacked, r.Target)).RSS), megabytes(synced.Peak))
+	cells = append(cells, served(r.By[returning])...)
+	for _, name := range []string{
+		at(attacked, r.Target), at(attacked, apiserverName), at(quietly, apiserverName), at(afterwards, r.Target), at(afterwards, apiserverName),
+	} {
+		cell := none
+		if f := r.By[name]; f != nil {
+			cell = fmt.Sprintf("%.1f", 100*f.Share)
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+func syncCells(r *row) []string {
+	f := r.of(r.Target)
+	if r.Objects == 0 { // a whole process
+		return []string{r.Case, "", "", "", "", megabytes(f.RSS)}
+	}
+	return []string{
+		r.Case, fmt.Sprintf("%.1f", f.Seconds), fmt.Sprintf("%.1f", f.CPU), fmt.Sprintf("%.1f", f.Upstream), megabytes(f.Bytes),
+		megabytes(f.RSS), megabytes(f.Peak), fmt.Sprint(f.RSS / int64(r.Objects)),
+	}
+}
+
+func readCells(r *row) []string {
+	a, s := r.of(apiserverName), r.of(sluiceName)
+	walls := func(f *figures) string { return fmt.Sprintf("%.1f/%.1f/%.1f", 1e3*f.P50, 1e3*f.P90, 1e3*f.P99) }
+	return []string{
+		r.Case, walls(a), walls(s), millis(a.CPU), fmt.Sprintf("%.2f", 1e3*s.CPU), ratio(a.CPU, s.CPU), millis(s.First), megabytes(s.Bytes), s.Source,
+	}
+}
+
+func feedCells(r *row) []string {
+	f := r.of(r.Target)
+	return []string{r.Case, fmt.Sprintf("%.0f", f.Rate), fmt.Sprintf("%.2f", f.Seconds), micros(f.CPU), micros(f.Upstream), r.Note}
+}
+
+func atOnceCells(r *row) []string {
+	f := r.of(r.Target)
+	return []string{
+		r.Case, r.What, megabytes(f.Bytes), f.SecondsSpread.after(fmt.Sprintf("%.1f", f.Seconds), "%.1f", 1),
+		f.CPUSpread.after(fmt.Sprintf("%.1f", f.CPU), "%.1f", 1), megabytes(f.Peak),
+	}
+}
+
+func memoryCells(r *row) []string {
+	f := r.of(r.Target)
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(f.Counts)) {
+		kinds = append(kinds, fmt.Sprintf("%s %.0f", kind, f.Counts[kind]/1e6))
+	}
+	return []string{
+		r.Case, r.What, megabytes(f.Bytes), megabytes(f.RSS), fmt.Sprintf("%.2f", float64(f.RSS)/f.Bytes), megabytes(f.Peak), strings.Join(kinds, ", "),
+	}
+}
+
+func stalledCells(r *row) []string {
+	before, beside := r.of(quietly), r.of(attacked)
+	return []string{
+		r.Case, fmt.Sprint(beside.Watches), before.delays(), beside.delays(), fmt.Sprintf("%.2fx", beside.P99/before.P99),
+		micros(before.CPU), micros(beside.CPU), megabytes(beside.Peak),
+	}
+}
+
+// unlessNone returns the text unless nothing was requested.
+func (f *figures) unlessNone(text string) string {
+	if f.Requests == 0 {
+		return none
+	}
+	return text
+}
+
+func (f *figures) delays() string { return millis(f.P50) + "/" + millis(f.P99) }
+
+// latency returns the percentiles of the requests that have succeeded.
+func (f *figures) latency() string {
+	if f.P50 == 0 {
+		return none
+	}
+	return f.delays()
+}
+
+// failed returns how many requests have failed, and how.
+func (f *figures) failed() string {
+	if len(f.Counts) == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.0f of %d: %s", f.Counts.total(), f.Requests, f.Counts.reasons())
+}
+
+func (f *figures) reasons() string {
+	if len(f.Counts) == 0 {
+		return none
+	}
+	return f.Counts.reasons()
+}
+
+// joined joins the texts that are not empty.
+func joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
+}

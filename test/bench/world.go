@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"sluice/test/harness"
+)
+
+const (
+	// user is the client of all requests: a member of system:masters, which API priority and
+	// fairness exempts.
+	user = "admin"
+	// syncLimit is how long Sluice may take to cache the pods.
+	syncLimit = 3 * time.Minute
+	// compressedWatches is configuration that compresses the watches of the clients that accept it.
+	compressedWatches = "apiVersion: sluice/v1alpha1\nkind: Configuration\ncompression: {watches: true}\n"
+)
+
+// world is the servers of some scenarios, with objects that were written straight into etcd.
+type world struct {
+	*options
+	dir           string // of the control plane
+	temporary     bool   // dir
+	plane         *harness.ControlPlane
+	sluice, upper *harness.Sluice // upper is in front of sluice; nil until the proofs
+	floor         *floor
+
+	apiserver, cached, tiers, bare *target // tiers and bare, the floor's, may be nil
+
+	pods       population
+	paths      []string               // of the pods
+	onNode     map[string]int         // number of pods by node
+	nodes      []string               // sorted keys of onNode
+	sequence   atomic.Int64           // number of updates
+	ownWatches int                    // number of the apiserver's own watches of pods
+	background float64                // CPU of the idle control plane, as a share of a core
+	updateCost map[bool]time.Duration // CPU of the control plane per update, of pods or others, with these pods
+	once       map[string]*figures    // the apiserver's figures, by costly format
+	fewer      map[string]float64     // the apiserver's CPU per read, by proof without readers
+}
+
+// setting is what a world is made of.
+type setting struct {
+	section string // of --scale; its control plane starts again after objects were written
+	config  string // of Sluice
+	floor   bool
+	objects []population // pods first
+}
+
+// newWorld starts the servers. The caller must close the world even if there is an error.
+func newWorld(ctx context.Context, o *options, of setting) (w *world, err error) {
+	w = &world{options: o, updateCost: map[bool]time.Duration{}, once: map[string]*figures{}, fewer: map[string]float64{}}
+	if w.dir = o.dir; w.dir == "" {
+		w.temporary = true
+		w.dir, err = os.MkdirTemp("", "bench-")
+	} else if of.section != "" {
+		w.dir = filepath.Join(o.dir, of.section)
+	}
+	if err := errors.Join(err, os.MkdirAll(w.dir, 0o755)); err != nil {
+		return w, err
+	}
+	if err := w.startPlane(); err != nil {
+		return w, err
+	}
+	written := 0
+	for _, p := range of.objects {
+		n, err := p.load(ctx, w.plane)
+		if err != nil {
+			return w, err
+		}
+		written += n
+	}
+	// The memory of the control plane must not include what creating so many objects takes.
+	if written > 0 && of.section != "" {
+		if err := w.plane.Stop(); err != nil {
+			progress("stop: %v", err)
+		}
+		if err := w.startPlane(); err != nil {
+			return w, err
+		}
+	}
+	if w.pods = of.objects[0]; of.section == "" {
+		w.know(of.objects[0])
+	}
+	if w.ownWatches, err = podWatches(ctx, w.plane); err != nil {
+		return w, err
+	}
+	if w.sluice, err = w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}); err != nil {
+		return w, err
+	}
+	w.apiserver = w.direct(user)
+	w.cached = sluiceTarget(sluiceName, w.sluice, user)
+	if of.floor {
+		if w.floor, err = startFloor(); err != nil {
+			return w, err
+		}
+		w.bare = &target{name: floorName, proc: w.floor.proc(), config: w.floor.config()}
+	}
+	return w, nil
+}
+
+// startPlane starts the control plane with all formats, and with a longer request timeout than one minute, in which the
+// apiserver cannot write twenty large lists at once.
+func (w *world) startPlane() (err error) {
+	progress("starting the control plane")
+	flags := []string{"--request-timeout=" + responseLimit.String()}
+	if w.uses("cbor") {
+		flags = append(flags, "--feature-gates=CBORServingAndStorage=true")
+	}
+	w.plane, err = harness.StartMain(harness.Options{Dir: w.dir, Flags: flags})
+	return err
+}
+
+// direct returns the apiserver as a target of a user.
+func (w *world) direct(as string) *target {
+	return &target{name: apiserverName, proc: proc(w.plane.PID()), config: w.plane.RESTConfig(as)}
+}
+
+func sluiceTarget(name string, s *harness.Sluice, as string) *target {
+	return &target{name: name, proc: proc(s.PID()), config: s.RESTConfig(as), sluice: s}
+}
+
+// targets returns the servers that run: the apiserver, Sluice, the floor and the second tier.
+func (w *world) targets() []*target {
+	return slices.DeleteFunc([]*target{w.apiserver, w.cached, w.bare, w.tiers}, func(t *target) bool { return t == nil })
+}
+
+// rest measures the servers without requests. Meters subtract the CPU that the control plane uses then.
+func (w *world) rest(ctx context.Context) (map[string]*figures, error) {
+	progress("measuring idle servers for %s", w.options.idle)
+	idle, err := measureIdle(ctx, w.options.idle, w.targets()...)
+	if err == nil {
+		w.background = idle[apiserverName].Share
+	}
+	return idle, err
+}
+
+// know learns which pods there are.
+func (w *world) know(pods population) {
+	w.pods, w.paths, w.onNode = pods, nil, map[string]int{}
+	for _, obj := range pods.objects {
+		pod := obj.(*corev1.Pod)
+		w.paths = append(w.paths, "/api/v1/namespaces/"+pod.Namespace+"/pods/"+pod.Name)
+		w.onNode[pod.Spec.NodeName]++
+	}
+	w.nodes = slices.Sorted(maps.Keys(w.onNode))
+	clear(w.updateCost)
+}
+
+// node returns a node that has pods, another one for each i below the number of nodes.
+func (w *world) node(i int) string { return w.nodes[i%len(w.nodes)] }
+
+// awaitSync makes a Sluice cache the pods and waits until its cache is in sync.
+func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) error {
+	progress("waiting until the cache of pods is in sync")
+	for limit := time.Now().Add(syncLimit); time.Now().Before(limit); {
+		if s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil {
+			return nil
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log())
+}
+
+// withSluice starts a Sluice with default limits for as long as do takes.
+func (w *world) withSluice(ctx context.Context, o harness.SluiceOptions, do func(*target) error) error {
+	o.Binary, o.Flags = "sluice", []string{"--log-level=error"}
+	s, err := w.plane.StartSluiceMain(o)
+	if err != nil {
+		return err
+	}
+	t := sluiceTarget(sluiceName, s, harness.Anonymous)
+	defer func() {
+		t.close()
+		stopped(s.Stop(), os.RemoveAll(s.Dir))
+	}()
+	if err := w.awaitSync(ctx, s); err != nil {
+		return err
+	}
+	return do(t)
+}
+
+// close stops the servers.
+func (w *world) close() {
+	for _, t := range w.targets() {
+		t.close()
+	}
+	for _, s := range []*harness.Sluice{w.upper, w.sluice} {
+		if s != nil {
+			stopped(s.Stop(), os.RemoveAll(s.Dir))
+		}
+	}
+	if w.floor != nil {
+		stopped(w.floor.stop())
+	}
+	if w.plane != nil {
+		stopped(w.plane.Stop())
+	}
+	if w.temporary {
+		stopped(os.RemoveAll(w.dir))
+	}
+}
+
+// stopped shows why servers could not be stopped.
+func stopped(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		progress("stop: %v", err)
+	}
+}
+
+// sleep sleeps for d or until the context ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
