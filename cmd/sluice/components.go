@@ -17,6 +17,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/cmd/sluice/memory"
 	"sluice/config"
 	"sluice/proxy"
 	"sluice/proxy/accounts"
@@ -54,7 +55,7 @@ type components struct {
 
 // build creates the components, those first on which others depend.
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
-	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine("/", file.Limits.Memory)}
+	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
 	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
@@ -81,7 +82,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Exclude:  file.Cache.Excluded(),
 		Store:    cache.Options{HistoryAge: file.Cache.HistoryAge.Duration, HistoryBytes: file.Cache.HistoryBytes},
 		Limits: resources.Limits{
-			Bytes: storesMemory(file.Cache.MaxBytes, processMemory("/")), Idle: file.Cache.Idle.Duration,
+			Bytes: storesMemory(file.Cache.MaxBytes, memory.Limit()), Idle: file.Cache.Idle.Duration,
 		},
 		CheckEvery: file.Cache.CheckEvery.Duration,
 		ProofCost:  proofCost(file.Cache.Proofs),
@@ -100,7 +101,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}
 	c.encoded = tree.NewBudget(*file.Cache.EncodedBytes)
 	metrics.observeEncoded(c.encoded)
-	metrics.observeMemory(c.resources.Memory, c.encoded)
+	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Handshakes: metrics.handshakes, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,

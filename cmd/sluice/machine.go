@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"math"
-	"os"
-	"path/filepath"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"sluice/cmd/sluice/memory"
 	"sluice/proxy/accounts"
 )
 
@@ -23,11 +18,11 @@ const (
 )
 
 // machine returns what the process may use: the memory of the configuration or, if that is 0, what the Go
-// runtime may use, at most what there is below root, which is "/".
-func machine(root string, configured int64) accounts.Machine {
+// runtime may use.
+func machine(configured int64) accounts.Machine {
 	m := accounts.Machine{Memory: configured, Descriptors: maxDescriptors}
 	if m.Memory == 0 {
-		m.Memory = min(debug.SetMemoryLimit(-1), totalMemory(root))
+		m.Memory = min(debug.SetMemoryLimit(-1), memory.Limit())
 	}
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
@@ -36,22 +31,17 @@ func machine(root string, configured int64) accounts.Machine {
 	return m
 }
 
-// totalMemory returns the memory of the machine in bytes; 1 GiB if that is unknown.
-func totalMemory(root string) int64 {
-	f, err := os.Open(filepath.Join(root, "proc/meminfo"))
-	if err != nil {
-		return 1 << 30
+// storesShare is the part of the memory of the process that stores may take, as a divisor. The rest is for
+// encoded objects, connections, responses and garbage.
+const storesShare = 2
+
+// storesMemory returns the limit of all stores together: the configured one, or if that is 0 what follows from
+// the memory of the process.
+func storesMemory(configured, process int64) int64 {
+	if configured != 0 {
+		return configured
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if value, ok := strings.CutPrefix(lines.Text(), "MemTotal:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			if err == nil && kib > 0 && kib < math.MaxInt64>>10 {
-				return kib << 10
-			}
-		}
-	}
-	return 1 << 30
+	return process / storesShare
 }
 
 // callerMemory returns how much of a machine's memory callers may take beside what is cached: an eighth

@@ -60,34 +60,6 @@ func (m *metrics) observeEncoded(b *tree.Budget) {
 	)
 }
 
-// observeMemory registers the metric of the memory by kind. stores returns the memory of all objects and of
-// all histories.
-func (m *metrics) observeMemory(stores func() (objects, history int64), b *tree.Budget) {
-	m.registry.MustRegister(memoryCollector{stores, b})
-}
-
-type memoryCollector struct {
-	stores  func() (objects, history int64)
-	encoded *tree.Budget
-}
-
-var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it, in bytes.", []string{"kind"}, nil)
-
-// Describe implements prometheus.Collector.
-func (c memoryCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descMemory }
-
-// Collect implements prometheus.Collector.
-func (c memoryCollector) Collect(ch chan<- prometheus.Metric) {
-	objects, history := c.stores()
-	k := readMemory(objects, history, c.encoded.Used())
-	for kind, bytes := range map[string]uint64{
-		"objects": k.objects, "history": k.history, "encoded": k.encoded, "other": k.other,
-		"garbage": k.garbage, "reserved": k.reserved, "runtime": k.runtime,
-	} {
-		ch <- prometheus.MustNewConstMetric(descMemory, prometheus.GaugeValue, float64(bytes), kind)
-	}
-}
-
 // reloadMetrics are the metrics of reloads of the configuration file.
 type reloadMetrics struct {
 	total      *prometheus.CounterVec

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"sluice/cmd/sluice/memory"
 	"sluice/config"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
@@ -39,8 +40,8 @@ func serve(ctx context.Context, r *reloader) error {
 	if err != nil {
 		return err
 	}
-	tuneGC()
-	limit := setMemoryLimit("/")
+	memory.TuneGC()
+	limit := memory.SetLimit()
 	log, level, err := newLogger(file.Log)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func serve(ctx context.Context, r *reloader) error {
 	c.logLevel, c.reloader = level, r
 	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
 	r.running.Store(file)
-	c.background = append(c.background, r.run, newReleaser().run)
+	c.background = append(c.background, r.run, memory.Release)
 	defer c.upstream.Close()
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"runtime"
@@ -7,7 +7,7 @@ import (
 
 func TestMemoryKindsAddUpToTheMemoryFromTheSystem(t *testing.T) {
 	runtime.GC()
-	k := readMemory(1000, 200, 30)
+	k := readKinds(1000, 200, 30)
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	sum := k.objects + k.history + k.encoded + k.other + k.garbage + k.reserved + k.runtime
@@ -21,7 +21,7 @@ func TestMemoryKindsAddUpToTheMemoryFromTheSystem(t *testing.T) {
 }
 
 func TestMemoryKindsDoNotUnderflowWhenStoresCountMoreThanLives(t *testing.T) {
-	if k := readMemory(1<<40, 0, 0); k.other != 0 {
+	if k := readKinds(1<<40, 0, 0); k.other != 0 {
 		t.Errorf("%+v", k)
 	}
 }

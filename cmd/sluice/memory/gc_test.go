@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"runtime"
@@ -35,7 +35,7 @@ func TestALargeHeapWithoutPointersLowersGCPercent(t *testing.T) {
 		held = nil
 		debug.SetGCPercent(before)
 	})
-	tuneGC()
+	TuneGC()
 	for range 16 {
 		held = append(held, make([]byte, 16<<20))
 	}

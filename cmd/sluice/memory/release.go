@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"context"
@@ -41,8 +41,9 @@ func newReleaser() *releaser {
 	}}
 }
 
-// run releases memory until ctx ends.
-func (r *releaser) run(ctx context.Context) error {
+// Release returns memory to the operating system that the process has stopped using, until ctx ends.
+func Release(ctx context.Context) error {
+	r := newReleaser()
 	ticker := time.NewTicker(releaseEvery)
 	defer ticker.Stop()
 	for {

@@ -1,4 +1,4 @@
-package main
+package memory
 
 import (
 	"os"
@@ -33,8 +33,8 @@ type gcTuner struct {
 	percent int
 }
 
-// tuneGC tunes the garbage collector after each collection, unless the environment variable GOGC does.
-func tuneGC() {
+// TuneGC tunes the garbage collector after each collection, unless the environment variable GOGC does.
+func TuneGC() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
