@@ -3,8 +3,9 @@ package cache
 import (
 	"fmt"
 	"os"
-	"sluice/cache/tree"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // validating makes every store check its trees after each event, which is slow. The environment
@@ -24,7 +25,7 @@ func checkTree(t tree.Tree) {
 func (s *Store) Apply(t Type, o *tree.Object, at time.Time) error {
 	now := s.applied.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
-	if s.repeats(e) {
+	if s.ledger.repeats(e) {
 		return nil
 	}
 	if (e.Previous == nil) != (e.Type == Added) {
@@ -43,19 +44,11 @@ func (s *Store) Apply(t Type, o *tree.Object, at time.Time) error {
 	return err
 }
 
-// repeats reports whether e is a deletion that was applied before the watch was resumed from
-// ResumeVersion.
-func (s *Store) repeats(e *Event) bool {
-	return e.Type == Deleted && e.Previous == nil && e.RV == s.lastVersion
-}
-
 // checkVersion reports whether the version of e follows from the one up to which the store is complete.
 // A proof may raise that at any time, so the caller must hold mu until e is recorded.
 func (s *Store) checkVersion(e *Event) error {
 	version := s.applied.Load().Version
-	// The keys that one etcd transaction changes share a resource version.
-	sameTransaction := e.RV == version && version == s.lastVersion && e.Object.Key != s.lastKey
-	if e.RV <= version && !sameTransaction {
+	if !s.ledger.follows(e, version) {
 		return fmt.Errorf("%s %s at version %d after %d: %w", e.Type, e.Object.Key, e.RV, version, ErrDiverged)
 	}
 	return s.contradiction(e.RV - 1)
@@ -82,12 +75,7 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 	}
 	s.position++
 	e.position = s.position
-	if e.shares = e.RV == s.lastVersion; !e.shares {
-		s.lastEvents = 0
-	}
-	s.lastEvents++
-	s.lastVersion, s.lastKey, s.streamVersion = e.RV, e.Object.Key, e.RV
-	s.endsInDeletion = e.Type == Deleted
+	s.ledger.event(e)
 	s.eventAt.Store(e.At.UnixNano())
 	s.all.history.push(e)
 	woken[0] = s.all
@@ -101,9 +89,9 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 	s.recent.add(e)
 	s.recent.evict(&s.all.history)
 	s.trim(e.At)
-	s.publish(e.after, e.RV, s.endsInDeletion)
-	if s.comparison != nil {
-		s.comparison.apply(e)
+	s.publish(e.after, e.RV, s.ledger.endsInDeletion)
+	if s.ledger.compared != nil {
+		s.ledger.compared.apply(e)
 		s.settle()
 	}
 	return woken, nil
@@ -134,14 +122,9 @@ func (s *Store) trim(now time.Time) {
 func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if version < s.streamVersion {
-		return fmt.Errorf("bookmark %d after %d: %w", version, s.streamVersion, ErrDiverged)
+	if proves, err := s.ledger.bookmark(version); !proves {
+		return err
 	}
-	s.streamVersion = version
-	if s.endsInDeletion && version == s.lastVersion {
-		return nil
-	}
-	s.endsInDeletion = false
 	if err := s.contradiction(version); err != nil {
 		return err
 	}
@@ -156,43 +139,25 @@ func (s *Store) ApplyBookmark(version uint64) error {
 func (s *Store) ResumeVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.endsInDeletion {
-		return s.streamVersion - 1
-	}
-	return s.streamVersion
+	return s.ledger.resume()
 }
 
-// Silence is a proof by a second watch: the apiserver has no event of the resource in (Last, Version].
-type Silence struct {
-	Last    uint64 // the version of the last event of the watch, or where the watch began
-	Events  int    // how many events of this version the watch has delivered
-	Version uint64 // of the bookmark behind it
-}
-
-// ConfirmComplete applies a proof by a second watch: if the store is complete up to the last event of
-// that watch, it is also complete up to its bookmark. It reports whether the store is. An event that
-// contradicts the proof makes Apply return ErrDiverged; a bookmark that arrives late does not
-// contradict it. The error wraps ErrDiverged if the state then contradicts a roll call.
-func (s *Store) ConfirmComplete(p Silence) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.applied.Load()
-	if s.closed || s.doubtful() || now.Version < p.Last {
-		return false, nil
+// scopesOf returns the scopes that an event concerns, besides the whole resource and without
+// duplicates. The result is valid until the next call.
+func (s *Store) scopesOf(e *Event) []Scope {
+	scopes := s.scopes[:0]
+	k := e.Object.Key
+	scopes = append(scopes, Scope{Key: k})
+	if ns := k.Namespace(); ns != "" {
+		scopes = append(scopes, Scope{Namespace: ns})
 	}
-	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.lastEvents) {
-		return false, nil // more deletions of this version may follow
+	if s.options.Index != nil {
+		field := *s.options.Index
+		now := e.Object.Field(field)
+		scopes = append(scopes, Scope{Indexed: true, Value: now})
+		if e.Previous != nil && e.Previous.Field(field) != now {
+			scopes = append(scopes, Scope{Indexed: true, Value: e.Previous.Field(field)})
+		}
 	}
-	if err := s.contradiction(p.Version); err != nil {
-		return false, err
-	}
-	s.raise(p.Version)
-	return true, nil
-}
-
-// raise publishes the present state under a higher version.
-func (s *Store) raise(version uint64) {
-	if now := s.applied.Load(); version > now.Version {
-		s.publish(now.state, version, false)
-	}
+	return scopes
 }

@@ -3,9 +3,10 @@ package cache
 import (
 	"fmt"
 	"runtime"
-	"sluice/cache/tree"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // filled returns a store of n objects of 4 KB, one hundred per namespace.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // withRollCalls is withFence before an apiserver whose rolls can be called.

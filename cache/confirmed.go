@@ -1,21 +1,36 @@
 package cache
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 )
 
-// maxConfirmed bounds the confirmed states of a store. Readers of older ones, such as the next page
-// of a list, must ask the apiserver. The states share everything that no event has changed.
-const maxConfirmed = 4096
+// Silence is a proof by a second watch: the apiserver has no event of the resource in (Last, Version].
+type Silence struct {
+	Last    uint64 // the version of the last event of the watch, or where the watch began
+	Events  int    // how many events of this version the watch has delivered
+	Version uint64 // of the bookmark behind it
+}
 
-// confirmedState is a state that a roll call has shown to be the apiserver's at a version which the
-// store's own watch has not reached. It says nothing about the events up to that version.
-type confirmedState struct {
-	Snapshot
-	position uint64 // of the store's newest event at that time
+// ConfirmComplete applies a proof by a second watch: if the store is complete up to the last event of
+// that watch, it is also complete up to its bookmark. It reports whether the store is. An event that
+// contradicts the proof makes Apply return ErrDiverged; a bookmark that arrives late does not
+// contradict it. The error wraps ErrDiverged if the state then contradicts a roll call.
+func (s *Store) ConfirmComplete(p Silence) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.applied.Load()
+	if s.closed || s.doubtful() || now.Version < p.Last {
+		return false, nil
+	}
+	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.ledger.newestEvents) {
+		return false, nil // more deletions of this version may follow
+	}
+	if err := s.contradiction(p.Version); err != nil {
+		return false, err
+	}
+	s.raise(p.Version)
+	return true, nil
 }
 
 // ConfirmState applies a roll call: if the present state, or one of the next, is the listed one, it
@@ -62,8 +77,8 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 		return true, s.verdict(c)
 	}
 	switch {
-	case s.comparison == nil || s.comparison.rollCall.Version <= r.Version:
-		s.comparison = c
+	case s.ledger.compared == nil || s.ledger.compared.rollCall.Version <= r.Version:
+		s.ledger.compared = c
 		s.settle()
 	case c.differences == 0: // a newer roll call is still to be compared
 		s.confirm(r)
@@ -86,20 +101,20 @@ func (s *Store) verdict(c *comparison) error {
 // to have, every event up to version; if the store is right, it drops the roll call. The caller must
 // hold mu.
 func (s *Store) contradiction(version uint64) error {
-	if s.comparison == nil || version < s.comparison.rollCall.Version {
+	if s.ledger.compared == nil || version < s.ledger.compared.rollCall.Version {
 		return nil
 	}
-	err := s.verdict(s.comparison)
+	err := s.verdict(s.ledger.compared)
 	if err == nil {
-		s.comparison = nil
+		s.ledger.compared = nil
 	}
 	return err
 }
 
 // settle confirms the present state once it equals the roll call.
 func (s *Store) settle() {
-	if c := s.comparison; c.differences == 0 {
-		s.comparison = nil
+	if c := s.ledger.compared; c.differences == 0 {
+		s.ledger.compared = nil
 		s.confirm(c.rollCall)
 	}
 }
@@ -112,14 +127,9 @@ func (s *Store) confirm(r *RollCall) {
 	if now.partial && s.provesDeletions(r) {
 		s.publish(now.state, now.Version, false)
 	}
-	i, known := s.searchConfirmed(version)
-	if known || version <= now.Version {
-		return
-	}
 	confirmed := confirmedState{Snapshot{Version: version, state: now.state}, s.position}
-	s.confirmed = slices.Insert(s.confirmed, i, confirmed)
-	if len(s.confirmed) > maxConfirmed {
-		s.confirmed = slices.Delete(s.confirmed, 0, 1)
+	if version <= now.Version || !s.ledger.confirm(confirmed) {
+		return
 	}
 	if version > s.snapshot.Load().Version {
 		s.snapshot.Store(&confirmed.Snapshot)
@@ -146,31 +156,6 @@ func (s *Store) settled() time.Time {
 	return s.lastEvent().Add(deletionsArrive)
 }
 
-// searchConfirmed returns the index of the state that was confirmed at version, or where it would be.
-func (s *Store) searchConfirmed(version uint64) (i int, found bool) {
-	return slices.BinarySearchFunc(s.confirmed, version, func(c confirmedState, v uint64) int { return cmp.Compare(c.Version, v) })
-}
-
-// dropConfirmed removes the confirmed states that the history covers, which is complete up to version.
-func (s *Store) dropConfirmed(version uint64) {
-	i, found := s.searchConfirmed(version)
-	if found {
-		i++
-	}
-	if i > 0 {
-		s.confirmed = slices.Delete(s.confirmed, 0, i)
-	}
-}
-
-// confirmedAt returns the state that was confirmed at version, or ErrAhead.
-func (s *Store) confirmedAt(version uint64) (*Snapshot, error) {
-	i, found := s.searchConfirmed(version)
-	if !found {
-		return nil, ErrAhead
-	}
-	return &Snapshot{Version: version, state: s.confirmed[i].state}, nil
-}
-
 // SkipToRollCall is SkipToConfirmed with a roll call of the cursor's own scope, which proves nothing to
 // other readers.
 func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
@@ -192,10 +177,10 @@ func (c *Cursor) SkipToConfirmed() (version uint64) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := len(s.confirmed)
-	if n == 0 || c.position != s.position || s.confirmed[n-1].position != s.position {
+	last := s.ledger.last()
+	if last == nil || c.position != s.position || last.position != s.position {
 		return 0
 	}
-	c.version = max(c.version, s.confirmed[n-1].Version)
+	c.version = max(c.version, last.Version)
 	return c.version
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -215,7 +216,7 @@ func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 		if state, err := s.At(15); err != nil || state.Version != 15 || state.Len() != 1 {
 			t.Fatal(state, err)
 		}
-		if n := len(s.confirmed); n != 2 {
+		if n := len(s.ledger.confirmed); n != 2 {
 			t.Fatal(n, "confirmed states")
 		}
 	}
@@ -255,14 +256,14 @@ func TestConfirmedStatesAreBounded(t *testing.T) {
 			t.Fatal("not confirmed")
 		}
 	}
-	if n := len(s.confirmed); n != maxConfirmed {
+	if n := len(s.ledger.confirmed); n != maxConfirmed {
 		t.Fatal(n)
 	}
 	if _, err := s.At(11); !errors.Is(err, ErrAhead) {
 		t.Fatal(err)
 	}
-	if err := s.ApplyBookmark(1 << 20); err != nil || len(s.confirmed) != 0 {
-		t.Fatal(err, len(s.confirmed))
+	if err := s.ApplyBookmark(1 << 20); err != nil || len(s.ledger.confirmed) != 0 {
+		t.Fatal(err, len(s.ledger.confirmed))
 	}
 }
 
@@ -412,7 +413,7 @@ func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 	apply(t, s, Deleted, "a/z", 12)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ok, err := s.conclude(c); ok || err != nil || s.comparison != nil || len(s.confirmed) != 0 {
+	if ok, err := s.conclude(c); ok || err != nil || s.ledger.compared != nil || len(s.ledger.confirmed) != 0 {
 		t.Errorf("confirmed with a/y, which is not listed: %v, %v", ok, err)
 	}
 }

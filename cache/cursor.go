@@ -72,6 +72,3 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 // Rewind makes the cursor continue after an event that Next has returned, so that the reader need not hold
 // those that follow it.
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
-
-// Close releases the cursor.
-func (c *Cursor) Close() { c.store.unsubscribe(c.scope, c.sub) }

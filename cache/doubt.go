@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"math"
+
 	"sluice/cache/tree"
 )
 

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sluice/cache/tree"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // While the watch of the store is away, etcd may be restored and pass the version of the store. An equal version, a

@@ -1,8 +1,9 @@
 package cache
 
 import (
-	"sluice/cache/tree"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // Type is the type of an event that changes the state.

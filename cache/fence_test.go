@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sluice/cache/tree"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // fakeAPIServer is a Prober. Its writes happen at once, the store's stream lags behind them, and a

@@ -2,8 +2,9 @@ package cache
 
 import (
 	"errors"
-	"sluice/cache/tree"
 	"sync/atomic"
+
+	"sluice/cache/tree"
 )
 
 // Encoder encodes events for all watches of one format. It must be comparable: watches whose

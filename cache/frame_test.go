@@ -2,9 +2,10 @@ package cache
 
 import (
 	"errors"
-	"sluice/cache/tree"
 	"testing"
 	"testing/synctest"
+
+	"sluice/cache/tree"
 )
 
 // gatedEncoder encodes once its gate is closed, and counts.

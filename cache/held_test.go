@@ -2,9 +2,10 @@ package cache
 
 import (
 	"fmt"
-	"sluice/cache/tree"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // replace applies n updates of each of the store's objects, a minute apart.

@@ -5,9 +5,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sluice/cache/tree"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // expiring returns a store at version 10 in which all objects except a/z share one etcd lease.

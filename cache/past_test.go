@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // growing returns a store of 10 objects in 10 namespaces with n updates, of each object in turn, at the

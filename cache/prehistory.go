@@ -15,22 +15,10 @@ type prehistory struct {
 	changes     []Change // in ascending order of versions
 }
 
-// AddPrehistory records that the events after version from, up to until, which must be OldestVersion, are
-// those of changes, in ascending order of versions. Watches can then begin at versions above from after
-// which their scope had no event before the history. It does nothing once the history has been trimmed.
-func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if until == s.oldestVersion {
-		s.prehistory = prehistory{from: from, until: until, changes: changes}
-	}
-}
-
-// quietSince reports whether the scope is known to have had no event after version before the history.
-// The caller must hold mu.
-func (s *Store) quietSince(scope Scope, version uint64) bool {
-	p := &s.prehistory
-	if p.until != s.oldestVersion || s.oldestShared || version < p.from || p.from == 0 {
+// quietSince reports whether the scope is known to have had no event after version before the history, which
+// begins after oldest.
+func (p *prehistory) quietSince(scope Scope, version, oldest uint64) bool {
+	if p.until != oldest || version < p.from || p.from == 0 {
 		return false
 	}
 	for i := len(p.changes) - 1; i >= 0 && p.changes[i].RV > version; i-- {

@@ -2,9 +2,10 @@ package cache
 
 import (
 	"errors"
-	"sluice/cache/tree"
 	"testing"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // A client that resumes from a version before the store began has missed nothing if nothing happened.

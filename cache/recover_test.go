@@ -3,11 +3,12 @@ package cache
 import (
 	"context"
 	"errors"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // recoverAll has n readers wait in Recover for what is current now, and returns how many succeed within

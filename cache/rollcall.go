@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sluice/cache/tree"
 	"sort"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // RollCall is a consistent list of a resource, or of a scope, read for keys and resource versions only.

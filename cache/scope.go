@@ -34,23 +34,3 @@ func (s Scope) Range() tree.Range {
 // maxScopes is the largest number of scopes that one event concerns, besides the whole resource:
 // its key, its namespace, and the values of the indexed field after and before it.
 const maxScopes = 4
-
-// scopesOf returns the scopes that an event concerns, besides the whole resource and without
-// duplicates. The result is valid until the next call.
-func (s *Store) scopesOf(e *Event) []Scope {
-	scopes := s.scopes[:0]
-	k := e.Object.Key
-	scopes = append(scopes, Scope{Key: k})
-	if ns := k.Namespace(); ns != "" {
-		scopes = append(scopes, Scope{Namespace: ns})
-	}
-	if s.options.Index != nil {
-		field := *s.options.Index
-		now := e.Object.Field(field)
-		scopes = append(scopes, Scope{Indexed: true, Value: now})
-		if e.Previous != nil && e.Previous.Field(field) != now {
-			scopes = append(scopes, Scope{Indexed: true, Value: e.Previous.Field(field)})
-		}
-	}
-	return scopes
-}

@@ -1,10 +1,12 @@
 package cache
 
 import (
-	"sluice/cache/tree"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 // Options sets the limits of a store. The zero value means the defaults.
@@ -85,25 +87,19 @@ type Store struct {
 	done     chan struct{}            // closed by Close
 	eventAt  atomic.Int64             // when the newest event was received, in Unix nanoseconds
 
-	mu             sync.RWMutex // guards the fields below
-	all            *subscription
-	subscriptions  map[Scope]*subscription // narrower ones that have cursors
-	position       uint64                  // of the newest event
-	prehistory     prehistory
-	oldestVersion  uint64 // the history is complete after this version
-	oldestState    state  // at oldestVersion
-	oldestShared   bool   // several events of oldestVersion have left the history
-	historyBytes   int64  // memory that the history keeps alive
-	recent         recentFrames
-	closed         bool
-	streamVersion  uint64           // resource version of the newest event or bookmark
-	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
-	lastVersion    uint64           // resource version of the newest event
-	lastEvents     int              // how many events have this version
-	lastKey        tree.Key         // key of the newest event
-	comparison     *comparison      // with the newest roll call; nil if there is nothing to compare
-	confirmed      []confirmedState // above the version of applied, in ascending order of versions
-	scopes         [maxScopes]Scope // scratch space of scopesOf
+	mu            sync.RWMutex // guards the fields below
+	all           *subscription
+	subscriptions map[Scope]*subscription // narrower ones that have cursors
+	position      uint64                  // of the newest event
+	prehistory    prehistory
+	oldestVersion uint64 // the history is complete after this version
+	oldestState   state  // at oldestVersion
+	oldestShared  bool   // several events of oldestVersion have left the history
+	historyBytes  int64  // memory that the history keeps alive
+	recent        recentFrames
+	closed        bool
+	ledger        ledger
+	scopes        [maxScopes]Scope // scratch space of scopesOf
 }
 
 // New returns a store that holds objects, which must be in strictly ascending order of keys, and
@@ -115,11 +111,11 @@ func New(options Options, objects []*tree.Object, version uint64) *Store {
 		all:           &subscription{},
 		subscriptions: map[Scope]*subscription{},
 		oldestVersion: version,
-		streamVersion: version,
+		ledger:        ledger{delivered: version},
 	}
 	s.oldestState.Tree = tree.New(objects, options.Index)
 	s.publish(s.oldestState, version, false)
-	s.Trust()
+	s.trusted.Store(math.MaxUint64)
 	return s
 }
 
@@ -129,18 +125,25 @@ func (s *Store) publish(st state, version uint64, partial bool) {
 	now := &Snapshot{Version: version, state: st, partial: partial}
 	// snapshot before applied, so that a reader that has seen CompleteVersion finds a snapshot at that
 	// version or above.
-	s.dropConfirmed(now.CompleteVersion())
+	s.ledger.drop(now.CompleteVersion())
 	switch before := s.applied.Load(); {
 	case !partial:
 		s.whole.Store(now)
 	case !before.partial || before.Version < version: // the state before lacks nothing of its version
 		s.whole.Store(&Snapshot{Version: now.CompleteVersion(), state: before.state})
 	}
-	if len(s.confirmed) == 0 {
+	if s.ledger.last() == nil {
 		s.snapshot.Store(now)
 	}
 	s.applied.Store(now)
 	s.changed.broadcast()
+}
+
+// raise publishes the present state under a higher version.
+func (s *Store) raise(version uint64) {
+	if now := s.applied.Load(); version > now.Version {
+		s.publish(now.state, version, false)
+	}
 }
 
 // Snapshot returns the newest state: the one after the newest event, or a confirmed one of a higher
@@ -218,11 +221,28 @@ func (s *Store) at(version uint64) (*Snapshot, error) {
 	case version < s.oldestVersion:
 		return nil, ErrGone
 	case !s.applied.Load().Reaches(version):
-		return s.confirmedAt(version)
+		return s.ledger.at(version)
 	}
 	h := &s.all.history
 	if i := h.indexNewer(version); i > 0 {
 		return &Snapshot{Version: version, state: h.at(i - 1).after}, nil
 	}
 	return &Snapshot{Version: version, state: s.oldestState}, nil
+}
+
+// startAfter returns the position after which the events begin that a reader of a state at version may
+// lack.
+func (s *Store) startAfter(version uint64) uint64 {
+	h := &s.all.history
+	if i := h.indexSince(version); i < h.n {
+		return h.at(i).position - 1
+	}
+	return s.position
+}
+
+func (s *Store) indexField() int {
+	if s.options.Index == nil {
+		return 0
+	}
+	return *s.options.Index
 }

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sluice/cache/tree"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache/tree"
 )
 
 func TestApplyRejectsEventsThatContradictTheState(t *testing.T) {

@@ -1,0 +1,132 @@
+package cache
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"sluice/cache/tree"
+)
+
+// maxConfirmed bounds the confirmed states of a store. Readers of older ones, such as the next page
+// of a list, must ask the apiserver. The states share everything that no event has changed.
+const maxConfirmed = 4096
+
+// ledger is what is known of the versions of a store. Its store's mutex guards it.
+//
+//	version   7      8          11         14         17          20
+//	          event  event      bookmark   confirmed  confirmed   roll call that still differs
+//	                 newest     delivered  state      state
+//	          every event is known  --->|  states are known, events may be missing
+//
+// These always hold:
+//   - newest <= delivered: the store's own watch has delivered both, in order;
+//   - the history is complete up to delivered, or further if a second watch has proven that nothing follows; but
+//     only up to the version before a newest event that is a deletion, as long as endsInDeletion;
+//   - confirmed states are above the version up to which the history is complete, in ascending order, each
+//     version once, maxConfirmed at most;
+//   - compared differs from the present state, and the history is not complete up to its version.
+type ledger struct {
+	delivered      uint64           // resource version of the newest event or bookmark
+	newest         uint64           // resource version of the newest event
+	newestKey      tree.Key         // its key
+	newestEvents   int              // how many events have its version
+	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
+	confirmed      []confirmedState // states that roll calls have shown to be the apiserver's
+	compared       *comparison      // with the newest roll call; nil if there is nothing to compare
+}
+
+// confirmedState is a state that a roll call has shown to be the apiserver's at a version which the
+// store's own watch has not reached. It says nothing about the events up to that version.
+type confirmedState struct {
+	Snapshot
+	position uint64 // of the store's newest event at that time
+}
+
+// repeats reports whether e is a deletion that was applied before the watch was resumed.
+func (l *ledger) repeats(e *Event) bool {
+	return e.Type == Deleted && e.Previous == nil && e.RV == l.newest
+}
+
+// follows reports whether e may be the next event of a store that shows a version. The keys that one etcd
+// transaction changes share a resource version.
+func (l *ledger) follows(e *Event, version uint64) bool {
+	return e.RV > version || e.RV == version && version == l.newest && e.Object.Key != l.newestKey
+}
+
+// event records the next event.
+func (l *ledger) event(e *Event) {
+	if e.shares = e.RV == l.newest; !e.shares {
+		l.newestEvents = 0
+	}
+	l.newestEvents++
+	l.newest, l.newestKey, l.delivered = e.RV, e.Object.Key, e.RV
+	l.endsInDeletion = e.Type == Deleted
+}
+
+// bookmark records a bookmark, and reports whether it proves its version.
+func (l *ledger) bookmark(version uint64) (proves bool, err error) {
+	if version < l.delivered {
+		return false, fmt.Errorf("bookmark %d after %d: %w", version, l.delivered, ErrDiverged)
+	}
+	l.delivered = version
+	if l.endsInDeletion && version == l.newest {
+		return false, nil
+	}
+	l.endsInDeletion = false
+	return true, nil
+}
+
+// resume returns the version from which a new watch delivers what may be missing.
+func (l *ledger) resume() uint64 {
+	if l.endsInDeletion {
+		return l.delivered - 1
+	}
+	return l.delivered
+}
+
+// search returns the index of the state that was confirmed at version, or where it would be.
+func (l *ledger) search(version uint64) (i int, found bool) {
+	return slices.BinarySearchFunc(l.confirmed, version, func(c confirmedState, v uint64) int { return cmp.Compare(c.Version, v) })
+}
+
+// confirm adds a state, unless one of its version is there.
+func (l *ledger) confirm(c confirmedState) bool {
+	i, known := l.search(c.Version)
+	if known {
+		return false
+	}
+	l.confirmed = slices.Insert(l.confirmed, i, c)
+	if len(l.confirmed) > maxConfirmed {
+		l.confirmed = slices.Delete(l.confirmed, 0, 1)
+	}
+	return true
+}
+
+// drop removes the confirmed states that the history covers, which is complete up to version.
+func (l *ledger) drop(version uint64) {
+	i, found := l.search(version)
+	if found {
+		i++
+	}
+	if i > 0 {
+		l.confirmed = slices.Delete(l.confirmed, 0, i)
+	}
+}
+
+// at returns the state that was confirmed at version, or ErrAhead.
+func (l *ledger) at(version uint64) (*Snapshot, error) {
+	i, found := l.search(version)
+	if !found {
+		return nil, ErrAhead
+	}
+	return &Snapshot{Version: version, state: l.confirmed[i].state}, nil
+}
+
+// last returns the confirmed state of the highest version, nil if there is none.
+func (l *ledger) last() *confirmedState {
+	if len(l.confirmed) == 0 {
+		return nil
+	}
+	return &l.confirmed[len(l.confirmed)-1]
+}

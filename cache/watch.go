@@ -1,0 +1,78 @@
+package cache
+
+// AddPrehistory records that the events after version from, up to until, which must be OldestVersion, are
+// those of changes, in ascending order of versions. Watches can then begin at versions above from after
+// which their scope had no event before the history. It does nothing once the history has been trimmed.
+func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if until == s.oldestVersion {
+		s.prehistory = prehistory{from: from, until: until, changes: changes}
+	}
+}
+
+// Watch returns a cursor of the events of scope after version, which may lie in the future. Of several
+// events at version, it delivers all but the first: the reader may have a state between them. It
+// returns ErrGone if version is older than the history, unless AddPrehistory has told that nothing
+// happened since, and ErrClosed if the store has ended.
+func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
+	past := s.pastOf(scope, version)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if version < s.firstWatchable() && (s.oldestShared || !s.prehistory.quietSince(scope, version, s.oldestVersion)) {
+		return nil, ErrGone
+	}
+	start := s.startAfter(version)
+	return &Cursor{store: s, sub: s.subscribe(scope, start, past), scope: scope, position: start, version: version}, nil
+}
+
+// ListAndWatch returns the newest state and a cursor of the events of scope that follow it. It
+// returns ErrClosed if the store has ended.
+func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, ErrClosed
+	}
+	now := s.snapshot.Load()
+	c := &Cursor{store: s, sub: s.subscribe(scope, s.position, past{}), scope: scope, position: s.position}
+	if s.ledger.last() != nil {
+		c.version = now.Version // now is confirmed: events up to its version may yet arrive
+	}
+	return now, c, nil
+}
+
+// subscribe returns the subscription of scope, counts one more cursor in it, and makes it complete
+// from position start. past holds the events of scope after start, except the latest.
+func (s *Store) subscribe(scope Scope, start uint64, past past) *subscription {
+	if scope == (Scope{}) {
+		s.all.cursors++
+		return s.all
+	}
+	sub := s.subscriptions[scope]
+	if sub == nil {
+		sub = &subscription{completeFrom: s.position}
+		s.subscriptions[scope] = sub
+	}
+	if start < sub.completeFrom {
+		s.backfill(sub, scope, start, past)
+	}
+	sub.cursors++
+	return sub
+}
+
+// unsubscribe counts one cursor less.
+func (s *Store) unsubscribe(scope Scope, sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub.cursors--
+	if sub.cursors == 0 && scope != (Scope{}) {
+		delete(s.subscriptions, scope)
+	}
+}
+
+// Close releases the cursor.
+func (c *Cursor) Close() { c.store.unsubscribe(c.scope, c.sub) }
