@@ -21,7 +21,7 @@ func checkTree(t tree.Tree) {
 // Apply applies the next event of the apiserver's watch, received at the given time: o is the new
 // object, or for Deleted the last one with the resource version of the deletion. It returns an
 // error wrapping ErrDiverged if the event does not follow from the state, or if the state before it
-// contradicts a roll call.
+// contradicts an inventory.
 func (s *Store) Apply(t Type, o *tree.Object, at time.Time) error {
 	now := s.applied.Load()
 	e := &Event{Type: t, RV: o.RV, Object: o, Previous: now.Get(o.Key), At: at}
@@ -118,7 +118,7 @@ func (s *Store) trim(now time.Time) {
 // ApplyBookmark applies a bookmark of the apiserver's watch: the state is complete up to version. At
 // the version of a deletion it proves nothing: an apiserver may send it between two deletions. It
 // returns an error wrapping ErrDiverged if the watch has already delivered a higher version, or if
-// the state contradicts a roll call.
+// the state contradicts an inventory.
 func (s *Store) ApplyBookmark(version uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,15 +12,23 @@ type Silence struct {
 	Version uint64 // of the bookmark behind it
 }
 
+// Add counts an event of the watch.
+func (p *Silence) Add(version uint64) {
+	if version > p.Last {
+		p.Last, p.Events = version, 0
+	}
+	p.Events++
+}
+
 // ConfirmComplete applies a proof by a second watch: if the store is complete up to the last event of
 // that watch, it is also complete up to its bookmark. It reports whether the store is. An event that
 // contradicts the proof makes Apply return ErrDiverged; a bookmark that arrives late does not
-// contradict it. The error wraps ErrDiverged if the state then contradicts a roll call.
+// contradict it. The error wraps ErrDiverged if the state then contradicts an inventory.
 func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.applied.Load()
-	if s.closed || s.doubtful() || now.Version < p.Last {
+	if s.closed || s.Doubtful() || now.Version < p.Last {
 		return false, nil
 	}
 	if !now.Reaches(p.Last) && (p.Version == p.Last || p.Events == 0 || p.Events > s.ledger.newestEvents) {
@@ -33,7 +41,7 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 	return true, nil
 }
 
-// ConfirmState applies a roll call: if the present state, or one of the next, is the listed one, it
+// ConfirmState applies an inventory: if the present state, or one of the next, is the listed one, it
 // becomes readable under the version of the list. The history is not complete up to this version
 // then: that takes the store's own watch. It reports whether a read of this version can be answered.
 //
@@ -41,9 +49,9 @@ func (s *Store) ConfirmComplete(p Silence) (bool, error) {
 // does not, now or once its watch gets there, ConfirmState, Apply, ApplyBookmark or ConfirmComplete
 // returns an error wrapping ErrDiverged: the apiserver has another history, as after a restore of
 // etcd from a backup.
-func (s *Store) ConfirmState(r *RollCall) (bool, error) {
+func (s *Store) ConfirmState(r *Inventory) (bool, error) {
 	s.mu.RLock()
-	base, c := s.applied.Load(), &comparison{rollCall: r, position: s.position}
+	base, c := s.applied.Load(), &comparison{inventory: r, position: s.position}
 	if c.past = base.Reaches(r.Version); c.past {
 		var err error
 		if base, err = s.at(r.Version); err != nil {
@@ -60,10 +68,10 @@ func (s *Store) ConfirmState(r *RollCall) (bool, error) {
 
 // conclude ends ConfirmState: events may have been applied during the comparison. The caller must hold mu.
 func (s *Store) conclude(c *comparison) (bool, error) {
-	r, h := c.rollCall, &s.all.history
+	r, h := c.inventory, &s.all.history
 	if c.past {
 		if c.differences == 0 && c.position == s.position {
-			s.trustRollCall(r.Version)
+			s.trustInventory(r.Version)
 		}
 		return true, s.verdict(c)
 	}
@@ -77,19 +85,19 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 		return true, s.verdict(c)
 	}
 	switch {
-	case s.ledger.compared == nil || s.ledger.compared.rollCall.Version <= r.Version:
+	case s.ledger.compared == nil || s.ledger.compared.inventory.Version <= r.Version:
 		s.ledger.compared = c
 		s.settle()
-	case c.differences == 0: // a newer roll call is still to be compared
+	case c.differences == 0: // a newer inventory is still to be compared
 		s.confirm(r)
 	}
 	return s.snapshot.Load().Reaches(r.Version), nil
 }
 
-// verdict returns an error if a state that has every event up to the version of a roll call differs
+// verdict returns an error if a state that has every event up to the version of an inventory differs
 // from the list. An apiserver may list a state between two events of one version.
 func (s *Store) verdict(c *comparison) error {
-	version := c.rollCall.Version
+	version := c.inventory.Version
 	h := &s.all.history
 	if c.differences == 0 || h.n > 0 && h.indexSince(version) < h.indexNewer(version) {
 		return nil
@@ -97,11 +105,11 @@ func (s *Store) verdict(c *comparison) error {
 	return fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", c.differences, version, ErrDiverged)
 }
 
-// contradiction returns an error if the store differs from its newest roll call and has, or is about
-// to have, every event up to version; if the store is right, it drops the roll call. The caller must
+// contradiction returns an error if the store differs from its newest inventory and has, or is about
+// to have, every event up to version; if the store is right, it drops the inventory. The caller must
 // hold mu.
 func (s *Store) contradiction(version uint64) error {
-	if s.ledger.compared == nil || version < s.ledger.compared.rollCall.Version {
+	if s.ledger.compared == nil || version < s.ledger.compared.inventory.Version {
 		return nil
 	}
 	err := s.verdict(s.ledger.compared)
@@ -111,19 +119,19 @@ func (s *Store) contradiction(version uint64) error {
 	return err
 }
 
-// settle confirms the present state once it equals the roll call.
+// settle confirms the present state once it equals the inventory.
 func (s *Store) settle() {
 	if c := s.ledger.compared; c.differences == 0 {
 		s.ledger.compared = nil
-		s.confirm(c.rollCall)
+		s.confirm(c.inventory)
 	}
 }
 
-// confirm makes the present state readable at the version of a roll call that equals it. The caller
+// confirm makes the present state readable at the version of an inventory that equals it. The caller
 // must hold mu.
-func (s *Store) confirm(r *RollCall) {
+func (s *Store) confirm(r *Inventory) {
 	now, version := s.applied.Load(), r.Version
-	defer s.trustRollCall(version)
+	defer s.trustInventory(version)
 	if now.partial && s.provesDeletions(r) {
 		s.publish(now.state, now.Version, false)
 	}
@@ -141,24 +149,24 @@ func (s *Store) confirm(r *RollCall) {
 // that etcd made at one version: it receives all of them in one message.
 const deletionsArrive = 500 * time.Millisecond
 
-// provesDeletions reports whether a roll call that equals the present state proves that no deletion of its
+// provesDeletions reports whether an inventory that equals the present state proves that no deletion of its
 // version is missing: it is of a later version, or was asked for when the apiserver had all of them.
-func (s *Store) provesDeletions(r *RollCall) bool {
-	return r.Version > s.applied.Load().Version || !r.Asked.Before(s.lastEvent().Add(deletionsArrive))
+func (s *Store) provesDeletions(r *Inventory) bool {
+	return r.Version > s.applied.Load().Version || !r.Asked.Before(s.LastEvent().Add(deletionsArrive))
 }
 
-// settled returns when a roll call proves a state that may be between two deletions of one version; a time
+// Settled returns when an inventory proves a state that may be between two deletions of one version; a time
 // in the past if the newest is not.
-func (s *Store) settled() time.Time {
+func (s *Store) Settled() time.Time {
 	if !s.applied.Load().partial {
 		return time.Time{}
 	}
-	return s.lastEvent().Add(deletionsArrive)
+	return s.LastEvent().Add(deletionsArrive)
 }
 
-// SkipToRollCall is SkipToConfirmed with a roll call of the cursor's own scope, which proves nothing to
+// SkipToInventory is SkipToConfirmed with an inventory of the cursor's own scope, which proves nothing to
 // other readers.
-func (c *Cursor) SkipToRollCall(r *RollCall) (version uint64) {
+func (c *Cursor) SkipToInventory(r *Inventory) (version uint64) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// confirmState applies a roll call that does not contradict the store.
-func confirmState(t *testing.T, s *Store, r *RollCall) bool {
+// confirmState applies an inventory that does not contradict the store.
+func confirmState(t *testing.T, s *Store, r *Inventory) bool {
 	t.Helper()
 	reached, err := s.ConfirmState(r)
 	if err != nil {
@@ -24,10 +24,10 @@ func confirmState(t *testing.T, s *Store, r *RollCall) bool {
 	return reached
 }
 
-// rollCallOf returns a roll call of objects at a version.
-func rollCallOf(t *testing.T, version uint64, objects map[tree.Key]uint64) *RollCall {
+// inventoryOf returns an inventory of objects at a version.
+func inventoryOf(t *testing.T, version uint64, objects map[tree.Key]uint64) *Inventory {
 	t.Helper()
-	r := &RollCall{Version: version}
+	r := &Inventory{Version: version}
 	for _, k := range slices.Sorted(maps.Keys(objects)) {
 		if err := r.Add(k, objects[k]); err != nil {
 			t.Fatal(err)
@@ -45,13 +45,13 @@ func apply(t *testing.T, s *Store, typ Type, k tree.Key, rv uint64) {
 
 func checkVersions(t *testing.T, s *Store, newest, complete uint64) {
 	t.Helper()
-	if got := s.Snapshot().Version; got != newest || s.CompleteVersion() != complete {
-		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.CompleteVersion(), newest, complete)
+	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
+		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.Streamed(), newest, complete)
 	}
 }
 
-func TestRollCallKeysMustAscend(t *testing.T) {
-	r := &RollCall{Version: 10}
+func TestInventoryKeysMustAscend(t *testing.T) {
+	r := &Inventory{Version: 10}
 	for _, k := range []tree.Key{"a/x", "a/y"} {
 		if err := r.Add(k, 5); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestRollCallKeysMustAscend(t *testing.T) {
 	}
 }
 
-func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
+func TestInventoryConfirmsOnlyTheListedState(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		listed map[tree.Key]uint64
@@ -80,7 +80,7 @@ func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
-			if got := confirmState(t, s, rollCallOf(t, 15, tt.listed)); got != tt.equal {
+			if got := confirmState(t, s, inventoryOf(t, 15, tt.listed)); got != tt.equal {
 				t.Fatalf("confirmed: %v", got)
 			}
 			if tt.equal {
@@ -92,10 +92,10 @@ func TestRollCallConfirmsOnlyTheListedState(t *testing.T) {
 	}
 }
 
-func TestRollCallIsComparedAgainAfterEachEvent(t *testing.T) {
+func TestInventoryIsComparedAgainAfterEachEvent(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	changed := s.Changed()
-	if confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/y": 12})) {
+	if confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/y": 12})) {
 		t.Fatal("confirmed another state")
 	}
 	apply(t, s, Deleted, "a/x", 11)
@@ -107,7 +107,7 @@ func TestRollCallIsComparedAgainAfterEachEvent(t *testing.T) {
 	<-changed
 }
 
-// An object that was created and deleted before the roll call leaves no trace in it. Its events may
+// An object that was created and deleted before the inventory leaves no trace in it. Its events may
 // arrive afterwards.
 func TestLateEventsFollowAConfirmedState(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
@@ -115,7 +115,7 @@ func TestLateEventsFollowAConfirmedState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5})) {
+	if !confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5})) {
 		t.Fatal("not confirmed")
 	}
 	confirmed, after, err := s.ListAndWatch(Scope{})
@@ -155,7 +155,7 @@ func TestCursorNeverReportsAConfirmedVersionAsDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
+	confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
 	if version, err := c.CaughtUpVersion(); version != 10 || err != nil {
 		t.Fatal(version, err)
 	}
@@ -175,10 +175,10 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.SkipToConfirmed(); got != 0 {
-		t.Fatal("skipped without roll call to", got)
+		t.Fatal("skipped without inventory to", got)
 	}
 	apply(t, s, Added, "a/y", 11)
-	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 11}))
+	confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 11}))
 	if got := c.SkipToConfirmed(); got != 0 {
 		t.Fatal("skipped an event that is left to read, to", got)
 	}
@@ -205,13 +205,13 @@ func TestSkipToConfirmedNeedsTheConfirmedState(t *testing.T) {
 	}
 }
 
-// A roll call of an older version confirms that version only, and leaves what newer ones have begun.
-func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
+// An inventory of an older version confirms that version only, and leaves what newer ones have begun.
+func TestInventoryOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 	present := map[tree.Key]uint64{"a/x": 5}
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	confirmState(t, s, rollCallOf(t, 20, present))
+	confirmState(t, s, inventoryOf(t, 20, present))
 	for range 2 {
-		confirmState(t, s, rollCallOf(t, 15, present))
+		confirmState(t, s, inventoryOf(t, 15, present))
 		checkVersions(t, s, 20, 10)
 		if state, err := s.At(15); err != nil || state.Version != 15 || state.Len() != 1 {
 			t.Fatal(state, err)
@@ -225,7 +225,7 @@ func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 			t.Error("the state at a version between is known", version, err)
 		}
 	}
-	confirmState(t, s, rollCallOf(t, 18, map[tree.Key]uint64{"a/x": 5, "a/late": 17}))
+	confirmState(t, s, inventoryOf(t, 18, map[tree.Key]uint64{"a/x": 5, "a/late": 17}))
 	if _, err := s.At(18); !errors.Is(err, ErrAhead) {
 		t.Error("another state is confirmed", err)
 	}
@@ -239,11 +239,11 @@ func TestRollCallOfAnOlderVersionConfirmsThatVersionOnly(t *testing.T) {
 	checkVersions(t, s, 20, 17)
 }
 
-func TestRollCallOfAnOlderVersionLeavesANewerOneDue(t *testing.T) {
+func TestInventoryOfAnOlderVersionLeavesANewerOneDue(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	confirmState(t, s, rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5, "a/y": 18}))
-	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
-	confirmState(t, s, rollCallOf(t, 16, map[tree.Key]uint64{"a/x": 16}))
+	confirmState(t, s, inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5, "a/y": 18}))
+	confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5}))
+	confirmState(t, s, inventoryOf(t, 16, map[tree.Key]uint64{"a/x": 16}))
 	checkVersions(t, s, 15, 10)
 	apply(t, s, Added, "a/y", 18)
 	checkVersions(t, s, 20, 18)
@@ -252,7 +252,7 @@ func TestRollCallOfAnOlderVersionLeavesANewerOneDue(t *testing.T) {
 func TestConfirmedStatesAreBounded(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	for version := uint64(11); version < 11+2*maxConfirmed; version++ {
-		if !confirmState(t, s, rollCallOf(t, version, nil)) {
+		if !confirmState(t, s, inventoryOf(t, version, nil)) {
 			t.Fatal("not confirmed")
 		}
 	}
@@ -268,7 +268,7 @@ func TestConfirmedStatesAreBounded(t *testing.T) {
 }
 
 // The events of the model reach the store late, and rolls are called in between.
-func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
+func TestInventoriesOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 	confirmations, older, lists := 0, 0, 0
 	for seed := range uint64(4) {
 		p := newPair(t, seed, Options{HistoryAge: time.Hour, HistoryBytes: 1 << 30})
@@ -285,11 +285,11 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 				late[0]()
 				late = late[1:]
 			}
-			if p.rnd.IntN(4) == 0 && confirmState(t, p.store, rollCallOf(t, p.version, p.model.last().objects)) {
+			if p.rnd.IntN(4) == 0 && confirmState(t, p.store, inventoryOf(t, p.version, p.model.last().objects)) {
 				confirmations++
 			}
-			if old := p.store.CompleteVersion() + 1 + p.rnd.Uint64N(8); p.rnd.IntN(4) == 0 && old <= p.version {
-				confirmState(t, p.store, rollCallOf(t, old, p.model.at(old).objects)) // whatever newer one is confirmed or pending
+			if old := p.store.Streamed() + 1 + p.rnd.Uint64N(8); p.rnd.IntN(4) == 0 && old <= p.version {
+				confirmState(t, p.store, inventoryOf(t, old, p.model.at(old).objects)) // whatever newer one is confirmed or pending
 				if state, err := p.store.At(old); err == nil {
 					older++
 					p.checkSnapshot(state)
@@ -307,7 +307,7 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if state.Version > p.store.CompleteVersion() {
+				if state.Version > p.store.Streamed() {
 					lists++
 				}
 				readers = append(readers, listWatch{state, c})
@@ -330,7 +330,7 @@ func TestRollCallsOfALaggingStoreShowTheStateOfTheirVersion(t *testing.T) {
 	}
 }
 
-// A reader that decides by CompleteVersion must find a snapshot at that version or above.
+// A reader that decides by Streamed must find a snapshot at that version or above.
 func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 	s := New(Options{}, nil, 10)
 	const last = 20_000
@@ -344,7 +344,7 @@ func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 		}
 	})
 	for complete := uint64(0); complete < last; {
-		complete = s.CompleteVersion()
+		complete = s.Streamed()
 		if shown := s.Snapshot().Version; shown < complete {
 			t.Errorf("the store is complete up to %d and shows %d", complete, shown)
 			break
@@ -353,8 +353,8 @@ func TestSnapshotIsNeverBehindCompleteVersion(t *testing.T) {
 	writer.Wait()
 }
 
-// A roll call of a scope proves its state to the one reader that has delivered it.
-func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
+// An inventory of a scope proves its state to the one reader that has delivered it.
+func TestInventoryOfAScopeProvesItsStateToOneReader(t *testing.T) {
 	field := 0
 	s := New(Options{Index: &field}, []*tree.Object{
 		{Key: "a/x", RV: 5, Fields: []string{"n1"}}, {Key: "b/y", RV: 6, Fields: []string{"n2"}}, {Key: "b/z", RV: 7, Fields: []string{"n1"}},
@@ -370,34 +370,34 @@ func TestRollCallOfAScopeProvesItsStateToOneReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := rollCallOf(t, 20, objects)
-		if c.SkipToRollCall(r) != 0 {
-			t.Errorf("%v: proven by a roll call of something else", scope)
+		r := inventoryOf(t, 20, objects)
+		if c.SkipToInventory(r) != 0 {
+			t.Errorf("%v: proven by an inventory of something else", scope)
 		}
 		r.Scope = scope
-		if got := c.SkipToRollCall(r); got != 20 {
+		if got := c.SkipToInventory(r); got != 20 {
 			t.Errorf("%v: skips to %d", scope, got)
 		}
 		if _, version, err := c.Next(make([]*Event, 1)); version != 20 || err != nil {
 			t.Errorf("%v: complete up to %d, %v", scope, version, err)
 		}
 	}
-	if s.CompleteVersion() != 10 || s.Snapshot().Version != 10 {
+	if s.Streamed() != 10 || s.Snapshot().Version != 10 {
 		t.Error("the whole resource is proven")
 	}
 }
 
 // A reader of more than the listed scope may lack events outside of it.
-func TestRollCallOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
+func TestInventoryOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
-	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5})
+	r := inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5})
 	r.Scope = Scope{Namespace: "a"}
 	for _, scope := range []Scope{{}, {Namespace: "b"}, {Key: "a/x"}} {
 		_, c, err := s.ListAndWatch(scope)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.SkipToRollCall(r); got != 0 {
+		if got := c.SkipToInventory(r); got != 0 {
 			t.Errorf("%+v skips to %d", scope, got)
 		}
 	}
@@ -407,8 +407,8 @@ func TestRollCallOfAScopeProvesNothingToAReaderOfAnother(t *testing.T) {
 // not known.
 func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 	s := New(Options{HistoryBytes: 1}, []*tree.Object{testObject("a/x", 5), testObject("a/z", 6)}, 10)
-	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 5})
-	c := &comparison{rollCall: r, position: s.position, differences: r.differences(s.Snapshot())}
+	r := inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5})
+	c := &comparison{inventory: r, position: s.position, differences: r.differences(s.Snapshot())}
 	apply(t, s, Added, "a/y", 11) // is trimmed by the next one
 	apply(t, s, Deleted, "a/z", 12)
 	s.mu.Lock()
@@ -418,7 +418,7 @@ func TestComparisonThatTheHistoryDoesNotCoverConfirmsNothing(t *testing.T) {
 	}
 }
 
-func TestRollCallOfAScopeIsNoProofOfAnotherState(t *testing.T) {
+func TestInventoryOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("b/y", 6)}, 10)
 	scope := Scope{Namespace: "a"}
 	_, c, err := s.ListAndWatch(scope)
@@ -426,22 +426,22 @@ func TestRollCallOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, objects := range []map[tree.Key]uint64{{}, {"a/x": 12}, {"a/w": 12, "a/x": 5}} {
-		r := rollCallOf(t, 20, objects)
+		r := inventoryOf(t, 20, objects)
 		r.Scope = scope
-		if c.SkipToRollCall(r) != 0 {
+		if c.SkipToInventory(r) != 0 {
 			t.Errorf("proven although %v are listed", objects)
 		}
 	}
-	r := rollCallOf(t, 20, map[tree.Key]uint64{"a/x": 12})
+	r := inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 12})
 	r.Scope = scope
 	apply(t, s, Modified, "a/x", 12)
-	if c.SkipToRollCall(r) != 0 {
+	if c.SkipToInventory(r) != 0 {
 		t.Error("proven before the event is delivered")
 	}
 	if keys, _ := readKeys(t, c); len(keys) != 1 {
 		t.Fatal("no event")
 	}
-	if c.SkipToRollCall(r) != 20 {
+	if c.SkipToInventory(r) != 20 {
 		t.Error("not proven once the event is delivered")
 	}
 	apply(t, s, Deleted, "a/x", 15) // and created again before 20

@@ -4,9 +4,9 @@
 // A [Store] is one unbroken session of one resource: it starts from a complete list at one resource
 // version, takes events and bookmarks in order from a single writer (package reflector), and ends
 // when that order is lost. Readers take a [Snapshot], an immutable [tree.Tree] behind one atomic
-// pointer, or open a [Cursor] into the history. A [Fence] confirms that a store is recent enough
-// for a consistent read. [tree.Run.Memo] and [Event.Frame] memoize encodings, so that readers of one
-// format share them.
+// pointer, or open a [Cursor] into the history. [tree.Run.Memo] and [Event.Frame] memoize encodings, so
+// that readers of one format share them. What is known of which version is in the ledger of a store;
+// package fence proves that a store is recent enough for a consistent read.
 //
 // Invariants:
 //   - objects, segments, snapshots and events must never be changed once published;

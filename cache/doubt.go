@@ -7,12 +7,12 @@ import (
 	"sluice/cache/tree"
 )
 
-// Doubt begins a time in which only a roll call proves a state. The watch of the store has ended, and before
+// Doubt begins a time in which only an inventory proves a state. The watch of the store has ended, and before
 // the next one is open, etcd may be restored from a backup and pass the version of the store: an equal version,
 // a bookmark or the silence of a second watch then says nothing about objects of the discarded history. The
 // writer applies nothing before [Store.Trust].
 //
-// A roll call compares keys and resource versions. It cannot tell two histories apart that have written the same
+// An inventory compares keys and resource versions. It cannot tell two histories apart that have written the same
 // objects at the same versions, and differ in their contents only.
 func (s *Store) Doubt() { s.trust(0) }
 
@@ -26,11 +26,11 @@ func (s *Store) trust(version uint64) {
 	s.changed.broadcast()
 }
 
-// doubtful reports whether only a roll call proves a state now.
-func (s *Store) doubtful() bool { return s.trusted.Load() != math.MaxUint64 }
+// Doubtful reports whether only an inventory proves a state now.
+func (s *Store) Doubtful() bool { return s.trusted.Load() != math.MaxUint64 }
 
-// trustRollCall records in a time of doubt that the present state equals a roll call. The caller must hold mu.
-func (s *Store) trustRollCall(version uint64) {
+// trustInventory records in a time of doubt that the present state equals an inventory. The caller must hold mu.
+func (s *Store) trustInventory(version uint64) {
 	if trusted := s.trusted.Load(); version > trusted {
 		s.trusted.Store(version)
 		s.changed.broadcast()
@@ -45,14 +45,14 @@ func (s *Store) Proves(version uint64) bool {
 
 // ProvesHistory is Proves for the history.
 func (s *Store) ProvesHistory(version uint64) bool {
-	return version <= s.trusted.Load() && s.CompleteVersion() >= version
+	return version <= s.trusted.Load() && s.Streamed() >= version
 }
 
-// Differing returns the keys at which the present state differs from a roll call. It returns an error that
+// Differing returns the keys at which the present state differs from an inventory. It returns an error that
 // wraps ErrDiverged if the store has shown a newer state.
-func (s *Store) Differing(r *RollCall) ([]tree.Key, error) {
+func (s *Store) Differing(r *Inventory) ([]tree.Key, error) {
 	if shown := s.Snapshot().Version; r.Version < shown {
-		return nil, behind(r.Version, shown)
+		return nil, Behind(r.Version, shown)
 	}
 	var keys []tree.Key
 	for k := range r.differing(s.applied.Load()) {
@@ -61,7 +61,7 @@ func (s *Store) Differing(r *RollCall) ([]tree.Key, error) {
 	return keys, nil
 }
 
-// behind returns the error for an apiserver that is at an older version than the store was before.
-func behind(version, before uint64) error {
+// Behind returns the error for an apiserver that is at an older version than the store was before.
+func Behind(version, before uint64) error {
 	return fmt.Errorf("apiserver is at version %d, store is at %d: %w", version, before, ErrDiverged)
 }

@@ -2,7 +2,6 @@ package cache_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -165,41 +164,4 @@ func ExampleEvent() {
 	// Output:
 	// ADDED A/X@11
 	// not selected
-}
-
-// quietResource is a Prober of a resource without events, at version 15.
-type quietResource struct{}
-
-func (quietResource) Probe(context.Context) (uint64, error) { return 15, nil }
-
-func (quietResource) RollCall(context.Context, cache.Scope, uint64) (*cache.RollCall, error) {
-	return &cache.RollCall{Version: 15}, nil
-}
-
-func (quietResource) ProbeWatch(_ context.Context, _ uint64, _, bookmark func(uint64)) error {
-	bookmark(15)
-	return nil
-}
-
-// A consistent read asks for the apiserver's current version and then waits until the newest state is
-// at this version.
-func ExampleFence() {
-	ctx, cancel := context.WithCancel(context.Background())
-	store := cache.New(cache.Options{}, nil, 10)
-	fence := cache.NewFence(store, quietResource{}, func() cache.Cost { return cache.Cost{} }, func(error) { cancel() })
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		fence.Run(ctx)
-	}()
-
-	version, err := fence.CurrentVersion(ctx)
-	must(err)
-	proof, err := fence.Confirm(ctx, version)
-	must(err)
-	fmt.Printf("state at version %d, proof %s\n", store.Snapshot().Version, proof)
-	cancel()
-	<-ended
-	// Output:
-	// state at version 15, proof roll-call
 }

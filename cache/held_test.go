@@ -11,7 +11,7 @@ import (
 // replace applies n updates of each of the store's objects, a minute apart.
 func replace(t *testing.T, s *Store, at *time.Time, keys, rounds int) {
 	t.Helper()
-	version := s.CompleteVersion()
+	version := s.Streamed()
 	for range rounds {
 		*at = at.Add(time.Minute)
 		for i := range keys {

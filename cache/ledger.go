@@ -15,7 +15,7 @@ const maxConfirmed = 4096
 // ledger is what is known of the versions of a store. Its store's mutex guards it.
 //
 //	version   7      8          11         14         17          20
-//	          event  event      bookmark   confirmed  confirmed   roll call that still differs
+//	          event  event      bookmark   confirmed  confirmed   inventory that still differs
 //	                 newest     delivered  state      state
 //	          every event is known  --->|  states are known, events may be missing
 //
@@ -32,11 +32,11 @@ type ledger struct {
 	newestKey      tree.Key         // its key
 	newestEvents   int              // how many events have its version
 	endsInDeletion bool             // the newest event is a deletion, and no bookmark above it has followed
-	confirmed      []confirmedState // states that roll calls have shown to be the apiserver's
-	compared       *comparison      // with the newest roll call; nil if there is nothing to compare
+	confirmed      []confirmedState // states that inventories have shown to be the apiserver's
+	compared       *comparison      // with the newest inventory; nil if there is nothing to compare
 }
 
-// confirmedState is a state that a roll call has shown to be the apiserver's at a version which the
+// confirmedState is a state that an inventory has shown to be the apiserver's at a version which the
 // store's own watch has not reached. It says nothing about the events up to that version.
 type confirmedState struct {
 	Snapshot

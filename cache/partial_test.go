@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -106,8 +105,8 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 	for name, follow := range map[string]func(s *Store) error{
 		"event":    func(s *Store) error { return s.Apply(Added, testObject("a/w", 13), time.Now()) },
 		"bookmark": func(s *Store) error { return s.ApplyBookmark(13) },
-		"roll call": func(s *Store) error {
-			_, err := s.ConfirmState(rollCallOf(t, 14, map[tree.Key]uint64{"a/y": 6, "a/z": 7}))
+		"inventory": func(s *Store) error {
+			_, err := s.ConfirmState(inventoryOf(t, 14, map[tree.Key]uint64{"a/y": 6, "a/z": 7}))
 			return err
 		},
 		"second watch": func(s *Store) error {
@@ -118,7 +117,7 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := expiring()
 			apply(t, s, Deleted, "a/x", 12)
-			if s.Snapshot().Reaches(12) || s.CompleteVersion() != 11 || !s.Snapshot().Reaches(11) {
+			if s.Snapshot().Reaches(12) || s.Streamed() != 11 || !s.Snapshot().Reaches(11) {
 				t.Error("complete after the first deletion")
 			}
 			if _, err := s.At(12); !errors.Is(err, ErrAhead) {
@@ -127,8 +126,8 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 			if err := s.ApplyBookmark(12); err != nil || s.Snapshot().Reaches(12) {
 				t.Error("a bookmark at this version proves it", err)
 			}
-			if confirmState(t, s, rollCallOf(t, 12, map[tree.Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
-				t.Error("a roll call at this version proves it")
+			if confirmState(t, s, inventoryOf(t, 12, map[tree.Key]uint64{"a/y": 6, "a/z": 7})) || s.Snapshot().Reaches(12) {
+				t.Error("an inventory at this version proves it")
 			}
 			if whole := s.Whole(); whole.Version != 11 || whole.Len() != 3 {
 				t.Errorf("%d objects at %d are shown to those who must see all deletions or none", whole.Len(), whole.Version)
@@ -136,8 +135,8 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 			if err := follow(s); err != nil {
 				t.Fatal(err)
 			}
-			if !s.Snapshot().Reaches(12) || s.CompleteVersion() < 12 {
-				t.Errorf("complete up to %d", s.CompleteVersion())
+			if !s.Snapshot().Reaches(12) || s.Streamed() < 12 {
+				t.Errorf("complete up to %d", s.Streamed())
 			}
 			if state, err := s.At(12); err != nil || state.Len() != 2 {
 				t.Error("the state is not known:", err)
@@ -147,7 +146,7 @@ func TestDeletionProvesItsVersionOnlyWithWhatFollows(t *testing.T) {
 }
 
 // An apiserver that lists between two deletions of one version has as few of them as the store.
-func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
+func TestInventoryAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 	s := expiring()
 	_, c, err := s.ListAndWatch(Scope{Namespace: "a"})
 	if err != nil {
@@ -157,13 +156,13 @@ func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 	readKeys(t, c)
 	listed := map[tree.Key]uint64{"a/y": 6, "a/z": 7}
 	for version, proves := range map[uint64]bool{12: false, 13: true} {
-		r := rollCallOf(t, version, listed)
+		r := inventoryOf(t, version, listed)
 		r.Scope = Scope{Namespace: "a"}
-		if got := c.SkipToRollCall(r) == version; got != proves {
+		if got := c.SkipToInventory(r) == version; got != proves {
 			t.Errorf("a list of the scope at version %d proves the deletions of version 12: %v", version, got)
 		}
 	}
-	if confirmState(t, s, rollCallOf(t, 12, map[tree.Key]uint64{"a/z": 7})) {
+	if confirmState(t, s, inventoryOf(t, 12, map[tree.Key]uint64{"a/z": 7})) {
 		t.Error("confirmed with an object that is not listed")
 	}
 	for _, k := range []tree.Key{"a/y", "a/z"} {
@@ -172,7 +171,7 @@ func TestRollCallAtTheVersionOfADeletionProvesNothing(t *testing.T) {
 			t.Fatalf("after %s, %d objects are shown at %d", k, s.Whole().Len(), s.Whole().Version)
 		}
 	}
-	if !confirmState(t, s, rollCallOf(t, 14, nil)) || s.Whole().Version != 14 || s.Whole().Len() != 0 {
+	if !confirmState(t, s, inventoryOf(t, 14, nil)) || s.Whole().Version != 14 || s.Whole().Len() != 0 {
 		t.Error("not confirmed by a later list")
 	}
 }
@@ -196,47 +195,33 @@ func TestSecondWatchProvesDeletionsOnlyIfTheStoreHasAll(t *testing.T) {
 	checkVersions(t, s, 20, 20)
 }
 
-func TestReadersOfADeletionAreProvenByAProbeWatch(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		deliver(t, s, a.write(), 0)
-		version := a.write() // of the deletion, which the probe watch delivers as an event
-		if err := s.Apply(Deleted, testObject("a/11", version), time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		current := a.writeElsewhere()
-		if proof, err := f.Confirm(t.Context(), current); err != nil || proof != ByProbeWatch {
-			t.Error(proof, err)
-		}
-	})
-}
-
-// A store that is complete up to the version of a roll call and differs from it belongs to another
+// A store that is complete up to the version of an inventory and differs from it belongs to another
 // history, as after a restore of etcd.
-func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
+func TestStoreThatContradictsAnInventoryHasDiverged(t *testing.T) {
 	listed := map[tree.Key]uint64{"a/x": 5, "a/y": 14}
 	for name, diverge := range map[string]func(t *testing.T, s *Store) error{
 		"a version of the past": func(t *testing.T, s *Store) error {
 			apply(t, s, Modified, "a/x", 20)
-			_, err := s.ConfirmState(rollCallOf(t, 15, listed))
+			_, err := s.ConfirmState(inventoryOf(t, 15, listed))
 			return err
 		},
 		"the present version": func(t *testing.T, s *Store) error {
 			if err := s.ApplyBookmark(15); err != nil {
 				return err
 			}
-			_, err := s.ConfirmState(rollCallOf(t, 15, listed))
+			_, err := s.ConfirmState(inventoryOf(t, 15, listed))
 			return err
 		},
 		"a later event": func(t *testing.T, s *Store) error {
-			confirmState(t, s, rollCallOf(t, 15, listed))
+			confirmState(t, s, inventoryOf(t, 15, listed))
 			return s.Apply(Modified, testObject("a/x", 16), time.Now())
 		},
 		"a bookmark": func(t *testing.T, s *Store) error {
-			confirmState(t, s, rollCallOf(t, 15, listed))
+			confirmState(t, s, inventoryOf(t, 15, listed))
 			return s.ApplyBookmark(15)
 		},
 		"a second watch": func(t *testing.T, s *Store) error {
-			confirmState(t, s, rollCallOf(t, 15, listed))
+			confirmState(t, s, inventoryOf(t, 15, listed))
 			_, err := s.ConfirmComplete(Silence{Last: 10, Version: 15})
 			return err
 		},
@@ -252,12 +237,12 @@ func TestStoreThatContradictsARollCallHasDiverged(t *testing.T) {
 
 func TestStoreThatGetsTheListedStateGoesOn(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	confirmState(t, s, rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}))
+	confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}))
 	apply(t, s, Added, "a/y", 14)
 	apply(t, s, Modified, "a/x", 20)
-	for _, r := range []*RollCall{
-		rollCallOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}),
-		rollCallOf(t, 5, map[tree.Key]uint64{"a/other": 5}), // before the history
+	for _, r := range []*Inventory{
+		inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 5, "a/y": 14}),
+		inventoryOf(t, 5, map[tree.Key]uint64{"a/other": 5}), // before the history
 	} {
 		if !confirmState(t, s, r) {
 			t.Error("not reached")
@@ -277,38 +262,8 @@ func TestVersionNeverFallsBelowAProof(t *testing.T) {
 		both.Go(func() { confirmed, _ = s.ConfirmComplete(Silence{Last: 10, Version: 20}) })
 		both.Go(func() { _ = s.Apply(Added, testObject("a/x", 15), time.Now()) })
 		both.Wait()
-		if confirmed && s.CompleteVersion() < 20 {
-			t.Fatalf("complete up to %d after a proof of 20", s.CompleteVersion())
+		if confirmed && s.Streamed() < 20 {
+			t.Fatalf("complete up to %d after a proof of 20", s.Streamed())
 		}
 	}
-}
-
-// After a proof that did not come, others need not wait for the next.
-func TestStallLastsUntilAProofSucceeds(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.noBookmarks = true
-		version := a.writeElsewhere()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		if _, err := f.Confirm(ctx, version); err == nil || f.Stalled() {
-			t.Fatal("confirmed or stalled", err)
-		}
-		f.GiveUp()
-		time.Sleep(time.Minute)
-		if !f.Stalled() {
-			t.Fatal("the stall has ended without a proof")
-		}
-		if r := f.Begin(0); !r.Alone() {
-			t.Error("a read is not alone although only the fence waits")
-		} else {
-			r.End()
-		}
-		if err := s.ApplyBookmark(version); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		if f.Stalled() {
-			t.Error("the stall goes on after a proof")
-		}
-	})
 }

@@ -65,7 +65,7 @@ func TestWatchOfThePastIsCompleteWhileTheStoreChanges(t *testing.T) {
 	var watches sync.WaitGroup
 	for i := range 4 {
 		watches.Go(func() {
-			for s.CompleteVersion() < last {
+			for s.Streamed() < last {
 				version, scope := s.OldestVersion(), Scope{Namespace: fmt.Sprint(i)}
 				c, err := s.Watch(scope, version)
 				if errors.Is(err, ErrGone) {
@@ -93,7 +93,7 @@ func TestWatchOfThePastIsCompleteWhileTheStoreChanges(t *testing.T) {
 			}
 		})
 	}
-	for s.CompleteVersion() < last {
+	for s.Streamed() < last {
 		update()
 	}
 	watches.Wait()

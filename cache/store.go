@@ -123,7 +123,7 @@ func New(options Options, objects []*tree.Object, version uint64) *Store {
 // reader is guaranteed to see it.
 func (s *Store) publish(st state, version uint64, partial bool) {
 	now := &Snapshot{Version: version, state: st, partial: partial}
-	// snapshot before applied, so that a reader that has seen CompleteVersion finds a snapshot at that
+	// snapshot before applied, so that a reader that has seen Streamed finds a snapshot at that
 	// version or above.
 	s.ledger.drop(now.CompleteVersion())
 	switch before := s.applied.Load(); {
@@ -159,16 +159,20 @@ func (s *Store) Whole() *Snapshot {
 	return s.whole.Load()
 }
 
-// CompleteVersion returns the version up to which the history is complete. The version of the newest
+// Streamed returns the version up to which the history has every event. The version of the newest
 // state may be higher.
-func (s *Store) CompleteVersion() uint64 { return s.applied.Load().CompleteVersion() }
+func (s *Store) Streamed() uint64 { return s.applied.Load().CompleteVersion() }
+
+// Begun reports whether the store has an event or a bookmark of a version, or of a later one: what it lacks of
+// this version is on its way.
+func (s *Store) Begun(version uint64) bool { return version <= s.applied.Load().Version }
 
 // Changed returns a channel that is closed when the store has a newer version than a snapshot
 // taken after the call, or when the store ends.
 func (s *Store) Changed() <-chan struct{} { return s.changed.wait() }
 
-// lastEvent returns when the newest event was received.
-func (s *Store) lastEvent() time.Time { return time.Unix(0, s.eventAt.Load()) }
+// LastEvent returns when the newest event was received.
+func (s *Store) LastEvent() time.Time { return time.Unix(0, s.eventAt.Load()) }
 
 // Done returns a channel that is closed when the store ends.
 func (s *Store) Done() <-chan struct{} { return s.done }

@@ -17,9 +17,9 @@ type ListerWatcher interface {
 	// cache.ErrDiverged if the apiserver is at a version below reached, which the store has shown.
 	Watch(ctx context.Context, version, reached uint64) (Stream, error)
 
-	// RollCall returns the keys and resource versions of a consistent list of the resource, as the
+	// Inventory returns the keys and resource versions of a consistent list of the resource, as the
 	// store of the last List or WatchList has them.
-	RollCall(ctx context.Context) (*cache.RollCall, error)
+	Inventory(ctx context.Context) (*cache.Inventory, error)
 
 	// Changes returns the events after version from, up to until, in ascending order. It returns io.EOF
 	// if the apiserver does not tell that there are no others.

@@ -28,13 +28,13 @@ type script struct {
 
 // step is the answer to one call: an error, objects (List), or a stream of events.
 type step struct {
-	call    string // "watchlist", "list", "watch N", "roll call"
+	call    string // "watchlist", "list", "watch N", "inventory"
 	err     error
 	objects []*tree.Object
 	version uint64
 	events  []Event
 	end     error         // of the stream; nil keeps it open until the context ends
-	after   time.Duration // when the stream ends, or the roll call is answered
+	after   time.Duration // when the stream ends, or the inventory is answered
 	// doubtful is of a watch that may be of another history.
 	doubtful bool
 }
@@ -66,11 +66,11 @@ func (s *script) Watch(ctx context.Context, version, _ uint64) (Stream, error) {
 	return s.stream(ctx, fmt.Sprintf("watch %d", version))
 }
 
-// RollCall lists the objects of a step, which must be in the order of their keys.
-func (s *script) RollCall(context.Context) (*cache.RollCall, error) {
-	st := s.play("roll call")
+// Inventory lists the objects of a step, which must be in the order of their keys.
+func (s *script) Inventory(context.Context) (*cache.Inventory, error) {
+	st := s.play("inventory")
 	time.Sleep(st.after)
-	r := &cache.RollCall{Version: st.version}
+	r := &cache.Inventory{Version: st.version}
 	for _, o := range st.objects {
 		if err := r.Add(o.Key, o.RV); err != nil {
 			s.t.Error(err)
@@ -225,29 +225,29 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			stores: 2, objects: 0, version: 50,
 		},
 		{
-			name: "a quiet store whose history has expired goes on with the objects that a roll call matches",
+			name: "a quiet store whose history has expired goes on with the objects that an inventory matches",
 			steps: []step{
 				{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 4), synced(10)}, end: io.EOF, after: quietFor},
 				{call: "watch 10", err: ErrExpired},
-				{call: "roll call", objects: []*tree.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
+				{call: "inventory", objects: []*tree.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
 				{call: "watch 50", events: []Event{event(added, "a/z", 51)}},
 			},
 			stores: 2, objects: 3, version: 51,
 		},
 		{
-			name: "a quiet store that differs from the roll call is filled again",
+			name: "a quiet store that differs from the inventory is filled again",
 			steps: []step{
 				{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "roll call", objects: []*tree.Object{object("a/x", 4)}, version: 50},
+				{call: "inventory", objects: []*tree.Object{object("a/x", 4)}, version: 50},
 				{call: "watchlist", events: []Event{event(added, "a/x", 4), synced(50)}},
 			},
 			stores: 2, objects: 1, version: 50,
 		},
 		{
-			name: "a quiet store without a roll call is filled again",
+			name: "a quiet store without an inventory is filled again",
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "roll call", err: broken},
+				{call: "inventory", err: broken},
 				{call: "watchlist", events: []Event{synced(50)}},
 			},
 			stores: 2, objects: 0, version: 50,
@@ -256,7 +256,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "an apiserver that is behind the store fills it again",
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "roll call", version: 9},
+				{call: "inventory", version: 9},
 				{call: "watchlist", events: []Event{synced(9)}},
 			},
 			stores: 2, objects: 0, version: 9,
@@ -265,7 +265,7 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			name: "a store that expires again at once is filled again",
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "roll call", version: 20},
+				{call: "inventory", version: 20},
 				{call: "watch 20", err: ErrExpired},
 				{call: "watchlist", events: []Event{synced(50)}},
 			},

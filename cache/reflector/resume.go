@@ -27,7 +27,7 @@ const (
 var errUntold = errors.New("the apiserver does not tell what has happened")
 
 // resume opens a watch that continues the store, and retries until it succeeds or the session ends. Until
-// then only a roll call proves a state of the store.
+// then only an inventory proves a state of the store.
 //
 // A watch goes on as if nothing had happened even if etcd was restored from a backup meanwhile and has passed
 // the version of the store. So an inventory must show that it is of the same history, before any of its
@@ -62,15 +62,15 @@ func (r *Reflector) continued(ctx context.Context) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	var roll *cache.RollCall
+	var listed *cache.Inventory
 	if !stream.Continues() {
-		roll, err = r.inventory(ctx)
+		listed, err = r.inventory(ctx)
 	}
 	if err == nil {
 		r.store.Trust()
 	}
-	if err == nil && roll != nil {
-		_, err = r.store.ConfirmState(roll)
+	if err == nil && listed != nil {
+		_, err = r.store.ConfirmState(listed)
 	}
 	if err != nil {
 		_ = stream.Close()
@@ -79,20 +79,20 @@ func (r *Reflector) continued(ctx context.Context) (Stream, error) {
 	return stream, nil
 }
 
-// inventory compares the store with a roll call that begins now. Each difference must be explained by an event
+// inventory compares the store with an inventory that begins now. Each difference must be explained by an event
 // after the version at which the watch of the store begins: the store is of another history if one is not.
-func (r *Reflector) inventory(ctx context.Context) (*cache.RollCall, error) {
+func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 	ctx, cancel := context.WithTimeout(ctx, inventoryLimit)
 	defer cancel()
-	roll, err := r.source.RollCall(ctx)
+	listed, err := r.source.Inventory(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)
 	}
-	differing, err := r.store.Differing(roll)
+	differing, err := r.store.Differing(listed)
 	if err != nil || len(differing) == 0 {
-		return roll, err
+		return listed, err
 	}
-	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), roll.Version)
+	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version)
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
 	}
@@ -110,7 +110,7 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.RollCall, error) {
 		}
 	}
 	if unexplained > 0 {
-		return nil, fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", unexplained, roll.Version, cache.ErrDiverged)
+		return nil, fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", unexplained, listed.Version, cache.ErrDiverged)
 	}
-	return roll, nil
+	return listed, nil
 }

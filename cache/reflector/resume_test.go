@@ -27,46 +27,46 @@ func TestStoreGoesOnOnlyIfAnInventoryExplainsEachDifference(t *testing.T) {
 	}{
 		{"the same objects", []step{
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", objects: []*tree.Object{x, y}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x, y}, version: 20},
 		}, nil, 20, 2},
 		{"an event on its way", []step{
 			{call: "watch 10", doubtful: true, events: []Event{event(modified, "a/y", 15), event(added, "a/z", 16)}},
-			{call: "roll call", objects: []*tree.Object{x, object("a/y", 15), object("a/z", 16)}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x, object("a/y", 15), object("a/z", 16)}, version: 20},
 			{call: "changes 10-20", events: []Event{event(modified, "a/y", 15), event(added, "a/z", 16)}},
 		}, nil, 20, 3},
 		{"events that leave no trace", []step{
 			{call: "watch 10", doubtful: true, events: []Event{event(deleted, "a/y", 15), event(added, "a/z", 16), event(deleted, "a/z", 17)}},
-			{call: "roll call", objects: []*tree.Object{x}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x}, version: 20},
 			{call: "changes 10-20", events: []Event{event(deleted, "a/y", 15), event(added, "a/z", 16), event(deleted, "a/z", 17)}},
 		}, nil, 20, 1},
 		{"certainly the same history", []step{{call: "watch 10"}}, nil, 10, 2},
-		{"a roll call that fails", []step{
+		{"an inventory that fails", []step{
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", err: broken},
+			{call: "inventory", err: broken},
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", objects: []*tree.Object{x, y}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x, y}, version: 20},
 		}, nil, 20, 2},
 		{"an object of a discarded history", []step{
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", objects: []*tree.Object{x}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x}, version: 20},
 			{call: "changes 10-20"},
 			again,
 		}, cache.ErrDiverged, 30, 1},
 		{"an object of another history", []step{
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", objects: []*tree.Object{x, y, object("a/z", 9)}, version: 20},
+			{call: "inventory", objects: []*tree.Object{x, y, object("a/z", 9)}, version: 20},
 			{call: "changes 10-20", events: []Event{event(modified, "a/x", 15)}},
 			again,
 		}, cache.ErrDiverged, 30, 1},
 		{"an older version", []step{
 			{call: "watch 10", doubtful: true},
-			{call: "roll call", objects: []*tree.Object{x, y}, version: 9},
+			{call: "inventory", objects: []*tree.Object{x, y}, version: 9},
 			again,
 		}, cache.ErrDiverged, 30, 1},
 		{"an apiserver that does not tell", []step{
-			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
-			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
-			{call: "watch 10", doubtful: true}, {call: "roll call", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			{call: "watch 10", doubtful: true}, {call: "inventory", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			{call: "watch 10", doubtful: true}, {call: "inventory", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
+			{call: "watch 10", doubtful: true}, {call: "inventory", objects: []*tree.Object{x}, version: 20}, {call: "changes 10-20", err: io.EOF},
 			again,
 		}, ErrRebuild, 30, 1},
 	} {
@@ -108,7 +108,7 @@ func TestStoreStandsStillUntilTheVerdict(t *testing.T) {
 		src := &script{t: t, steps: []step{
 			{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: io.EOF, after: time.Minute},
 			{call: "watch 10", doubtful: true, events: []Event{bookmark(15), event(added, "a/y", 16)}},
-			{call: "roll call", objects: []*tree.Object{object("a/x", 3)}, version: 14, after: time.Minute},
+			{call: "inventory", objects: []*tree.Object{object("a/x", 3)}, version: 14, after: time.Minute},
 		}}
 		var current *cache.Store
 		r := New(src, Options{Publish: func(s *cache.Store) { current = s }})

@@ -45,14 +45,14 @@ func (r *Reflector) listAndWatch(ctx context.Context) error {
 const quietFor = 4 * time.Minute
 
 // renew replaces the store, whose history has expired at the apiserver, by one of the same objects at the
-// version of a roll call that matches them. It reports whether it has.
+// version of an inventory that matches them. It reports whether it has.
 func (r *Reflector) renew(ctx context.Context) bool {
 	if time.Since(r.changed) < quietFor {
 		return false
 	}
 	state := r.store.Snapshot()
 	r.began = time.Now()
-	roll, err := r.source.RollCall(ctx)
+	roll, err := r.source.Inventory(ctx)
 	if err != nil || roll.Version < state.Version || !roll.Matches(state) {
 		return false
 	}

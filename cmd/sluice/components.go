@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/cmd/sluice/memory"
 	"sluice/config"
@@ -169,8 +170,8 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 }
 
 // proofCost returns what the proofs of each store may cost.
-func proofCost(p config.Proofs) cache.Cost {
-	return cache.Cost{Share: p.CorePercent / 100, BytesPerSecond: p.BytesPerSecond}
+func proofCost(p config.Proofs) fence.Cost {
+	return fence.Cost{Share: p.CorePercent / 100, BytesPerSecond: p.BytesPerSecond}
 }
 
 // authenticator returns the authentication of callers.

@@ -88,9 +88,9 @@ func (c *Client) List(ctx context.Context, yield func(*tree.Object)) (uint64, er
 	return version, classify(err)
 }
 
-// RollCall implements reflector.ListerWatcher.
-func (c *Client) RollCall(ctx context.Context) (*cache.RollCall, error) {
-	r, err := c.session.RollCall(ctx, cache.Scope{}, 0)
+// Inventory implements reflector.ListerWatcher.
+func (c *Client) Inventory(ctx context.Context) (*cache.Inventory, error) {
+	r, err := c.session.Inventory(ctx, cache.Scope{}, 0)
 	return r, classify(err)
 }
 

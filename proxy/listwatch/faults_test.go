@@ -29,11 +29,11 @@ func TestStoreIsRebuiltIfTheAPIServerIsBehindAProof(t *testing.T) {
 	}
 	run(t, d, steps, func(t *testing.T, e *env) {
 		pass(time.Millisecond)
-		roll := &cache.RollCall{Version: 15}
-		if err := roll.Add("a/x", 3); err != nil {
+		listed := &cache.Inventory{Version: 15}
+		if err := listed.Add("a/x", 3); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := e.store.ConfirmState(roll); !ok || err != nil {
+		if ok, err := e.store.ConfirmState(listed); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		pass(time.Second)

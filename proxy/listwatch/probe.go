@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// probeWatchSeconds is the timeout of a probe watch: the shortest for which an apiserver sends a
+	// secondWatchSeconds is the timeout of a second watch: the shortest for which an apiserver sends a
 	// bookmark before the end (wire.md 7.6).
-	probeWatchSeconds = "3"
-	// probeReadAhead is the size of a probe watch's buffer, in bytes.
+	secondWatchSeconds = "3"
+	// probeReadAhead is the size of a second watch's buffer, in bytes.
 	probeReadAhead = 4 << 10
 )
 
-// Probe implements cache.Prober. The list also makes the apiserver's own watch cache advance, without
-// which a probe watch would receive no bookmark.
+// Probe implements fence.Apiserver. The list also makes the apiserver's own watch cache advance, without
+// which a second watch would receive no bookmark.
 func (s *Session) Probe(ctx context.Context) (version uint64, err error) {
 	_, list, err := s.listVerified(ctx, probeQuery(s.Description().Resource.Namespaced))
 	if err != nil {
@@ -49,8 +49,8 @@ func probeQuery(namespaced bool) url.Values {
 	return query
 }
 
-// RollCall implements cache.Prober by a list of the metadata of all objects in the scope.
-func (s *Session) RollCall(ctx context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
+// Inventory implements fence.Apiserver by a list of the metadata of all objects in the scope.
+func (s *Session) Inventory(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	query := queryOf(scope)
 	if version > 0 {
 		query.Set("resourceVersion", strconv.FormatUint(version, 10))
@@ -58,25 +58,25 @@ func (s *Session) RollCall(ctx context.Context, scope cache.Scope, version uint6
 	}
 	e, list, err := s.listVerified(ctx, query)
 	if err != nil {
-		return nil, fmt.Errorf("roll call: %w", classify(err))
+		return nil, fmt.Errorf("inventory: %w", classify(err))
 	}
 	if version > 0 && list.version != version {
-		return nil, fmt.Errorf("roll call at version %d is of version %d", version, list.version)
+		return nil, fmt.Errorf("inventory at version %d is of version %d", version, list.version)
 	}
 	if list.continues != "" {
-		return nil, errors.New("roll call received a part of the list")
+		return nil, errors.New("inventory received a part of the list")
 	}
-	r := &cache.RollCall{Version: list.version, Bytes: list.size, Scope: scope}
+	r := &cache.Inventory{Version: list.version, Bytes: list.size, Scope: scope}
 	for item, err := range list.items {
 		if err != nil {
-			return nil, fmt.Errorf("roll call: %w", err)
+			return nil, fmt.Errorf("inventory: %w", err)
 		}
 		meta, err := e.metadata(item)
 		if err != nil {
-			return nil, fmt.Errorf("roll call: %w", err)
+			return nil, fmt.Errorf("inventory: %w", err)
 		}
 		if err := r.Add(meta.key(), meta.version); err != nil {
-			return nil, fmt.Errorf("roll call: %w", err)
+			return nil, fmt.Errorf("inventory: %w", err)
 		}
 	}
 	return r, nil
@@ -117,8 +117,8 @@ func (s *Session) listVerified(ctx context.Context, query url.Values) (encoding,
 	return e, l, err
 }
 
-// ProbeWatch implements cache.Prober.
-func (s *Session) ProbeWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+// SecondWatch implements fence.Apiserver.
+func (s *Session) SecondWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
 	return s.probeEvents(ctx, version, func(isBookmark bool, meta metadata) bool {
 		if isBookmark {
 			bookmark(meta.version)
@@ -159,23 +159,23 @@ func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Chan
 // errTooManyChanges is returned for more than maxChanges events: it is not worth more to know them.
 var errTooManyChanges = fmt.Errorf("more than %d events: %w", maxChanges, reflector.ErrExpired)
 
-// probeEvents calls report with the metadata of each event and bookmark of a probe watch, until report
+// probeEvents calls report with the metadata of each event and bookmark of a second watch, until report
 // returns false.
 func (s *Session) probeEvents(ctx context.Context, version uint64, report func(isBookmark bool, meta metadata) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	query := url.Values{
-		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {probeWatchSeconds},
+		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "timeoutSeconds": {secondWatchSeconds},
 		"resourceVersion": {strconv.FormatUint(version, 10)},
 	}
 	resp, err := s.client.upstream.Open(ctx, s.client.path, query, acceptMetadata("PartialObjectMetadata"))
 	if err != nil {
-		return fmt.Errorf("probe watch: %w", err)
+		return fmt.Errorf("second watch: %w", err)
 	}
 	defer resp.Body.Close()
 	e, err := encodingOf(resp.Header)
 	if err != nil {
-		return fmt.Errorf("probe watch: %w", err)
+		return fmt.Errorf("second watch: %w", err)
 	}
 	events := e.events(resp.Body, probeReadAhead)
 	for {
@@ -188,11 +188,11 @@ func (s *Session) probeEvents(ctx context.Context, version uint64, report func(i
 			if err == nil {
 				err = &apierrors.StatusError{ErrStatus: status}
 			}
-			return fmt.Errorf("probe watch: %w", err)
+			return fmt.Errorf("second watch: %w", err)
 		}
 		isBookmark := eventType == string(watch.Bookmark)
 		if _, changes := typeOf(eventType); !changes && !isBookmark {
-			return fmt.Errorf("probe watch received %s", eventType)
+			return fmt.Errorf("second watch received %s", eventType)
 		}
 		meta, err := e.metadata(object)
 		if err != nil {

@@ -37,7 +37,7 @@ func TestMalformedMetadataIsAnError(t *testing.T) {
 					if version, err := e.client.Session().Probe(t.Context()); err == nil {
 						t.Errorf("probed version %d", version)
 					}
-					if r, err := e.client.Session().RollCall(t.Context(), cache.Scope{}, 0); err == nil {
+					if r, err := e.client.Session().Inventory(t.Context(), cache.Scope{}, 0); err == nil {
 						t.Errorf("called the roll at version %d", r.Version)
 					}
 					e.CheckPlayed(t)
@@ -58,7 +58,7 @@ func TestProbeListsOneKey(t *testing.T) {
 	}
 }
 
-func TestRollCallNamesEveryObjectOrFails(t *testing.T) {
+func TestInventoryNamesEveryObjectOrFails(t *testing.T) {
 	for name, d := range fake.Encodings {
 		for _, tt := range []struct {
 			name      string
@@ -81,9 +81,9 @@ func TestRollCallNamesEveryObjectOrFails(t *testing.T) {
 				steps := []step{{"watchlist", d.Stream(d.Added("a/x@3"), d.Added("b/x@4"), d.InitialEventsEnd("10"))}, {"metadata", tt.respond}}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
-					r, err := e.client.Session().RollCall(t.Context(), cache.Scope{}, 0)
+					r, err := e.client.Session().Inventory(t.Context(), cache.Scope{}, 0)
 					if (err != nil) != tt.fails {
-						t.Fatalf("roll call returns %v", err)
+						t.Fatalf("inventory returns %v", err)
 					}
 					if err == nil {
 						if confirmed, err := e.store.ConfirmState(r); confirmed != tt.confirmed || err != nil {
@@ -99,7 +99,7 @@ func TestRollCallNamesEveryObjectOrFails(t *testing.T) {
 	}
 }
 
-func TestProbeWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
+func TestSecondWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
 	for name, d := range fake.Encodings {
 		tests := []struct {
 			name    string
@@ -127,8 +127,8 @@ func TestProbeWatchReportsVersionsUntilTheFirstFault(t *testing.T) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
-					if err := e.client.Session().ProbeWatch(ctx, 10, report("e"), report("b")); err == nil || ctx.Err() != nil {
-						t.Errorf("probe watch ended with %v", err)
+					if err := e.client.Session().SecondWatch(ctx, 10, report("e"), report("b")); err == nil || ctx.Err() != nil {
+						t.Errorf("second watch ended with %v", err)
 					}
 					if got := strings.Join(reported, " "); got != tt.want {
 						t.Errorf("reported %q, want %q", got, tt.want)
@@ -183,7 +183,7 @@ func TestChangesAreCompleteOrUnknown(t *testing.T) {
 	}
 }
 
-func TestRollCallOfAScopeSelectsItByFields(t *testing.T) {
+func TestInventoryOfAScopeSelectsItByFields(t *testing.T) {
 	for scope, want := range map[cache.Scope]string{
 		{}:                            "",
 		{Namespace: "a"}:              "metadata.namespace=a",

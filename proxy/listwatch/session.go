@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/codec"
@@ -20,7 +20,7 @@ import (
 	"sluice/proxy/discovery"
 )
 
-// Session is the reading of one store's unbroken history. It implements cache.Prober for the
+// Session is the reading of one store's unbroken history. It implements fence.Apiserver for the
 // store's fence.
 type Session struct {
 	client      *Client
@@ -160,4 +160,4 @@ func (s *Session) object(e encoding, data []byte) (*tree.Object, error) {
 	}, nil
 }
 
-var _ cache.Prober = (*Session)(nil)
+var _ fence.Apiserver = (*Session)(nil)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/proxy/discovery"
 )
 
@@ -18,7 +19,7 @@ type CachedResource struct {
 	// Began is when the store began to be read: it shows everything that was committed by then.
 	Began time.Time
 	// Fence confirms that the store is complete up to the apiserver's current version.
-	Fence *cache.Fence
+	Fence *fence.Fence
 	// Encoders holds the encoders of package serve. All CachedResources of one store share it, so
 	// that watches go on sharing frames when columns change.
 	Encoders *sync.Map

@@ -53,7 +53,7 @@ func (e *entry) ended(err error) {
 	if errors.Is(err, reflector.ErrForbidden) {
 		e.rightsLost.Store(true)
 	}
-	e.shown = discarded{complete: c.Store.CompleteVersion(), shown: c.Store.Snapshot().Version}
+	e.shown = discarded{complete: c.Store.Streamed(), shown: c.Store.Snapshot().Version}
 	if errors.Is(err, cache.ErrDiverged) && !errors.Is(err, discovery.ErrChanged) {
 		e.discard()
 	}

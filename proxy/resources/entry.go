@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
@@ -186,7 +187,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		Store:       s, Began: e.reflector.Began(), Fence: cache.NewFence(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
+		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, proven: &e.proven,
 		columnsChanged: make(chan struct{}),
 	}

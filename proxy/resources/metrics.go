@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sluice/cache"
+	"sluice/cache/fence"
 )
 
 // Collector returns a collector of the figures of all stores, taken at each scrape.
@@ -113,14 +113,14 @@ func (e *entry) lastProven() time.Time {
 	return heard
 }
 
-func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s cache.FenceStats) {
+func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s fence.Stats) {
 	counter := func(d *prometheus.Desc, v float64) { send(d, prometheus.CounterValue, v) }
 	counter(descProbes, float64(s.Probes))
-	counter(descRollCalls, float64(s.RollCalls))
-	counter(descWatches, float64(s.ProbeWatches))
-	counter(descDelegated, float64(s.Delegated))
+	counter(descRollCalls, float64(s.Inventories))
+	counter(descWatches, float64(s.SecondWatches))
+	counter(descDelegated, float64(s.Forwarded))
 	counter(descCost, s.Seconds)
-	counter(descLent, s.Lent)
+	counter(descLent, s.Uncharged)
 }
 
 func boolValue(b bool) float64 {

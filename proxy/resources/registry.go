@@ -15,6 +15,7 @@ import (
 	cachelib "k8s.io/apimachinery/pkg/util/cache"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/proxy/upstream"
 )
 
@@ -37,7 +38,7 @@ type Options struct {
 	Store  cache.Options
 	Limits Limits
 	// ProofCost bounds what the proofs of each store may cost the apiserver.
-	ProofCost cache.Cost
+	ProofCost fence.Cost
 	// CheckEvery is the least time between two comparisons of a store with the apiserver; required.
 	CheckEvery time.Duration
 	Log        *zap.Logger
@@ -62,7 +63,7 @@ type Registry struct {
 	entries   map[schema.GroupVersionResource]*entry
 	demands   map[schema.GroupVersionResource]*demand // of entries, and of those that were stopped
 
-	proofCostNow atomic.Pointer[cache.Cost]
+	proofCostNow atomic.Pointer[fence.Cost]
 
 	notCacheable *cachelib.LRUExpireCache // the resources that turned out to be so lately
 }
@@ -85,9 +86,9 @@ func New(o Options) *Registry {
 }
 
 // SetProofCost changes what the proofs of each store may cost the apiserver, from now on.
-func (r *Registry) SetProofCost(c cache.Cost) { r.proofCostNow.Store(&c) }
+func (r *Registry) SetProofCost(c fence.Cost) { r.proofCostNow.Store(&c) }
 
-func (r *Registry) proofCost() cache.Cost { return *r.proofCostNow.Load() }
+func (r *Registry) proofCost() fence.Cost { return *r.proofCostNow.Load() }
 
 // Run caches resources until the context ends. It returns when all reflectors have ended.
 func (r *Registry) Run(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/proxy/serve/outcome"
 )
@@ -70,7 +71,7 @@ func (p *plan) prove(ctx context.Context, mayPass bool) (outcome.Hit, error) {
 }
 
 // waitForProof waits until the store shows the state that the read needs.
-func (p *plan) waitForProof(ctx context.Context, read *cache.Read, mayPass bool) (outcome.Hit, error) {
+func (p *plan) waitForProof(ctx context.Context, read *fence.Read, mayPass bool) (outcome.Hit, error) {
 	store, fence := p.resource.Store, p.resource.Fence
 	if fence.Stalled() {
 		return "", outcome.NotProvenInTime
@@ -120,16 +121,16 @@ func (p *plan) currentVersion(ctx context.Context) (uint64, error) {
 }
 
 // passes reports whether a read passes that neither a probe nor the store's own watch has proven.
-func (p *plan) passes(read *cache.Read) bool {
+func (p *plan) passes(read *fence.Read) bool {
 	if _, small := p.weigh(p.resource.Store.Snapshot()); small {
-		return !read.SharesRollCall()
+		return !read.SharesInventory()
 	}
-	return read.Alone() && !p.resource.Fence.MayCallRoll()
+	return read.Alone() && !p.resource.Fence.MayTakeInventory()
 }
 
 // past returns the state at exactly the version of the plan. A version that the store has not
 // reached is waited for as long as the watch of the store may take, unless that is likely to be in
-// vain. Then only a roll call of that version tells the state: no proof of a newer state tells what
+// vain. Then only an inventory of that version tells the state: no proof of a newer state tells what
 // came before it.
 func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
 	fence := p.resource.Fence

@@ -19,7 +19,7 @@ import (
 // largeFoos is foos with objects that are longer than a small read.
 func largeFoos(n int) *resources.CachedResource { return paddedFoos(n, 2*smallBytes) }
 
-// hugeFoos is foos with objects so long that a read of one takes longer than a probe watch.
+// hugeFoos is foos with objects so long that a read of one takes longer than a second watch.
 func hugeFoos(n int) *resources.CachedResource { return paddedFoos(n, 26*smallBytes) }
 
 func paddedFoos(n, padding int) *resources.CachedResource {
@@ -49,8 +49,8 @@ func TestConsistentRead(t *testing.T) {
 		url      string
 		resource func(int) *resources.CachedResource
 		version  uint64         // of the apiserver; 0 if it cannot be reached
-		bookmark uint64         // of a probe watch
-		listed   []*tree.Object // by a roll call; nil if it fails
+		bookmark uint64         // of a second watch
+		listed   []*tree.Object // by an inventory; nil if it fails
 		slow     time.Duration  // how long a probe takes
 		busy     bool           // an event, at version 4, has just arrived
 		shared   bool           // another read is under way
@@ -80,27 +80,27 @@ func TestConsistentRead(t *testing.T) {
 			reason: "version-before-history", passes: true,
 		},
 
-		{law: "IsProvenByARollCall", url: list, version: 9, listed: present, reason: "roll-call"},
-		{law: "WaitsForTheRollCall", url: list, version: 9, listed: present, slow: time.Second / 2, reason: "roll-call", took: time.Second / 2},
-		{law: "OfOneObjectIsProvenByARollCall", url: ns + "ns/foos/f000001?resourceVersion=9", version: 9, listed: present, reason: "roll-call"},
-		{law: "IsProvenByARollCallOnceTheEventsHaveArrived", url: list, version: 9, listed: future, at: soon, happens: event(4), reason: "roll-call", took: soon},
-		{law: "IsNotProvenByARollCallOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: silentWait},
-		{law: "OfTheFuturePassesAfterTheRollCall", url: list + "?resourceVersion=10", version: 9, listed: present, reason: "version-not-reached", passes: true},
+		{law: "IsProvenByAnInventory", url: list, version: 9, listed: present, reason: "roll-call"},
+		{law: "WaitsForTheInventory", url: list, version: 9, listed: present, slow: time.Second / 2, reason: "roll-call", took: time.Second / 2},
+		{law: "OfOneObjectIsProvenByAnInventory", url: ns + "ns/foos/f000001?resourceVersion=9", version: 9, listed: present, reason: "roll-call"},
+		{law: "IsProvenByAnInventoryOnceTheEventsHaveArrived", url: list, version: 9, listed: future, at: soon, happens: event(4), reason: "roll-call", took: soon},
+		{law: "IsNotProvenByAnInventoryOfAnotherState", url: list, version: 9, listed: future, at: soon, happens: event(5), reason: "small-read", passes: true, took: silentWait},
+		{law: "OfTheFuturePassesAfterTheInventory", url: list + "?resourceVersion=10", version: 9, listed: present, reason: "version-not-reached", passes: true},
 
 		{law: "OfLittlePassesWithoutProof", url: list, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
 		{law: "OfASmallPagePassesWithoutProof", url: list + "?limit=500", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
 		{law: "OfAnEmptyNamespacePassesWithoutProof", url: ns + "other/foos", resource: largeFoos, version: 4, bookmark: 4, reason: "small-read", passes: true, took: silentWait},
 		{law: "OfMuchPassesWhereTheRollCannotBeCalled", url: list, resource: largeFoos, version: 9, bookmark: 9, reason: "small-read", passes: true, took: silentWait},
-		{law: "OfMuchWaitsForAProbeWatch", url: list, resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
-		{law: "OfALargePageWaitsForAProbeWatch", url: list + "?limit=501", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
-		{law: "OfALargeObjectWaitsForAProbeWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
+		{law: "OfMuchWaitsForASecondWatch", url: list, resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
+		{law: "OfALargePageWaitsForASecondWatch", url: list + "?limit=501", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
+		{law: "OfALargeObjectWaitsForASecondWatch", url: ns + "ns/foos/f000001?resourceVersion=9", resource: hugeFoos, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
 		{law: "OfMuchAcceptsALateEvent", url: list, resource: hugeFoos, version: 4, at: 2 * time.Second, happens: event(4), reason: "own-watch", took: 2 * time.Second},
 		{law: "OfMuchPassesWithoutProofInTime", url: list, resource: hugeFoos, version: 9, bookmark: 8, reason: "not-proven-in-time", passes: true, took: proofLimit},
 
 		{law: "InDoubtIsNotProvenByItsVersion", url: list, resource: hugeFoos, doubt: true, version: 3, reason: "not-proven-in-time", passes: true, took: proofLimit},
-		{law: "InDoubtIsNotProvenByAProbeWatch", url: list, resource: hugeFoos, doubt: true, version: 9, bookmark: 9, reason: "not-proven-in-time", passes: true, took: proofLimit},
+		{law: "InDoubtIsNotProvenByASecondWatch", url: list, resource: hugeFoos, doubt: true, version: 9, bookmark: 9, reason: "not-proven-in-time", passes: true, took: proofLimit},
 		{law: "InDoubtIsProvenByTheVerdict", url: list, resource: hugeFoos, doubt: true, version: 3, at: time.Second, happens: func(e *env) { e.Resource.Store.Trust() }, reason: "own-watch", took: time.Second},
-		{law: "InDoubtIsProvenByARollCall", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
+		{law: "InDoubtIsProvenByAnInventory", url: list, doubt: true, version: 9, listed: present, reason: "roll-call"},
 
 		{law: "PassesWhileTheAPIServerCannotBeReached", url: list, reason: "not-proven-in-time", passes: true},
 		{law: "PassesWhileTheAPIServerIsSlow", url: list, version: 3, slow: time.Minute, reason: "not-proven-in-time", passes: true, took: proofLimit},

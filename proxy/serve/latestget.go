@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/codec/negotiate"
 	"sluice/proxy/serve/outcome"
 )
@@ -39,7 +39,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 }
 
 // forward returns the error of a read that passes, which is then under way until it has been forwarded.
-func (p *plan) forward(read *cache.Read) error {
+func (p *plan) forward(read *fence.Read) error {
 	read.Forward()
 	if p.latestGet() {
 		return outcome.Forwarded{Pass: outcome.GetLatest, Read: read, Allowed: p.learn}

@@ -31,7 +31,7 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 			e.Apiserver.Set(4, 0)
 			time.AfterFunc(ownWatchWait/2, func() { e.Apply(cache.Modified, servetest.Foo(1, 4)) })
 		}, false, "own-watch", true},
-		{"IsProvenByARollCall", func(e *env) { e.Apiserver.SetListed(9, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)) }, false, "roll-call", true},
+		{"IsProvenByAnInventory", func(e *env) { e.Apiserver.SetListed(9, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)) }, false, "roll-call", true},
 		{"PassesWithoutACheapProof", func(e *env) { e.Apiserver.Set(9, 9) }, false, "get-latest", false},
 		{"PassesWhileTheAPIServerCannotBeReached", func(e *env) { e.Apiserver.Set(0, 0) }, false, "not-proven-in-time", false},
 	} {
@@ -88,7 +88,7 @@ func TestGetThatNeedsAnAccessReviewCountsForNothing(t *testing.T) {
 				w.WriteHeader(http.StatusForbidden)
 			})
 			e.Do(httptest.NewRecorder(), e.Request(latestFoo, nil))
-			if n := e.Resource.Fence.Stats().Delegated; (n == 1) != learned {
+			if n := e.Resource.Fence.Stats().Forwarded; (n == 1) != learned {
 				t.Errorf("%d reads are charged, access is known: %v", n, learned)
 			}
 		})

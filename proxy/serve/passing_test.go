@@ -129,7 +129,7 @@ func stalled(t *testing.T) *herd {
 	return newHerd(e)
 }
 
-func TestReadersOfAStalledStoreShareItsRollCall(t *testing.T) {
+func TestReadersOfAStalledStoreShareItsInventory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
 		present := []*tree.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
@@ -137,7 +137,7 @@ func TestReadersOfAStalledStoreShareItsRollCall(t *testing.T) {
 		h.read(100, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: roll-call": 99})
 		if n := len(h.Apiserver.Scopes()); n > 2 { // of such a small resource it is called instead of a probe, too
-			t.Errorf("the roll is called %d times", n)
+			t.Errorf("an inventory is taken %d times", n)
 		}
 	})
 }

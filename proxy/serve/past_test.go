@@ -19,9 +19,9 @@ import (
 
 // pastOutcome is how an exact read was answered.
 type pastOutcome struct {
-	reason    string
-	took      time.Duration
-	rollCalls int // so far
+	reason      string
+	took        time.Duration
+	inventories int // so far
 }
 
 // checkPast serves a read of exactly a version.
@@ -77,7 +77,7 @@ func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 	})
 }
 
-// The last page of a long list costs the apiserver less than a roll call.
+// The last page of a long list costs the apiserver less than an inventory.
 func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEnv(t, paddedFoos(200, 20<<10), Options{})

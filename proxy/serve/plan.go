@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/negotiate"
@@ -30,7 +30,7 @@ type plan struct {
 	initialEvents bool     // of a watch: it begins with the objects that exist
 
 	resource  *resources.CachedResource
-	underWay  *cache.Read // of a get of the most recent state that is not alone; otherwise nil
+	underWay  *fence.Read // of a get of the most recent state that is not alone; otherwise nil
 	learn     func()      // keeps that the apiserver has allowed this get
 	selection selection
 	encoder   *encode.Format

@@ -35,7 +35,7 @@ func (e *env) updateAll(objects int) {
 	for round := range 2 {
 		at := time.Now().Add(time.Duration(round+1) * 2 * time.Hour)
 		for i := range objects {
-			version := e.Resource.Store.CompleteVersion() + 1
+			version := e.Resource.Store.Streamed() + 1
 			if err := e.Resource.Store.Apply(cache.Modified, servetest.Foo(i, version), at); err != nil {
 				e.Fatal(err)
 			}

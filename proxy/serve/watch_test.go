@@ -326,7 +326,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 }
 
 // Sluice lists only the scope of a small streaming list if listing the whole resource costs more.
-func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
+func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
 	other := func(version uint64) *tree.Object {
 		o := servetest.Foo(900, version)
 		o.Key = tree.KeyOf("other", "f000900")
@@ -347,7 +347,7 @@ func TestSmallStreamingListIsProvenByARollCallOfItsScope(t *testing.T) {
 				e.Apiserver.SetListed(300, row.listed, servetest.Foo(1, 299))
 				c := e.Watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+streaming+bookmarks, nil)
 				if called := e.Apiserver.Scopes(); len(called) == 0 || called[0] != (cache.Scope{Namespace: "other"}) {
-					t.Errorf("called the rolls of %+v", called)
+					t.Errorf("took inventories of %+v", called)
 				}
 				e.Apply(cache.Modified, other(250)) // part of the state at 300
 				synctest.Wait()

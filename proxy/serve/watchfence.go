@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/proxy/message"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
@@ -17,10 +18,10 @@ import (
 // fenceResult is a version that was current after the watch began, and that the store shows.
 type fenceResult struct {
 	version uint64
-	proof   cache.Proof
-	// rollCall is of the scope of the watch alone; nil if the state of the whole resource is proven.
-	rollCall *cache.RollCall
-	err      error
+	proof   fence.Proof
+	// inventory is of the scope of the watch alone; nil if the state of the whole resource is proven.
+	inventory *cache.Inventory
+	err       error
 }
 
 // fenceWait proves the initial events of a watch recent while they are written.
@@ -30,7 +31,7 @@ type fenceWait struct {
 	stop   func() // ends the wait
 }
 
-// awaitFence begins to wait for the proof that the initial events need, if they need one. A probe watch
+// awaitFence begins to wait for the proof that the initial events need, if they need one. A second watch
 // of another Sluice waits for a proof too.
 func (l *watchLoop) awaitFence(ctx context.Context) {
 	l.fence.stop = func() {}
@@ -43,7 +44,7 @@ func (l *watchLoop) awaitFence(ctx context.Context) {
 	}
 	ctx, cancel := context.WithDeadline(ctx, l.fence.limit)
 	result, ended := make(chan fenceResult, 1), make(chan struct{})
-	scoped := !history && l.mayCallOwnRoll()
+	scoped := !history && l.mayTakeOwnInventory()
 	go func() {
 		defer close(ended)
 		result <- l.waitForFence(ctx, history, scoped)
@@ -53,42 +54,42 @@ func (l *watchLoop) awaitFence(ctx context.Context) {
 }
 
 // waitForFence waits until the store shows a version that is current now, and with history has every
-// event up to it. With scoped, a roll call of the scope of a small watch alone comes first, if that costs the
+// event up to it. With scoped, an inventory of the scope of a small watch alone comes first, if that costs the
 // apiserver less than what proves the whole resource. It runs beside the loop, whose state it must not read.
 func (l *watchLoop) waitForFence(ctx context.Context, history, scoped bool) (r fenceResult) {
-	fence := l.plan.resource.Fence
+	f := l.plan.resource.Fence
 	bytes, small := l.plan.weigh(l.plan.resource.Store.Snapshot())
-	read := fence.Begin(bytes)
+	read := f.Begin(bytes)
 	defer read.End()
 	if scoped && small && !read.Shares() {
-		if r.rollCall, r.err = fence.CallRollOf(ctx, l.plan.selection.scope); r.err == nil {
-			return fenceResult{version: r.rollCall.Version, proof: cache.ByRollCall, rollCall: r.rollCall}
+		if r.inventory, r.err = f.InventoryOf(ctx, l.plan.selection.scope); r.err == nil {
+			return fenceResult{version: r.inventory.Version, proof: fence.ByInventory, inventory: r.inventory}
 		}
 	}
 	if !history {
-		r.version, r.proof, r.err = fence.WaitUntilCurrent(ctx)
+		r.version, r.proof, r.err = f.WaitUntilCurrent(ctx)
 		return r
 	}
-	if r.version, r.err = fence.CurrentVersion(ctx); r.err == nil {
-		r.err = fence.ConfirmHistory(ctx, r.version)
+	if r.version, r.err = f.CurrentVersion(ctx); r.err == nil {
+		r.err = f.ConfirmHistory(ctx, r.version)
 	}
 	return r
 }
 
-// mayCallOwnRoll reports whether the watch has a scope of its own whose roll has not been called. That is
+// mayTakeOwnInventory reports whether the watch has a scope of its own whose inventory has not been taken. That is
 // tried once: if the watch has not delivered the listed state, the events that it lacks are on their way.
-func (l *watchLoop) mayCallOwnRoll() bool {
-	return l.rollCall == nil && l.plan.selection.scope != (cache.Scope{})
+func (l *watchLoop) mayTakeOwnInventory() bool {
+	return l.inventory == nil && l.plan.selection.scope != (cache.Scope{})
 }
 
-// probeWatchLife is the longest life of a watch that is taken for a probe watch. It is too short for
+// secondWatchLife is the longest life of a watch that is taken for a second watch. It is too short for
 // anything else than to receive a bookmark.
-const probeWatchLife = 3 * time.Second
+const secondWatchLife = 3 * time.Second
 
 // probes reports whether the watch is there to receive a bookmark soon.
 func (l *watchLoop) probes() bool {
 	o := &l.plan.options
-	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= probeWatchLife
+	return l.initialEventsEnd == 0 && o.AllowBookmarks && o.Timeout > 0 && o.Timeout <= secondWatchLife
 }
 
 // fenced takes the result of the fence, and reports whether the watch goes on. Without a proof in time
@@ -101,7 +102,7 @@ func (l *watchLoop) fenced(r fenceResult) bool {
 	}
 	if r.err == nil {
 		l.options.Metrics.proven(r.proof.String())
-		l.initialEventsEnd, l.rollCall = r.version, cmp.Or(r.rollCall, l.rollCall)
+		l.initialEventsEnd, l.inventory = r.version, cmp.Or(r.inventory, l.inventory)
 		return true
 	}
 	if !errors.Is(r.err, cache.ErrClosed) && l.r.Context().Err() == nil {
@@ -123,10 +124,10 @@ func (l *watchLoop) writeError(err *apierrors.StatusError) {
 }
 
 // initialEventsProven reports whether the initial events have ended: everything up to a version that is
-// proven recent has been delivered, or the delivered state is the one that a roll call has confirmed.
+// proven recent has been delivered, or the delivered state is the one that an inventory has confirmed.
 func (l *watchLoop) initialEventsProven() bool {
-	if l.rollCall != nil {
-		if version := l.cursor.SkipToRollCall(l.rollCall); version > 0 {
+	if l.inventory != nil {
+		if version := l.cursor.SkipToInventory(l.inventory); version > 0 {
 			l.delivered = max(l.delivered, version)
 			return true
 		}

@@ -39,7 +39,7 @@ type watchLoop struct {
 	metrics        watchMetrics
 	fence          fenceWait
 	recheckEvery   *atomic.Int64
-	rollCall       *cache.RollCall // of the scope of this watch, to prove its initial events; nil if none was called
+	inventory      *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
 	recheck        *accessRecheck
 	reader         *flowcontrol.Reader
 	timer          *watchTimer
@@ -286,7 +286,7 @@ func (l *watchLoop) maybeEndInitialEvents() error {
 	if l.initialEventsEnd == 0 || !l.initialEventsProven() {
 		return nil
 	}
-	l.initialEventsEnd, l.rollCall = 0, nil
+	l.initialEventsEnd, l.inventory = 0, nil
 	// A deletion that has been sent may be above the version up to which everything has been delivered.
 	l.delivered = max(l.delivered, l.lastSent)
 	if l.plan.info.LegacyWatchPath {

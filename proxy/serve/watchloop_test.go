@@ -56,7 +56,7 @@ func current(version uint64) step {
 	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.Set(version, 0) }
 }
 
-// listed sets the version of the apiserver and the objects that a roll call finds there.
+// listed sets the version of the apiserver and the objects that an inventory finds there.
 func listed(version uint64, objects ...*tree.Object) step {
 	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.SetListed(version, objects...) }
 }
@@ -66,8 +66,8 @@ func soon(happens step) step {
 	return func(e *env, c *servetest.WatchClient) { time.AfterFunc(time.Second, func() { happens(e, c) }) }
 }
 
-// probeWatched lets probe watches deliver a bookmark.
-func probeWatched(version uint64) step {
+// secondWatched lets second watches deliver a bookmark.
+func secondWatched(version uint64) step {
 	return func(e *env, _ *servetest.WatchClient) { e.Apiserver.Set(version, version) }
 }
 
@@ -200,7 +200,7 @@ func TestWatch(t *testing.T) {
 		{"DeliversEventsBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{
 			gets(threeFoos...), added(3, 4), gets("ADDED f000003@4"), bookmarked(6), gets("BOOKMARK@6 end"),
 		}},
-		{"EndsInitialEventsOnAProbeWatch", streaming + bookmarks, []step{probeWatched(5)}, []step{
+		{"EndsInitialEventsOnASecondWatch", streaming + bookmarks, []step{secondWatched(5)}, []step{
 			gets(append(slices.Clone(threeFoos), "BOOKMARK@5 end")...),
 		}},
 		{"EndsInitialEventsWhenTheAPIServerIsBack", streaming + bookmarks, []step{unreachable}, []step{
@@ -212,14 +212,14 @@ func TestWatch(t *testing.T) {
 		{"EndsWithAnErrorWithoutProofInTime", streaming + bookmarks, []step{unreachable}, []step{
 			after(proofLimit), gets(append(slices.Clone(threeFoos), "ERROR 504")...), hasEnded,
 		}},
-		{"EndsInitialEventsOnARollCall", streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
+		{"EndsInitialEventsOnAnInventory", streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{
 			gets(append(slices.Clone(threeFoos), "BOOKMARK@7 end")...),
 			added(3, 4), deleted(3, 5), added(4, 8), gets("ADDED f000004@8"), // those up to 7 are no part of the state at 7
 		}},
 		{"EndsInitialEventsOnceTheRollIsComplete", streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 6))}, []step{
 			gets(threeFoos...), modified(2, 5), gets("MODIFIED f000002@5"), modified(2, 6), gets("MODIFIED f000002@6", "BOOKMARK@7 end"),
 		}},
-		{"OfANamespaceEndsInitialEventsOnARollCall", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 6))}, []step{
+		{"OfANamespaceEndsInitialEventsOnAnInventory", "/apis/ex.io/v1/namespaces/other/foos?watch=1&" + streaming + bookmarks, []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 6))}, []step{
 			gets(), modified(2, 6), gets("BOOKMARK@7 end"),
 		}},
 		{"WithoutStreamingListBeginsWithAProvenState", "allowWatchBookmarks=true", []step{current(4), soon(modified(0, 4))}, []step{
@@ -229,7 +229,7 @@ func TestWatch(t *testing.T) {
 			after(2 * time.Minute), gets(), bookmarked(6), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
 		}},
 		{"EndsWithTheStoreBeforeTheInitialEventsEnd", streaming + bookmarks, []step{current(5)}, []step{storeEnds, gets(threeFoos...), hasEnded}},
-		{"WithoutBookmarksWaitsUntilItsInitialEventsAreRecent", streaming, []step{probeWatched(5)}, []step{gets(threeFoos...), isOpen}},
+		{"WithoutBookmarksWaitsUntilItsInitialEventsAreRecent", streaming, []step{secondWatched(5)}, []step{gets(threeFoos...), isOpen}},
 		{"OfALegacyPathHasNoInitialEventsEnd", "/apis/ex.io/v1/watch/foos?allowWatchBookmarks=true", nil, []step{
 			gets(threeFoos...), after(2 * time.Minute), gets(), bookmarked(9), after(time.Minute), gets("BOOKMARK@9"),
 		}},
@@ -239,7 +239,7 @@ func TestWatch(t *testing.T) {
 			bookmarked(9), after(59 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@9"),
 			bookmarked(12), after(58 * time.Second), gets(), after(2 * time.Second), gets("BOOKMARK@12"),
 		}},
-		{"OfThreeSecondsSendsABookmarkOnceProven", fromThree + bookmarks + "&timeoutSeconds=3", []step{probeWatched(5)}, []step{
+		{"OfThreeSecondsSendsABookmarkOnceProven", fromThree + bookmarks + "&timeoutSeconds=3", []step{secondWatched(5)}, []step{
 			gets("BOOKMARK@5"), isOpen,
 		}},
 		{"OfThreeSecondsSendsNoBookmarkForAConfirmedState", fromThree + bookmarks + "&timeoutSeconds=3", []step{listed(7, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3))}, []step{

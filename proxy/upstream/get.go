@@ -79,7 +79,7 @@ func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accep
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	// Roll calls are long and frequent: a body that grows piece by piece is allocated several times.
+	// Inventories are long and frequent: a body that grows piece by piece is allocated several times.
 	var body bytes.Buffer
 	body.Grow(int(min(max(resp.ContentLength, firstBuffer), maxFirstBuffer)) + bytes.MinRead)
 	if _, err := body.ReadFrom(io.LimitReader(resp.Body, maxBody+1)); err != nil {

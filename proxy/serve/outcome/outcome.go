@@ -5,7 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/proxy/message"
 	"sluice/proxy/resources"
 )
@@ -20,7 +20,7 @@ const (
 	// PastVersion: the history holds the exact version that the request names.
 	PastVersion Hit = "past-version"
 	// UpToDate: the store was already at the current version of the apiserver.
-	// Where it was not, the reason is the cache.Proof that it has reached this version.
+	// Where it was not, the reason is the fence.Proof that it has reached this version.
 	UpToDate Hit = "up-to-date"
 	// FilledSince: the store began to be filled after the read began.
 	FilledSince Hit = "filled-since"
@@ -85,7 +85,7 @@ func (r Pass) OfStore() bool {
 // Forwarded is the error of a read that passes although the cache might show it.
 type Forwarded struct {
 	Pass
-	Read    *cache.Read // which is under way until the response begins; nil for one that does not count
+	Read    *fence.Read // which is under way until the response begins; nil for one that does not count
 	Allowed func()      // called when the apiserver has answered it with 200; nil calls nothing
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/proxy/discovery"
@@ -70,7 +71,7 @@ func New(t testing.TB, resource *resources.CachedResource) *Env {
 		TB: t, Resource: &c, Apiserver: &apiserver{version: c.Store.Snapshot().Version},
 		Access: &access{Allowed: true, still: true}, Draining: make(chan struct{}),
 	}
-	c.Fence = cache.NewFence(c.Store, e.Apiserver, func() cache.Cost { return cache.Cost{} }, func(err error) { t.Error(err) })
+	c.Fence = fence.New(c.Store, e.Apiserver, func() fence.Cost { return fence.Cost{} }, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { c.Fence.Run(ctx) })
@@ -146,21 +147,21 @@ func (e *Env) Apply(t cache.Type, o *tree.Object) {
 	}
 }
 
-// apiserver is a cache.Prober at a version that the test sets.
+// apiserver is a fence.Apiserver at a version that the test sets.
 type apiserver struct {
-	mu       sync.Mutex
-	version  uint64         // 0 if it cannot be reached
-	bookmark uint64         // what every probe watch delivers; 0 for nothing
-	Slow     time.Duration  // how long a probe takes
-	listed   []*tree.Object // by every roll call of the most recent state
-	ListedAt map[uint64][]*tree.Object
-	rolls    bool          // whether rolls can be called
-	called   []cache.Scope // the scopes of which the roll was called
+	mu          sync.Mutex
+	version     uint64         // 0 if it cannot be reached
+	bookmark    uint64         // what every second watch delivers; 0 for nothing
+	Slow        time.Duration  // how long a probe takes
+	listed      []*tree.Object // by every inventory of the most recent state
+	ListedAt    map[uint64][]*tree.Object
+	inventories bool          // whether inventories can be taken
+	called      []cache.Scope // the scopes of which the roll was called
 }
 
 var ErrUnreachable = errors.New("the apiserver cannot be reached")
 
-// Probe implements cache.Prober.
+// Probe implements fence.Apiserver.
 func (a *apiserver) Probe(context.Context) (uint64, error) {
 	a.mu.Lock()
 	version, slow := a.version, a.Slow
@@ -172,9 +173,9 @@ func (a *apiserver) Probe(context.Context) (uint64, error) {
 	return version, nil
 }
 
-// RollCall implements cache.Prober.
-func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint64) (*cache.RollCall, error) {
-	r, slow, err := a.callRoll(scope, version)
+// Inventory implements fence.Apiserver.
+func (a *apiserver) Inventory(_ context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
+	r, slow, err := a.take(scope, version)
 	if err != nil {
 		return nil, err
 	}
@@ -182,15 +183,15 @@ func (a *apiserver) RollCall(_ context.Context, scope cache.Scope, version uint6
 	return r, nil
 }
 
-// callRoll returns what RollCall does after a time.
-func (a *apiserver) callRoll(scope cache.Scope, version uint64) (r *cache.RollCall, slow time.Duration, err error) {
+// take returns what Inventory does after a time.
+func (a *apiserver) take(scope cache.Scope, version uint64) (r *cache.Inventory, slow time.Duration, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r, listed := &cache.RollCall{Version: a.version, Scope: scope}, a.listed
+	r, listed := &cache.Inventory{Version: a.version, Scope: scope}, a.listed
 	if version > 0 {
 		r.Version, listed = version, a.ListedAt[version]
 	}
-	if !a.rolls && listed == nil || a.version == 0 {
+	if !a.inventories && listed == nil || a.version == 0 {
 		return nil, 0, ErrUnreachable
 	}
 	a.called = append(a.called, scope)
@@ -205,8 +206,8 @@ func (a *apiserver) callRoll(scope cache.Scope, version uint64) (r *cache.RollCa
 	return r, a.Slow, nil
 }
 
-// ProbeWatch implements cache.Prober.
-func (a *apiserver) ProbeWatch(ctx context.Context, _ uint64, _, bookmark func(uint64)) error {
+// SecondWatch implements fence.Apiserver.
+func (a *apiserver) SecondWatch(ctx context.Context, _ uint64, _, bookmark func(uint64)) error {
 	a.mu.Lock()
 	version := a.bookmark
 	a.mu.Unlock()
@@ -235,7 +236,7 @@ func (a *apiserver) SetListed(version uint64, objects ...*tree.Object) {
 	a.Set(version, 0)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.rolls, a.listed = true, objects
+	a.inventories, a.listed = true, objects
 }
 
 // access is an Access whose answers the test sets.

@@ -1,4 +1,4 @@
-package cache
+package fence
 
 import (
 	"sync"
@@ -33,7 +33,7 @@ const (
 	requestWork  = time.Millisecond
 	workPerByte  = 13 * time.Nanosecond
 	metadataWork = 7 * time.Nanosecond
-	// quickWork is the most work of a request that probably takes no longer than a probe watch: a second.
+	// quickWork is the most work of a request that probably takes no longer than a second watch: a second.
 	quickWork = 250 * time.Millisecond
 	// probePause is the least time between two probes while the allowance is overdrawn.
 	probePause = 20 * time.Millisecond
@@ -42,8 +42,8 @@ const (
 // readWork returns about what a read costs the apiserver.
 func readWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*workPerByte }
 
-// rollCallWork returns about what a roll call costs the apiserver.
-func rollCallWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*metadataWork }
+// inventoryWork returns about what an inventory costs the apiserver.
+func inventoryWork(bytes int64) time.Duration { return requestWork + time.Duration(bytes)*metadataWork }
 
 // allowanceSaved is for how long a store that is not read saves its allowance.
 const allowanceSaved = 20 * time.Second
@@ -81,7 +81,7 @@ func (a *allowance) wait() time.Duration {
 }
 
 // spent reports whether no request is allowed now.
-func (a *allowance) spent() bool { return a.wait() > 0 }
+func (a *allowance) empty() bool { return a.wait() > 0 }
 
 // charge takes the cost of a request off the allowance.
 func (a *allowance) charge(work time.Duration, bytes int64) {

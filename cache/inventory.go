@@ -10,38 +10,41 @@ import (
 	"sluice/cache/tree"
 )
 
-// RollCall is a consistent list of a resource, or of a scope, read for keys and resource versions only.
+// Inventory is a consistent list of a resource, or of a scope, read for keys and resource versions only.
 // If it names exactly those of a state, then that state is the apiserver's at the version of the list,
 // whatever events are still on their way to the store: an object that was created and deleted in
 // between leaves no trace in a state.
-type RollCall struct {
+type Inventory struct {
 	Asked   time.Time // before the list was asked for
 	Version uint64    // of the list
 	Bytes   int       // length of the response
 	Scope   Scope     // what is listed
 
-	entries []rollCallEntry // in strictly ascending order of keys
+	entries []inventoryEntry // in strictly ascending order of keys
 }
 
-type rollCallEntry struct {
+type inventoryEntry struct {
 	key     tree.Key
 	version uint64
 }
 
-var errRollCallOrder = errors.New("keys of a list are not in ascending order")
+var errInventoryOrder = errors.New("keys of a list are not in ascending order")
 
 // Add adds the next object of the list. It returns an error unless keys come in ascending order, as
 // in every list.
-func (r *RollCall) Add(k tree.Key, version uint64) error {
+func (r *Inventory) Add(k tree.Key, version uint64) error {
 	if n := len(r.entries); n > 0 && r.entries[n-1].key >= k {
-		return fmt.Errorf("%s after %s: %w", k, r.entries[n-1].key, errRollCallOrder)
+		return fmt.Errorf("%s after %s: %w", k, r.entries[n-1].key, errInventoryOrder)
 	}
-	r.entries = append(r.entries, rollCallEntry{k, version})
+	r.entries = append(r.entries, inventoryEntry{k, version})
 	return nil
 }
 
+// Len returns the number of the listed objects.
+func (r *Inventory) Len() int { return len(r.entries) }
+
 // versionOf returns the resource version of an object, 0 if the list does not have it.
-func (r *RollCall) versionOf(k tree.Key) uint64 {
+func (r *Inventory) versionOf(k tree.Key) uint64 {
 	i := sort.Search(len(r.entries), func(i int) bool { return r.entries[i].key >= k })
 	if i < len(r.entries) && r.entries[i].key == k {
 		return r.entries[i].version
@@ -50,10 +53,10 @@ func (r *RollCall) versionOf(k tree.Key) uint64 {
 }
 
 // Matches reports whether a state has exactly the listed keys and resource versions.
-func (r *RollCall) Matches(s *Snapshot) bool { return r.differences(s) == 0 }
+func (r *Inventory) Matches(s *Snapshot) bool { return r.differences(s) == 0 }
 
-// objects returns what a state has in the scope of the roll call, in ascending order of keys.
-func (r *RollCall) objects(s *Snapshot) iter.Seq[*tree.Object] {
+// objects returns what a state has in the scope of the inventory, in ascending order of keys.
+func (r *Inventory) objects(s *Snapshot) iter.Seq[*tree.Object] {
 	if r.Scope.Indexed {
 		return s.ByIndex(r.Scope.Value, tree.Range{})
 	}
@@ -61,7 +64,7 @@ func (r *RollCall) objects(s *Snapshot) iter.Seq[*tree.Object] {
 }
 
 // differences returns the number of keys at which a state differs from the list.
-func (r *RollCall) differences(s *Snapshot) (n int) {
+func (r *Inventory) differences(s *Snapshot) (n int) {
 	for range r.differing(s) {
 		n++
 	}
@@ -69,7 +72,7 @@ func (r *RollCall) differences(s *Snapshot) (n int) {
 }
 
 // differing yields the keys at which a state differs from the list, in ascending order.
-func (r *RollCall) differing(s *Snapshot) iter.Seq[tree.Key] {
+func (r *Inventory) differing(s *Snapshot) iter.Seq[tree.Key] {
 	return func(yield func(tree.Key) bool) {
 		rest := r.entries
 		for o := range r.objects(s) {
@@ -95,11 +98,11 @@ func (r *RollCall) differing(s *Snapshot) iter.Seq[tree.Key] {
 	}
 }
 
-// comparison is a roll call that the store compares with its state after each event, until they are
-// equal or the store is complete up to the version of the roll call.
+// comparison is an inventory that the store compares with its state after each event, until they are
+// equal or the store is complete up to the version of the inventory.
 type comparison struct {
-	rollCall    *RollCall
-	past        bool   // the state was complete up to the version of the roll call
+	inventory   *Inventory
+	past        bool   // the state was complete up to the version of the inventory
 	position    uint64 // of the newest event of the state
 	differences int
 }
@@ -113,7 +116,7 @@ func (c *comparison) apply(e *Event) {
 	if e.Type != Deleted {
 		after = e.Object.RV
 	}
-	switch want := c.rollCall.versionOf(e.Object.Key); want {
+	switch want := c.inventory.versionOf(e.Object.Key); want {
 	case before:
 		c.differences++
 	case after:

@@ -1,26 +1,13 @@
-package cache
+package fence
 
 import (
 	"context"
 	"errors"
 	"sync"
 	"time"
+
+	"sluice/cache"
 )
-
-// Prober asks the apiserver about the progress of one resource.
-type Prober interface {
-	// Probe returns the resource version of a consistent LIST that begins after the call.
-	Probe(ctx context.Context) (version uint64, err error)
-
-	// RollCall returns the keys and resource versions of a LIST of a scope: of the state at exactly a
-	// version, or with version 0 of a consistent LIST that begins after the call.
-	RollCall(ctx context.Context, scope Scope, version uint64) (*RollCall, error)
-
-	// ProbeWatch opens a second watch of the resource, from version. It calls event with the
-	// resource version of each event and bookmark with the resource version of each bookmark, in
-	// the order of the stream, and returns when the stream or the context ends.
-	ProbeWatch(ctx context.Context, version uint64, event, bookmark func(version uint64)) error
-}
 
 // Fence is the consistent-read fence of one store. It answers one question: does the store show
 // everything that the apiserver had committed when the question was asked?
@@ -32,68 +19,68 @@ type Prober interface {
 //     complete up to X once it has applied an event or a bookmark at or above X.
 //  3. [Fence.Confirm] also has the apiserver confirm it, because on a quiet resource neither
 //     arrives in time. Each kind of confirmation is a [Proof].
-//  4. A [RollCall] is a list of all keys and resource versions. If they are those of the store, the
-//     present state is the apiserver's at the version of the list ([Store.ConfirmState]). It may list
+//  4. An [cache.Inventory] is a list of all keys and resource versions. If they are those of the store, the
+//     present state is the apiserver's at the version of the list ([cache.Store.ConfirmState]). It may list
 //     an older state for the readers of exactly that ([Fence.ConfirmAt]).
-//  5. A probe watch, a second watch of the resource, delivers bookmarks earlier than the store's own:
-//     the apiserver has no event between its last one and the bookmark ([Store.ConfirmComplete]).
+//  5. A second watch of the resource delivers bookmarks earlier than the store's own:
+//     the apiserver has no event between its last one and the bookmark ([cache.Store.ConfirmComplete]).
 //
-// While the watch of the store is away, only a roll call proves a state, and the others wait ([Store.Doubt]).
+// While the watch of the store is away, only an inventory proves a state, and the others wait ([cache.Store.Doubt]).
 //
 // What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
-// [Cost]; probe watches become rare while they bring no bookmark. Readers whose proof does not come share
-// one roll call, however large the resource is, or the list that replaces the store ([Fence.Recover]).
+// [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share
+// one inventory, however large the resource is, or the list that replaces the store ([Fence.Recover]).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
-	store     *Store
-	prober    Prober
-	diverged  func(error)
-	allowance *allowance
-	probeDue  chan struct{} // holds one token while nextProbe has to be run
-	proofDue  chan struct{} // holds one token after a caller of Confirm has arrived
-	stallDue  chan struct{} // holds one token after GiveUp
-	mendDue   chan struct{} // holds one token after a reader has begun to wait in Recover
-	listing   sync.Mutex    // held by the roll call that runs
-	rollCalls sync.WaitGroup
+	store       Store
+	apiserver   Apiserver
+	diverged    func(error)
+	allowance   *allowance
+	probeDue    chan struct{} // holds one token while nextProbe has to be run
+	proofDue    chan struct{} // holds one token after a caller of Confirm has arrived
+	stallDue    chan struct{} // holds one token after GiveUp
+	mendDue     chan struct{} // holds one token after a reader has begun to wait in Recover
+	listing     sync.Mutex    // held by the inventory that runs
+	inventories sync.WaitGroup
 
-	mu         sync.Mutex // guards the fields below
-	nextProbe  *probe
-	waiters    int           // how many wait for a proof
-	awaited    uint64        // the highest version that they wait for
-	history    uint64        // the highest version up to which one of them needs the history
-	idle       chan struct{} // closed when waiters becomes zero; nil while it is zero
-	byWatch    uint64        // the highest version that a probe watch has confirmed
-	probeWatch probeWatchSchedule
-	rollCall   rollCallRecord
-	exact      exactReads
-	probedAt   time.Time     // when the last probe ended
-	rising     bool          // the last probe or roll call returned a version above the newest state's
-	risingAt   time.Time     // when that was found out
-	missedAt   time.Time     // when a read has waited for the store's own watch in vain
-	reads      int           // that are under way
-	underWay   time.Duration // what they would cost the apiserver
-	herd       time.Duration // the most that underWay has been within the last herdFor
-	herdAt     time.Time     // when it was that
-	stalled    bool          // a caller has given up, and no proof has succeeded since
-	recovering int           // readers that wait in Recover
-	refused    refusal       // of the last probe
-	stats      FenceStats
+	mu          sync.Mutex // guards the fields below
+	nextProbe   *probe
+	waiters     int           // how many wait for a proof
+	awaited     uint64        // the highest version that they wait for
+	history     uint64        // the highest version up to which one of them needs the history
+	idle        chan struct{} // closed when waiters becomes zero; nil while it is zero
+	byWatch     uint64        // the highest version that a second watch has confirmed
+	secondWatch secondWatchSchedule
+	inventory   inventoryRecord
+	exact       exactReads
+	probedAt    time.Time     // when the last probe ended
+	rising      bool          // the last probe or inventory returned a version above the newest state's
+	risingAt    time.Time     // when that was found out
+	missedAt    time.Time     // when a read has waited for the store's own watch in vain
+	reads       int           // that are under way
+	underWay    time.Duration // what they would cost the apiserver
+	herd        time.Duration // the most that underWay has been within the last herdFor
+	herdAt      time.Time     // when it was that
+	stalled     bool          // a caller has given up, and no proof has succeeded since
+	recovering  int           // readers that wait in Recover
+	refused     refusal       // of the last probe
+	stats       Stats
 }
 
-// FenceStats describes the work of a fence for metrics.
-type FenceStats struct {
-	Probes, RollCalls, ProbeWatches, Delegated int
-	Seconds                                    float64 // of the apiserver, charged to the allowance
-	Lent                                       float64 // and beyond it, instead of reads that would have cost more
+// Stats describes the work of a fence for metrics.
+type Stats struct {
+	Probes, Inventories, SecondWatches, Forwarded int
+	Seconds                                       float64 // of the apiserver, charged to the allowance
+	Uncharged                                     float64 // and beyond it, instead of reads that would have cost more
 }
 
-// NewFence returns a fence of a store. Nothing is probed until Run is called. The fence calls
-// diverged when a probe fails with [ErrDiverged] or the apiserver is at an older resource version
-// than the store, as after a restore from a backup, and with [ErrHeldBack]; the caller must then replace
+// New returns a fence of a store. Nothing is probed until Run is called. The fence calls
+// diverged when a probe fails with [cache.ErrDiverged] or the apiserver is at an older resource version
+// than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
 // the store. What cost returns may change at any time.
-func NewFence(s *Store, p Prober, cost func() Cost, diverged func(error)) *Fence {
+func New(s Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
 	return &Fence{
-		store: s, prober: p, diverged: diverged, allowance: newAllowance(cost),
+		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost),
 		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
 		stallDue: make(chan struct{}, 1), mendDue: make(chan struct{}, 1), exact: exactReads{due: make(chan exactVersion, 1)},
 	}
@@ -109,7 +96,7 @@ func (f *Fence) report(err error) {
 }
 
 // Stats returns the present figures.
-func (f *Fence) Stats() FenceStats {
+func (f *Fence) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
@@ -124,14 +111,14 @@ func (f *Fence) Run(ctx context.Context) {
 	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
 	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
 	loops.Go(func() { onSignal(ctx, f.mendDue, f.mend) })
-	loops.Go(func() { f.callRollsAt(ctx) })
+	loops.Go(func() { f.takeInventoriesAt(ctx) })
 	select {
 	case <-ctx.Done():
 	case <-f.store.Done():
 	}
 	cancel()
 	loops.Wait()
-	f.rollCalls.Wait()
+	f.inventories.Wait()
 	f.failNextProbe()
 }
 
@@ -171,7 +158,7 @@ func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
 		select {
 		case <-changed:
 		case <-f.store.Done():
-			return ErrClosed
+			return cache.ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -193,10 +180,10 @@ func (f *Fence) WaitBriefly(ctx context.Context, version uint64, limit time.Dura
 
 // WaitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
 // is older than the history, ErrClosed when the store has ended, or the context's error.
-func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *Snapshot, err error) {
+func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *cache.Snapshot, err error) {
 	ended := f.waitUntil(ctx, func() bool {
 		state, err = f.store.At(version)
-		return !errors.Is(err, ErrAhead)
+		return !errors.Is(err, cache.ErrAhead)
 	})
 	if ended != nil {
 		return nil, ended
@@ -236,7 +223,7 @@ func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Pro
 		if version, err = f.CurrentVersion(ctx); err == nil {
 			proof, err = f.Confirm(ctx, version)
 		}
-		if err == nil || errors.Is(err, ErrClosed) {
+		if err == nil || errors.Is(err, cache.ErrClosed) {
 			return version, proof, err
 		}
 		select {

@@ -1,10 +1,12 @@
-package cache
+package fence
 
 import (
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache"
 )
 
 // underWay begins reads of a length.
@@ -22,8 +24,8 @@ func end(reads []*Read) {
 }
 
 func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		f.rollCall.retryAt = time.Now().Add(time.Hour)
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		f.inventory.retryAt = time.Now().Add(time.Hour)
 		r := f.Begin(1 << 10)
 		if !r.Alone() || r.Shares() || !r.Forwardable() {
 			t.Error("a lone read waits for a probe")
@@ -33,24 +35,24 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 			t.Error("not alone after others")
 		}
 		r.End()
-		f.rollCall.retryAt = time.Time{}
+		f.inventory.retryAt = time.Time{}
 		if r := f.Begin(1 << 10); !r.Shares() {
-			t.Error("a read does not wait for the roll call of a resource as small")
+			t.Error("a read does not wait for the inventory of a resource as small")
 		}
 	})
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		for range smallResource {
 			deliver(t, s, a.write(), 0)
 		}
 		if r := f.Begin(1 << 10); r.Shares() {
-			t.Error("a lone read waits for a roll call that costs much more")
+			t.Error("a lone read waits for an inventory that costs much more")
 		}
 	})
 }
 
 // The client of a forwarded read may take long to read the response.
 func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		slow := underWay(f, 3, 1<<20)
 		for _, r := range slow {
 			r.Forward()
@@ -70,20 +72,20 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 			t.Error("responses that clients read slowly pay for a proof")
 		}
 		end(slow)
-		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !r.Alone() || got.Delegated != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
+		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !r.Alone() || got.Forwarded != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
 			t.Errorf("%+v, want %v s", got, want)
 		}
 	})
 }
 
-// Of a quiet resource only the roll call is a proof: reads share it if they would cost as much.
+// Of a quiet resource only the inventory is a proof: reads share it if they would cost as much.
 func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
-		work := f.nextRollCallWork()
+		work := f.nextInventoryWork()
 		enough := int(2 * (work - requestWork) / readWork(0))
 		few, many := enough-2, enough+4
-		check := func(n int, shares, sharesRollCall bool) {
+		check := func(n int, shares, sharesInventory bool) {
 			t.Helper()
 			time.Sleep(2 * herdFor) // since the reads before
 			reads := underWay(f, n, 0)
@@ -91,8 +93,8 @@ func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
 			if got := reads[0].Shares(); got != shares {
 				t.Errorf("%d reads share the next proof: %v", n, got)
 			}
-			if got := reads[0].SharesRollCall(); got != sharesRollCall {
-				t.Errorf("%d reads share a roll call: %v", n, got)
+			if got := reads[0].SharesInventory(); got != sharesInventory {
+				t.Errorf("%d reads share an inventory: %v", n, got)
 			}
 		}
 		check(1, false, false)
@@ -117,7 +119,7 @@ func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
 
 // Readers that have shared a proof come back one after the other.
 func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
 		f.rising, f.risingAt = true, time.Now()
 		time.Sleep(quietAfter)
@@ -132,22 +134,22 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 			}
 		}
 		var all sync.WaitGroup
-		all.Go(func() { prove(5*time.Millisecond + a.rollCallTime) })
+		all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
 		time.Sleep(9 * time.Millisecond / 2)
 		for range 30 {
 			f.Begin(0)
-			all.Go(func() { prove(5*time.Millisecond + a.rollCallTime) })
+			all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
 		}
 		all.Wait()
-		if n := a.rollCalls.Load(); n != 1 {
-			t.Errorf("%d roll calls", n)
+		if n := a.inventories.Load(); n != 1 {
+			t.Errorf("%d inventories", n)
 		}
 	})
 }
 
 // Nobody waits for a herd that does not come back.
-func TestARollCallGathersReadersForAWhile(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestAnInventoryGathersReadersForAWhile(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
 		f.rising, f.risingAt = true, time.Now()
 		time.Sleep(quietAfter)
@@ -160,18 +162,18 @@ func TestARollCallGathersReadersForAWhile(t *testing.T) {
 			}
 		}
 		end(underWay(f, 100, 0))
-		read(gatherFor + a.rollCallTime)
+		read(gatherFor + a.inventoryTime)
 		time.Sleep(2 * herdFor)
 		f.rising = true
-		read(a.rollCallTime)
+		read(a.inventoryTime)
 	})
 }
 
-// Beyond the allowance the roll is called if the reads that wait for it would cost the apiserver more.
-func TestReadsLendTheRollCallWhatTheyWouldCost(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+// Beyond the allowance an inventory is taken if the reads that wait for it would cost the apiserver more.
+func TestReadsLendTheInventoryWhatTheyWouldCost(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
-		a.rollCallBytes = 1 << 20
+		a.inventoryBytes = 1 << 20
 		f.allowance.charge(time.Hour, 0)
 		prove := func(n int, bytes int64, want Proof) {
 			t.Helper()
@@ -188,20 +190,20 @@ func TestReadsLendTheRollCallWhatTheyWouldCost(t *testing.T) {
 			}
 			all.Wait()
 		}
-		prove(1, 0, ByProbeWatch)
+		prove(1, 0, BySecondWatch)
 		before := f.Stats()
-		prove(1, 1<<20, ByRollCall)
-		prove(20, 0, ByRollCall)
+		prove(1, 1<<20, ByInventory)
+		prove(20, 0, ByInventory)
 		got := f.Stats()
-		if got.RollCalls != 2 || got.Seconds != before.Seconds || got.Lent != 2*min(a.rollCallTime, rollCallWork(1<<20)).Seconds() {
+		if got.Inventories != 2 || got.Seconds != before.Seconds || got.Uncharged != 2*min(a.inventoryTime, inventoryWork(1<<20)).Seconds() {
 			t.Errorf("%+v after %+v", got, before)
 		}
 	})
 }
 
 // Readers that arrive one after the other wait for the proof that the first of them has begun to wait for.
-func TestALaterReadBringsTheRollCallForward(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestALaterReadBringsTheInventoryForward(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
 		f.allowance.charge(time.Hour, 0)
 		version := a.writeElsewhere()
@@ -209,7 +211,7 @@ func TestALaterReadBringsTheRollCallForward(t *testing.T) {
 		var all sync.WaitGroup
 		read := func(bytes int64) {
 			defer f.Begin(bytes).End()
-			if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByRollCall || time.Since(start) > a.rollCallTime {
+			if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByInventory || time.Since(start) > a.inventoryTime {
 				t.Error(proof, err, time.Since(start))
 			}
 		}
@@ -221,7 +223,7 @@ func TestALaterReadBringsTheRollCallForward(t *testing.T) {
 }
 
 func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		forward := func(bytes int64, took time.Duration) {
 			r := f.Begin(bytes)
 			r.Forward()
@@ -229,22 +231,22 @@ func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
 			r.End()
 		}
 		if f.Begin(1 << 28).Forwardable() {
-			t.Error("a read that takes longer than a probe watch is forwardable")
+			t.Error("a read that takes longer than a second watch is forwardable")
 		}
 		forward(1<<20, time.Second)
-		want := FenceStats{Delegated: 1, Seconds: readWork(1 << 20).Seconds()}
+		want := Stats{Forwarded: 1, Seconds: readWork(1 << 20).Seconds()}
 		if got := f.Stats(); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		forward(0, requestWork/2)
 		f.allowance.charge(5*time.Second, 0) // what it saves in 100 s
 		forward(1<<20, time.Second)
-		want = FenceStats{Delegated: 3, Seconds: (readWork(1<<20) + requestWork/2).Seconds(), Lent: readWork(1 << 20).Seconds()}
+		want = Stats{Forwarded: 3, Seconds: (readWork(1<<20) + requestWork/2).Seconds(), Uncharged: readWork(1 << 20).Seconds()}
 		if got := f.Stats(); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		time.Sleep(2 * time.Minute)
-		if forward(0, 0); f.Stats().Lent != want.Lent {
+		if forward(0, 0); f.Stats().Uncharged != want.Uncharged {
 			t.Error("the allowance does not recover")
 		}
 	})

@@ -1,19 +1,21 @@
-package cache
+package fence
 
 import (
 	"context"
 	"errors"
 	"time"
+
+	"sluice/cache"
 )
 
 const (
-	// mendAfter is how long readers wait in Recover before the roll is called for them: the proofs that
+	// mendAfter is how long readers wait in Recover before an inventory is taken for them: the proofs that
 	// cost less come within this time or are not likely to come.
 	mendAfter = 500 * time.Millisecond
-	// eventGrace is how long the events may take that the store lacks of a roll call, before a list
+	// eventGrace is how long the events may take that the store lacks of an inventory, before a list
 	// replaces the store. A stream that is late by more would make each reader wait for that long.
 	eventGrace = 2 * time.Second
-	// mendRetry is the least time between a roll call for readers that wait in Recover which has failed, and
+	// mendRetry is the least time between an inventory for readers that wait in Recover which has failed, and
 	// the next one.
 	mendRetry = time.Second
 )
@@ -23,7 +25,7 @@ const (
 // returns this version, which does not change however long the reader waits: it must not have to wait for
 // ever newer events. The error is ErrClosed when the store has ended, or the context's.
 //
-// All who wait share one roll call, which need not be cheap. If the store lacks events of it that do not
+// All who wait share one inventory, which need not be cheap. If the store lacks events of it that do not
 // come, the fence calls diverged with ErrHeldBack. A store that has reached its version lacks none of them, as far
 // as is known: nothing has followed a deletion.
 func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
@@ -32,7 +34,7 @@ func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
 		switch {
 		case err == nil:
 			version = current
-		case errors.Is(err, ErrClosed) || ctx.Err() != nil:
+		case errors.Is(err, cache.ErrClosed) || ctx.Err() != nil:
 			return 0, err
 		default:
 			pause(ctx, max(time.Until(f.lastRefusal().until), failurePause))
@@ -57,7 +59,7 @@ func (f *Fence) recovers() bool {
 	return f.recovering > 0
 }
 
-// mend calls the roll, or has the store replaced, as long as readers wait in Recover. It takes at most
+// mend takes an inventory, or has the store replaced, as long as readers wait in Recover. It takes at most
 // half of the time.
 func (f *Fence) mend(ctx context.Context) {
 	for idle := mendAfter; ; {
@@ -66,15 +68,15 @@ func (f *Fence) mend(ctx context.Context) {
 			return
 		}
 		start := time.Now()
-		version, err := f.callRoll(ctx, max(rollCallTimeout, 12*f.nextRollCallWork()))
+		version, err := f.takeInventory(ctx, max(inventoryTimeout, 12*f.nextInventoryWork()))
 		idle = max(mendAfter, time.Since(start))
 		switch {
-		case errors.Is(err, errRollCallRuns):
+		case errors.Is(err, errInventoryRuns):
 		case err != nil:
 			idle = max(idle, mendRetry, retryDelay(err))
 		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
 			if f.store.Snapshot().Version < version {
-				f.report(ErrHeldBack)
+				f.report(cache.ErrHeldBack)
 				return
 			}
 			idle = max(idle, mendRetry) // a deletion is the newest write: a later version proves it

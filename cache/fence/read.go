@@ -1,4 +1,4 @@
-package cache
+package fence
 
 import (
 	"context"
@@ -13,7 +13,7 @@ type Read struct {
 	bytes     int64         // length of the response
 	work      time.Duration // what it costs the apiserver if it is forwarded
 	forwarded time.Time     // when forwarding began; zero if it is not forwarded
-	lent      bool          // the allowance was spent by then
+	uncharged bool          // the allowance was spent by then
 	left      bool          // it is not under way any more; Fence.mu guards it
 }
 
@@ -35,7 +35,7 @@ const (
 	// herdFor is how long readers that have shared a proof are expected to come back: they do so one after
 	// the other, and the first of them should wait for the others.
 	herdFor = 100 * time.Millisecond
-	// gatherFor is how long a roll call waits for them at most.
+	// gatherFor is how long an inventory waits for them at most.
 	gatherFor = 15 * time.Millisecond
 )
 
@@ -48,18 +48,18 @@ func (r *Read) Alone() bool {
 
 // Shares reports whether the read should wait for the next proof rather than be forwarded: CurrentVersion
 // and what probably has to follow cost the apiserver no more than forwarding all reads that are under
-// way. A lone read should be forwarded unless the roll is called at once, which proves the state.
+// way. A lone read should be forwarded unless an inventory is taken at once, which proves the state.
 func (r *Read) Shares() bool {
 	f := r.fence
 	switch {
-	case f.callsRoll() && f.pays(f.nextRollCallWork()):
+	case f.takesInventory() && f.pays(f.nextInventoryWork()):
 		return true
 	case r.Alone():
 		return false
 	case f.surelyQuiet():
-		return f.canCallRoll() && f.pays(requestWork+f.nextRollCallWork())
+		return f.canTakeInventory() && f.pays(requestWork+f.nextInventoryWork())
 	}
-	return f.Quiet() || !f.callsRoll() // a probe costs no more than one of several reads
+	return f.Quiet() || !f.takesInventory() // a probe costs no more than one of several reads
 }
 
 // risingFor is how long reads are forwarded because resource versions rise: then it is tried again.
@@ -75,18 +75,18 @@ func (f *Fence) surelyQuiet() bool {
 	return time.Since(f.risingAt) < risingFor
 }
 
-// SharesRollCall reports whether the read, which a probe has not proven, should wait for a roll call.
-func (r *Read) SharesRollCall() bool {
+// SharesInventory reports whether the read, which a probe has not proven, should wait for an inventory.
+func (r *Read) SharesInventory() bool {
 	f := r.fence
-	return f.MayCallRoll() && !f.rollCallPending() && f.pays(f.nextRollCallWork())
+	return f.MayTakeInventory() && !f.inventoryPending() && f.pays(f.nextInventoryWork())
 }
 
-// Forwardable reports whether forwarding the read probably takes less time than a probe watch.
+// Forwardable reports whether forwarding the read probably takes less time than a second watch.
 func (r *Read) Forwardable() bool { return r.work <= quickWork }
 
 // Forward says that the read is being forwarded until Answered or End. It is charged to the
 // allowance unless that is spent: it costs the apiserver then what it would cost without the store.
-func (r *Read) Forward() { r.forwarded, r.lent = time.Now(), r.fence.allowance.spent() }
+func (r *Read) Forward() { r.forwarded, r.uncharged = time.Now(), r.fence.allowance.empty() }
 
 // Bytes returns the length of the response.
 func (r *Read) Bytes() int64 { return r.bytes }
@@ -118,8 +118,8 @@ func (r *Read) End() {
 	if r.forwarded.IsZero() {
 		return
 	}
-	f.stats.Delegated++
-	f.spend(min(time.Since(r.forwarded), r.work), r.bytes, r.lent)
+	f.stats.Forwarded++
+	f.charge(min(time.Since(r.forwarded), r.work), r.bytes, r.uncharged)
 }
 
 // pays reports whether a proof costs the apiserver clearly less than forwarding the reads that are under
@@ -155,10 +155,10 @@ func (f *Fence) gather(ctx context.Context, proof time.Duration) {
 	}
 }
 
-// spend charges what a request has cost, or counts it as lent. The caller must hold mu.
-func (f *Fence) spend(work time.Duration, bytes int64, lent bool) {
-	if lent {
-		f.stats.Lent += work.Seconds()
+// charge charges what a request has cost, or counts it as uncharged. The caller must hold mu.
+func (f *Fence) charge(work time.Duration, bytes int64, uncharged bool) {
+	if uncharged {
+		f.stats.Uncharged += work.Seconds()
 		return
 	}
 	f.allowance.charge(work, bytes)

@@ -1,9 +1,11 @@
-package cache
+package fence
 
 import (
 	"context"
 	"errors"
 	"time"
+
+	"sluice/cache"
 )
 
 const (
@@ -11,8 +13,8 @@ const (
 	probeTimeout = 4 * time.Second
 	// failurePause is the least time between a request that has failed and the next one.
 	failurePause = 200 * time.Millisecond
-	// rollCallTimeout bounds a roll call.
-	rollCallTimeout = 10 * time.Second
+	// inventoryTimeout bounds an inventory.
+	inventoryTimeout = 10 * time.Second
 )
 
 // probe is one consistent LIST, whole or of one key, and the callers that share its answer.
@@ -34,7 +36,7 @@ func (f *Fence) CurrentVersion(ctx context.Context) (uint64, error) {
 	case <-p.done:
 		return p.version, p.err
 	case <-f.store.Done():
-		return 0, ErrClosed
+		return 0, cache.ErrClosed
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
@@ -59,8 +61,8 @@ func (f *Fence) runProbe(ctx context.Context) {
 	free := time.Until(f.probedAt.Add(probePause))
 	f.mu.Unlock()
 	pause(ctx, min(f.allowance.wait(), free))
-	if f.callsRoll() {
-		f.gather(ctx, f.nextRollCallWork())
+	if f.takesInventory() {
+		f.gather(ctx, f.nextInventoryWork())
 	}
 	f.mu.Lock()
 	p := f.nextProbe
@@ -69,7 +71,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 	before := f.store.Snapshot().Version
 	p.version, p.err = f.ask(ctx)
 	if p.err == nil && p.version < before {
-		p.err = behind(p.version, before)
+		p.err = cache.Behind(p.version, before)
 	}
 	f.mu.Lock()
 	f.rising, f.risingAt = p.version > before, time.Now()
@@ -77,7 +79,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 		f.refused = refusal{p.err, time.Now().Add(retryDelay(p.err))}
 	}
 	f.mu.Unlock()
-	if errors.Is(p.err, ErrDiverged) {
+	if errors.Is(p.err, cache.ErrDiverged) {
 		f.report(p.err)
 	}
 	close(p.done)
@@ -95,20 +97,20 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// ask returns the apiserver's current version, by a roll call where that costs about as little as a
-// probe. A roll call that takes long gives way to a probe, and may still confirm the state.
+// ask returns the apiserver's current version, by an inventory where that costs about as little as a
+// probe. An inventory that takes long gives way to a probe, and may still confirm the state.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.callsRoll() {
+	if f.takesInventory() {
 		answer := make(chan probe, 1)
-		f.rollCalls.Go(func() {
-			version, err := f.callRoll(ctx, rollCallTimeout)
+		f.inventories.Go(func() {
+			version, err := f.takeInventory(ctx, inventoryTimeout)
 			answer <- probe{version: version, err: err}
 		})
-		late := time.NewTimer(quickRollCall)
+		late := time.NewTimer(quickInventory)
 		defer late.Stop()
 		select {
 		case p := <-answer:
-			if p.err == nil || errors.Is(p.err, ErrDiverged) || ctx.Err() != nil {
+			if p.err == nil || errors.Is(p.err, cache.ErrDiverged) || ctx.Err() != nil {
 				return p.version, p.err
 			}
 		case <-late.C:
@@ -117,7 +119,7 @@ func (f *Fence) ask(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	start := time.Now()
-	version, err := f.prober.Probe(ctx)
+	version, err := f.apiserver.Probe(ctx)
 	f.countProbe(time.Since(start))
 	return version, err
 }
@@ -127,7 +129,7 @@ func (f *Fence) countProbe(took time.Duration) {
 	defer f.mu.Unlock()
 	f.probedAt = time.Now()
 	f.stats.Probes++
-	f.spend(min(took, requestWork), 0, false)
+	f.charge(min(took, requestWork), 0, false)
 }
 
 // refusal is the error of a request of which others like it need not be made for a while.
@@ -146,7 +148,7 @@ func (f *Fence) lastRefusal() refusal {
 // retryDelay returns how long no request is made after one that has failed.
 func retryDelay(err error) time.Duration {
 	delay := failurePause
-	if later, ok := errors.AsType[*RetryAfterError](err); ok {
+	if later, ok := errors.AsType[*cache.RetryAfterError](err); ok {
 		delay = max(delay, min(later.After, stallRetry))
 	}
 	return delay
@@ -157,7 +159,7 @@ func (f *Fence) failNextProbe() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nextProbe != nil {
-		f.nextProbe.err = ErrClosed
+		f.nextProbe.err = cache.ErrClosed
 		close(f.nextProbe.done)
 		f.nextProbe = nil
 	}

@@ -1,4 +1,4 @@
-package cache
+package fence
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sluice/cache"
 	"sluice/cache/tree"
 )
 
@@ -32,32 +33,32 @@ func recoverAll(t *testing.T, f *Fence, n int, limit time.Duration) (succeed int
 	return succeed
 }
 
-// The resource is so large that nobody calls its roll otherwise.
-func TestReadersWhoseProofDoesNotComeShareOneRollCall(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
-		a.noBookmarks, a.rollCallTime = true, time.Second
-		f.rollCall = rollCallRecord{perObject: 1 << 30, at: time.Now()}
+// The resource is so large that nobody takes an inventory of it otherwise.
+func TestReadersWhoseProofDoesNotComeShareOneInventory(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		a.noBookmarks, a.inventoryTime = true, time.Second
+		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()
 		f.GiveUp()
-		if n := recoverAll(t, f, 100, 5*time.Second); n != 100 || a.rollCalls.Load() != 1 {
-			t.Errorf("%d of 100 readers recover by %d roll calls", n, a.rollCalls.Load())
+		if n := recoverAll(t, f, 100, 5*time.Second); n != 100 || a.inventories.Load() != 1 {
+			t.Errorf("%d of 100 readers recover by %d inventories", n, a.inventories.Load())
 		}
 		if f.Stalled() {
 			t.Error("the next reader expects no proof")
 		}
 		time.Sleep(time.Minute)
-		if a.rollCalls.Load() != 1 {
-			t.Error("the roll is called while nobody waits")
+		if a.inventories.Load() != 1 {
+			t.Error("an inventory is taken while nobody waits")
 		}
 	})
 }
 
 func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
-		a.noBookmarks, a.rollCallTime = true, time.Second
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		a.noBookmarks, a.inventoryTime = true, time.Second
 		a.write()
 		ctx, cancel := context.WithTimeout(t.Context(), mendAfter+time.Second)
-		_, _ = f.Recover(ctx, 0) // gives up during the roll call
+		_, _ = f.Recover(ctx, 0) // gives up during the inventory
 		cancel()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -66,7 +67,7 @@ func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
 		}
 		start := time.Now()
 		recoverAll(t, f, 10, 10*time.Second)
-		if err := a.reported(); !errors.Is(err, ErrHeldBack) {
+		if err := a.reported(); !errors.Is(err, cache.ErrHeldBack) {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
@@ -74,7 +75,7 @@ func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
 
 // Otherwise a reader of a store that is always some seconds late would never be answered.
 func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		a.noBookmarks = true
 		first := a.write()
 		go func() {
@@ -92,8 +93,8 @@ func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
 }
 
 func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *Store, f *Fence) {
-		busy := &RetryAfterError{After: 5 * time.Second, Err: errNoList}
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		busy := &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}
 		a.refuses = busy
 		for range 100 {
 			if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, busy) {
@@ -115,14 +116,14 @@ func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
 
 // A deletion is the newest write of the cluster: nothing is held back, and what follows proves it.
 func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.noBookmarks, a.rollCallTime = true, time.Millisecond
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.noBookmarks, a.inventoryTime = true, time.Millisecond
 		deliver(t, s, a.write(), 0)
 		deleted := a.writeElsewhere()
 		a.mu.Lock()
 		a.events = nil
 		a.mu.Unlock()
-		if err := s.Apply(Deleted, testObject(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
+		if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(8*time.Second, func() { a.writeElsewhere() })
@@ -133,8 +134,8 @@ func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
 		if err := a.reported(); err != nil {
 			t.Errorf("the store is replaced: %v", err)
 		}
-		if n := a.rollCalls.Load(); n > 8 {
-			t.Errorf("the roll is called %d times", n)
+		if n := a.inventories.Load(); n > 8 {
+			t.Errorf("an inventory is taken %d times", n)
 		}
 	})
 }

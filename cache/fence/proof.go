@@ -1,4 +1,4 @@
-package cache
+package fence
 
 import (
 	"context"
@@ -12,19 +12,19 @@ type Proof uint8
 
 const (
 	// ByStream is a proof by the store's own watch: an event or a bookmark at or above the version.
-	ByStream Proof = iota
-	// ByProbeWatch is a proof by a bookmark of a second, short watch.
-	ByProbeWatch
-	// ByRollCall is a proof by a list that names exactly the objects of the state.
-	ByRollCall
+	ByOwnWatch Proof = iota
+	// BySecondWatch is a proof by a bookmark of a second, short watch.
+	BySecondWatch
+	// ByInventory is a proof by a list that names exactly the objects of the state.
+	ByInventory
 )
 
 // String returns the proof as a metric label value.
 func (p Proof) String() string {
 	switch p {
-	case ByProbeWatch:
+	case BySecondWatch:
 		return "probe-watch"
-	case ByRollCall:
+	case ByInventory:
 		return "roll-call"
 	}
 	return "own-watch"
@@ -32,25 +32,25 @@ func (p Proof) String() string {
 
 // ProofOf returns the proof of a version that the newest state has reached.
 func (f *Fence) ProofOf(version uint64) Proof {
-	if f.store.CompleteVersion() < version {
-		return ByRollCall
+	if f.store.Streamed() < version {
+		return ByInventory
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.byWatch >= version {
-		return ByProbeWatch
+		return BySecondWatch
 	}
-	return ByStream
+	return ByOwnWatch
 }
 
-// prove calls the roll and, where that is not possible or of no avail, starts one probe watch after
+// prove takes an inventory and, where that is not possible or of no avail, starts one second watch after
 // the other, until no caller of Confirm waits for a proof.
 func (f *Fence) prove(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	defer cancel()
-	var called chan struct{} // closed when the roll call that runs has ended; nil if none does
+	var called chan struct{} // closed when the inventory that runs has ended; nil if none does
 	var calledAt time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -60,26 +60,26 @@ func (f *Fence) prove(ctx context.Context) {
 		if !state && !history {
 			return
 		}
-		wait, doubtful := time.Hour, f.store.doubtful() // then the inventory of the writer is on its way
-		if state && !doubtful && called == nil && f.canCallRoll() && !f.rollCallPending() {
-			if wait = f.rollCallWait(); wait == 0 {
+		wait, doubtful := time.Hour, f.store.Doubtful() // then the inventory of the writer is on its way
+		if state && !doubtful && called == nil && f.canTakeInventory() && !f.inventoryPending() {
+			if wait = f.inventoryWait(); wait == 0 {
 				ended := make(chan struct{})
 				called, calledAt = ended, time.Now()
 				attempts.Go(func() {
 					defer close(ended)
-					if _, err := f.callRoll(ctx, rollCallTimeout); errors.Is(err, errRollCallRuns) {
-						pause(ctx, quickRollCall) // after other errors, the roll is not called for a while
+					if _, err := f.takeInventory(ctx, inventoryTimeout); errors.Is(err, errInventoryRuns) {
+						pause(ctx, quickInventory) // after other errors, no inventory is taken for a while
 					}
 				})
 			}
 		}
-		until := time.Until(calledAt.Add(quickRollCall))
+		until := time.Until(calledAt.Add(quickInventory))
 		if doubtful {
 			until = wait
 		} else if called == nil || history || until <= 0 {
-			if until = f.probeWatchDue(); until == 0 {
-				attempts.Go(func() { f.runProbeWatch(ctx) })
-				until = probeWatchInterval
+			if until = f.secondWatchDue(); until == 0 {
+				attempts.Go(func() { f.runSecondWatch(ctx) })
+				until = secondWatchInterval
 			}
 		}
 		timer.Reset(max(min(wait, until), time.Millisecond))

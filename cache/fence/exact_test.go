@@ -1,4 +1,4 @@
-package cache
+package fence
 
 import (
 	"context"
@@ -7,28 +7,30 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/cache"
 )
 
-// long is the length of a list that costs the apiserver more than any roll call of a test.
+// long is the length of a list that costs the apiserver more than any inventory of a test.
 const long = 1 << 24
 
-// confirmsAt checks whether a read of a version is answered, and how many rolls have been called by then.
-func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, page, rest int64, confirmed bool, rollCalls int32) {
+// confirmsAt checks whether a read of a version is answered, and how many inventories have been taken by then.
+func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, page, rest int64, confirmed bool, inventories int32) {
 	t.Helper()
 	state, err := f.ConfirmAt(t.Context(), version, page, rest)
-	if confirmed && (err != nil || state.Version != version) || !confirmed && !errors.Is(err, ErrAhead) || a.rollCalls.Load() != rollCalls {
-		t.Errorf("version %d: %+v, %v after %d roll calls, want %d", version, state, err, a.rollCalls.Load(), rollCalls)
+	if confirmed && (err != nil || state.Version != version) || !confirmed && !errors.Is(err, cache.ErrAhead) || a.inventories.Load() != inventories {
+		t.Errorf("version %d: %+v, %v after %d inventories, want %d", version, state, err, a.inventories.Load(), inventories)
 	}
 }
 
-func TestRollCallAtAVersionConfirmsThePresentState(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		deliver(t, s, a.write(), 0)
 		version := a.writeElsewhere()
 		a.writeElsewhere()
 		confirmsAt(t, a, f, version, 0, long, true, 1)
 		confirmsAt(t, a, f, version, 0, long, true, 1)
-		checkVersions(t, s, version, version-1)
+		mustShow(t, s, version, version-1)
 		if !f.Quiet() {
 			t.Error("the next read waits for an event")
 		}
@@ -36,8 +38,8 @@ func TestRollCallAtAVersionConfirmsThePresentState(t *testing.T) {
 }
 
 // What is not known to be the state at the version stays unknown, and is asked for once.
-func TestRollCallAtAVersionConfirmsNoOtherState(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		event := a.write()
 		version := a.writeElsewhere()
 		confirmsAt(t, a, f, version, 0, long, false, 1)
@@ -51,9 +53,9 @@ func TestRollCallAtAVersionConfirmsNoOtherState(t *testing.T) {
 }
 
 func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
-		version, work := a.writeElsewhere(), f.nextRollCallWork()
+		version, work := a.writeElsewhere(), f.nextInventoryWork()
 		enough := int64(2*(work-requestWork)-requestWork)/int64(workPerByte) + 1
 		confirmsAt(t, a, f, version, 0, enough-1, false, 0)
 		confirmsAt(t, a, f, version, 0, enough, true, 1)
@@ -62,9 +64,9 @@ func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
 
 // A client may ask for pages that it does not go on from: beyond the allowance they must have been read.
 func TestBeyondTheAllowanceARollAtAVersionIsCalledAfterReadsThatHaveCostAsMuch(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
-		version, work := a.writeElsewhere(), f.nextRollCallWork()
+		version, work := a.writeElsewhere(), f.nextInventoryWork()
 		other := a.writeElsewhere()
 		f.allowance.charge(time.Hour, 0)
 		before := f.Stats()
@@ -74,14 +76,14 @@ func TestBeyondTheAllowanceARollAtAVersionIsCalledAfterReadsThatHaveCostAsMuch(t
 			confirmsAt(t, a, f, version, third, long, false, 0)
 		}
 		confirmsAt(t, a, f, version, third, long, true, 1)
-		if got := f.Stats(); got.Seconds != before.Seconds || got.Lent == before.Lent {
+		if got := f.Stats(); got.Seconds != before.Seconds || got.Uncharged == before.Uncharged {
 			t.Errorf("%+v after %+v", got, before)
 		}
 	})
 }
 
-func TestReadersOfAVersionShareItsRollCall(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestReadersOfAVersionShareItsInventory(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
 		a.writeElsewhere()
 		var all sync.WaitGroup
@@ -97,53 +99,53 @@ func TestReadersOfAVersionShareItsRollCall(t *testing.T) {
 
 // A version of the future, which the apiserver refuses after three seconds, keeps its reader waiting for a
 // moment, and others not at all.
-func TestFailedRollCallAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
 		start := time.Now()
 		confirmsAt(t, a, f, version+100, 0, long, false, 0)
-		if took := time.Since(start); took != quickRollCall {
+		if took := time.Since(start); took != quickInventory {
 			t.Error("took", took)
 		}
 		confirmsAt(t, a, f, version, 0, long, false, 0)
-		if took := time.Since(start); took != quickRollCall {
+		if took := time.Since(start); took != quickInventory {
 			t.Error("took", took)
 		}
-		if got, err := f.CurrentVersion(t.Context()); got != version || err != nil || a.rollCalls.Load() != 1 {
-			t.Error("no other roll is called", got, err)
+		if got, err := f.CurrentVersion(t.Context()); got != version || err != nil || a.inventories.Load() != 1 {
+			t.Error("no other inventory is taken", got, err)
 		}
 		version = a.writeElsewhere()
-		time.Sleep(3*time.Second + rollCallRetry)
+		time.Sleep(3*time.Second + inventoryRetry)
 		confirmsAt(t, a, f, version, 0, long, true, 2)
 	})
 }
 
-// The roll call goes on for the readers of the next pages.
-func TestReaderOfAVersionDoesNotWaitLongForItsRollCall(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.rollCallTime = quickRollCall * 3 / 2
+// The inventory goes on for the readers of the next pages.
+func TestReaderOfAVersionDoesNotWaitLongForItsInventory(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.inventoryTime = quickInventory * 3 / 2
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		if _, err := f.ConfirmAt(ctx, version, 0, long); !errors.Is(err, ErrAhead) || time.Since(start) != 0 {
+		if _, err := f.ConfirmAt(ctx, version, 0, long); !errors.Is(err, cache.ErrAhead) || time.Since(start) != 0 {
 			t.Error(err, time.Since(start))
 		}
 		synctest.Wait()
 		for range 3 {
 			confirmsAt(t, a, f, version, 0, long, false, 1)
-			if took := time.Since(start); took != quickRollCall {
+			if took := time.Since(start); took != quickInventory {
 				t.Error("waited", took)
 			}
 		}
-		time.Sleep(quickRollCall)
+		time.Sleep(quickInventory)
 		confirmsAt(t, a, f, version, 0, long, true, 1)
 	})
 }
 
-func TestCloseOfTheStoreEndsTheWaitForARollCallAtAVersion(t *testing.T) {
-	withRollCalls(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
-		a.rollCallTime = time.Hour
+func TestCloseOfTheStoreEndsTheWaitForAnInventoryAtAVersion(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.inventoryTime = time.Hour
 		version := a.writeElsewhere()
 		time.AfterFunc(time.Millisecond, s.Close)
 		start := time.Now()
@@ -155,7 +157,7 @@ func TestCloseOfTheStoreEndsTheWaitForARollCallAtAVersion(t *testing.T) {
 }
 
 func TestVersionsWhoseReadsAreCountedAreBounded(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *Store, f *Fence) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		for version := range uint64(10 * maxExactVersions) {
 			confirmsAt(t, a, f, 11+version, 0, 0, false, 0)
 		}

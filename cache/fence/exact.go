@@ -1,10 +1,12 @@
-package cache
+package fence
 
 import (
 	"context"
 	"errors"
 	"slices"
 	"time"
+
+	"sluice/cache"
 )
 
 // maxExactVersions bounds the versions whose reads a fence counts.
@@ -13,31 +15,31 @@ const maxExactVersions = 16
 // exactReads is what a fence knows of reads of exactly a version that the store has not reached.
 type exactReads struct {
 	versions []*exactVersion   // the oldest first
-	due      chan exactVersion // holds the one whose roll has to be called
-	runs     bool              // a roll call, or it is due
+	due      chan exactVersion // holds the one whose inventory has to be taken
+	runs     bool              // an inventory, or it is due
 	retryAt  time.Time         // after a failure
 }
 
 type exactVersion struct {
 	version   uint64
 	forwarded time.Duration // what the forwarded reads have cost the apiserver
-	called    chan struct{} // closed when the roll call of this version has ended; nil before it
-	calledAt  time.Time
+	taken     chan struct{} // closed when the inventory of this version has ended; nil before it
+	takenAt   time.Time
 }
 
 // ConfirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if
 // that is not known within about a second. The next page of a list whose first page came from the
-// apiserver is such a read. A roll call of that version confirms that it is the present state,
+// apiserver is such a read. An inventory of that version confirms that it is the present state,
 // where that costs the apiserver less than the rest of the list. page is the length of the response
-// in bytes; rest includes the responses that probably follow. The roll is called once for each
+// in bytes; rest includes the responses that probably follow. An inventory is taken once for each
 // version. It is charged to the allowance; if that is spent, reads of this version must have cost
 // as much.
-func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64) (*Snapshot, error) {
-	if v := f.joinExact(version, rest); v.called != nil {
-		late := time.NewTimer(time.Until(v.calledAt.Add(quickRollCall)))
+func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64) (*cache.Snapshot, error) {
+	if v := f.joinExact(version, rest); v.taken != nil {
+		late := time.NewTimer(time.Until(v.takenAt.Add(quickInventory)))
 		defer late.Stop()
 		select {
-		case <-v.called:
+		case <-v.taken:
 		case <-late.C: // it goes on for the pages that follow
 		case <-f.store.Done():
 		case <-ctx.Done():
@@ -52,19 +54,19 @@ func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64)
 	return state, err
 }
 
-// joinExact has the roll of a version called, unless that has been done or does not pay. It returns a copy of
+// joinExact has the inventory of a version taken, unless that has been done or does not pay. It returns a copy of
 // what is known of the version.
 func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
-	work, spent := f.nextRollCallWork(), f.allowance.spent()
+	work, spent := f.nextInventoryWork(), f.allowance.empty()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v := f.exactVersion(version)
 	switch {
-	case v.called != nil || f.exact.runs || time.Now().Before(f.exact.retryAt):
+	case v.taken != nil || f.exact.runs || time.Now().Before(f.exact.retryAt):
 	case work > quickWork || !paid(work, readWork(rest)) || spent && v.forwarded < work:
-	case version <= f.store.applied.Load().Version: // its deletions are on their way
+	case f.store.Begun(version): // its deletions are on their way
 	default:
-		v.called, v.calledAt, f.exact.runs = make(chan struct{}), time.Now(), true
+		v.taken, v.takenAt, f.exact.runs = make(chan struct{}), time.Now(), true
 		f.exact.due <- *v
 	}
 	return *v
@@ -84,43 +86,43 @@ func (f *Fence) exactVersion(version uint64) *exactVersion {
 	return v
 }
 
-// callRollsAt calls the rolls of versions that are due until the context ends.
-func (f *Fence) callRollsAt(ctx context.Context) {
+// takeInventoriesAt takes the inventories of versions that are due until the context ends.
+func (f *Fence) takeInventoriesAt(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case v := <-f.exact.due:
-			f.callRollAt(ctx, v)
+			f.takeInventoryAt(ctx, v)
 		}
 	}
 }
 
-// callRollAt calls the roll of a version and has the store compare it.
-func (f *Fence) callRollAt(ctx context.Context, v exactVersion) {
-	ctx, cancel := context.WithTimeout(ctx, rollCallTimeout)
+// takeInventoryAt takes the inventory of a version and has the store compare it.
+func (f *Fence) takeInventoryAt(ctx context.Context, v exactVersion) {
+	ctx, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
-	start, lent, bytes := time.Now(), f.allowance.spent(), f.rollCallBytes()
-	r, err := f.prober.RollCall(ctx, Scope{}, v.version)
+	start, uncharged, bytes := time.Now(), f.allowance.empty(), f.inventoryBytes()
+	r, err := f.apiserver.Inventory(ctx, cache.Scope{}, v.version)
 	if err == nil {
 		bytes = int64(r.Bytes)
 		_, err = f.store.ConfirmState(r)
 	}
-	if errors.Is(err, ErrDiverged) {
+	if errors.Is(err, cache.ErrDiverged) {
 		f.report(err)
 	}
 	_, unknown := f.store.At(v.version)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stats.RollCalls++
-	f.spend(min(time.Since(start), rollCallWork(bytes)), bytes, lent)
+	f.stats.Inventories++
+	f.charge(min(time.Since(start), inventoryWork(bytes)), bytes, uncharged)
 	now := time.Now()
 	switch {
 	case err != nil: // such as a version of the future
-		f.exact.retryAt = now.Add(rollCallRetry)
-	case unknown == nil && f.store.CompleteVersion() < v.version:
+		f.exact.retryAt = now.Add(inventoryRetry)
+	case unknown == nil && f.store.Streamed() < v.version:
 		f.rising, f.risingAt, f.missedAt = true, now, now
 	}
 	f.exact.runs = false
-	close(v.called)
+	close(v.taken)
 }

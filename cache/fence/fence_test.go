@@ -1,0 +1,432 @@
+package fence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+)
+
+// fakeAPIServer is an Apiserver. Its writes happen at once, the store's stream lags behind them, and a
+// second watch gets a bookmark one second after it was opened.
+type fakeAPIServer struct {
+	mu      sync.Mutex
+	version uint64
+	events  []uint64 // resource versions of the events of this resource
+
+	probes, secondWatches, inventories atomic.Int32
+	probeTime                          time.Duration
+	inventoryTime                      time.Duration // 0 if inventories fail
+	inventoryBytes                     int
+	noBookmarks                        bool
+	refuses                            error // what probes fail with
+	diverged                           error // what the fence reported
+}
+
+// write commits an event of the resource.
+func (a *fakeAPIServer) write() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	a.events = append(a.events, a.version)
+	return a.version
+}
+
+// writeElsewhere commits an event of another resource.
+func (a *fakeAPIServer) writeElsewhere() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version++
+	return a.version
+}
+
+// report records what the fence reports.
+func (a *fakeAPIServer) report(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.diverged = err
+}
+
+// reported returns what the fence has reported last.
+func (a *fakeAPIServer) reported() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.diverged
+}
+
+func (a *fakeAPIServer) current() (uint64, []uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.version, a.events
+}
+
+func (a *fakeAPIServer) Probe(ctx context.Context) (uint64, error) {
+	a.probes.Add(1)
+	a.mu.Lock()
+	version, took, err := a.version, a.probeTime, a.refuses
+	a.mu.Unlock()
+	sleep(ctx, took)
+	return version, cmp.Or(err, ctx.Err())
+}
+
+func (a *fakeAPIServer) SecondWatch(ctx context.Context, version uint64, event, bookmark func(uint64)) error {
+	a.secondWatches.Add(1)
+	sleep(ctx, time.Second)
+	current, events := a.current()
+	for _, e := range events {
+		if e > version {
+			event(e)
+		}
+	}
+	a.mu.Lock()
+	silent := a.noBookmarks
+	a.mu.Unlock()
+	if silent {
+		sleep(ctx, 2*time.Second)
+		return ctx.Err()
+	}
+	if ctx.Err() == nil {
+		bookmark(current)
+	}
+	return ctx.Err()
+}
+
+var errNoList = errors.New("list failed")
+
+// Inventory lists the state at the moment of the call, or at a version: an object for each event.
+func (a *fakeAPIServer) Inventory(ctx context.Context, _ cache.Scope, at uint64) (*cache.Inventory, error) {
+	a.mu.Lock()
+	took, r := a.inventoryTime, &cache.Inventory{Version: cmp.Or(at, a.version), Bytes: a.inventoryBytes}
+	future := r.Version > a.version
+	var keys []tree.Key
+	for _, e := range a.events {
+		if e <= r.Version {
+			keys = append(keys, tree.KeyOf("a", fmt.Sprint(e)))
+		}
+	}
+	a.mu.Unlock()
+	if future {
+		sleep(ctx, 3*time.Second)
+		return nil, errNoList
+	}
+	if took == 0 {
+		return nil, errNoList
+	}
+	a.inventories.Add(1)
+	slices.Sort(keys)
+	for _, k := range keys {
+		version, _ := strconv.ParseUint(k.Name(), 10, 64)
+		if err := r.Add(k, version); err != nil {
+			return nil, err
+		}
+	}
+	sleep(ctx, took)
+	return r, ctx.Err()
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// object returns an object whose only content is its key and version.
+func object(k tree.Key, rv uint64) *tree.Object {
+	return &tree.Object{Key: k, RV: rv, Data: fmt.Appendf(nil, "%s@%d", k, rv)}
+}
+
+// mustShow checks the version of the newest state, and the one up to which the history is complete.
+func mustShow(t *testing.T, s *cache.Store, newest, complete uint64) {
+	t.Helper()
+	if got := s.Snapshot().Version; got != newest || s.Streamed() != complete {
+		t.Fatalf("newest state at %d, history complete to %d; want %d and %d", got, s.Streamed(), newest, complete)
+	}
+}
+
+// deliver applies an event to the store after a delay.
+func deliver(t *testing.T, s *cache.Store, version uint64, delay time.Duration) {
+	time.Sleep(delay)
+	if err := s.Apply(cache.Added, object(tree.KeyOf("a", fmt.Sprint(version)), version), time.Now()); err != nil {
+		t.Error(err)
+	}
+}
+
+// withFence runs a test with a store at version 10 and its fence.
+func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence)) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
+		s := cache.New(cache.Options{}, nil, 10)
+		f := New(s, a, func() Cost { return Cost{} }, a.report)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { f.Run(ctx) })
+		test(t, a, s, f)
+		cancel()
+		wg.Wait()
+	})
+}
+
+func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		start := time.Now()
+		version, err := f.CurrentVersion(t.Context())
+		if err != nil || version != 10 {
+			t.Fatal(version, err)
+		}
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
+			t.Fatal(proof, err)
+		}
+		if took := time.Since(start); took != a.probeTime || a.secondWatches.Load() != 0 {
+			t.Fatalf("took %v and %d second watches", took, a.secondWatches.Load())
+		}
+	})
+}
+
+func TestEventOfTheStreamIsProof(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		version := a.write()
+		go deliver(t, s, version, 50*time.Millisecond)
+		if err := f.WaitFor(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.secondWatches.Load(); n != 0 {
+			t.Fatalf("%d second watches", n)
+		}
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
+			t.Fatal(proof, err)
+		}
+	})
+}
+
+// The resource has no event, but the resource version of the cluster has risen.
+func TestSecondWatchConfirmsAQuietResource(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		version := a.writeElsewhere()
+		start := time.Now()
+		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != BySecondWatch {
+			t.Fatal(proof, err)
+		}
+		if took := time.Since(start); took > 1100*time.Millisecond {
+			t.Fatalf("took %v", took)
+		}
+		if got := s.Snapshot().Version; got < version {
+			t.Fatalf("version %d", got)
+		}
+		synctest.Wait()
+		started := a.secondWatches.Load()
+		time.Sleep(time.Minute)
+		if a.secondWatches.Load() != started {
+			t.Fatal("second watches are started while no caller waits")
+		}
+	})
+}
+
+func TestSecondWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		event := a.write()
+		version := a.writeElsewhere()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if _, err := f.Confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("version %d is confirmed without event %d: %v", version, event, err)
+		}
+		go deliver(t, s, event, 0)
+		if _, err := f.Confirm(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+		if s.Snapshot().Len() != 1 {
+			t.Fatal("confirmed without the event")
+		}
+	})
+}
+
+// A probe that is running when the question is asked may have read an older version. One later
+// probe is enough for all callers that wait.
+func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		var wg sync.WaitGroup
+		ask := func(atLeast uint64) {
+			wg.Go(func() {
+				if version, err := f.CurrentVersion(t.Context()); err != nil || version < atLeast {
+					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
+				}
+			})
+		}
+		ask(10)
+		synctest.Wait() // the first probe is running and has read version 10
+		version := a.writeElsewhere()
+		for range 100 {
+			ask(version)
+		}
+		wg.Wait()
+		if n := a.probes.Load(); n != 2 {
+			t.Fatalf("%d probes", n)
+		}
+	})
+}
+
+func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.probeTime = time.Hour
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, cache.ErrClosed) && !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+			wg.Go(func() {
+				if _, err := f.Confirm(t.Context(), 99); !errors.Is(err, cache.ErrClosed) {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		s.Close()
+		wg.Wait()
+	})
+}
+
+func TestWaitUntilCurrentOutlastsAnUnreachableAPIServer(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.probeTime = time.Hour // every probe times out
+		time.AfterFunc(time.Minute, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.probeTime = time.Millisecond
+		})
+		start := time.Now()
+		version, _, err := f.WaitUntilCurrent(t.Context())
+		if err != nil || version != 10 || time.Since(start) < time.Minute {
+			t.Fatalf("version %d after %v, %v", version, time.Since(start), err)
+		}
+	})
+}
+
+func TestWaitUntilCurrentEndsWithItsContext(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.probeTime = time.Hour
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := f.WaitUntilCurrent(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// An apiserver that was restored from a backup is behind the store, whose content is then unknown
+// to the apiserver.
+func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.version = 7
+		if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.diverged, cache.ErrDiverged) {
+			t.Fatalf("got %v, reported %v", err, a.diverged)
+		}
+	})
+}
+
+func TestReadersOfADeletionAreProvenByASecondWatch(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		deliver(t, s, a.write(), 0)
+		version := a.write() // of the deletion, which the second watch delivers as an event
+		if err := s.Apply(cache.Deleted, object("a/11", version), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		current := a.writeElsewhere()
+		if proof, err := f.Confirm(t.Context(), current); err != nil || proof != BySecondWatch {
+			t.Error(proof, err)
+		}
+	})
+}
+
+// After a proof that did not come, others need not wait for the next.
+func TestStallLastsUntilAProofSucceeds(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.noBookmarks = true
+		version := a.writeElsewhere()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, err := f.Confirm(ctx, version); err == nil || f.Stalled() {
+			t.Fatal("confirmed or stalled", err)
+		}
+		f.GiveUp()
+		time.Sleep(time.Minute)
+		if !f.Stalled() {
+			t.Fatal("the stall has ended without a proof")
+		}
+		if r := f.Begin(0); !r.Alone() {
+			t.Error("a read is not alone although only the fence waits")
+		} else {
+			r.End()
+		}
+		if err := s.ApplyBookmark(version); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if f.Stalled() {
+			t.Error("the stall goes on after a proof")
+		}
+	})
+}
+
+func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		s.Doubt()
+		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		for name, wait := range map[string]func(context.Context, uint64) error{
+			"history": f.ConfirmHistory,
+			"state":   func(ctx context.Context, version uint64) error { _, err := f.Confirm(ctx, version); return err },
+		} {
+			if err := wait(brief, 10); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := a.secondWatches.Load() + a.inventories.Load(); n != 0 {
+			t.Errorf("%d second watches and inventories", n)
+		}
+		proven := make(chan error, 1)
+		go func() { _, err := f.Confirm(t.Context(), 10); proven <- err }()
+		synctest.Wait()
+		s.Trust()
+		if err := <-proven; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The bookmark of a second watch may be of the history before a restore.
+func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		version := a.write() // the store lacks the event, so that the proof waits for it
+		proven := make(chan error, 1)
+		go func() { _, err := f.Confirm(t.Context(), version); proven <- err }()
+		time.Sleep(1100 * time.Millisecond) // until a second watch has its bookmark
+		synctest.Wait()
+		a.mu.Lock()
+		a.noBookmarks = true
+		a.mu.Unlock()
+		s.Doubt()
+		synctest.Wait()
+		s.Trust()
+		deliver(t, s, version, 0)
+		if err := <-proven; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if proof := f.ProofOf(version); proof != ByOwnWatch {
+			t.Errorf("proven by %s", proof)
+		}
+	})
+}
