@@ -22,18 +22,13 @@ const (
 )
 
 // abuses measures the abusive user, the attacks, the crowd and the controller, as far as --only selects them.
-func (w *world) abuses(ctx context.Context, r *report) error {
+func (w *world) abuses(ctx context.Context, r *report) (err error) {
+	defer fails(&err)
 	if w.only.matches("abusive user") {
-		if err := w.abuse(ctx, r); err != nil {
-			return err
-		}
+		check(w.abuse(ctx, r))
 	}
-	if err := w.attacks(ctx, r); err != nil {
-		return err
-	}
-	if err := w.crowds(ctx, r); err != nil {
-		return err
-	}
+	check(w.attacks(ctx, r))
+	check(w.crowds(ctx, r))
 	return w.controllers(ctx, r)
 }
 
@@ -46,7 +41,7 @@ func (w *world) abuse(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	return w.withSluice(ctx, harness.SluiceOptions{}, func(limited *target) error {
+	return w.withCachedPods(ctx, harness.SluiceOptions{}, func(limited *target) error {
 		direct := w.direct(harness.Anonymous)
 		defer direct.close()
 		for _, t := range []*target{direct, limited} {
@@ -64,13 +59,12 @@ func (w *world) abuse(ctx context.Context, r *report) error {
 }
 
 // abuseAt measures one target. The last token is the abusive user's.
-func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) (*row, error) {
+func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) (_ *row, err error) {
+	defer fails(&err)
 	progress("%d users at the %s", w.users, t.name)
 	others, abuser := tokens[:w.users], tokens[w.users]
 	for i := range w.users/usersPerConnection + 1 { // goroutines may share only connections that exist
-		if _, err := t.connection(i); err != nil {
-			return nil, err
-		}
+		must(t.connection(i))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,19 +85,11 @@ func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) (*row, 
 			lists.repeat(ctx, raw, token, "/api/v1/pods?resourceVersion=0&"+selector, first, w.listEvery)
 		})
 	}
-	if err := sleep(ctx, w.listEvery+warmUp); err != nil {
-		return nil, err
-	}
+	check(sleep(ctx, w.listEvery+warmUp))
 	r := newRow(abuseTable, fmt.Sprintf("%d every %gs at the %s", w.users, w.listEvery.Seconds(), t.name))
 	r.Target, r.Clients = t.name, w.users
-	var err error
-	if r.By[quietly], err = lists.measure(ctx, t.proc, w.abuseWindow); err != nil {
-		return nil, err
-	}
-	a, err := startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor))
-	if err != nil {
-		return nil, err
-	}
+	r.By[quietly] = must(lists.measure(ctx, t.proc, w.abuseWindow))
+	a := must(startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor)))
 	if err := sleep(ctx, warmUp); err != nil {
 		return nil, errors.Join(err, a.stop(nil))
 	}

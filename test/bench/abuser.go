@@ -36,23 +36,19 @@ func startAbuser(config *rest.Config, token string, every time.Duration) (*child
 }
 
 // runAbuser runs in the child process and lists until stdin ends.
-func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) error {
+func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) (err error) {
+	defer fails(&err)
 	var order abuserOrder
 	ctx, cancel, err := takeOrder(ctx, stdin, &order)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	if err := lowestPriority(); err != nil {
-		return err
-	}
+	check(lowestPriority())
 	config := &rest.Config{Host: order.Host, TLSClientConfig: rest.TLSClientConfig{CAFile: order.CAFile, CAData: order.CAData}}
 	var connections []*harness.RawClient
 	for range abuserConnections {
-		raw, err := harness.NewRawClient(config)
-		if err != nil {
-			return err
-		}
+		raw := must(harness.NewRawClient(config))
 		connections = append(connections, raw)
 	}
 	lists := &abuseLists{}
@@ -63,16 +59,12 @@ func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) error {
 
 // lowestPriority makes all threads of this process run only while nothing else wants to. New
 // threads inherit it.
-func lowestPriority() error {
-	tasks, err := os.ReadDir(self().path("task"))
-	if err != nil {
-		return err
-	}
+func lowestPriority() (err error) {
+	defer fails(&err)
+	tasks := must(os.ReadDir(self().path("task")))
 	for _, task := range tasks {
 		var id int
-		if _, err := fmt.Sscan(task.Name(), &id); err != nil {
-			return err
-		}
+		must(fmt.Sscan(task.Name(), &id))
 		if err := unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {
 			return fmt.Errorf("priority of thread %d: %w", id, err)
 		}

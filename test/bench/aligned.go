@@ -10,12 +10,12 @@ import (
 // aligned is text in columns.
 type aligned struct{ w *tabwriter.Writer }
 
-// newAligned begins with the heads. A head that ends with a newline is the last one of its line.
-func newAligned(out io.Writer, heads ...string) *aligned {
+// newAligned begins with lines of heads, which have bars between the cells.
+func newAligned(out io.Writer, heads string) *aligned {
 	fmt.Fprintln(out)
 	a := &aligned{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	for line := range strings.Lines(strings.Join(heads, "\t")) {
-		a.row(strings.TrimSuffix(line, "\n"))
+	for line := range strings.SplitSeq(heads, "\n") {
+		a.row(strings.Split(line, "|")...)
 	}
 	return a
 }

@@ -44,7 +44,8 @@ func (w *world) attacks(ctx context.Context, r *report) error {
 				return fmt.Errorf("%s at the apiserver: %w", a.Name, err)
 			}
 		}
-		if err := w.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error { return w.attackAt(ctx, &a, t, ids, r) }); err != nil {
+		err := w.withCachedPods(ctx, harness.SluiceOptions{}, func(t *target) error { return w.attackAt(ctx, &a, t, ids, r) })
+		if err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}
@@ -53,7 +54,7 @@ func (w *world) attacks(ctx context.Context, r *report) error {
 
 // attackInTurns measures all attacks at one Sluice, again and again. It fails if Sluice ends meanwhile.
 func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) error {
-	return w.withSluice(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) error {
+	return w.withCachedPods(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) error {
 		for end := time.Now().Add(w.turns); time.Now().Before(end); {
 			for _, a := range all {
 				if err := w.attackAt(ctx, &a, t, ids, r); err != nil {
@@ -71,40 +72,24 @@ func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *iden
 }
 
 // attackAt measures one attack at a target. While a Sluice is attacked the victims also ask the apiserver itself.
-func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) error {
+func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) (err error) {
+	defer fails(&err)
 	progress("attack %s at the %s", a.Name, t.name)
-	if err := errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
-		return err
-	}
-	victims, err := w.victimsOf(a, t, ids)
-	if err != nil {
-		return err
-	}
+	check(errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)))
+	victims := must(w.victimsOf(a, t, ids))
 	var beside []victim
 	if t.sluice != nil && !a.Admin {
-		if beside, err = w.victimsOf(a, w.direct(harness.Anonymous), ids); err != nil {
-			return err
-		}
+		beside = must(w.victimsOf(a, w.direct(harness.Anonymous), ids))
 	}
-	before, err := t.proc.resident()
-	if err != nil {
-		return err
-	}
+	before := must(t.proc.resident())
 	quiet := watchAll(ctx, victims, quietWindow)
-	if err := t.proc.resetPeak(); err != nil {
-		return err
-	}
-	c, err := w.startAttack(a, t, ids)
-	if err != nil {
-		return err
-	}
+	check(t.proc.resetPeak())
+	c := must(w.startAttack(a, t, ids))
 	_ = sleep(ctx, attackWarmUp)
 	during := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
 	peak, err := t.proc.peak()
 	var answers abuse.Tally
-	if err := errors.Join(err, c.stop(&answers), ctx.Err()); err != nil {
-		return err
-	}
+	check(errors.Join(err, c.stop(&answers), ctx.Err()))
 	for i, v := range victims {
 		row := newRow(attackTable, a.What)
 		row.What, row.Target = v.name, t.name

@@ -18,24 +18,15 @@ type child struct {
 }
 
 // startChild runs this program with a command and an order.
-func startChild(command string, order any) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+func startChild(command string, order any) (_ *child, err error) {
+	defer fails(&err)
+	program := must(os.Executable())
 	c := &child{cmd: exec.Command(program, command)}
 	c.cmd.Stderr = os.Stderr
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
+	stdin := must(c.cmd.StdinPipe())
 	c.stdin = stdin
-	if c.out, err = c.cmd.StdoutPipe(); err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
+	c.out = must(c.cmd.StdoutPipe())
+	check(c.cmd.Start())
 	if err := json.NewEncoder(stdin).Encode(order); err != nil {
 		return nil, errors.Join(err, stdin.Close(), c.cmd.Wait())
 	}

@@ -33,16 +33,11 @@ func pin(others bool, procs ...proc) error {
 }
 
 // setAffinity sets the CPUs of all threads of the process. New threads inherit them.
-func (p proc) setAffinity(to *unix.CPUSet) error {
-	tasks, err := filepath.Glob(p.path("task/*"))
-	if err != nil {
-		return err
-	}
+func (p proc) setAffinity(to *unix.CPUSet) (err error) {
+	defer fails(&err)
+	tasks := must(filepath.Glob(p.path("task/*")))
 	for _, task := range tasks {
-		id, err := strconv.Atoi(filepath.Base(task))
-		if err != nil {
-			return err
-		}
+		id := must(strconv.Atoi(filepath.Base(task)))
 		if err := unix.SchedSetaffinity(id, to); err != nil {
 			if _, gone := os.Stat(task); gone != nil {
 				continue

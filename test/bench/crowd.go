@@ -23,21 +23,31 @@ const (
 )
 
 // crowds measures the crowd at the floor, the apiserver and a new Sluice.
-func (w *world) crowds(ctx context.Context, r *report) error {
+func (w *world) crowds(ctx context.Context, r *report) (err error) {
+	defer fails(&err)
 	var tokens []string
 	for _, at := range []struct {
 		name    string
 		measure func(context.Context, []string) (*row, error)
-	}{{floorName, w.crowdAtFloor}, {apiserverName, w.crowdAtApiserver}, {sluiceName, w.crowdAtSluice}} {
+	}{
+		{floorName, w.crowdAtFloor},
+		{apiserverName, func(ctx context.Context, tokens []string) (*row, error) {
+			return w.crowdAt(ctx, w.direct(harness.Anonymous), tokens, w.podsOf, crowdOf{})
+		}},
+		{sluiceName, func(ctx context.Context, tokens []string) (r *row, err error) {
+			err = w.withCachedPods(ctx, harness.SluiceOptions{}, func(t *target) error {
+				r, err = w.crowdAt(ctx, t, tokens, w.podsOf, crowdOf{restart: t.sluice.RestartMain})
+				return err
+			})
+			return r, err
+		}},
+	} {
 		if !w.only.matches("crowd " + at.name) {
 			continue
 		}
 		progress("%d agents at the %s", w.agents, at.name)
 		if tokens == nil {
-			var err error
-			if tokens, err = w.podReaders(ctx, 2); err != nil {
-				return err
-			}
+			tokens = must(w.podReaders(ctx, 2))
 		}
 		row, err := at.measure(ctx, tokens)
 		if err != nil {
@@ -71,18 +81,6 @@ func (w *world) crowdAtFloor(ctx context.Context, tokens []string) (*row, error)
 	return w.crowdAt(ctx, t, tokens, func(int) string { return crowdPath + "?" }, crowdOf{settled: f.release})
 }
 
-func (w *world) crowdAtApiserver(ctx context.Context, tokens []string) (*row, error) {
-	return w.crowdAt(ctx, w.direct(harness.Anonymous), tokens, w.podsOf, crowdOf{})
-}
-
-func (w *world) crowdAtSluice(ctx context.Context, tokens []string) (got *row, err error) {
-	err = w.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error {
-		got, err = w.crowdAt(ctx, t, tokens, w.podsOf, crowdOf{restart: t.sluice.RestartMain})
-		return err
-	})
-	return got, err
-}
-
 // crowdOf is what a target can do; nil for what it cannot.
 type crowdOf struct {
 	settled func(context.Context) error // releases memory
@@ -91,18 +89,11 @@ type crowdOf struct {
 
 // crowdAt measures the crowd at a target, before and after a restart if there can be one. The last token is the other
 // user's.
-func (w *world) crowdAt(ctx context.Context, t *target, tokens []string, path func(int) string, of crowdOf) (*row, error) {
-	if err := errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)); err != nil {
-		return nil, err
-	}
-	to, err := abuseTarget(t)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := harness.NewRawClient(t.config)
-	if err != nil {
-		return nil, err
-	}
+func (w *world) crowdAt(ctx context.Context, t *target, tokens []string, path func(int) string, of crowdOf) (_ *row, err error) {
+	defer fails(&err)
+	check(errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)))
+	to := must(abuseTarget(t))
+	raw := must(harness.NewRawClient(t.config))
 	defer raw.Close()
 	other := requests("another user's lists", raw, func(i int) harness.Request {
 		return withBearer(tokens[1], path(i%10)+"&resourceVersion=0")
@@ -110,10 +101,7 @@ func (w *world) crowdAt(ctx context.Context, t *target, tokens []string, path fu
 	r := newRow(crowdTable, t.name)
 	r.Target, r.Clients = t.name, w.agents
 	r.By[quietly] = other.watch(ctx, crowdWindow)
-	before, err := settled(ctx, t.proc)
-	if err != nil {
-		return nil, err
-	}
+	before := must(settled(ctx, t.proc))
 	c := &abuse.Crowd{Agents: w.agents, Token: tokens[0], Path: path, Pause: crowdPause}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -122,31 +110,20 @@ func (w *world) crowdAt(ctx context.Context, t *target, tokens []string, path fu
 		<-ended
 	}()
 	go func() { ended <- c.Run(ctx, to) }()
-	if r.By[joining], err = w.join(ctx, c, t); err != nil {
-		return nil, err
-	}
+	r.By[joining] = must(w.join(ctx, c, t))
 	r.By[attacked] = other.watch(ctx, crowdWindow)
 	if of.settled != nil {
-		if err := of.settled(ctx); err != nil {
-			return nil, err
-		}
+		check(of.settled(ctx))
 	}
-	now, err := settled(ctx, t.proc)
-	if err != nil {
-		return nil, err
-	}
+	now := must(settled(ctx, t.proc))
 	r.By[t.name] = &figures{RSS: now, Bytes: float64((now - before) / int64(w.agents))} // of each connection
 	w.profileHeap(t)
 	if of.restart == nil {
 		return r, nil
 	}
-	if err := of.restart(); err != nil {
-		return nil, err
-	}
+	check(of.restart())
 	t.proc = proc(t.sluice.PID())
-	if err := pin(false, t.proc); err != nil {
-		return nil, err
-	}
+	check(pin(false, t.proc))
 	during := make(chan *figures, 1)
 	go func() { during <- other.watch(ctx, crowdWindow) }()
 	r.By[returning], err = w.join(ctx, c, t)
@@ -157,39 +134,27 @@ func (w *world) crowdAt(ctx context.Context, t *target, tokens []string, path fu
 // settled returns the least resident memory of a while in which the server has nothing to do: what a crowd needs, and not
 // what its coming has left.
 func settled(ctx context.Context, server proc) (least int64, err error) {
+	defer fails(&err)
 	for range crowdSettle / time.Second {
-		now, err := server.resident()
-		if err != nil {
-			return 0, err
-		}
+		now := must(server.resident())
 		if least == 0 || now < least {
 			least = now
 		}
-		if err := sleep(ctx, time.Second); err != nil {
-			return 0, err
-		}
+		check(sleep(ctx, time.Second))
 	}
 	return least, nil
 }
 
 // join waits until all agents watch.
-func (w *world) join(ctx context.Context, c *abuse.Crowd, t *target) (*figures, error) {
+func (w *world) join(ctx context.Context, c *abuse.Crowd, t *target) (_ *figures, err error) {
+	defer fails(&err)
 	start := time.Now()
-	before, err := w.apiserver.proc.cpu()
-	if err != nil {
-		return nil, err
-	}
+	before := must(w.apiserver.proc.cpu())
 	f := &figures{}
-	for limit := start.Add(crowdLimit); c.Watching() < w.agents && time.Now().Before(limit); {
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return nil, err
-		}
-	}
+	poll(ctx, 20*time.Millisecond, crowdLimit, func() bool { return c.Watching() >= w.agents })
+	check(ctx.Err())
 	f.Seconds, f.Watches, f.Counts = time.Since(start).Seconds(), c.Watching(), tallyOf(c.Refusals())
-	after, err := w.apiserver.proc.cpu()
-	if err != nil {
-		return nil, err
-	}
+	after := must(w.apiserver.proc.cpu())
 	f.Upstream = (after - before).Seconds()
 	f.Peak, err = t.proc.peak()
 	return f, err

@@ -47,27 +47,25 @@ func definition(i int) []byte {
 
 // defineKinds creates the kinds with an object of each, and returns the token of a service account that may read all.
 func (w *world) defineKinds(ctx context.Context) (token string, err error) {
+	defer fails(&err)
 	const namespace = "bench-kinds"
-	tokens, err := w.accounts(ctx, namespace, 1, rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}})
-	if err != nil {
-		return "", err
-	}
+	read := rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
+	tokens := must(w.accounts(ctx, namespace, 1, read))
 	progress("creating %d kinds", w.kinds)
 	g, making := errgroup.WithContext(ctx)
 	g.SetLimit(definers)
 	for i := range w.kinds {
 		g.Go(func() error { return w.defineKind(making, i) })
 	}
-	if err := g.Wait(); err != nil {
-		return "", err
-	}
+	check(g.Wait())
 	return tokens[0], w.awaitQuiet(ctx)
 }
 
 // defineKind creates a kind, and an object of it once the apiserver serves it.
 func (w *world) defineKind(ctx context.Context, i int) error {
 	post := func(path string, body []byte) (int, error) {
-		got, err := w.plane.Raw(user).Do(ctx, harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body})
+		request := harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body}
+		got, err := w.plane.Raw(user).Do(ctx, request)
 		if err != nil {
 			return 0, err
 		}
@@ -77,7 +75,8 @@ func (w *world) defineKind(ctx context.Context, i int) error {
 	if err == nil && code != http.StatusCreated && code != http.StatusConflict {
 		err = fmt.Errorf("create %s: %d", kindAt(i), code)
 	}
-	object := fmt.Appendf(nil, `{"apiVersion":"%s/%s","kind":"Kind%d","metadata":{"name":"only"}}`, kindAt(i).Group, kindsVersion, i%kindsOfGroup)
+	object := fmt.Appendf(nil, `{"apiVersion":"%s/%s","kind":"Kind%d","metadata":{"name":"only"}}`,
+		kindAt(i).Group, kindsVersion, i%kindsOfGroup)
 	for err == nil {
 		if code, err = post(kindPath(i), object); err != nil || code == http.StatusCreated || code == http.StatusConflict {
 			return err
@@ -89,11 +88,9 @@ func (w *world) defineKind(ctx context.Context, i int) error {
 
 // awaitQuiet waits until the apiserver has finished what new kinds make it do.
 func (w *world) awaitQuiet(ctx context.Context) error {
-	for limit := time.Now().Add(quietLimit); time.Now().Before(limit); {
+	poll(ctx, 0, quietLimit, func() bool {
 		now, err := measureIdle(ctx, quietEvery, w.apiserver)
-		if err != nil || now[apiserverName].Share < quietCPU {
-			return err
-		}
-	}
-	return nil
+		return err != nil || now[apiserverName].Share < quietCPU
+	})
+	return ctx.Err()
 }

@@ -4,7 +4,8 @@
 //
 // The cost is CPU time of the server processes as the kernel counts it, because wall time depends
 // on the other work of the machine. Rounds of the servers alternate, and figures are medians over
-// rounds, with their confidence intervals in parentheses: the range of up to seven rounds, 95 % for more. The control plane is one process, so
+// rounds, with their confidence intervals in parentheses: the range of up to seven rounds, 95 % for
+// more. The control plane is one process, so
 // its etcd counts as the apiserver; the report subtracts the CPU of updates, which is measured
 // without readers.
 //

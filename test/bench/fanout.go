@@ -39,7 +39,7 @@ func (c watching) fanOut(o *options) *scenario {
 	s := &scenario{
 		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "watch",
 		clients: c.watchers, rounds: o.rounds,
-		check: func(all samples) bool { return len(all[updateName])*o.updates*c.watchers >= enoughEvents },
+		enough: func(all samples) bool { return len(all[updateName])*o.updates*c.watchers >= enoughEvents },
 	}
 	s.world = func(ctx context.Context, w *world, r *row) (all []*target, err error) {
 		for _, t := range w.targets() {
@@ -92,14 +92,10 @@ func watchFigures(target string, rounds []*sample, alone time.Duration) *figures
 }
 
 // round opens the watches at one target, updates pods and waits until every watch has received every event.
-func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) (*sample, error) {
-	if err := w.awaitClosed(ctx); err != nil {
-		return nil, err
-	}
-	before, err := w.count(t, s.verb)
-	if err != nil {
-		return nil, err
-	}
+func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) (_ *sample, err error) {
+	defer fails(&err)
+	check(w.awaitClosed(ctx))
+	before := must(w.count(t, s.verb))
 	update := w.updatePod
 	if t == w.bare {
 		update = func(ctx context.Context) error {
@@ -122,39 +118,23 @@ func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, f
 func (c watching) deliver(
 	ctx context.Context, w *world, t *target, events int, update func(context.Context, *watchers) ([]time.Time, error),
 ) (got *sample, err error) {
-	version, err := w.version(ctx)
-	if err != nil {
-		return nil, err
-	}
-	open, err := c.open(ctx, t, version, events)
-	if err != nil {
-		return nil, err
-	}
+	defer fails(&err)
+	version := must(w.version(ctx))
+	open := must(c.open(ctx, t, version, events))
 	defer func() {
 		if closed := open.close(); err == nil {
 			err = closed
 		}
 	}()
-	if err := sleep(ctx, settle); err != nil {
-		return nil, err
-	}
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return nil, err
-	}
-	acknowledged, err := update(ctx, open)
-	if err != nil {
-		return nil, err
-	}
-	if err := open.finish(ctx, events); err != nil {
-		return nil, err
-	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
+	check(sleep(ctx, settle))
+	m := must(newMeter(w.background, w.targets()...))
+	acknowledged := must(update(ctx, open))
+	check(open.finish(ctx, events))
+	used := must(m.read())
 	watches, err := podWatches(ctx, w.plane)
-	return &sample{usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: time.Since(m.began), watches: watches - w.ownWatches}, err
+	return &sample{
+		usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: time.Since(m.began), watches: watches - w.ownWatches,
+	}, err
 }
 
 // prepareFloor makes the floor's watches begin in the encoding of the case, and returns the frame in it.
@@ -170,31 +150,19 @@ func (c watching) prepareFloor(ctx context.Context, w *world, frame []byte) ([]b
 }
 
 // sample returns the frame of an update as the apiserver sends it.
-func (c watching) sample(ctx context.Context, w *world) ([]byte, error) {
-	version, err := w.version(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := w.apiserver.connection(0)
-	if err != nil {
-		return nil, err
-	}
+func (c watching) sample(ctx context.Context, w *world) (_ []byte, err error) {
+	defer fails(&err)
+	version := must(w.version(ctx))
+	raw := must(w.apiserver.connection(0))
 	c.encoding = identity
-	one, err := c.openOne(ctx, raw, c.pathAt(w.apiserver, version), 1)
-	if err != nil {
-		return nil, err
-	}
+	one := must(c.openOne(ctx, raw, c.pathAt(w.apiserver, version), 1))
 	defer one.body.Close()
 	defer time.AfterFunc(deliverLimit, func() { one.body.Close() }).Stop()
-	if err := w.updatePod(ctx); err != nil {
-		return nil, err
-	}
+	check(w.updatePod(ctx))
 	frames, buf := c.frames(), []byte{}
 	for {
 		var next [1]byte
-		if _, err := io.ReadFull(&one.body, next[:]); err != nil {
-			return nil, err
-		}
+		must(io.ReadFull(&one.body, next[:]))
 		buf = append(buf, next[0])
 		if frames.count(next[:]) == 1 {
 			return buf, nil

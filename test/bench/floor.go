@@ -34,27 +34,16 @@ type floor struct {
 
 // startFloor runs this program again as the floor, with variables of its environment.
 func startFloor(environment ...string) (f *floor, err error) {
+	defer fails(&err)
 	f = &floor{}
-	if f.dir, err = os.MkdirTemp("", "floor-"); err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+	f.dir = must(os.MkdirTemp("", "floor-"))
+	self := must(os.Executable())
 	f.cmd = exec.Command(self, floorCommand, f.dir)
 	f.cmd.Env = append(os.Environ(), environment...)
 	f.cmd.Stderr = os.Stderr
-	if f.stdin, err = f.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := f.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := f.cmd.Start(); err != nil {
-		return nil, err
-	}
+	f.stdin = must(f.cmd.StdinPipe())
+	out := must(f.cmd.StdoutPipe())
+	check(f.cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("floor: %w", err), f.stop())

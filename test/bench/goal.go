@@ -23,6 +23,11 @@ type quantity struct {
 	unit  string
 }
 
+const (
+	noMatch    = "^configmaps: no label matches, consistent$"
+	selections = "^pods: (app|node|metadata.namespace|pending), JSON$"
+)
+
 // goals are set for 10,000 pods, and for the defaults of --scale.
 var goals = []goal{
 	{"list JSON gzip", listTable, "^list json gzip ", lessCPU, 50},
@@ -42,9 +47,9 @@ var goals = []goal{
 	{"consistent list p99", latencyTable, "^consistent list", sluices(p99, 1, " s"), 2.5},
 	{"passed get, p50 over the apiserver's", latencyTable, "^get", addedP50, 0.5},
 
-	{"list of ConfigMaps, selector matches nothing, consistent, p50", readTable, "^configmaps: no label matches, consistent$", sluices(p50, 1, " s"), 0.499},
-	{"list of ConfigMaps, selector matches nothing, consistent, p99", readTable, "^configmaps: no label matches, consistent$", sluices(p99, 1, " s"), 0.648},
-	{"selections, CPU per byte over a namespace's: JSON", readTable, "^pods: (app|node|metadata.namespace|pending), JSON$", overRead("pods: namespace, JSON"), 2},
+	{"list of ConfigMaps, selector matches nothing, consistent, p50", readTable, noMatch, sluices(p50, 1, " s"), 0.499},
+	{"list of ConfigMaps, selector matches nothing, consistent, p99", readTable, noMatch, sluices(p99, 1, " s"), 0.648},
+	{"selections, CPU per byte over a namespace's: JSON", readTable, selections, overRead("pods: namespace, JSON"), 2},
 	{"selections, CPU per byte over a namespace's: Tables", readTable, "^pods: app, Table$", overRead("pods: namespace, Table"), 2},
 	{"ten lists of 1 GB at once, peak", atOnceTable, "", sluices(peak, 1e6, " MB"), 1500},
 	{"resident memory, 10,000 pods", memoryTable, " pods$", sluices(rss, 1e6, " MB"), 300},

@@ -22,30 +22,18 @@ const (
 )
 
 // controllers measures one controller that watches every kind, at the apiserver and at a new Sluice.
-func (w *world) controllers(ctx context.Context, r *report) error {
-	var token string
-	for _, name := range []string{apiserverName, sluiceName} {
-		if !w.only.matches("kinds " + name) {
-			continue
-		}
-		if token == "" {
-			var err error
-			if token, err = w.defineKinds(ctx); err != nil {
-				return fmt.Errorf("define %d kinds: %w", w.kinds, err)
-			}
-		}
-		progress("a controller of %d kinds at the %s", w.kinds, name)
-		measure := w.controllerAtApiserver
-		if name == sluiceName {
-			measure = w.controllerAtSluice
-		}
-		line, err := measure(ctx, token)
-		if line != nil {
-			r.add(line)
-		}
-		if err != nil {
-			return fmt.Errorf("a controller at the %s: %w", name, err)
-		}
+func (w *world) controllers(ctx context.Context, r *report) (err error) {
+	defer fails(&err)
+	direct, cached := w.only.matches("kinds "+apiserverName), w.only.matches("kinds "+sluiceName)
+	if !direct && !cached {
+		return nil
+	}
+	token := must(w.defineKinds(ctx))
+	if direct {
+		check(w.controllerAt(ctx, r, w.direct(harness.Anonymous), token))
+	}
+	if cached {
+		return w.withSluice(harness.SluiceOptions{}, func(t *target) error { return w.controllerAt(ctx, r, t, token) })
 	}
 	return nil
 }
@@ -91,42 +79,6 @@ func (c *controller) synced() (n int) {
 	return n
 }
 
-func (w *world) controllerAtApiserver(ctx context.Context, token string) (*row, error) {
-	t := w.direct(harness.Anonymous)
-	r, c, err := w.controllerAt(ctx, t, token)
-	if err != nil {
-		return r, err
-	}
-	defer c.end()
-	return r, w.idleWith(ctx, r, attacked, t)
-}
-
-func (w *world) controllerAtSluice(ctx context.Context, token string) (r *row, err error) {
-	err = w.withSluice(ctx, harness.SluiceOptions{}, func(t *target) error {
-		var c *controller
-		if r, c, err = w.controllerAt(ctx, t, token); err != nil {
-			return err
-		}
-		defer c.end()
-		if r.By[serving], err = w.served(ctx, t.sluice); err != nil {
-			return err
-		}
-		if err := w.idleWith(ctx, r, attacked, t); err != nil {
-			return err
-		}
-		if err := t.sluice.RestartMain(); err != nil {
-			return err
-		}
-		t.proc = proc(t.sluice.PID())
-		if r.By[returning], err = w.served(ctx, t.sluice); err != nil {
-			return err
-		}
-		c.end()
-		return w.idleWith(ctx, r, afterwards, t)
-	})
-	return r, err
-}
-
 // idleWith measures what the target, and the apiserver, need at a moment while nothing happens.
 func (w *world) idleWith(ctx context.Context, r *row, moment string, t *target) error {
 	targets := []*target{w.apiserver}
@@ -140,47 +92,41 @@ func (w *world) idleWith(ctx context.Context, r *row, moment string, t *target) 
 	return err
 }
 
-// controllerAt starts the controller and waits until it knows all objects. The caller must end it.
-func (w *world) controllerAt(ctx context.Context, t *target, token string) (*row, *controller, error) {
+// controllerAt starts the controller, waits until it knows all objects, and measures what its watches cost, at a Sluice
+// also after a restart and without the controller.
+func (w *world) controllerAt(ctx context.Context, rep *report, t *target, token string) (err error) {
+	defer fails(&err)
+	progress("a controller of %d kinds at the %s", w.kinds, t.name)
 	r := newRow(kindsTable, t.name)
 	r.Target, r.Objects = t.name, w.kinds
-	if err := w.idleWith(ctx, r, quietly, w.apiserver); err != nil {
-		return nil, nil, err
-	}
-	m, err := newMeter(0, w.apiserver, &target{name: "server", proc: t.proc})
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := w.startController(ctx, t, token)
-	if err != nil {
-		return nil, nil, err
-	}
-	start := time.Now()
-	for c.synced() < w.kinds && time.Since(start) < kindsLimit {
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
-			c.end()
-			return nil, nil, err
-		}
-	}
-	f := &figures{Seconds: time.Since(start).Seconds(), Watches: c.synced()}
-	used, err := m.read()
-	if err != nil {
-		c.end()
-		return nil, nil, err
-	}
+	rep.add(r)
+	check(w.idleWith(ctx, r, quietly, w.apiserver))
+	m := must(newMeter(0, w.apiserver, &target{name: "server", proc: t.proc}))
+	c := must(w.startController(ctx, t, token))
+	defer c.end()
+	poll(ctx, 50*time.Millisecond, kindsLimit, func() bool { return c.synced() >= w.kinds })
+	f := &figures{Seconds: time.Since(m.began).Seconds(), Watches: c.synced()}
+	used := must(m.read())
 	f.Upstream, f.Peak = used.cpu[apiserverName].Seconds(), used.peak["server"]
 	r.By[joining] = f
-	return r, c, nil
+	if t.sluice == nil {
+		return w.idleWith(ctx, r, attacked, t)
+	}
+	r.By[serving] = must(w.served(ctx, t.sluice))
+	check(w.idleWith(ctx, r, attacked, t))
+	check(t.sluice.RestartMain())
+	t.proc = proc(t.sluice.PID())
+	r.By[returning] = must(w.served(ctx, t.sluice))
+	c.end()
+	return w.idleWith(ctx, r, afterwards, t)
 }
 
 // served waits until all watches are served from the cache.
-func (w *world) served(ctx context.Context, s *harness.Sluice) (*figures, error) {
+func (w *world) served(ctx context.Context, s *harness.Sluice) (_ *figures, err error) {
+	defer fails(&err)
 	start, f, last := time.Now(), &figures{}, ""
 	for {
-		m, err := s.Metrics()
-		if err != nil {
-			return nil, err
-		}
+		m := must(s.Metrics())
 		f.Seconds, f.Requests = time.Since(start).Seconds(), 0
 		for _, sample := range m.Samples("sluice_watchers") {
 			if sample.Labels["version"] == kindsVersion {
@@ -202,8 +148,6 @@ func (w *world) served(ctx context.Context, s *harness.Sluice) (*figures, error)
 		if f.Requests >= w.kinds && len(f.Counts) == 0 || f.Seconds > kindsLimit.Seconds() {
 			return f, nil
 		}
-		if err := sleep(ctx, time.Second); err != nil {
-			return nil, err
-		}
+		check(sleep(ctx, time.Second))
 	}
 }

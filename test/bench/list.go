@@ -84,7 +84,7 @@ func (l listing) scenario(o *options, clients, churn int) *scenario {
 		}
 		return l.targets(ctx, w, s, r), nil
 	}
-	s.check = func(all samples) bool {
+	s.enough = func(all samples) bool {
 		if time.Since(begun) < caseTime {
 			return false
 		}
@@ -161,31 +161,21 @@ func (l listing) header() http.Header {
 }
 
 // prepare connects all clients, measures Sluice's first response, and gives it to the floor.
-func (l listing) prepare(ctx context.Context, w *world, s *scenario, r *row) error {
+func (l listing) prepare(ctx context.Context, w *world, s *scenario, r *row) (err error) {
+	defer fails(&err)
 	for _, t := range []*target{w.apiserver, w.cached, w.bare} {
 		if err := t.connect(ctx, s.clients); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return err
-	}
+	m := must(newMeter(w.background, w.targets()...))
 	var text bytes.Buffer
 	q := l.query(w, w.cached, 0)
 	q.keep = &text
-	got, err := q.ask(ctx, w.cached.connections[0])
-	if err != nil {
-		return err
-	}
-	used, err := m.read()
-	if err != nil {
-		return err
-	}
+	got := must(q.ask(ctx, w.cached.connections[0]))
+	used := must(m.read())
 	r.By[sluiceName] = &figures{First: used.cpu[sluiceName].Seconds(), Peak: used.peak[sluiceName]}
-	if err := w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}); err != nil {
-		return err
-	}
+	check(w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}))
 	return w.priceUpdates(ctx, s.load)
 }
 

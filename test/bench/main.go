@@ -66,31 +66,22 @@ func bench(ctx context.Context, o *options) (r *report, err error) {
 }
 
 // costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users cost.
-func costs(ctx context.Context, o *options, r *report) error {
+func costs(ctx context.Context, o *options, r *report) (err error) {
+	defer fails(&err)
 	w, err := newWorld(ctx, o, setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}})
 	defer w.close()
 	if err != nil {
 		return err
 	}
-	if err := w.awaitSync(ctx, w.sluice); err != nil {
-		return err
-	}
-	idle, err := w.rest(ctx)
-	if err != nil {
-		return err
-	}
+	check(w.awaitSync(ctx, w.sluice))
+	idle := must(w.rest(ctx))
 	if o.abuse {
 		return w.abuses(ctx, r)
 	}
 	if !o.proofs {
 		all := slices.Concat(latencyScenarios(o), fanOutScenarios(o), programScenarios(o), listScenarios(o))
-		if err := w.runAll(ctx, r, all); err != nil {
-			return err
-		}
-		end, err := w.rest(ctx)
-		if err != nil {
-			return err
-		}
+		check(w.runAll(ctx, r, all))
+		end := must(w.rest(ctx))
 		r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
 	}
 	return w.proofs(ctx, r)

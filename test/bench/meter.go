@@ -23,7 +23,8 @@ type usage struct {
 }
 
 func newMeter(background float64, targets ...*target) (*meter, error) {
-	m := &meter{background: background, targets: targets, began: time.Now(), used: &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}}
+	used := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
+	m := &meter{background: background, targets: targets, began: time.Now(), used: used}
 	for _, t := range targets {
 		if err := t.proc.resetPeak(); err != nil {
 			return nil, err
@@ -53,55 +54,39 @@ func (m *meter) now() (cpu map[string]time.Duration, err error) {
 }
 
 // pause runs something that is not measured.
-func (m *meter) pause(do func() error) error {
-	if _, err := m.read(); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return err
-	}
+func (m *meter) pause(do func() error) (err error) {
+	defer fails(&err)
+	must(m.read())
+	check(do())
 	return m.resume()
 }
 
 // read returns the usage since the meter was created.
-func (m *meter) read() (*usage, error) {
-	now, err := m.now()
-	if err != nil {
-		return nil, err
-	}
+func (m *meter) read() (_ *usage, err error) {
+	defer fails(&err)
+	now := must(m.now())
 	for _, t := range m.targets {
 		used := now[t.name] - m.cpu[t.name]
 		if t.name == apiserverName {
 			used = max(0, used-time.Duration(m.background*float64(time.Since(m.start))))
 		}
 		m.used.cpu[t.name] += used
-		if m.used.peak[t.name], err = t.proc.peak(); err != nil {
-			return nil, err
-		}
+		m.used.peak[t.name] = must(t.proc.peak())
 	}
 	m.used.client += now[clientName] - m.cpu[clientName]
 	return m.used, nil
 }
 
 // measureIdle measures servers that have no requests.
-func measureIdle(ctx context.Context, during time.Duration, targets ...*target) (map[string]*figures, error) {
-	m, err := newMeter(0, targets...)
-	if err != nil {
-		return nil, err
-	}
-	if err := sleep(ctx, during); err != nil {
-		return nil, err
-	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
+func measureIdle(ctx context.Context, during time.Duration, targets ...*target) (_ map[string]*figures, err error) {
+	defer fails(&err)
+	m := must(newMeter(0, targets...))
+	check(sleep(ctx, during))
+	used := must(m.read())
 	idle := map[string]*figures{}
 	for _, t := range targets {
 		f := &figures{Share: used.cpu[t.name].Seconds() / during.Seconds()}
-		if f.RSS, err = t.proc.resident(); err != nil {
-			return nil, err
-		}
+		f.RSS = must(t.proc.resident())
 		idle[t.name] = f
 	}
 	return idle, nil

@@ -82,7 +82,8 @@ var (
 	}
 )
 
-func parseOptions(args []string) (*options, error) {
+func parseOptions(args []string) (_ *options, err error) {
+	defer fails(&err)
 	o := full
 	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
 		o = quick
@@ -133,12 +134,8 @@ func parseOptions(args []string) (*options, error) {
 	set.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
 	set.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
 	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
-	if err := set.Parse(args); err != nil {
-		return nil, err
-	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
+	check(set.Parse(args))
+	check(o.validate())
 	if o.proofs {
 		o.pods = slices.Max(o.sizes) // the size that is measured first
 	}

@@ -183,7 +183,9 @@ func (p population) write(ctx context.Context, c *harness.ControlPlane, without 
 }
 
 // each calls do for objects, several at a time, without those of some keys.
-func (p population) each(ctx context.Context, without map[string]bool, do func(context.Context, string, runtime.Object) error) error {
+func (p population) each(
+	ctx context.Context, without map[string]bool, do func(context.Context, string, runtime.Object) error,
+) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(storers)
 	for key, obj := range p.objects {
@@ -213,21 +215,20 @@ func (p population) become(ctx context.Context, c *harness.ControlPlane, next po
 var storageCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
 // store writes an object into etcd: built-in kinds in Protobuf, others in JSON.
-func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime.Object) error {
+func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime.Object) (err error) {
+	defer fails(&err)
 	var b bytes.Buffer
 	if text, ok := obj.(*runtime.Unknown); ok {
 		b.Write(text.Raw)
-	} else if err := storageCodec.Encode(obj, &b); err != nil {
-		return err
+	} else {
+		check(storageCodec.Encode(obj, &b))
 	}
 	for attempt := 1; ; attempt++ {
 		err := c.PutStored(ctx, key, b.Bytes())
 		if err == nil || attempt == loadAttempts {
 			return err
 		}
-		if err := sleep(ctx, settle); err != nil {
-			return err
-		}
+		check(sleep(ctx, settle))
 	}
 }
 

@@ -42,13 +42,9 @@ func (w *world) profile(ctx context.Context, s *scenario) error {
 	return w.keepProfile(w.sluice, "allocs", name+".mem.pb.gz")
 }
 
-func (w *world) keepProfile(s *harness.Sluice, kind, name string) error {
-	text, err := s.AdminGet("/debug/pprof/" + kind)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(w.profiles, 0o755); err != nil {
-		return err
-	}
+func (w *world) keepProfile(s *harness.Sluice, kind, name string) (err error) {
+	defer fails(&err)
+	text := must(s.AdminGet("/debug/pprof/" + kind))
+	check(os.MkdirAll(w.profiles, 0o755))
 	return os.WriteFile(filepath.Join(w.profiles, name), []byte(text), 0o644)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,29 +95,15 @@ func programScenarios(o *options) []*scenario {
 }
 
 // watch has the program watch, and measures it after a warm-up.
-func (p program) watch(ctx context.Context, w *world, t *target, encoding string) (*sample, error) {
-	run, err := p.start(ctx, w, t, encoding)
-	if err != nil {
-		return nil, err
-	}
+func (p program) watch(ctx context.Context, w *world, t *target, encoding string) (_ *sample, err error) {
+	defer fails(&err)
+	run := must(p.start(ctx, w, t, encoding))
 	defer run.stop()
-	if _, err := pace(ctx, programRate, programWarmUp, w.updatePod); err != nil {
-		return nil, err
-	}
-	if err := run.wait(ctx, programWarmUp); err != nil {
-		return nil, err
-	}
-	before, err := run.proc.threads()
-	if err != nil {
-		return nil, err
-	}
-	acknowledged, err := pace(ctx, programRate, programUpdates, w.updatePod)
-	if err != nil {
-		return nil, err
-	}
-	if err := run.wait(ctx, programWarmUp+programUpdates); err != nil {
-		return nil, err
-	}
+	must(pace(ctx, programRate, programWarmUp, w.updatePod))
+	check(run.wait(ctx, programWarmUp))
+	before := must(run.proc.threads())
+	acknowledged := must(pace(ctx, programRate, programUpdates, w.updatePod))
+	check(run.wait(ctx, programWarmUp+programUpdates))
 	after, err := run.proc.threads()
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -137,15 +124,10 @@ type runningProgram struct {
 	at []time.Time
 }
 
-func (p program) start(ctx context.Context, w *world, t *target, encoding string) (*runningProgram, error) {
-	root, err := harness.Root()
-	if err != nil {
-		return nil, err
-	}
-	version, err := w.version(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (p program) start(ctx context.Context, w *world, t *target, encoding string) (_ *runningProgram, err error) {
+	defer fails(&err)
+	root := must(harness.Root())
+	version := must(w.version(ctx))
 	config := t.config
 	args := append(p.args(root), config.Host+watching{}.pathAt(t, version), config.BearerToken, config.CAFile, encoding)
 	ctx, cancel := context.WithCancel(ctx)
@@ -199,20 +181,16 @@ func (p *runningProgram) read(out io.Reader) {
 
 // wait waits until n events have arrived.
 func (p *runningProgram) wait(ctx context.Context, n int) error {
-	for limit := time.Now().Add(deliverLimit); ; {
+	got := 0
+	if poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
 		p.mu.Lock()
-		got := len(p.at)
-		p.mu.Unlock()
-		switch {
-		case got == n:
-			return nil
-		case got > n || time.Now().After(limit):
-			return fmt.Errorf("the program has received %d events of %d", got, n)
-		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
+		defer p.mu.Unlock()
+		got = len(p.at)
+		return got >= n
+	}) && got == n {
+		return nil
 	}
+	return errors.Join(ctx.Err(), fmt.Errorf("the program has received %d events of %d", got, n))
 }
 
 // roundTripper is a http.RoundTripper.
@@ -222,7 +200,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // runClient is the child process that watches with client-go. It prints an object for each event.
-func runClient(ctx context.Context, args []string, out io.Writer) error {
+func runClient(ctx context.Context, args []string, out io.Writer) (err error) {
+	defer fails(&err)
 	mediaType, url, token, ca, encoding := args[0], args[1], args[2], args[3], args[4]
 	host, path, _ := strings.Cut(url, "/api/")
 	_, version, _ := strings.Cut(path, "resourceVersion=")
@@ -240,21 +219,13 @@ func runClient(ctx context.Context, args []string, out io.Writer) error {
 			return resp, err
 		})
 	})
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	w, err := client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: version})
-	if err != nil {
-		return err
-	}
+	client := must(kubernetes.NewForConfig(config))
+	w := must(client.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{ResourceVersion: version}))
 	defer w.Stop()
 	fmt.Fprintln(out, coding)
 	lines := json.NewEncoder(out)
 	for event := range w.ResultChan() {
-		if err := lines.Encode(map[string]string{"type": string(event.Type)}); err != nil {
-			return err
-		}
+		check(lines.Encode(map[string]string{"type": string(event.Type)}))
 	}
 	return nil
 }

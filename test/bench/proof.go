@@ -76,7 +76,7 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 	}
 	s := &scenario{
 		table: proofTable, name: fmt.Sprintf("%s x%d%s", prefix, readers, suffix), verb: "list", load: l,
-		objects: objects, clients: readers, rounds: o.rounds, check: enoughProofs,
+		objects: objects, clients: readers, rounds: o.rounds, enough: enoughProofs,
 		tolerates: func(*target) bool { return true },
 	}
 	if p.streaming {
@@ -110,26 +110,19 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 
 // proofs measures consistent reads at every size. It begins with the largest size, so that later
 // sizes only delete pods.
-func (w *world) proofs(ctx context.Context, r *report) error {
+func (w *world) proofs(ctx context.Context, r *report) (err error) {
+	defer fails(&err)
 	for _, size := range slices.Backward(slices.Sorted(slices.Values(w.sizes))) {
 		all := proofScenarios(w.options, size)
 		if len(all) == 0 {
 			continue
 		}
-		if err := w.startUpper(); err != nil {
-			return err
-		}
+		check(w.startUpper())
 		next := runningPods(size)
-		if err := w.pods.become(ctx, w.plane, next); err != nil {
-			return err
-		}
+		check(w.pods.become(ctx, w.plane, next))
 		w.know(next)
-		if err := w.awaitSync(ctx, w.upper); err != nil {
-			return err
-		}
-		if err := w.runAll(ctx, r, all); err != nil {
-			return err
-		}
+		check(w.awaitSync(ctx, w.upper))
+		check(w.runAll(ctx, r, all))
 	}
 	return nil
 }
@@ -139,7 +132,8 @@ func (w *world) startUpper() (err error) {
 	if w.upper != nil {
 		return nil
 	}
-	w.upper, err = w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice})
+	options := harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice}
+	w.upper, err = w.plane.StartSluiceMain(options)
 	if err == nil {
 		w.tiers = sluiceTarget(twoTiersName, w.upper, user)
 	}

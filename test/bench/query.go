@@ -59,7 +59,9 @@ func (q query) ask(ctx context.Context, raw *harness.RawClient) (answer, error) 
 }
 
 // fetch sends one request and reads its body, decompressed or as sent.
-func (q query) fetch(ctx context.Context, raw *harness.RawClient, path string, unpack bool, read func(io.Reader) error) (a answer, err error) {
+func (q query) fetch(
+	ctx context.Context, raw *harness.RawClient, path string, unpack bool, read func(io.Reader) error,
+) (a answer, err error) {
 	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: q.header})
 	if err != nil {
 		return a, err
@@ -110,18 +112,14 @@ func (q query) askPages(ctx context.Context, raw *harness.RawClient) (all answer
 // decodePage decodes the metadata of a Protobuf list and of its items: metav1.List has the field
 // numbers of all lists, and takes the first field of an item as its content.
 func decodePage(body io.Reader) (page metav1.List, err error) {
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return page, err
-	}
+	defer fails(&err)
+	text := must(io.ReadAll(body))
 	envelope, found := bytes.CutPrefix(text, []byte("k8s\x00"))
 	if !found {
 		return page, errors.New("page is not Protobuf")
 	}
 	var unknown runtime.Unknown
-	if err := unknown.Unmarshal(envelope); err != nil {
-		return page, err
-	}
+	check(unknown.Unmarshal(envelope))
 	return page, page.Unmarshal(unknown.Raw)
 }
 

@@ -22,27 +22,18 @@ type reads struct {
 }
 
 // op makes the reads the operation of a scenario.
-func (rs reads) op(ctx context.Context, w *world, s *scenario, t *target) (*sample, error) {
+func (rs reads) op(ctx context.Context, w *world, s *scenario, t *target) (_ *sample, err error) {
+	defer fails(&err)
 	if _, err := t.connection(s.clients - 1); err != nil { // goroutines may share only connections that exist
 		return nil, err
 	}
-	before, err := w.count(t, s.verb)
-	if err != nil {
-		return nil, err
-	}
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return nil, err
-	}
+	before := must(w.count(t, s.verb))
+	m := must(newMeter(w.background, w.targets()...))
 	updates := startChurn(ctx, s.load.rate, w.updating(s.load.pods))
 	got, err := rs.repeat(ctx, w, t, s.clients, m)
 	n, failed := updates.stop()
-	if err := errors.Join(err, failed); err != nil {
-		return nil, err
-	}
-	if got.usage, err = m.read(); err != nil {
-		return nil, err
-	}
+	check(errors.Join(err, failed))
+	got.usage = must(m.read())
 	got.wall = time.Since(m.began)
 	got.plane = max(0, got.cpu[apiserverName]-time.Duration(n)*w.updateCost[s.load.pods])
 	got.counted, err = w.countSince(ctx, t, s.verb, before, got.requests)

@@ -89,7 +89,7 @@ func (r *report) sizes() (text string) {
 }
 
 func (r *report) printGoals(out io.Writer) {
-	a := newAligned(out, "goals for the default sizes", "", "worst case", "", "\n", "goal", "without updates", "with updates", "met")
+	a := newAligned(out, "goals for the default sizes||worst case||\n|goal|without updates|with updates|met")
 	for _, g := range r.Goals {
 		if g.Quiet == none && g.Busy == none {
 			continue // not measured

@@ -52,7 +52,9 @@ func scale(ctx context.Context, o *options, r *report) error {
 	return nil
 }
 
-func scaleSection(ctx context.Context, o *options, r *report, of setting, measure func(context.Context, *world, *report) error) error {
+func scaleSection(
+	ctx context.Context, o *options, r *report, of setting, measure func(context.Context, *world, *report) error,
+) error {
 	w, err := newWorld(ctx, o, of)
 	defer w.close()
 	if err != nil {
@@ -74,20 +76,12 @@ func scaleSection(ctx context.Context, o *options, r *report, of setting, measur
 const syncPoll = 250 * time.Millisecond
 
 // sync makes Sluice cache a resource, and measures until it has.
-func (w *world) sync(ctx context.Context, p population) (*row, error) {
+func (w *world) sync(ctx context.Context, p population) (_ *row, err error) {
+	defer fails(&err)
 	progress("%s: waiting until %s are in sync", sluiceName, p)
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return nil, err
-	}
-	before, err := w.cached.proc.resident()
-	if err != nil {
-		return nil, err
-	}
-	raw, err := w.cached.connection(0)
-	if err != nil {
-		return nil, err
-	}
+	m := must(newMeter(w.background, w.targets()...))
+	before := must(w.cached.proc.resident())
+	raw := must(w.cached.connection(0))
 	if _, err := raw.Get(ctx, p.path+"?limit=1", jsonType); err != nil { // starts the store
 		return nil, err
 	}
@@ -99,30 +93,21 @@ func (w *world) sync(ctx context.Context, p population) (*row, error) {
 		return metrics.Sum("sluice_store_"+name, "resource="+p.resource), nil
 	}
 	for limit := m.began.Add(syncLimit); ; {
-		synced, err := store("synced")
-		if err != nil {
-			return nil, err
-		}
+		synced := must(store("synced"))
 		if synced == 1 {
 			break
 		}
 		if time.Now().After(limit) {
 			return nil, fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.sluice.Log())
 		}
-		if err := sleep(ctx, syncPoll); err != nil {
-			return nil, err
-		}
+		check(sleep(ctx, syncPoll))
 	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
+	used := must(m.read())
 	f := &figures{
-		Seconds: time.Since(m.began).Seconds(), CPU: used.cpu[sluiceName].Seconds(), Upstream: used.cpu[apiserverName].Seconds(), Peak: used.peak[sluiceName] - before,
+		Seconds: time.Since(m.began).Seconds(), Peak: used.peak[sluiceName] - before,
+		CPU: used.cpu[sluiceName].Seconds(), Upstream: used.cpu[apiserverName].Seconds(),
 	}
-	if f.Bytes, err = store("data_bytes"); err != nil {
-		return nil, err
-	}
+	f.Bytes = must(store("data_bytes"))
 	if err := sleep(ctx, w.idle); err != nil { // the runtime returns what the fill has left
 		return nil, err
 	}

@@ -13,26 +13,16 @@ const feedTime = 3 * time.Second
 
 // feed updates the pods of one namespace so many times per second, while one client watches them at the
 // target, and measures until it has received all events.
-func (w *world) feed(ctx context.Context, t *target, rate int) (*row, error) {
+func (w *world) feed(ctx context.Context, t *target, rate int) (_ *row, err error) {
+	defer fails(&err)
 	progress("feed of %d events/s to the %s", rate, t.name)
-	version, err := w.version(ctx)
-	if err != nil {
-		return nil, err
-	}
+	version := must(w.version(ctx))
 	events := int(float64(rate) * feedTime.Seconds())
 	c := watching{formatOf("protobuf"), identity, 1, "/api/v1/namespaces/" + scaledNamespace(0) + "/pods"}
-	open, err := c.open(ctx, t, version, events)
-	if err != nil {
-		return nil, err
-	}
+	open := must(c.open(ctx, t, version, events))
 	defer open.close()
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.writeFeed(ctx, events, rate); err != nil {
-		return nil, err
-	}
+	m := must(newMeter(w.background, w.targets()...))
+	check(w.writeFeed(ctx, events, rate))
 	written := time.Since(m.began)
 	r := newRow(feedTable, fmt.Sprintf("%d to the %s", rate, t.name))
 	if err := open.finish(ctx, events); ctx.Err() != nil {
@@ -40,10 +30,7 @@ func (w *world) feed(ctx context.Context, t *target, rate int) (*row, error) {
 	} else if err != nil {
 		r.note("%v", err)
 	}
-	used, err := m.read()
-	if err != nil {
-		return nil, err
-	}
+	used := must(m.read())
 	f := &figures{Requests: events, Rate: float64(events) / written.Seconds(), Seconds: (time.Since(m.began) - written).Seconds()}
 	f.CPU, f.Upstream = used.cpu[t.name].Seconds()/float64(events), used.cpu[apiserverName].Seconds()/float64(events)
 	r.Target, r.By[t.name] = t.name, f

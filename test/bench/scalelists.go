@@ -32,7 +32,8 @@ func atOnce(o *options, at *target, f format, path string) *scenario {
 		return query{path: path + "?resourceVersion=0", header: http.Header{"Accept": {f.accept}}}
 	}}
 	return &scenario{
-		table: atOnceTable, name: fmt.Sprintf("%d at the %s", concurrentLists, at.name), clients: concurrentLists, rounds: o.rounds, op: rs.op,
+		table: atOnceTable, name: fmt.Sprintf("%d at the %s", concurrentLists, at.name),
+		clients: concurrentLists, rounds: o.rounds, op: rs.op,
 		world: func(ctx context.Context, _ *world, _ *row) ([]*target, error) {
 			return []*target{at}, at.connect(ctx, concurrentLists)
 		},

@@ -14,17 +14,11 @@ import (
 )
 
 // scaleOfMemory measures the memory of Sluice in sync and after lists, and streaming lists, in every format.
-func scaleOfMemory(ctx context.Context, w *world, r *report) error {
-	if err := w.cached.proc.resetPeak(); err != nil {
-		return err
-	}
-	if err := w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes); err != nil {
-		return err
-	}
-	raw, err := w.cached.connection(0)
-	if err != nil {
-		return err
-	}
+func scaleOfMemory(ctx context.Context, w *world, r *report) (err error) {
+	defer fails(&err)
+	check(w.cached.proc.resetPeak())
+	check(w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes))
+	raw := must(w.cached.connection(0))
 	var text float64 // the length of a list as JSON
 	for _, coding := range []string{identity, "gzip", "zstd"} {
 		for _, f := range formats {
@@ -39,35 +33,28 @@ func scaleOfMemory(ctx context.Context, w *world, r *report) error {
 				text = float64(a.bytes)
 			}
 			if f.frames != nil && coding != "zstd" {
-				stream := query{path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: listing{f, coding, true}.header(), frames: f.frames, objects: w.pods.count}
+				stream := query{
+					path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: listing{f, coding, true}.header(),
+					frames: f.frames, objects: w.pods.count,
+				}
 				if _, err := stream.ask(ctx, raw); err != nil {
 					return fmt.Errorf("stream %s %s: %w", f.name, coding, err)
 				}
 			}
 		}
-		if err := w.addMemory(ctx, r, "all formats, "+coding, text); err != nil {
-			return err
-		}
+		check(w.addMemory(ctx, r, "all formats, "+coding, text))
 	}
 	return nil
 }
 
 // addMemory adds a row with Sluice's memory, in all and by kind, after a pause.
 func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) (err error) {
-	if err := sleep(ctx, w.idle); err != nil {
-		return err
-	}
+	defer fails(&err)
+	check(sleep(ctx, w.idle))
 	f := &figures{Bytes: text, Counts: tally{}}
-	if f.RSS, err = w.cached.proc.resident(); err != nil {
-		return err
-	}
-	if f.Peak, err = w.cached.proc.peak(); err != nil {
-		return err
-	}
-	metrics, err := w.sluice.Metrics()
-	if err != nil {
-		return err
-	}
+	f.RSS = must(w.cached.proc.resident())
+	f.Peak = must(w.cached.proc.peak())
+	metrics := must(w.sluice.Metrics())
 	for _, s := range metrics.Samples("sluice_memory_bytes") {
 		f.Counts[s.Labels["kind"]] = s.Value
 	}
@@ -121,15 +108,13 @@ const reportsDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"Custo
 	`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
 // defineReports creates the CRD and waits until the apiserver serves it.
-func defineReports(ctx context.Context, c *harness.ControlPlane) error {
+func defineReports(ctx context.Context, c *harness.ControlPlane) (err error) {
+	defer fails(&err)
 	raw := c.Raw(user)
-	got, err := raw.Do(ctx, harness.Request{
+	got := must(raw.Do(ctx, harness.Request{
 		Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 		Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(reportsDefinition),
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	if got.Status != http.StatusCreated && got.Status != http.StatusConflict {
 		return fmt.Errorf("%d: %.200s", got.Status, got.Body)
 	}
@@ -138,8 +123,6 @@ func defineReports(ctx context.Context, c *harness.ControlPlane) error {
 		if err != nil || got.Status == http.StatusOK {
 			return err
 		}
-		if err := sleep(ctx, settle); err != nil {
-			return err
-		}
+		check(sleep(ctx, settle))
 	}
 }

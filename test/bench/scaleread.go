@@ -31,7 +31,9 @@ const absent = "labelSelector=app%3Dabsent"
 
 // readScenarios returns the reads that the options select.
 func readScenarios(o *options) (selected []*scenario) {
-	json, proto, tables := http.Header{"Accept": {jsonType}}, http.Header{"Accept": {protobufType}}, http.Header{"Accept": {jsonType + tableOf}}
+	json, proto := http.Header{"Accept": {jsonType}}, http.Header{"Accept": {protobufType}}
+	tables := http.Header{"Accept": {jsonType + tableOf}}
+	space := "/api/v1/namespaces/" + scaledNamespace(0) + "/pods"
 	zipped := http.Header{"Accept": {jsonType}, "Accept-Encoding": {"gzip"}}
 	app := "labelSelector=" + url.QueryEscape("app.kubernetes.io/name=checkout-07")
 	field := func(term string) string { return "fieldSelector=" + url.QueryEscape(term) }
@@ -41,8 +43,8 @@ func readScenarios(o *options) (selected []*scenario) {
 		{name: "pods: all, JSON gzip", path: cached, header: zipped, requests: 2},
 		{name: "pods: all, Protobuf", path: cached, header: proto, requests: 2},
 		{name: "pods: second page of 500, Table", path: pods + "limit=500", next: true, header: tables, requests: 20},
-		{name: "pods: namespace, JSON", path: "/api/v1/namespaces/" + scaledNamespace(0) + "/pods?resourceVersion=0", header: json, requests: 100},
-		{name: "pods: namespace, Table", path: "/api/v1/namespaces/" + scaledNamespace(0) + "/pods?resourceVersion=0", header: tables, requests: 100},
+		{name: "pods: namespace, JSON", path: space + "?resourceVersion=0", header: json, requests: 100},
+		{name: "pods: namespace, Table", path: space + "?resourceVersion=0", header: tables, requests: 100},
 		{name: "pods: metadata.namespace, JSON", path: cached + field("metadata.namespace="+scaledNamespace(0)), header: json, requests: 100},
 		{name: "pods: app, JSON", path: cached + app, header: json, requests: 100},
 		{name: "pods: app, Table", path: cached + app, header: tables, requests: 100},
@@ -50,7 +52,7 @@ func readScenarios(o *options) (selected []*scenario) {
 		{name: "pods: pending, JSON", path: cached + field("status.phase=Pending"), header: json, requests: 100},
 		{name: "pods: no label matches", path: cached + absent, header: json, requests: 200},
 		{name: "pods: no phase matches", path: cached + field("status.phase=Failed"), header: json, requests: 200},
-		{name: "pods: namespace, consistent", path: "/api/v1/namespaces/" + scaledNamespace(0) + "/pods", header: json, requests: few, after: true},
+		{name: "pods: namespace, consistent", path: space, header: json, requests: few, after: true},
 		{name: "pods: no label matches, consistent", path: pods + absent, header: json, requests: few, after: true},
 		{name: "configmaps: all, Protobuf", path: maps + "resourceVersion=0", header: proto, requests: 2},
 		{name: "configmaps: no label matches", path: maps + "resourceVersion=0&" + absent, header: json, requests: 200},

@@ -36,18 +36,14 @@ func scaleOfWatches(ctx context.Context, w *world, r *report) error {
 
 // delays opens watches, updates pods one after the other, each once all watches that read have received the
 // one before, and returns the delays of the events.
-func (w *world) delays(ctx context.Context, t *target, reading, stalled int) (*figures, error) {
+func (w *world) delays(ctx context.Context, t *target, reading, stalled int) (_ *figures, err error) {
+	defer fails(&err)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	version, err := w.version(ctx)
-	if err != nil {
-		return nil, err
-	}
+	version := must(w.version(ctx))
 	c := watching{formatOf("json"), identity, reading, ""}
-	if err := openStalled(ctx, t, c.pathAt(t, version), stalled); err != nil {
-		return nil, err
-	}
-	got, err := c.deliver(ctx, w, t, w.updates, func(ctx context.Context, open *watchers) (acknowledged []time.Time, err error) {
+	check(openStalled(ctx, t, c.pathAt(t, version), stalled))
+	got := must(c.deliver(ctx, w, t, w.updates, func(ctx context.Context, open *watchers) (acknowledged []time.Time, err error) {
 		pods := w.scaledUpdates()
 		for i := range w.updates {
 			if err := w.storePod(ctx, pods[i%len(pods)], i); err != nil {
@@ -59,10 +55,7 @@ func (w *world) delays(ctx context.Context, t *target, reading, stalled int) (*f
 			}
 		}
 		return acknowledged, nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	f := &figures{CPU: got.cpu[t.name].Seconds() / float64(len(got.walls)), Peak: got.peak[t.name], Watches: stalled}
 	f.timed(got.walls)
 	return f, nil

@@ -18,8 +18,8 @@ type scenario struct {
 	world func(context.Context, *world, *row) ([]*target, error)
 	// op is one round at one target.
 	op func(context.Context, *world, *scenario, *target) (*sample, error)
-	// check ends the scenario early; nil means never.
-	check func(samples) bool
+	// enough ends the rounds early; nil means never.
+	enough func(samples) bool
 	// sum makes the row of the samples: a target that has none was skipped, or has failed.
 	sum func(*world, *row, samples)
 	// tolerates reports whether a target that fails gets a note instead of figures; nil means that none does.
@@ -59,7 +59,7 @@ func (w *world) run(ctx context.Context, s *scenario) (*row, error) {
 	}
 	all := samples{}
 	for round := range s.rounds {
-		if round > 0 && s.check != nil && s.check(all) {
+		if round > 0 && s.enough != nil && s.enough(all) {
 			break
 		}
 		for i := range targets {

@@ -26,14 +26,12 @@ type counted struct {
 
 // count reads the metrics of a target, if it is a Sluice. The cost is that of the Sluice that reads from the apiserver.
 func (w *world) count(t *target, verb string) (c counted, err error) {
+	defer fails(&err)
 	if t.sluice == nil || verb == "" {
 		return c, nil
 	}
 	c.sources, c.proofs = tally{}, tally{}
-	metrics, err := t.sluice.Metrics()
-	if err != nil {
-		return c, err
-	}
+	metrics := must(t.sluice.Metrics())
 	for _, sample := range metrics.Samples("sluice_request_total") {
 		if sample.Labels["resource"] != "pods" || sample.Labels["verb"] != verb {
 			continue
@@ -48,9 +46,7 @@ func (w *world) count(t *target, verb string) (c counted, err error) {
 		c.proofs[sample.Labels["proof"]] += sample.Value
 	}
 	if t.sluice != w.sluice {
-		if metrics, err = w.sluice.Metrics(); err != nil {
-			return c, err
-		}
+		metrics = must(w.sluice.Metrics())
 	}
 	c.charged = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
 	c.lent = metrics.Sum("sluice_store_lent_seconds_total", "resource=pods")
@@ -84,16 +80,11 @@ const closeLimit = time.Minute
 // are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
 // there.
 func (w *world) awaitClosed(ctx context.Context) error {
-	for limit := time.Now().Add(closeLimit); time.Now().Before(limit); {
+	poll(ctx, 20*time.Millisecond, closeLimit, func() bool {
 		open, err := podWatches(ctx, w.plane)
-		if err != nil || open <= w.ownWatches+1 {
-			return err
-		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err == nil && open <= w.ownWatches+1
+	})
+	return ctx.Err()
 }
 
 // fromCache is the value of the metric's source label for responses from the cache.
@@ -152,14 +143,9 @@ func (a tally) reasons() string {
 }
 
 // podWatches returns the number of watches of pods at the apiserver, its own included.
-func podWatches(ctx context.Context, plane *harness.ControlPlane) (int, error) {
-	page, err := plane.Raw(user).Get(ctx, "/metrics", "text/plain")
-	if err != nil {
-		return 0, err
-	}
-	metrics, err := harness.ParseMetrics(bytes.NewReader(page.Body))
-	if err != nil {
-		return 0, err
-	}
+func podWatches(ctx context.Context, plane *harness.ControlPlane) (_ int, err error) {
+	defer fails(&err)
+	page := must(plane.Raw(user).Get(ctx, "/metrics", "text/plain"))
+	metrics := must(harness.ParseMetrics(bytes.NewReader(page.Body)))
 	return int(metrics.Sum("apiserver_longrunning_requests", "verb=WATCH", "resource=pods")), nil
 }

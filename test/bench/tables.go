@@ -31,53 +31,89 @@ const (
 // table is a table of the printed report.
 type table struct {
 	name  string
-	heads []string // the first line, and the second one after a newline
+	heads string // in one line or two, with bars between the cells
 	cells func(*row) []string
 }
 
 // tables are all tables in their order. A ratio of lists and watches is the apiserver over Sluice.
 var tables = []table{
-	{listTable, []string{
-		"", "CPU ms/request", "", "", "", "first", "wall p50/p99 s", "", "", "MB, as", "", "peak RSS MB", "", "extra", "\n",
-		"apiserver", "sluice", "floor", "ratio", "sluice", "apiserver", "sluice", "floor", "apiserver", "sluice", "apiserver", "sluice", "sluice", "source",
-	}, listCells},
-	{watchTable, []string{
-		"", "CPU us/event", "", "", "", "clients'", "", "", "delay p50/p99 ms", "", "", "bytes/event", "", "peak RSS MB", "", "upstream", "update", "\n",
-		"apiserver", "sluice", "floor", "ratio", "apiserver", "sluice", "floor", "apiserver", "sluice", "floor",
-		"apiserver", "sluice", "apiserver", "sluice", "watches", "CPU ms", "source",
-	}, watchCells},
-	{programTable, []string{"one watch by a program", "own CPU", "delay", "\n", "us/event", "p50/p99 ms", "as"}, programCells},
-	{latencyTable, []string{"one at a time", "p50/p99 ms", "", "", "\n", "apiserver", "sluice", "floor", "requests", "source"}, latencyCells},
-	{idleTable, []string{"idle", "RSS MB", "", "CPU %", "\n", "apiserver", "sluice", "apiserver", "sluice"}, idleCells},
-	{proofTable, []string{
-		"consistent reads", "p50/p99 ms", "", "", "p50 ratio", "", "upstream CPU ms/read", "", "", "CPU ratio", "", "own CPU ms/read", "", "goals missed by", "\n",
-		apiserverName, sluiceName, twoTiersName, sluiceName, twoTiersName, apiserverName, sluiceName, twoTiersName,
-		sluiceName, twoTiersName, sluiceName, twoTiersName, "", "sluice: source; proofs",
-	}, proofCells},
-	{abuseTable, []string{
-		"users with lists and a watch", "open watches", "p50/p99 ms", "server CPU", "failed", "beside an abusive one", "server CPU", "failed", "p99",
-		"abuser's lists, failed",
-	}, abuseCells},
-	{attackTable, []string{
-		"attack on", "", "victim", "p50/p99 ms", "failed", "attacked", "failed", "apiserver meanwhile", "failed", "RSS MB", "peak", "attackers' answers",
-	}, attackCells},
-	{crowdTable, []string{
-		"crowd", "", "RSS", "", "joined", "apiserver CPU s", "peak MB", "refused", "back after a restart", "apiserver CPU s", "peak MB", "refused",
-		"another user's p50/p99 ms", "with the crowd", "failed", "after the restart", "failed",
-	}, crowdCells},
-	{kindsTable, []string{
-		"a controller of", "", "synced", "apiserver CPU s", "then served", "passed", "upstream watches", "stores MB", "RSS MB", "peak",
-		"back after a restart", "passed", "upstream watches", "stores MB", "CPU % idle", "apiserver's", "and before", "without readers", "apiserver's",
-	}, kindsCells},
-	{syncTable, []string{"in sync", "seconds", "CPU s", "upstream CPU s", "data MB", "RSS MB", "peak", "bytes of RSS per object"}, syncCells},
-	{readTable, []string{
-		"reads", "p50/p90/p99 ms", "", "CPU ms/request", "", "", "first", "MB, as sent", "\n",
-		apiserverName, sluiceName, apiserverName, sluiceName, "ratio", sluiceName, "", "source",
-	}, readCells},
-	{feedTable, []string{"feed, events/s", "written/s", "behind at the end, s", "CPU us/event", "control plane's", ""}, feedCells},
-	{atOnceTable, []string{"lists at once", "", "MB each", "seconds", "CPU s", "peak RSS MB"}, atOnceCells},
-	{memoryTable, []string{"memory", "after", "JSON MB", "RSS MB", "of JSON", "peak", "by kind, MB"}, memoryCells},
-	{stalledTable, []string{"watches", "not reading", "delay p50/p99 ms", "beside those", "p99", "CPU us/event", "beside those", "peak RSS MB"}, stalledCells},
+	{
+		listTable,
+		"|CPU ms/request||||first|wall p50/p99 s|||MB, as||peak RSS MB||extra|\n" +
+			"|apiserver|sluice|floor|ratio|sluice|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|sluice|source",
+		listCells,
+	},
+	{
+		watchTable,
+		"|CPU us/event||||clients'|||delay p50/p99 ms|||bytes/event||peak RSS MB||upstream|update|\n" +
+			"|apiserver|sluice|floor|ratio|apiserver|sluice|floor|apiserver|sluice|floor|apiserver|sluice|apiserver|sluice|" +
+			"watches|CPU ms|source",
+		watchCells,
+	},
+	{
+		programTable,
+		"one watch by a program|own CPU|delay|\n" +
+			"|us/event|p50/p99 ms|as",
+		programCells,
+	},
+	{
+		latencyTable,
+		"one at a time|p50/p99 ms|||\n" +
+			"|apiserver|sluice|floor|requests|source",
+		latencyCells,
+	},
+	{
+		idleTable,
+		"idle|RSS MB||CPU %|\n" +
+			"|apiserver|sluice|apiserver|sluice",
+		idleCells,
+	},
+	{
+		proofTable,
+		"consistent reads|p50/p99 ms|||p50 ratio||upstream CPU ms/read|||CPU ratio||own CPU ms/read||goals missed by|\n" +
+			"|apiserver|sluice|two tiers|sluice|two tiers|apiserver|sluice|two tiers|sluice|two tiers|sluice|two tiers||" +
+			"sluice: source; proofs",
+		proofCells,
+	},
+	{
+		abuseTable,
+		"users with lists and a watch|open watches|p50/p99 ms|server CPU|failed|beside an abusive one|server CPU|failed|" +
+			"p99|abuser's lists, failed",
+		abuseCells,
+	},
+	{
+		attackTable,
+		"attack on||victim|p50/p99 ms|failed|attacked|failed|apiserver meanwhile|failed|RSS MB|peak|attackers' answers",
+		attackCells,
+	},
+	{
+		crowdTable,
+		"crowd||RSS||joined|apiserver CPU s|peak MB|refused|back after a restart|apiserver CPU s|peak MB|refused|" +
+			"another user's p50/p99 ms|with the crowd|failed|after the restart|failed",
+		crowdCells,
+	},
+	{
+		kindsTable,
+		"a controller of||synced|apiserver CPU s|then served|passed|upstream watches|stores MB|RSS MB|peak|" +
+			"back after a restart|passed|upstream watches|stores MB|CPU % idle|apiserver's|and before|without readers|" +
+			"apiserver's",
+		kindsCells,
+	},
+	{syncTable, "in sync|seconds|CPU s|upstream CPU s|data MB|RSS MB|peak|bytes of RSS per object", syncCells},
+	{
+		readTable,
+		"reads|p50/p90/p99 ms||CPU ms/request|||first|MB, as sent|\n" +
+			"|apiserver|sluice|apiserver|sluice|ratio|sluice||source",
+		readCells,
+	},
+	{feedTable, "feed, events/s|written/s|behind at the end, s|CPU us/event|control plane's|", feedCells},
+	{atOnceTable, "lists at once||MB each|seconds|CPU s|peak RSS MB", atOnceCells},
+	{memoryTable, "memory|after|JSON MB|RSS MB|of JSON|peak|by kind, MB", memoryCells},
+	{
+		stalledTable,
+		"watches|not reading|delay p50/p99 ms|beside those|p99|CPU us/event|beside those|peak RSS MB",
+		stalledCells,
+	},
 }
 
 // print writes the table unless it has no row.
@@ -85,7 +121,7 @@ func (t table) print(out io.Writer, rows []*row) {
 	if len(rows) == 0 {
 		return
 	}
-	a := newAligned(out, t.heads...)
+	a := newAligned(out, t.heads)
 	for _, r := range rows {
 		a.row(t.cells(r)...)
 	}
@@ -111,8 +147,8 @@ func watchCells(r *row) []string {
 	a, s, f, update := r.of(apiserverName), r.of(sluiceName), r.of(floorName), r.of(updateName)
 	cpu := func(f *figures) string { return f.CPUSpread.after(micros(f.CPU), "%.1f", 1e6) }
 	return []string{
-		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), micros(a.Client), micros(s.Client), micros(f.Client), a.delays(), s.delays(), f.delays(),
-		fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes), megabytes(a.Peak), megabytes(s.Peak),
+		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), micros(a.Client), micros(s.Client), micros(f.Client),
+		a.delays(), s.delays(), f.delays(), fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes), megabytes(a.Peak), megabytes(s.Peak),
 		fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(update.CPU), r.Source,
 	}
 }
@@ -124,7 +160,9 @@ func programCells(r *row) []string {
 
 func latencyCells(r *row) []string {
 	latency := func(name string) string { return fmt.Sprintf("%.2f/%.2f", r.of(name).P50*1e3, r.of(name).P99*1e3) }
-	return []string{r.Case, latency(apiserverName), latency(sluiceName), latency(floorName), fmt.Sprint(r.of(sluiceName).Requests), r.Source}
+	return []string{
+		r.Case, latency(apiserverName), latency(sluiceName), latency(floorName), fmt.Sprint(r.of(sluiceName).Requests), r.Source,
+	}
 }
 
 func idleCells(r *row) []string {
@@ -150,7 +188,8 @@ func proofCells(r *row) []string {
 		return f.unlessNone(fmt.Sprintf("%.2fx", value/apiserver))
 	}
 	return []string{
-		r.Case, latency(a), latency(s), latency(u), over(s, s.P50, a.P50), over(u, u.P50, a.P50), cpu(a, a.Upstream), cpu(s, s.Upstream), cpu(u, u.Upstream),
+		r.Case, latency(a), latency(s), latency(u), over(s, s.P50, a.P50), over(u, u.P50, a.P50),
+		cpu(a, a.Upstream), cpu(s, s.Upstream), cpu(u, u.Upstream),
 		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), r.missed(),
 		s.Source + strings.TrimSuffix("; "+joined("; ", s.Proofs, r.Note), "; "),
 	}
@@ -176,14 +215,16 @@ func attackCells(r *row) []string {
 
 func crowdCells(r *row) []string {
 	own := r.of(r.Target)
-	cells := []string{r.Target, fmt.Sprintf("%d agents", r.Clients), fmt.Sprintf("%.1f KB each", own.Bytes/1e3), megabytes(own.RSS) + " MB"}
+	cells := []string{
+		r.Target, fmt.Sprintf("%d agents", r.Clients), fmt.Sprintf("%.1f KB each", own.Bytes/1e3), megabytes(own.RSS) + " MB",
+	}
 	for _, name := range []string{joining, returning} {
 		f := r.By[name]
 		if f == nil {
 			cells = append(cells, none, none, none, none)
 			continue
 		}
-		cells = append(cells, fmt.Sprintf("%d in %.1f s", f.Watches, f.Seconds), figure("%.1f", f.Upstream), megabytes(f.Peak), f.reasons())
+		cells = append(cells, inSeconds(f.Watches, f.Seconds), figure("%.1f", f.Upstream), megabytes(f.Peak), f.reasons())
 	}
 	cells = append(cells, r.of(quietly).latency(), r.of(attacked).latency(), r.of(attacked).failed())
 	if f := r.By[afterwards]; f != nil {
@@ -194,18 +235,22 @@ func crowdCells(r *row) []string {
 
 func kindsCells(r *row) []string {
 	synced := r.of(joining)
-	cells := []string{fmt.Sprintf("%d kinds", r.Objects), r.Target, fmt.Sprintf("%d in %.1f s", synced.Watches, synced.Seconds), fmt.Sprintf("%.1f", synced.Upstream)}
+	cells := []string{
+		fmt.Sprintf("%d kinds", r.Objects), r.Target, inSeconds(synced.Watches, synced.Seconds), fmt.Sprintf("%.1f", synced.Upstream),
+	}
 	served := func(f *figures) []string {
 		if f == nil {
 			return []string{none, none, none, none}
 		}
-		return []string{fmt.Sprintf("%d in %.1f s", f.Requests, f.Seconds), f.reasons(), fmt.Sprint(f.Watches), megabytes(f.Bytes) + " of " + megabytes(f.Limit)}
+		stores := megabytes(f.Bytes) + " of " + megabytes(f.Limit)
+		return []string{inSeconds(f.Requests, f.Seconds), f.reasons(), fmt.Sprint(f.Watches), stores}
 	}
 	cells = append(cells, served(r.By[serving])...)
 	cells = append(cells, megabytes(r.of(at(attacked, r.Target)).RSS), megabytes(synced.Peak))
 	cells = append(cells, served(r.By[returning])...)
 	for _, name := range []string{
-		at(attacked, r.Target), at(attacked, apiserverName), at(quietly, apiserverName), at(afterwards, r.Target), at(afterwards, apiserverName),
+		at(attacked, r.Target), at(attacked, apiserverName), at(quietly, apiserverName),
+		at(afterwards, r.Target), at(afterwards, apiserverName),
 	} {
 		cell := none
 		if f := r.By[name]; f != nil {
@@ -231,7 +276,8 @@ func readCells(r *row) []string {
 	a, s := r.of(apiserverName), r.of(sluiceName)
 	walls := func(f *figures) string { return fmt.Sprintf("%.1f/%.1f/%.1f", 1e3*f.P50, 1e3*f.P90, 1e3*f.P99) }
 	return []string{
-		r.Case, walls(a), walls(s), millis(a.CPU), fmt.Sprintf("%.2f", 1e3*s.CPU), ratio(a.CPU, s.CPU), millis(s.First), megabytes(s.Bytes), s.Source,
+		r.Case, walls(a), walls(s), millis(a.CPU), fmt.Sprintf("%.2f", 1e3*s.CPU), ratio(a.CPU, s.CPU), millis(s.First),
+		megabytes(s.Bytes), s.Source,
 	}
 }
 
@@ -255,7 +301,8 @@ func memoryCells(r *row) []string {
 		kinds = append(kinds, fmt.Sprintf("%s %.0f", kind, f.Counts[kind]/1e6))
 	}
 	return []string{
-		r.Case, r.What, megabytes(f.Bytes), megabytes(f.RSS), fmt.Sprintf("%.2f", float64(f.RSS)/f.Bytes), megabytes(f.Peak), strings.Join(kinds, ", "),
+		r.Case, r.What, megabytes(f.Bytes), megabytes(f.RSS), fmt.Sprintf("%.2f", float64(f.RSS)/f.Bytes),
+		megabytes(f.Peak), strings.Join(kinds, ", "),
 	}
 }
 
@@ -274,6 +321,8 @@ func (f *figures) unlessNone(text string) string {
 	}
 	return text
 }
+
+func inSeconds(n int, seconds float64) string { return fmt.Sprintf("%d in %.1f s", n, seconds) }
 
 func (f *figures) delays() string { return millis(f.P50) + "/" + millis(f.P99) }
 

@@ -43,15 +43,11 @@ func (t *target) connection(i int) (*harness.RawClient, error) {
 }
 
 // connect opens n connections with a cheap request on each.
-func (t *target) connect(ctx context.Context, n int) error {
+func (t *target) connect(ctx context.Context, n int) (err error) {
+	defer fails(&err)
 	for i := range n {
-		raw, err := t.connection(i)
-		if err != nil {
-			return err
-		}
-		if _, err := raw.Get(ctx, "/version", "*/*"); err != nil {
-			return err
-		}
+		raw := must(t.connection(i))
+		must(raw.Get(ctx, "/version", "*/*"))
 	}
 	return nil
 }

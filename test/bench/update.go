@@ -85,14 +85,10 @@ func pace(ctx context.Context, rate, updates int, update func(context.Context) e
 }
 
 // updatesAlone measures a round of updates while only Sluice watches.
-func (w *world) updatesAlone(ctx context.Context, pods bool) (*sample, error) {
-	m, err := newMeter(w.background, w.targets()...)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := pace(ctx, w.rate, w.updates, w.updating(pods)); err != nil {
-		return nil, err
-	}
+func (w *world) updatesAlone(ctx context.Context, pods bool) (_ *sample, err error) {
+	defer fails(&err)
+	m := must(newMeter(w.background, w.targets()...))
+	must(pace(ctx, w.rate, w.updates, w.updating(pods)))
 	used, err := m.read()
 	return &sample{usage: used}, err
 }

@@ -72,13 +72,16 @@ func (f *figures) add(other *figures) {
 
 // requests returns a victim that sends requests over one connection.
 func requests(name string, raw *harness.RawClient, request func(i int) harness.Request) victim {
-	return victim{name, func(ctx context.Context, i int) (int, error) {
-		resp, err := raw.Do(ctx, request(i))
-		if err != nil {
-			return 0, err
-		}
-		return resp.Status, nil
-	}}
+	return victim{name, func(ctx context.Context, i int) (int, error) { return codeOf(ctx, raw, request(i)) }}
+}
+
+// codeOf sends a request and returns the code of the answer.
+func codeOf(ctx context.Context, raw *harness.RawClient, q harness.Request) (int, error) {
+	resp, err := raw.Do(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	return resp.Status, nil
 }
 
 // patches returns requests that change objects in turn. The format of the patch has a place for the time.

@@ -54,12 +54,10 @@ type nodeKeys struct{ cert, key []byte }
 func nodeName(i int) string { return fmt.Sprintf("victim-node-%d", i) }
 
 // identify creates the identities and the objects that victims change.
-func (w *world) identify(ctx context.Context) (*identities, error) {
+func (w *world) identify(ctx context.Context) (_ *identities, err error) {
+	defer fails(&err)
 	ids := &identities{callers: map[abuse.Callers][]string{abuse.Strangers: nil}, fresh: make(chan string, newTokens)}
-	fresh, err := w.podReaders(ctx, newTokens)
-	if err != nil {
-		return nil, err
-	}
+	fresh := must(w.podReaders(ctx, newTokens))
 	for _, token := range fresh {
 		ids.fresh <- token
 	}
@@ -67,21 +65,14 @@ func (w *world) identify(ctx context.Context) (*identities, error) {
 	for range 8 {
 		ids.newToken()
 	}
-	if ids.callers[abuse.Roleless], err = w.accounts(ctx, "bench-roleless", 8); err != nil {
-		return nil, err
+	ids.callers[abuse.Roleless] = must(w.accounts(ctx, "bench-roleless", 8))
+	edit := rbacv1.PolicyRule{
+		Verbs: []string{"*"}, APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"configmaps", "leases"},
 	}
-	edit := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"configmaps", "leases"}}
-	if ids.callers[abuse.Editors], err = w.accounts(ctx, abuse.Namespace, 3, edit); err != nil {
-		return nil, err
-	}
-	if err := w.createVictims(ctx); err != nil {
-		return nil, err
-	}
+	ids.callers[abuse.Editors] = must(w.accounts(ctx, abuse.Namespace, 3, edit))
+	check(w.createVictims(ctx))
 	for i := range victimNodes {
-		keys, err := w.nodeKeys(nodeName(i))
-		if err != nil {
-			return nil, err
-		}
+		keys := must(w.nodeKeys(nodeName(i)))
 		ids.nodes = append(ids.nodes, keys)
 	}
 	return ids, nil
@@ -105,22 +96,15 @@ func (w *world) createVictims(ctx context.Context) error {
 
 // nodeKeys signs a client certificate of a node.
 func (w *world) nodeKeys(node string) (k nodeKeys, err error) {
-	ca, err := tls.LoadX509KeyPair(filepath.Join(w.plane.Dir, "client-ca.crt"), filepath.Join(w.plane.Dir, "client-ca.key"))
-	if err != nil {
-		return k, err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return k, err
-	}
+	defer fails(&err)
+	ca := must(tls.LoadX509KeyPair(filepath.Join(w.plane.Dir, "client-ca.crt"), filepath.Join(w.plane.Dir, "client-ca.key")))
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject:   pkix.Name{CommonName: "system:node:" + node, Organization: []string{"system:nodes"}},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, &key.PublicKey, ca.PrivateKey)
-	if err != nil {
-		return k, err
-	}
+	cert := must(x509.CreateCertificate(rand.Reader, template, ca.Leaf, &key.PublicKey, ca.PrivateKey))
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	k.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
 	k.key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
@@ -143,21 +127,18 @@ func (w *world) victimsOf(a *abuse.Attack, t *target, ids *identities) ([]victim
 	if err == nil && a.By == abuse.Strangers {
 		var fresh *harness.RawClient
 		fresh, err = harness.NewRawClient(t.config)
-		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request { return withBearer(ids.newToken(), "/api/v1/pods?limit=1&resourceVersion=0") }))
+		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request {
+			return withBearer(ids.newToken(), "/api/v1/pods?limit=1&resourceVersion=0")
+		}))
 	}
 	return all, err
 }
 
 // writers returns the victims that write: an administrator and nodes, who renew leases, and an editor.
-func writers(admin string, t *target, ids *identities) ([]victim, error) {
-	masters, err := harness.NewRawClient(t.config)
-	if err != nil {
-		return nil, err
-	}
-	editor, err := harness.NewRawClient(t.config)
-	if err != nil {
-		return nil, err
-	}
+func writers(admin string, t *target, ids *identities) (_ []victim, err error) {
+	defer fails(&err)
+	masters := must(harness.NewRawClient(t.config))
+	editor := must(harness.NewRawClient(t.config))
 	renew := patches(victimPaths("/apis/coordination.k8s.io/v1/namespaces/"+leasesOfNodes+"/leases/"), `{"spec":{"renewTime":%q}}`)
 	change := patches(victimPaths("/api/v1/namespaces/"+abuse.Namespace+"/configmaps/"), `{"data":{"at":%q}}`)
 	nodes, err := ofNodes(t, ids, renew)
@@ -196,11 +177,7 @@ func ofNodes(t *target, ids *identities, renew func(i int) harness.Request) (vic
 		connections = append(connections, raw)
 	}
 	return victim{"leases by nodes", func(ctx context.Context, i int) (int, error) {
-		resp, err := connections[i%len(connections)].Do(ctx, renew(i))
-		if err != nil {
-			return 0, err
-		}
-		return resp.Status, nil
+		return codeOf(ctx, connections[i%len(connections)], renew(i))
 	}}, nil
 }
 
@@ -212,11 +189,7 @@ func newConnections(t *target, token string) victim {
 			return 0, err
 		}
 		defer raw.Close()
-		resp, err := raw.Do(ctx, withBearer(token, "/api/v1/pods?limit=1&resourceVersion=0"))
-		if err != nil {
-			return 0, err
-		}
-		return resp.Status, nil
+		return codeOf(ctx, raw, withBearer(token, "/api/v1/pods?limit=1&resourceVersion=0"))
 	}}
 }
 

@@ -176,18 +176,14 @@ func (w *watchers) finish(ctx context.Context, events int) error {
 
 // wait waits until each watch has received n events.
 func (w *watchers) wait(ctx context.Context, n int) error {
-	for limit := time.Now().Add(deliverLimit); ; {
-		missing := slices.IndexFunc(w.watchers, func(one *watcher) bool { return one.n.Load() < int64(n) })
-		if missing < 0 {
-			return nil
-		}
-		if time.Now().After(limit) {
-			return fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n)
-		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
+	missing := 0
+	if poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
+		missing = slices.IndexFunc(w.watchers, func(one *watcher) bool { return one.n.Load() < int64(n) })
+		return missing < 0
+	}) {
+		return nil
 	}
+	return errors.Join(ctx.Err(), fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n))
 }
 
 // close closes the watches and returns an error if the server ended one.
@@ -227,23 +223,15 @@ func (w *watchers) delays(acknowledged []time.Time) []time.Duration {
 }
 
 // openStalled opens watches that never read, until ctx ends.
-func openStalled(ctx context.Context, t *target, path string, n int) error {
+func openStalled(ctx context.Context, t *target, path string, n int) (err error) {
+	defer fails(&err)
 	for first := 0; first < n; first += streams {
-		client, err := narrowClient(t.config)
-		if err != nil {
-			return err
-		}
+		client := must(narrowClient(t.config))
 		context.AfterFunc(ctx, client.CloseIdleConnections)
 		for range min(streams, n-first) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.config.Host+path, nil)
-			if err != nil {
-				return err
-			}
+			req := must(http.NewRequestWithContext(ctx, http.MethodGet, t.config.Host+path, nil))
 			req.Header = http.Header{"Authorization": {"Bearer " + t.config.BearerToken}, "Accept": {jsonType}}
-			resp, err := client.Do(req)
-			if err != nil {
-				return err
-			}
+			resp := must(client.Do(req))
 			context.AfterFunc(ctx, func() { resp.Body.Close() })
 			if resp.StatusCode != http.StatusOK {
 				return fmt.Errorf("watch: %s", resp.Status)

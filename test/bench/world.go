@@ -59,6 +59,7 @@ type setting struct {
 
 // newWorld starts the servers. The caller must close the world even if there is an error.
 func newWorld(ctx context.Context, o *options, of setting) (w *world, err error) {
+	defer fails(&err)
 	w = &world{options: o, updateCost: map[bool]time.Duration{}, once: map[string]*figures{}, fewer: map[string]float64{}}
 	if w.dir = o.dir; w.dir == "" {
 		w.temporary = true
@@ -66,18 +67,11 @@ func newWorld(ctx context.Context, o *options, of setting) (w *world, err error)
 	} else if of.section != "" {
 		w.dir = filepath.Join(o.dir, of.section)
 	}
-	if err := errors.Join(err, os.MkdirAll(w.dir, 0o755)); err != nil {
-		return w, err
-	}
-	if err := w.startPlane(); err != nil {
-		return w, err
-	}
+	check(errors.Join(err, os.MkdirAll(w.dir, 0o755)))
+	check(w.startPlane())
 	written := 0
 	for _, p := range of.objects {
-		n, err := p.load(ctx, w.plane)
-		if err != nil {
-			return w, err
-		}
+		n := must(p.load(ctx, w.plane))
 		written += n
 	}
 	// The memory of the control plane must not include what creating so many objects takes.
@@ -85,25 +79,18 @@ func newWorld(ctx context.Context, o *options, of setting) (w *world, err error)
 		if err := w.plane.Stop(); err != nil {
 			progress("stop: %v", err)
 		}
-		if err := w.startPlane(); err != nil {
-			return w, err
-		}
+		check(w.startPlane())
 	}
 	if w.pods = of.objects[0]; of.section == "" {
 		w.know(of.objects[0])
 	}
-	if w.ownWatches, err = podWatches(ctx, w.plane); err != nil {
-		return w, err
-	}
-	if w.sluice, err = w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}); err != nil {
-		return w, err
-	}
+	w.ownWatches = must(podWatches(ctx, w.plane))
+	options := harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}
+	w.sluice = must(w.plane.StartSluiceMain(options))
 	w.apiserver = w.direct(user)
 	w.cached = sluiceTarget(sluiceName, w.sluice, user)
 	if of.floor {
-		if w.floor, err = startFloor(); err != nil {
-			return w, err
-		}
+		w.floor = must(startFloor())
 		w.bare = &target{name: floorName, proc: w.floor.proc(), config: w.floor.config()}
 	}
 	return w, nil
@@ -163,32 +150,32 @@ func (w *world) node(i int) string { return w.nodes[i%len(w.nodes)] }
 // awaitSync makes a Sluice cache the pods and waits until its cache is in sync.
 func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) error {
 	progress("waiting until the cache of pods is in sync")
-	for limit := time.Now().Add(syncLimit); time.Now().Before(limit); {
-		if s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil {
-			return nil
-		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+	if poll(ctx, 100*time.Millisecond, syncLimit, func() bool { return s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil }) {
+		return nil
+	}
+	return errors.Join(ctx.Err(), fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log()))
+}
+
+// withCachedPods starts a Sluice with default limits, and the pods in its cache, for as long as do takes.
+func (w *world) withCachedPods(ctx context.Context, o harness.SluiceOptions, do func(*target) error) error {
+	return w.withSluice(o, func(t *target) error {
+		if err := w.awaitSync(ctx, t.sluice); err != nil {
 			return err
 		}
-	}
-	return fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log())
+		return do(t)
+	})
 }
 
 // withSluice starts a Sluice with default limits for as long as do takes.
-func (w *world) withSluice(ctx context.Context, o harness.SluiceOptions, do func(*target) error) error {
+func (w *world) withSluice(o harness.SluiceOptions, do func(*target) error) (err error) {
+	defer fails(&err)
 	o.Binary, o.Flags = "sluice", []string{"--log-level=error"}
-	s, err := w.plane.StartSluiceMain(o)
-	if err != nil {
-		return err
-	}
+	s := must(w.plane.StartSluiceMain(o))
 	t := sluiceTarget(sluiceName, s, harness.Anonymous)
 	defer func() {
 		t.close()
 		stopped(s.Stop(), os.RemoveAll(s.Dir))
 	}()
-	if err := w.awaitSync(ctx, s); err != nil {
-		return err
-	}
 	return do(t)
 }
 
@@ -218,6 +205,16 @@ func stopped(errs ...error) {
 	if err := errors.Join(errs...); err != nil {
 		progress("stop: %v", err)
 	}
+}
+
+// poll calls done until it is true, and reports whether that was before a limit and the end of the context.
+func poll(ctx context.Context, every, limit time.Duration, done func() bool) bool {
+	for end := time.Now().Add(limit); !done(); {
+		if time.Now().After(end) || sleep(ctx, every) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // sleep sleeps for d or until the context ends.
