@@ -10,8 +10,8 @@ import (
 	"sluice/test/harness"
 )
 
-// TestPerformancePageShowsItsReports checks that docs/performance.md has the tables, and the plots, that this
-// program makes of the reports beside it. It does not check their figures.
+// TestPerformancePageShowsItsReports checks that the texts and plots beside docs/performance.md are what this program
+// makes of the reports, and that the page links them. It does not check the figures of the page.
 func TestPerformancePageShowsItsReports(t *testing.T) {
 	root, err := harness.Root()
 	if err != nil {
@@ -37,10 +37,8 @@ func TestPerformancePageShowsItsReports(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		var tables bytes.Buffer
 		r.print(&tables)
-		for line := range strings.Lines(tables.String()) {
-			if line = strings.TrimRight(line, " \n"); !strings.Contains(page, line) {
-				t.Errorf("performance.md lacks a line of %s.json: %s", name, line)
-			}
+		if text := "performance/" + name + ".txt"; !strings.Contains(page, "("+text+")") || read(text) != tables.String() {
+			t.Errorf("%s is not linked, or not what bin/bench --from docs/performance/%s.json prints", text, name)
 		}
 		if date := r.Date.Format("2006-01-02"); !strings.Contains(page, date) {
 			t.Errorf("performance.md lacks the date of %s.json, %s", name, date)
