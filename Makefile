@@ -66,6 +66,12 @@ run-test-cluster: build controlplane $(BIN)/node $(BIN)/helm $(BIN)/cluster-clie
 $(BIN)/cluster-client: $(wildcard test/cluster/client/*.go) go.mod go.sum
 	$(call step,Building $@,$(BUILD) -ldflags "-s -w" -o $@ ./test/cluster/client)
 
+# Minutes, but an hour to build the programs with an empty build cache and two cores. Some need node, npm, tmux or the
+# Debian package python3-kubernetes, and are skipped by name without it.
+.PHONY: test-clients
+test-clients: build controlplane ## Run programs of others directly and through Sluice, and compare; not part of make test
+	PEERS=1 $(GO) test -count=1 -timeout 2h -v ./test/peers
+
 # $(call before,CONTROLPLANE,FLAGS,LACKS) runs the core of the tests before a control plane of bin/ with flags of
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \

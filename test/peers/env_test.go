@@ -1,0 +1,125 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"sluice/test/harness"
+)
+
+const (
+	namespace    = "peers"   // of the objects that change
+	samples      = "samples" // of pods that do not
+	kubectlLimit = 3 * time.Minute
+)
+
+// plane is the control plane of all peers.
+var plane *harness.ControlPlane
+
+func TestMain(m *testing.M) {
+	harness.Main(m, 1, func(m *testing.M) (int, error) {
+		if os.Getenv("PEERS") == "" {
+			return m.Run(), nil
+		}
+		var err error
+		if plane, err = harness.StartMain(); err != nil {
+			return 1, err
+		}
+		defer plane.Stop()
+		if err := fill(); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
+}
+
+// fill makes the namespaces, and pods that cost something to read.
+func fill() error {
+	for _, name := range []string{namespace, samples} {
+		if _, err := kubectl("create", "namespace", name); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	return plane.CreatePods(ctx, harness.Pods(2000, samples, 1))
+}
+
+// kubectl runs kubectl at the apiserver and returns its output.
+func kubectl(args ...string) (string, error) {
+	path, err := harness.Binary("kubectl")
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), kubectlLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, append([]string{"--kubeconfig", plane.Kubeconfig("admin")}, args...)...)
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, &errors)
+	}
+	return string(out), err
+}
+
+// env is what a peer runs in: one way to the apiserver that is counted, and one through a Sluice of its own, whose
+// way to the apiserver is counted too.
+type env struct {
+	plane    *harness.ControlPlane
+	sluice   *harness.Sluice
+	direct   *relay // of the peer
+	upstream *relay // of Sluice
+
+	directly, through string // kubeconfigs
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	e := &env{plane: plane, direct: newRelay(t, plane.URL), upstream: newRelay(t, plane.URL)}
+	e.directly = kubeconfig(t, "admin", e.direct)
+	e.sluice = plane.StartSluice(t, harness.SluiceOptions{
+		Binary: "sluice", Flags: []string{"--kubeconfig=" + kubeconfig(t, "sluice", e.upstream)},
+	})
+	e.through = e.sluice.Kubeconfig(t, "admin")
+	return e
+}
+
+// kubeconfig writes the kubeconfig of a user whose requests a relay passes.
+func kubeconfig(t *testing.T, user string, r *relay) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(plane.Kubeconfig(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cluster := range config.Clusters {
+		config.Clusters[name] = &clientcmdapi.Cluster{Server: r.url, CertificateAuthority: cluster.CertificateAuthority,
+			CertificateAuthorityData: cluster.CertificateAuthorityData}
+	}
+	path := filepath.Join(t.TempDir(), user+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// idle waits until Sluice has counted the requests of a peer that was stopped: a watch counts when it ends.
+func (e *env) idle(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, "no request runs", func() error {
+		metrics, err := e.sluice.Metrics()
+		if err == nil && metrics.Sum("sluice_current_inflight_requests") > 0 {
+			err = fmt.Errorf("%v requests", metrics.Samples("sluice_current_inflight_requests"))
+		}
+		return err
+	})
+}

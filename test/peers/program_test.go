@@ -1,0 +1,143 @@
+package peers
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"sluice/test/harness"
+)
+
+const (
+	buildLimit  = 30 * time.Minute // with an empty build cache, on a busy machine
+	answerLimit = 3 * time.Minute
+	stopLimit   = 20 * time.Second
+)
+
+// program is a running peer.
+type program struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  chan string // of its output
+	errors bytes.Buffer
+}
+
+// goProgram returns a function that builds a Go package in a peer's folder.
+func goProgram(folder, pkg string) func(*testing.T) string {
+	return func(t *testing.T) string { return build(t, folder, pkg) }
+}
+
+func build(t *testing.T, folder, pkg string) string {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "bin", "peer-"+folder)
+	ctx, cancel := context.WithTimeout(t.Context(), buildLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, pkg)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0")
+	start := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build of %s: %v\n%s", folder, err, out)
+	}
+	t.Logf("built in %s", time.Since(start).Round(time.Second))
+	return path
+}
+
+// start starts a program, which ends with its input or a signal, and is killed with this process.
+func start(t *testing.T, path string, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command(path, args...), lines: make(chan string, 1)}
+	p.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	p.cmd.Stderr = &p.errors
+	var out io.Reader
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err = p.cmd.StdoutPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.read(out)
+	t.Cleanup(func() {
+		p.stop()
+		if t.Failed() {
+			end := p.errors.Bytes()
+			t.Logf("%s:\n%s", path, end[max(0, len(end)-4<<10):])
+		}
+	})
+	return p
+}
+
+// read passes on the lines of the output.
+func (p *program) read(out io.Reader) {
+	defer close(p.lines)
+	in := bufio.NewReader(out)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		p.lines <- line
+	}
+}
+
+// ask sends an empty line, and returns the line with which the program answers.
+func (p *program) ask() (string, error) {
+	if _, err := io.WriteString(p.in, "\n"); err != nil {
+		return "", err
+	}
+	select {
+	case line, running := <-p.lines:
+		if !running {
+			return "", errors.New("the program has ended")
+		}
+		return line, nil
+	case <-time.After(answerLimit):
+		return "", fmt.Errorf("no answer within %s", answerLimit)
+	}
+}
+
+// stop ends the program and waits for it.
+func (p *program) stop() {
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	p.in.Close()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended with its input
+	kill := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() })
+	defer kill.Stop()
+	for range p.lines { // until the output ends, as Wait requires
+	}
+	_ = p.cmd.Wait() // the signal is an error
+}
+
+// get returns the body at a URL on this machine.
+func get(url string) (string, error) {
+	client := http.Client{Timeout: answerLimit}
+	resp, err := client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	return string(body), err
+}

@@ -1,0 +1,103 @@
+package peers
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// debianPython is the Python that has Debian's python3-kubernetes.
+const debianPython = "/usr/bin/python3"
+
+// kubeStateMetrics starts kube-state-metrics with metrics of a custom resource, whose definition comes and goes.
+func kubeStateMetrics(t *testing.T, program, kubeconfig string) shows {
+	address := freeAddress(t)
+	host, port, _ := net.SplitHostPort(address)
+	_, telemetry, _ := net.SplitHostPort(freeAddress(t))
+	p := start(t, program, "--kubeconfig="+kubeconfig,
+		"--host="+host, "--port="+port, "--telemetry-host="+host, "--telemetry-port="+telemetry,
+		"--custom-resource-state-config-file="+filepath.Join("testdata", "kube-state-metrics.yaml"), "--metric-labels-allowlist=*=[*]")
+	output := func() (string, error) {
+		page, err := get("http://" + address + "/metrics")
+		return sorted(page, "\n"), err
+	}
+	return shows{output, p.stop}
+}
+
+// asked starts a program that answers what it has read.
+func asked(t *testing.T, program, kubeconfig string) shows {
+	return answers(start(t, program, kubeconfig))
+}
+
+// sorted returns the parts of a text in order, as lines.
+func sorted(text, by string) string {
+	lines := strings.Split(text, by)
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// freeAddress returns a loopback address on which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// answers is what a program shows that answers in lines.
+func answers(p *program) shows {
+	output := func() (string, error) {
+		line, err := p.ask()
+		return sorted(strings.TrimSpace(line), "\t"), err
+	}
+	return shows{output, p.stop}
+}
+
+// javascript installs the client that test/clients pins, and returns a program that uses its informers.
+func javascript(t *testing.T) string {
+	dir := t.TempDir()
+	for _, source := range []string{filepath.Join("..", "clients", "node"), "javascript"} {
+		files, err := filepath.Glob(filepath.Join(source, "*.js*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
+		"--prefer-offline", "--fetch-retries=1", "--fetch-timeout=60000")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "main.js")
+}
+
+func nodeProgram(t *testing.T, program, kubeconfig string) shows {
+	return answers(start(t, "node", program, kubeconfig))
+}
+
+func python(t *testing.T) string {
+	if err := exec.CommandContext(t.Context(), debianPython, "-c", "import kubernetes").Run(); err != nil {
+		t.Skip("python3-kubernetes is not installed")
+	}
+	return filepath.Join("python", "main.py")
+}
+
+func pythonProgram(t *testing.T, program, kubeconfig string) shows {
+	return answers(start(t, debianPython, program, kubeconfig))
+}
