@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -50,6 +51,7 @@ type components struct {
 	adminTLS   *tls.Config // nil for plain HTTP
 	handshakes *handshake.Metrics
 	ready      *admin.Checks
+	stopping   atomic.Bool // a shutdown has begun
 	tls        *tls.Config
 	background []func(context.Context) error // each runs until its context ends
 }
@@ -280,26 +282,11 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 	if file.Admin.Access == config.AccessAuthorized {
 		protect = c.access.WithPathAccess
 	}
+	status := c.status(file, metrics, health)
 	return admin.Handler(admin.Options{
-		Protect: protect, Live: live, Ready: c.ready, Notes: syncNotes(c.resources), Metrics: metrics.gatherer(c.levels),
+		Protect: protect, Live: live, Ready: c.ready, Notes: c.notes(status), Metrics: metrics.gatherer(c.levels), Status: status.Handler(),
 		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
-}
-
-// syncNotes reports which stores are in sync. A store that is not does not make the process unready:
-// its reads are forwarded.
-func syncNotes(registry *resources.Registry) func() []string {
-	return func() []string {
-		var lines []string
-		for _, s := range registry.States() {
-			state := "ok"
-			if !s.Synced {
-				state = "not in sync, reads are forwarded"
-			}
-			lines = append(lines, fmt.Sprintf("[+]cache-sync/%s %s", s.Resource, state))
-		}
-		return lines
-	}
 }
 
 // headerNames returns the configured names of front-proxy headers of the apiserver; nil if they are to

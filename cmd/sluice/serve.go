@@ -92,6 +92,7 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener) e
 		defer cancel()
 		return c.gateway.Serve(ctx, api, c.tls)
 	})
+	context.AfterFunc(ctx, func() { c.stopping.Store(true) })
 	c.ready.Add("shutdown", func() error {
 		if ctx.Err() != nil {
 			return errors.New("process is shutting down")

@@ -270,3 +270,21 @@ func TestGrantThatWasTakenBackStaysEmpty(t *testing.T) {
 	}
 	first.Release()
 }
+
+func TestHeaviestIsTheGroupWithTheMost(t *testing.T) {
+	l := New(Totals{Requests: 1000, Streams: 1000}, 1<<30)
+	if got := l.Heaviest(Requests); got != "" {
+		t.Errorf("%q holds most of nothing", got)
+	}
+	for name, n := range map[string]int64{"jane": 30, "joe": 30, "system:serviceaccount:ns:a": 20, "system:serviceaccount:ns:b": 20} {
+		if _, err := l.Account(ByUser(name)).Take(Requests, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := l.Heaviest(Requests); got != "namespace:ns" {
+		t.Errorf("%q holds the most", got)
+	}
+	if got := l.Heaviest(Streams); got != "" {
+		t.Errorf("%q holds streams", got)
+	}
+}

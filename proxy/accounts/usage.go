@@ -27,3 +27,17 @@ func (l *Ledger) Memory() (used, total int64) {
 	defer l.mu.Unlock()
 	return l.memory.used, l.memory.total
 }
+
+// Heaviest returns the group of accounts that holds most of a resource, such as user:NAME, namespace:NAME of service
+// accounts or address:ADDRESS; empty if nobody holds any. Of several it returns the first by name.
+func (l *Ledger) Heaviest(r Resource) (name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	most := int64(0)
+	for group, g := range l.pools[r].groups {
+		if g.used > most || g.used == most && most > 0 && group < name {
+			name, most = group, g.used
+		}
+	}
+	return name
+}

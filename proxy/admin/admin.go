@@ -20,6 +20,8 @@ type Options struct {
 	Protect func(http.Handler) http.Handler
 	// Metrics are served at /metrics.
 	Metrics prometheus.Gatherer
+	// Status, if not nil, serves the status page at / and what belongs to it.
+	Status http.Handler
 	// Config, if not nil, returns the running configuration, without secrets, for /configz.
 	Config func() any
 	// Hosts are accepted in the Host header, besides localhost and IP addresses.
@@ -42,6 +44,11 @@ func Handler(o Options) http.Handler {
 	mux.Handle("GET /readyz", o.Ready.handler("/readyz", o.Notes))
 	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
 	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true})))
+	if o.Status != nil {
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /see/"} {
+			mux.Handle(pattern, protect(o.Status))
+		}
+	}
 	if o.Config != nil {
 		mux.Handle("GET /configz", protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

@@ -50,6 +50,9 @@ func (h *Health) Check() error {
 	return errNotProbed
 }
 
+// Probed reports whether the first probe has ended.
+func (h *Health) Probed() bool { return h.last.Load() != nil }
+
 // probe gets /version, which every apiserver serves to every authenticated user.
 func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)

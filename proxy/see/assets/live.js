@@ -1,0 +1,43 @@
+// Newer values for an open page: the texts of [data-k], and the points of sparklines.
+(() => {
+  "use strict";
+  const age = document.getElementById("age"), verdict = document.getElementById("verdict");
+  const cells = new Map();
+  for (const e of document.querySelectorAll("[data-k]")) {
+    const k = e.dataset.k;
+    cells.set(k, [...(cells.get(k) || []), e]);
+  }
+  let source = null, heard = Date.now();
+  const show = (event) => {
+    heard = Date.now();
+    for (const [k, v] of Object.entries(JSON.parse(event.data))) {
+      for (const e of cells.get(k) || []) {
+        if (k[0] === "~") e.setAttribute("points", v);
+        else if (e.textContent !== v) e.textContent = v;
+      }
+      if (k[0] === "=") for (const e of cells.get("~" + k.slice(1)) || []) e.parentNode.setAttribute("aria-label", v);
+      if (k === "state") {
+        verdict.dataset.state = v;
+        document.title = "Sluice: " + v;
+      }
+    }
+  };
+  // A hidden page keeps no connection: a browser has six for one server over HTTP/1.1.
+  const connect = () => {
+    if (document.hidden) {
+      if (source) source.close();
+      source = null;
+    } else if (!source || source.readyState === 2) {
+      source = new EventSource("/see/live?page=" + encodeURIComponent(document.body.dataset.page));
+      source.onmessage = show;
+    }
+  };
+  setInterval(() => {
+    const late = Math.round((Date.now() - heard) / 1000);
+    document.body.classList.toggle("stale", late > 8);
+    age.textContent = late > 8 ? "no news from Sluice for " + late + " s" : "live, " + late + " s ago";
+    if (late > 8) connect();
+  }, 1000);
+  document.addEventListener("visibilitychange", connect);
+  connect();
+})();

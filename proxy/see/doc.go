@@ -1,0 +1,7 @@
+// Package see is the status page of Sluice: what it does now, in one sentence and in figures, for operators.
+//
+// A Sampler gathers the metrics of the process, so that the page never counts anything a second time, and keeps the
+// last quarter of an hour of a few counters. Facts is a snapshot of both, Judge says in words how Sluice is, and
+// Handler serves pages, the same as JSON, and newer values as a stream of events. Nothing here shows an object, a
+// name of one, a header or a query; names of users are shown only if Options.Names is set.
+package see

@@ -1,0 +1,98 @@
+package see
+
+import "time"
+
+// Facts is what is known of a Sluice at one moment. It is immutable.
+type Facts struct {
+	At        time.Time  `json:"at"`
+	Version   string     `json:"version"`
+	UpSeconds float64    `json:"upSeconds"`
+	Stopping  bool       `json:"stopping"`
+	Upstream  Upstream   `json:"upstream"`
+	Reads     Reads      `json:"reads"`
+	Resources []Resource `json:"resources"`
+	Others    Reads      `json:"others"` // of resources that are not cached
+	Limits    []Limit    `json:"limits"`
+
+	Requests       float64  `json:"requests"`         // finished since the start
+	RefusedPerSec  float64  `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
+	ReviewsFailed  float64  `json:"reviewsFailed"`    // in the last minute
+	AuditLost      float64  `json:"auditLost"`        // events in the last 10 minutes
+	ConfigOutdated bool     `json:"configOutdated"`   // Sluice runs by an older file
+	IdleSeconds    float64  `json:"idleSeconds"`      // since a request has finished
+	CPUCores       *float64 `json:"cpuCores"`         // null until it is known
+	MemoryBytes    float64  `json:"memoryBytes"`      // of the process
+	Watches        float64  `json:"watches"`          // from the cache
+	PassedWatches  float64  `json:"passedWatches"`    // of resources that may be cached
+	PassedBecause  string   `json:"passedBecause"`    // the most frequent reason
+}
+
+// Upstream is the connection to the apiserver.
+type Upstream struct {
+	Address string `json:"address"`
+	Probed  bool   `json:"probed"` // the first check has ended
+	Error   string `json:"error"`  // of the last check
+	// FailingSeconds is how long the checks have failed.
+	FailingSeconds float64 `json:"failingSeconds"`
+}
+
+// Reads is how successful gets, lists and watches were answered in the last five minutes.
+type Reads struct {
+	ServedPerSec float64 `json:"servedPerSecond"`
+	PassedPerSec float64 `json:"passedPerSecond"`
+	// ListsPassed and WatchesPassed are parts of 1 of those that end, without small reads; null without any.
+	ListsPassed *float64 `json:"listsPassed"`
+	Series      Series   `json:"series"`
+}
+
+// Served returns the part of 1 that the cache has served; false without reads.
+func (r Reads) Served() (float64, bool) {
+	all := r.ServedPerSec + r.PassedPerSec
+	return r.ServedPerSec / all, all > 0
+}
+
+// Series is a rate per second in steps of 15 s, the oldest first. A step that is not known is negative.
+type Series []float64
+
+// Resource is one cached resource.
+type Resource struct {
+	Name            string   `json:"resource"` // pods.v1, deployments.v1.apps
+	Synced          bool     `json:"synced"`
+	Connected       bool     `json:"connected"`
+	UnsyncedSeconds float64  `json:"unsyncedSeconds"` // since it was not in sync
+	LostSeconds     float64  `json:"lostSeconds"`     // since its watch was closed
+	Objects         float64  `json:"objects"`
+	Bytes           float64  `json:"bytes"`
+	HistoryBytes    float64  `json:"historyBytes"`
+	Version         float64  `json:"resourceVersion"`
+	HeardSeconds    *float64 `json:"heardSeconds"`  // null while not in sync
+	ProvenSeconds   *float64 `json:"provenSeconds"` // the same
+	Watches         float64  `json:"watches"`
+	PassedWatches   float64  `json:"passedWatches"`
+	Mismatches      float64  `json:"mismatches"`
+	Reads           Reads    `json:"reads"`
+	// MismatchedSeconds is how long ago the store was found to differ; null if it was not within an hour.
+	MismatchedSeconds *float64 `json:"mismatchedSeconds"`
+	// Passed is how many reads have passed since the start, by reason.
+	Passed map[string]float64 `json:"passed"`
+}
+
+// Limit is something that is scarce.
+type Limit struct {
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit"`
+	Used    float64  `json:"used"`
+	Total   float64  `json:"total"`   // 0 if there is no limit
+	Largest *float64 `json:"largest"` // what the account with the most holds; null where nobody has an account
+	By      string   `json:"by"`      // whose that is; empty where names are not shown
+	Refused *float64 `json:"refused"` // the same
+	Cache   bool     `json:"cache"`   // full on purpose
+}
+
+// Full returns the part of 1 that is used.
+func (l Limit) Full() float64 {
+	if l.Total <= 0 {
+		return 0
+	}
+	return l.Used / l.Total
+}

@@ -1,0 +1,131 @@
+package see
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// count formats a number of things in full, in groups of three digits.
+func count(v float64) string {
+	s := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
+	var b strings.Builder
+	if v < 0 {
+		b.WriteByte('-')
+	}
+	for i, c := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// number formats a measured value with three digits.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 0.995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 99.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return count(v)
+}
+
+// size formats a number of bytes in SI units.
+func size(v float64) string {
+	for _, unit := range []string{"B", "kB", "MB", "GB"} {
+		if v < 1000 {
+			return strings.TrimSuffix(number(v), ".0") + "\u00a0" + unit
+		}
+		v /= 1000
+	}
+	return number(v) + "\u00a0TB"
+}
+
+// seconds formats a duration.
+func seconds(v float64) string {
+	d := time.Duration(v * float64(time.Second))
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d\u00a0ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f\u00a0s", v)
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f\u00a0s", v)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f\u00a0min", v/60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f\u00a0h", v/3600)
+	}
+	return fmt.Sprintf("%.0f\u00a0d", v/86400)
+}
+
+// optional formats a value that may be unknown.
+func optional(v *float64, format func(float64) string) string {
+	if v == nil {
+		return "–"
+	}
+	return format(*v)
+}
+
+// percent formats a part of 1.
+func percent(part float64) string {
+	p := part * 100
+	if p > 99.9 && p < 100 {
+		p = 99.9 // only all is 100 %
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(p, 'f', 1, 64), ".0") + "\u00a0%"
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// The size of a sparkline.
+const (
+	lineWidth  = 96
+	lineHeight = 20
+)
+
+// Points returns the points of a polyline from zero, for a series that is known from some moment on.
+func (s Series) Points() string {
+	top := 0.0
+	for _, v := range s {
+		top = max(top, v)
+	}
+	var b strings.Builder
+	for i, v := range s {
+		if v < 0 {
+			continue
+		}
+		y := float64(lineHeight - 1)
+		if top > 0 {
+			y -= v / top * (lineHeight - 2)
+		}
+		fmt.Fprintf(&b, "%.1f,%.1f ", float64(i)*lineWidth/float64(max(1, len(s)-1)), y)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Label says in words what a sparkline shows.
+func (s Series) Label() string {
+	low, high, last, known := math.Inf(1), 0.0, 0.0, false
+	for _, v := range s {
+		if v >= 0 {
+			low, high, last, known = min(low, v), max(high, v), v, true
+		}
+	}
+	if !known {
+		return "not known yet"
+	}
+	return fmt.Sprintf("%s per second, %s to %s in 15 min", number(last), number(low), number(high))
+}

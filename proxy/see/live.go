@@ -1,0 +1,98 @@
+package see
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"sluice/proxy/message"
+)
+
+// mostStreams bounds the open streams of events; readers beyond them reload by hand.
+const mostStreams = 128
+
+// live sends newer values to open pages. A frame is made once for all readers of a page.
+type live struct {
+	sampler *Sampler
+
+	mu      sync.Mutex
+	streams int
+	at      time.Time         // of the frames
+	frames  map[string][]byte // by the page
+}
+
+func newLive(s *Sampler) *live { return &live{sampler: s} }
+
+// frame returns the values of a page as an event; nil if there is no such page.
+func (l *live) frame(page string) []byte {
+	f := l.sampler.Facts()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.at.Equal(f.At) {
+		l.at, l.frames = f.At, map[string][]byte{}
+	}
+	if frame, made := l.frames[page]; made {
+		return frame
+	}
+	v := newView(f, page)
+	if v == nil {
+		return nil
+	}
+	text, err := json.Marshal(v.Values)
+	if err != nil {
+		return nil // not reached: a map of strings
+	}
+	l.frames[page] = fmt.Appendf(nil, "data: %s\n\n", text)
+	return l.frames[page]
+}
+
+// enter counts a stream, unless there are too many.
+func (l *live) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams >= mostStreams {
+		return false
+	}
+	l.streams++
+	return true
+}
+
+func (l *live) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.streams--
+}
+
+// acceptWithin is how long a reader may take to accept an event.
+const acceptWithin = 10 * time.Second
+
+func (l *live) serve(w http.ResponseWriter, r *http.Request) {
+	page := r.URL.Query().Get("page")
+	if l.frame(page) == nil {
+		http.NotFound(w, r)
+		return
+	}
+	if !l.enter() {
+		http.Error(w, message.ManyPages.Say(), http.StatusServiceUnavailable)
+		return
+	}
+	defer l.leave()
+	w.Header().Set("Content-Type", "text/event-stream")
+	c := http.NewResponseController(w)
+	t := time.NewTicker(fresh)
+	defer t.Stop()
+	for {
+		frame := l.frame(page)
+		_ = c.SetWriteDeadline(time.Now().Add(acceptWithin)) // the writers of tests have none
+		if _, err := w.Write(frame); err != nil || frame == nil || c.Flush() != nil {
+			return // the client or the resource has gone
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-t.C:
+		}
+	}
+}

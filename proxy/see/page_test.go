@@ -1,0 +1,279 @@
+package see
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/proxy/accounts"
+)
+
+// process is a process whose metrics a test sets.
+type process struct {
+	*Sampler
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	objects  *prometheus.GaugeVec
+}
+
+func newProcess(names bool) *process {
+	p := &process{registry: prometheus.NewRegistry()}
+	gauge := func(name string, labels ...string) *prometheus.GaugeVec {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name}, labels)
+		p.registry.MustRegister(g)
+		return g
+	}
+	store := []string{"group", "version", "resource"}
+	for name, value := range map[string]float64{
+		"synced": 1, "connected": 1, "data_bytes": 58e6, "resource_version": 237118, "lag_seconds": 54, "proven_seconds": 0.009,
+	} {
+		g := gauge("sluice_store_"+name, store...)
+		g.WithLabelValues("", "v1", "pods").Set(value)
+		g.WithLabelValues("sbom.example", "v1", "reports").Set(value)
+	}
+	p.objects = gauge("sluice_store_objects", store...)
+	p.objects.WithLabelValues("", "v1", "pods").Set(10006)
+	gauge("sluice_watchers", store...).WithLabelValues("", "v1", "pods").Set(2204)
+	gauge("sluice_config_last_reload_successful").WithLabelValues().Set(1)
+	gauge("sluice_account_used", "resource").WithLabelValues("requests").Set(71e6)
+	gauge("sluice_account_total", "resource").WithLabelValues("requests").Set(1e9)
+	p.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_request_total"},
+		[]string{"verb", "group", "version", "resource", "code", "source", "reason"})
+	p.registry.MustRegister(p.requests)
+	o := Options{
+		Version: "v0.9", Gather: p.registry.Gather, Stopping: func() bool { return false },
+		Upstream: func() Upstream { return Upstream{Address: "https://apiserver:6443", Probed: true} },
+	}
+	if names {
+		o.Heaviest = func(accounts.Resource) string { return `user:<script>canary()</script>` }
+	}
+	p.Sampler = NewSampler(o)
+	p.registry.MustRegister(p.Collector())
+	return p
+}
+
+// read counts n lists of pods.
+func (p *process) read(source, code string, n float64) {
+	p.requests.WithLabelValues("LIST", "", "v1", "pods", code, source, "any-version").Add(n)
+}
+
+func (p *process) get(t *testing.T, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+var shownCell = regexp.MustCompile(`<span data-k="([^"]*)">([^<]*)</span>`)
+
+// cells returns what a page shows, by the keys.
+func (p *process) cells(t *testing.T, path string) map[string]string {
+	t.Helper()
+	w := p.get(t, path)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d", path, w.Code)
+	}
+	all := map[string]string{}
+	for _, found := range shownCell.FindAllStringSubmatch(w.Body.String(), -1) {
+		all[html.UnescapeString(found[1])] = html.UnescapeString(found[2])
+	}
+	return all
+}
+
+// value returns a metric as /metrics shows it.
+func (p *process) value(t *testing.T, name, resource string) (v float64) {
+	t.Helper()
+	families, err := p.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newReading(families).each(name, func(l labels, value float64) {
+		if l["resource"] == resource {
+			v += value
+		}
+	})
+	return v
+}
+
+func TestPageShowsTheMetrics(t *testing.T) {
+	p := newProcess(true)
+	p.read("cache", "200", 99)
+	cells := p.cells(t, "/")
+	var status Status
+	if err := json.Unmarshal(p.get(t, "/see/v1alpha1/status").Body.Bytes(), &status); err != nil {
+		t.Fatal(err)
+	}
+	pods := status.Resources[0]
+	for _, tt := range []struct {
+		metric, key string
+		format      func(float64) string
+		json        float64
+	}{
+		{"sluice_store_objects", "objects", count, pods.Objects}, {"sluice_store_data_bytes", "memory", size, pods.Bytes},
+		{"sluice_store_resource_version", "version", count, pods.Version}, {"sluice_watchers", "watches", count, pods.Watches},
+		{"sluice_store_lag_seconds", "heard", seconds, *pods.HeardSeconds},
+		{"sluice_store_proven_seconds", "proven", seconds, *pods.ProvenSeconds},
+	} {
+		v := p.value(t, tt.metric, "pods")
+		if got := cells["pods.v1/"+tt.key]; v == 0 || got != tt.format(v) || tt.json != v {
+			t.Errorf("%s is %v; the page shows %q, JSON %v", tt.metric, v, got, tt.json)
+		}
+	}
+	limits := p.cells(t, "/limits")
+	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" {
+		t.Errorf("limits: %v", limits)
+	}
+	if own := p.cells(t, "/r/reports.v1.sbom.example"); own["reports.v1.sbom.example/version"] != cells["pods.v1/version"] {
+		t.Errorf("page of a resource: %v", own)
+	}
+	if code := p.get(t, "/r/secrets.v1").Code; code != http.StatusNotFound {
+		t.Errorf("page of an unknown resource: %d", code)
+	}
+	if status.State != stateWell || p.value(t, "sluice_status", "") != 1 {
+		t.Errorf("state %s, %v of sluice_status", status.State, p.value(t, "sluice_status", ""))
+	}
+}
+
+// A share is of successful reads, over five minutes, and its sparkline over fifteen.
+func TestRatesAreOfTheLastMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = p.Run(ctx) }()
+		p.read("cache", "200", 1e6) // long ago
+		for range 80 {
+			time.Sleep(step)
+			p.read("cache", "200", 30)
+			p.read("upstream", "200", 15)
+			p.read("upstream", "403", 1500) // by anybody
+		}
+		synctest.Wait()
+		f := p.Facts()
+		if r := f.Resources[0].Reads; number(r.ServedPerSec) != "2.0" || number(r.PassedPerSec) != "1.0" || *f.Reads.ListsPassed > 0.34 {
+			t.Errorf("%v and %v reads per second, %v of lists pass", r.ServedPerSec, r.PassedPerSec, *f.Reads.ListsPassed)
+		}
+		if s := f.Reads.Series; len(s) != steps || number(s[steps-1]) != "3.0" || number(s[0]) != "3.0" {
+			t.Errorf("%d points: %v", len(s), s)
+		}
+		if f.Others.ServedPerSec+f.Others.PassedPerSec > 1e-9 {
+			t.Errorf("rows and the rest are more than all: %+v", f.Others)
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestNoScriptOfOthersRuns(t *testing.T) {
+	p := newProcess(true)
+	w := p.get(t, "/limits")
+	if strings.Contains(w.Body.String(), "<script>canary") || !strings.Contains(w.Body.String(), "canary") {
+		t.Error("the name of a user is not shown as text")
+	}
+	for _, path := range []string{"/", "/limits", "/r/pods.v1", "/see/v1alpha1/status", "/see/style.css", "/see/live.js"} {
+		w := p.get(t, path)
+		if w.Code != http.StatusOK || w.Header().Get("Content-Security-Policy") != policy || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+		if text := w.Body.String(); regexp.MustCompile(`<script>|<style|\son\w+=|\sstyle=|https?://(?:[^a]|a[^p])`).MatchString(text) {
+			t.Errorf("%s has something inline, or of another server", path)
+		}
+	}
+	if n := p.get(t, "/see/live.js").Body.Len(); n > 4096 {
+		t.Errorf("the script has %d bytes", n)
+	}
+}
+
+// Readers without a name see none of others.
+func TestOpenListenersShowNoNames(t *testing.T) {
+	p := newProcess(false)
+	for _, path := range []string{"/", "/limits", "/see/v1alpha1/status"} {
+		if strings.Contains(p.get(t, path).Body.String(), "canary") {
+			t.Errorf("%s names a user", path)
+		}
+	}
+}
+
+func TestStreamSendsNewerValues(t *testing.T) {
+	p := newProcess(false)
+	server := httptest.NewServer(p.Handler())
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/see/live?page=overview", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	events := bufio.NewScanner(resp.Body)
+	for i, want := range []string{"10\u202f006", "7"} {
+		var got values
+		for events.Scan() && got == nil {
+			if data, ok := strings.CutPrefix(events.Text(), "data: "); ok {
+				if err := json.Unmarshal([]byte(data), &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if i == 0 {
+			p.objects.WithLabelValues("", "v1", "pods").Set(7)
+		}
+		if got["pods.v1/objects"] != want {
+			t.Errorf("event %d: %q objects, want %q", i, got["pods.v1/objects"], want)
+		}
+	}
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	p := newProcess(false)
+	l := newLive(p.Sampler)
+	for range mostStreams {
+		if !l.enter() {
+			t.Fatal("a stream was refused")
+		}
+	}
+	w := httptest.NewRecorder()
+	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=overview", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("one stream more: %d", w.Code)
+	}
+	w = httptest.NewRecorder()
+	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=r/nothing", nil))
+	if w.Code != http.StatusNotFound || len(l.frames) > 1 {
+		t.Errorf("an unknown page: %d, %d frames are kept", w.Code, len(l.frames))
+	}
+}
+
+func TestValuesAreWrittenWithTheirUnits(t *testing.T) {
+	for want, got := range map[string]string{
+		"10\u202f006": count(10006), "237\u202f118": count(237118), "0": count(0), "58\u00a0MB": size(58e6), "160\u00a0GB": size(160e9),
+		"9\u00a0ms": seconds(0.009), "54\u00a0s": seconds(54), "3\u00a0d": seconds(3 * 86400), "99.9\u00a0%": percent(0.99999), "100\u00a0%": percent(1),
+		"0.31": number(0.312), "88.1": number(88.1), "412": number(412.3), "–": optional(nil, number),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	line := Series{-1, -1, 0, 10, 5}
+	if got := line.Points(); got != "48.0,19.0 72.0,1.0 96.0,10.0" {
+		t.Errorf("points %q", got)
+	}
+	if got := fmt.Sprint(line.Label(), Series{-1}.Label()); got != "5.0 per second, 0 to 10.0 in 15 minnot known yet" {
+		t.Errorf("labels %q", got)
+	}
+}

@@ -1,0 +1,107 @@
+package see
+
+import (
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// reading is all metrics of the process at one moment.
+type reading map[string]*dto.MetricFamily
+
+func newReading(families []*dto.MetricFamily) reading {
+	r := make(reading, len(families))
+	for _, f := range families {
+		r[f.GetName()] = f
+	}
+	return r
+}
+
+// labels are the labels of one series.
+type labels map[string]string
+
+// resource returns the name of the resource that the labels name, such as deployments.v1.apps.
+func (l labels) resource() string {
+	return strings.TrimSuffix(l["resource"]+"."+l["version"]+"."+l["group"], ".")
+}
+
+// each calls do for each series of a counter or gauge.
+func (r reading) each(metric string, do func(l labels, v float64)) {
+	for _, m := range r[metric].GetMetric() {
+		l := make(labels, len(m.GetLabel()))
+		for _, pair := range m.GetLabel() {
+			l[pair.GetName()] = pair.GetValue()
+		}
+		do(l, m.GetCounter().GetValue()+m.GetGauge().GetValue()) // at most one of the two is set
+	}
+}
+
+// sum returns the sum of the series of a metric that are selected; nil selects all.
+func (r reading) sum(metric string, selects func(labels) bool) (sum float64) {
+	r.each(metric, func(l labels, v float64) {
+		if selects == nil || selects(l) {
+			sum += v
+		}
+	})
+	return sum
+}
+
+// answers are successful reads.
+type answers struct{ served, passed float64 }
+
+func (a answers) minus(b answers) answers {
+	return answers{max(0, a.served-b.served), max(0, a.passed-b.passed)}
+}
+
+// totals are the counters of which rates are shown.
+type totals struct {
+	all      answers
+	lists    answers // without those that pass because that is cheaper
+	by       map[string]answers
+	reasons  map[string]float64 // of lists that pass
+	requests float64
+	refused  float64 // of authenticated callers, by limits
+	failed   float64 // reviews
+	lost     float64 // audit events
+	cpu      float64 // seconds
+}
+
+// reads are the verbs that the cache may serve.
+var reads = map[string]bool{"GET": true, "LIST": true, "WATCH": true}
+
+// cheaper are reasons to pass that spare the apiserver work.
+var cheaper = map[string]bool{"small-read": true, "get-latest": true, "not-a-read": true}
+
+// byAnybody are refusals that callers without credentials can cause.
+var byAnybody = map[string]bool{
+	"too-many-strangers": true, "too-many-unverified": true, "too-many-unauthenticated": true, "too-many-headers": true,
+}
+
+func (r reading) totals() totals {
+	t := totals{by: map[string]answers{}, reasons: map[string]float64{}}
+	r.each("sluice_request_total", func(l labels, v float64) {
+		t.requests += v
+		reason := l["reason"]
+		if l["source"] == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
+			t.refused += v
+		}
+		if !reads[l["verb"]] || l["resource"] == "" || !strings.HasPrefix(l["code"], "2") {
+			return
+		}
+		a := answers{passed: v}
+		if l["source"] == "cache" {
+			a = answers{served: v}
+		}
+		name := l.resource()
+		t.by[name] = answers{t.by[name].served + a.served, t.by[name].passed + a.passed}
+		t.all = answers{t.all.served + a.served, t.all.passed + a.passed}
+		if l["verb"] == "LIST" && !cheaper[reason] {
+			t.lists = answers{t.lists.served + a.served, t.lists.passed + a.passed}
+			t.reasons[reason] += a.passed
+		}
+	})
+	t.failed = r.sum("sluice_reviews_total", func(l labels) bool { return l["result"] == "failed" })
+	t.lost = r.sum("sluice_audit_events_total", func(l labels) bool { return l["result"] != "written" })
+	t.cpu = r.sum("process_cpu_seconds_total", nil)
+	return t
+}

@@ -1,0 +1,307 @@
+package see
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"sluice/proxy/accounts"
+)
+
+const (
+	step  = 15 * time.Second // between two points of a series
+	steps = 60               // points of a series
+	fresh = 2 * time.Second  // how long Facts are shown before they are gathered again
+	// ratesOver is the time over which rates are taken.
+	ratesOver = 5 * time.Minute
+)
+
+// Options configures a Sampler. All but Heaviest are required.
+type Options struct {
+	Version string
+	// Gather returns the metrics of the process.
+	Gather func() ([]*dto.MetricFamily, error)
+	// Upstream describes the connection to the apiserver, without FailingSeconds.
+	Upstream func() Upstream
+	// Stopping reports whether the process is being shut down.
+	Stopping func() bool
+	// Heaviest returns the name of the account that holds most of a resource. Nil shows no names of callers.
+	Heaviest func(accounts.Resource) string
+}
+
+// Sampler makes Facts of metrics. It can be used concurrently.
+type Sampler struct {
+	options Options
+	started time.Time
+	state   atomic.Pointer[string]
+
+	mu      sync.Mutex // guards what follows; held while metrics are gathered
+	ring    []point    // every step, the oldest first
+	last    *Facts
+	stores  map[string]*storeTimes
+	failed  time.Time // since when the apiserver has not answered; zero while it answers
+	asked   float64   // the last number of requests
+	askedAt time.Time // when it changed
+}
+
+// point is what was counted at one moment.
+type point struct {
+	at time.Time
+	totals
+}
+
+// storeTimes is what metrics do not say of a store: since when.
+type storeTimes struct {
+	unsynced, lost, mismatched time.Time // zero if it is in sync, if its watch is open, or if it never differed
+	mismatches                 float64
+}
+
+// NewSampler returns a Sampler.
+func NewSampler(o Options) *Sampler {
+	now := time.Now()
+	return &Sampler{options: o, started: now, askedAt: now, stores: map[string]*storeTimes{}}
+}
+
+// Run takes a point of each series every step until ctx ends. It always returns nil.
+func (s *Sampler) Run(ctx context.Context) error {
+	t := time.NewTicker(step)
+	defer t.Stop()
+	for {
+		s.mu.Lock()
+		s.sample(true)
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+// Facts returns what is known now, or was known a moment ago.
+func (s *Sampler) Facts() *Facts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil || time.Since(s.last.At) >= fresh {
+		s.sample(false)
+	}
+	return s.last
+}
+
+// State returns the state at the last sample; empty before the first. It may be called while metrics are gathered.
+func (s *Sampler) State() string {
+	if state := s.state.Load(); state != nil {
+		return *state
+	}
+	return ""
+}
+
+// sample gathers metrics. It keeps them as a point of the series if keep is set.
+func (s *Sampler) sample(keep bool) {
+	families, _ := s.options.Gather() // without what cannot be gathered, as a scrape
+	r := newReading(families)
+	now := point{time.Now(), r.totals()}
+	s.last = s.facts(r, now)
+	s.state.Store(new(Judge(s.last).State))
+	if keep {
+		s.ring = append(s.ring, now)
+		s.ring = s.ring[max(0, len(s.ring)-steps-1):]
+	}
+}
+
+// before returns the oldest point that is not older than d; now itself if there is none.
+func (s *Sampler) before(now point, d time.Duration) point {
+	for _, p := range s.ring {
+		if now.at.Sub(p.at) <= d+step/2 {
+			return p
+		}
+	}
+	return now
+}
+
+func (s *Sampler) facts(r reading, now point) *Facts {
+	f := &Facts{
+		At: now.at, Version: s.options.Version, UpSeconds: now.at.Sub(s.started).Seconds(), Stopping: s.options.Stopping(),
+		Upstream: s.upstream(now.at), Requests: now.requests, MemoryBytes: r.sum("process_resident_memory_bytes", nil),
+		Watches:        r.sum("sluice_watchers", nil),
+		PassedWatches:  r.sum("sluice_passed_watchers", unserved),
+		ConfigOutdated: r.sum("sluice_config_last_reload_successful", nil) == 0,
+		ReviewsFailed:  max(0, now.failed-s.before(now, time.Minute).failed),
+		AuditLost:      max(0, now.lost-s.before(now, 10*time.Minute).lost),
+	}
+	if now.requests != s.asked {
+		s.asked, s.askedAt = now.requests, now.at
+	}
+	f.IdleSeconds = now.at.Sub(s.askedAt).Seconds()
+	if base := s.before(now, 2*step); now.at.After(base.at) {
+		f.RefusedPerSec = max(0, now.refused-base.refused) / now.at.Sub(base.at).Seconds()
+	}
+	base := s.before(now, ratesOver)
+	if d := now.at.Sub(base.at).Seconds(); d > 0 {
+		f.CPUCores = new((now.cpu - base.cpu) / d)
+	}
+	f.Reads = s.reads(now, base, func(t *totals) answers { return t.all })
+	if l := now.lists.minus(base.lists); l.served+l.passed > 0 {
+		f.Reads.ListsPassed = new(l.passed / (l.served + l.passed))
+	}
+	most := 0.0
+	for reason, n := range now.reasons {
+		if n -= base.reasons[reason]; n > most {
+			f.PassedBecause, most = reason, n
+		}
+	}
+	s.resources(f, r, now, base)
+	f.Limits = s.limits(r)
+	return f
+}
+
+// unserved selects open watches that the cache should serve, as the alert SluiceWatchesPass does.
+func unserved(l labels) bool {
+	switch l["reason"] {
+	case "not-in-sync", "version-before-history", "version-not-reached", "not-proven-in-time":
+		return true
+	}
+	return false
+}
+
+func (s *Sampler) upstream(now time.Time) Upstream {
+	u := s.options.Upstream()
+	if u.Error == "" || !u.Probed {
+		s.failed = time.Time{}
+		return u
+	}
+	if s.failed.IsZero() {
+		s.failed = now
+	}
+	u.FailingSeconds = now.Sub(s.failed).Seconds()
+	return u
+}
+
+// reads returns rates since base, and the series of points.
+func (s *Sampler) reads(now, base point, of func(*totals) answers) (r Reads) {
+	if d := now.at.Sub(base.at).Seconds(); d > 0 {
+		a := of(&now.totals).minus(of(&base.totals))
+		r.ServedPerSec, r.PassedPerSec = a.served/d, a.passed/d
+	}
+	r.Series = make(Series, 0, steps)
+	for range steps + 1 - max(1, len(s.ring)) {
+		r.Series = append(r.Series, -1)
+	}
+	for i := 1; i < len(s.ring); i++ {
+		a := of(&s.ring[i].totals).minus(of(&s.ring[i-1].totals))
+		r.Series = append(r.Series, (a.served+a.passed)/s.ring[i].at.Sub(s.ring[i-1].at).Seconds())
+	}
+	return r
+}
+
+// resources adds the resources that have a store, or shall have one.
+func (s *Sampler) resources(f *Facts, r reading, now, base point) {
+	all := map[string]*Resource{}
+	r.each("sluice_store_synced", func(l labels, v float64) {
+		name := l.resource()
+		all[name] = &Resource{Name: name, Synced: v == 1, Passed: map[string]float64{}}
+	})
+	set := func(metric string, to func(*Resource, labels, float64)) {
+		r.each(metric, func(l labels, v float64) {
+			if known := all[l.resource()]; known != nil {
+				to(known, l, v)
+			}
+		})
+	}
+	set("sluice_store_connected", func(to *Resource, _ labels, v float64) { to.Connected = v == 1 })
+	set("sluice_store_objects", func(to *Resource, _ labels, v float64) { to.Objects = v })
+	set("sluice_store_data_bytes", func(to *Resource, _ labels, v float64) { to.Bytes = v })
+	set("sluice_store_history_bytes", func(to *Resource, _ labels, v float64) { to.HistoryBytes = v })
+	set("sluice_store_resource_version", func(to *Resource, _ labels, v float64) { to.Version = v })
+	set("sluice_store_lag_seconds", func(to *Resource, _ labels, v float64) { to.HeardSeconds = &v })
+	set("sluice_store_proven_seconds", func(to *Resource, _ labels, v float64) { to.ProvenSeconds = &v })
+	set("sluice_store_mismatches_total", func(to *Resource, _ labels, v float64) { to.Mismatches = v })
+	set("sluice_watchers", func(to *Resource, _ labels, v float64) { to.Watches = v })
+	set("sluice_passed_watchers", func(to *Resource, _ labels, v float64) { to.PassedWatches += v })
+	set("sluice_request_total", func(to *Resource, l labels, v float64) {
+		if reads[l["verb"]] && l["source"] == "upstream" && strings.HasPrefix(l["code"], "2") {
+			to.Passed[l["reason"]] += v
+		}
+	})
+	cached := answers{}
+	for name, to := range all {
+		s.since(to, now.at)
+		to.Reads = s.reads(now, base, func(t *totals) answers { return t.by[name] })
+		cached.served += to.Reads.ServedPerSec
+		cached.passed += to.Reads.PassedPerSec
+		f.Resources = append(f.Resources, *to)
+	}
+	f.Others.ServedPerSec = max(0, f.Reads.ServedPerSec-cached.served)
+	f.Others.PassedPerSec = max(0, f.Reads.PassedPerSec-cached.passed)
+	slices.SortFunc(f.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
+	for name := range s.stores {
+		if all[name] == nil {
+			delete(s.stores, name)
+		}
+	}
+}
+
+// since sets since when a store is as it is.
+func (s *Sampler) since(r *Resource, now time.Time) {
+	t := s.stores[r.Name]
+	if t == nil {
+		t = &storeTimes{}
+		s.stores[r.Name] = t
+	}
+	began := func(at *time.Time, holds bool) float64 {
+		if !holds {
+			*at = time.Time{}
+			return 0
+		}
+		if at.IsZero() {
+			*at = now
+		}
+		return now.Sub(*at).Seconds()
+	}
+	r.UnsyncedSeconds = began(&t.unsynced, !r.Synced)
+	r.LostSeconds = began(&t.lost, !r.Connected)
+	if r.Mismatches > t.mismatches {
+		t.mismatched = now
+	}
+	t.mismatches = r.Mismatches
+	if ago := now.Sub(t.mismatched); !t.mismatched.IsZero() && ago < time.Hour {
+		r.MismatchedSeconds = new(ago.Seconds())
+	}
+}
+
+// limits returns everything that is scarce.
+func (s *Sampler) limits(r reading) (all []Limit) {
+	of := func(metric, name string) float64 {
+		return r.sum(metric, func(l labels) bool { return l["resource"] == name })
+	}
+	for _, resource := range accounts.All() {
+		name := resource.String()
+		l := Limit{
+			Name: name, Unit: resource.Row().Unit, Used: of("sluice_account_used", name), Total: of("sluice_account_total", name),
+			Largest: new(of("sluice_account_largest", name)), Refused: new(of("sluice_account_refused_total", name)),
+		}
+		if s.options.Heaviest != nil && l.Used > 0 {
+			l.By = s.options.Heaviest(resource)
+		}
+		all = append(all, l)
+	}
+	for _, l := range []struct{ name, unit, used, total string }{
+		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes"},
+		{"seats at the apiserver", "seats", "sluice_flowcontrol_current_executing_seats", "sluice_flowcontrol_nominal_limit_seats"},
+		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places"},
+		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places"},
+		{"memory of slow readers", "bytes", "sluice_held_bytes", "sluice_held_bytes_limit"},
+		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes"},
+		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes"},
+	} {
+		all = append(all, Limit{
+			Name: l.name, Unit: l.unit, Used: r.sum(l.used, nil), Total: r.sum(l.total, nil), Cache: l.used == "sluice_encoded_bytes",
+		})
+	}
+	return all
+}

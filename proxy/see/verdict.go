@@ -1,0 +1,197 @@
+package see
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The states of a Sluice.
+const (
+	stateStopping   = "stopping"
+	stateStarting   = "starting"
+	stateAway       = "away"
+	stateWrong      = "wrong"
+	stateOverloaded = "overloaded"
+	stateUnsure     = "unsure"
+	stateStalled    = "stalled"
+	stateFilling    = "filling"
+	statePassing    = "passing"
+	stateOutdated   = "outdated"
+	stateLossy      = "lossy"
+	stateIdle       = "idle"
+	stateWell       = "well"
+)
+
+// States are all states, the most urgent first.
+func States() []string {
+	var all []string
+	for _, r := range rules {
+		all = append(all, r.state)
+	}
+	return all
+}
+
+// Verdict says in words how a Sluice is.
+type Verdict struct {
+	State    string `json:"state"`
+	Sentence string `json:"sentence"`
+	Do       string `json:"do"` // empty if there is nothing to do
+	// Runbook is a section of docs/deploying.md, or empty.
+	Runbook string `json:"runbook"`
+}
+
+// Well reports whether nobody has to do anything.
+func (v Verdict) Well() bool {
+	return v.State == stateWell || v.State == stateIdle || v.State == stateFilling
+}
+
+// Mark is a shape for the verdict, so that nobody depends on its color.
+func (v Verdict) Mark() string {
+	switch {
+	case v.Well():
+		return "●"
+	case v.State == stateAway, v.State == stateWrong, v.State == stateStalled:
+		return "■"
+	}
+	return "▲"
+}
+
+const (
+	stalledAfter = 180.0 // seconds without an event, a bookmark or a proof
+	lostAfter    = 30.0  // seconds without a watch, or without a store
+	idleAfter    = 300.0 // seconds without a request
+	mostRefused  = 1.0   // requests a second
+	mostLists    = 0.5   // of lists that pass, as a part of 1
+	mostWatches  = 0.05  // of open watches, the same
+)
+
+// rules are asked in order; the first that has a sentence decides.
+var rules = []struct {
+	state, do, runbook string
+	sentence           func(*Facts) string // empty if the state is another
+}{
+	{stateStopping, "Nothing: clients connect elsewhere, or here once Sluice has started again.", "", func(f *Facts) string {
+		if !f.Stopping {
+			return ""
+		}
+		return fmt.Sprintf("Stopping: %s watches are left.", count(f.Watches))
+	}},
+	{stateStarting, "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
+		if f.Upstream.Probed {
+			return ""
+		}
+		return fmt.Sprintf("Starting: waiting for the first answer of %s.", f.Upstream.Address)
+	}},
+	{stateAway, "Repair the apiserver or the way to it. Sluice resumes by itself.", "sluiceupstreamerrors", func(f *Facts) string {
+		if f.Upstream.Error == "" {
+			return ""
+		}
+		return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, new reads fail.",
+			seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
+	}},
+	{stateWrong, "Report it, with the log line \"store differs from the apiserver\".", "sluicestoremismatch", func(f *Facts) string {
+		return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.", func(r *Resource) bool { return r.MismatchedSeconds != nil })
+	}},
+	{stateOverloaded, "Talk to the client that holds most, or raise the limit that is full: see Limits.", "sluicerefusesrequests", func(f *Facts) string {
+		if f.RefusedPerSec <= mostRefused {
+			return ""
+		}
+		return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
+	}},
+	{stateUnsure, "Give back the right to create reviews, or repair the webhook that answers them.", "sluicereviewsfail", func(f *Facts) string {
+		if f.ReviewsFailed == 0 {
+			return ""
+		}
+		return fmt.Sprintf("Callers cannot be verified: %s reviews have failed in the last minute. Their reads pass.", count(f.ReviewsFailed))
+	}},
+	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies before it.", "sluicestorelagging", func(f *Facts) string {
+		return each(f, "is not known to be up to date. Its reads pass, or wait for a proof.", stalled)
+	}},
+	{stateFilling, "", "", func(f *Facts) string {
+		filling := 0
+		for _, r := range f.Resources {
+			if !r.Synced {
+				filling++
+			}
+		}
+		if filling == 0 {
+			return ""
+		}
+		return fmt.Sprintf("Filling %d of %d caches; their reads pass until then.", filling, len(f.Resources))
+	}},
+	{statePassing, "The reason says what to change: see docs/operating.md, Metrics.", "sluicereadspass", func(f *Facts) string {
+		because := ""
+		if f.PassedBecause != "" {
+			because = ", most of all by the reason " + f.PassedBecause
+		}
+		if p := f.Reads.ListsPassed; p != nil && *p > mostLists {
+			return fmt.Sprintf("Passing %s of the lists to the apiserver%s.", percent(*p), because)
+		}
+		if all := f.Watches + f.PassedWatches; all > 0 && f.PassedWatches/all > mostWatches {
+			return fmt.Sprintf("Passing %s of the watches to the apiserver.", percent(f.PassedWatches/all))
+		}
+		return ""
+	}},
+	{stateOutdated, "Put the file right: the log says what is wrong in it.", "sluiceconfigoutdated", func(f *Facts) string {
+		if !f.ConfigOutdated {
+			return ""
+		}
+		return "Running by an older configuration: the present file is refused."
+	}},
+	{stateLossy, "Make room on the disk, or give the log a faster one.", "sluiceauditincomplete", func(f *Facts) string {
+		if f.AuditLost == 0 {
+			return ""
+		}
+		return fmt.Sprintf("The audit log has lost %s events in the last 10 minutes.", count(f.AuditLost))
+	}},
+	{stateIdle, "Point a client here: a first read passes and starts the cache of its resource.", "", func(f *Facts) string {
+		switch {
+		case f.Watches > 0 || f.PassedWatches > 0:
+			return ""
+		case f.Requests == 0:
+			return "Well. Nobody has read anything yet."
+		case f.IdleSeconds < idleAfter:
+			return ""
+		}
+		return fmt.Sprintf("Well, and unused for %s.", seconds(f.IdleSeconds))
+	}},
+	{stateWell, "", "", func(f *Facts) string {
+		return fmt.Sprintf("Well. %s served from memory, and all are known to be up to date.", plural(len(f.Resources), "resource is", "resources are"))
+	}},
+}
+
+// stalled reports whether a resource is not known to be up to date.
+func stalled(r *Resource) bool {
+	if !r.Synced {
+		return r.UnsyncedSeconds > lostAfter
+	}
+	return r.LostSeconds > lostAfter || r.ProvenSeconds != nil && *r.ProvenSeconds > stalledAfter
+}
+
+// each returns a sentence about the resources of which a condition holds; empty without any.
+func each(f *Facts, what string, holds func(*Resource) bool) string {
+	var names []string
+	for i := range f.Resources {
+		if holds(&f.Resources[i]) {
+			names = append(names, f.Resources[i].Name)
+		}
+	}
+	const most = 3
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > most:
+		names = append(names[:most], fmt.Sprintf("%d more: each", n-most))
+	}
+	return strings.Join(names, ", ") + " " + what
+}
+
+// Judge says how a Sluice is.
+func Judge(f *Facts) Verdict {
+	for _, r := range rules {
+		if s := r.sentence(f); s != "" {
+			return Verdict{State: r.state, Sentence: s, Do: r.do, Runbook: r.runbook}
+		}
+	}
+	return Verdict{State: stateWell} // not reached: the last rule always holds
+}

@@ -1,0 +1,67 @@
+package see
+
+import (
+	"strings"
+	"testing"
+)
+
+// healthy returns the facts of a Sluice that is well, after a change.
+func healthy(change func(*Facts)) *Facts {
+	f := &Facts{
+		Version: "v1", Requests: 10, Watches: 3, Upstream: Upstream{Address: "https://apiserver:6443", Probed: true},
+		Resources: []Resource{
+			{Name: "configmaps.v1", Synced: true, Connected: true, HeardSeconds: new(54.0), ProvenSeconds: new(9.0)},
+			{Name: "pods.v1", Synced: true, Connected: true, Objects: 10006, HeardSeconds: new(0.4), ProvenSeconds: new(0.4)},
+		},
+	}
+	if change != nil {
+		change(f)
+	}
+	return f
+}
+
+func TestVerdictIsTheMostUrgentState(t *testing.T) {
+	pods := func(change func(*Resource)) func(*Facts) { return func(f *Facts) { change(&f.Resources[1]) } }
+	for _, tt := range []struct {
+		name, state, says string
+		facts             *Facts
+	}{
+		{"well", stateWell, "2 resources are served", healthy(nil)},
+		{"stopping", stateStopping, "3 watches", healthy(func(f *Facts) { f.Stopping, f.Upstream.Error = true, "refused" })},
+		{"starting", stateStarting, "https://apiserver:6443", healthy(func(f *Facts) { f.Upstream.Probed, f.Upstream.Error = false, "not probed yet" })},
+		{"away", stateAway, "for 42\u00a0s: connection refused", healthy(func(f *Facts) {
+			f.Upstream.Error, f.Upstream.FailingSeconds, f.Resources[1].MismatchedSeconds = "connection refused", 42, new(1.0)
+		})},
+		{"wrong", stateWrong, "pods.v1 differed", healthy(pods(func(r *Resource) { r.MismatchedSeconds = new(60.0) }))},
+		{"overloaded", stateOverloaded, "14.0 requests a second", healthy(func(f *Facts) { f.RefusedPerSec = 14 })},
+		{"few refusals", stateWell, "", healthy(func(f *Facts) { f.RefusedPerSec = 1 })},
+		{"unsure", stateUnsure, "7 reviews", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
+		{"no proof", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.ProvenSeconds = new(181.0) }))},
+		{"quiet", stateWell, "", healthy(pods(func(r *Resource) { r.HeardSeconds, r.ProvenSeconds = new(181.0), new(60.0) }))},
+		{"no watch", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 31 }))},
+		{"a watch that is opened again", stateWell, "", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 29 }))},
+		{"no store for long", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 31 }))},
+		{"filling", stateFilling, "1 of 2 caches", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 2 }))},
+		{"lists pass", statePassing, "62\u00a0% of the lists", healthy(func(f *Facts) { f.Reads.ListsPassed, f.PassedBecause = new(0.62), "unknown-caller" })},
+		{"half of them", stateWell, "", healthy(func(f *Facts) { f.Reads.ListsPassed = new(0.5) })},
+		{"watches pass", statePassing, "25\u00a0% of the watches", healthy(func(f *Facts) { f.PassedWatches = 1 })},
+		{"outdated", stateOutdated, "older configuration", healthy(func(f *Facts) { f.ConfigOutdated = true })},
+		{"lossy", stateLossy, "12 events", healthy(func(f *Facts) { f.AuditLost = 12 })},
+		{"idle", stateIdle, "unused for 6\u00a0min", healthy(func(f *Facts) { f.Watches, f.IdleSeconds = 0, 360 })},
+		{"never used", stateIdle, "Nobody has read anything", healthy(func(f *Facts) { f.Watches, f.Requests = 0, 0 })},
+		{"quiet watches", stateWell, "", healthy(func(f *Facts) { f.IdleSeconds = 3600 })},
+	} {
+		v := Judge(tt.facts)
+		if v.State != tt.state || !strings.Contains(v.Sentence, tt.says) || v.Sentence == "" {
+			t.Errorf("%s: %s: %s", tt.name, v.State, v.Sentence)
+		}
+		if needs := !v.Well(); needs && v.Do == "" {
+			t.Errorf("%s: nothing to do about it", tt.name)
+		}
+	}
+	for _, state := range States() {
+		if !strings.Contains("stopping starting away wrong overloaded unsure stalled filling passing outdated lossy idle well", state) {
+			t.Errorf("state %s has no test", state)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package see
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+// canary is in names, values, queries and headers that Sluice sees, and must not be shown.
+const canary = "canary5417"
+
+// start returns a gateway that has served and passed reads.
+func start(t *testing.T) *harness.Sluice {
+	t.Helper()
+	s := harness.Start(t).StartSluice(t, harness.SluiceOptions{Binary: "sluice"})
+	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	s.WaitForCacheSync(t, "/apis/apps/v1/deployments", "deployments.v1.apps")
+	maps := s.Client("admin").CoreV1().ConfigMaps("default")
+	for i := range 20 {
+		m := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", canary, i)}, Data: map[string]string{canary: canary},
+		}
+		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = s.Client("admin").CoreV1().ConfigMaps("default").Delete(t.Context(), m.Name, metav1.DeleteOptions{})
+		})
+		for _, version := range []string{"0", ""} {
+			o := metav1.ListOptions{ResourceVersion: version, LabelSelector: canary}
+			if _, err := maps.List(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + canary})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+	unknown, err := rest.HTTPClientFor(rest.AnonymousClientConfig(s.RESTConfig("admin")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/api/v1/namespaces/"+canary+"/configmaps?"+canary, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + canary}, "User-Agent": {canary}, "X-Canary": {canary}}
+	resp, err := unknown.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	harness.Eventually(t, "a page with the resources", func() error {
+		text, err := s.AdminGet("/")
+		if err == nil && !(strings.Contains(text, "/r/configmaps.v1") && strings.Contains(text, "answers")) {
+			err = errors.New("they are not there yet")
+		}
+		return err
+	})
+	return s
+}
+
+var pages = []string{"/", "/limits", "/r/configmaps.v1"}
+
+// TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
+func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
+	s := start(t)
+	for _, path := range append(pages, "/see/v1alpha1/status", "/metrics") {
+		text, err := s.AdminGet(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, canary) {
+			t.Errorf("%s shows the canary", path)
+		}
+		if !strings.Contains(text, "luice") {
+			t.Errorf("%s: %.200s", path, text)
+		}
+	}
+}
+
+// TestPageFitsTheScreen looks at each page as a browser shows it, wide and narrow, light and dark.
+func TestPageFitsTheScreen(t *testing.T) {
+	b := openBrowser(t)
+	s := start(t)
+	for _, width := range []int{1920, 768, 360} {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, path := range pages {
+				name := fmt.Sprintf("page%s-%d-%s", path, width, scheme)
+				b.screen(t, width, scheme)
+				b.open(t, s.Admin+path)
+				if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
+					t.Errorf("%s is wider than the screen by %s pixels", name, over)
+				}
+				b.evaluate(t, live)
+				if low := b.evaluate(t, contrast); low != "" {
+					t.Errorf("%s has texts of little contrast: %s", name, low)
+				}
+				b.keep(t, name)
+			}
+		}
+	}
+	for _, report := range b.reports {
+		t.Errorf("the console reports %s", report)
+	}
+}
+
+// live waits until the script shows how old the values are.
+const live = `new Promise(done => {
+  const look = () => document.getElementById("age").textContent.startsWith("live") ? done() : setTimeout(look, 50);
+  look();
+})`
+
+// contrast yields the texts whose contrast to the background is below 4.5 (WCAG 2).
+const contrast = `(() => {
+  const light = (c) => {
+    const [r, g, b] = c.match(/[\d.]+/g).map(Number).map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor;
+      if (c !== "rgba(0, 0, 0, 0)") return c;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const low = new Set();
+  for (const e of document.querySelectorAll("main *, header *")) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.getClientRects().length) continue;
+    const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+    if ((a + .05) / (b + .05) < 4.5) low.add(e.textContent.trim().slice(0, 40));
+  }
+  return [...low].join("; ");
+})()`
