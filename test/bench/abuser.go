@@ -48,8 +48,7 @@ func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) (err error) 
 	config := &rest.Config{Host: order.Host, TLSClientConfig: rest.TLSClientConfig{CAFile: order.CAFile, CAData: order.CAData}}
 	var connections []*harness.RawClient
 	for range abuserConnections {
-		raw := must(harness.NewRawClient(config))
-		connections = append(connections, raw)
+		connections = append(connections, must(harness.NewRawClient(config)))
 	}
 	lists := &abuseLists{}
 	lists.flood(ctx, connections, order.Token, order.Every)

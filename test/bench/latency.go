@@ -43,22 +43,16 @@ func (rs reads) latency(o *options, kind, verb string, churn int) *scenario {
 }
 
 // mirror opens the connections, fills caches, and gives Sluice's response to the floor.
-func (rs reads) mirror(ctx context.Context, w *world, _ *row) ([]*target, error) {
+func (rs reads) mirror(ctx context.Context, w *world, _ *row) (_ []*target, err error) {
+	defer fails(&err)
 	targets := []*target{w.apiserver, w.cached, w.bare}
 	for _, t := range targets {
-		raw, err := t.connection(0)
-		if err != nil {
-			return nil, err
-		}
 		var text bytes.Buffer
 		q := rs.query(w, t, 0)
 		q.keep = &text
-		got, err := q.ask(ctx, raw)
-		if err == nil && t != w.bare {
-			err = w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()})
-		}
-		if err != nil {
-			return nil, err
+		got := must(q.ask(ctx, must(t.connection(0))))
+		if t != w.bare {
+			check(w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}))
 		}
 	}
 	return targets, nil

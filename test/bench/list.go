@@ -75,13 +75,10 @@ func (l listing) scenario(o *options, clients, churn int) *scenario {
 		tolerates: func(t *target) bool { return t.name == apiserverName },
 	}
 	s.world = func(ctx context.Context, w *world, r *row) (targets []*target, err error) {
+		defer fails(&err)
 		begun = time.Now()
-		if before, err = w.cached.proc.resident(); err != nil {
-			return nil, err
-		}
-		if err := l.prepare(ctx, w, s, r); err != nil {
-			return nil, err
-		}
+		before = must(w.cached.proc.resident())
+		check(l.prepare(ctx, w, s, r))
 		return l.targets(ctx, w, s, r), nil
 	}
 	s.enough = func(all samples) bool {

@@ -85,14 +85,11 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 	s.world = func(ctx context.Context, w *world, r *row) ([]*target, error) {
 		return p.targets(w, s, r, prefix+suffix), w.priceUpdates(ctx, l)
 	}
-	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (*sample, error) {
+	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (_ *sample, err error) {
+		defer fails(&err)
 		if !warm[t.name] {
-			if err := t.connect(ctx, readers); err != nil {
-				return nil, err
-			}
-			if _, err := p.query(w, t, 0).ask(ctx, t.connections[0]); err != nil {
-				return nil, err
-			}
+			check(t.connect(ctx, readers))
+			must(p.query(w, t, 0).ask(ctx, t.connections[0]))
 			warm[t.name] = true
 		}
 		return rs.op(ctx, w, s, t)

@@ -24,9 +24,7 @@ type reads struct {
 // op makes the reads the operation of a scenario.
 func (rs reads) op(ctx context.Context, w *world, s *scenario, t *target) (_ *sample, err error) {
 	defer fails(&err)
-	if _, err := t.connection(s.clients - 1); err != nil { // goroutines may share only connections that exist
-		return nil, err
-	}
+	must(t.connection(s.clients - 1)) // goroutines may share only connections that exist
 	before := must(w.count(t, s.verb))
 	m := must(newMeter(w.background, w.targets()...))
 	updates := startChurn(ctx, s.load.rate, w.updating(s.load.pods))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,19 +53,16 @@ func scale(ctx context.Context, o *options, r *report) error {
 	return nil
 }
 
+// scaleSection starts the servers of a section and makes Sluice cache the objects before it measures.
 func scaleSection(
 	ctx context.Context, o *options, r *report, of setting, measure func(context.Context, *world, *report) error,
-) error {
+) (err error) {
+	defer fails(&err)
 	w, err := newWorld(ctx, o, of)
 	defer w.close()
-	if err != nil {
-		return err
-	}
+	check(err)
 	for _, p := range of.objects {
-		row, err := w.sync(ctx, p)
-		if err != nil {
-			return err
-		}
+		row := must(w.sync(ctx, p))
 		if of.section != scaleWatches {
 			r.add(row)
 		}
@@ -82,9 +80,7 @@ func (w *world) sync(ctx context.Context, p population) (_ *row, err error) {
 	m := must(newMeter(w.background, w.targets()...))
 	before := must(w.cached.proc.resident())
 	raw := must(w.cached.connection(0))
-	if _, err := raw.Get(ctx, p.path+"?limit=1", jsonType); err != nil { // starts the store
-		return nil, err
-	}
+	must(raw.Get(ctx, p.path+"?limit=1", jsonType)) // starts the store
 	store := func(name string) (float64, error) {
 		metrics, err := w.sluice.Metrics()
 		if err != nil {
@@ -92,15 +88,11 @@ func (w *world) sync(ctx context.Context, p population) (_ *row, err error) {
 		}
 		return metrics.Sum("sluice_store_"+name, "resource="+p.resource), nil
 	}
-	for limit := m.began.Add(syncLimit); ; {
-		synced := must(store("synced"))
-		if synced == 1 {
-			break
-		}
-		if time.Now().After(limit) {
-			return nil, fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.sluice.Log())
-		}
-		check(sleep(ctx, syncPoll))
+	if !poll(ctx, syncPoll, syncLimit, func() bool {
+		synced, err := store("synced")
+		return err == nil && synced == 1
+	}) {
+		return nil, errors.Join(ctx.Err(), fmt.Errorf("%s is not in sync after %s\n%s", p.resource, syncLimit, w.sluice.Log()))
 	}
 	used := must(m.read())
 	f := &figures{
@@ -108,9 +100,7 @@ func (w *world) sync(ctx context.Context, p population) (_ *row, err error) {
 		CPU: used.cpu[sluiceName].Seconds(), Upstream: used.cpu[apiserverName].Seconds(),
 	}
 	f.Bytes = must(store("data_bytes"))
-	if err := sleep(ctx, w.idle); err != nil { // the runtime returns what the fill has left
-		return nil, err
-	}
+	check(sleep(ctx, w.idle)) // the runtime returns what the fill has left
 	after, err := w.cached.proc.resident()
 	f.RSS = after - before
 	r := newRow(syncTable, p.String())

@@ -44,15 +44,12 @@ func (w *world) delays(ctx context.Context, t *target, reading, stalled int) (_ 
 	c := watching{formatOf("json"), identity, reading, ""}
 	check(openStalled(ctx, t, c.pathAt(t, version), stalled))
 	got := must(c.deliver(ctx, w, t, w.updates, func(ctx context.Context, open *watchers) (acknowledged []time.Time, err error) {
+		defer fails(&err)
 		pods := w.scaledUpdates()
 		for i := range w.updates {
-			if err := w.storePod(ctx, pods[i%len(pods)], i); err != nil {
-				return nil, err
-			}
+			check(w.storePod(ctx, pods[i%len(pods)], i))
 			acknowledged = append(acknowledged, time.Now())
-			if err := open.wait(ctx, i+1); err != nil {
-				return nil, err
-			}
+			check(open.wait(ctx, i+1))
 		}
 		return acknowledged, nil
 	}))

@@ -72,8 +72,7 @@ func (w *world) identify(ctx context.Context) (_ *identities, err error) {
 	ids.callers[abuse.Editors] = must(w.accounts(ctx, abuse.Namespace, 3, edit))
 	check(w.createVictims(ctx))
 	for i := range victimNodes {
-		keys := must(w.nodeKeys(nodeName(i)))
-		ids.nodes = append(ids.nodes, keys)
+		ids.nodes = append(ids.nodes, must(w.nodeKeys(nodeName(i))))
 	}
 	return ids, nil
 }

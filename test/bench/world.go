@@ -71,8 +71,7 @@ func newWorld(ctx context.Context, o *options, of setting) (w *world, err error)
 	check(w.startPlane())
 	written := 0
 	for _, p := range of.objects {
-		n := must(p.load(ctx, w.plane))
-		written += n
+		written += must(p.load(ctx, w.plane))
 	}
 	// The memory of the control plane must not include what creating so many objects takes.
 	if written > 0 && of.section != "" {
