@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,8 +18,15 @@ import (
 var version = "unknown"
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	exit, coded := errors.AsType[exitError](err)
+	if err != nil && !(coded && exit.error == nil) {
 		fmt.Fprintln(os.Stderr, "sluice:", err)
+	}
+	switch {
+	case coded:
+		os.Exit(exit.code)
+	case err != nil:
 		os.Exit(1)
 	}
 }
@@ -49,6 +57,6 @@ func rootCommand() *cobra.Command {
 	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
 	}
-	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), versionCommand())
+	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(), versionCommand())
 	return root
 }

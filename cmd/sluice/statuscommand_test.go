@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/proxy/see"
+)
+
+// The exit code tells a script what the sentence tells people.
+func TestStatusExitsByTheVerdict(t *testing.T) {
+	proven := 0.009
+	facts := &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: true, Objects: 10006, ProvenSeconds: &proven}}}
+	status := func(state string) string {
+		text, err := json.Marshal(see.Status{
+			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this."}, Facts: facts,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, body string
+		code       int
+		want       int
+	}{
+		{"well", status("well"), 200, 0}, {"idle", status("idle"), 200, 0}, {"filling", status("filling"), 200, 0},
+		{"away", status("away"), 200, exitNotWell}, {"overloaded", status("overloaded"), 200, exitNotWell},
+		{"forbidden", "Sluice: no", 403, exitUnknown}, {"an older release", "404 page not found", 404, exitUnknown},
+		{"another server", "<html>", 200, exitUnknown}, {"something else as JSON", "{}", 200, exitUnknown},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/see/v1alpha1/status" || r.Header.Get("Authorization") != "Bearer sesame" {
+				t.Errorf("%s asks for %s as %q", tt.name, r.URL, r.Header.Get("Authorization"))
+			}
+			w.WriteHeader(tt.code)
+			_, _ = w.Write([]byte(tt.body))
+		}))
+		for _, output := range []string{"text", "json"} {
+			c := statusCommand()
+			var out bytes.Buffer
+			c.SetOut(&out)
+			c.SetArgs([]string{"--address", server.URL + "/", "--token-file", token, "-o", output})
+			c.SilenceErrors, c.SilenceUsage = true, true
+			err := c.ExecuteContext(t.Context())
+			code := 0
+			if exit, ok := errors.AsType[exitError](err); ok {
+				code = exit.code
+			} else if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			if code != tt.want {
+				t.Errorf("%s: exit code %d, want %d", tt.name, code, tt.want)
+			}
+			switch {
+			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && out.String() != tt.body:
+				t.Errorf("%s: %s prints %q", tt.name, output, &out)
+			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.") && strings.Contains(out.String(), "10006")):
+				t.Errorf("%s: prints %q", tt.name, &out)
+			}
+		}
+		server.Close()
+	}
+}
