@@ -76,11 +76,17 @@ test-clients: build controlplane ## Run programs of others directly and through 
 # kube-apiserver; LACKS are the features that the rows must not require (harness.Lacks).
 before = CONTROLPLANE='$(1)' APISERVER_FLAGS='$(2)' APISERVER_LACKS='$(3)' $(GO) test -count=1 -timeout 20m \
 	-run 'TestResponsesEqualTheApiserver/rows|Informer|ControllerRuntime' ./test/conformance ./test/clients
+# $(call shape,CONTROLPLANE) writes the shapes of the apiserver's answers to the rows into the folder SHAPES.
+shape = CONTROLPLANE='$(1)' SHAPES='$(abspath $(SHAPES))' $(GO) test -count=1 -timeout 20m -run TestShapesOfReleases ./test/conformance
 
 .PHONY: test-versions
 test-versions: test-gates test-older ## Run the core of the tests before other kube-apiservers; not part of make test
 
-# About 15 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI needs its own API.
+# Gates that clients cannot see, each switched to what is not its default.
+UNSEEN = APIServingWithRoutine=true,ConcurrentWatchObjectDecode=false,DetectCacheInconsistency=false,SizeBasedListCostEstimate=false,$\
+	AllowUnsafeMalformedObjectDeletion=false,AllowParsingUserUIDFromCertAuth=false,UnauthenticatedHTTP2DOSMitigation=false
+
+# About 17 minutes. ConsistentListFromCache cannot be switched off since 1.34. StorageVersionAPI needs its own API.
 # docs/semantics.md has a table of the gates.
 .PHONY: test-gates
 test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before a kube-apiserver with other feature gates
@@ -93,13 +99,22 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before 
 	$(call before,controlplane,--feature-gates=WatchListCompression=false)
 	$(call before,controlplane,--feature-gates=EtcdRangeStream=false)
 	$(call before,controlplane,--feature-gates=ConsistentListFromCacheSkipTimeoutFallback=true)
+	$(call before,controlplane,--feature-gates=$(UNSEEN))
 
+# SHAPES=folder also writes which rows each release answers otherwise than the newest, and in what, into folder/*.txt;
+# docs/semantics.md says it in words.
+#
 # About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
-test-older: $(BIN)/sluice-race $(BIN)/kubectl $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests before kube-apiserver 1.34, 1.35 and 1.36
+test-older: $(BIN)/sluice-race $(BIN)/kubectl $(if $(SHAPES),controlplane) $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests before kube-apiserver 1.34, 1.35 and 1.36
 	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals)
 	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals)
 	$(call before,controlplane-1.36,,CBORRefusals)
+ifdef SHAPES
+	@mkdir -p $(SHAPES)
+	$(call shape,controlplane)
+	$(foreach r,$(OLDER),$(call shape,controlplane-$(r)) &&) tail -n +1 $(SHAPES)/*.txt
+endif
 
 .PHONY: bench
 bench: $(BIN)/sluice $(BIN)/controlplane ## Load the apiserver and Sluice side by side, and print what each request costs them (BENCH=--quick)
