@@ -12,21 +12,6 @@ import (
 // maxExactVersions bounds the versions whose reads a fence counts.
 const maxExactVersions = 16
 
-// exactReads is what a fence knows of reads of exactly a version that the store has not reached.
-type exactReads struct {
-	versions []*exactVersion   // the oldest first
-	due      chan exactVersion // holds the one whose inventory has to be taken
-	runs     bool              // an inventory, or it is due
-	retryAt  time.Time         // after a failure
-}
-
-type exactVersion struct {
-	version   uint64
-	forwarded time.Duration // what the forwarded reads have cost the apiserver
-	taken     chan struct{} // closed when the inventory of this version has ended; nil before it
-	takenAt   time.Time
-}
-
 // ConfirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if
 // that is not known within about a second. The next page of a list whose first page came from the
 // apiserver is such a read. An inventory of that version confirms that it is the present state,
@@ -57,13 +42,13 @@ func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64)
 // joinExact has the inventory of a version taken, unless that has been done or does not pay. It returns a copy of
 // what is known of the version.
 func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
-	work, spent := f.nextInventoryWork(), f.allowance.empty()
+	facts := f.facts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v := f.exactVersion(version)
 	switch {
 	case v.taken != nil || f.exact.runs || time.Now().Before(f.exact.retryAt):
-	case work > quickWork || !paid(work, readWork(rest)) || spent && v.forwarded < work:
+	case Next(Question{After: Exact, Work: readWork(rest), Spent: v.forwarded}, facts).Do == Forward:
 	case f.store.Begun(version): // its deletions are on their way
 	default:
 		v.taken, v.takenAt, f.exact.runs = make(chan struct{}), time.Now(), true

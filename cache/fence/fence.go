@@ -102,38 +102,6 @@ func (f *Fence) Stats() Stats {
 	return f.stats
 }
 
-// Run probes and confirms on behalf of the callers until the context or the store ends.
-func (f *Fence) Run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var loops sync.WaitGroup
-	loops.Go(func() { onSignal(ctx, f.probeDue, f.runProbe) })
-	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
-	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
-	loops.Go(func() { onSignal(ctx, f.mendDue, f.mend) })
-	loops.Go(func() { f.takeInventoriesAt(ctx) })
-	select {
-	case <-ctx.Done():
-	case <-f.store.Done():
-	}
-	cancel()
-	loops.Wait()
-	f.inventories.Wait()
-	f.failNextProbe()
-}
-
-// onSignal calls do for each token in the channel until the context ends.
-func onSignal(ctx context.Context, signal <-chan struct{}, do func(context.Context)) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-signal:
-			do(ctx)
-		}
-	}
-}
-
 // wake puts a token into the channel of a loop, unless it has one.
 func wake(signal chan<- struct{}) {
 	select {
@@ -191,69 +159,67 @@ func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *cache.Snapsh
 	return state, err
 }
 
-// Confirm is WaitFor that also has the apiserver confirm the state. It returns the proof that came
-// first.
-func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
-	if !f.store.Proves(version) {
-		defer f.enter(version, 0)()
+// charge charges what a request has cost, or counts it as uncharged. The caller must hold mu.
+func (f *Fence) charge(work time.Duration, bytes int64, uncharged bool) {
+	if uncharged {
+		f.stats.Uncharged += work.Seconds()
+		return
 	}
-	if err := f.WaitFor(ctx, version); err != nil {
-		return 0, err
-	}
-	return f.ProofOf(version), nil
+	f.allowance.charge(work, bytes)
+	f.stats.Seconds += work.Seconds()
 }
 
-// ConfirmHistory is like Confirm and waits until the history of the store is complete up to version,
-// so that a watch may send a bookmark.
-func (f *Fence) ConfirmHistory(ctx context.Context, version uint64) error {
-	if !f.store.ProvesHistory(version) {
-		defer f.enter(version, version)()
-	}
-	return f.waitUntil(ctx, func() bool { return f.store.ProvesHistory(version) })
+// probe is one consistent LIST, whole or of one key, and the callers that share its answer.
+type probe struct {
+	done    chan struct{} // closed when version and err are set
+	version uint64
+	err     error
 }
 
-// retryInterval is the time between the attempts of WaitUntilCurrent.
-const retryInterval = time.Second
-
-// WaitUntilCurrent waits, even if the apiserver is unreachable at first, until the newest state is at
-// a version that was current at some moment after the call, and returns that version and the proof.
-// It returns ErrClosed when the store has ended, or the context's error.
-func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Proof, err error) {
-	for {
-		if version, err = f.CurrentVersion(ctx); err == nil {
-			proof, err = f.Confirm(ctx, version)
-		}
-		if err == nil || errors.Is(err, cache.ErrClosed) {
-			return version, proof, err
-		}
-		select {
-		case <-ctx.Done():
-			return 0, 0, ctx.Err()
-		case <-time.After(retryInterval):
-		}
-	}
+// refusal is the error of a request of which others like it need not be made for a while.
+type refusal struct {
+	err   error
+	until time.Time
 }
 
-// enter counts somebody who waits for a state at version, and for the history up to another. leave ends
-// that.
-func (f *Fence) enter(version, history uint64) (leave func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiters++
-	f.awaited, f.history = max(f.awaited, version), max(f.history, history)
-	if f.waiters == 1 {
-		f.idle = make(chan struct{})
-	}
-	wake(f.proofDue)
-	return f.leave
+// secondWatchSchedule is when the next second watch may start.
+type secondWatchSchedule struct {
+	next   time.Time
+	barren int // second watches in a row
 }
 
-func (f *Fence) leave() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiters--
-	if f.waiters == 0 {
-		close(f.idle)
-		f.idle, f.awaited, f.history = nil, 0, 0
+// inventoryRecord is what a fence knows of its last inventory.
+type inventoryRecord struct {
+	perObject int64     // length of the response for each object; zero before the first one
+	at        time.Time // when it ended
+	retryAt   time.Time // after a failure
+	pending   uint64    // its version, if the store differed
+}
+
+// exactReads is what a fence knows of reads of exactly a version that the store has not reached.
+type exactReads struct {
+	versions []*exactVersion   // the oldest first
+	due      chan exactVersion // holds the one whose inventory has to be taken
+	runs     bool              // an inventory, or it is due
+	retryAt  time.Time         // after a failure
+}
+
+type exactVersion struct {
+	version   uint64
+	forwarded time.Duration // what the forwarded reads have cost the apiserver
+	taken     chan struct{} // closed when the inventory of this version has ended; nil before it
+	takenAt   time.Time
+}
+
+// pause waits for a time, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
 	}
 }

@@ -13,16 +13,13 @@ const (
 	probeTimeout = 4 * time.Second
 	// failurePause is the least time between a request that has failed and the next one.
 	failurePause = 200 * time.Millisecond
+	// gatherFor is how long an inventory waits for them at most.
+	gatherFor = 15 * time.Millisecond
+	// stallRetry is the longest time between two attempts to end a stall.
+	stallRetry = 30 * time.Second
 	// inventoryTimeout bounds an inventory.
 	inventoryTimeout = 10 * time.Second
 )
-
-// probe is one consistent LIST, whole or of one key, and the callers that share its answer.
-type probe struct {
-	done    chan struct{} // closed when version and err are set
-	version uint64
-	err     error
-}
 
 // CurrentVersion returns the apiserver's current resource version at some moment after the call. It
 // returns ErrClosed when the store has ended, an error wrapping ErrDiverged when the apiserver is
@@ -61,9 +58,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 	free := time.Until(f.probedAt.Add(probePause))
 	f.mu.Unlock()
 	pause(ctx, min(f.allowance.wait(), free))
-	if f.takesInventory() {
-		f.gather(ctx, f.nextInventoryWork())
-	}
+	f.gather(ctx)
 	f.mu.Lock()
 	p := f.nextProbe
 	f.nextProbe = nil
@@ -85,22 +80,19 @@ func (f *Fence) runProbe(ctx context.Context) {
 	close(p.done)
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
+// gather waits for the readers that are expected to come back, until they pay for an inventory.
+func (f *Fence) gather(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, gatherFor)
+	defer cancel()
+	for ctx.Err() == nil && f.Next(Question{After: Asked}).Do == Gather {
+		pause(ctx, time.Millisecond)
 	}
 }
 
 // ask returns the apiserver's current version, by an inventory where that costs about as little as a
 // probe. An inventory that takes long gives way to a probe, and may still confirm the state.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.takesInventory() {
+	if f.Next(Question{After: Asked, Gathered: true}).Do == TakeInventory {
 		answer := make(chan probe, 1)
 		f.inventories.Go(func() {
 			version, err := f.takeInventory(ctx, inventoryTimeout)
@@ -130,12 +122,6 @@ func (f *Fence) countProbe(took time.Duration) {
 	f.probedAt = time.Now()
 	f.stats.Probes++
 	f.charge(min(took, requestWork), 0, false)
-}
-
-// refusal is the error of a request of which others like it need not be made for a while.
-type refusal struct {
-	err   error
-	until time.Time
 }
 
 // lastRefusal returns the refusal of the last probe that has failed.

@@ -17,6 +17,16 @@ func underWay(f *Fence, n int, bytes int64) (reads []*Read) {
 	return reads
 }
 
+// waits reports whether a read waits for the next proof rather than being forwarded.
+func waits(r *Read) bool {
+	return r.Next(Question{After: Arrived, Small: true, MayForward: true}).Do == Ask
+}
+
+// waitsForInventory reports the same of a read that a probe and the own watch have not proven.
+func waitsForInventory(r *Read) bool {
+	return r.Next(Question{After: Waited, Small: true, MayForward: true}).Do == Prove
+}
+
 func end(reads []*Read) {
 	for _, r := range reads {
 		r.End()
@@ -27,7 +37,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		f.inventory.retryAt = time.Now().Add(time.Hour)
 		r := f.Begin(1 << 10)
-		if !r.Alone() || r.Shares() || !r.Forwardable() {
+		if !r.Alone() || waits(r) || !(r.work <= quickWork) {
 			t.Error("a lone read waits for a probe")
 		}
 		end(underWay(f, 3, 0)) // which are no longer under way
@@ -36,7 +46,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 		}
 		r.End()
 		f.inventory.retryAt = time.Time{}
-		if r := f.Begin(1 << 10); !r.Shares() {
+		if r := f.Begin(1 << 10); !waits(r) {
 			t.Error("a read does not wait for the inventory of a resource as small")
 		}
 	})
@@ -44,7 +54,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 		for range smallResource {
 			deliver(t, s, a.write(), 0)
 		}
-		if r := f.Begin(1 << 10); r.Shares() {
+		if r := f.Begin(1 << 10); waits(r) {
 			t.Error("a lone read waits for an inventory that costs much more")
 		}
 	})
@@ -68,7 +78,7 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 			t.Error("not alone once the others are answered")
 		}
 		time.Sleep(2 * herdFor)
-		if f.pays(readWork(1 << 20)) {
+		if f.facts().pays(readWork(1 << 20)) {
 			t.Error("responses that clients read slowly pay for a proof")
 		}
 		end(slow)
@@ -90,10 +100,10 @@ func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
 			time.Sleep(2 * herdFor) // since the reads before
 			reads := underWay(f, n, 0)
 			defer end(reads)
-			if got := reads[0].Shares(); got != shares {
+			if got := waits(reads[0]); got != shares {
 				t.Errorf("%d reads share the next proof: %v", n, got)
 			}
-			if got := reads[0].SharesInventory(); got != sharesInventory {
+			if got := waitsForInventory(reads[0]); got != sharesInventory {
 				t.Errorf("%d reads share an inventory: %v", n, got)
 			}
 		}
@@ -125,7 +135,7 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 		time.Sleep(quietAfter)
 		end(underWay(f, 100, 0))
 		first, start := f.Begin(0), time.Now()
-		if !first.Shares() {
+		if !waits(first) {
 			t.Fatal("forwarded")
 		}
 		prove := func(took time.Duration) {
@@ -230,7 +240,7 @@ func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
 			time.Sleep(took)
 			r.End()
 		}
-		if f.Begin(1 << 28).Forwardable() {
+		if f.Begin(1<<28).work <= quickWork {
 			t.Error("a read that takes longer than a second watch is forwardable")
 		}
 		forward(1<<20, time.Second)

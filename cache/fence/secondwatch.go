@@ -22,24 +22,12 @@ const (
 	secondWatchLimit = 5 * time.Second
 )
 
-// secondWatchSchedule is when the next second watch may start.
-type secondWatchSchedule struct {
-	next   time.Time
-	barren int // second watches in a row
-}
-
-// secondWatchDue returns 0 if a second watch has to start now, which is then scheduled, or the time
-// until it has to.
-func (f *Fence) secondWatchDue() time.Duration {
+// scheduleSecondWatch counts a second watch that starts now, and sets when the next one may.
+func (f *Fence) scheduleSecondWatch() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now()
-	if wait := f.secondWatch.next.Sub(now); wait > 0 {
-		return wait
-	}
-	f.secondWatch.next = now.Add(secondWatchInterval << f.secondWatch.barren)
+	f.secondWatch.next = time.Now().Add(secondWatchInterval << f.secondWatch.barren)
 	f.stats.SecondWatches++
-	return 0
 }
 
 // runSecondWatch proves that the store is complete by the bookmarks of a second watch from the store's

@@ -2,11 +2,11 @@ package fence
 
 import (
 	"context"
+	"errors"
 	"time"
-)
 
-// stallRetry is the longest time between two attempts to end a stall.
-const stallRetry = 30 * time.Second
+	"sluice/cache"
+)
 
 // GiveUp records that a caller of Confirm or WaitUntilCurrent has waited in vain as long as it could.
 func (f *Fence) GiveUp() {
@@ -38,5 +38,27 @@ func (f *Fence) endStall(ctx context.Context) {
 			return
 		}
 		pause(ctx, delay)
+	}
+}
+
+// retryInterval is the time between the attempts of WaitUntilCurrent.
+const retryInterval = time.Second
+
+// WaitUntilCurrent waits, even if the apiserver is unreachable at first, until the newest state is at
+// a version that was current at some moment after the call, and returns that version and the proof.
+// It returns ErrClosed when the store has ended, or the context's error.
+func (f *Fence) WaitUntilCurrent(ctx context.Context) (version uint64, proof Proof, err error) {
+	for {
+		if version, err = f.CurrentVersion(ctx); err == nil {
+			proof, err = f.Confirm(ctx, version)
+		}
+		if err == nil || errors.Is(err, cache.ErrClosed) {
+			return version, proof, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, 0, ctx.Err()
+		case <-time.After(retryInterval):
+		}
 	}
 }

@@ -12,12 +12,6 @@ import (
 )
 
 const (
-	// ownWatchWait is how long a read waits for an event or bookmark on the watch of the store before
-	// it costs the apiserver more. On a busy resource that is enough.
-	ownWatchWait = 15 * time.Millisecond
-	// silentWait is the same for a lone read of a resource without events lately: as long as an event needs
-	// that is on its way.
-	silentWait = 3 * time.Millisecond
 	// proofLimit is how long a read waits for a proof altogether: as long as the apiserver waits for
 	// its own watch cache (wire.md 11).
 	proofLimit = 3 * time.Second
@@ -54,16 +48,20 @@ func (p *plan) ensureFresh(ctx context.Context, mayPass bool) (outcome.Hit, erro
 
 // prove is ensureFresh for a read that needs a proof.
 func (p *plan) prove(ctx context.Context, mayPass bool) (outcome.Hit, error) {
-	store, fence := p.resource.Store, p.resource.Fence
-	bytes, small := p.weigh(store.Snapshot())
+	bytes, small := p.weigh(p.resource.Store.Snapshot())
 	read := p.underWay
 	if read == nil {
-		read = fence.Begin(bytes)
+		read = p.resource.Fence.Begin(bytes)
 	}
-	if mayPass && small && read.Forwardable() && !read.Shares() && p.attempt.claimsNow(p, bytes) {
+	question := fence.Question{After: fence.Arrived, Small: small, MayForward: mayPass}
+	next := p.next(read, question)
+	if next.Do == fence.Forward {
 		return "", p.forward(read)
 	}
-	reason, err := p.waitForProof(ctx, read, mayPass)
+	reason, err := outcome.Hit(""), error(outcome.NotProvenInTime)
+	if next.Do != fence.Refuse {
+		reason, err = p.waitForProof(ctx, read, mayPass)
+	}
 	if _, forwarded := errors.AsType[outcome.Forwarded](err); !forwarded {
 		read.End()
 	}
@@ -72,10 +70,7 @@ func (p *plan) prove(ctx context.Context, mayPass bool) (outcome.Hit, error) {
 
 // waitForProof waits until the store shows the state that the read needs.
 func (p *plan) waitForProof(ctx context.Context, read *fence.Read, mayPass bool) (outcome.Hit, error) {
-	store, fence := p.resource.Store, p.resource.Fence
-	if fence.Stalled() {
-		return "", outcome.NotProvenInTime
-	}
+	store, proofs := p.resource.Store, p.resource.Fence
 	ctx, cancel := context.WithTimeout(ctx, proofLimit)
 	defer cancel()
 	current, err := p.currentVersion(ctx)
@@ -92,20 +87,17 @@ func (p *plan) waitForProof(ctx context.Context, read *fence.Read, mayPass bool)
 	if store.ProvesHistory(version) {
 		return outcome.UpToDate, nil
 	}
-	limit := ownWatchWait
-	if read.Alone() && fence.Silent() {
-		limit = silentWait
+	if proofs.WaitBriefly(ctx, version, read.Next(fence.Question{After: fence.Known}).For) {
+		return outcome.Hit(proofs.ProofOf(version).String()), nil
 	}
-	if fence.WaitBriefly(ctx, version, limit) {
-		return outcome.Hit(fence.ProofOf(version).String()), nil
-	}
-	if mayPass && read.Forwardable() && p.passes(read) && p.attempt.claimsNow(p, read.Bytes()) {
+	_, small := p.weigh(store.Snapshot())
+	if p.next(read, fence.Question{After: fence.Waited, Small: small, MayForward: mayPass}).Do == fence.Forward {
 		return "", p.forward(read)
 	}
-	proof, err := fence.Confirm(ctx, version)
+	proof, err := proofs.Confirm(ctx, version)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			fence.GiveUp()
+			proofs.GiveUp()
 		}
 		return "", outcome.NotProvenInTime
 	}
@@ -120,12 +112,14 @@ func (p *plan) currentVersion(ctx context.Context) (uint64, error) {
 	return p.resource.Fence.CurrentVersion(ctx)
 }
 
-// passes reports whether a read passes that neither a probe nor the store's own watch has proven.
-func (p *plan) passes(read *fence.Read) bool {
-	if _, small := p.weigh(p.resource.Store.Snapshot()); small {
-		return !read.SharesInventory()
+// next decides what is done for the read. A read is forwarded only if the budget of passed reads has room.
+func (p *plan) next(read *fence.Read, q fence.Question) fence.Action {
+	next := read.Next(q)
+	if next.Do == fence.Forward && !p.attempt.claimsNow(p, read.Bytes()) {
+		q.MayForward = false
+		next = read.Next(q)
 	}
-	return read.Alone() && !p.resource.Fence.MayTakeInventory()
+	return next
 }
 
 // past returns the state at exactly the version of the plan. A version that the store has not
@@ -133,17 +127,13 @@ func (p *plan) passes(read *fence.Read) bool {
 // vain. Then only an inventory of that version tells the state: no proof of a newer state tells what
 // came before it.
 func (p *plan) past(ctx context.Context) (*cache.Snapshot, error) {
-	fence := p.resource.Fence
-	limit := ownWatchWait
-	if fence.Quiet() {
-		limit = 0
-	}
-	brief, cancel := context.WithTimeout(ctx, limit)
+	proofs := p.resource.Fence
+	brief, cancel := context.WithTimeout(ctx, proofs.Next(fence.Question{After: fence.Known, Exactly: true}).For)
 	defer cancel()
-	state, err := fence.WaitAt(brief, p.version)
+	state, err := proofs.WaitAt(brief, p.version)
 	if errors.Is(err, context.DeadlineExceeded) {
 		page, rest := p.weighRest(p.resource.Store.Snapshot())
-		state, err = fence.ConfirmAt(ctx, p.version, page, rest)
+		state, err = proofs.ConfirmAt(ctx, p.version, page, rest)
 	}
 	switch {
 	case err == nil:

@@ -16,6 +16,13 @@ import (
 	"sluice/proxy/serve/servetest"
 )
 
+const (
+	// ownWatchWait is how long a read waits for the own watch of a store, and silentWait how long a lone read of a
+	// resource without events does.
+	ownWatchWait = 15 * time.Millisecond
+	silentWait   = 3 * time.Millisecond
+)
+
 // largeFoos is foos with objects that are longer than a small read.
 func largeFoos(n int) *resources.CachedResource { return paddedFoos(n, 2*smallBytes) }
 

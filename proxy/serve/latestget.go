@@ -27,7 +27,7 @@ func (h *Handler) joinGets(r *http.Request, p *plan) error {
 		return outcome.Forwarded{Pass: outcome.GetLatest, Allowed: p.learn}
 	}
 	p.underWay = c.Fence.Begin(averageBytes(c.Store.Snapshot()))
-	if p.underWay.Alone() || !p.underWay.Shares() {
+	if p.underWay.Next(fence.Question{After: fence.Arrived, Get: true, Patient: true}).Do == fence.Forward {
 		return p.forward(p.underWay)
 	}
 	err := h.planRead(r, p)

@@ -61,7 +61,7 @@ func (l *watchLoop) waitForFence(ctx context.Context, history, scoped bool) (r f
 	bytes, small := l.plan.weigh(l.plan.resource.Store.Snapshot())
 	read := f.Begin(bytes)
 	defer read.End()
-	if scoped && small && !read.Shares() {
+	if read.Next(fence.Question{After: fence.Arrived, Scoped: scoped, Small: small, Patient: true}).Do == fence.TakeInventoryOf {
 		if r.inventory, r.err = f.InventoryOf(ctx, l.plan.selection.scope); r.err == nil {
 			return fenceResult{version: r.inventory.Version, proof: fence.ByInventory, inventory: r.inventory}
 		}

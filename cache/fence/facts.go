@@ -1,0 +1,40 @@
+package fence
+
+import "time"
+
+// Next decides what is done for a question now.
+func (f *Fence) Next(q Question) Action { return Next(q, f.facts()) }
+
+// facts returns what is known now.
+func (f *Fence) facts() Facts {
+	price, owed, state, event := f.nextInventoryWork(), f.allowance.wait(), f.store.Snapshot(), f.store.LastEvent()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	facts := Facts{
+		Objects: state.Len(), Price: price, Owed: owed,
+		Failed: now.Before(f.inventory.retryAt), Pending: !state.Reaches(f.inventory.pending),
+		Reads: f.reads, UnderWay: f.underWay,
+		Rising: f.rising, Found: now.Sub(f.risingAt), Silent: now.Sub(event) >= quietAfter, Missed: event.Before(f.missedAt),
+		Doubtful: f.store.Doubtful(), Stalled: f.stalled, NextWatch: f.secondWatch.next.Sub(now),
+	}
+	if now.Sub(f.herdAt) <= herdFor {
+		facts.Lately = f.herd
+	}
+	return facts
+}
+
+// inventoryBytes estimates the length of the next inventory.
+func (f *Fence) inventoryBytes() int64 {
+	f.mu.Lock()
+	last := f.inventory
+	f.mu.Unlock()
+	perObject := int64(bytesPerObject)
+	if last.perObject > 0 {
+		perObject = last.perObject >> min(time.Since(last.at)/inventoryHalfLife, 32)
+	}
+	return perObject * int64(max(f.store.Snapshot().Len(), 1))
+}
+
+// nextInventoryWork estimates what the next inventory costs the apiserver.
+func (f *Fence) nextInventoryWork() time.Duration { return inventoryWork(f.inventoryBytes()) }
