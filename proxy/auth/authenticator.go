@@ -120,7 +120,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		switch {
 		case errors.Is(err, errCertificate):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}
-			response.Error(w, r, apierrors.NewUnauthorized(message.BadCertificate.Say()))
+			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		case is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}

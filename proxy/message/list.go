@@ -27,8 +27,6 @@ var (
 
 // Messages about credentials and rights.
 var (
-	BadCertificate = Message{"invalid-certificate", "the client certificate is not valid here",
-		"renew it, or use one of the CA in authentication.clientCAFile of Sluice"}
 	LongToken  = Message{"token-too-long", "the bearer token is longer than 16 KiB", "use a shorter one"}
 	NotLogged  = Message{"admin-unauthorized", "this path needs credentials", "send a bearer token or a client certificate"}
 	NotGranted = Message{"admin-forbidden", "you may not get this path",
@@ -85,7 +83,7 @@ func All() []Message {
 	return []Message{
 		TooMany, NoSeat, NoPlace, PassBudget,
 		Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
-		BadCertificate, LongToken, NotLogged, NotGranted, UnknownHost, ManyPages, NotReviewed, LoggedOut, Revoked,
+		LongToken, NotLogged, NotGranted, UnknownHost, ManyPages, NotReviewed, LoggedOut, Revoked,
 		TooSlow, Unwritable, NotProven, Discarded,
 		Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
 		ProxyBusy, ProxyPassword, ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding, ProxyNowhere,

@@ -23,6 +23,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/message"
 	"sluice/test/harness"
 )
 
@@ -174,7 +175,7 @@ authentication:
 					cached := i == len(requests)-1 // it is reviewed, and refused only if it has to pass
 					if slices.Contains(c.refusedBy, way) && (!cached || got.code == http.StatusForbidden) {
 						want = answer{code: http.StatusForbidden, body: "the gateway cannot name the caller to the apiserver"}
-						got.body, _, _ = strings.Cut(strings.TrimPrefix(got.body, "forbidden: "), ":")
+						got.body, _, _ = strings.Cut(strings.TrimPrefix(got.body, message.Prefix), ":")
 					}
 					if diff := cmp.Diff(want.visible(), got.visible()); diff != "" {
 						t.Errorf("%s (-apiserver +sluice):\n%s", q.Path, diff)
