@@ -8,7 +8,8 @@ var (
 		"try again later; see limits.seats in the configuration of Sluice"}
 	NoPlace = Message{"no-place", "too many requests of unauthenticated callers are in flight to the apiserver",
 		"authenticate or try again later; see limits.unauthenticatedUpstream in the configuration of Sluice"}
-	PassBudget = Message{"pass-budget", "the cache cannot show %s now (%s), and such reads already cost the apiserver as much as they may",
+	PassBudget = Message{"pass-budget",
+		"the cache cannot show %s now (%s), and such reads already cost the apiserver as much as they may",
 		"try again later; see cache.passedBytes in the configuration of Sluice"}
 )
 
@@ -35,8 +36,9 @@ var (
 		"use an IP address, localhost, or a name in admin.hosts of the configuration"}
 	ManyPages   = Message{"too-many-pages", "too many status pages are open", "close some, or reload this one by hand"}
 	NotReviewed = Message{"not-reviewed", "the apiserver cannot be asked about this access at the moment", "try again later"}
-	LoggedOut   = Message{"watch-unauthorized", "the credentials of this watch are no longer valid", "log in and watch again"}
-	Revoked     = Message{"watch-forbidden", "access to this watch has been revoked", "ask whoever grants the right"}
+	LoggedOut   = Message{"watch-unauthorized", "the credentials of this watch are no longer valid",
+		"log in and watch again"}
+	Revoked = Message{"watch-forbidden", "access to this watch has been revoked", "ask whoever grants the right"}
 )
 
 // Messages about watches that end.
@@ -52,8 +54,9 @@ var (
 
 // Messages about the apiserver, and about Sluice as a whole.
 var (
-	Unreachable = Message{"upstream-unreachable", "the apiserver cannot be reached", "try again later; /readyz of Sluice says why"}
-	Refused     = Message{"gateway-refused", "the apiserver does not accept requests from the gateway at the moment",
+	Unreachable = Message{"upstream-unreachable", "the apiserver cannot be reached",
+		"try again later; /readyz of Sluice says why"}
+	Refused = Message{"gateway-refused", "the apiserver does not accept requests from the gateway at the moment",
 		"try again later; if it lasts, Sluice lacks the right to impersonate, see docs/operating.md"}
 	NamesUnknown = Message{"names-unknown", "the names of front-proxy headers are not known yet",
 		"try again later; if it lasts, Sluice may not read the ConfigMap extension-apiserver-authentication"}
@@ -75,7 +78,8 @@ var (
 	ProxyNotPlain = Message{"proxy-not-connect", "this proxy forwards no plain HTTP; %s", "use https"}
 	ProxyAddress  = Message{"proxy-misdirected", "this is the address of a proxy; %s", "set it as HTTPS_PROXY or proxy-url"}
 	ProxyEnding   = Message{"proxy-shutting-down", "the proxy is shutting down", "try again"}
-	ProxyNowhere  = Message{"proxy-unreachable", "the destination cannot be reached", "see that it listens, and its name in proxy.tunnel"}
+	ProxyNowhere  = Message{"proxy-unreachable", "the destination cannot be reached",
+		"see that it listens, and its name in proxy.tunnel"}
 )
 
 // All returns every message.

@@ -292,7 +292,8 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 	}
 	for _, l := range []struct{ name, unit, used, total string }{
 		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes"},
-		{"seats at the apiserver", "seats", "sluice_flowcontrol_current_executing_seats", "sluice_flowcontrol_nominal_limit_seats"},
+		{"seats at the apiserver", "seats", "sluice_flowcontrol_current_executing_seats",
+			"sluice_flowcontrol_nominal_limit_seats"},
 		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places"},
 		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places"},
 		{"memory of slow readers", "bytes", "sluice_held_bytes", "sluice_held_bytes_limit"},
@@ -300,7 +301,8 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes"},
 	} {
 		all = append(all, Limit{
-			Name: l.name, Unit: l.unit, Used: r.sum(l.used, nil), Total: r.sum(l.total, nil), Cache: l.used == "sluice_encoded_bytes",
+			Name: l.name, Unit: l.unit, Used: r.sum(l.used, nil), Total: r.sum(l.total, nil),
+			Cache: l.used == "sluice_encoded_bytes",
 		})
 	}
 	return all

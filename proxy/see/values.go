@@ -64,7 +64,8 @@ func (t values) limit(l Limit) {
 		total, full = format(l.Total), percent(l.Full())
 	}
 	for column, text := range map[string]string{
-		"used": format(l.Used), "total": total, "full": full, "largest": optional(l.Largest, format), "refused": optional(l.Refused, count), "by": cmp.Or(l.By, "–"),
+		"used": format(l.Used), "total": total, "full": full,
+		"largest": optional(l.Largest, format), "refused": optional(l.Refused, count), "by": cmp.Or(l.By, "–"),
 	} {
 		t[l.Name+"/"+column] = text
 	}

@@ -70,43 +70,51 @@ var rules = []struct {
 	state, do, runbook string
 	sentence           func(*Facts) string // empty if the state is another
 }{
-	{stateStopping, "Nothing: clients connect elsewhere, or here once Sluice has started again.", "", func(f *Facts) string {
-		if !f.Stopping {
-			return ""
-		}
-		return fmt.Sprintf("Stopping: %s watches are left.", count(f.Watches))
-	}},
+	{stateStopping, "Nothing: clients connect elsewhere, or here once Sluice has started again.",
+		"", func(f *Facts) string {
+			if !f.Stopping {
+				return ""
+			}
+			return fmt.Sprintf("Stopping: %s watches are left.", count(f.Watches))
+		}},
 	{stateStarting, "After 30 s look at the kubeconfig and the network.", "", func(f *Facts) string {
 		if f.Upstream.Probed {
 			return ""
 		}
 		return fmt.Sprintf("Starting: waiting for the first answer of %s.", f.Upstream.Address)
 	}},
-	{stateAway, "Repair the apiserver or the way to it. Sluice resumes by itself.", "sluiceupstreamerrors", func(f *Facts) string {
-		if f.Upstream.Error == "" {
-			return ""
-		}
-		return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, new reads fail.",
-			seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
-	}},
-	{stateWrong, "Report it, with the log line \"store differs from the apiserver\".", "sluicestoremismatch", func(f *Facts) string {
-		return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.", func(r *Resource) bool { return r.MismatchedSeconds != nil })
-	}},
-	{stateOverloaded, "Talk to the client that holds most, or raise the limit that is full: see Limits.", "sluicerefusesrequests", func(f *Facts) string {
-		if f.RefusedPerSec <= mostRefused {
-			return ""
-		}
-		return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
-	}},
-	{stateUnsure, "Give back the right to create reviews, or repair the webhook that answers them.", "sluicereviewsfail", func(f *Facts) string {
-		if f.ReviewsFailed == 0 {
-			return ""
-		}
-		return fmt.Sprintf("Callers cannot be verified: %s reviews have failed in the last minute. Their reads pass.", count(f.ReviewsFailed))
-	}},
-	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies before it.", "sluicestorelagging", func(f *Facts) string {
-		return each(f, "is not known to be up to date. Its reads pass, or wait for a proof.", stalled)
-	}},
+	{stateAway, "Repair the apiserver or the way to it. Sluice resumes by itself.",
+		"sluiceupstreamerrors", func(f *Facts) string {
+			if f.Upstream.Error == "" {
+				return ""
+			}
+			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, new reads fail.",
+				seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
+		}},
+	{stateWrong, "Report it, with the log line \"store differs from the apiserver\".",
+		"sluicestoremismatch", func(f *Facts) string {
+			return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.",
+				func(r *Resource) bool { return r.MismatchedSeconds != nil })
+		}},
+	{stateOverloaded, "Talk to the client that holds most, or raise the limit that is full: see Limits.",
+		"sluicerefusesrequests", func(f *Facts) string {
+			if f.RefusedPerSec <= mostRefused {
+				return ""
+			}
+			return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
+		}},
+	{stateUnsure, "Give back the right to create reviews, or repair the webhook that answers them.",
+		"sluicereviewsfail", func(f *Facts) string {
+			if f.ReviewsFailed == 0 {
+				return ""
+			}
+			return fmt.Sprintf("Callers cannot be verified: %s reviews have failed in the last minute. Their reads pass.",
+				count(f.ReviewsFailed))
+		}},
+	{stateStalled, "Look at the right to list and watch it, at the apiserver, and at proxies before it.",
+		"sluicestorelagging", func(f *Facts) string {
+			return each(f, "is not known to be up to date. Its reads pass, or wait for a proof.", stalled)
+		}},
 	{stateFilling, "", "", func(f *Facts) string {
 		filling := 0
 		for _, r := range f.Resources {
@@ -119,44 +127,48 @@ var rules = []struct {
 		}
 		return fmt.Sprintf("Filling %d of %d caches; their reads pass until then.", filling, len(f.Resources))
 	}},
-	{statePassing, "The reason says what to change: see docs/operating.md, Metrics.", "sluicereadspass", func(f *Facts) string {
-		because := ""
-		if f.PassedBecause != "" {
-			because = ", most of all by the reason " + f.PassedBecause
-		}
-		if p := f.Reads.ListsPassed; p != nil && *p > mostLists {
-			return fmt.Sprintf("Passing %s of the lists to the apiserver%s.", percent(*p), because)
-		}
-		if all := f.Watches + f.PassedWatches; all > 0 && f.PassedWatches/all > mostWatches {
-			return fmt.Sprintf("Passing %s of the watches to the apiserver.", percent(f.PassedWatches/all))
-		}
-		return ""
-	}},
-	{stateOutdated, "Put the file right: the log says what is wrong in it.", "sluiceconfigoutdated", func(f *Facts) string {
-		if !f.ConfigOutdated {
+	{statePassing, "The reason says what to change: see docs/operating.md, Metrics.",
+		"sluicereadspass", func(f *Facts) string {
+			because := ""
+			if f.PassedBecause != "" {
+				because = ", most of all by the reason " + f.PassedBecause
+			}
+			if p := f.Reads.ListsPassed; p != nil && *p > mostLists {
+				return fmt.Sprintf("Passing %s of the lists to the apiserver%s.", percent(*p), because)
+			}
+			if all := f.Watches + f.PassedWatches; all > 0 && f.PassedWatches/all > mostWatches {
+				return fmt.Sprintf("Passing %s of the watches to the apiserver.", percent(f.PassedWatches/all))
+			}
 			return ""
-		}
-		return "Running by an older configuration: the present file is refused."
-	}},
+		}},
+	{stateOutdated, "Put the file right: the log says what is wrong in it.",
+		"sluiceconfigoutdated", func(f *Facts) string {
+			if !f.ConfigOutdated {
+				return ""
+			}
+			return "Running by an older configuration: the present file is refused."
+		}},
 	{stateLossy, "Make room on the disk, or give the log a faster one.", "sluiceauditincomplete", func(f *Facts) string {
 		if f.AuditLost == 0 {
 			return ""
 		}
 		return fmt.Sprintf("The audit log has lost %s events in the last 10 minutes.", count(f.AuditLost))
 	}},
-	{stateIdle, "Point a client here: a first read passes and starts the cache of its resource.", "", func(f *Facts) string {
-		switch {
-		case f.Watches > 0 || f.PassedWatches > 0:
-			return ""
-		case f.Requests == 0:
-			return "Well. Nobody has read anything yet."
-		case f.IdleSeconds < idleAfter:
-			return ""
-		}
-		return fmt.Sprintf("Well, and unused for %s.", seconds(f.IdleSeconds))
-	}},
+	{stateIdle, "Point a client here: a first read passes and starts the cache of its resource.",
+		"", func(f *Facts) string {
+			switch {
+			case f.Watches > 0 || f.PassedWatches > 0:
+				return ""
+			case f.Requests == 0:
+				return "Well. Nobody has read anything yet."
+			case f.IdleSeconds < idleAfter:
+				return ""
+			}
+			return fmt.Sprintf("Well, and unused for %s.", seconds(f.IdleSeconds))
+		}},
 	{stateWell, "", "", func(f *Facts) string {
-		return fmt.Sprintf("Well. %s served from memory, and all are known to be up to date.", plural(len(f.Resources), "resource is", "resources are"))
+		return fmt.Sprintf("Well. %s served from memory, and all are known to be up to date.",
+			plural(len(f.Resources), "resource is", "resources are"))
 	}},
 }
 
