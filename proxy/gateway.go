@@ -21,11 +21,12 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
+	"sluice/proxy/serve/plan"
 	"sluice/proxy/upstream"
 )
 
 // Features are optional API features that Sluice serves although the apiserver may lack them.
-type Features = serve.Features
+type Features = plan.Features
 
 // Options configures a Gateway. Upstream, Access, Resources, Levels, Accounts,
 // Machine, Limits, Log and Metrics are required.

@@ -93,7 +93,7 @@ func (d *Discovery) describeObjects(ctx context.Context, out *Description, jsonO
 	if !jsonOnly {
 		out.Schema, r.Source = s, codec.Protobuf
 	}
-	out.Fields = builtinFields(r.APIVersion(), r.Kind, out.Schema)
+	out.Fields = BuiltinFields(r.APIVersion(), r.Kind, out.Schema)
 	return nil
 }
 

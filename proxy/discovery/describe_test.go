@@ -190,7 +190,7 @@ func TestFieldsOfCustomResources(t *testing.T) {
 
 func TestPodsAreIndexedByNode(t *testing.T) {
 	schema, _ := proto.Lookup("v1", "Pod")
-	f := builtinFields("v1", "Pod", schema)
+	f := BuiltinFields("v1", "Pod", schema)
 	position, ok := f.Position("spec.nodeName")
 	if !ok || f.Index() == nil || *f.Index() != position || !f.Indexed(position) || f.Indexed(position+1) {
 		t.Errorf("position %d, %v, index %v", position, ok, f.Index())

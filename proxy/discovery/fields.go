@@ -33,8 +33,8 @@ type fieldPath struct {
 	zero            string // the value if neither is there
 }
 
-// builtinFields returns the fields of a kind whose Go type is compiled in.
-func builtinFields(apiVersion, kind string, schema *proto.Schema) Fields {
+// BuiltinFields returns the fields of a kind whose Go type is compiled in.
+func BuiltinFields(apiVersion, kind string, schema *proto.Schema) Fields {
 	f := Fields{schema: schema}
 	for _, s := range proto.SelectableFields(apiVersion, kind) {
 		f.add(s.Label, fieldPath{names: split(s.Path), fallback: split(s.Fallback), zero: s.Zero})

@@ -13,6 +13,7 @@ import (
 	"sluice/cache/reflector"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch"
+	"sluice/proxy/wait"
 )
 
 // apiServices is the resource whose objects say which server serves a group and version.
@@ -72,7 +73,7 @@ func (r *Registry) checkServer(ctx context.Context, of func(schema.GroupVersion)
 
 func checkServerAgain(ctx context.Context, unknown []*entry) {
 	for try := 2; len(unknown) > 0 && ctx.Err() == nil; try++ {
-		pause(ctx, serverRetry)
+		wait.Pause(ctx, serverRetry)
 		unknown = slices.DeleteFunc(unknown, func(e *entry) bool {
 			err := e.checkServer(ctx)
 			if err != nil && try == serverTries {

@@ -16,6 +16,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
 	"sluice/proxy/listwatch"
+	"sluice/proxy/wait"
 )
 
 // notCacheableFor is for how long a resource that turned out to be not cacheable is not described
@@ -156,21 +157,12 @@ func (r *Registry) reflect(ctx context.Context, e *entry) {
 		r.absent(e.gvr)
 	case e.tooLarge.Load() && e.claimed > 0: // it exists
 		e.progress.failed()
-		pause(run, tooLargeFor)
+		wait.Pause(run, tooLargeFor)
 	}
 	r.mu.Lock()
 	delete(r.entries, e.gvr)
 	r.mu.Unlock()
 	e.progress.end()
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // publish makes the CachedResource of a store in sync current. A nil store withdraws it.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/proxy/wait"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // They are among the events at the version, which a watch from the one before delivers.
 func (e *entry) searchGhosts(ctx context.Context, source changesReader, s *cache.Store, version uint64) {
 	for range ghostTries {
-		pause(ctx, ghostsAfter+rand.N(ghostsAfter))
+		wait.Pause(ctx, ghostsAfter+rand.N(ghostsAfter))
 		select {
 		case <-s.Done():
 			return

@@ -9,6 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/proxy/wait"
 )
 
 const (
@@ -98,7 +99,7 @@ func (p *prehistory) versions() []uint64 {
 // read makes reads until no caller waits for one.
 func (p *prehistory) read() {
 	for {
-		pause(p.ctx, gatherVersions)
+		wait.Pause(p.ctx, gatherVersions)
 		p.mu.Lock()
 		read := p.next
 		p.next = nil

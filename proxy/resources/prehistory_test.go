@@ -12,6 +12,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
+	"sluice/proxy/wait"
 )
 
 // changes is a changesReader with the events after a version.
@@ -25,7 +26,7 @@ type changes struct {
 // Changes implements changesReader.
 func (c *changes) Changes(ctx context.Context, from, _ uint64) ([]cache.Change, error) {
 	c.reads = append(c.reads, from)
-	pause(ctx, c.took)
+	wait.Pause(ctx, c.took)
 	switch {
 	case c.err != nil:
 		return nil, c.err

@@ -4,18 +4,20 @@
 // to this caller. Every other request passes to the next handler, which forwards it to the
 // apiserver, with the reason in its request.Outcome.
 //
-// A list goes through five stages, each in a file or a package of its own:
+// A read goes down through packages of its own:
 //
-//	plan.go      the request becomes a plan: which objects, at which version, in which format
-//	snapshot.go  the plan selects a snapshot of the store; fresh.go proves it recent enough
-//	encode       the segments of the snapshot are encoded and compressed, once for all readers
-//	list.go      head, items and tail become the body of the response
-//	response.go  the body is written, with deadlines, compressed if it is long
+//	LIST   plan -> fresh (the proof) -> snapshot -> encode (memoized segments) -> list
+//	WATCH  plan -> fresh -> cursor -> watch (event, bookmark, recheck, drain)
 //
-// A watch shares the plan. watch.go opens a cursor at a version of the store, watchloop.go delivers
-// its events, bookmarks and the end of the initial events, and watchwriter.go writes them:
+//	plan     the request becomes a plan: which objects, at which version, in which format
+//	fresh    a state of the store is proven recent enough
+//	encode   objects become bytes, once for all readers
+//	list     lists and gets: head, items and tail, with deadlines, compressed if they are long
+//	watch    watches: a cursor, and the loop that delivers its events
+//	outcome  what becomes of a read
 //
-//	plan -> cursor -> loop (event, bookmark, recheck, drain) -> watch writer
+// This package decides what follows (handler.go): what cannot be served passes (pass.go), within a budget
+// (passing.go, passbudget.go), and a watch that passes comes back once the cache may serve it (passedwatch.go).
 //
 // These invariants must hold:
 //

@@ -42,11 +42,12 @@ func BenchmarkFanOut(b *testing.B) {
 func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 	b.Run("sluice", func(b *testing.B) {
 		c := podsOfAge(b, 100, time.Hour)
+		resources := new(concurrent)
 		e := newEnv(b, c, Options{
-			Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
+			Resources: resources, Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
 			SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
 		})
-		e.handler.options.Resources = concurrent{e}
+		resources.env = e
 		pod := harness.Pods(1, "shop", 1)[0]
 		version := uint64(100)
 		fanOut(b, watches, coding, func(w http.ResponseWriter, r *http.Request) {
@@ -147,7 +148,7 @@ func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 
 // members holds idle compressors.
 var members = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(io.Discard, gzipLevel)
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 	return z
 }}
 

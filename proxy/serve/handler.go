@@ -1,12 +1,9 @@
 package serve
 
 import (
-	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache/tree"
@@ -15,38 +12,26 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
+	"sluice/proxy/serve/list"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
+	"sluice/proxy/serve/watch"
 )
 
 // Resources finds the cached resources.
 type Resources interface {
-	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
-	// A store may start for it on behalf of the reader, whose read must have been authorized.
-	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
+	plan.Resources
 	// Peek returns the cached resource if it can be served now, or nil. It starts no store.
 	Peek(r schema.GroupVersionResource) *resources.CachedResource
-	// Discarded reports whether a client that watches from version may have a state of a history that the
-	// apiserver has discarded.
-	Discarded(ctx context.Context, r schema.GroupVersionResource, version uint64) bool
-	// Progress tells how far the store of a resource is.
-	Progress(r schema.GroupVersionResource) resources.Progress
 }
 
 // Access authorizes reads from the cache.
 type Access interface {
-	// MayRead reports whether the authenticated caller of r may make the read. An error means that the
-	// apiserver could not be asked.
-	MayRead(r *http.Request, read *request.Read) (bool, error)
+	plan.Access
+	watch.Access
 	// Recall reports whether the authenticated caller of r is known to be allowed the read. If the
 	// apiserver answers r with 200, learn must be called.
 	Recall(r *http.Request, read *request.Read) (allowed bool, learn func())
-	// StillAllowed returns why the open watch r must end: its credentials are no longer valid for the
-	// same user, or this user may no longer make the read; nil if neither is so. An error means that
-	// the apiserver could not be asked.
-	StillAllowed(r *http.Request, read *request.Read) (denied *apierrors.StatusError, err error)
-	// Notify calls f, which must not block, whenever access of r to what read selects may have
-	// changed, until stop is called.
-	Notify(r *http.Request, read *request.Read, f func()) (stop func())
 }
 
 // Options sets up a Handler.
@@ -69,7 +54,7 @@ type Options struct {
 	CompressWatches bool
 	// Strict passes requests for formats that the apiserver itself may not support.
 	Strict   bool
-	Features Features
+	Features plan.Features
 	// Metrics counts what is served; nil counts nothing.
 	Metrics *Metrics
 	// CPU shares the processors among users; nil lets everybody work at once.
@@ -83,22 +68,13 @@ type Options struct {
 
 const defaultRecheck = 30 * time.Second
 
-// Features are served even if the apiserver does not support them. The zero value has none.
-type Features struct {
-	// ShardSelector serves lists and watches with a shardSelector (KEP-5866).
-	ShardSelector bool
-	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
-	DropManagedFields bool
-}
-
 // Handler serves gets, lists and watches from the watch cache.
 type Handler struct {
 	options Options
 	budget  *passBudget
-
-	// The options that may change while the Handler serves.
-	recheck         atomic.Int64 // time.Duration
-	compressWatches atomic.Bool
+	plans   plan.Options
+	lists   list.Server
+	watches watch.Server
 }
 
 // New returns a Handler.
@@ -109,17 +85,22 @@ func New(o Options) *Handler {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}
-	h := &Handler{options: o, budget: newPassBudget(o.PassedBytes, o.Metrics)}
+	h := &Handler{
+		options: o, budget: newPassBudget(o.PassedBytes, o.Metrics),
+		plans: plan.Options{Resources: o.Resources, Access: o.Access, Indexes: o.Encoded, Strict: o.Strict, Features: o.Features},
+		lists: list.Server{Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders},
+		watches: watch.Server{
+			Access: o.Access, Resources: o.Resources, Encoded: o.Encoded, CPU: o.CPU, SlowReaders: o.SlowReaders,
+			Draining: o.Draining, Spread: o.Spread, Metrics: o.Metrics.watches,
+		},
+	}
 	h.SetWatches(o.Recheck, o.CompressWatches)
 	return h
 }
 
 // SetWatches changes the longest time between two checks of the access of a watch, for open watches from
 // their next check on, and whether watches are compressed that are opened from now on.
-func (h *Handler) SetWatches(recheck time.Duration, compress bool) {
-	h.recheck.Store(int64(recheck))
-	h.compressWatches.Store(compress)
-}
+func (h *Handler) SetWatches(recheck time.Duration, compress bool) { h.watches.Set(recheck, compress) }
 
 // SetPassedBytes changes Options.PassedBytes for the reads that come from now on.
 func (h *Handler) SetPassedBytes(bytes int64) { h.budget.setTotal(bytes) }
@@ -174,16 +155,16 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Inf
 }
 
 // try is read for a request that is tried once.
-func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) (*plan, error) {
+func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
 	p, err := h.plan(r, info, q)
 	switch {
 	case err != nil:
-	case p.verb == negotiate.Watch:
-		err = h.watch(w, r, p)
-	case p.verb == negotiate.Get:
-		err = h.get(w, r, p)
+	case p.Verb == negotiate.Watch:
+		err = h.watches.Watch(w, r, p, &q.Attempt)
+	case p.Verb == negotiate.Get:
+		err = h.lists.Get(w, r, p, &q.Attempt)
 	default:
-		err = h.list(w, r, p)
+		err = h.lists.List(w, r, p, &q.Attempt)
 	}
 	if reason, ok := err.(outcome.Pass); ok && h.options.Features.ShardSelector {
 		if refused := refuseShard(info, reason); refused != nil {
@@ -191,4 +172,17 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 		}
 	}
 	return p, err
+}
+
+// plan returns the plan for a request, or why there is none. With a plan beside the error, the plan has what the
+// request asks for, and its resource if it was found.
+func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
+	p, err := h.plans.Parse(r, info)
+	if err != nil {
+		return nil, err
+	}
+	if p.ConsistentGet() {
+		return p, h.consistentGet(r, p, q)
+	}
+	return p, h.plans.Resolve(r, p, q.patience())
 }

@@ -3,6 +3,8 @@ package serve
 import (
 	"cmp"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"sluice/proxy/resources"
@@ -17,9 +19,49 @@ type env struct {
 
 func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	e := servetest.New(t, resource)
-	o.Resources, o.Access, o.Draining, o.Next = e, e.Access, e.Draining, http.HandlerFunc(e.Forward)
+	o.Resources = cmp.Or[Resources](o.Resources, e)
+	o.Access, o.Draining, o.Next = e.Access, e.Draining, http.HandlerFunc(e.Forward)
 	o.PassedBytes = cmp.Or(o.PassedBytes, 128<<20)
 	h := New(o)
 	e.Handler = h
 	return &env{e, h}
+}
+
+// The apiserver adds headers to its response if it allows the origin.
+func TestRequestsOfOtherOriginsPass(t *testing.T) {
+	e := newEnv(t, servetest.Foos(3), Options{})
+	for _, url := range []string{latestFoo + "?resourceVersion=0", "/apis/ex.io/v1/foos?resourceVersion=0", "/apis/ex.io/v1/foos?watch=1&resourceVersion=3"} {
+		outcome := e.Do(httptest.NewRecorder(), e.Request(url, http.Header{"Origin": {"https://example.com"}}))
+		if e.Passed == nil || outcome.Reason != "cross-origin" {
+			t.Errorf("%s: %+v", url, outcome)
+		}
+	}
+}
+
+// A lookup can start a store of the whole resource, so it must come after the review of the read.
+func TestResourceIsLookedUpOnlyForAnAuthorizedRead(t *testing.T) {
+	for _, tt := range []struct {
+		url   string
+		whole bool
+	}{
+		{servetest.FooList + "?resourceVersion=0", true},
+		{servetest.FooList + "?watch=1&resourceVersion=9", true},
+		{servetest.FooList + "?resourceVersion=0&labelSelector=even%3Dtrue", false},
+		{servetest.FooList + "?resourceVersion=0&fieldSelector=metadata.name%3Da", false},
+		{"/apis/ex.io/v1/namespaces/ns/foos?resourceVersion=0", false},
+		{"/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0", false},
+	} {
+		e := newEnv(t, servetest.Foos(3), Options{})
+		e.Missing, e.Access.Allowed = "not-in-sync", false
+		e.Do(httptest.NewRecorder(), e.Request(tt.url, nil))
+		if len(e.Readers) != 0 {
+			t.Errorf("%s: looked up for a read that is denied", tt.url)
+		}
+		e.Access.Allowed = true
+		e.Do(httptest.NewRecorder(), e.Request(tt.url, nil))
+		readers := slices.Compact(e.Readers) // it asks again when it has waited
+		if want := (resources.Reader{User: "jane", Whole: tt.whole}); len(readers) != 1 || readers[0] != want {
+			t.Errorf("%s: looked up for %+v, want %+v", tt.url, readers, want)
+		}
+	}
 }

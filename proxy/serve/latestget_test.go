@@ -29,7 +29,7 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 		{"PassesWhereNoStoreIsInSync", func(e *env) { e.Missing = "not-in-sync" }, false, "get-latest", false},
 		{"WaitsForTheEventsBeforeIt", func(e *env) {
 			e.Apiserver.Set(4, 0)
-			time.AfterFunc(ownWatchWait/2, func() { e.Apply(cache.Modified, servetest.Foo(1, 4)) })
+			time.AfterFunc(7*time.Millisecond, func() { e.Apply(cache.Modified, servetest.Foo(1, 4)) })
 		}, false, "own-watch", true},
 		{"IsProvenByAnInventory", func(e *env) { e.Apiserver.SetListed(9, servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)) }, false, "roll-call", true},
 		{"PassesWithoutACheapProof", func(e *env) { e.Apiserver.Set(9, 9) }, false, "get-latest", false},

@@ -1,8 +1,11 @@
 package serve
 
 import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"math/rand/v2"
 	"net/http"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 	"strconv"
 	"time"
 
@@ -50,6 +53,24 @@ func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 	query.Set("timeoutSeconds", strconv.Itoa(int(life.Seconds())))
 	r.URL.RawQuery = query.Encode()
 	return r
+}
+
+// refuseShard returns the refusal of a sharded read that must not pass for the reason, nil if it may
+// pass. A page or watch follows a list of the shard from here, but an apiserver without the
+// feature gate would ignore the selector and send the whole resource. The client is told to list
+// again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
+func refuseShard(info *request.Info, reason outcome.Pass) error {
+	if info.Query.Get("shardSelector") == "" || info.Verb == "get" { // which has no shard
+		return nil
+	}
+	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
+	switch {
+	case reason == outcome.VersionBeforeHistory:
+		return &outcome.Refused{Reason: reason, Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+	case follows && (reason == resources.NotInSync || reason == outcome.NotProvenInTime || reason == outcome.VersionNotReached):
+		return &outcome.Refused{Reason: reason, Err: apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
+	}
+	return nil
 }
 
 // statusObserver calls begun with the status of a response.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/proxy/serve/plan"
 )
 
 // passBudget bounds what the reads that pass although the cache should show them cost the apiserver at the
@@ -136,7 +138,7 @@ func (b *passBudget) grantWaiting() {
 			switch {
 			case c.recovers:
 				recovering[a] = true
-			case full[a], recovering[a] && c.bytes > smallBytes:
+			case full[a], recovering[a] && c.bytes > plan.SmallBytes:
 			case b.grant(c, a):
 				return true
 			default:

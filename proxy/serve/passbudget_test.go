@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
+	"sluice/proxy/serve/plan"
 )
 
 var (
@@ -37,7 +38,7 @@ func TestPassBudgetGrantsWhatFits(t *testing.T) {
 		{"SystemCallersGetTheRestBesides", []asked{{pods(300), true}, {system(pods(1000)), true}, {system(pods(1)), false}, {pods(1), false}}},
 		{"SystemCallersGetWhatIsFreeFirst", []asked{{system(pods(200)), true}, {system(pods(100)), true}, {system(pods(100)), true}}},
 		{"NoneOvertakes", []asked{{pods(200), true}, {pods(200), false}, {pods(1), false}, {foos(1), true}}},
-		{"ALongOneTakesNoRoomWhileOthersRecover", []asked{{pods(200), true}, {recovers(pods(200)), false}, {pods(smallBytes + 1), false}}},
+		{"ALongOneTakesNoRoomWhileOthersRecover", []asked{{pods(200), true}, {recovers(pods(200)), false}, {pods(plan.SmallBytes + 1), false}}},
 		{"AShortOneDoesNotWaitForOthersThatRecover", []asked{{pods(200), true}, {recovers(pods(200)), false}, {pods(100), true}}},
 		{"OneThatRecoversTakesWhatIsFree", []asked{{recovers(pods(300)), true}}},
 	} {

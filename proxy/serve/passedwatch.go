@@ -14,12 +14,12 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
+	"sluice/proxy/serve/watch"
+	"sluice/proxy/wait"
 )
 
 const (
-	// shortestWatch is the age below which no watch is ended by choice: client-go takes a watch that
-	// ends without an event within a second for a failure, and lists again.
-	shortestWatch = time.Second
 	// comeBackSpread is the time over which passed watches are ended whose resource can be served now, so
 	// that their clients do not come back together.
 	comeBackSpread = time.Second
@@ -98,7 +98,7 @@ type passedWatch struct {
 
 func newPassedWatch(options *Options, info *request.Info, reason outcome.Pass) *passedWatch {
 	o, _ := request.ParseListOptions(info.Query) // the apiserver refuses what cannot be parsed
-	version, _ := parseVersion(o.ResourceVersion)
+	version, _ := plan.ParseVersion(o.ResourceVersion)
 	initialEvents := o.SendInitialEvents != nil && *o.SendInitialEvents
 	return &passedWatch{
 		PassedWatch: request.NewPassedWatch(initialEvents), options: options, info: info, reason: reason,
@@ -109,7 +109,7 @@ func newPassedWatch(options *Options, info *request.Info, reason outcome.Pass) *
 
 // follow ends the watch when it is due, until ctx ends.
 func (p *passedWatch) follow(ctx context.Context) {
-	if !await(ctx, p.Opened(), nil) {
+	if !wait.For(ctx, p.Opened(), nil) {
 		return
 	}
 	if p.allowed != nil {
@@ -121,12 +121,12 @@ func (p *passedWatch) follow(ctx context.Context) {
 	defer open.Dec()
 	spread := comeBackSpread
 	if !p.awaitCache(ctx) {
-		if !await(ctx, p.options.Draining, nil) {
+		if !wait.For(ctx, p.options.Draining, nil) {
 			return
 		}
 		spread = p.options.Spread()
 	}
-	pause(ctx, max(rand.N(spread+1), shortestWatch-time.Since(opened)))
+	wait.Pause(ctx, max(rand.N(spread+1), watch.Shortest-time.Since(opened)))
 	p.End()
 	<-ctx.Done()
 }
@@ -151,12 +151,12 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 		}
 		resumable = p.Resumable()
 	}
-	return await(ctx, resumable, p.options.Draining)
+	return wait.For(ctx, resumable, p.options.Draining)
 }
 
 // endClaim ends the claim of the watch with its initial events.
 func (p *passedWatch) endClaim(ctx context.Context) {
-	if p.InitialEvents && await(ctx, p.Resumable(), nil) {
+	if p.InitialEvents && wait.For(ctx, p.Resumable(), nil) {
 		p.claim.end()
 	}
 }
@@ -166,12 +166,12 @@ func (p *passedWatch) endClaim(ctx context.Context) {
 // another reason by then, which stays.
 func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 	reason := p.reason
-	for wait := firstTry; ; wait = min(2*wait, rarestTry) {
+	for pause := firstTry; ; pause = min(2*pause, rarestTry) {
 		if reason == resources.NotInSync && p.awaitSync(ctx) {
 			return true
 		}
-		next, stop := context.WithTimeout(ctx, wait/2+rand.N(wait/2))
-		drains := await(next, p.options.Draining, nil)
+		next, stop := context.WithTimeout(ctx, pause/2+rand.N(pause/2))
+		drains := wait.For(next, p.options.Draining, nil)
 		stop()
 		if drains || ctx.Err() != nil {
 			return false
@@ -187,10 +187,10 @@ func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 	}
 }
 
-// awaitSync waits until the store of the resource is in sync. It returns false if there is none to come.
+// AwaitSync waits until the store of the resource is in sync. It returns false if there is none to come.
 func (p *passedWatch) awaitSync(ctx context.Context) bool {
 	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
-	return awaitSync(ctx, p.options.Resources, gvr, p.options.Draining, noneToCome)
+	return plan.AwaitSync(ctx, p.options.Resources, gvr, p.options.Draining, plan.NoneToCome)
 }
 
 // awaitHistory tries again to find out whether the watch has missed events before the store began, which
@@ -205,7 +205,7 @@ func (p *passedWatch) awaitHistory(ctx context.Context) bool {
 			return true
 		}
 		next, stop := context.WithTimeout(ctx, historyRetry)
-		resumable := await(next, p.Resumable(), p.options.Draining)
+		resumable := wait.For(next, p.Resumable(), p.options.Draining)
 		stop()
 		if resumable {
 			return true
@@ -227,25 +227,4 @@ func (p *passedWatch) coveredBy(c *resources.CachedResource) bool {
 	}
 	cursor.Close()
 	return true
-}
-
-// await waits for event. It returns false if ctx or other ends the wait; a nil channel never does.
-func await(ctx context.Context, event, other <-chan struct{}) bool {
-	select {
-	case <-event:
-		return true
-	case <-other:
-		return false
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

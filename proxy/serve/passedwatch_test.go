@@ -13,6 +13,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/servetest"
+	"sluice/proxy/serve/watch"
 )
 
 // filling is a Resources whose one store is being filled.
@@ -27,10 +28,9 @@ type filling struct {
 
 // newFilling returns an env whose resource is not in sync.
 func newFilling(t *testing.T) *filling {
-	e := newEnv(t, servetest.Foos(3), Options{Spread: func() time.Duration { return 5 * time.Second }})
-	f := &filling{env: e, changed: make(chan struct{})}
-	e.Missing = resources.NotInSync
-	e.handler.options.Resources = f
+	f := &filling{changed: make(chan struct{})}
+	f.env = newEnv(t, servetest.Foos(3), Options{Resources: f, Spread: func() time.Duration { return 5 * time.Second }})
+	f.Missing = resources.NotInSync
 	return f
 }
 
@@ -72,6 +72,9 @@ func (f *filling) exclude() {
 }
 
 const fooPath = "/apis/ex.io/v1/foos"
+
+// The patience of lists, and of pages and lists of one namespace.
+const fillPatience, pagePatience = 2 * time.Second, 250 * time.Millisecond
 
 func TestReadWaitsForAStoreThatIsBeingFilled(t *testing.T) {
 	for _, row := range []struct {
@@ -145,7 +148,7 @@ func (p *passed) endsWithin(d time.Duration) bool {
 
 // Otherwise a watch that met a store on its way would stay upstream for its whole life.
 func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
-	const settled = shortestWatch + comeBackSpread
+	const settled = watch.Shortest + comeBackSpread
 	synced := func(f *filling, _ *passed) { f.change(resources.Progress{Synced: true}) }
 	resume := func(_ *filling, p *passed) { p.Resume() }
 	nothing := func(*filling, *passed) {}
@@ -157,7 +160,7 @@ func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 	}{
 		{"in sync", "resourceVersion=3", resources.NotInSync, []func(*filling, *passed){nothing, synced}, true},
 		{"not in sync", "resourceVersion=3", resources.NotInSync, []func(*filling, *passed){resume, nothing}, false},
-		{"streaming list", streaming, resources.NotInSync, []func(*filling, *passed){synced, resume}, true},
+		{"streaming list", servetest.Streaming, resources.NotInSync, []func(*filling, *passed){synced, resume}, true},
 		{"initial events without an end", "resourceVersion=0", resources.NotInSync, []func(*filling, *passed){synced, resume}, false},
 		{"before the history", "resourceVersion=1", "", []func(*filling, *passed){nothing, resume}, true},
 		{"excluded", "resourceVersion=3", resources.Excluded, []func(*filling, *passed){synced, resume}, false},
@@ -201,7 +204,7 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 		{"not running", func(f *filling) { f.Missing = resources.NotRunning }, synced},
 		{"given up", func(f *filling) { f.none, f.progress.Failing = true, true }, synced},
 	} {
-		for _, query := range []string{"resourceVersion=3", streaming} {
+		for _, query := range []string{"resourceVersion=3", servetest.Streaming} {
 			t.Run(row.name+" "+query, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFilling(t)
@@ -212,12 +215,12 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 					}
 					row.mended(f)
 					if p.InitialEvents {
-						if p.endsWithin(rarestTry + shortestWatch + comeBackSpread) {
+						if p.endsWithin(rarestTry + watch.Shortest + comeBackSpread) {
 							t.Fatal("ended among its initial events")
 						}
 						p.Resume()
 					}
-					if !p.endsWithin(rarestTry + shortestWatch + comeBackSpread) {
+					if !p.endsWithin(rarestTry + watch.Shortest + comeBackSpread) {
 						t.Error("goes on passing")
 					}
 				})
@@ -283,7 +286,7 @@ func TestPassedWatchIsNotEndedBeforeItIsOld(t *testing.T) {
 			f.handler.options.Spread = func() time.Duration { return 0 }
 			p := f.pass(fooPath + "?watch=1&resourceVersion=3")
 			close(f.Draining)
-			if !p.endsWithin(time.Minute) || p.after < shortestWatch {
+			if !p.endsWithin(time.Minute) || p.after < watch.Shortest {
 				t.Errorf("ended after %v", p.after)
 			}
 		}

@@ -12,7 +12,9 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/message"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 )
 
 const (
@@ -36,28 +38,29 @@ const (
 // attempt is what a request keeps while it is tried again until the cache can show the read or the budget
 // lets it pass.
 type attempt struct {
+	fresh.Attempt
 	budget *passBudget
-	began  time.Time
-	// version is what a most recent read must reach, once it is known: the retry must not have to wait for
-	// a newer one.
-	version uint64
-	claim   *claim       // nil until the read has to pass
-	reason  outcome.Pass // why the read has waited; empty if it has not
+	claim  *claim       // nil until the read has to pass
+	reason outcome.Pass // why the read has waited; empty if it has not
 }
 
-func (h *Handler) newAttempt() *attempt { return &attempt{budget: h.budget, began: time.Now()} }
+func (h *Handler) newAttempt() *attempt {
+	q := &attempt{budget: h.budget}
+	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs, Began: time.Now()}
+	return q
+}
 
 // claims asks for room for a read and reports whether there is.
-func (q *attempt) claims(p *plan, bytes int64, recovers bool) bool {
+func (q *attempt) claims(p *plan.Plan, bytes int64, recovers bool) bool {
 	q.claim = q.budget.claim(claim{
-		resource: p.read.GroupVersionResource, bytes: max(bytes, leastBytes), system: systemCaller(p.info), recovers: recovers,
+		resource: p.Read.GroupVersionResource, bytes: max(bytes, leastBytes), system: systemCaller(p.Info), recovers: recovers,
 	})
 	return q.claim.hasRoom()
 }
 
-// claimsNow is claims for a read that does not wait for room.
-func (q *attempt) claimsNow(p *plan, bytes int64) bool {
-	if p.verb == negotiate.Get || q.claims(p, bytes, false) {
+// Room implements Budget.
+func (q *attempt) Room(p *plan.Plan, bytes int64) bool {
+	if p.Verb == negotiate.Get || q.claims(p, bytes, false) {
 		return true // a get costs next to nothing
 	}
 	q.end()
@@ -70,27 +73,15 @@ func (q *attempt) end() {
 	q.claim = nil
 }
 
-// isRecent reports whether a store shows a state that is recent enough for a most recent read, without a
-// further proof: because it has reached the version that the read waits for, or began after the read.
-func (q *attempt) isRecent(c *resources.CachedResource) (reason outcome.Hit, ok bool) {
-	switch {
-	case c.Began.After(q.began):
-		return outcome.FilledSince, true
-	case q.version > 0 && c.Store.Snapshot().Reaches(q.version):
-		return outcome.Hit(c.Fence.ProofOf(q.version).String()), true
-	}
-	return "", false
-}
-
-// served takes note that the cache shows the read.
-func (q *attempt) served(m *Metrics) {
+// Served implements Budget.
+func (q *attempt) Served() {
 	if q.reason != "" {
-		m.budgeted(q.reason, resultWaitedServed)
+		q.budget.metrics.budgeted(q.reason, resultWaitedServed)
 	}
 }
 
 // patience returns for how long the request may still wait.
-func (q *attempt) patience() time.Duration { return time.Until(q.began.Add(passPatience)) }
+func (q *attempt) patience() time.Duration { return time.Until(q.Began.Add(passPatience)) }
 
 // action is what becomes of a read that the cache cannot show.
 type action string
@@ -136,12 +127,12 @@ var errAgain = errors.New("the read is tried again")
 // afford decides about a read that the cache cannot show for the reason. It waits for what all such reads
 // share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
 // passes, a *refusal, or errAgain.
-func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) error {
-	f := passFacts{verb: p.verb, initialEvents: p.initialEvents, reason: reason}
+func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
+	f := passFacts{verb: p.Verb, initialEvents: p.InitialEvents, reason: reason}
 	if !f.counts() {
 		return reason
 	}
-	f.room = q.claims(p, p.passCost(h.options.Resources), h.recovers(p, reason))
+	f.room = q.claims(p, passCost(p, h.options.Resources), h.recovers(p, reason))
 	f.late = q.patience() <= 0
 	for {
 		switch next(f) {
@@ -163,14 +154,14 @@ func (h *Handler) afford(ctx context.Context, p *plan, q *attempt, reason outcom
 }
 
 // recovers reports whether the store of the read is likely to show it soon.
-func (h *Handler) recovers(p *plan, reason outcome.Pass) bool {
+func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 	return reason == outcome.NotProvenInTime ||
-		reason == resources.NotInSync && !h.options.Resources.Progress(p.read.GroupVersionResource).Failing
+		reason == resources.NotInSync && !h.options.Resources.Progress(p.Read.GroupVersionResource).Failing
 }
 
 // awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
 // cache may show the read before that.
-func (h *Handler) awaitRoom(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) bool {
+func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
 	ctx, cancel := context.WithTimeout(ctx, q.patience())
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
@@ -197,17 +188,17 @@ func (q *attempt) pass(m *Metrics, reason outcome.Pass) error {
 
 // awaitRecovery waits until the cache may show a read that it cannot show for the reason. It returns false
 // if ctx ends first.
-func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason outcome.Pass) bool {
+func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
 	switch reason {
 	case resources.NotInSync:
-		awaitSync(ctx, h.options.Resources, p.read.GroupVersionResource, nil, noneToCome)
+		plan.AwaitSync(ctx, h.options.Resources, p.Read.GroupVersionResource, nil, plan.NoneToCome)
 	case outcome.NotProvenInTime:
-		version := q.version
-		if p.match == matchNotOlderThan {
-			version = p.version
+		version := q.Version
+		if p.Match == plan.MatchNotOlderThan {
+			version = p.Version
 		}
-		if version, err := p.resource.Fence.Recover(ctx, version); err == nil {
-			q.version = version
+		if version, err := p.Resource.Fence.Recover(ctx, version); err == nil {
+			q.Version = version
 		}
 	default:
 		<-ctx.Done()
@@ -217,22 +208,22 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan, q *attempt, reason
 
 // refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
 // are told to come back at different times.
-func refusePass(p *plan, reason outcome.Pass) error {
-	text := message.PassBudget.Say(p.read.GroupResource(), reason)
+func refusePass(p *plan.Plan, reason outcome.Pass) error {
+	text := message.PassBudget.Say(p.Read.GroupResource(), reason)
 	return &outcome.Refused{Reason: outcome.PassBudgetFull, Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }
 
 // passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.
-func (p *plan) passCost(from Resources) int64 {
-	if p.resource != nil {
-		bytes, _ := p.weigh(p.resource.Store.Snapshot())
+func passCost(p *plan.Plan, from Resources) int64 {
+	if p.Resource != nil {
+		bytes, _ := p.Weigh(p.Resource.Store.Snapshot())
 		return bytes
 	}
-	bytes := cmp.Or(from.Progress(p.read.GroupVersionResource).Bytes, unknownBytes)
-	if !p.read.Whole() {
+	bytes := cmp.Or(from.Progress(p.Read.GroupVersionResource).Bytes, unknownBytes)
+	if !p.Read.Whole() {
 		bytes /= partOfAll
 	}
-	if limit := p.options.Limit; limit > 0 && limit < bytes/unknownObject {
+	if limit := p.Options.Limit; limit > 0 && limit < bytes/unknownObject {
 		bytes = limit * unknownObject
 	}
 	return bytes

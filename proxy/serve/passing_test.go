@@ -15,6 +15,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/servetest"
 )
@@ -124,7 +125,7 @@ func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
 
 // stalled returns a herd of readers of a store whose events do not come.
 func stalled(t *testing.T) *herd {
-	e := newEnv(t, hugeFoos(3), Options{})
+	e := newEnv(t, servetest.HugeFoos(3), Options{})
 	e.Apiserver.Set(9, 0)
 	return newHerd(e)
 }
@@ -133,7 +134,7 @@ func TestReadersOfAStalledStoreShareItsInventory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
 		present := []*tree.Object{servetest.Foo(0, 1), servetest.Foo(1, 2), servetest.Foo(2, 3)}
-		time.AfterFunc(proofLimit+100*time.Millisecond, func() { h.Apiserver.SetListed(9, present...) })
+		time.AfterFunc(fresh.ProofLimit+100*time.Millisecond, func() { h.Apiserver.SetListed(9, present...) })
 		h.read(100, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-proven-in-time": 1, "served: roll-call": 99})
 		if n := len(h.Apiserver.Scopes()); n > 2 { // of such a small resource it is called instead of a probe, too
@@ -166,7 +167,7 @@ func TestASystemCallerPassesWhereOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := stalled(t)
 		h.read(10, servetest.FooList, nil)
-		time.Sleep(proofLimit + time.Millisecond)
+		time.Sleep(fresh.ProofLimit + time.Millisecond)
 		start := time.Now()
 		h.read(1, servetest.FooList, &user.DefaultInfo{Name: "system:kube-scheduler"})
 		synctest.Wait()
@@ -182,7 +183,7 @@ func TestASystemCallerPassesWhereOthersWait(t *testing.T) {
 
 // Reads that began before the fill need no proof of what it has read.
 func TestReadersOfAStoreThatIsFilledShareTheFill(t *testing.T) {
-	for _, url := range []string{servetest.FooList, fooWatch + streaming + bookmarks + "&timeoutSeconds=1", fooPath + "?limit=500"} {
+	for _, url := range []string{servetest.FooList, servetest.FooWatch + servetest.Streaming + servetest.Bookmarks + "&timeoutSeconds=1", fooPath + "?limit=500"} {
 		t.Run(url, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFilling(t)
@@ -224,7 +225,7 @@ func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 			<-r.Context().Done()
 		})
 		for range 2 {
-			go f.handler.ServeHTTP(&sink{header: http.Header{}}, f.Request(fooWatch+streaming+bookmarks, nil))
+			go f.handler.ServeHTTP(&sink{header: http.Header{}}, f.Request(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil))
 		}
 		synctest.Wait()
 		if len(open) != 1 {

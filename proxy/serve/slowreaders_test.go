@@ -82,7 +82,7 @@ func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<20, objects)
 		c := &servetest.WatchClient{Expired: make(chan struct{}), Slow: time.Second, Done: make(chan struct{})}
-		r := e.Request(fooWatch+"resourceVersion=0", nil)
+		r := e.Request(servetest.FooWatch+"resourceVersion=0", nil)
 		go func() {
 			defer close(c.Done)
 			e.handler.ServeHTTP(c, r)
@@ -102,7 +102,7 @@ func TestSlowInitialEventsEndWithAnErrorWhenTheyHoldTooMuch(t *testing.T) {
 func TestStalledWatchHoldsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<30, 3)
-		c := e.Watch(fooWatch+"resourceVersion=3", nil)
+		c := e.Watch(servetest.FooWatch+"resourceVersion=3", nil)
 		c.Stall()
 		for i := range 50 {
 			e.Apply(cache.Added, servetest.Foo(10+i, uint64(10+i)))
@@ -121,7 +121,7 @@ func TestStalledWatchHoldsOneEvent(t *testing.T) {
 func TestEndedStoreIsReadToItsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := withSlowReaders(t, 1<<30, 3)
-		c := e.Watch(fooWatch+"resourceVersion=3", nil)
+		c := e.Watch(servetest.FooWatch+"resourceVersion=3", nil)
 		c.Slow = 3 * time.Second
 		for i := range 400 {
 			e.Apply(cache.Added, servetest.Foo(10+i, uint64(10+i)))

@@ -39,7 +39,7 @@ const (
 	CrossOrigin          Pass = "cross-origin"
 	UnservedOptions      Pass = "options"
 	LargeSelector        Pass = "large-selector"
-	GetLatest            Pass = "get-latest"
+	ConsistentGet        Pass = "get-latest"
 	NotAllowed           Pass = "not-allowed"
 	NotReviewed          Pass = "not-reviewed"
 	WrongScope           Pass = "wrong-scope"

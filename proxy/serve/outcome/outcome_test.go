@@ -15,7 +15,7 @@ func TestAReasonMayLastOrCease(t *testing.T) {
 		UnservedOptions:             {},
 		UnservedFormat:              {},
 		SmallRead:                   {},
-		GetLatest:                   {},
+		ConsistentGet:               {},
 		NotAllowed:                  {ceases: true},
 		resources.NotCacheable:      {ceases: true},
 		resources.NotRunning:        {ceases: true, ofStore: true},
@@ -40,7 +40,7 @@ func TestAForwardedReadIsAllowedByA200Only(t *testing.T) {
 		http.StatusContinue: false, http.StatusOK: true, http.StatusForbidden: false, http.StatusNotFound: false,
 	} {
 		allowed := false
-		f := Forwarded{Pass: GetLatest, Allowed: func() { allowed = true }}
+		f := Forwarded{Pass: ConsistentGet, Allowed: func() { allowed = true }}
 		f.Begun(status)
 		f.End()
 		if allowed != want {

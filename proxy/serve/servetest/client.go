@@ -9,12 +9,17 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"k8s.io/apiserver/pkg/storage"
 
 	"sluice/proxy/request"
 )
 
 // Reads of foos, and media types.
 const (
+	FooWatch   = FooList + "?watch=1&"
+	Bookmarks  = "&allowWatchBookmarks=true"
+	FromThree  = "resourceVersion=3"
+	Streaming  = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 	FooList    = "/apis/ex.io/v1/foos"
 	AsTable    = "application/json;as=Table;g=meta.k8s.io;v=v1"
 	AsMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -54,6 +59,9 @@ func Decoded(t *testing.T, w *httptest.ResponseRecorder) []byte {
 	return body
 }
 
+// Codings are the content codings that clients accept.
+var Codings = []string{"", "gzip", "zstd"}
+
 // FooNames is a list in JSON.
 type FooNames struct {
 	Kind     string
@@ -79,4 +87,14 @@ func (e *Env) List(url string) (l FooNames) {
 		e.Fatal(err)
 	}
 	return l
+}
+
+// Token returns a continue token of the apiserver.
+func Token(t testing.TB, version int64, start string) string {
+	t.Helper()
+	text, err := storage.EncodeContinue("/registry"+start, "/registry", version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

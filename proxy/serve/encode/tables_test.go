@@ -1,0 +1,95 @@
+package encode_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/cache/tree"
+	"sluice/codec"
+	"sluice/proxy/resources"
+	"sluice/proxy/serve"
+	"sluice/proxy/serve/servetest"
+)
+
+// freshTable returns the Table of the whole store, without any memo.
+func freshTable(t *testing.T, c *resources.CachedResource) []byte {
+	t.Helper()
+	w, err := codec.NewWriter(&c.Resource, codec.Format{Shape: codec.Table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := c.Store.Snapshot()
+	meta := metav1.ListMeta{ResourceVersion: fmt.Sprint(state.Version)}
+	body, separator := w.AppendListHead(nil, meta, state.Len(), 0), ""
+	for o := range state.Objects(tree.Range{}) {
+		if body, err = w.AppendItem(append(body, separator...), o.Data); err != nil {
+			t.Fatal(err)
+		}
+		separator = w.Separator()
+	}
+	return w.AppendListTail(body, meta, state.Len())
+}
+
+// freshEvents returns the initial events of a watch of the whole store, without any memo.
+func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
+	t.Helper()
+	w, err := codec.NewWriter(&c.Resource, codec.Format{Shape: codec.Table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o := range c.Store.Snapshot().Objects(tree.Range{}) {
+		if body, err = w.AppendEvent(body, "ADDED", o.Data, len(body) == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return body
+}
+
+func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
+		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
+		e := newEnv(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30)})
+		for _, d := range servetest.Pauses {
+			time.Sleep(d)
+			want := freshTable(t, c)
+			for _, coding := range []string{"", "gzip", "zstd"} {
+				w := e.Get(servetest.FooList+"?resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
+				if got := w.Header().Get("Content-Encoding"); got != coding {
+					t.Fatalf("coding %q, want %q", got, coding)
+				}
+				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
+					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
+				}
+			}
+		}
+	})
+}
+
+func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
+		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
+		e := newEnv(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
+		for _, d := range servetest.Pauses {
+			time.Sleep(d)
+			want := freshEvents(t, c)
+			for _, coding := range []string{"", "gzip", "zstd"} {
+				client := e.Watch(servetest.FooWatch+"resourceVersion=0", http.Header{"Accept": {servetest.AsTable}, "Accept-Encoding": {coding}})
+				client.Leave()
+				synctest.Wait()
+				w := httptest.NewRecorder()
+				w.Header().Set("Content-Encoding", client.Header().Get("Content-Encoding"))
+				w.Body.Write(client.TakeBytes())
+				if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
+					t.Fatalf("%v later in %q: %d bytes, want %d", d, coding, len(got), len(want))
+				}
+			}
+		}
+	})
+}

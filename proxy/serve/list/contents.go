@@ -1,0 +1,108 @@
+package list
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+	"sluice/codec"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
+)
+
+// snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
+func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snapshot, outcome.Hit, error) {
+	if p.Match == plan.MatchExact {
+		state, err := fresh.StateAtExactly(ctx, p)
+		return state, outcome.PastVersion, err
+	}
+	reason, err := a.EnsureFresh(ctx, p, true)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.Match == plan.MatchMostRecent {
+		return p.Resource.Store.Whole(), reason, nil
+	}
+	return p.Resource.Store.Snapshot(), reason, nil
+}
+
+// contents is the content of a list response.
+type contents struct {
+	meta  metav1.ListMeta
+	runs  iter.Seq[tree.Run]
+	count int
+	bytes int64 // of the objects as they are stored; an estimate if the list is not selected
+}
+
+// newContents selects the content of a list from a snapshot.
+func newContents(p *plan.Plan, state *cache.Snapshot) (*contents, error) {
+	l := &contents{meta: metav1.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardInfo: p.Selection.Shards}}
+	s := p.Selection
+	s.Keys.From = max(s.Keys.From, p.PageStart)
+	limit := int(p.Options.Limit)
+	if s.Filter == nil {
+		l.runs, l.count, l.bytes = state.Runs(s.Keys), state.Count(s.Keys), plan.StoredBytes(state, s.Keys)
+		if limit == 0 || l.count <= limit {
+			return l, nil
+		}
+		l.count, l.bytes = 0, 0
+		return l, l.continueAfter(l.selectRuns(l.runs, limit), p, state)
+	}
+	last := l.selectRuns(s.Runs(state, p.Indexes), limit)
+	if limit == 0 || l.count < limit {
+		return l, nil
+	}
+	return l, l.continueAfter(last, p, state)
+}
+
+// selectRuns takes the runs of the first objects, all if limit is 0, and returns the key of the last one.
+func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int) (last tree.Key) {
+	var runs []tree.Run
+	for run := range all {
+		if limit > 0 {
+			run = run.First(limit - l.count)
+		}
+		runs, last = append(runs, run), run.Last().Key
+		l.bytes += run.Bytes()
+		if l.count += run.Len(); l.count == limit {
+			break
+		}
+	}
+	l.runs = slices.Values(runs)
+	return last
+}
+
+// continueAfter sets the continue token if keys that the apiserver would read follow the last one of
+// the page, whether they match the selectors of the list or not (wire.md 4.5).
+func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snapshot) error {
+	rest := tree.Range{From: last + "\x00", To: p.Selection.Keys.To}
+	remaining := int64(state.Count(rest))
+	if remaining == 0 || usesIndexUpstream(p) && empty(state.ByIndex(*p.Selection.Indexed, rest)) {
+		return nil
+	}
+	if p.Selection.Filter == nil {
+		l.meta.RemainingItemCount = &remaining
+	}
+	var err error
+	l.meta.Continue, err = plan.ContinueToken(state.Version, last, p.Read.Namespace)
+	return err
+}
+
+// usesIndexUpstream reports whether the apiserver reads the list from an index of its watch cache. It
+// indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
+func usesIndexUpstream(p *plan.Plan) bool {
+	return p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
+}
+
+func empty(objects iter.Seq[*tree.Object]) bool {
+	for range objects {
+		return false
+	}
+	return true
+}

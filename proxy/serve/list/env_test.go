@@ -1,0 +1,17 @@
+package list_test
+
+import (
+	"net/http"
+	"testing"
+
+	"sluice/proxy/resources"
+	"sluice/proxy/serve"
+	"sluice/proxy/serve/servetest"
+)
+
+func newEnv(t testing.TB, c *resources.CachedResource, o serve.Options) *servetest.Env {
+	e := servetest.New(t, c)
+	o.Resources, o.Access, o.Draining, o.Next, o.PassedBytes = e, e.Access, e.Draining, http.HandlerFunc(e.Forward), 128<<20
+	e.Handler = serve.New(o)
+	return e
+}

@@ -1,0 +1,35 @@
+package list
+
+import (
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/response"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
+)
+
+// Get answers a get of any version, or of one that is not older than a version (wire.md 6), or
+// returns why it passes.
+func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fresh.Attempt) error {
+	reason, err := a.EnsureFresh(r.Context(), p, true)
+	if err != nil {
+		return err
+	}
+	o := p.Resource.Store.Snapshot().Get(p.Key())
+	if o == nil {
+		a.Head(w.Header(), p, reason)
+		response.Error(w, r, apierrors.NewNotFound(p.Resource.Resource.GroupResource(), p.Read.Name))
+		return nil
+	}
+	out := newResponseWriter(w, r, nil, func(h http.Header) { a.Head(h, p, reason) })
+	defer out.release()
+	out.encoded = &p.Info.Encoded
+	out.reserve()
+	if out.buf, err = p.Format.AppendObject(out.buf, o.Data); err != nil {
+		return outcome.UnservedFormat
+	}
+	return out.finish()
+}

@@ -1,0 +1,95 @@
+package list_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/request"
+	"sluice/proxy/serve"
+	"sluice/proxy/serve/servetest"
+)
+
+const oneFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0"
+
+func TestGetIsTheStoredObject(t *testing.T) {
+	e := newEnv(t, servetest.Foos(3), serve.Options{})
+	want := string(servetest.Foo(1, 2).Data)
+	if got := e.Get(oneFoo, nil).Body.String(); got != want+"\n" {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	e.Apply(cache.Modified, servetest.Foo(1, 4))
+	if got := e.Get(oneFoo, nil).Body.String(); got != string(servetest.Foo(1, 4).Data)+"\n" {
+		t.Errorf("got %s after an update", got)
+	}
+}
+
+func TestGetOfNoObjectIsNotFound(t *testing.T) {
+	for _, url := range []string{
+		"/apis/ex.io/v1/namespaces/ns/foos/x?resourceVersion=0",
+		"/apis/ex.io/v1/namespaces/other/foos/f000001?resourceVersion=2",
+	} {
+		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		w := httptest.NewRecorder()
+		outcome := e.Do(w, e.Request(url, nil))
+		if w.Code != http.StatusNotFound || outcome.Source != request.SourceCache {
+			t.Errorf("%s: code %d, outcome %+v", url, w.Code, outcome)
+		}
+	}
+}
+
+func TestGetThatCannotBeEncodedPasses(t *testing.T) {
+	e := newEnv(t, servetest.Foos(3), serve.Options{})
+	broken := servetest.Foo(1, 4)
+	broken.Data = []byte(`{"metadata":`)
+	e.Apply(cache.Modified, broken)
+	w := httptest.NewRecorder()
+	outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {"application/yaml"}}))
+	if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
+		t.Errorf("outcome %+v, headers %v", outcome, w.Header())
+	}
+}
+
+// An object of some KB can be made that is a hundred times as long when it is indented.
+func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
+	for _, accept := range []string{"application/yaml", "application/json;pretty=1"} {
+		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		deep := servetest.Foo(1, 4)
+		deep.Data = fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f000001"},"spec":%s1%s}`,
+			strings.Repeat(`{"a":`, 2000), strings.Repeat("}", 2000))
+		e.Apply(cache.Modified, deep)
+		w := httptest.NewRecorder()
+		outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {accept}}))
+		if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
+			t.Errorf("%s: outcome %+v, headers %v, %d bytes", accept, outcome, w.Header(), w.Body.Len())
+		}
+	}
+}
+
+// When a lease expires in etcd, several objects are deleted at one version. A list of the most recent state shows
+// all of these deletions or none.
+func TestListOfTheMostRecentStateIsNotBetweenTwoDeletionsOfOneVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, servetest.LargeFoos(3), serve.Options{})
+		e.Apiserver.Slow = time.Second
+		time.AfterFunc(time.Second/2, func() { // they arrive while the state before them is being proven
+			e.Apply(cache.Deleted, servetest.Foo(0, 4))
+			e.Apply(cache.Deleted, servetest.Foo(1, 4))
+		})
+		if l := e.List(servetest.FooList); l.Metadata.ResourceVersion != "3" || len(l.Items) != 3 {
+			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
+		}
+		if err := e.Resource.Store.ApplyBookmark(5); err != nil {
+			t.Fatal(err)
+		}
+		e.Apiserver.Set(5, 0)
+		if l := e.List(servetest.FooList); l.Metadata.ResourceVersion != "5" || len(l.Items) != 1 {
+			t.Errorf("%d objects at version %s", len(l.Items), l.Metadata.ResourceVersion)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"k8s.io/apiserver/pkg/storage"
+
+	"sluice/cache/tree"
+	"sluice/proxy/serve/outcome"
+)
+
+// A continue token names its first key relative to the prefix of its list, as those of the apiserver
+// do, so that a list that began at one server can go on at the other (wire.md 5).
+
+// parseContinue returns the version that a continue token names and the first key of its page. It
+// returns UnservedOptions for tokens that the apiserver refuses or does not read at their version.
+func parseContinue(token, namespace string) (version uint64, start tree.Key, err error) {
+	prefix := ""
+	if namespace != "" {
+		prefix = namespace + "/"
+	}
+	key, rv, err := storage.DecodeContinue(token, prefix)
+	if err != nil || rv <= 0 {
+		return 0, "", outcome.UnservedOptions
+	}
+	return uint64(rv), tree.Key(key), nil
+}
+
+// ContinueToken returns the token of the page that follows the key last.
+func ContinueToken(version uint64, last tree.Key, namespace string) (string, error) {
+	const root = "/registry" // any: the token does not contain it
+	prefix := root
+	if namespace != "" {
+		prefix += "/" + namespace
+	}
+	return storage.EncodeContinue(root+"/"+string(last)+"\x00", prefix, int64(version))
+}

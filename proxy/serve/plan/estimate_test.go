@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"testing"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+	"sluice/proxy/request"
+	"sluice/proxy/serve/servetest"
+)
+
+// A read by the indexed field is as small as what it selects.
+func TestReadByTheIndexedFieldIsAsSmallAsItsSelection(t *testing.T) {
+	field := 0
+	var objects []*tree.Object
+	for i := range 1000 {
+		o := servetest.Foo(i, uint64(i+1))
+		objects = append(objects, &tree.Object{
+			Key: o.Key, RV: o.RV, Fields: []string{[]string{"node", "other"}[min(i, 1)]}, Data: append(o.Data, bytes.Repeat([]byte(" "), 4<<10)...),
+		})
+	}
+	state := cache.New(cache.Options{Index: &field}, objects, 1000).Snapshot()
+	node := "node"
+	for _, row := range []struct {
+		selection Selection
+		small     bool
+	}{{Selection{}, false}, {Selection{Indexed: &node}, true}} {
+		p := &Plan{Selection: row.selection}
+		if bytes, small := p.Weigh(state); small != row.small {
+			t.Errorf("%d bytes are small: %v", bytes, small)
+		}
+	}
+}
+
+// A read by labels or fields that matches little costs the apiserver a scan, not the length of all objects.
+func TestASelectionIsAsSmallAsWhatMatchesOnceItIsIndexed(t *testing.T) {
+	var objects []*tree.Object
+	for i := range 10_000 {
+		o := servetest.Foo(i, uint64(i+1))
+		o.Labels, o.Fields = []tree.Label{{Key: "app", Value: strconv.Itoa(i / 1000)}}, []string{strconv.Itoa(i % 10)}
+		objects = append(objects, o)
+	}
+	state := cache.New(cache.Options{}, objects, 10_000).Snapshot()
+	all, _ := (&Plan{}).Weigh(state)
+	for name, require := range map[string]func(*tree.Terms){
+		"label": func(t *tree.Terms) { t.RequireLabel("app", "3") },
+		"field": func(t *tree.Terms) { t.RequireField(0, "7") },
+		"both":  func(t *tree.Terms) { t.RequireLabel("app", "3"); t.RequireField(0, "7") },
+		"none":  func(t *tree.Terms) { t.RequireLabel("app", "absent") },
+	} {
+		p := &Plan{Indexes: tree.NewBudget(1 << 20)}
+		require(&p.Selection.terms)
+		want := map[string]int64{"label": all / 10, "field": all / 10, "both": all / 100, "none": 0}[name] + 10_000*scanBytes
+		p.Weigh(state) // the first read of a segment makes no index
+		if bytes, _ := p.Weigh(state); bytes < want*9/10 || bytes > want*11/10 {
+			t.Errorf("%s: weighs %d bytes of %d, want %d", name, bytes, all, want)
+		}
+	}
+}
+
+// What a read costs is charged to the budget of proofs: less than nothing would fill it.
+func TestNoLimitMakesTheSizeOfAReadOverflow(t *testing.T) {
+	state := servetest.Foos(600).Store.Snapshot()
+	whole, each := state.Bytes(), AverageBytes(state)
+	for limit, want := range map[int64]int64{
+		0: whole, 1: each, 599: 599 * each, 1000: whole, math.MaxInt64: whole, math.MaxInt64/each + 1: whole, math.MaxInt64/each*2 + 3: whole,
+	} {
+		p := &Plan{Options: request.ListOptions{Limit: limit}}
+		if got, _ := p.Weigh(state); got != want {
+			t.Errorf("limit %d: %d bytes of %d, want %d", limit, got, whole, want)
+		}
+	}
+}
+
+func TestRestOfAListIsWeighedFromItsPageOn(t *testing.T) {
+	state := servetest.Foos(600).Store.Snapshot()
+	each := AverageBytes(state)
+	for start, want := range map[int][2]int64{0: {500, 600}, 100: {500, 500}, 550: {50, 50}, 600: {0, 0}} {
+		p := &Plan{PageStart: tree.KeyOf("ns", "f"+strconv.Itoa(1e6 + start)[1:]), Options: request.ListOptions{Limit: 500}}
+		page, rest := p.WeighRest(state)
+		if math.Abs(float64(page-want[0]*each)) > 1000 || math.Abs(float64(rest-want[1]*each)) > 1000 {
+			t.Errorf("from %d on: %d and %d bytes of %d each, want %v objects", start, page, rest, each, want)
+		}
+	}
+}

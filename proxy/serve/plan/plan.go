@@ -1,0 +1,237 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"sluice/cache/tree"
+	"sluice/codec"
+	"sluice/codec/negotiate"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/outcome"
+)
+
+// Plan is what to serve: which objects of which resource, at which version, in which format. It does not
+// change once it is resolved.
+type Plan struct {
+	Info    *request.Info
+	Verb    negotiate.Verb
+	Read    *request.Read // what is authorized, and what selection and key are made of
+	Options request.ListOptions
+
+	Match         Match
+	Version       uint64   // for MatchNotOlderThan and MatchExact
+	PageStart     tree.Key // of a list with a continue token: the first key of the page
+	InitialEvents bool     // of a watch: it begins with the objects that exist
+
+	Resource  *resources.CachedResource // nil until it is found
+	Selection Selection
+	Format    *encode.Format
+	Indexes   *tree.Budget // in which the selection keeps indexes
+}
+
+// Resources finds the cached resources.
+type Resources interface {
+	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
+	// A store may start for it on behalf of the reader, whose read must have been authorized.
+	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
+	// Discarded reports whether a client that watches from version may have a state of a history that the
+	// apiserver has discarded.
+	Discarded(ctx context.Context, r schema.GroupVersionResource, version uint64) bool
+	// Progress tells how far the store of a resource is.
+	Progress(r schema.GroupVersionResource) resources.Progress
+}
+
+// Access authorizes reads from the cache.
+type Access interface {
+	// MayRead reports whether the authenticated caller of r may make the read. An error means that the
+	// apiserver could not be asked.
+	MayRead(r *http.Request, read *request.Read) (bool, error)
+}
+
+// Features are served even if the apiserver does not support them. The zero value has none.
+type Features struct {
+	// ShardSelector serves lists and watches with a shardSelector (KEP-5866).
+	ShardSelector bool
+	// DropManagedFields honors the Accept parameter drop=metadata.managedFields (KEP-5958).
+	DropManagedFields bool
+}
+
+// Options says what can be planned.
+type Options struct {
+	Resources Resources
+	Access    Access
+	// Indexes bounds the memory of the indexes that selections make; nil keeps none.
+	Indexes *tree.Budget
+	// Strict passes requests for formats that the apiserver itself may not support.
+	Strict   bool
+	Features Features
+}
+
+// Match says which versions of a resource may answer a read, in the terms of the API concepts
+// page.
+type Match uint8
+
+const (
+	MatchAny Match = iota
+	MatchNotOlderThan
+	MatchExact
+	MatchMostRecent // a consistent read
+)
+
+// Parse returns what a request asks for, or the outcome.Pass of one that is never served. Requests that the
+// apiserver would refuse pass, so that the client gets the error of the apiserver.
+func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
+	p := &Plan{Info: info, Indexes: o.Indexes}
+	if err := p.checkRequest(r); err != nil {
+		return nil, err
+	}
+	if err := p.parseRead(); err != nil {
+		return nil, err
+	}
+	if err := p.parseOptions(o.Features); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
+// for patience. Checks that cost little come first.
+func (o *Options) Resolve(r *http.Request, p *Plan, patience time.Duration) error {
+	switch allowed, err := o.Access.MayRead(r, p.Read); {
+	case err != nil:
+		return outcome.NotReviewed
+	case !allowed:
+		return outcome.NotAllowed
+	}
+	if err := p.lookup(r.Context(), o.Resources, patience); err != nil {
+		return err
+	}
+	if o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists {
+		return outcome.UnservedOptions // the apiserver refuses the parameter
+	}
+	if err := p.negotiate(r, o); err != nil {
+		return err
+	}
+	return p.selectObjects()
+}
+
+// checkRequest accepts a get, list or watch of a whole resource by an authenticated caller.
+func (p *Plan) checkRequest(r *http.Request) error {
+	info := p.Info
+	verb, read := negotiate.ParseVerb(info.Verb)
+	p.Verb = verb
+	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
+	switch {
+	case r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
+		return outcome.NotARead
+	case info.User == "":
+		return outcome.UnknownCaller
+	case r.Header.Get("Origin") != "":
+		return outcome.CrossOrigin // only the apiserver knows which origins it allows
+	}
+	return nil
+}
+
+// parseRead parses what the request selects.
+func (p *Plan) parseRead() (err error) {
+	p.Read, err = p.Info.Read()
+	switch {
+	case errors.Is(err, request.ErrLargeSelector):
+		return outcome.LargeSelector
+	case errors.Is(err, request.ErrAmbiguousScope):
+		return outcome.WrongScope
+	case err != nil:
+		return outcome.UnservedOptions
+	}
+	p.Info.Name = p.Read.RequiredName()
+	return nil
+}
+
+// lookup finds the cached resource.
+func (p *Plan) lookup(ctx context.Context, from Resources, patience time.Duration) error {
+	reader := resources.Reader{User: p.Info.User, Whole: p.Read.Whole()}
+	c, reason := from.Lookup(p.Read.GroupVersionResource, reader)
+	if reason == resources.NotInSync {
+		p.awaitFill(ctx, from, patience)
+		c, reason = from.Lookup(p.Read.GroupVersionResource, reader)
+	}
+	if p.Discarded(ctx, from) {
+		return outcome.ErrDiscarded
+	}
+	if c == nil {
+		return outcome.Pass(reason)
+	}
+	p.Resource = c
+	namespaced := c.Resource.Namespaced
+	if p.Read.Namespace != "" && !namespaced || p.Read.Namespace == "" && namespaced && p.Read.Name != "" {
+		return outcome.WrongScope
+	}
+	return nil
+}
+
+// Discarded reports whether the version from which a watch begins may be one of a discarded history.
+func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
+	return p.Verb == negotiate.Watch && p.Match == MatchExact && from.Discarded(ctx, p.Read.GroupVersionResource, p.Version)
+}
+
+// negotiate finds the format that the client accepts. Only the apiserver knows
+// whether it supports CBOR, so a Strict gateway passes requests for it.
+func (p *Plan) negotiate(r *http.Request, o *Options) error {
+	resource, client := &p.Resource.Resource, response.Negotiation(r, p.Info)
+	if o.Strict && strings.Contains(client.Accept, codec.MediaCBOR) {
+		return outcome.UnservedFormat
+	}
+	accepted, ok := negotiate.Format(client, negotiate.Endpoint{
+		Verb: p.Verb, Style: resource.Style, CBOR: !o.Strict, Strict: o.Strict, DropManagedFields: o.Features.DropManagedFields,
+	})
+	if !ok {
+		return outcome.UnservedFormat
+	}
+	var err error
+	if p.Format, err = encode.FormatFor(p.Resource, accepted); err != nil || p.Verb == negotiate.List && p.Format.Sorted() {
+		return outcome.UnservedFormat
+	}
+	if p.Verb == negotiate.Watch && p.Options.AllowBookmarks {
+		// Only the apiserver knows how a bookmark of some kinds is printed.
+		if _, err := p.Format.AppendBookmark(nil, "1", false, false); err != nil {
+			return outcome.UnservedFormat
+		}
+	}
+	return nil
+}
+
+// selectObjects finds out which objects the read selects. The continue token of a list that a field
+// selector narrows to a name or namespace is relative to another prefix at the apiserver, so its
+// pages are not served.
+func (p *Plan) selectObjects() error {
+	if p.Verb == negotiate.Get {
+		p.Selection.Keys = tree.Single(p.Key())
+		return nil
+	}
+	var err error
+	p.Selection, err = newSelection(&p.Resource.Resource, &p.Resource.Fields, p.Read, p.Options.ShardSelector)
+	if bad, ok := errors.AsType[invalidShardSelector](err); ok {
+		return &outcome.Refused{Err: bad}
+	}
+	paged := p.Options.Limit > 0 || p.Options.Continue != ""
+	if err != nil || paged && p.Selection.narrowed {
+		return outcome.UnservedOptions
+	}
+	return nil
+}
+
+// Key returns the key of the object that a get names.
+func (p *Plan) Key() tree.Key { return tree.KeyOf(p.Read.Namespace, p.Read.Name) }
+
+// ConsistentGet reports whether the plan is of a get of the most recent state, which costs the apiserver
+// next to nothing.
+func (p *Plan) ConsistentGet() bool { return p.Verb == negotiate.Get && p.Match == MatchMostRecent }

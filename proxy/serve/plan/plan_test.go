@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sluice/codec/negotiate"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/serve/servetest"
+)
+
+// describe returns the plan of a request in words, or the error for which there is none.
+func describe(p *Plan, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var s strings.Builder
+	s.WriteString(map[negotiate.Verb]string{negotiate.Get: "get", negotiate.List: "list", negotiate.Watch: "watch"}[p.Verb])
+	switch p.Match {
+	case MatchAny:
+		s.WriteString(" any")
+	case MatchMostRecent:
+		s.WriteString(" most recent")
+	case MatchNotOlderThan:
+		fmt.Fprint(&s, " not older than ", p.Version)
+	case MatchExact:
+		fmt.Fprint(&s, " exact ", p.Version)
+	}
+	if p.InitialEvents {
+		s.WriteString(" with initial events")
+	}
+	if p.PageStart != "" {
+		fmt.Fprintf(&s, " from %q", p.PageStart)
+	}
+	if p.Options.Limit > 0 {
+		fmt.Fprint(&s, " limit ", p.Options.Limit)
+	}
+	return s.String()
+}
+
+// planned returns the plan of a request.
+func planned(e *servetest.Env, o Options, r *http.Request) (*Plan, error) {
+	o.Resources, o.Access = e, e.Access
+	p, err := o.Parse(r, request.From(r.Context()))
+	if err != nil {
+		return nil, err
+	}
+	return p, o.Resolve(r, p, 0)
+}
+
+func TestPlanFollowsTheQuery(t *testing.T) {
+	const (
+		all   = "/apis/ex.io/v1/foos"
+		ns    = "/apis/ex.io/v1/namespaces/ns/foos"
+		one   = ns + "/f000000"
+		watch = all + "?watch=1&"
+	)
+	e := servetest.New(t, servetest.Foos(3))
+	for _, row := range []struct{ url, want string }{
+		// Requests that are no reads of a resource.
+		{"/version", "not-a-read"},
+		{"/apis/ex.io/v1", "not-a-read"},
+		{one + "/status?resourceVersion=0", "not-a-read"},
+		{all + "/?resourceVersion=0", "not-a-read"},
+		{"/apis//ex.io/v1/foos?resourceVersion=0", "not-a-read"},
+		{one + "?watch=1&resourceVersion=0", "get any"}, // watch is no parameter of a get
+		{"/apis/ex.io/v1/proxy/foos", "not-a-read"},
+
+		// Gets (wire.md 6).
+		{one, "get most recent"},
+		{one + "?resourceVersion=", "get most recent"},
+		{one + "?resourceVersion=0", "get any"},
+		{one + "?resourceVersion=2", "get not older than 2"},
+		{one + "?resourceVersion=2&resourceVersionMatch=Exact", "get not older than 2"},
+		{one + "?resourceVersion=2&limit=1&continue=x", "get not older than 2 limit 1"},
+		{one + "?resourceVersion=00", "options"},
+		{one + "?resourceVersion=02", "options"},
+		{one + "?resourceVersion=-1", "options"},
+		{one + "?resourceVersion=x", "options"},
+		{one + "?resourceVersion=18446744073709551616", "options"},
+		{one + "?resourceVersion=0&export=true", "options"},
+		{ns + "/%2e%2e?resourceVersion=0", "options"},
+		{ns + "/a%25b?resourceVersion=0", "options"},
+
+		// Lists (wire.md 4).
+		{all, "list most recent"},
+		{ns, "list most recent"},
+		{all + "?resourceVersion=", "list most recent"},
+		{all + "?resourceVersion=0", "list any"},
+		{all + "?resourceVersion=5", "list not older than 5"},
+		{all + "?resourceVersion=5&resourceVersionMatch=NotOlderThan", "list not older than 5"},
+		{all + "?resourceVersion=0&resourceVersionMatch=NotOlderThan", "list any"},
+		{all + "?resourceVersion=5&resourceVersionMatch=Exact", "list exact 5"},
+		{all + "?resourceVersion=0&resourceVersionMatch=Exact", "options"},
+		{all + "?resourceVersionMatch=Exact", "options"},
+		{all + "?resourceVersionMatch=NotOlderThan", "options"},
+		{all + "?resourceVersion=5&resourceVersionMatch=exact", "options"},
+		{all + "?resourceVersion=05", "options"},
+		{all + "?sendInitialEvents=true", "options"},
+		{all + "?sendInitialEvents=false", "options"},
+		{all + "?timeoutSeconds=x", "options"},
+		{all + "?limit=x", "options"},
+		{all + "?limit=2", "list most recent limit 2"},
+		{all + "?limit=-2", "list most recent"},
+		{all + "?limit=2&resourceVersion=0", "list any"},
+		{all + "?limit=2&resourceVersion=5", "list exact 5 limit 2"},
+		{all + "?limit=-2&resourceVersion=5", "list not older than 5"},
+		{all + "?limit=2&resourceVersion=5&resourceVersionMatch=NotOlderThan", "list not older than 5 limit 2"},
+		{all + "?shardSelector=", "options"},
+		{all + "?labelSelector=a%3D%3D%3Db", "options"},
+		{all + "?labelSelector=a+in+(b,c)", "list most recent"},
+		{all + "?fieldSelector=x", "options"},
+
+		// Pages (wire.md 5).
+		{all + "?continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), `list exact 3 from "ns/f000001\x00"`},
+		{all + "?continue=" + servetest.Token(t, 3, "ns/f000001\x00"), `list exact 3 from "ns/f000001\x00"`},
+		{ns + "?continue=" + servetest.Token(t, 3, "/f000001\x00"), `list exact 3 from "ns/f000001\x00"`},
+		{ns + "?limit=2&continue=" + servetest.Token(t, 3, "/f000001\x00"), `list exact 3 from "ns/f000001\x00" limit 2`},
+		{all + "?resourceVersion=0&limit=2&continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), `list exact 3 from "ns/f000001\x00"`},
+		{all + "?resourceVersion=3&continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), "options"},
+		{all + "?resourceVersion=3&resourceVersionMatch=Exact&continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), "options"},
+		{all + "?resourceVersion=0&resourceVersionMatch=NotOlderThan&continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), "options"},
+		{all + "?continue=" + servetest.Token(t, -1, "/ns/f000001\x00"), "options"}, // continue at the most recent version
+		{all + "?continue=" + servetest.Token(t, 3, "/../f000001\x00"), "options"},
+		{all + "?continue=x", "options"},
+
+		// Watches (wire.md 7).
+		{watch, "watch most recent with initial events"},
+		{all + "?watch=0", "list most recent"},
+		{watch + "resourceVersion=0", "watch any with initial events"},
+		{watch + "resourceVersion=5", "watch exact 5"},
+		{watch + "resourceVersion=05", "options"},
+		{watch + "timeoutSeconds=-1", "options"},
+		{watch + "continue=x", "options"},
+		{watch + "resourceVersionMatch=NotOlderThan", "options"},
+		{watch + "sendInitialEvents=true", "options"},
+		{watch + "sendInitialEvents=true&resourceVersionMatch=Exact", "options"},
+		{watch + servetest.Streaming, "watch most recent with initial events"},
+		{watch + servetest.Streaming + "&resourceVersion=0", "watch any with initial events"},
+		{watch + servetest.Streaming + "&resourceVersion=5", "watch not older than 5 with initial events"},
+		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan", "watch most recent"},
+		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0", "watch any"},
+		{watch + "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=5", "watch exact 5"},
+		{watch + "limit=2", "watch most recent with initial events limit 2"},
+
+		// Deprecated paths (wire.md 7.8).
+		{"/apis/ex.io/v1/watch/foos", "watch most recent with initial events"},
+		{"/apis/ex.io/v1/watch/namespaces/ns/foos?resourceVersion=5", "watch exact 5"},
+		{"/apis/ex.io/v1/watch/foos/f000000", "wrong-scope"}, // an object has a namespace
+		{"/apis/ex.io/v1/watch/foos?watch=1", "options"},
+		{"/apis/ex.io/v1/watch/foos?" + servetest.Streaming, "options"},
+		{"/apis/ex.io/v1/watch/foos?timeoutSeconds=-1", "options"},
+		{"/apis/ex.io/v1/watch/namespaces/ns/foos/f000000?fieldSelector=metadata.name%3Dx", "options"},
+
+		// Scopes.
+		{all + "/f000000?resourceVersion=0", "wrong-scope"},
+	} {
+		r := e.Request(row.url, nil)
+		if got := describe(planned(e, Options{}, r)); got != row.want {
+			t.Errorf("%s: %s, want %s", row.url, got, row.want)
+		}
+	}
+}
+
+func TestPlanFollowsTheCaller(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*servetest.Env, *http.Request, *request.Info)
+		want   string
+	}{
+		{"nothing", func(*servetest.Env, *http.Request, *request.Info) {}, "list any"},
+		{"unauthenticated", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.User = "" }, "unknown-caller"},
+		{"impersonation by token", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.Impersonates = true }, "list any"},
+		{"impersonation by certificate", func(_ *servetest.Env, _ *http.Request, i *request.Info) {
+			i.Impersonates, i.Caller = true, request.ClientCert
+		}, "list any"},
+		{"access denied", func(e *servetest.Env, _ *http.Request, _ *request.Info) { e.Access.Allowed = false }, "not-allowed"},
+		{"access is not known", func(e *servetest.Env, _ *http.Request, _ *request.Info) { e.Access.Failed = servetest.ErrUnreachable }, "not-reviewed"},
+		{"not in sync", func(e *servetest.Env, _ *http.Request, _ *request.Info) { e.Missing = resources.NotInSync }, resources.NotInSync},
+		{"HEAD", func(_ *servetest.Env, r *http.Request, _ *request.Info) { r.Method = http.MethodHead }, "not-a-read"},
+		{"POST", func(_ *servetest.Env, r *http.Request, _ *request.Info) { r.Method = http.MethodPost }, "not-a-read"},
+		{"upgrade", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.Upgrade = true }, "not-a-read"},
+		{"cluster-scoped", func(e *servetest.Env, _ *http.Request, _ *request.Info) {
+			e.Resource.Resource.Namespaced = false
+		}, "list any"},
+		{"namespace of a cluster-scoped resource", func(e *servetest.Env, _ *http.Request, i *request.Info) {
+			e.Resource.Resource.Namespaced, i.Namespace = false, "ns"
+		}, "not-a-read"}, // its path is not canonical then
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e := servetest.New(t, servetest.Foos(3))
+			r := e.Request("/apis/ex.io/v1/foos?resourceVersion=0", nil)
+			info := request.From(r.Context())
+			row.change(e, r, info)
+			if got := describe(planned(e, Options{}, r)); got != row.want {
+				t.Errorf("%s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestPlanFollowsTheFormat(t *testing.T) {
+	const (
+		list  = "/apis/ex.io/v1/foos?resourceVersion=0"
+		watch = list + "&watch=1"
+		names = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	)
+	for _, row := range []struct {
+		url, accept string
+		strict      bool
+		columns     bool // the columns of Tables are known
+		want        string
+	}{
+		{list, "", false, false, "list any"},
+		{list, "application/json", false, false, "list any"},
+		{list, "application/yaml", false, false, "list any"},
+		{watch, "application/yaml", false, false, "format"},
+		{list, "application/vnd.kubernetes.protobuf", false, false, "format"}, // of a custom resource
+		{list, "text/html", false, false, "format"},
+		{list, "application/cbor", false, false, "list any"},
+		{list, "application/cbor", true, false, "format"},
+		{list, "application/cbor, application/json", true, false, "format"},
+		{watch, "application/cbor", false, false, "watch any with initial events"},
+		{list, names, false, false, "list any"},
+		{list, names, true, false, "format"},
+		{watch, names, true, false, "watch any with initial events"},
+		{list, servetest.AsTable, false, true, "list any"},
+		{list, servetest.AsTable, false, false, "format"},
+		{list, servetest.AsTable + ",application/json", false, true, "list any"},
+	} {
+		c := servetest.Foos(3)
+		if row.columns {
+			c = servetest.Tables(t, 3)
+		}
+		e := servetest.New(t, c)
+		r := e.Request(row.url, http.Header{"Accept": {row.accept}})
+		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
+			t.Errorf("%s as %q, strict %v: %s, want %s", row.url, row.accept, row.strict, got, row.want)
+		}
+	}
+}
+
+func TestStrictPassesStreamingListsThatTheAPIServerRefuses(t *testing.T) {
+	const options = "&resourceVersion=0&resourceVersionMatch=NotOlderThan&sendInitialEvents="
+	for _, row := range []struct {
+		query           string
+		strict, present bool
+		want            string
+	}{
+		{options + "true", false, false, "watch any with initial events"},
+		{options + "true", true, true, "watch any with initial events"},
+		{options + "true", true, false, "options"},
+		{options + "false", true, false, "options"},
+		{"&resourceVersion=0", true, false, "watch any with initial events"},
+	} {
+		c := servetest.Foos(3)
+		c.StreamingLists = row.present
+		e := servetest.New(t, c)
+		r := e.Request("/apis/ex.io/v1/foos?watch=1"+row.query, nil)
+		if got := describe(planned(e, Options{Strict: row.strict}, r)); got != row.want {
+			t.Errorf("%s, strict %v: %s, want %s", row.query, row.strict, got, row.want)
+		}
+	}
+}

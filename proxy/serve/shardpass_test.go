@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/serve/plan"
+	"sluice/proxy/serve/servetest"
+)
+
+// A read of a shard that follows a list from here must not pass to an apiserver that may ignore the
+// selector.
+func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
+	const path = "/apis/ex.io/v1/foos?shardSelector=" + halfOfUIDs
+	for _, row := range []struct {
+		query   string
+		missing string // why the resource is not cached
+		version uint64 // of the apiserver
+		want    string
+	}{
+		{"", "", 3, "served"},
+		{"", resources.NotInSync, 3, "passed"},
+		{"&limit=1", resources.NotInSync, 3, "passed"},
+		{"&resourceVersion=9", "", 3, "passed"},
+		{"&continue=x", resources.NotInSync, 3, "passed"}, // of an invalid token the apiserver says so
+		{"&continue=" + servetest.Token(t, 3, "/ns/f000001\x00"), resources.NotInSync, 3, "429"},
+		{"&continue=" + servetest.Token(t, 9, "/ns/f000001\x00"), "", 3, "429"},
+		{"&continue=" + servetest.Token(t, 9, "/ns/f000001\x00"), "", 0, "429"},
+		{"&continue=" + servetest.Token(t, 1, "/ns/f000001\x00"), "", 3, "410"},
+		{"&watch=1&resourceVersion=3", resources.NotInSync, 3, "429"},
+		{"&watch=1&resourceVersion=3", "excluded", 3, "passed"},
+	} {
+		e := newEnv(t, servetest.Foos(3), Options{Features: plan.Features{ShardSelector: true}})
+		e.Missing = row.missing
+		e.Apiserver.Set(row.version, 0)
+		w := &servetest.WatchClient{}
+		outcome := e.Do(w, e.Request(path+row.query, nil))
+		got := fmt.Sprint(w.Code)
+		switch {
+		case e.Passed != nil:
+			got = "passed"
+		case outcome.Source == request.SourceCache:
+			got = "served"
+		}
+		if got != row.want {
+			t.Errorf("%s: %s, want %s (%+v)", row.query, got, row.want, outcome)
+		}
+	}
+}
+
+func TestInvalidShardSelectorIsRefusedHere(t *testing.T) {
+	e := newEnv(t, servetest.Foos(3), Options{Features: plan.Features{ShardSelector: true}})
+	w := &servetest.WatchClient{}
+	outcome := e.Do(w, e.Request("/apis/ex.io/v1/foos?shardSelector=x", nil))
+	if e.Passed != nil || w.Code != http.StatusInternalServerError || outcome != (request.Outcome{Source: request.SourceGateway}) {
+		t.Errorf("code %d, outcome %+v", w.Code, outcome)
+	}
+}

@@ -1,0 +1,89 @@
+package watch
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/codec"
+	"sluice/codec/splice"
+	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/servetest"
+)
+
+// discarding is a ResponseWriter.
+type discarding struct{}
+
+func (discarding) Header() http.Header         { return http.Header{} }
+func (discarding) WriteHeader(int)             {}
+func (discarding) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
+	servetest.InBubble(t, func(t *testing.T) {
+		c := servetest.AgingFoos(t, 3, func(int) time.Duration { return 95 * time.Second })
+		encoder, err := encode.FormatFor(c, codec.Format{Shape: codec.Table})
+		if err != nil {
+			t.Fatal(err)
+		}
+		modified := servetest.AgingFoo(1, 4, time.Now().Add(-95*time.Second))
+		e := servetest.EventOf(t, c, cache.Modified, modified)
+		for _, d := range []time.Duration{0, time.Second - 1, 1, 10 * time.Second, time.Hour} {
+			time.Sleep(d)
+			for _, kind := range []cache.Type{cache.Modified, cache.Added, cache.Deleted} {
+				o := modified
+				if kind == cache.Deleted { // from a selection, to which the object before belonged
+					if o, err = encoder.DeletedFromSelection(e.Previous, 4); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := encoder.AppendEvent(nil, kind, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, coding := range []splice.Coding{splice.Identity, splice.Gzip, splice.Zstd} {
+					w := httptest.NewRecorder()
+					if coding != splice.Identity {
+						w.Header().Set("Content-Encoding", coding.String())
+					}
+					out := newWriter(w, nil, coding)
+					if err := out.begin(); err != nil {
+						t.Fatal(err)
+					}
+					if err := out.agedFrame(e, kind, encoder); err != nil {
+						t.Fatal(err)
+					}
+					out.end()
+					if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
+						t.Errorf("%v %v later in %v: got %s, want %s", kind, d, coding, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestWatchesOfTablesShareCompressedEventsWhileTheirAgesStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servetest.AgingFoos(t, 3, func(int) time.Duration { return time.Minute })
+		encoder, err := encode.FormatFor(c, codec.Format{Shape: codec.Table})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := servetest.EventOf(t, c, cache.Modified, servetest.AgingFoo(1, 4, time.Now().Add(-time.Minute)))
+		write := func() float64 {
+			out := newWriter(discarding{}, nil, splice.Gzip)
+			return testing.AllocsPerRun(10, func() {
+				if err := out.agedFrame(e, cache.Modified, encoder); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if n := write(); n > 2 {
+			t.Errorf("%v allocations: the event is compressed again", n)
+		}
+	})
+}

@@ -1,0 +1,12 @@
+// Package watch serves watches from the watch cache.
+//
+//	open.go           a cursor at a version of the store
+//	initialevents.go  the objects that exist, as events
+//	fence.go          the proof that they are recent, while they are written
+//	loop.go           events, bookmarks and the end of the initial events
+//	timer.go          what is due when; recheck.go whether the caller may still read
+//	end.go            why a watch ends
+//	writer.go         the bytes of a watch, plain or compressed
+//
+// Nothing is queued for a client: a watch holds its position in the history of the store.
+package watch

@@ -1,0 +1,71 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sluice/proxy/request"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/message"
+	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+)
+
+// errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.
+var errToldToEnd = errors.New("told to end")
+
+// errTooSlow ends a watch that holds too much memory. The client must list again: what it has not read is
+// gone.
+var errTooSlow = apierrors.NewResourceExpired(message.TooSlow.Say())
+
+// end ends the stream and what runs beside the loop, and gives back what the watch has taken.
+func (l *loop) end() {
+	l.out.end()
+	l.fence.stop()
+	l.endTracking()
+	l.recheck.stop()
+	l.timer.Stop()
+	l.ignoreContext()
+	l.out.work.Rest()
+	l.metrics.closed()
+	l.cursor.Close()
+}
+
+func (l *loop) endTracking() {
+	l.reader.Done()
+	if l.reader.Ended() {
+		l.plan.Info.Outcome.Reason = flowcontrol.TooSlow
+	}
+}
+
+// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is ErrUnencodable.
+// Clients resume after a 429 from their last version, and the watch then passes.
+func (l *loop) endWith(err error) {
+	var status *apierrors.StatusError
+	switch {
+	case errors.Is(err, errToldToEnd):
+		status = l.recheck.denied.Load()
+	case errors.Is(err, encode.ErrUnencodable):
+		status = apierrors.NewTooManyRequests(message.Unwritable.Say(), response.RetryAfter)
+	default:
+		return
+	}
+	l.writeError(status)
+}
+
+// writeExpired answers a watch from before the history as the apiserver does: with a stream that
+// contains only an ERROR event (wire.md 7.7).
+func writeExpired(w http.ResponseWriter, p *plan.Plan, a *fresh.Attempt) {
+	a.Head(w.Header(), p, "")
+	p.Info.Outcome.Source, p.Info.Outcome.Reason = request.SourceGateway, string(outcome.VersionBeforeHistory)
+	w.WriteHeader(http.StatusOK)
+	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.Version, p.Resource.Store.OldestVersion()))
+	// An error means that the client has gone.
+	_, _ = w.Write(p.Format.AppendErrorEvent(nil, &expired.ErrStatus))
+}

@@ -1,0 +1,9 @@
+package watch
+
+const (
+	Batch             = batch
+	RecheckLimit      = recheckLimit
+	RecheckSpread     = recheckSpread
+	DoubtfulFor       = doubtfulFor
+	RevokedWriteLimit = revokedWriteLimit
+)

@@ -1,0 +1,333 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/response"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/plan"
+)
+
+const (
+	// batch is the most events that are written before a flush.
+	batch = 128
+	// shortestLife is the shortest life of a watch without timeoutSeconds. Like one of the apiserver
+	// it ends at a random time between this and twice this.
+	shortestLife = 30 * time.Minute
+)
+
+// loop is one open watch. Its state is three versions, of which start holds two: delivered
+// and initialEventsEnd.
+type loop struct {
+	opening
+	// lastSent is the version of the last event or bookmark that was written, from which the client
+	// resumes.
+	lastSent uint64
+
+	plan           *plan.Plan
+	server         *Server
+	proofs         *fresh.Metrics
+	r              *http.Request
+	out            *writer
+	columnsChanged <-chan struct{}
+	metrics        counters
+	fence          proof
+	inventory      *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
+	recheck        *accessRecheck
+	reader         *flowcontrol.Reader
+	timer          *timer
+	wake           wake
+	ignoreContext  func() bool     // ends the wait for the end of the request
+	draining       <-chan struct{} // nil once the drain has been noticed
+
+	restBounded bool   // the store has ended
+	columnsSent bool   // a Table event has been written: the first one has the columns
+	buf         []byte // events and bookmarks that only this watch writes
+}
+
+// run writes the watch until it has to end. The client needs no event for that: it resumes from the
+// last version that it was sent.
+func (l *loop) run() {
+	l.start()
+	defer l.end()
+	if err := l.begin(); err != nil {
+		l.endWith(err)
+		return
+	}
+	for l.turn() {
+	}
+}
+
+// start starts what runs beside the loop.
+func (l *loop) start() {
+	ctx := l.r.Context()
+	l.wake = newWake()
+	l.ignoreContext = context.AfterFunc(ctx, l.wake.signal)
+	l.timer = newTimer(l.lifetime(), l.wake)
+	l.recheck = startRechecks(l.server.Access, &l.server.recheck, l.r, l.plan.Read, l.out.client, l.wake.signal)
+	l.reader = l.server.SlowReaders.Track(l.plan.Info.Account.Key, l.out.client, func() { l.recheck.end(errTooSlow) })
+	l.reader.Hold(l.plan.Resource.Store, l.state)
+	l.draining = l.server.Draining
+	l.awaitFence(ctx)
+}
+
+// turn delivers what there is and waits for the next thing to do. It reports whether the watch goes on.
+func (l *loop) turn() bool {
+	wake := l.cursor.Ready() // before deliver reads, so that no event is missed
+	l.boundRest()
+	more, err := l.deliver()
+	if err == nil {
+		err = l.maybeEndInitialEvents()
+	}
+	if err != nil {
+		l.endWith(err)
+		return false
+	}
+	if more {
+		wake = closed // a watch that lags must still notice everything else
+	} else {
+		l.restartFence(l.r.Context())
+		l.out.work.Rest()
+	}
+	return l.wait(wake)
+}
+
+// wait waits for the next thing to do, and does what is no event. It reports whether the watch goes on. A quiet watch
+// is here all the time: what the functions up to here have on the stack is held by each of thousands.
+func (l *loop) wait(wake <-chan struct{}) bool {
+	select {
+	case <-wake:
+		return true
+	case result := <-l.fence.result:
+		return l.fenced(result)
+	case <-l.columnsChanged:
+		return false
+	case <-l.draining:
+		l.draining = nil
+		l.timer.endWithin(l.server.Spread())
+		return true
+	case <-l.wake:
+		return l.attend()
+	}
+}
+
+// attend does what is neither event nor drain. It reports whether the watch goes on.
+func (l *loop) attend() bool {
+	if l.r.Context().Err() != nil {
+		return false
+	}
+	if l.recheck.denied.Load() != nil {
+		l.endWith(errToldToEnd)
+		return false
+	}
+	return l.onTimer(l.timer)
+}
+
+// boundRest bounds how long the client may take for the rest of the events once the store has ended: only
+// such clients keep it in memory.
+func (l *loop) boundRest() {
+	if l.restBounded {
+		return
+	}
+	select {
+	case <-l.plan.Resource.Store.Done():
+		l.restBounded = true
+		l.out.client.EndWithin(response.WriteTimeout)
+	default:
+	}
+}
+
+// closed is a closed channel.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (l *loop) lifetime() time.Duration {
+	if t := l.plan.Options.Timeout; t > 0 {
+		return t
+	}
+	return shortestLife + rand.N(shortestLife)
+}
+
+// onTimer does what is due, and reports whether the watch goes on.
+func (l *loop) onTimer(timer *timer) bool {
+	now := time.Now()
+	if due(&timer.end, now) {
+		if timer.drained {
+			_ = l.sendBookmark() // so that the client resumes from here; the watch ends anyway
+		}
+		return false
+	}
+	if due(&timer.bookmark, now) {
+		before := l.lastSent
+		if l.sendBookmark() != nil {
+			return false
+		}
+		timer.scheduleBookmark(now, l.lastSent > before || !l.plan.Options.AllowBookmarks)
+	}
+	timer.reset()
+	return true
+}
+
+// begin sends the headers and the initial events.
+func (l *loop) begin() error {
+	if err := l.out.begin(); err != nil {
+		return err
+	}
+	if l.state == nil {
+		l.lastSent = l.delivered
+		return nil
+	}
+	if err := l.writeInitialEvents(); err != nil {
+		return err
+	}
+	l.delivered, l.lastSent = l.state.Version, l.state.Version
+	if l.initialEventsEnd == unproven {
+		l.delivered = l.state.CompleteVersion()
+	}
+	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
+	l.reader.Hold(nil, nil)
+	l.out.work.Rest()
+	if err := l.maybeEndInitialEvents(); err != nil {
+		return err
+	}
+	return l.out.flush()
+}
+
+// deliver writes the next events and flushes once. It reports whether more can be read already.
+func (l *loop) deliver() (more bool, err error) {
+	if err := l.out.work.Next(); err != nil {
+		return false, err
+	}
+	var events [batch]*cache.Event
+	n, version, err := l.cursor.Next(events[:])
+	if err != nil {
+		return false, err
+	}
+	written := 0
+	for i, e := range events[:n] {
+		events[i] = nil
+		t, selected := e.TypeFor(l.plan.Selection.Filter)
+		if !selected {
+			continue
+		}
+		if l.recheck.denied.Load() != nil {
+			return false, errToldToEnd
+		}
+		if err := l.writeEvent(e, t); err != nil {
+			return false, err
+		}
+		l.lastSent = e.RV
+		written++
+		if l.reader.WasBlocked() && i+1 < n { // read the rest again, or find it gone, rather than hold it
+			l.cursor.Rewind(e)
+			clear(events[i+1 : n])
+			n, version = i+1, e.RV
+			more = true
+			break
+		}
+	}
+	l.delivered = max(l.delivered, version)
+	more = more || n == len(events)
+	if written == 0 {
+		return more, nil
+	}
+	l.metrics.sent(written)
+	return more, l.out.flush()
+}
+
+// writeEvent writes an event: the frame that all watches of the format share or, if it is the first
+// one with the columns of Tables, one of its own.
+func (l *loop) writeEvent(e *cache.Event, t cache.Type) error {
+	encoder := l.plan.Format
+	switch {
+	case encoder.Shareable():
+		return l.out.frame(e, t, encoder)
+	case encoder.Memoizable() && !l.first():
+		return l.out.agedFrame(e, t, encoder)
+	}
+	o := e.Object
+	var err error
+	if t == cache.Deleted && e.Type != cache.Deleted {
+		if o, err = encoder.DeletedFromSelection(e.Previous, e.RV); err != nil {
+			return err
+		}
+	}
+	if l.buf, err = l.appendEvent(l.buf[:0], t, o); err != nil {
+		return err
+	}
+	return l.out.write(l.buf)
+}
+
+// appendEvent appends an event of this watch alone.
+func (l *loop) appendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
+	if !l.first() {
+		return l.plan.Format.AppendEvent(dst, t, o)
+	}
+	l.columnsSent = true
+	return l.plan.Format.AppendFirst(dst, t, o)
+}
+
+// first reports whether the next event is the first one of a watch of Tables, which has the columns.
+func (l *loop) first() bool { return !l.columnsSent && !l.plan.Format.Shareable() }
+
+// maybeEndInitialEvents writes the bookmark that ends the initial events once everything up to a
+// version that is proven recent has been delivered. The deprecated paths have no such bookmark.
+func (l *loop) maybeEndInitialEvents() error {
+	if l.initialEventsEnd == 0 || !l.initialEventsProven() {
+		return nil
+	}
+	l.initialEventsEnd, l.inventory = 0, nil
+	// A deletion that has been sent may be above the version up to which everything has been delivered.
+	l.delivered = max(l.delivered, l.lastSent)
+	if l.plan.Info.LegacyWatchPath {
+		l.lastSent = l.delivered
+		return nil
+	}
+	return l.writeBookmark(l.delivered, true)
+}
+
+// sendBookmark writes a bookmark at the version up to which everything has been delivered, unless the
+// client has that version already or the initial events have not ended.
+func (l *loop) sendBookmark() error {
+	if l.initialEventsEnd != 0 {
+		return nil
+	}
+	version, err := l.cursor.CaughtUpVersion()
+	switch {
+	case errors.Is(err, cache.ErrPending):
+		return nil
+	case err != nil:
+		return err
+	case version <= l.lastSent:
+		return nil
+	}
+	return l.writeBookmark(version, false)
+}
+
+// writeBookmark writes and flushes a bookmark if the client has asked for bookmarks.
+func (l *loop) writeBookmark(version uint64, initialEventsEnd bool) error {
+	if !l.plan.Options.AllowBookmarks {
+		return nil
+	}
+	var err error
+	l.buf, err = l.plan.Format.AppendBookmark(l.buf[:0], strconv.FormatUint(version, 10), initialEventsEnd, !l.columnsSent)
+	if err != nil {
+		return err
+	}
+	l.columnsSent, l.lastSent = true, version
+	if err := l.out.write(l.buf); err != nil {
+		return err
+	}
+	return l.out.flush()
+}

@@ -1,0 +1,164 @@
+package watch
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/message"
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+const (
+	// recheckLimit bounds one recheck.
+	recheckLimit = 10 * time.Second
+	// recheckSpread is the time over which the rechecks are spread that a change of access rules
+	// starts, so that they do not all reach the apiserver at once.
+	recheckSpread = time.Second
+	// doubtfulFor is how long a watch stays open while its access cannot be checked: with the
+	// apiserver unreachable it delivers no new events anyway.
+	doubtfulFor = 2 * time.Minute
+	// revokedWriteLimit is how long a client has, once its access is revoked, to accept the event that
+	// is being written and the ERROR event after it. Then the response is cut.
+	revokedWriteLimit = 5 * time.Second
+)
+
+// accessRecheck checks beside an open watch whether its caller may still read what it shows, at
+// intervals and after each change of access rules. It runs independently of the watch loop, so that a
+// client that reads slowly or not at all cannot postpone it. Events do not wait for it.
+type accessRecheck struct {
+	access Access
+	r      *http.Request
+	read   *request.Read
+	every  *atomic.Int64           // time.Duration; may change
+	client *response.WriteDeadline // bounds the rest of the response once access is revoked
+
+	// revoked is called when the watch must end; denied then says why. The loop looks at denied between
+	// events too.
+	revoked func()
+	denied  atomic.Pointer[apierrors.StatusError]
+
+	ctx    context.Context // of the rechecks
+	cancel context.CancelFunc
+	ignore func() // ends the notifications
+
+	mu        sync.Mutex // guards what follows
+	timer     *time.Timer
+	confirmed time.Time // when access was last known to be allowed
+	checking  bool
+	again     bool // access rules have changed during the recheck
+	stopped   bool
+	running   sync.WaitGroup
+}
+
+// startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch; revoked
+// is called at most once and must not block.
+func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
+	a := &accessRecheck{
+		access: access, r: r, read: read, every: every, client: client,
+		revoked: revoked, confirmed: time.Now(),
+	}
+	a.ctx, a.cancel = context.WithCancel(r.Context())
+	a.mu.Lock()
+	a.timer = time.AfterFunc(a.wait(), a.check)
+	a.mu.Unlock()
+	a.ignore = a.access.Notify(r, read, a.changed)
+	return a
+}
+
+// wait returns the time until the next recheck, at most every, random so that watches which were
+// opened together do not check together.
+func (a *accessRecheck) wait() time.Duration {
+	every := time.Duration(a.every.Load())
+	return every - rand.N(every/2+1)
+}
+
+// changed starts a recheck soon, because access rules have changed.
+func (a *accessRecheck) changed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.stopped:
+	case a.checking:
+		a.again = true
+	default:
+		a.timer.Reset(rand.N(recheckSpread))
+	}
+}
+
+// check is one recheck. The timer calls it.
+func (a *accessRecheck) check() {
+	a.mu.Lock()
+	if a.stopped || a.checking {
+		a.mu.Unlock()
+		return
+	}
+	a.checking = true
+	a.running.Add(1)
+	a.mu.Unlock()
+	defer a.running.Done()
+	ctx, cancel := context.WithTimeout(a.ctx, recheckLimit)
+	defer cancel()
+	denied, err := a.access.StillAllowed(a.r.WithContext(ctx), a.read)
+	a.finish(denied, err)
+}
+
+// finish revokes the watch or schedules the next recheck.
+func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.checking = false
+	if a.stopped {
+		return
+	}
+	switch {
+	case err == nil && denied == nil:
+		a.confirmed = time.Now()
+	case err != nil && time.Since(a.confirmed) > doubtfulFor:
+		denied = apierrors.NewServiceUnavailable(message.NotReviewed.Say())
+	}
+	if denied != nil {
+		a.endLocked(denied)
+		return
+	}
+	wait := a.wait()
+	if a.again {
+		a.again, wait = false, rand.N(recheckSpread)
+	}
+	a.timer.Reset(wait)
+}
+
+// end ends the watch with an ERROR event, if it has not been told to end before.
+func (a *accessRecheck) end(why *apierrors.StatusError) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.endLocked(why)
+	}
+}
+
+// endLocked ends the watch. The loop may take a while to call stop: a.stopped keeps another end from
+// saying why instead.
+func (a *accessRecheck) endLocked(why *apierrors.StatusError) {
+	a.stopped = true
+	a.denied.Store(why)
+	a.revoked()
+	a.client.EndWithin(revokedWriteLimit)
+}
+
+// stop ends the rechecks and waits for the one that runs.
+func (a *accessRecheck) stop() {
+	a.ignore()
+	a.mu.Lock()
+	a.stopped = true
+	a.timer.Stop()
+	a.mu.Unlock()
+	a.cancel()
+	a.running.Wait()
+}

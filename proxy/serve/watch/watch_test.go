@@ -1,0 +1,264 @@
+package watch_test
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/serve"
+	"sluice/proxy/serve/plan"
+	"sluice/proxy/serve/servetest"
+)
+
+func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
+	for _, row := range []struct {
+		query string
+		want  []string
+	}{
+		{"resourceVersion=0", []string{"ADDED f000000@1+", "ADDED f000001@2", "ADDED f000002@3", "MODIFIED f000000@4"}},
+		{"resourceVersion=3", []string{"MODIFIED f000000@4+"}},
+		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dtrue", []string{
+			"ADDED f000000@1+", "ADDED f000002@3", "BOOKMARK@3 end", "MODIFIED f000000@4",
+		}},
+		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dnever", []string{"BOOKMARK@3 end+"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEnv(t, servetest.Tables(t, 3), serve.Options{})
+			c := e.Watch(servetest.FooWatch+row.query, http.Header{"Accept": {servetest.AsTable}})
+			e.Apply(cache.Modified, servetest.Foo(0, 4))
+			synctest.Wait()
+			if got := c.Take(); !slices.Equal(got, row.want) {
+				t.Errorf("%s: got %q, want %q", row.query, got, row.want)
+			}
+		})
+	}
+}
+
+// The DELETED event of an object that leaves a selection has its last selected content, at the
+// version of the event.
+func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, servetest.Tables(t, 3), serve.Options{})
+		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {servetest.AsTable}})
+		relabeled(0, 4, "false")(e, c)
+		synctest.Wait()
+		if got := c.Take(); !slices.Equal(got, []string{"DELETED f000000@4+"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servetest.Foos(3)
+		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3)
+		e := newEnv(t, c, serve.Options{})
+		client := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		stalls(e, client)
+		e.Apply(cache.Modified, servetest.Foo(0, 4))
+		synctest.Wait() // the watch writes
+		for i := range 100 {
+			e.Apply(cache.Modified, servetest.Foo(0, uint64(5+i)))
+		}
+		isOpen(e, client)
+		resumes(e, client)
+		synctest.Wait()
+		hasEnded(e, client)
+		for i, event := range client.Take() {
+			if want := "MODIFIED f000000@" + strconv.Itoa(4+i); event != want {
+				t.Errorf("event %d is %s, want %s", i, event, want)
+			}
+		}
+	})
+}
+
+// An apiserver without the feature would send the whole resource.
+func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, beforeHistory(), serve.Options{Features: plan.Features{ShardSelector: true}})
+		r := e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)
+		w := &servetest.WatchClient{}
+		outcome := e.Do(w, r)
+		want := request.Outcome{Source: request.SourceGateway, Reason: "version-before-history", Format: "json"}
+		if e.Passed != nil || outcome != want || w.Code != http.StatusOK {
+			t.Fatalf("code %d, outcome %+v", w.Code, outcome)
+		}
+		body := w.TakeBytes()
+		if !strings.Contains(string(body), "too old resource version: 3 (50)") {
+			t.Errorf("body %s", body)
+		}
+		if got := servetest.DecodeEvents(body); !slices.Equal(got, []string{"ERROR 410"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+
+func TestWatchCountsItselfAndItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		e := newEnv(t, servetest.Foos(3), serve.Options{Metrics: serve.NewMetrics(registry)})
+		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
+		e.Apply(cache.Added, servetest.Foo(3, 4))
+		e.Apply(cache.Added, servetest.Foo(4, 5))
+		synctest.Wait()
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
+		c.Leave()
+		synctest.Wait()
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_pass_budget_waiting": 0})
+	})
+}
+
+func checkMetrics(t *testing.T, from prometheus.Gatherer, want map[string]float64) {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("metrics %v, want %v", got, want)
+	}
+}
+
+// A watch that cannot be opened leaves no cursor behind, and one that ends closes its own.
+func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		for _, query := range []string{servetest.FromThree, servetest.Streaming + servetest.Bookmarks, "resourceVersion=0&labelSelector=even%3Dtrue"} {
+			c := e.Watch(servetest.FooWatch+query, nil)
+			if n := e.Resource.Store.Stats().Cursors; n != 1 {
+				t.Errorf("%s: %d cursors", query, n)
+			}
+			c.Leave()
+			synctest.Wait()
+		}
+		if n := e.Resource.Store.Stats().Cursors; n != 0 {
+			t.Errorf("%d cursors", n)
+		}
+	})
+}
+
+func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const watches, spread = 64, 10 * time.Second
+		e := newEnv(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration { return spread }})
+		var clients []*servetest.WatchClient
+		for range watches {
+			clients = append(clients, e.Watch(servetest.FooWatch+servetest.FromThree, nil))
+		}
+		close(e.Draining)
+		open := func() (n int) {
+			synctest.Wait()
+			for _, c := range clients {
+				if !c.Ended() {
+					n++
+				}
+			}
+			return n
+		}
+		for quarter := range 4 {
+			before := open()
+			time.Sleep(spread / 4)
+			if now := open(); now == before {
+				t.Errorf("no watch ends in quarter %d", quarter)
+			}
+		}
+		time.Sleep(time.Nanosecond)
+		if n := open(); n > 0 {
+			t.Errorf("%d watches are open after the spread", n)
+		}
+	})
+}
+
+// A watch that ends must not wait for a recheck that the apiserver does not answer.
+func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
+		e.Access.Hang()
+		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&timeoutSeconds=90", nil)
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		hasEnded(e, c)
+	})
+}
+
+// SetWatches reaches watches that are open.
+func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnv(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
+		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		e.Handler.(*serve.Handler).SetWatches(20*time.Minute, false)
+		time.Sleep(time.Minute) // the check that was due
+		e.Access.Set(false, nil)
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		isOpen(e, c)
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		hasEnded(e, c)
+	})
+}
+
+// Sluice lists only the scope of a small servetest.Streaming list if listing the whole resource costs more.
+func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
+	other := func(version uint64) *tree.Object {
+		o := servetest.Foo(900, version)
+		o.Key = tree.KeyOf("other", "f000900")
+		return o
+	}
+	for _, row := range []struct {
+		law    string
+		listed *tree.Object
+		want   []string
+	}{
+		{"AtOnce", other(201), []string{"ADDED f000900@201", "BOOKMARK@300 end"}},
+		{"OnceItsEventsHaveArrived", other(250), []string{"ADDED f000900@201", "MODIFIED f000900@250", "BOOKMARK@300 end"}},
+	} {
+		t.Run(row.law, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEnv(t, servetest.Foos(200), serve.Options{})
+				e.Apply(cache.Added, other(201))
+				e.Apiserver.SetListed(300, row.listed, servetest.Foo(1, 299))
+				c := e.Watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+servetest.Streaming+servetest.Bookmarks, nil)
+				if called := e.Apiserver.Scopes(); len(called) == 0 || called[0] != (cache.Scope{Namespace: "other"}) {
+					t.Errorf("called the rolls of %+v", called)
+				}
+				e.Apply(cache.Modified, other(250)) // part of the state at 300
+				synctest.Wait()
+				if got := c.Take(); !slices.Equal(got, row.want) {
+					t.Errorf("got %q, want %q", got, row.want)
+				}
+				e.Apply(cache.Modified, other(301))
+				synctest.Wait()
+				if got := c.Take(); !slices.Equal(got, []string{"MODIFIED f000900@301"}) {
+					t.Errorf("then got %q", got)
+				}
+			})
+		})
+	}
+}
+
+// beforeHistory returns a resource whose history begins at version 50.
+func beforeHistory() *resources.CachedResource {
+	c := servetest.Foos(3)
+	c.Store = cache.New(cache.Options{}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 50)
+	return c
+}

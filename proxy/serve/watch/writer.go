@@ -1,0 +1,109 @@
+package watch
+
+import (
+	"net/http"
+
+	"sluice/cache"
+	"sluice/codec/splice"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/response"
+	"sluice/proxy/serve/encode"
+)
+
+// writer writes the bytes of a watch, plain or compressed. A compressed watch is a stream of
+// blocks that hold no state of the watch, so that an event is compressed once for all watches.
+type writer struct {
+	w       http.ResponseWriter
+	work    *flowcontrol.Work
+	client  *response.WriteDeadline
+	coding  splice.Coding
+	stream  *splice.Stream
+	scratch []byte
+	failed  bool   // a write has failed
+	encoded *int64 // counts what is compressed, before that; nil counts nothing
+}
+
+func newWriter(w http.ResponseWriter, work *flowcontrol.Work, coding splice.Coding) *writer {
+	w = work.Writer(w)
+	return &writer{w: w, work: work, client: response.NewWriteDeadline(w), coding: coding, stream: splice.NewStream(coding)}
+}
+
+// begin sends the headers and the beginning of the stream.
+func (w *writer) begin() error {
+	if err := w.send(w.stream.Begin(nil)); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// write writes text that no other watch writes.
+func (w *writer) write(text []byte) error {
+	if w.coding == splice.Identity {
+		return w.send(text)
+	}
+	b := w.coding.Compress(w.scratch[:0], text)
+	if cap(b.Data) <= encode.LargestPiece {
+		w.scratch = b.Data
+	}
+	return w.block(&b)
+}
+
+// block writes a block in the coding of the watch.
+func (w *writer) block(b *splice.Block) error {
+	w.stream.Add(b)
+	if w.encoded != nil {
+		*w.encoded += int64(b.Plain)
+	}
+	return w.send(b.Data)
+}
+
+// frame writes the frame of an event that all watches of this encoder and coding share.
+func (w *writer) frame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
+	if w.coding == splice.Identity {
+		text, err := e.Frame(encoder, t)
+		if err != nil {
+			return err
+		}
+		return w.send(text)
+	}
+	b, err := encoder.Block(e, t, w.coding)
+	if err != nil {
+		return err
+	}
+	return w.block(&b)
+}
+
+// AgedBlock writes the frame of an event of Tables with its ages as of now. Watches in one coding
+// share the compressed frame while its ages stand still.
+func (w *writer) agedFrame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
+	if w.coding != splice.Identity {
+		b, err := encoder.AgedBlock(e, t, w.coding)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			return w.block(b)
+		}
+	}
+	return encoder.WriteAged(e, t, w.write)
+}
+
+func (w *writer) send(p []byte) error {
+	err := w.work.Write(w.client, w.w, p)
+	w.failed = w.failed || err != nil
+	return err
+}
+
+func (w *writer) flush() error {
+	err := w.client.Flush()
+	w.failed = w.failed || err != nil
+	return err
+}
+
+// end writes the end of the stream, so that the client does not take it for truncated.
+func (w *writer) end() {
+	defer w.client.Stop()
+	if !w.failed {
+		_ = w.send(w.stream.End(nil)) // an error means that the client has gone
+	}
+}

@@ -1,0 +1,28 @@
+package wait
+
+import (
+	"context"
+	"time"
+)
+
+// For waits for event. It returns false if ctx or other ends the wait; a nil channel never does.
+func For(ctx context.Context, event, other <-chan struct{}) bool {
+	select {
+	case <-event:
+		return true
+	case <-other:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Pause waits for d, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
