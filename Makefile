@@ -107,9 +107,9 @@ test-gates: $(BIN)/sluice-race controlplane ## Run the core of the tests before 
 # About 6 minutes, and three quarters of an hour to build the control planes with an empty build cache and two cores.
 .PHONY: test-older
 test-older: $(BIN)/sluice-race $(BIN)/kubectl $(if $(SHAPES),controlplane) $(foreach r,$(OLDER),$(BIN)/controlplane-$(r)) ## Run the core of the tests before kube-apiserver 1.34, 1.35 and 1.36
-	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals)
-	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals)
-	$(call before,controlplane-1.36,,CBORRefusals)
+	$(call before,controlplane-1.34,,ConstrainedImpersonation ImpersonationErrors Columns EmptyFields CBORRefusals CSINodes)
+	$(call before,controlplane-1.35,,ConstrainedImpersonation Columns CBORRefusals CSINodes)
+	$(call before,controlplane-1.36,,CBORRefusals CSINodes)
 ifdef SHAPES
 	@mkdir -p $(SHAPES)
 	$(call shape,controlplane)

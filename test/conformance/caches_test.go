@@ -40,6 +40,7 @@ var cached = []string{
 	"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
 	"/apis/rbac.authorization.k8s.io/v1/clusterroles",
 	"/apis/resource.k8s.io/v1/resourceslices",
+	"/apis/storage.k8s.io/v1/csinodes",
 }
 
 // resourceName returns the name of a resource in the readiness report of Sluice, such as pods.v1.

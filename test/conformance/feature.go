@@ -18,6 +18,7 @@ import (
 //     Tables whose columns are different.
 //   - EmptyFields: bookmarks of kinds whose empty fields are printed as in the release of the go.mod.
 //     Sluice writes those of built-in kinds as that release does.
+//   - CSINodes: CSINodes with a status, which Sluice caches in Protobuf. Those without it are JSON, other formats pass.
 //   - ListFromCacheSnapshot: continue tokens, byte by byte. Without it they name keys as etcd does; both
 //     servers read both.
 //   - CBOR: the feature gate CBORServingAndStorage, which the tests switch on. Sluice serves CBOR before any apiserver.
@@ -45,6 +46,7 @@ func (r Row) features() []string {
 	need("ImpersonationErrors", r.Status == http.StatusBadRequest && r.Header["Impersonate-Group"] != nil && r.Header["Impersonate-User"] == nil)
 	need("Columns", strings.Contains(r.Accept, "as=Table") && reads(path, "deployments", "serviceaccounts", "resourceslices"))
 	need("ListFromCacheSnapshot", r.Exact && q.Has("limit"))
+	need("CSINodes", reads(path, "csinodes") && (cbor || strings.Contains(r.Accept, "protobuf,")))
 	need("EmptyFields", watch && reads(path, "resourceslices", "customresourcedefinitions"))
 	return needs
 }
