@@ -37,7 +37,7 @@ func fanOutScenarios(o *options) []*scenario {
 func (c watching) fanOut(o *options) *scenario {
 	var event, frame []byte // as the apiserver sends it, and as the floor does
 	s := &scenario{
-		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "watch",
+		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "WATCH",
 		clients: c.watchers, rounds: o.rounds,
 		enough: func(all samples) bool { return len(all[updateName])*o.updates*c.watchers >= enoughEvents },
 	}

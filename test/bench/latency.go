@@ -22,7 +22,7 @@ func latencyScenarios(o *options) []*scenario {
 		get := reads{most: max(1, o.gets/o.rounds), query: func(w *world, t *target, _ int) query {
 			return query{path: t.path(w.paths[0]), header: http.Header{"Accept": {jsonType}}}
 		}}
-		all = append(all, list.latency(o, "consistent list", "list", churn), get.latency(o, "get", "get", churn))
+		all = append(all, list.latency(o, "consistent list", "LIST", churn), get.latency(o, "get", "GET", churn))
 	}
 	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
 }

@@ -62,9 +62,9 @@ func listScenarios(o *options) []*scenario {
 }
 
 func (l listing) scenario(o *options, clients, churn int) *scenario {
-	kind, verb := "list", "list"
+	kind, verb := "list", "LIST"
 	if l.streaming {
-		kind, verb = "stream", "watch"
+		kind, verb = "stream", "WATCH"
 	}
 	begun := time.Now() // set anew when the scenario begins
 	var before int64    // Sluice's memory

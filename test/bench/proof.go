@@ -75,12 +75,12 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 		suffix = withChurn("", busyRate)
 	}
 	s := &scenario{
-		table: proofTable, name: fmt.Sprintf("%s x%d%s", prefix, readers, suffix), verb: "list", load: l,
+		table: proofTable, name: fmt.Sprintf("%s x%d%s", prefix, readers, suffix), verb: "LIST", load: l,
 		objects: objects, clients: readers, rounds: o.rounds, enough: enoughProofs,
 		tolerates: func(*target) bool { return true },
 	}
 	if p.streaming {
-		s.verb = "watch"
+		s.verb = "WATCH"
 	}
 	s.world = func(ctx context.Context, w *world, r *row) ([]*target, error) {
 		return p.targets(w, s, r, prefix+suffix), w.priceUpdates(ctx, l)
