@@ -189,7 +189,7 @@ type Cache struct {
 	// every response is encoded anew.
 	EncodedBytes *int64 `json:"encodedBytes,omitempty" reload:"true"`
 	// MaxBytes is the approximate memory limit of all stores together. 0 means half of what the process may
-	// use: of GOMEMLIMIT, of the memory limit of the container, or of the memory of the machine. Beyond
+	// use: of the least of GOMEMLIMIT, the memory limit of the container, and the memory of the machine. Beyond
 	// it, the stores whose readers gain least by them are stopped.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 	// Idle is how long a store runs without being read.

@@ -1,6 +1,9 @@
 package auth
 
 import (
+	"context"
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -32,20 +35,23 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // reviewMetrics are the metrics of one kind of review.
 type reviewMetrics struct {
-	positive, negative, failed prometheus.Counter
-	running                    prometheus.Gauge
+	positive, negative, failed, canceled prometheus.Counter
+	running                              prometheus.Gauge
 }
 
 func (m *Metrics) reviews(kind string) reviewMetrics {
 	made := func(result string) prometheus.Counter { return m.made.WithLabelValues(kind, result) }
-	return reviewMetrics{made("positive"), made("negative"), made("failed"), m.running.WithLabelValues(kind)}
+	return reviewMetrics{made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind)}
 }
 
 func (m reviewMetrics) started() { m.running.Inc() }
 
-func (m reviewMetrics) ended(positive bool, err error) {
+// ended counts a review. One for which nobody waits any more is canceled: whoever hangs up lets none fail.
+func (m reviewMetrics) ended(ctx context.Context, positive bool, err error) {
 	m.running.Dec()
 	switch {
+	case err != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		m.canceled.Inc()
 	case err != nil:
 		m.failed.Inc()
 	case positive:

@@ -232,7 +232,7 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker, ask func(con
 	defer leave()
 	r.metrics.started()
 	got, err := ask(ctx)
-	r.metrics.ended(got.positive, err)
+	r.metrics.ended(ctx, got.positive, err)
 	return got, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 
@@ -81,6 +82,11 @@ func TestReviewIsCanceledWhenItsCallersLeave(t *testing.T) {
 		<-canceled
 		if time.Since(start) > 0 {
 			t.Error("the review goes on")
+		}
+		synctest.Wait()
+		made := access.Authenticator.tokens.reviews.metrics
+		if canceled, failed := testutil.ToFloat64(made.canceled), testutil.ToFloat64(made.failed); canceled != 1 || failed != 0 {
+			t.Errorf("%v reviews count as canceled and %v as failed, which fires an alert", canceled, failed)
 		}
 		reviews.breakWith(nil)
 		reviews.tokens["a"] = verified("jane")

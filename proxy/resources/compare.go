@@ -34,9 +34,7 @@ func (r *Registry) compareUntilDone(ctx context.Context, e *entry, s *cache.Stor
 			e.log.Error("store differs from the apiserver", zap.Error(err))
 			e.reflector.Rebuild(fmt.Errorf("%w: %w", err, cache.ErrDiverged))
 			return
-		case err == nil:
-			e.proven.Store(time.Now().UnixNano())
-		case ctx.Err() == nil:
+		case err != nil && ctx.Err() == nil:
 			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
 		}
 	}

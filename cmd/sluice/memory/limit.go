@@ -30,17 +30,27 @@ func setLimit(container memlimit.Provider) int64 {
 	return int64(limit)
 }
 
-// Limit returns how much memory, in bytes, the process may use: GOMEMLIMIT, else the limit of the container, else
-// the memory of the machine; 1 GiB if nothing is known.
+// Limit returns how much memory, in bytes, the process may use: the least of GOMEMLIMIT, the limit of the container
+// and the memory of the machine; 1 GiB if nothing is known.
 func Limit() int64 { return limit(memlimit.FromCgroup, memlimit.FromSystem) }
 
 func limit(container, machine memlimit.Provider) int64 {
-	if set := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && set != math.MaxInt64 {
-		return set
+	least := uint64(math.MaxInt64)
+	for _, limit := range []memlimit.Provider{setByUser, container, machine} {
+		if is, err := limit(); err == nil {
+			least = min(least, is)
+		}
 	}
-	is, err := memlimit.ApplyFallback(container, machine)()
-	if err != nil || is > math.MaxInt64 {
+	if least == math.MaxInt64 {
 		return unknownLimit
 	}
-	return int64(is)
+	return int64(least)
+}
+
+// setByUser returns GOMEMLIMIT.
+func setByUser() (uint64, error) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		return 0, memlimit.ErrNoLimit
+	}
+	return uint64(debug.SetMemoryLimit(-1)), nil
 }

@@ -26,7 +26,7 @@ func TestGoHasATenthLessThanTheContainerUnlessGOMEMLIMITIsSet(t *testing.T) {
 	}
 }
 
-func TestMemoryOfTheProcessIsGOMEMLIMITThatOfTheContainerOrOfTheMachine(t *testing.T) {
+func TestMemoryOfTheProcessIsTheLeastOfGOMEMLIMITContainerAndMachine(t *testing.T) {
 	before := debug.SetMemoryLimit(math.MaxInt64)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	for _, tt := range []struct {
@@ -38,6 +38,7 @@ func TestMemoryOfTheProcessIsGOMEMLIMITThatOfTheContainerOrOfTheMachine(t *testi
 		{"the machine", "", unlimited, memlimit.Limit(24 << 30), 24 << 30},
 		{"the container", "", memlimit.Limit(2 << 30), memlimit.Limit(24 << 30), 2 << 30},
 		{"GOMEMLIMIT=off", "off", memlimit.Limit(2 << 30), memlimit.Limit(24 << 30), 2 << 30},
+		{"a container larger than its machine", "", memlimit.Limit(64 << 30), memlimit.Limit(24 << 30), 24 << 30},
 		{"GOMEMLIMIT", "300MiB", memlimit.Limit(2 << 30), memlimit.Limit(24 << 30), 300 << 20},
 	} {
 		t.Setenv("GOMEMLIMIT", tt.goLimit)

@@ -103,6 +103,9 @@ func (l *loop) fenced(r result) bool {
 	}
 	if r.err == nil {
 		l.proofs.Proven(r.proof.String())
+		if r.inventory == nil { // that of a scope proves the scope only
+			l.plan.Resource.Proven()
+		}
 		l.initialEventsEnd, l.inventory = r.version, cmp.Or(r.inventory, l.inventory)
 		return true
 	}
