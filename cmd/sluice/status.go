@@ -30,11 +30,13 @@ func (c *components) status(file *config.File, metrics *metrics, health *upstrea
 }
 
 // notes reports the state of Sluice, and which stores are in sync. A store that is not does not make the process
-// unready: its reads are forwarded.
+// unready: its reads are forwarded. Everybody may ask, so the lines give no figures, and gather no metrics.
 func (c *components) notes(status *see.Sampler) func() []string {
 	return func() []string {
-		verdict := see.Judge(status.Facts())
-		lines := []string{fmt.Sprintf("[+]status/%s %s", verdict.State, verdict.Sentence)}
+		var lines []string
+		if state := status.State(); state != "" {
+			lines = append(lines, "[+]status/"+state)
+		}
 		for _, s := range c.resources.States() {
 			state := "ok"
 			if !s.Synced {
