@@ -1,6 +1,7 @@
 package see
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -44,7 +45,7 @@ func (l *live) frame(page string) []byte {
 	if err != nil {
 		return nil // not reached: a map of strings
 	}
-	l.frames[page] = fmt.Appendf(nil, "data: %s\n\n", text)
+	l.frames[page] = fmt.Appendf(nil, "retry: %d\ndata: %s\n\n", retryAfter.Milliseconds(), text)
 	return l.frames[page]
 }
 
@@ -68,10 +69,20 @@ func (l *live) leave() {
 // acceptWithin is how long a reader may take to accept an event.
 const acceptWithin = 10 * time.Second
 
+// streamsFor is how long a stream lasts. The browser opens another one after retryAfter, and is authorized again.
+const (
+	streamsFor = 30 * time.Second
+	retryAfter = 500 * time.Millisecond
+)
+
 func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	page := r.URL.Query().Get("page")
 	if l.frame(page) == nil {
 		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	if r.Method == http.MethodHead {
 		return
 	}
 	if !l.enter() {
@@ -79,7 +90,8 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer l.leave()
-	w.Header().Set("Content-Type", "text/event-stream")
+	ctx, cancel := context.WithTimeout(r.Context(), streamsFor)
+	defer cancel()
 	c := http.NewResponseController(w)
 	t := time.NewTicker(fresh)
 	defer t.Stop()
@@ -90,7 +102,7 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 			return // the client or the resource has gone
 		}
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-t.C:
 		}

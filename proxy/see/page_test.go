@@ -175,6 +175,31 @@ func TestRatesAreOfTheLastMinutes(t *testing.T) {
 	})
 }
 
+// The gateway deletes the counters of a resource that the apiserver no longer serves; they begin at 0 if it comes back.
+func TestDeletedCountersChangeNoShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		report := []string{"LIST", "sbom.example", "v1", "reports", "200"}
+		served := p.requests.WithLabelValues(append(report, "cache", "any-version")...)
+		served.Add(1e6)
+		p.read("cache", "200", 900)
+		p.read("upstream", "200", 100)
+		p.sample(true)
+		time.Sleep(step)
+		p.requests.DeletePartialMatch(prometheus.Labels{"resource": "reports"})
+		p.read("cache", "200", 300)
+		p.read("upstream", "200", 100)
+		if f := p.Facts(); f.Reads.ListsPassed == nil || *f.Reads.ListsPassed != 0.25 || number(f.Reads.ServedPerSec) != "20.0" {
+			t.Errorf("counters are gone: %+v", f.Reads)
+		}
+		p.requests.WithLabelValues(append(report, "upstream", "unknown-caller")...).Add(400)
+		time.Sleep(fresh)
+		if f := p.Facts(); *f.Reads.ListsPassed != 0.625 || f.PassedBecause != "unknown-caller" {
+			t.Errorf("counters are back: %v of lists pass, by %s", *f.Reads.ListsPassed, f.PassedBecause)
+		}
+	})
+}
+
 func TestNoScriptOfOthersRuns(t *testing.T) {
 	p := newProcess(true)
 	w := p.get(t, "/limits")
@@ -239,6 +264,42 @@ func TestStreamSendsNewerValues(t *testing.T) {
 	}
 }
 
+// A reader is authorized when a stream begins, so a stream must end for a withdrawn right to have an effect.
+func TestStreamsEndSoThatReadersAreAuthorizedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		l := newLive(p.Sampler)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		w := httptest.NewRecorder()
+		l.serve(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/see/live?page=overview", nil))
+		if took := time.Since(began); took > time.Minute || l.streams != 0 {
+			t.Errorf("the stream took %v, %d are open", took, l.streams)
+		}
+		if !strings.HasPrefix(w.Body.String(), "retry: 500\ndata: {") {
+			t.Errorf("the browser is not told to come back soon: %.60q", w.Body)
+		}
+	})
+}
+
+// Requests of the exempt level come on top of the limit, which for that level is 0.
+func TestSeatsAreOfLimitedLevels(t *testing.T) {
+	p := newProcess(false)
+	for name, values := range map[string]map[string]float64{
+		"current_executing_seats": {"exempt": 90, "workload-low": 10}, "nominal_limit_seats": {"exempt": 0, "workload-low": 40},
+	} {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_flowcontrol_" + name}, []string{"priority_level"})
+		p.registry.MustRegister(g)
+		for level, v := range values {
+			g.WithLabelValues(level).Set(v)
+		}
+	}
+	if got := p.cells(t, "/limits")["seats at the apiserver/full"]; got != percent(0.25) {
+		t.Errorf("seats are %s full", got)
+	}
+}
+
 func TestStreamsAreBounded(t *testing.T) {
 	p := newProcess(false)
 	l := newLive(p.Sampler)
@@ -251,6 +312,11 @@ func TestStreamsAreBounded(t *testing.T) {
 	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=overview", nil))
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("one stream more: %d", w.Code)
+	}
+	w = httptest.NewRecorder()
+	l.serve(w, httptest.NewRequest(http.MethodHead, "/see/live?page=overview", nil))
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" {
+		t.Errorf("HEAD takes a stream: %d %v", w.Code, w.Header())
 	}
 	w = httptest.NewRecorder()
 	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=r/nothing", nil))

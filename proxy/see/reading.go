@@ -49,16 +49,40 @@ func (r reading) sum(metric string, selects func(labels) bool) (sum float64) {
 // answers are successful reads.
 type answers struct{ served, passed float64 }
 
-func (a answers) minus(b answers) answers {
-	return answers{max(0, a.served-b.served), max(0, a.passed-b.passed)}
+func (a answers) plus(b answers) answers { return answers{a.served + b.served, a.passed + b.passed} }
+
+// since returns what was answered since old was counted.
+func (a answers) since(old answers) answers {
+	return answers{increase(a.served, old.served), increase(a.passed, old.passed)}
 }
+
+// increase returns by how much a counter has grown. One that is below its old value was deleted, and began anew.
+func increase(now, old float64) float64 {
+	if now < old {
+		return now
+	}
+	return now - old
+}
+
+// byResource are answers by the name of the resource: a sum of counters would fall when those of one resource are deleted.
+type byResource map[string]answers
+
+// since returns what was answered since old was counted.
+func (b byResource) since(old byResource) (sum answers) {
+	for name, a := range b {
+		sum = sum.plus(a.since(old[name]))
+	}
+	return sum
+}
+
+// passedFor names counters of lists that pass.
+type passedFor struct{ resource, reason string }
 
 // totals are the counters of which rates are shown.
 type totals struct {
-	all      answers
-	lists    answers // without those that pass because that is cheaper
-	by       map[string]answers
-	reasons  map[string]float64 // of lists that pass
+	all      byResource
+	lists    byResource // without those that pass because that is cheaper
+	reasons  map[passedFor]float64
 	requests float64
 	refused  float64 // of authenticated callers, by limits
 	failed   float64 // reviews
@@ -78,7 +102,7 @@ var byAnybody = map[string]bool{
 }
 
 func (r reading) totals() totals {
-	t := totals{by: map[string]answers{}, reasons: map[string]float64{}}
+	t := totals{all: byResource{}, lists: byResource{}, reasons: map[passedFor]float64{}}
 	r.each("sluice_request_total", func(l labels, v float64) {
 		t.requests += v
 		reason := l["reason"]
@@ -93,11 +117,10 @@ func (r reading) totals() totals {
 			a = answers{served: v}
 		}
 		name := l.resource()
-		t.by[name] = answers{t.by[name].served + a.served, t.by[name].passed + a.passed}
-		t.all = answers{t.all.served + a.served, t.all.passed + a.passed}
+		t.all[name] = t.all[name].plus(a)
 		if l["verb"] == "LIST" && !cheaper[reason] {
-			t.lists = answers{t.lists.served + a.served, t.lists.passed + a.passed}
-			t.reasons[reason] += a.passed
+			t.lists[name] = t.lists[name].plus(a)
+			t.reasons[passedFor{name, reason}] += a.passed
 		}
 	})
 	t.failed = r.sum("sluice_reviews_total", func(l labels) bool { return l["result"] == "failed" })

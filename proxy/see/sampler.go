@@ -93,7 +93,7 @@ func (s *Sampler) Facts() *Facts {
 	return s.last
 }
 
-// State returns the state at the last sample; empty before the first. It may be called while metrics are gathered.
+// State returns the state at the last sample; empty before the first. It gathers no metrics, and may be called meanwhile.
 func (s *Sampler) State() string {
 	if state := s.state.Load(); state != nil {
 		return *state
@@ -145,13 +145,17 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
 		f.CPUCores = new((now.cpu - base.cpu) / d)
 	}
-	f.Reads = s.reads(now, base, func(t *totals) answers { return t.all })
-	if l := now.lists.minus(base.lists); l.served+l.passed > 0 {
+	f.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all.since(old.all) })
+	if l := now.lists.since(base.lists); l.served+l.passed > 0 {
 		f.Reads.ListsPassed = new(l.passed / (l.served + l.passed))
 	}
+	reasons := map[string]float64{}
+	for of, n := range now.reasons {
+		reasons[of.reason] += increase(n, base.reasons[of])
+	}
 	most := 0.0
-	for reason, n := range now.reasons {
-		if n -= base.reasons[reason]; n > most {
+	for reason, n := range reasons {
+		if n > most {
 			f.PassedBecause, most = reason, n
 		}
 	}
@@ -182,10 +186,10 @@ func (s *Sampler) upstream(now time.Time) Upstream {
 	return u
 }
 
-// reads returns rates since base, and the series of points.
-func (s *Sampler) reads(now, base point, of func(*totals) answers) (r Reads) {
+// reads returns rates since base, and the series of points; since returns the answers between two moments.
+func (s *Sampler) reads(now, base point, since func(now, old *totals) answers) (r Reads) {
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
-		a := of(&now.totals).minus(of(&base.totals))
+		a := since(&now.totals, &base.totals)
 		r.ServedPerSec, r.PassedPerSec = a.served/d, a.passed/d
 	}
 	r.Series = make(Series, 0, steps)
@@ -193,7 +197,7 @@ func (s *Sampler) reads(now, base point, of func(*totals) answers) (r Reads) {
 		r.Series = append(r.Series, -1)
 	}
 	for i := 1; i < len(s.ring); i++ {
-		a := of(&s.ring[i].totals).minus(of(&s.ring[i-1].totals))
+		a := since(&s.ring[i].totals, &s.ring[i-1].totals)
 		r.Series = append(r.Series, (a.served+a.passed)/s.ring[i].at.Sub(s.ring[i-1].at).Seconds())
 	}
 	return r
@@ -231,7 +235,7 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 	cached := answers{}
 	for name, to := range all {
 		s.since(to, now.at)
-		to.Reads = s.reads(now, base, func(t *totals) answers { return t.by[name] })
+		to.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all[name].since(old.all[name]) })
 		cached.served += to.Reads.ServedPerSec
 		cached.passed += to.Reads.PassedPerSec
 		f.Resources = append(f.Resources, *to)
@@ -274,6 +278,9 @@ func (s *Sampler) since(r *Resource, now time.Time) {
 	}
 }
 
+// limited leaves out the exempt priority level, whose requests come on top of the limit.
+func limited(l labels) bool { return l["priority_level"] != "exempt" }
+
 // limits returns everything that is scarce.
 func (s *Sampler) limits(r reading) (all []Limit) {
 	of := func(metric, name string) float64 {
@@ -301,7 +308,7 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes"},
 	} {
 		all = append(all, Limit{
-			Name: l.name, Unit: l.unit, Used: r.sum(l.used, nil), Total: r.sum(l.total, nil),
+			Name: l.name, Unit: l.unit, Used: r.sum(l.used, limited), Total: r.sum(l.total, limited),
 			Cache: l.used == "sluice_encoded_bytes",
 		})
 	}
