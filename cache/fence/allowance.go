@@ -80,7 +80,7 @@ func (a *allowance) wait() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// spent reports whether no request is allowed now.
+// empty reports whether no request is allowed now.
 func (a *allowance) empty() bool { return a.wait() > 0 }
 
 // charge takes the cost of a request off the allowance.

@@ -4,7 +4,7 @@ package fence
 type Proof uint8
 
 const (
-	// ByStream is a proof by the store's own watch: an event or a bookmark at or above the version.
+	// ByOwnWatch is a proof by the store's own watch: an event or a bookmark at or above the version.
 	ByOwnWatch Proof = iota
 	// BySecondWatch is a proof by a bookmark of a second, short watch.
 	BySecondWatch

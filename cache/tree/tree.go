@@ -14,7 +14,7 @@ type Tree struct {
 	field *int  // the position of the indexed field in Object.Fields; nil without an index
 }
 
-// NewTree returns a tree of objects, which must be in strictly ascending order of keys. field is the position of
+// New returns a tree of objects, which must be in strictly ascending order of keys. field is the position of
 // the field to index in Object.Fields, nil for none.
 func New(objects []*Object, field *int) Tree {
 	t := Tree{root: build(objects), field: field}

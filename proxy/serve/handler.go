@@ -138,7 +138,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 }
 
 // read serves the request, and tries again what becomes possible meanwhile. An error is a Pass, a
-// forwarded or a *refusal if nothing has been written yet.
+// Forwarded or a Refused of outcome if nothing has been written yet.
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
 	for {
 		p, err := h.try(w, r, info, q)
@@ -184,5 +184,5 @@ func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.P
 	if p.ConsistentGet() {
 		return p, h.consistentGet(r, p, q)
 	}
-	return p, h.plans.Resolve(r, p, q.patience())
+	return p, h.plans.Resolve(r, p, q.deadline())
 }

@@ -26,7 +26,7 @@ func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error
 	if q.Read.Next(fence.Question{After: fence.Arrived, Get: true, Patient: true}).Do == fence.Forward {
 		return q.Forward(p, q.Read)
 	}
-	err := h.plans.Resolve(r, p, q.patience())
+	err := h.plans.Resolve(r, p, q.deadline())
 	if reason, ok := errors.AsType[outcome.Pass](err); ok {
 		q.Read.Forward()
 		return outcome.Forwarded{Pass: reason, Read: q.Read}

@@ -1,16 +1,17 @@
 package serve
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"math/rand/v2"
 	"net/http"
-	"sluice/proxy/resources"
-	"sluice/proxy/response"
 	"strconv"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
+	"sluice/proxy/resources"
+	"sluice/proxy/response"
 	"sluice/proxy/serve/outcome"
 )
 

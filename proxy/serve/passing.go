@@ -80,8 +80,8 @@ func (q *attempt) Served() {
 	}
 }
 
-// patience returns for how long the request may still wait.
-func (q *attempt) patience() time.Duration { return time.Until(q.Began.Add(passPatience)) }
+// deadline returns until when the request may wait.
+func (q *attempt) deadline() time.Time { return q.Began.Add(passPatience) }
 
 // action is what becomes of a read that the cache cannot show.
 type action string
@@ -126,14 +126,14 @@ var errAgain = errors.New("the read is tried again")
 
 // afford decides about a read that the cache cannot show for the reason. It waits for what all such reads
 // share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
-// passes, a *refusal, or errAgain.
+// passes, a Refused, or errAgain.
 func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
 	f := passFacts{verb: p.Verb, initialEvents: p.InitialEvents, reason: reason}
 	if !f.counts() {
 		return reason
 	}
 	f.room = q.claims(p, passCost(p, h.options.Resources), h.recovers(p, reason))
-	f.late = q.patience() <= 0
+	f.late = time.Until(q.deadline()) <= 0
 	for {
 		switch next(f) {
 		case actionPass:
@@ -162,7 +162,7 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 // awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
 // cache may show the read before that.
 func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
-	ctx, cancel := context.WithTimeout(ctx, q.patience())
+	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
 	select {

@@ -19,7 +19,7 @@ func (e *Format) Block(event *cache.Event, t cache.Type, coding splice.Coding) (
 	return splice.Unpack(packed), nil
 }
 
-// AgedBlock is frame for an event of Tables. It returns nil once an age is printed differently.
+// AgedBlock returns the compressed frame of an event of Tables. It returns nil once an age is printed differently.
 func (e *Format) AgedBlock(event *cache.Event, t cache.Type, coding splice.Coding) (*splice.Block, error) {
 	packed, err := event.Frame(agedFrames{agelessFrames{e}, coding}, t)
 	if err != nil {

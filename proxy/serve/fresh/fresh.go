@@ -61,6 +61,9 @@ func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 	}
 	if reason, ok := a.IsRecent(p.Resource); ok && p.Match == plan.MatchMostRecent {
 		a.Proofs.Proven(string(reason))
+		if a.Read != nil {
+			a.Read.End()
+		}
 		return reason, nil
 	}
 	reason, err := a.prove(ctx, p, mayPass && p.Selection.Shards == nil)
@@ -70,7 +73,9 @@ func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 		}
 		return "", err
 	}
-	p.Resource.Proven()
+	if p.Match == plan.MatchMostRecent {
+		p.Resource.Proven()
+	}
 	a.Proofs.Proven(string(reason))
 	return reason, nil
 }
@@ -119,9 +124,11 @@ func (a *Attempt) waitForProof(ctx context.Context, p *plan.Plan, read *fence.Re
 	if proofs.WaitBriefly(ctx, version, read.Next(fence.Question{After: fence.Known}).For) {
 		return outcome.Hit(proofs.ProofOf(version).String()), nil
 	}
-	_, small := p.Weigh(store.Snapshot())
-	if a.next(p, read, fence.Question{After: fence.Waited, Small: small, MayForward: mayPass}).Do == fence.Forward {
-		return "", a.Forward(p, read)
+	if mayPass { // what it costs to weigh a selection is wasted on a read that cannot pass
+		_, small := p.Weigh(store.Snapshot())
+		if a.next(p, read, fence.Question{After: fence.Waited, Small: small, MayForward: true}).Do == fence.Forward {
+			return "", a.Forward(p, read)
+		}
 	}
 	proof, err := proofs.Confirm(ctx, version)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 
 // awaitFill waits until the store of the resource is in sync, but not if the fill fails, or is known to take longer than
 // the read would take at the apiserver.
-func (p *Plan) awaitFill(ctx context.Context, from Resources, patience time.Duration) {
-	patience = min(p.fillPatience(), patience)
+func (p *Plan) awaitFill(ctx context.Context, from Resources, deadline time.Time) {
+	patience := min(p.fillPatience(), time.Until(deadline))
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	AwaitSync(ctx, from, p.Read.GroupVersionResource, nil, func(progress resources.Progress) bool {

@@ -104,15 +104,15 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 }
 
 // Resolve completes a plan, or returns why the read passes. It waits for a store that is being filled, at most
-// for patience. Checks that cost little come first.
-func (o *Options) Resolve(r *http.Request, p *Plan, patience time.Duration) error {
+// until the deadline. Checks that cost little come first.
+func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 	switch allowed, err := o.Access.MayRead(r, p.Read); {
 	case err != nil:
 		return outcome.NotReviewed
 	case !allowed:
 		return outcome.NotAllowed
 	}
-	if err := p.lookup(r.Context(), o.Resources, patience); err != nil {
+	if err := p.lookup(r.Context(), o.Resources, deadline); err != nil {
 		return err
 	}
 	if o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists {
@@ -157,11 +157,11 @@ func (p *Plan) parseRead() (err error) {
 }
 
 // lookup finds the cached resource.
-func (p *Plan) lookup(ctx context.Context, from Resources, patience time.Duration) error {
+func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) error {
 	reader := resources.Reader{User: p.Info.User, Whole: p.Read.Whole()}
 	c, reason := from.Lookup(p.Read.GroupVersionResource, reader)
 	if reason == resources.NotInSync {
-		p.awaitFill(ctx, from, patience)
+		p.awaitFill(ctx, from, deadline)
 		c, reason = from.Lookup(p.Read.GroupVersionResource, reader)
 	}
 	if p.Discarded(ctx, from) {

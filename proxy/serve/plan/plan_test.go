@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
@@ -48,7 +49,7 @@ func planned(e *servetest.Env, o Options, r *http.Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, o.Resolve(r, p, 0)
+	return p, o.Resolve(r, p, time.Time{})
 }
 
 func TestPlanFollowsTheQuery(t *testing.T) {

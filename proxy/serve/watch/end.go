@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sluice/proxy/request"
-	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/outcome"
-	"sluice/proxy/serve/plan"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 )
 
 // errToldToEnd ends a watch that was told to end: its access has been revoked, or it is read too slowly.

@@ -55,7 +55,7 @@ func (l *loop) awaitFence(ctx context.Context) {
 }
 
 // waitForFence waits until the store shows a version that is current now, and with history has every
-// event up to it. With scoped, a inventory of the scope of a small watch alone comes first, if that costs the
+// event up to it. With scoped, an inventory of the scope of a small watch alone comes first, if that costs the
 // apiserver less than what proves the whole resource. It runs beside the loop, whose state it must not read.
 func (l *loop) waitForFence(ctx context.Context, history, scoped bool) (r result) {
 	f := l.plan.Resource.Fence

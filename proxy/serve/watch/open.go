@@ -3,23 +3,24 @@ package watch
 import (
 	"context"
 	"errors"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"net/http"
-	"sluice/cache/tree"
-	"sluice/proxy/flowcontrol"
-	"sluice/proxy/request"
-	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/plan"
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"sluice/cache"
+	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 )
 
 const (
