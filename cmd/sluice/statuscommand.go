@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -32,9 +33,10 @@ func statusCommand() *cobra.Command {
 		Short: "Say how a Sluice is, as its status page does",
 		Long: `Say how a Sluice is, in one sentence and a table, or as JSON. It exits with 0 if all is well, with 1 if somebody has
 to do something, and with 2 if that cannot be told.`,
-		Args: cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set := c.Flags()
 	set.StringVar(&f.address, "address", "http://127.0.0.1:9443", "URL of the admin listener")
 	set.StringVar(&f.caFile, "ca-file", "", "path of the CA of its certificate, for https")
@@ -59,6 +61,14 @@ const (
 	exitUnknown = 2
 )
 
+// unknown returns an error, if it is one, with the exit code of a state that cannot be told.
+func unknown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitError{err, exitUnknown}
+}
+
 func (f *statusFlags) run(ctx context.Context, out io.Writer) error {
 	body, err := f.get(ctx)
 	var s see.Status
@@ -69,17 +79,18 @@ func (f *statusFlags) run(ctx context.Context, out io.Writer) error {
 		err = errors.New("this is no status of Sluice")
 	}
 	if err != nil {
-		return exitError{fmt.Errorf("%s: %w", f.address, err), exitUnknown}
+		return unknown(fmt.Errorf("%s: %w", f.address, err))
 	}
-	if f.output == "json" {
-		_, err = out.Write(body)
-	} else {
-		err = printStatus(out, &s)
+	if f.output != "json" {
+		body = statusText(&s)
 	}
-	if err == nil && !s.Well() {
+	if _, err := out.Write(body); err != nil {
+		return unknown(err)
+	}
+	if !s.Well() {
 		return exitError{nil, exitNotWell}
 	}
-	return err
+	return nil
 }
 
 // get returns the status as JSON.
@@ -118,20 +129,26 @@ func (f *statusFlags) get(ctx context.Context) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	const most = 16 << 20
-	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body[:min(len(body), 200)])))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body[:min(len(body), 200)])))
+	case len(body) > most:
+		return nil, fmt.Errorf("the status is longer than %d MiB", most>>20)
 	}
-	return body, err
+	return body, nil
 }
 
-// printStatus prints a status for people.
-func printStatus(out io.Writer, s *see.Status) error {
-	fmt.Fprintf(out, "%s %s\n", s.Mark(), s.Sentence)
+// statusText returns a status for people.
+func statusText(s *see.Status) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s\n", s.Mark(), s.Sentence)
 	if s.Do != "" {
-		fmt.Fprintf(out, "  %s\n", s.Do)
+		fmt.Fprintf(&out, "  %s\n", s.Do)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "RESOURCE\tSYNCED\tOBJECTS\tBYTES\tVERSION\tHEARD\tPROVEN\tREADS/S\tSERVED\tWATCHES")
 	age := func(v *float64) string {
 		if v == nil {
@@ -147,5 +164,6 @@ func printStatus(out io.Writer, s *see.Status) error {
 		fmt.Fprintf(w, "%s\t%v\t%.0f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%.0f\n", r.Name, r.Synced, r.Objects, r.Bytes, r.Version,
 			age(r.HeardSeconds), age(r.ProvenSeconds), r.Reads.ServedPerSec+r.Reads.PassedPerSec, served, r.Watches)
 	}
-	return w.Flush()
+	_ = w.Flush() // a buffer takes everything
+	return out.Bytes()
 }

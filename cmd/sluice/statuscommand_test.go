@@ -74,3 +74,34 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 		server.Close()
 	}
 }
+
+// full is a file on a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// The exit code 1 asks somebody to act on Sluice, so no failure of the command itself may have it.
+func TestStatusThatCannotTellExitsApart(t *testing.T) {
+	well := `{"kind": "Status", "state": "well", "resources": []}`
+	for name, tt := range map[string]struct {
+		args       []string
+		body, says string
+	}{
+		"unknown flag":   {[]string{"--nothing"}, well, "--nothing"},
+		"wrong value":    {[]string{"--timeout", "soon"}, well, "soon"},
+		"extra argument": {[]string{"now"}, well, "now"},
+		"full disk":      {nil, well, "no space left"},
+		"JSON on it":     {[]string{"-o", "json"}, well, "no space left"},
+		"long answer":    {nil, well + strings.Repeat(" ", 16<<20), "longer than 16 MiB"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) }))
+		c := rootCommand()
+		c.SetOut(full{})
+		c.SetArgs(append([]string{"status", "--address", server.URL}, tt.args...))
+		err := c.ExecuteContext(t.Context())
+		if exit, ok := errors.AsType[exitError](err); !ok || exit.code != exitUnknown || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		server.Close()
+	}
+}
