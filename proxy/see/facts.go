@@ -23,7 +23,7 @@ type Facts struct {
 	CPUCores       *float64 `json:"cpuCores"`         // null until it is known
 	MemoryBytes    float64  `json:"memoryBytes"`      // of the process
 	Watches        float64  `json:"watches"`          // from the cache
-	PassedWatches  float64  `json:"passedWatches"`    // of resources that may be cached
+	PassedWatches  float64  `json:"passedWatches"`    // that the cache should serve
 	PassedBecause  string   `json:"passedBecause"`    // the most frequent reason
 }
 
@@ -68,7 +68,7 @@ type Resource struct {
 	HeardSeconds    *float64 `json:"heardSeconds"`  // null while not in sync
 	ProvenSeconds   *float64 `json:"provenSeconds"` // the same
 	Watches         float64  `json:"watches"`
-	PassedWatches   float64  `json:"passedWatches"`
+	PassedWatches   float64  `json:"passedWatches"` // that the cache should serve
 	Mismatches      float64  `json:"mismatches"`
 	Reads           Reads    `json:"reads"`
 	// MismatchedSeconds is how long ago the store was found to differ; null if it was not within an hour.

@@ -4,17 +4,20 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"sluice/proxy/accounts"
 )
@@ -196,6 +199,84 @@ func TestDeletedCountersChangeNoShare(t *testing.T) {
 		time.Sleep(fresh)
 		if f := p.Facts(); *f.Reads.ListsPassed != 0.625 || f.PassedBecause != "unknown-caller" {
 			t.Errorf("counters are back: %v of lists pass, by %s", *f.Reads.ListsPassed, f.PassedBecause)
+		}
+	})
+}
+
+// A gather that fails for the stores says nothing of them: an old mismatch is not new once it succeeds again.
+func TestFailedGatherMakesNoMismatch(t *testing.T) {
+	for _, missing := range []string{"sluice_store_", "sluice_store_mismatches_total"} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProcess(false)
+			mismatches := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_store_mismatches_total"},
+				[]string{"group", "version", "resource"})
+			p.registry.MustRegister(mismatches)
+			gather, fails := p.options.Gather, false
+			p.options.Gather = func() ([]*dto.MetricFamily, error) {
+				families, err := gather()
+				if fails {
+					err = errors.New("not gathered")
+					families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return strings.HasPrefix(f.GetName(), missing) })
+				}
+				return families, err
+			}
+			state := func() string { time.Sleep(step); return Judge(p.Facts()).State }
+			pods := mismatches.WithLabelValues("", "v1", "pods")
+			for _, want := range []string{stateWrong, stateWrong} {
+				pods.Inc()
+				if got := state(); got != want {
+					t.Errorf("a store that differs: %s", got)
+				}
+				time.Sleep(time.Hour)
+				fails = true
+				state()
+				fails = false
+				if got := state(); got == stateWrong {
+					t.Errorf("without %s for one sample: %s", missing, got)
+				}
+			}
+		})
+	}
+}
+
+// An open page shows the runbook of the state that it shows.
+func TestRunbookIsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		up := p.options.Upstream
+		p.options.Upstream = func() Upstream { return Upstream{Probed: true, Error: "refused"} }
+		if got := p.cells(t, "/")["runbook"]; got != "Runbook: docs/deploying.md#sluiceupstreamerrors" {
+			t.Errorf("away: %q", got)
+		}
+		p.options.Upstream = up
+		time.Sleep(fresh)
+		if frame := newLive(p.Sampler).frame("overview"); !strings.Contains(string(frame), `"runbook":""`) {
+			t.Errorf("well again: %s", frame)
+		}
+	})
+}
+
+// What anybody can cause, and what must pass, is no share of what the cache should serve.
+func TestSharesAreOfWhatTheCacheShouldServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		passed := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_passed_watchers"}, []string{"group", "version", "resource", "reason"})
+		p.registry.MustRegister(passed)
+		passed.WithLabelValues("", "v1", "pods", "not-in-sync").Set(2)
+		passed.WithLabelValues("", "v1", "pods", "unknown-caller").Set(500)
+		p.sample(true)
+		time.Sleep(step)
+		p.read("cache", "200", 3)
+		p.read("upstream", "200", 1)
+		for _, verb := range []string{"LIST", "WATCH"} {
+			p.requests.WithLabelValues(verb, "other", "other", "other", "204", "upstream", "not-in-sync").Add(1000)
+		}
+		cells := p.cells(t, "/")
+		if cells["passedwatches"] != "2" || cells["pods.v1/passedwatches"] != "2" {
+			t.Errorf("%s watches pass, %s of them of pods", cells["passedwatches"], cells["pods.v1/passedwatches"])
+		}
+		if f := p.Facts(); *f.Reads.ListsPassed != 0.25 || cells["all/served"] != percent(0.75) || f.Requests != 2004 {
+			t.Errorf("%v of lists pass, %s of reads are served, %v requests", *f.Reads.ListsPassed, cells["all/served"], f.Requests)
 		}
 	})
 }

@@ -93,6 +93,9 @@ type totals struct {
 // reads are the verbs that the cache may serve.
 var reads = map[string]bool{"GET": true, "LIST": true, "WATCH": true}
 
+// other names the resource of requests that prove none, such as preflight requests by anybody. No API group has the name.
+const other = "other"
+
 // cheaper are reasons to pass that spare the apiserver work.
 var cheaper = map[string]bool{"small-read": true, "get-latest": true, "not-a-read": true}
 
@@ -109,7 +112,7 @@ func (r reading) totals() totals {
 		if l["source"] == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
 			t.refused += v
 		}
-		if !reads[l["verb"]] || l["resource"] == "" || !strings.HasPrefix(l["code"], "2") {
+		if !reads[l["verb"]] || l["resource"] == "" || l["group"] == other || !strings.HasPrefix(l["code"], "2") {
 			return
 		}
 		a := answers{passed: v}

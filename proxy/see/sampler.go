@@ -2,6 +2,7 @@ package see
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -103,10 +104,13 @@ func (s *Sampler) State() string {
 
 // sample gathers metrics. It keeps them as a point of the series if keep is set.
 func (s *Sampler) sample(keep bool) {
-	families, _ := s.options.Gather() // without what cannot be gathered, as a scrape
+	families, err := s.options.Gather() // without what cannot be gathered, as a scrape
 	r := newReading(families)
 	now := point{time.Now(), r.totals()}
 	s.last = s.facts(r, now)
+	if err == nil { // else a store whose metrics are missing may still be there
+		s.forget()
+	}
 	s.state.Store(new(Judge(s.last).State))
 	if keep {
 		s.ring = append(s.ring, now)
@@ -224,9 +228,16 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 	set("sluice_store_resource_version", func(to *Resource, _ labels, v float64) { to.Version = v })
 	set("sluice_store_lag_seconds", func(to *Resource, _ labels, v float64) { to.HeardSeconds = &v })
 	set("sluice_store_proven_seconds", func(to *Resource, _ labels, v float64) { to.ProvenSeconds = &v })
-	set("sluice_store_mismatches_total", func(to *Resource, _ labels, v float64) { to.Mismatches = v })
+	set("sluice_store_mismatches_total", func(to *Resource, _ labels, v float64) {
+		to.Mismatches = v
+		s.times(to.Name).count(v, now.at)
+	})
 	set("sluice_watchers", func(to *Resource, _ labels, v float64) { to.Watches = v })
-	set("sluice_passed_watchers", func(to *Resource, _ labels, v float64) { to.PassedWatches += v })
+	set("sluice_passed_watchers", func(to *Resource, l labels, v float64) {
+		if unserved(l) {
+			to.PassedWatches += v
+		}
+	})
 	set("sluice_request_total", func(to *Resource, l labels, v float64) {
 		if reads[l["verb"]] && l["source"] == "upstream" && strings.HasPrefix(l["code"], "2") {
 			to.Passed[l["reason"]] += v
@@ -243,20 +254,39 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 	f.Others.ServedPerSec = max(0, f.Reads.ServedPerSec-cached.served)
 	f.Others.PassedPerSec = max(0, f.Reads.PassedPerSec-cached.passed)
 	slices.SortFunc(f.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
-	for name := range s.stores {
-		if all[name] == nil {
-			delete(s.stores, name)
-		}
+}
+
+// forget removes what was kept of stores that are gone.
+func (s *Sampler) forget() {
+	maps.DeleteFunc(s.stores, func(name string, _ *storeTimes) bool {
+		_, found := slices.BinarySearchFunc(s.last.Resources, name, func(r Resource, name string) int {
+			return strings.Compare(r.Name, name)
+		})
+		return !found
+	})
+}
+
+// times returns what is kept of a store.
+func (s *Sampler) times(name string) *storeTimes {
+	t := s.stores[name]
+	if t == nil {
+		t = &storeTimes{}
+		s.stores[name] = t
 	}
+	return t
+}
+
+// count notes when the counter of mismatches has grown.
+func (t *storeTimes) count(mismatches float64, now time.Time) {
+	if increase(mismatches, t.mismatches) > 0 {
+		t.mismatched = now
+	}
+	t.mismatches = mismatches
 }
 
 // since sets since when a store is as it is.
 func (s *Sampler) since(r *Resource, now time.Time) {
-	t := s.stores[r.Name]
-	if t == nil {
-		t = &storeTimes{}
-		s.stores[r.Name] = t
-	}
+	t := s.times(r.Name)
 	began := func(at *time.Time, holds bool) float64 {
 		if !holds {
 			*at = time.Time{}
@@ -269,10 +299,6 @@ func (s *Sampler) since(r *Resource, now time.Time) {
 	}
 	r.UnsyncedSeconds = began(&t.unsynced, !r.Synced)
 	r.LostSeconds = began(&t.lost, !r.Connected)
-	if r.Mismatches > t.mismatches {
-		t.mismatched = now
-	}
-	t.mismatches = r.Mismatches
 	if ago := now.Sub(t.mismatched); !t.mismatched.IsZero() && ago < time.Hour {
 		r.MismatchedSeconds = new(ago.Seconds())
 	}

@@ -8,10 +8,13 @@ type values map[string]string
 
 func newValues(f *Facts, v Verdict) values {
 	t := values{
-		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do,
+		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "",
 		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, number), "memory": size(f.MemoryBytes),
 		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
+	}
+	if v.Runbook != "" {
+		t["runbook"] = "Runbook: docs/deploying.md#" + v.Runbook
 	}
 	switch {
 	case !f.Upstream.Probed:
