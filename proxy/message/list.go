@@ -82,14 +82,12 @@ var (
 		"see that it listens, and its name in proxy.tunnel"}
 )
 
-// All returns every message.
-func All() []Message {
-	return []Message{
-		TooMany, NoSeat, NoPlace, PassBudget,
-		Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
-		LongToken, NotLogged, NotGranted, UnknownHost, ManyPages, NotReviewed, LoggedOut, Revoked,
-		TooSlow, Unwritable, NotProven, Discarded,
-		Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
-		ProxyBusy, ProxyPassword, ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding, ProxyNowhere,
-	}
+// All are the messages.
+var All = []Message{
+	TooMany, NoSeat, NoPlace, PassBudget,
+	Ambiguous, TooManyHeaders, SlowBody, BadBody, Unnamed,
+	LongToken, NotLogged, NotGranted, UnknownHost, ManyPages, NotReviewed, LoggedOut, Revoked,
+	TooSlow, Unwritable, NotProven, Discarded,
+	Unreachable, Refused, NamesUnknown, ShuttingDown, Untranscodable, Unacceptable, CarriedOut,
+	ProxyBusy, ProxyPassword, ProxyInvalid, ProxyOnlyAPI, ProxyNotPlain, ProxyAddress, ProxyEnding, ProxyNowhere,
 }

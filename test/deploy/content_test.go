@@ -119,8 +119,8 @@ func load(t *testing.T, text string) *config.File {
 	return document.File
 }
 
-// TestSecurityExplainsEachRight compares the table of docs/security.md with the rules that are
-// installed: each rule has a row, and each row is about a rule.
+// TestSecurityExplainsEachRight compares the list of docs/security.md with the rules that are
+// installed: each rule has an entry, and each entry is about a rule.
 func TestSecurityExplainsEachRight(t *testing.T) {
 	text, err := os.ReadFile(path(t, "docs/security.md"))
 	if err != nil {
@@ -128,10 +128,10 @@ func TestSecurityExplainsEachRight(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "\n## Rights, line by line\n")
 	section, _, _ = strings.Cut(section, "\n#")
-	rows := map[string]bool{} // the first cells, and whether they are about a rule
+	rows := map[string]bool{} // the rules of the list, and whether they are installed
 	for line := range strings.Lines(section) {
-		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.Contains(cells[0], "`") {
-			rows[cells[0]] = false
+		if rule, _, explained := strings.Cut(line, " ("); explained && strings.HasPrefix(rule, "- `") {
+			rows[rule] = false
 		}
 	}
 	rules, impersonation := documentedRules(t)
@@ -148,12 +148,12 @@ func TestSecurityExplainsEachRight(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("no row explains %v on %s", r.Verbs, what)
+			t.Errorf("no entry explains %v on %s", r.Verbs, what)
 		}
 	}
 	for row, used := range rows {
 		if !used {
-			t.Errorf("no rule for the row %s", row)
+			t.Errorf("no rule for the entry %s", row)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestTroubleshootingHasEveryMessage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| name | what it says | what to do |\n|---|---|---|\n")
 	names := map[string]bool{}
-	for _, m := range message.All() {
+	for _, m := range message.All {
 		if m.Name == "" || m.Text == "" || m.Do == "" || names[m.Name] {
 			t.Errorf("%+v lacks something, or its name is taken", m)
 		}
