@@ -38,6 +38,7 @@ var readers = []peer{
 	{"Argo CD, gitops-engine", "gitops-engine", "20260914", nil, goProgram("gitops-engine", "."), asked},
 	{"JavaScript client", "javascript", "1.4.0", []string{"node", "npm"}, javascript, nodeProgram},
 	{"Python client", "python", "22.6.0", []string{debianPython}, python, pythonProgram},
+	{"k9s", "k9s", "v0.51.0", []string{"tmux"}, goProgram("k9s", "github.com/derailed/k9s"), k9s},
 }
 
 // A program of others shows through Sluice what it shows before the apiserver: while objects and definitions change,

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	buildLimit  = 30 * time.Minute // with an empty build cache, on a busy machine
+	buildLimit  = time.Hour // k9s took 40 minutes with an empty build cache, on a busy machine
 	answerLimit = 3 * time.Minute
 	stopLimit   = 20 * time.Second
 )

@@ -1,10 +1,13 @@
 package peers
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,4 +103,51 @@ func python(t *testing.T) string {
 
 func pythonProgram(t *testing.T, program, kubeconfig string) shows {
 	return answers(start(t, debianPython, program, kubeconfig))
+}
+
+// k9s starts k9s twice, since it shows one kind at a time: it loses keys that would turn it to another while it starts.
+func k9s(t *testing.T, program, kubeconfig string) shows {
+	services, pods := k9sView(t, program, kubeconfig, "services"), k9sView(t, program, kubeconfig, "pods")
+	output := func() (string, error) {
+		above, err := services.output()
+		if err != nil {
+			return "", err
+		}
+		below, err := pods.output()
+		return above + below, err
+	}
+	return shows{output, func() { services.stop(); pods.stop() }}
+}
+
+// age is the last column of a screen of k9s, which is as old as the screen.
+var age = regexp.MustCompile(`(\d+[smhd])+ *│\n`)
+
+// k9sView starts k9s with a view in a terminal of its own, and shows the screen without its first line, which has the
+// load of the cluster, and without ages.
+func k9sView(t *testing.T, program, kubeconfig, view string) shows {
+	t.Helper()
+	dir := t.TempDir()
+	tmux := func(args ...string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "tmux", append([]string{"-S", filepath.Join(dir, "socket")}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+dir, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	stop := func() { _, _ = tmux("kill-server") } // it may have ended with k9s
+	t.Cleanup(stop)
+	if out, err := tmux("new-session", "-d", "-x", "160", "-y", "40", program, "--kubeconfig="+kubeconfig,
+		"--namespace="+namespace, "--command="+view, "--headless", "--splashless", "--refresh=2"); err != nil {
+		t.Fatal(out, err)
+	}
+	output := func() (string, error) {
+		screen, err := tmux("capture-pane", "-p")
+		if err == nil && !strings.Contains(screen, " "+view+"("+namespace+")[") {
+			err = fmt.Errorf("no %s on the screen:\n%s", view, screen)
+		}
+		_, screen, _ = strings.Cut(screen, "\n")
+		return age.ReplaceAllString(screen, "│\n"), err
+	}
+	return shows{output, stop}
 }

@@ -27,6 +27,7 @@ type step struct {
 
 var writers = []writer{
 	{peer{"cert-manager, cainjector", "cert-manager", "v1.21.2", nil, goProgram("cert-manager", "."), silent}, injections},
+	{peer{"Flux, runtime of its controllers", "flux", "v0.117.0", nil, goProgram("flux", "."), silent}, reconciliations},
 }
 
 // silent starts a program that shows nothing.
@@ -59,6 +60,29 @@ func bundles(file string) func(*testing.T, string) bool {
 		}
 		return len(all) == 4
 	}
+}
+
+const ready = "get cron nightly -n peers --ignore-not-found -o jsonpath=" +
+	"{.metadata.name}:{.metadata.finalizers}:{.status.observedGeneration}:{.status.conditions[0].message}"
+
+// reconciliations are what the controller upon Flux's runtime does. The last one leaves no object with a finalizer, which
+// would keep its definition when the controller has ended.
+var reconciliations = []step{
+	{[]string{"apply -f definition.yaml", established, "apply -f custom.yaml"}, ready, cron("1:3 replicas")},
+	{[]string{"delete -f custom.yaml", "apply -f custom.yaml"}, ready, cron("1:3 replicas")},
+	{[]string{scale + `{"spec":{"replicas":4}}`}, ready, cron("2:4 replicas")},
+	{[]string{scale + `{"spec":{"replicas":5}}`, observed, "delete -f custom.yaml"}, ready, none},
+}
+
+const (
+	scale    = "patch cron -n peers nightly --type merge -p "
+	observed = "wait -n peers --timeout=2m --for=jsonpath={.status.observedGeneration}=3 cron/nightly"
+)
+
+func none(_ *testing.T, output string) bool { return output == "" }
+
+func cron(status string) func(*testing.T, string) bool {
+	return func(_ *testing.T, output string) bool { return output == `nightly:["peers.example.com/flux"]:`+status }
 }
 
 // A program of others writes through Sluice what it writes before the apiserver, and goes on after a start.
