@@ -30,9 +30,9 @@ func growStack(n byte) byte {
 }
 
 // A stack has 8 KiB if at most 4 KiB of it are in use while the watch waits, and else 16: the filters before the Handler
-// and net/http have 2.5 KiB.
+// and net/http have 2.5 KiB. The frames of the race detector are half as large again as the others: 888 bytes are 1,344.
 func TestQuietWatchHoldsLittleStack(t *testing.T) {
-	const most = 1200                                // bytes
+	const most = 1400                                // bytes
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would move the stack
 	synctest.Test(t, func(t *testing.T) {
 		var begin, end uintptr
