@@ -1,5 +1,6 @@
 # Follows resources with the Python client. For each line of its input it
-# prints the objects that it has, in one line. It ends with its input.
+# prints the objects that it has, in one line, as soon as it has listed each
+# resource. It ends with its input.
 #
 #   python3 main.py KUBECONFIG
 
@@ -7,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 from kubernetes import client, config, watch
 
@@ -44,16 +46,19 @@ def follow(read, objects):
 
 
 objects = {}
-for read in [
+reads = [
     core.list_pod_for_all_namespaces,
     core.list_node,
     core.list_service_for_all_namespaces,
     core.list_config_map_for_all_namespaces,
     apps.list_deployment_for_all_namespaces,
-]:
+]
+for read in reads:
     threading.Thread(target=follow, args=(read, objects), daemon=True).start()
 
 for _ in sys.stdin:
+    while len(objects) < len(reads):
+        time.sleep(0.02)
     lines = [line for state in list(objects.values()) for line in state.values()]
     print("\t".join(sorted(lines)), flush=True)
 os._exit(0)
