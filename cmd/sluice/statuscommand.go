@@ -32,7 +32,7 @@ func statusCommand() *cobra.Command {
 		Use:   "status [--address URL]",
 		Short: "Say how a Sluice is, as its status page does",
 		Long: `Say how a Sluice is, in one sentence and a table, or as JSON. It exits with 0 if all is well, with 1 if somebody has
-to do something, and with 2 if that cannot be told.`,
+to do something, and with 2 if the state is unknown.`,
 		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
@@ -61,7 +61,7 @@ const (
 	exitUnknown = 2
 )
 
-// unknown returns an error, if it is one, with the exit code of a state that cannot be told.
+// unknown adds the exit code of an unknown state to an error. It returns nil for nil.
 func unknown(err error) error {
 	if err == nil {
 		return nil

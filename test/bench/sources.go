@@ -24,7 +24,7 @@ type counted struct {
 	charged, lent float64
 }
 
-// count reads the metrics of a target, if it is a Sluice. The cost is that of the Sluice that reads from the apiserver.
+// count reads the metrics of a target, if it is a Sluice. Of two tiers, the lower one is charged: it reads from the apiserver.
 func (w *world) count(t *target, verb string) (c counted, err error) {
 	defer fails(&err)
 	if t.sluice == nil || verb == "" {

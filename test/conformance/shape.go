@@ -88,7 +88,7 @@ func (l shapeLines) addObject(where string, body []byte, h http.Header) {
 	l.addValue(where, content)
 }
 
-// freeForm are fields whose content is values, telling are fields whose text belongs to a shape, but for its numbers.
+// freeForm are fields that hold only values. The text of a field in telling belongs to the shape, without its numbers.
 var (
 	freeForm = []string{"labels", "annotations", "fieldsV1", "data", "binaryData", "matchLabels", "components", "paths", "cells"}
 	telling  = []string{"kind", "reason", "message"}

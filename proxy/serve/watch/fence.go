@@ -103,7 +103,7 @@ func (l *loop) fenced(r result) bool {
 	}
 	if r.err == nil {
 		l.proofs.Proven(r.proof.String())
-		if r.inventory == nil { // that of a scope proves the scope only
+		if r.inventory == nil { // the inventory of a scope proves only the scope
 			l.plan.Resource.Proven()
 		}
 		l.initialEventsEnd, l.inventory = r.version, cmp.Or(r.inventory, l.inventory)

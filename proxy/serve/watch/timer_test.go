@@ -65,7 +65,7 @@ type noBudget struct{}
 func (noBudget) Room(*plan.Plan, int64) bool { return false }
 func (noBudget) Served()                     {}
 
-// A client cannot be told that the columns of its first event have changed.
+// Columns are sent with the first event only, so a watch cannot announce that they have changed.
 func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := servetest.New(t, servetest.Tables(t, 3))
