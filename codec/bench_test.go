@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // realPod is a running pod of a deployment, 7.4 KB in JSON, decoded.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"sluice/codec/codectest"
+	"sluice/test/support/codectest"
 )
 
 // TestBookmarksAreAsRecorded writes a bookmark of every kind of a real apiserver, from Protobuf and, with the

@@ -15,11 +15,11 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/cbor"
-	"sluice/codec/codectest"
 	cjson "sluice/codec/json"
 	"sluice/codec/negotiate"
 	"sluice/codec/proto"
 	"sluice/codec/table"
+	"sluice/test/support/codectest"
 )
 
 // configMaps returns the built-in resource of the recordings, stored in an encoding.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"sluice/codec/codectest"
+	"sluice/test/support/codectest"
 )
 
 // TestStatusIsWhatTheApiserverSends compares errors of apimachinery, in compact JSON, with what an

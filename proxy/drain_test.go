@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"sluice/proxy/proxytest"
+	"sluice/test/support/proxytest"
 )
 
 var drain = Drain{Delay: 5 * time.Second, Grace: 20 * time.Second}

@@ -20,9 +20,9 @@ import (
 	"sluice/config"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
-	"sluice/proxy/proxytest"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
+	"sluice/test/support/proxytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
-	"sluice/proxy/proxytest"
+	"sluice/test/support/proxytest"
 )
 
 // newTestComponents builds the components for an apiserver that cannot be reached.

@@ -3,7 +3,7 @@ package cbor
 import (
 	"testing"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 func BenchmarkAppendFromJSON(b *testing.B) {

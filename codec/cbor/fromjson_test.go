@@ -15,7 +15,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"sluice/codec/json"
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // encode is the oracle: it decodes JSON and encodes CBOR in the way of the apiserver.

@@ -17,7 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"sluice/codec/json"
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // checkToJSON checks that the apiserver decodes the same value from the CBOR and from its JSON.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // marshaled is a json.Marshaler that returns itself.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 func TestAppendIndentPrintsLikeEncodingJSON(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 	kjson "sigs.k8s.io/json"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // selectable is the oracle: the value that apiextensions selects by.

@@ -10,7 +10,7 @@ import (
 
 	kjson "sigs.k8s.io/json"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // malformed are documents that differ from JSON in one place.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"sluice/codec"
-	"sluice/codec/codectest"
+	"sluice/test/support/codectest"
 )
 
 // TestFormatIsThatOfRecordedResponses compares every recorded response with the format chosen for its

@@ -7,7 +7,7 @@ package yaml
 import (
 	"testing"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 func TestAppendFromJSONDoesNotAllocate(t *testing.T) {

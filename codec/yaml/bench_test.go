@@ -5,7 +5,7 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 func BenchmarkAppendFromJSON(b *testing.B) {

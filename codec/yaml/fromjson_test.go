@@ -15,7 +15,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"sluice/codec/json"
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // oracle returns the YAML of the apiserver or, where that fails, of yaml/v2 for the decoded value.

@@ -13,7 +13,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"sluice/codec/json"
-	"sluice/codec/json/jsontest"
+	"sluice/test/support/jsontest"
 )
 
 // maxOutput is a limit that only hostile documents exceed.

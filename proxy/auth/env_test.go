@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/proxytest"
 	"sluice/proxy/request"
+	"sluice/test/support/proxytest"
 )
 
 // The options of the tests.

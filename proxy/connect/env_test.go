@@ -21,7 +21,7 @@ import (
 	"sluice/config"
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/proxytest"
+	"sluice/test/support/proxytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -14,7 +14,7 @@ import (
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/proto"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // describe describes a resource of a fake apiserver.

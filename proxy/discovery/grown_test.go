@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // The schema prints the status of a CSINode, which releases before 1.37 do not have, even if it is empty.

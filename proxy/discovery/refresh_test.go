@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestRefreshDecidesWhetherTheStoreGoesOn(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"sluice/codec/proto"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // TestUnreachableUpstreamIsAStatus in an encoding that the client accepts, with Retry-After.

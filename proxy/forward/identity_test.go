@@ -20,9 +20,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
+	"sluice/test/support/forwardtest"
 )
 
 var jane = &user.DefaultInfo{Name: "jane", Groups: []string{"dev", user.AllAuthenticated}}

@@ -15,8 +15,8 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // one seat is waited for a little, because a handler gives its seat back after the client has the response.

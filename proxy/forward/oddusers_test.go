@@ -18,9 +18,9 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
 	"sluice/proxy/upstream"
+	"sluice/test/support/forwardtest"
 )
 
 // odd are users whom an apiserver can authenticate. Those that are not named in refusedBy must arrive.

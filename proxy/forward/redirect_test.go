@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // placeholder stands for the URL of the upstream in a location.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // refusalOf returns an apiserver that refuses every request with a Status.

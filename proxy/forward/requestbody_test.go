@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/http2"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // TestUnsentWriteIsSentAgain: after a 401 the apiserver announces the end of the connection (GOAWAY), and

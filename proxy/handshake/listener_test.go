@@ -18,7 +18,7 @@ import (
 
 	"sluice/proxy/certs"
 	"sluice/proxy/flood"
-	"sluice/proxy/proxytest"
+	"sluice/test/support/proxytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestCompareFindsEveryDifference(t *testing.T) {

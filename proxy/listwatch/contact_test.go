@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/cache/tree"
-	"sluice/proxy/listwatch/fake"
 	"sluice/proxy/upstream"
+	"sluice/test/support/fake"
 )
 
 // timedOut sends events and ends a watch when its own timeout is due, or a while after that.

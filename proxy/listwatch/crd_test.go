@@ -11,7 +11,7 @@ import (
 	"sluice/cache"
 	"sluice/codec"
 	"sluice/proxy/discovery"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // settleTime is as long as discovery's.

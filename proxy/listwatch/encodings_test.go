@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // withUnknownField returns an object as a newer apiserver may send it.

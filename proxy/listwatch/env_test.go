@@ -13,7 +13,7 @@ import (
 	"sluice/cache/reflector"
 	"sluice/cache/tree"
 	"sluice/proxy/discovery"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // step is a fake.Step of this package, so that scripts can be written without field names.

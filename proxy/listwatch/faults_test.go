@@ -15,7 +15,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // A proof may have shown a version that the watch of the store has not delivered.

@@ -13,8 +13,8 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/reflector"
-	"sluice/proxy/listwatch/fake"
 	"sluice/proxy/upstream"
+	"sluice/test/support/fake"
 )
 
 // Over HTTP/2, as in production, a broken stream is reset while its connection stays open.

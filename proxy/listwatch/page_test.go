@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // A page is in memory besides the objects that are made of it, so large objects come in small pages.

@@ -12,7 +12,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/reflector"
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestMalformedMetadataIsAnError(t *testing.T) {

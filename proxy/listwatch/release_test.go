@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // An apiserver of a newer release may print objects with other fields, without an event.

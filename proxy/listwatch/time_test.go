@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // The timeouts of package upstream.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // A client that has a state of a discarded history would never learn what differs.

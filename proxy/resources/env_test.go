@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"sluice/cache/tree"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // step is a fake.Step of this package, so that scripts can be written without field names.

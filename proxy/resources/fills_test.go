@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // queue runs fills in a bubble and records the order in which they enter.

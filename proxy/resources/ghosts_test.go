@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // An apiserver that lists between two deletions of one version never sends the others to a watch of this list.

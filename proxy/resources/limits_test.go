@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestIdleStoresStopAndStartAgain(t *testing.T) {

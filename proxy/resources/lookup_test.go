@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestResourceThatIsNotCacheableIsNotDescribedAgainForAWhile(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/codec"
-	"sluice/proxy/listwatch/fake"
-	"sluice/proxy/proxytest"
 	"sluice/proxy/upstream"
+	"sluice/test/support/fake"
+	"sluice/test/support/proxytest"
 )
 
 // kinds is an apiserver with any number of custom resources.

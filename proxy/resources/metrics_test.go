@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestMetricsAreThoseOfEveryStore(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // The budget of passed lists counts this estimate of their size. The first object alone may be much smaller than the others.

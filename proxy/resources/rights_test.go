@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 // refusals are steps in which the apiserver refuses to continue a store that has ended at a version, until the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice/cache"
-	"sluice/proxy/listwatch/fake"
+	"sluice/test/support/fake"
 )
 
 func TestRecreatedCRDIsDescribedAnew(t *testing.T) {

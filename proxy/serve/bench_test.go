@@ -19,8 +19,8 @@ import (
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
-	"sluice/proxy/serve/servetest"
 	"sluice/test/harness"
+	"sluice/test/support/servetest"
 )
 
 // podsOfAge returns cached pods that were created within a minute, the newest one at the given age.

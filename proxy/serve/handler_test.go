@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"sluice/proxy/resources"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // env is a Handler in its surroundings.

@@ -9,7 +9,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/request"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 const latestFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001"

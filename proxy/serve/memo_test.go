@@ -10,7 +10,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // What a selection selects is encoded once for all readers from the second read on, also if it is

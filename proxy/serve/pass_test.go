@@ -14,7 +14,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/outcome"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"

@@ -12,8 +12,8 @@ import (
 
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
-	"sluice/proxy/serve/servetest"
 	"sluice/proxy/serve/watch"
+	"sluice/test/support/servetest"
 )
 
 // filling is a Resources whose one store is being filled.

@@ -17,7 +17,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {

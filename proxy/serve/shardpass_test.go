@@ -8,7 +8,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // A read of a shard that follows a list from here must not pass to an apiserver that may ignore the

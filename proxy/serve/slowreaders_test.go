@@ -11,7 +11,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // withSlowReaders returns an env whose slow readers may hold limit bytes.

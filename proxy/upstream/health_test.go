@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/proxytest"
+	"sluice/test/support/proxytest"
 )
 
 func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {

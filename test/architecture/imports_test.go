@@ -17,6 +17,7 @@ import (
 type file struct {
 	path    string // from the repository's root
 	pkg     string // its directory
+	name    string // the name that its package clause declares
 	imports []string
 }
 
@@ -38,7 +39,7 @@ func product(t *testing.T) []file {
 				return err
 			}
 			rel, err := filepath.Rel(root, path)
-			f := file{path: rel, pkg: filepath.Dir(rel)}
+			f := file{path: rel, pkg: filepath.Dir(rel), name: parsed.Name.Name}
 			for _, i := range parsed.Imports {
 				name, _ := strconv.Unquote(i.Path.Value)
 				f.imports = append(f.imports, name)
@@ -76,6 +77,32 @@ func TestImportsPointDown(t *testing.T) {
 			if target != top && !slices.Contains(below[top], target) {
 				t.Errorf("%s imports %s: %s must not import %s", f.path, name, top, target)
 			}
+		}
+	}
+}
+
+// TestProgramsImportEveryPackage checks that the product holds no package for tests only: those are in test.
+func TestProgramsImportEveryPackage(t *testing.T) {
+	files := product(t)
+	imported := map[string]bool{} // by a package that a program imports; the programs themselves included
+	for grown := true; grown; {
+		before := len(imported)
+		for _, f := range files {
+			if f.name != "main" && !imported[f.pkg] {
+				continue
+			}
+			imported[f.pkg] = true
+			for _, name := range f.imports {
+				if inner, ours := strings.CutPrefix(name, "sluice/"); ours {
+					imported[inner] = true
+				}
+			}
+		}
+		grown = len(imported) > before
+	}
+	for _, f := range files {
+		if !imported[f.pkg] {
+			t.Errorf("%s: no program imports package %s", f.path, f.pkg)
 		}
 	}
 }

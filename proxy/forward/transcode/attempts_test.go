@@ -14,10 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/test/support/forwardtest"
 )
 
 // TestAttemptsFollowRefusals has an upstream that refuses with the given codes, one after the

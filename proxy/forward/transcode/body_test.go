@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // TestRequestBodyIsSentAsJSON: after the refusal of its format, the body is sent in JSON, with all

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/codec"
-	"sluice/proxy/forward/forwardtest"
+	"sluice/test/support/forwardtest"
 )
 
 func TestErrorHasTheFormatOfTheApiserver(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 
 	"sluice/codec"
 	"sluice/proxy/accounts"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // TestBodyBeyondLimitPassesUnchanged: a body of maximal length is transcoded, a longer one passes

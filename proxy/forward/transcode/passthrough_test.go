@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"sluice/codec"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // TestSupportedFormatsPassUnchanged: what the upstream supports, and what no format can replace, is

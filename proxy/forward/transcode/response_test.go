@@ -14,8 +14,8 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/proto"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // acceptHeader returns the headers of a request with this Accept header.

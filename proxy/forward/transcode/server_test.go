@@ -16,10 +16,10 @@ import (
 	"sluice/codec/cbor"
 	"sluice/codec/negotiate"
 	"sluice/codec/yaml"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/test/support/forwardtest"
 )
 
 const (

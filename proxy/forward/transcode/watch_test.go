@@ -14,8 +14,8 @@ import (
 
 	"sluice/codec"
 	"sluice/codec/json"
-	"sluice/proxy/forward/forwardtest"
 	"sluice/proxy/request"
+	"sluice/test/support/forwardtest"
 )
 
 // event returns one line of a watch stream.

@@ -8,7 +8,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/table"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 var tableFormat = codec.Format{Shape: codec.Table}

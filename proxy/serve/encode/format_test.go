@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"sluice/codec"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 func TestRequestsForOneFormatShareOneEncoder(t *testing.T) {

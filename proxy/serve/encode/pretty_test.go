@@ -13,7 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // indented returns compact JSON as the apiserver indents it.

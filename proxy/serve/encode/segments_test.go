@@ -8,7 +8,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // blocks returns the compressed blocks of all runs in order.

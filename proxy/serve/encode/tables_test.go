@@ -15,7 +15,7 @@ import (
 	"sluice/codec"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // freshTable returns the Table of the whole store, without any memo.

@@ -13,7 +13,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // pastOutcome is how an exact read was answered.

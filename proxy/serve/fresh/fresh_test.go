@@ -12,7 +12,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 func newEnv(t testing.TB, c *resources.CachedResource, o serve.Options) *servetest.Env {

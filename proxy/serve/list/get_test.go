@@ -12,7 +12,7 @@ import (
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 const oneFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0"

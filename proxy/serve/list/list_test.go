@@ -15,7 +15,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // newTestResponse returns a responseWriter for a client that accepts a coding, where its bytes go,

@@ -9,7 +9,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/request"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // A read by the indexed field is as small as what it selects.

@@ -10,7 +10,7 @@ import (
 	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // describe returns the plan of a request in words, or the error for which there is none.

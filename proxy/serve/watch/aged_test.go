@@ -12,7 +12,7 @@ import (
 	"sluice/codec"
 	"sluice/codec/splice"
 	"sluice/proxy/serve/encode"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // discarding is a ResponseWriter.

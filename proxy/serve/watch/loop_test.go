@@ -14,8 +14,8 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/servetest"
 	"sluice/proxy/serve/watch"
+	"sluice/test/support/servetest"
 )
 
 // step is one step of a watch: something happens, or must have happened.

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // here returns where the stack of the caller ends.

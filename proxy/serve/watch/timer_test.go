@@ -10,7 +10,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // Watches that were opened together must not ask the apiserver together.

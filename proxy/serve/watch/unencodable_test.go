@@ -13,7 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/serve"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 // brokenFoo is an object that can be written only as it is stored.

@@ -18,7 +18,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/plan"
-	"sluice/proxy/serve/servetest"
+	"sluice/test/support/servetest"
 )
 
 func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"sluice/codec/splice"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/encode"
-	"sluice/proxy/serve/servetest"
 	"sluice/proxy/serve/watch"
+	"sluice/test/support/servetest"
 )
 
 func TestBatchIsFlushedOnce(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"sluice/codec"
-	"sluice/proxy/proxytest"
 	"sluice/proxy/upstream"
+	"sluice/test/support/proxytest"
 )
 
 // newest is the version of the apiserver in lists of metadata without a step.
