@@ -1,6 +1,9 @@
 package fence
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Step is what has been done for a question.
 type Step uint8
@@ -35,6 +38,18 @@ const (
 type Action struct {
 	Do  Do
 	For time.Duration
+}
+
+// String returns the action as testdata/decisions.txt shows it.
+func (a Action) String() string {
+	name := [...]string{
+		Ask: "ask", Wait: "wait", Prove: "prove", Probe: "probe", TakeInventory: "inventory", TakeInventoryOf: "of its scope",
+		OpenSecondWatch: "second watch", Gather: "gather", Forward: "forward", Refuse: "refuse",
+	}[a.Do]
+	if a.Do == Wait {
+		return fmt.Sprint(name, " ", a.For)
+	}
+	return name
 }
 
 // Question is what a read needs, or what the worker of a fence needs on behalf of reads.

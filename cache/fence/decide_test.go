@@ -13,18 +13,6 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/decisions.txt anew")
 
-// String returns the action as the table shows it.
-func (a Action) String() string {
-	name := [...]string{
-		Ask: "ask", Wait: "wait", Prove: "prove", Probe: "probe", TakeInventory: "inventory", TakeInventoryOf: "of its scope",
-		OpenSecondWatch: "second watch", Gather: "gather", Forward: "forward", Refuse: "refuse",
-	}[a.Do]
-	if a.Do == Wait {
-		return fmt.Sprint(name, " ", a.For)
-	}
-	return name
-}
-
 // The reads of the table are of pages of 64 KiB, their resources of objects of which an inventory lists 512 bytes.
 const (
 	pageWork   = requestWork + 64<<10*workPerByte

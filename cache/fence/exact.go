@@ -42,7 +42,7 @@ func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64)
 // joinExact has the inventory of a version taken, unless that has been done or does not pay. It returns a copy of
 // what is known of the version.
 func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
-	facts := f.facts()
+	facts := f.Facts()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v := f.exactVersion(version)

@@ -31,7 +31,7 @@ func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
 		confirmsAt(t, a, f, version, 0, long, true, 1)
 		confirmsAt(t, a, f, version, 0, long, true, 1)
 		mustShow(t, s, version, version-1)
-		if !f.facts().quiet() {
+		if !f.Facts().quiet() {
 			t.Error("the next read waits for an event")
 		}
 	})

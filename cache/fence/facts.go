@@ -3,10 +3,10 @@ package fence
 import "time"
 
 // Next decides what is done for a question now.
-func (f *Fence) Next(q Question) Action { return Next(q, f.facts()) }
+func (f *Fence) Next(q Question) Action { return Next(q, f.Facts()) }
 
-// facts returns what is known now.
-func (f *Fence) facts() Facts {
+// Facts returns what is known now. With them [Next] tells what would be done for a question, and nothing is done.
+func (f *Fence) Facts() Facts {
 	price, owed, state, event := f.nextInventoryWork(), f.allowance.wait(), f.store.Snapshot(), f.store.LastEvent()
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -204,7 +204,7 @@ func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
 		if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByInventory {
 			t.Fatal(proof, err)
 		}
-		if f.facts().canTakeInventory() {
+		if f.Facts().canTakeInventory() {
 			t.Fatal("affords an inventory of 100 MiB")
 		}
 		a.mu.Lock()

@@ -78,7 +78,7 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 			t.Error("not alone once the others are answered")
 		}
 		time.Sleep(2 * herdFor)
-		if f.facts().pays(readWork(1 << 20)) {
+		if f.Facts().pays(readWork(1 << 20)) {
 			t.Error("responses that clients read slowly pay for a proof")
 		}
 		end(slow)
