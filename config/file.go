@@ -50,7 +50,7 @@ type File struct {
 	Compatibility string `json:"compatibility,omitempty" enum:"extended,strict"`
 	// Features are enabled one by one.
 	Features Features `json:"features,omitempty"`
-	// DebugHeaders adds the header Sluice-Source to responses: the source and the reason.
+	// DebugHeaders adds headers to responses: Sluice-Source, the source and the reason, and Sluice-As-Of, which state is shown.
 	DebugHeaders bool `json:"debugHeaders,omitempty" reload:"true"`
 }
 

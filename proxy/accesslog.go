@@ -17,6 +17,10 @@ import (
 // in "cache; up-to-date", and "; transcoded" after them if Sluice converted the request or the response.
 const sourceHeader = "Sluice-Source"
 
+// asOfHeader is the response header that says which state a response from the cache shows. Options.DebugHeaders adds it
+// to all of them, and a request asks for it by the same header with the value wanted.
+const asOfHeader, wanted = "Sluice-As-Of", "?1"
+
 // accessLog logs and counts requests.
 type accessLog struct {
 	log          *zap.Logger
@@ -27,7 +31,7 @@ type accessLog struct {
 
 // withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. Of many
 // refused requests it logs some, and how many there were. It never logs bodies, credentials or queries,
-// which may contain credentials. While debugHeaders is set it adds sourceHeader to responses.
+// which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
 func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
 	log = log.Named("access")
 	a := &accessLog{log, flood.New(log, "more requests refused", "requests"), m, debugHeaders}
@@ -60,6 +64,9 @@ func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest
 func (l *loggedRequest) header(code int) {
 	if l.debugHeaders.Load() {
 		l.Header().Set(sourceHeader, sourceOf(&l.info.Outcome))
+	}
+	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
+		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
 	}
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
 	if l.info.Verb == "watch" && code == http.StatusOK {

@@ -62,7 +62,7 @@ type Options struct {
 	Strict bool
 	// Features are enabled one by one.
 	Features Features
-	// DebugHeaders adds the header Sluice-Source to responses.
+	// DebugHeaders adds the headers Sluice-Source and Sluice-As-Of to responses.
 	DebugHeaders bool
 }
 

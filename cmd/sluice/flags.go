@@ -27,7 +27,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "path of the private key of the serving certificate")
 	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "directory of the CA and the certificate that Sluice issues (default sluice-certs)")
 	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "path of the CA of client certificates; without it client certificates are ignored")
-	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "add the header Sluice-Source to responses: the source and the reason")
+	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "add the headers Sluice-Source and Sluice-As-Of to responses: where an answer comes from, and which state it shows")
 	set.StringVar(&o.Log.Level, "log-level", "", "debug, info, warn or error (default info)")
 	set.StringVar(&o.Log.Format, "log-format", "", "json or console (default json)")
 }

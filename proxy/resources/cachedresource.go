@@ -2,7 +2,6 @@ package resources
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sluice/cache"
@@ -27,10 +26,9 @@ type CachedResource struct {
 	// StreamingLists reports whether the apiserver has streaming lists (KEP-3157).
 	StreamingLists bool
 
-	prehistory      *prehistory // nil in tests of other packages
-	disconnectedFor func() time.Duration
-	proven          *atomic.Int64 // the entry's; nil in tests of other packages
-	columnsChanged  chan struct{} // closed when another CachedResource takes over with other columns
+	prehistory     *prehistory   // nil in tests of other packages
+	entry          *entry        // nil in tests of other packages
+	columnsChanged chan struct{} // closed when another CachedResource takes over with other columns
 }
 
 // ColumnsChanged returns a channel that is closed when the store goes on with other printer columns.
@@ -39,10 +37,10 @@ func (c *CachedResource) ColumnsChanged() <-chan struct{} { return c.columnsChan
 // DisconnectedFor returns for how long the reflector has had no open watch. The state may lag behind
 // the apiserver by about as much.
 func (c *CachedResource) DisconnectedFor() time.Duration {
-	if c.disconnectedFor == nil {
+	if c.entry == nil {
 		return 0
 	}
-	return c.disconnectedFor()
+	return c.entry.reflector.DisconnectedFor()
 }
 
 // withDescription returns a CachedResource of the same store with another description.
@@ -54,7 +52,15 @@ func (c *CachedResource) withDescription(d *discovery.Description) *CachedResour
 
 // Proven takes note that the store was just proven to show the apiserver's state.
 func (c *CachedResource) Proven() {
-	if c.proven != nil {
-		c.proven.Store(time.Now().UnixNano())
+	if c.entry != nil {
+		c.entry.proven.Store(time.Now().UnixNano())
 	}
+}
+
+// LastProven returns when an event, a bookmark or a proof last showed that the store was up to date.
+func (c *CachedResource) LastProven() time.Time {
+	if c.entry == nil {
+		return c.Began
+	}
+	return c.entry.lastProven()
 }

@@ -180,8 +180,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	c := &CachedResource{
 		Description: session.Description(),
 		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
-		StreamingLists: e.reflector.StreamingLists(), disconnectedFor: e.reflector.DisconnectedFor, proven: &e.proven,
-		columnsChanged: make(chan struct{}),
+		StreamingLists: e.reflector.StreamingLists(), entry: e, columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.

@@ -36,6 +36,9 @@ type Attempt struct {
 	Version uint64
 	Read    *fence.Read // of a get of the most recent state that is not alone; otherwise nil
 	Learn   func()      // keeps that the apiserver has allowed this get
+	// Known is a time at which the newest state of the store was known to be the apiserver's. It must be set before
+	// the state is taken, so that no state seems younger than it is; zero for reads of a version that they name.
+	Known time.Time
 }
 
 // IsRecent reports whether a store shows a state that is recent enough for a most recent read, without a
@@ -55,6 +58,14 @@ func (a *Attempt) IsRecent(c *resources.CachedResource) (reason outcome.Hit, ok 
 // cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
 // the apiserver or the reader more.
 func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
+	reason, err := a.ensureFresh(ctx, p, mayPass)
+	if a.Known = a.Began; p.Match != plan.MatchMostRecent {
+		a.Known = p.Resource.LastProven()
+	}
+	return reason, err
+}
+
+func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	store := p.Resource.Store
 	if p.Match != plan.MatchMostRecent && store.Snapshot().Reaches(p.Version) {
 		return outcome.AnyVersion, nil

@@ -15,10 +15,12 @@ import (
 )
 
 // Head sets the headers of a response from the cache, and its outcome. The caller must know
-// that the body can be encoded: after it, the request cannot pass any more.
-func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit) {
+// that the body can be encoded: after it, the request cannot pass any more. The version is that of the state
+// which the response shows, or which a watch starts from.
+func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit, version uint64) {
 	p.Info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(reason), Format: p.Format.Format().Encoding.String(),
+		AsOf: request.AsOf{Version: version, Known: a.Known, Proof: string(reason)},
 	}
 	a.Budget.Served()
 	response.Headers(h, p.Info)

@@ -18,13 +18,14 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	if err != nil {
 		return err
 	}
-	o := p.Resource.Store.Snapshot().Get(p.Key())
+	state := p.Resource.Store.Snapshot()
+	o := state.Get(p.Key())
 	if o == nil {
-		a.Head(w.Header(), p, reason)
+		a.Head(w.Header(), p, reason, state.Version)
 		response.Error(w, r, apierrors.NewNotFound(p.Resource.Resource.GroupResource(), p.Read.Name))
 		return nil
 	}
-	out := newResponseWriter(w, r, nil, func(h http.Header) { a.Head(h, p, reason) })
+	out := newResponseWriter(w, r, nil, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.encoded = &p.Info.Encoded
 	out.reserve()

@@ -39,7 +39,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		return outcome.UnservedOptions
 	}
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
-	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason) })
+	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.encoded = &p.Info.Encoded
 	reader := s.SlowReaders.Track(p.Info.Account.Key, out.client, func() { out.client.EndWithin(0) })

@@ -62,8 +62,8 @@ func (l *loop) endWith(err error) {
 // writeExpired answers a watch from before the history as the apiserver does: with a stream that
 // contains only an ERROR event (wire.md 7.7).
 func writeExpired(w http.ResponseWriter, p *plan.Plan, a *fresh.Attempt) {
-	a.Head(w.Header(), p, "")
-	p.Info.Outcome.Source, p.Info.Outcome.Reason = request.SourceGateway, string(outcome.VersionBeforeHistory)
+	a.Head(w.Header(), p, "", 0)
+	p.Info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(outcome.VersionBeforeHistory), Format: p.Info.Outcome.Format}
 	w.WriteHeader(http.StatusOK)
 	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.Version, p.Resource.Store.OldestVersion()))
 	// An error means that the client has gone.

@@ -91,7 +91,10 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		return nil, err
 	}
 	coding := s.coding(r, p, start.state)
-	a.Head(w.Header(), p, start.reason)
+	a.Head(w.Header(), p, start.reason, start.version())
+	if start.initialEventsEnd == unproven {
+		p.Info.Outcome.AsOf.Proof = request.ProofPending
+	}
 	response.SetCoding(w.Header(), coding)
 	w.WriteHeader(http.StatusOK)
 	metrics := s.Metrics.of(p.Info)
@@ -118,6 +121,14 @@ type opening struct {
 	initialEventsEnd uint64
 }
 
+// version returns the version that the watch starts from.
+func (o *opening) version() uint64 {
+	if o.state != nil {
+		return o.state.Version
+	}
+	return o.delivered
+}
+
 // unproven is above every version that can be delivered.
 const unproven = ^uint64(0)
 
@@ -139,6 +150,9 @@ func openWatch(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (opening, er
 		if s.reason, err = a.EnsureFresh(ctx, p, false); err != nil {
 			return s, err
 		}
+	}
+	if deferred {
+		a.Known = p.Resource.LastProven()
 	}
 	if s.state, s.cursor, err = p.Resource.Store.ListAndWatch(p.Selection.Scope); err != nil {
 		return s, outcome.Pass(resources.NotInSync)
