@@ -35,21 +35,8 @@ func dropConversionAnnotations(e objectEncoder, r *Resource) objectEncoder {
 	if keys == nil || e == nil {
 		return e
 	}
-	return pipe{withoutAnnotations{r.Source, keys}, e}
-}
-
-// withoutAnnotations gives the stored bytes without these annotations.
-type withoutAnnotations struct {
-	source Encoding
-	keys   []string
-}
-
-func (w withoutAnnotations) AppendObject(dst, src []byte, _ bool) ([]byte, error) {
-	return w.AppendItem(dst, src)
-}
-func (w withoutAnnotations) AppendItem(dst, src []byte) ([]byte, error) {
-	if w.source == Protobuf {
-		return proto.AppendWithoutAnnotations(dst, src, w.keys...)
+	if r.Source == Protobuf {
+		return pipe(alike(func(dst, src []byte) ([]byte, error) { return proto.AppendWithoutAnnotations(dst, src, keys...) }), e)
 	}
-	return json.AppendWithoutAnnotations(dst, src, w.keys...)
+	return pipe(alike(func(dst, src []byte) ([]byte, error) { return json.AppendWithoutAnnotations(dst, src, keys...) }), e)
 }

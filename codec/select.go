@@ -25,14 +25,14 @@ func newObjectEncoder(r *Resource, f Format) (objectEncoder, error) {
 
 // dropManagedFields returns e for objects without metadata.managedFields, if f leaves them out.
 func dropManagedFields(e objectEncoder, r *Resource, f Format) objectEncoder {
-	switch drop := (withoutManagedFields{r.Source}); {
-	case !f.Unmanaged || e == nil:
+	if !f.Unmanaged || e == nil {
 		return e
-	case e == passthrough{}:
-		return drop
-	default:
-		return pipe{drop, e}
 	}
+	drop := withoutManagedFields(r.Source)
+	if _, same := e.(passthrough); same {
+		return drop
+	}
+	return pipe(drop, e)
 }
 
 func wholeObject(r *Resource, encoding Encoding) (objectEncoder, error) {
@@ -56,11 +56,11 @@ func wholeJSON(r *Resource) (objectEncoder, error) {
 		if !ok {
 			return nil, ErrUnsupported
 		}
-		return schemaJSON{schema}, nil
+		return apart{schema.AppendJSON, schema.AppendJSONItem}, nil
 	case r.Style == Typed:
-		return newTypedJSON(r), nil
+		return typedJSON(r), nil
 	case r.WholeFloats:
-		return withoutPoints{}, nil
+		return withoutPoints, nil
 	}
 	return passthrough{}, nil
 }
@@ -68,37 +68,37 @@ func wholeJSON(r *Resource) (objectEncoder, error) {
 // wholeCBOR refuses typed resources stored as JSON: CBOR tags bytes, which JSON does not tell from text.
 func wholeCBOR(r *Resource) (objectEncoder, error) {
 	if r.Style == Unstructured {
-		return jsonToCBOR{}, nil
+		return jsonToCBOR, nil
 	}
 	schema, ok := proto.Lookup(r.APIVersion(), r.Kind)
 	if r.Source != Protobuf || !ok {
 		return nil, ErrUnsupported
 	}
-	return schemaCBOR{schema}, nil
+	return apart{schema.AppendCBOR, schema.AppendCBORItem}, nil
 }
 
 func metadataOnly(r *Resource, f Format) (objectEncoder, error) {
 	version := f.MetaVersion.String()
 	if f.Encoding == Protobuf {
 		if r.Source == Protobuf {
-			return metadataProtobuf{}, nil
+			return metadataProtobuf, nil
 		}
-		return metadataProtobufFromJSON{}, nil
+		return metadataProtobufFromJSON, nil
 	}
 	if r.Source == JSON {
 		if f.Encoding == CBOR {
-			return pipe{metadataJSON{version}, jsonToCBOR{}}, nil
+			return pipe(metadataJSON(version), jsonToCBOR), nil
 		}
-		return metadataJSON{version}, nil
+		return metadataJSON(version), nil
 	}
 	schema, ok := proto.Lookup(version, "PartialObjectMetadata")
 	if !ok {
 		return nil, ErrUnsupported
 	}
 	if f.Encoding == CBOR {
-		return metadataFromProtobuf{schemaCBOR{schema}}, nil
+		return metadataFromProtobuf(schema.AppendCBOR), nil
 	}
-	return metadataFromProtobuf{schemaJSON{schema}}, nil
+	return metadataFromProtobuf(schema.AppendJSON), nil
 }
 
 func newTableEncoder(r *Resource, f Format) (objectEncoder, error) {
