@@ -14,7 +14,7 @@ import (
 
 // The bytes of Tables depend on the time by their ages only. Segments memoize their rows without
 // ages, which are written anew for each reader, and compressed with ages, which stand still for
-// seconds to days. Events share their frames likewise.
+// seconds to days. Events share their text without ages.
 
 // ageless returns the text of a run without ages, memoized if it is shared.
 func (e *Segments) ageless(r tree.Run) (*table.Text, error) {

@@ -1,7 +1,6 @@
 package encode
 
 import (
-	"encoding/binary"
 	"time"
 
 	"sluice/cache"
@@ -17,18 +16,6 @@ func (e *Format) Block(event *cache.Event, t cache.Type, coding splice.Coding) (
 		return splice.Block{}, err
 	}
 	return splice.Unpack(packed), nil
-}
-
-// AgedBlock returns the compressed frame of an event of Tables. It returns nil once an age is printed differently.
-func (e *Format) AgedBlock(event *cache.Event, t cache.Type, coding splice.Coding) (*splice.Block, error) {
-	packed, err := event.Frame(agedFrames{agelessFrames{e}, coding}, t)
-	if err != nil {
-		return nil, err
-	}
-	if b := unpackAged(packed); b.valid.has(time.Now()) {
-		return b.block, nil
-	}
-	return nil, nil
 }
 
 // WriteAged writes an event of Tables with its ages as of now.
@@ -100,49 +87,7 @@ func (f agelessFrames) text(t cache.Type, o *tree.Object) (table.Text, error) {
 	return text, f.encoder.check(err)
 }
 
-// agedFrames is a cache.Encoder whose frames are packed blocks with their validity.
-type agedFrames struct {
-	agelessFrames
-	coding splice.Coding
-}
-
-// AppendEvent implements cache.Encoder.
-func (f agedFrames) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	text, err := f.text(t, o)
-	if err != nil {
-		return dst, err
-	}
-	var b agedBlock
-	if _, err := b.compress(f.coding, &text, time.Now()); err != nil {
-		return dst, err
-	}
-	n := b.newest.Load()
-	dst = n.block.Pack(dst)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(n.valid.from))
-	return binary.LittleEndian.AppendUint64(dst, uint64(n.valid.until)), nil
-}
-
-// AppendDeletedFromSelection implements cache.Encoder.
-func (f agedFrames) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	deleted, err := f.encoder.DeletedFromSelection(o, rv)
-	if err != nil {
-		return dst, err
-	}
-	return f.AppendEvent(dst, cache.Deleted, deleted)
-}
-
-// unpackAged returns the block in a frame of agedFrames.
-func unpackAged(packed []byte) blockAt {
-	n := len(packed) - 16
-	b := splice.Unpack(packed[:n])
-	return blockAt{&b, validity{
-		from:  int64(binary.LittleEndian.Uint64(packed[n:])),
-		until: int64(binary.LittleEndian.Uint64(packed[n+8:])),
-	}}
-}
-
 var (
 	_ cache.Encoder = blockEncoder{}
 	_ cache.Encoder = agelessFrames{}
-	_ cache.Encoder = agedFrames{}
 )

@@ -2,10 +2,8 @@ package watch
 
 import (
 	"bytes"
-	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"sluice/cache"
@@ -14,13 +12,6 @@ import (
 	"sluice/proxy/serve/encode"
 	"sluice/test/support/servetest"
 )
-
-// discarding is a ResponseWriter.
-type discarding struct{}
-
-func (discarding) Header() http.Header         { return http.Header{} }
-func (discarding) WriteHeader(int)             {}
-func (discarding) Write(p []byte) (int, error) { return len(p), nil }
 
 func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
@@ -53,7 +44,7 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 					if err := out.begin(); err != nil {
 						t.Fatal(err)
 					}
-					if err := out.agedFrame(e, kind, encoder); err != nil {
+					if err := encoder.WriteAged(e, kind, out.write); err != nil {
 						t.Fatal(err)
 					}
 					out.end()
@@ -62,28 +53,6 @@ func TestEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 					}
 				}
 			}
-		}
-	})
-}
-
-func TestWatchesOfTablesShareCompressedEventsWhileTheirAgesStandStill(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := servetest.AgingFoos(t, 3, func(int) time.Duration { return time.Minute })
-		encoder, err := encode.FormatFor(c, codec.Format{Shape: codec.Table})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := servetest.EventOf(t, c, cache.Modified, servetest.AgingFoo(1, 4, time.Now().Add(-time.Minute)))
-		write := func() float64 {
-			out := newWriter(discarding{}, nil, splice.Gzip)
-			return testing.AllocsPerRun(10, func() {
-				if err := out.agedFrame(e, cache.Modified, encoder); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-		if n := write(); n > 2 {
-			t.Errorf("%v allocations: the event is compressed again", n)
 		}
 	})
 }

@@ -254,7 +254,7 @@ func (l *loop) writeEvent(e *cache.Event, t cache.Type) error {
 	case encoder.Shareable():
 		return l.out.frame(e, t, encoder)
 	case encoder.Memoizable() && !l.first():
-		return l.out.agedFrame(e, t, encoder)
+		return encoder.WriteAged(e, t, l.out.write)
 	}
 	o := e.Object
 	var err error

@@ -73,21 +73,6 @@ func (w *writer) frame(e *cache.Event, t cache.Type, encoder *encode.Format) err
 	return w.block(&b)
 }
 
-// AgedBlock writes the frame of an event of Tables with its ages as of now. Watches in one coding
-// share the compressed frame while its ages stand still.
-func (w *writer) agedFrame(e *cache.Event, t cache.Type, encoder *encode.Format) error {
-	if w.coding != splice.Identity {
-		b, err := encoder.AgedBlock(e, t, w.coding)
-		if err != nil {
-			return err
-		}
-		if b != nil {
-			return w.block(b)
-		}
-	}
-	return encoder.WriteAged(e, t, w.write)
-}
-
 func (w *writer) send(p []byte) error {
 	err := w.work.Write(w.client, w.w, p)
 	w.failed = w.failed || err != nil
