@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
 	"sluice/cache/tree"
@@ -90,6 +91,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 			Authenticator: authenticator,
 			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{
 				Reviews: clients.AuthorizationV1(), AllowTTL: ttls.AllowTTL.Duration, DenyTTL: ttls.DenyTTL.Duration, ReviewsInFlight: reviews,
+				Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 			}),
 		},
 		Resources: resources.New(resources.Options{

@@ -30,6 +30,7 @@ import (
 	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/handshake"
 	"sluice/proxy/resources"
+	"sluice/proxy/see"
 	"sluice/proxy/upstream"
 )
 
@@ -53,7 +54,28 @@ type components struct {
 	ready      *admin.Checks
 	stopping   atomic.Bool // a shutdown has begun
 	tls        *tls.Config
-	background []func(context.Context) error // each runs until its context ends
+	health     *upstream.Health
+	status     *see.Sampler
+	followers  []task // of files that the configuration names, and the writer of the audit log
+}
+
+// task is what runs until its context ends.
+type task func(context.Context) error
+
+// background returns what runs beside the listeners, in the order of its start.
+func (c *components) background() []task {
+	return append([]task{
+		c.health.Run,            // asks the apiserver for its version
+		c.followHeaderNames,     // in which the apiserver reads who a caller is
+		c.access.Authorizer.Run, // watches RBAC objects
+		c.resources.Run,         // fills stores, and watches for them
+		c.levels.Run,            // follows the priority levels of the cluster
+		c.gateway.SweepMetrics,  // forgets resources that are gone
+		c.followCallerMemory,    // gives callers what stores leave
+		c.status.Run,            // samples the metrics
+		c.reloader.run,          // follows the configuration file
+		memory.Release,          // returns free memory
+	}, c.followers...)
 }
 
 // build creates the components, those first on which others depend.
@@ -74,9 +96,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	}); err != nil {
 		return nil, err
 	}
-	c.background = append(c.background, func(ctx context.Context) error {
-		return c.upstream.FollowHeaderNames(ctx, log.Named("upstream"))
-	})
+	c.health = upstream.NewHealth(c.upstream)
 	if err := c.setAccess(file, log, metrics); err != nil {
 		return nil, err
 	}
@@ -97,7 +117,6 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Seats: file.Limits.Seats, Wait: file.Limits.QueueWait.Duration, Resources: c.resources, Log: log.Named("priority"),
 		BuiltIn: file.Authentication.Callers == config.CallersSelf, // few may list the configuration
 	})
-	c.background = append(c.background, c.resources.Run, c.levels.Run)
 	auditLog, err := c.auditLog(file.Audit, log, metrics)
 	if err != nil {
 		return nil, err
@@ -113,7 +132,6 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
-	c.background = append(c.background, c.gateway.SweepMetrics, c.followCallerMemory)
 	if c.tls, err = c.servingTLS(file, log); err != nil {
 		return nil, err
 	}
@@ -127,6 +145,10 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	return c, nil
 }
 
+func (c *components) followHeaderNames(ctx context.Context) error {
+	return c.upstream.FollowHeaderNames(ctx, c.log.Named("upstream"))
+}
+
 // auditLog returns the audit log; nil if there is none.
 func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics) (*audit.Log, error) {
 	if a.Path == "" {
@@ -137,7 +159,7 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 		return nil, err
 	}
 	l := audit.New(out, log.Named("audit"), metrics.audit)
-	c.background = append(c.background, l.Run)
+	c.followers = append(c.followers, l.Run)
 	return l, nil
 }
 
@@ -148,7 +170,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		return fmt.Errorf("upstream client: %w", err)
 	}
 	o := auth.AuthorizerOptions{
-		Reviews: clients.AuthorizationV1(), Version: c.upstream.Version,
+		Reviews: clients.AuthorizationV1(), Version: c.health.Version,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight,
 		RBAC:            c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
@@ -167,7 +189,6 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		return err
 	}
 	c.access = &auth.Access{Authenticator: authenticator, Authorizer: auth.NewAuthorizer(o)}
-	c.background = append(c.background, c.access.Authorizer.Run)
 	return nil
 }
 
@@ -209,7 +230,7 @@ func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentP
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c.background = append(c.background, func(ctx context.Context) error {
+	c.followers = append(c.followers, func(ctx context.Context) error {
 		ca.Run(ctx, 1)
 		return nil
 	})
@@ -238,7 +259,7 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 		if err != nil {
 			return nil, err
 		}
-		c.background = append(c.background, reloader.Run)
+		c.followers = append(c.followers, reloader.Run)
 		serving.Add(reloader)
 	}
 	config := &tls.Config{
@@ -274,17 +295,15 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 	live := &admin.Checks{}
 	live.Add("ping", ping)
 	c.ready.Add("ping", ping)
-	health := upstream.NewHealth(c.upstream)
-	c.background = append(c.background, health.Run)
-	c.ready.Add("upstream", health.Check)
+	c.ready.Add("upstream", c.health.Check)
 	c.ready.Add("rights", c.resources.CheckRights)
 	var protect func(http.Handler) http.Handler
 	if file.Admin.Access == config.AccessAuthorized {
 		protect = c.access.WithPathAccess
 	}
-	status := c.status(file, metrics, health)
+	c.status = c.sampler(file, metrics)
 	return admin.Handler(admin.Options{
-		Protect: protect, Live: live, Ready: c.ready, Notes: c.notes(status), Metrics: metrics.gatherer(c.levels), Status: status.Handler(),
+		Protect: protect, Live: live, Ready: c.ready, Notes: c.notes, Metrics: metrics.gatherer(c.levels), Status: c.status.Handler(),
 		Hosts: file.Admin.Hosts, Profiling: file.Admin.Profiling, Config: func() any { return c.reloader.running.Load() },
 	})
 }

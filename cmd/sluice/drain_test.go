@@ -38,11 +38,10 @@ func TestReadinessFailsDuringShutdownDelay(t *testing.T) {
 		const delay = 10 * time.Second
 		c := newTestComponents(t, delay)
 		defer c.upstream.Close()
-		c.background = nil // needs the apiserver
 		api, admin := proxytest.NewListener(), proxytest.NewListener()
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error, 1)
-		go func() { stopped <- c.run(ctx, api, admin) }()
+		go func() { stopped <- c.run(ctx, api, admin, nil) }()
 		transport := &http.Transport{DialContext: admin.Dial}
 		defer transport.CloseIdleConnections()
 		shutdown := func() string {

@@ -41,7 +41,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 		if o.Users, err = connect.NewUsers(path, log); err != nil {
 			return nil, err
 		}
-		c.background = append(c.background, o.Users.Run)
+		c.followers = append(c.followers, o.Users.Run)
 	}
 	p := &explicitProxy{Proxy: connect.New(o), listen: file.Proxy.Listen}
 	if pair := file.Proxy.TLS; pair.CertFile != "" {
@@ -49,7 +49,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 		if err != nil {
 			return nil, err
 		}
-		c.background = append(c.background, reloader.Run)
+		c.followers = append(c.followers, reloader.Run)
 		serving := &certs.Selector{}
 		serving.Add(reloader)
 		p.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: serving.GetCertificate}

@@ -55,7 +55,6 @@ func serve(ctx context.Context, r *reloader) error {
 	c.logLevel, c.reloader = level, r
 	r.apply, r.log, r.metrics = c.reload, log.Named("config"), metrics.reload
 	r.running.Store(file)
-	c.background = append(c.background, r.run, memory.Release)
 	defer c.upstream.Close()
 	api, err := net.Listen("tcp", file.Listen)
 	if err != nil {
@@ -80,12 +79,12 @@ func serve(ctx context.Context, r *reloader) error {
 		scheme = "http"
 	}
 	fmt.Printf("ready https://%s admin %s://%s%s\n", api.Addr(), scheme, adminListener.Addr(), c.proxy.ready())
-	return c.run(ctx, api, adminListener)
+	return c.run(ctx, api, adminListener, c.background())
 }
 
-// run runs the components until ctx ends or one fails. The background components and the admin
-// listener, which an API listener needs while it drains, end after it.
-func (c *components) run(ctx context.Context, api, adminListener net.Listener) error {
+// run serves until ctx ends or something fails. What runs in the background and the admin listener, which an API
+// listener needs while it drains, end after it.
+func (c *components) run(ctx context.Context, api, adminListener net.Listener, inBackground []task) error {
 	group, ctx := errgroup.WithContext(ctx)
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	group.Go(func() error {
@@ -102,7 +101,7 @@ func (c *components) run(ctx context.Context, api, adminListener net.Listener) e
 	if c.proxy != nil {
 		group.Go(func() error { return c.proxy.serve(ctx) })
 	}
-	for _, run := range c.background {
+	for _, run := range inBackground {
 		group.Go(func() error { return run(background) })
 	}
 	group.Go(func() error { return c.serveAdmin(background, adminListener) })

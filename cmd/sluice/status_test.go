@@ -19,13 +19,12 @@ func TestHealthChecksTellOnlyTheState(t *testing.T) {
 			return see.Upstream{Address: "https://apiserver:6443", Probed: true, Error: "refused"}
 		},
 	})
-	c := &components{resources: resources.New(resources.Options{})}
-	notes := c.notes(status)
-	if lines := notes(); len(lines) != 0 || gathers != 0 {
+	c := &components{resources: resources.New(resources.Options{}), status: status}
+	if lines := c.notes(); len(lines) != 0 || gathers != 0 {
 		t.Errorf("before the first sample: %q, %d gathers", lines, gathers)
 	}
 	status.Facts()
-	if lines := notes(); len(lines) != 1 || lines[0] != "[+]status/away" || gathers != 1 {
+	if lines := c.notes(); len(lines) != 1 || lines[0] != "[+]status/away" || gathers != 1 {
 		t.Errorf("%q, %d gathers", lines, gathers)
 	}
 }

@@ -28,9 +28,9 @@ type AuthorizerOptions struct {
 	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
 	// were not allowed lately, and three quarters of these of one user; required.
 	ReviewsInFlight int
-	// Version returns the version of the apiserver, whose rules of impersonation hold; nil means the
-	// newest.
-	Version func(context.Context) (*version.Info, error)
+	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
+	// unknown; required.
+	Version func() *version.Info
 	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
 	RBAC Opener
 	// Log receives failures to watch RBAC objects; nil logs nothing.
@@ -75,7 +75,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 		changes: newChanges(o.Metrics),
 	}
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
-	a.impersonator = &impersonator{authorizer: a, changes: a.changes, rules: impersonationRules{version: o.Version}}
+	a.impersonator = &impersonator{authorizer: a, changes: a.changes, version: o.Version}
 	return a
 }
 

@@ -22,6 +22,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -129,6 +130,7 @@ func runWith(t *testing.T, change func(*AuthenticatorOptions), test func(t *test
 		change(&o)
 		access := &Access{Authorizer: NewAuthorizer(AuthorizerOptions{
 			Reviews: clients.AuthorizationV1(), AllowTTL: allowTTL, DenyTTL: denyTTL, ReviewsInFlight: reviewsInFlight,
+			Version: func() *version.Info { return &version.Info{GitVersion: "v1.36.0"} },
 		})}
 		if access.Authenticator, err = NewAuthenticator(o); err != nil {
 			t.Fatal(err)

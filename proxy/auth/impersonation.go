@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
@@ -44,7 +45,7 @@ func attemptFrom(ctx context.Context) *attempt {
 type impersonator struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	changes    *changes
-	rules      impersonationRules
+	version    func() *version.Info // of the apiserver
 
 	mu          sync.Mutex // guards what follows
 	filter      http.Handler
@@ -54,8 +55,8 @@ type impersonator struct {
 
 // current returns the library's filter. It keeps what it has allowed for 10 seconds, so a change of
 // access rules replaces it.
-func (i *impersonator) current(ctx context.Context) http.Handler {
-	total, constrained := i.changes.all(), i.rules.areConstrained(ctx)
+func (i *impersonator) current() http.Handler {
+	total, constrained := i.changes.all(), hasConstrainedImpersonation(i.version())
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.filter == nil || i.total != total || i.constrained != constrained {
@@ -85,7 +86,7 @@ func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.H
 	request.From(r.Context()).ParseName() // constrained impersonation can be allowed for one object
 	u, _ := apirequest.UserFrom(r.Context())
 	a := &attempt{user: u, header: r.Header, next: next}
-	i.current(r.Context()).ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
+	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))
 	return a
 }
 

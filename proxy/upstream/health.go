@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"net/url"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/version"
 )
 
 const (
@@ -22,6 +25,7 @@ var errNotProbed = errors.New("not probed yet")
 type Health struct {
 	upstream *Upstream
 	last     atomic.Pointer[error] // the result of the last probe; nil before the first
+	version  atomic.Pointer[version.Info]
 }
 
 // NewHealth returns the health check of u, which fails until Run has probed the apiserver once.
@@ -53,6 +57,9 @@ func (h *Health) Check() error {
 // Probed reports whether the first probe has ended.
 func (h *Health) Probed() bool { return h.last.Load() != nil }
 
+// Version returns the version of the apiserver that it last told; nil if it never has. It does not block.
+func (h *Health) Version() *version.Info { return h.version.Load() }
+
 // probe gets /version, which every apiserver serves to every authenticated user.
 func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -67,9 +74,12 @@ func (h *Health) probe(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // lets the connection be reused
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // lets the connection be reused
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("apiserver responds to /version with status %d", resp.StatusCode)
+	}
+	if info := new(version.Info); json.Unmarshal(body, info) == nil {
+		h.version.Store(info)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,7 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 					t.Errorf("probe of %s", r.URL.Path)
 				}
 				w.WriteHeader(code)
+				fmt.Fprintf(w, `{"gitVersion":"v1.%d.0"}`, code)
 			}
 		}
 		respond(status(http.StatusOK))
@@ -38,6 +40,9 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 		h := NewHealth(u)
 		if err := h.Check(); !errors.Is(err, errNotProbed) {
 			t.Errorf("before the first probe: %v", err)
+		}
+		if told := h.Version(); told != nil {
+			t.Errorf("before the first probe the version is %v", told)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -59,6 +64,9 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			time.Sleep(healthInterval + healthTimeout) // virtual
 			synctest.Wait()
 			err := h.Check()
+			if told := h.Version(); told == nil || told.GitVersion != "v1.200.0" {
+				t.Errorf("%s: the version is %v", step.name, told)
+			}
 			if step.want == "" && err != nil || step.want != "" && (err == nil || !strings.Contains(err.Error(), step.want)) {
 				t.Errorf("%s: got %v, want %q", step.name, err, step.want)
 			}
