@@ -15,6 +15,9 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 )
 
 // rawHTTP2 is an HTTP/2 connection of a client that does as it likes.
@@ -132,6 +135,56 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 		}
 		if limit := int64(e.gateway.options.Limits.StreamsPerConnection); most.Load() > limit {
 			t.Errorf("%d requests ran at a time, more than %d", most.Load(), limit)
+		}
+	})
+}
+
+// A handler begins when another one ends, or a processor is free for it. What it will need is there already.
+func TestHeadersOfRequestsThatHaveNotBegunCount(t *testing.T) {
+	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+		block, limit := make(chan struct{}), e.gateway.options.Limits.StreamsPerConnection
+		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }))
+		used := func() int64 {
+			synctest.Wait()
+			return e.gateway.options.Accounts.Usage(accounts.Unverified).Used
+		}
+		c := e.dialHTTP2(t)
+		defer c.conn.Close()
+		go c.read(0)
+		open := func(stream int, fields ...hpack.HeaderField) {
+			block := c.encode("/version", fields...)
+			first := block[:min(len(block), 16<<10)]
+			err := c.WriteHeaders(http2.HeadersFrameParam{
+				StreamID: uint32(stream), BlockFragment: first, EndHeaders: len(first) == len(block), EndStream: true,
+			})
+			for rest := block[len(first):]; err == nil && len(rest) > 0; {
+				n := min(len(rest), 16<<10)
+				err = c.WriteContinuation(uint32(stream), n == len(rest), rest[:n])
+				rest = rest[n:]
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		stream := 1
+		for range limit { // the most that run at a time
+			open(stream)
+			if err := c.WriteRSTStream(uint32(stream), http2.ErrCodeCancel); err != nil {
+				t.Fatal(err)
+			}
+			stream += 2
+		}
+		token := hpack.HeaderField{Name: "authorization", Value: strings.Repeat("~", 40<<10), Sensitive: true}
+		for range limit {
+			open(stream, token)
+			stream += 2
+		}
+		if n := used(); n < int64(limit)*(40<<10)*9/10 {
+			t.Errorf("%d bytes count for %d headers of 40 KiB", n, limit)
+		}
+		close(block)
+		if n := used(); n != 0 {
+			t.Errorf("%d bytes count after the requests", n)
 		}
 	})
 }

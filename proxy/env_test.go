@@ -19,6 +19,7 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/config"
+	"sluice/proxy/accounts"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
 	"sluice/proxy/resources"
@@ -85,7 +86,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 		t.Fatal(err)
 	}
 	e.gateway = New(Options{
-		Limits:   file.Limits,
+		Limits: file.Limits, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: tree.NewBudget(0), DebugHeaders: true,
 		Access: &auth.Access{
 			Authenticator: authenticator,

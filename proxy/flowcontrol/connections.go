@@ -174,6 +174,14 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write implements net.Conn. Frames that steer the connection are answers to what is sent, or answered: they must not add
+// up while a request runs.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.settle(int64(n))
+	return n, err
+}
+
 // evict closes the connection in favor of others.
 func (c *conn) evict() { go func() { _ = c.Close() }() }
 
@@ -194,9 +202,10 @@ func (c *conn) assign(a accounts.Account) error {
 		return err
 	}
 	c.grant.Release()
+	c.received.release()
 	c.grant, c.known, c.user = g, true, a
 	c.connections.met(c)
-	return nil
+	return c.count()
 }
 
 // stranger reports whether the connection has had no authenticated request.
@@ -222,8 +231,8 @@ func (c *conn) Close() error {
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			c.begin()
-			defer c.requests.Add(-1)
+			c.begin(r)
+			defer c.end(r)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -37,6 +37,8 @@ func (c *fakeConn) Read([]byte) (int, error) {
 	return 0, net.ErrClosed
 }
 
+func (c *fakeConn) Write(p []byte) (int, error) { return len(p), nil }
+
 func (c *fakeConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil

@@ -79,10 +79,15 @@ const (
 // Bytes returns about how much memory a request takes: its goroutine and what it refers to, its header, and what
 // may have been received of its body.
 func Bytes(r *http.Request) int64 {
-	n := accounts.RequestBytes + len(r.URL.Path) + len(r.URL.RawQuery)
+	n := accounts.RequestBytes + headerBytes(r)
 	if r.ProtoMajor == 2 && r.ContentLength != 0 {
 		n += ReceiveBuffer
 	}
+	return n
+}
+
+func headerBytes(r *http.Request) int64 {
+	n := len(r.URL.Path) + len(r.URL.RawQuery)
 	for name, values := range r.Header {
 		n += fieldBytes + len(name)
 		for _, value := range values {

@@ -1,7 +1,11 @@
 package flowcontrol
 
 import (
+	"io"
+	"math"
 	"net"
+	"net/http"
+	"runtime"
 	"sync/atomic"
 
 	"sluice/proxy/accounts"
@@ -13,75 +17,139 @@ const (
 	receivedFree = 16 << 10
 	// receivedStep is by how much the count grows at a time.
 	receivedStep = 16 << 10
-	// receivedMost is the most that a connection holds of it: a client certificate.
-	receivedMost = 256 << 10
+	// http1Most and http2Most are the most that a connection counts: a header, and those of a hundred requests.
+	http1Most = 256 << 10
+	http2Most = 8 << 20
 	// expansion is how many times its length a header over HTTP/1 may take before it is complete: net/http bounds
 	// the length alone, and a field of four bytes takes a hundred. Over HTTP/2 it bounds the fields too.
 	expansion = 20
+	// frameHeader is more than what surrounds the data of a frame over HTTP/2 and TLS.
+	frameHeader = 64
 )
 
-// received is what a connection has received while no request was in progress: a header that is not complete, or
-// a handshake.
+// received is what a connection has received and no request counts: a handshake, a header that is not complete and,
+// over HTTP/2, the headers of requests whose handlers have not begun.
 type received struct {
 	http1   atomic.Bool
 	bytes   atomic.Int64
-	counted atomic.Int64    // of bytes, beyond receivedFree
-	grant   *accounts.Grant // nil while nothing is counted; guarded by conn.mu
+	counted int64           // of bytes, as taken from the account; conn.mu guards it and what follows
+	grant   *accounts.Grant // nil while nothing is counted
 }
 
 // receive counts what the connection has received, for its address until it is known and for its user from then on. An
 // error means that it must close: there is no memory for it.
 func (c *conn) receive(n int) error {
 	r := &c.received
-	if c.requests.Load() > 0 { // a body, or a header over HTTP/2 beside a request that counts
+	if r.http1.Load() && c.requests.Load() > 0 { // a body
 		return nil
 	}
-	bytes := min(r.bytes.Add(int64(n)), receivedMost) - receivedFree
-	if bytes <= r.counted.Load() {
+	if r.bytes.Add(int64(n)) <= receivedFree {
 		return nil
+	}
+	if !r.http1.Load() {
+		runtime.Gosched() // complete requests begin before more is received, however few processors there are
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.grant == nil || c.requests.Load() > 0 { // one may have begun meanwhile
-		return nil
+	return c.count()
+}
+
+// settle tells that up to n bytes of what was received have gone, or count for a request.
+func (c *conn) settle(n int64) {
+	bytes := &c.received.bytes
+	for {
+		before := bytes.Load()
+		if before == 0 {
+			return
+		}
+		if !bytes.CompareAndSwap(before, max(0, before-n)) {
+			continue
+		}
+		if before > receivedFree {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			_ = c.count() // receive returns the error
+		}
+		return
 	}
-	bytes = (bytes + receivedStep - 1) / receivedStep * receivedStep
-	r.counted.Store(bytes)
+}
+
+// count makes the account hold what was received. The caller must hold mu.
+func (c *conn) count() (err error) {
+	r := &c.received
+	most, times := int64(http2Most), int64(1)
 	if r.http1.Load() {
-		bytes *= expansion
+		most, times = http1Most, expansion
 	}
-	if r.grant != nil {
-		return r.grant.Resize(bytes)
+	beyond := max(0, min(r.bytes.Load(), most)-receivedFree)
+	bytes := (beyond + receivedStep - 1) / receivedStep * receivedStep * times
+	switch {
+	case c.closed || c.grant == nil || bytes == r.counted:
+		return nil
+	case bytes == 0:
+		r.release()
+		return nil
+	case r.grant != nil:
+		err = r.grant.Resize(bytes)
+	case c.known:
+		r.grant, err = c.user.TakeRevocable(accounts.Requests, bytes, c.evict)
+	default:
+		r.grant, err = c.connections.ledger.Account(c.address).TakeRevocable(accounts.Unverified, bytes, c.evict)
 	}
-	account, resource := c.connections.ledger.Account(c.address), accounts.Unverified
-	if c.known {
-		account, resource = c.user, accounts.Requests
+	if err == nil {
+		r.counted = bytes
 	}
-	var err error
-	r.grant, err = account.TakeRevocable(resource, bytes, c.evict)
 	return err
 }
 
-// begin begins a request. Its header counts as a part of it.
-func (c *conn) begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// begin begins a request, which counts its header from now on. The caller must call end.
+func (c *conn) begin(r *http.Request) {
 	c.requests.Add(1)
-	c.received.bytes.Store(0)
-	if c.received.counted.Swap(0) > 0 {
-		c.received.release()
+	switch {
+	case r.ProtoMajor != 2:
+		c.settle(math.MaxInt64)
+	case c.received.bytes.Load() <= receivedFree: // there is no other header of any length
+		c.settle(receivedFree)
+	default:
+		c.settle(headerBytes(r))
 	}
+	if r.ProtoMajor == 2 && r.ContentLength != 0 {
+		r.Body = &receivedBody{r.Body, c}
+	}
+}
+
+// end ends a request.
+func (c *conn) end(r *http.Request) {
+	c.requests.Add(-1)
+	if _, ok := r.Body.(*receivedBody); ok {
+		c.settle(ReceiveBuffer) // the server drops what nobody has read
+	}
+}
+
+// receivedBody is a body over HTTP/2. What is read of it has gone.
+type receivedBody struct {
+	io.ReadCloser
+	conn *conn
+}
+
+// Read implements io.Reader.
+func (b *receivedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.conn.settle(int64(n) + frameHeader)
+	return n, err
 }
 
 // Tunneled tells that what a connection receives from now on is no header of a request, and takes no memory.
 func Tunneled(c net.Conn) {
 	if counted := unwrap(c); counted != nil {
-		counted.begin()
+		counted.received.http1.Store(true)
+		counted.requests.Add(1)
+		counted.settle(math.MaxInt64)
 	}
 }
 
 // release gives back what is counted. The caller must hold conn.mu.
 func (r *received) release() {
 	r.grant.Release()
-	r.grant = nil
+	r.grant, r.counted = nil, 0
 }
