@@ -97,6 +97,10 @@ type Upstream struct {
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	// Context is the context in the kubeconfig; empty means its current one.
 	Context string `json:"context,omitempty"`
+	// Compress asks the apiserver to compress what Sluice itself lists and watches, for a line to the
+	// apiserver that is slow or paid by the byte. Compression costs the apiserver CPU time. Up to 1.36,
+	// it compresses lists but not watches.
+	Compress bool `json:"compress,omitempty"`
 	// FrontProxy is a client certificate with which the apiserver trusts X-Remote-* headers. Without
 	// it, requests of callers with a client certificate are forwarded by impersonation.
 	FrontProxy UpstreamFrontProxy `json:"frontProxy,omitempty"`

@@ -92,6 +92,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		FrontProxy:  upstream.KeyPair{CertFile: file.Upstream.FrontProxy.CertFile, KeyFile: file.Upstream.FrontProxy.KeyFile},
 		HeaderNames: headerNames(file.Upstream.FrontProxy),
 		Accepted:    acceptedNames(file.Authentication.FrontProxy),
+		Compress:    file.Upstream.Compress,
 		Wrap:        metrics.upstream.Wrap,
 	}); err != nil {
 		return nil, err

@@ -15,15 +15,16 @@ const streamBuffer = 256 << 10
 
 // transportOptions describes one transport.
 type transportOptions struct {
-	config *rest.Config
-	http1  bool   // HTTP/1.1 only
-	agent  string // the User-Agent of requests; empty leaves theirs alone
+	config   *rest.Config
+	http1    bool   // HTTP/1.1 only
+	agent    string // the User-Agent of requests; empty leaves theirs alone
+	compress bool   // ask for gzip, and decompress; otherwise a response arrives as its request asked for it
 }
 
-// newTransport returns a transport with connections of its own, which never asks for compression.
+// newTransport returns a transport with connections of its own.
 func newTransport(o transportOptions) (http.RoundTripper, error) {
 	c := rest.CopyConfig(o.config)
-	c.DisableCompression = true
+	c.DisableCompression = !o.compress
 	c.UserAgent = o.agent
 	if o.http1 {
 		c.NextProtos = []string{"http/1.1"}

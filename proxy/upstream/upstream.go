@@ -27,6 +27,8 @@ type Options struct {
 	HeaderNames *HeaderNames
 	// Accepted are the headers in which Sluice accepts users from a front proxy.
 	Accepted HeaderNames
+	// Compress asks the apiserver to compress its responses to Sluice's own requests.
+	Compress bool
 	// Wrap, if not nil, wraps every transport. purpose is the transport's value of the metric label
 	// purpose.
 	Wrap func(purpose string, rt http.RoundTripper) http.RoundTripper
@@ -90,7 +92,7 @@ func New(o Options) (*Upstream, error) {
 		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true}},
 		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf}},
 		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true}},
-		{&u.Self, "self", transportOptions{config: o.Config, agent: o.UserAgent}},
+		{&u.Self, "self", transportOptions{config: o.Config, agent: o.UserAgent, compress: o.Compress}},
 	} {
 		if *t.to, err = newTransport(t.transportOptions); err != nil {
 			return nil, fmt.Errorf("upstream transport: %w", err)

@@ -168,6 +168,22 @@ func TestEachTransportSendsItsOwnCredentialsOnly(t *testing.T) {
 	}
 }
 
+// TestOnlyOwnRequestsAskForCompression: forwarded requests ask for what their callers accept.
+func TestOnlyOwnRequestsAskForCompression(t *testing.T) {
+	a := newAPIServer(t)
+	config := a.connect(t, false, nil).config
+	u, err := New(Options{Config: config, Compress: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(u.Close)
+	for _, rt := range []http.RoundTripper{u.Authenticated, u.Anonymous, u.Upgrades, u.OnBehalf, u.OnBehalfUpgrades, u.Self} {
+		if got, want := a.send(t, rt, nil).Compressed, rt == u.Self; got != want {
+			t.Errorf("a request accepts gzip: %v, want %v", got, want)
+		}
+	}
+}
+
 // The apiserver closes a connection after a 401, and a connection with a client certificate
 // authenticates every request on it. client-go caches transports by their TLS options: with a token,
 // those of all callers and of Sluice would be one.

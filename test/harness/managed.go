@@ -66,8 +66,8 @@ var listKeys = map[string][]string{
 	"volumes":         {"name"},
 }
 
-// atomic contains the fields whose struct, or whose items, are atomic.
-var atomic = map[string]bool{"fieldRef": true, "secretKeyRef": true, "ownerReferences": true}
+// atomicFields contains the fields whose struct, or whose items, are atomic.
+var atomicFields = map[string]bool{"fieldRef": true, "secretKeyRef": true, "ownerReferences": true}
 
 // optional contains the fields that can be present and empty, so that they are owned themselves.
 var optional = map[string]bool{
@@ -90,7 +90,7 @@ func owned(name string, value any) map[string]any {
 	if items, ok := value.([]any); ok && listKeys[name] != nil {
 		return itemsOf(name, items)
 	}
-	if atomic[name] {
+	if atomicFields[name] {
 		return map[string]any{}
 	}
 	fields := fieldsOf(value)
@@ -109,7 +109,7 @@ func itemsOf(list string, items []any) map[string]any {
 	for _, item := range items {
 		object := item.(map[string]any)
 		inner := make(map[string]any)
-		if !atomic[list] {
+		if !atomicFields[list] {
 			inner = withSelf(fieldsOf(object))
 		}
 		fields[itemKey(object, listKeys[list])] = inner

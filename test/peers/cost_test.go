@@ -21,11 +21,11 @@ type cost struct {
 }
 
 // measure returns what an act cost whose connections to the apiserver go through a relay.
-func (e *env) measure(t *testing.T, r *relay, act func()) cost {
+func (e *env) measure(t *testing.T, r *harness.Relay, act func()) cost {
 	t.Helper()
-	begin := cost{cpuOf(t, e.plane.PID()), r.answered.Load()}
+	begin := cost{cpuOf(t, e.plane.PID()), r.Answered.Load()}
 	act()
-	return cost{cpuOf(t, e.plane.PID()) - begin.cpu, r.answered.Load() - begin.bytes}
+	return cost{cpuOf(t, e.plane.PID()) - begin.cpu, r.Answered.Load() - begin.bytes}
 }
 
 // cpuOf returns the CPU time that a process has used.

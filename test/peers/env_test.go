@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"sluice/test/harness"
 )
@@ -77,39 +73,21 @@ func kubectl(args ...string) (string, error) {
 type env struct {
 	plane    *harness.ControlPlane
 	sluice   *harness.Sluice
-	direct   *relay // of the peer
-	upstream *relay // of Sluice
+	direct   *harness.Relay // of the peer
+	upstream *harness.Relay // of Sluice
 
 	directly, through string // kubeconfigs
 }
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	e := &env{plane: plane, direct: newRelay(t, plane.URL), upstream: newRelay(t, plane.URL)}
-	e.directly = kubeconfig(t, "admin", e.direct)
+	e := &env{plane: plane, direct: harness.NewRelay(t, plane.URL), upstream: harness.NewRelay(t, plane.URL)}
+	e.directly = plane.KubeconfigThrough(t, "admin", e.direct)
 	e.sluice = plane.StartSluice(t, harness.SluiceOptions{
-		Binary: "sluice", Flags: []string{"--kubeconfig=" + kubeconfig(t, "sluice", e.upstream)},
+		Binary: "sluice", Flags: []string{"--kubeconfig=" + plane.KubeconfigThrough(t, "sluice", e.upstream)},
 	})
 	e.through = e.sluice.Kubeconfig(t, "admin")
 	return e
-}
-
-// kubeconfig writes the kubeconfig of a user whose requests a relay passes.
-func kubeconfig(t *testing.T, user string, r *relay) string {
-	t.Helper()
-	config, err := clientcmd.LoadFromFile(plane.Kubeconfig(user))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, cluster := range config.Clusters {
-		config.Clusters[name] = &clientcmdapi.Cluster{Server: r.url, CertificateAuthority: cluster.CertificateAuthority,
-			CertificateAuthorityData: cluster.CertificateAuthorityData}
-	}
-	path := filepath.Join(t.TempDir(), user+".kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // idle waits until Sluice has counted the requests of a peer that was stopped: a watch counts when it ends.

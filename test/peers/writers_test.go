@@ -104,7 +104,7 @@ func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 
 // run makes all steps but the last with a writer, measures what a start and the last step cost, and returns what the
 // writer made of each step.
-func (w writer) run(t *testing.T, e *env, r *relay, program, kubeconfig string) (spent cost, made []string) {
+func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig string) (spent cost, made []string) {
 	t.Helper()
 	defer clean(t)
 	running := w.start(t, program, kubeconfig)
