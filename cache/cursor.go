@@ -1,5 +1,7 @@
 package cache
 
+import "time"
+
 // Cursor reads the events of one scope at the pace of its reader. It holds no events itself: a
 // reader that falls behind the history gets ErrGone. A Cursor is for one goroutine and must be
 // closed.
@@ -72,3 +74,16 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 // Rewind makes the cursor continue after an event that Next has returned, so that the reader need not hold
 // those that follow it.
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
+
+// Behind returns how many events of the scope are in the history after version, and when the first of them was received. Unlike the
+// other methods it can be called by any goroutine, until Close.
+func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
+	c.store.mu.RLock()
+	defer c.store.mu.RUnlock()
+	h := &c.sub.history
+	i := h.indexNewer(version)
+	if i == h.n {
+		return 0, since
+	}
+	return h.n - i, h.at(i).At
+}

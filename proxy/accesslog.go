@@ -51,6 +51,7 @@ type loggedRequest struct {
 	r     *http.Request
 	info  *request.Info
 	start time.Time
+	costs costs
 }
 
 func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest {
@@ -69,6 +70,7 @@ func (l *loggedRequest) header(code int) {
 		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
 	}
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
+	l.costs.begun(l, code)
 	if l.info.Verb == "watch" && code == http.StatusOK {
 		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
@@ -78,6 +80,8 @@ func (l *loggedRequest) end() {
 	duration := time.Since(l.start)
 	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.code, duration)
+	l.costs.add(l, true)
+	l.costs.watch.Close()
 	writeLine(l.line(), func() []zap.Field {
 		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
 	})

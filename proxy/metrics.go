@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
@@ -21,13 +22,16 @@ type Metrics struct {
 	bytes      *prometheus.CounterVec
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
+	avoided    *prometheus.CounterVec
 	reads      *serve.Metrics
+	// Clients counts what each client costs.
+	Clients *clients.Table
 }
 
 // NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		reads: serve.NewMetrics(r),
+		reads: serve.NewMetrics(r), Clients: clients.NewTable(),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
 			Help: "Finished requests by source (cache, upstream or gateway) and reason.",
@@ -51,8 +55,12 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_transcoded_requests_total",
 			Help: "Forwarded requests that were transcoded, by the format of the response; empty if only the request body was transcoded.",
 		}, []string{"format"}),
+		avoided: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_avoided_upstream_cpu_seconds_total",
+			Help: "CPU time that what is served from the cache would cost the apiserver, by estimate.",
+		}, []string{"group", "version", "resource"}),
 	}
-	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded)
+	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided)
 	return m
 }
 
@@ -159,7 +167,7 @@ func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
 // forget deletes the series of a resource.
 func (m *Metrics) forget(r schema.GroupVersionResource) {
 	labels := prometheus.Labels{"group": r.Group, "version": r.Version, "resource": r.Resource}
-	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec) {
+	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec, m.avoided.MetricVec) {
 		metric.DeletePartialMatch(labels)
 	}
 }

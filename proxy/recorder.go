@@ -9,6 +9,7 @@ type recorder struct {
 	bytes    int64 // of the body; bytes of an upgraded connection are not counted
 	length   length
 	onHeader func(code int) // called once, before the response header is written
+	onWrite  func()         // called after each write; nil calls nothing
 }
 
 // Unwrap lets http.ResponseController find the methods of the underlying ResponseWriter.
@@ -27,6 +28,9 @@ func (r *recorder) Write(p []byte) (int, error) {
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
 	r.length.wrote(n)
+	if r.onWrite != nil {
+		r.onWrite()
+	}
 	return n, err
 }
 

@@ -7,7 +7,8 @@ import (
 	"sluice/proxy/see"
 )
 
-// sampler returns what the status page shows. Names of callers are shown only where readers have names, too.
+// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and what they cost
+// also to whoever is on this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
 		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load,
@@ -22,8 +23,10 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	if file.Admin.Access == config.AccessAuthorized {
 		o.Heaviest = c.accounts.Heaviest
 	}
+	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
 	s := see.NewSampler(o)
-	metrics.registry.MustRegister(s.Collector())
+	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
+	c.followers = append(c.followers, o.Clients.Run)
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/clients"
 )
 
 // Info is the parsed form of a request. The fields in the first group do not change after Parse; those
@@ -35,6 +36,11 @@ type Info struct {
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
 	Outcome              Outcome          // set by the handler that responds
 	Encoded              int64            // how much of the body Sluice has compressed, in bytes before that
+	Scanned              int64            // objects that a list from the cache has passed over, as at the apiserver
+	Listed               int64            // bytes of initial events of a watch from the cache, as they are stored
+	Events               int64            // sent to a watch from the cache, without initial events
+
+	Watch *clients.OpenWatch // set when the response to a watch begins; may be nil
 
 	PassedWatch *PassedWatch // set before a watch passes, if it may end early
 }

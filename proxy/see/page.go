@@ -13,11 +13,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-var templates = template.Must(template.ParseFS(assets, "assets/*.html"))
+var templates = template.Must(template.New("").Funcs(functions).ParseFS(assets, "assets/*.html"))
 
 // policy lets the page load what Sluice itself serves, and nothing inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
-	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Handler serves the pages, their JSON and their stream. What it serves must be protected as metrics are.
 func (s *Sampler) Handler() http.Handler {
@@ -26,6 +26,12 @@ func (s *Sampler) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.page(func(*http.Request) string { return "overview" }))
 	mux.HandleFunc("GET /limits", s.page(func(*http.Request) string { return "limits" }))
 	mux.HandleFunc("GET /r/{resource}", s.page(func(r *http.Request) string { return "r/" + r.PathValue("resource") }))
+	if s.options.Clients != nil {
+		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.newClientsView(r.URL.Query()) }))
+		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.newClientView(r.PathValue("id")) }))
+		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientList))
+		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.watchList))
+	}
 	mux.HandleFunc("GET /see/live", live.serve)
 	mux.HandleFunc("GET /see/v1alpha1/status", s.json)
 	mux.HandleFunc("GET /see/style.css", asset("style.css", "text/css; charset=utf-8"))
@@ -57,8 +63,10 @@ type view struct {
 	*Facts
 	Verdict  Verdict
 	Page     string
-	Resource *Resource  // of the page of a resource
-	Shown    []Resource // rows of the overview
+	Resource *Resource    // of the page of a resource
+	Clients  *clientsView // of the pages of clients
+	Hints    []clientHint // of the overview
+	Shown    []Resource   // rows of the overview
 	Values   values
 }
 
@@ -125,6 +133,7 @@ func newView(f *Facts, page string) *view {
 		for i := range v.Shown {
 			v.Values.resource(&v.Shown[i])
 		}
+	case page == "clients":
 	case page == "limits":
 		for _, l := range f.Limits {
 			v.Values.limit(l)
@@ -149,13 +158,20 @@ func (s *Sampler) page(name func(*http.Request) string) http.HandlerFunc {
 			http.NotFound(w, r)
 			return
 		}
-		var body bytes.Buffer
-		if err := templates.ExecuteTemplate(&body, "layout.html", v); err != nil {
-			panic(err) // every page is executed by tests
+		if v.Page == "overview" {
+			v.Hints = s.hints()
 		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = body.WriteTo(w) // an error means that the client is gone
+		v.write(w)
 	}
+}
+
+func (v *view) write(w http.ResponseWriter) {
+	var body bytes.Buffer
+	if err := templates.ExecuteTemplate(&body, "layout.html", v); err != nil {
+		panic(err) // every page is executed by tests
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = body.WriteTo(w) // an error means that the client is gone
 }
 
 // Status is the JSON of the page.

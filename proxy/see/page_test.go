@@ -20,6 +20,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/clients"
 )
 
 // process is a process whose metrics a test sets.
@@ -28,6 +29,7 @@ type process struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	objects  *prometheus.GaugeVec
+	clients  *clients.Table
 }
 
 func newProcess(names bool) *process {
@@ -61,6 +63,8 @@ func newProcess(names bool) *process {
 	if names {
 		o.Heaviest = func(accounts.Resource) string { return `user:<script>canary()</script>` }
 	}
+	p.clients = clients.NewTable()
+	o.Clients, o.Names = p.clients, names
 	p.Sampler = NewSampler(o)
 	p.registry.MustRegister(p.Collector())
 	return p

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
+
+	"sluice/proxy/clients"
 )
 
 // reading is all metrics of the process at one moment.
@@ -75,6 +77,17 @@ func (b byResource) since(old byResource) (sum answers) {
 	return sum
 }
 
+// amounts are counters by the name of the resource, for the same reason.
+type amounts map[string]float64
+
+// since returns the increase of all of them.
+func (a amounts) since(old amounts) (sum float64) {
+	for name, v := range a {
+		sum += increase(v, old[name])
+	}
+	return sum
+}
+
 // passedFor names counters of lists that pass.
 type passedFor struct{ resource, reason string }
 
@@ -88,6 +101,10 @@ type totals struct {
 	failed   float64 // reviews
 	lost     float64 // audit events
 	cpu      float64 // seconds
+	avoided  amounts // seconds of the apiserver's CPU
+	spent    amounts // the same, for what Sluice itself asks
+	cached   amounts // bytes from the cache
+	bytes    amounts // all bytes
 }
 
 // reads are the verbs that the cache may serve.
@@ -105,7 +122,11 @@ var byAnybody = map[string]bool{
 }
 
 func (r reading) totals() totals {
-	t := totals{all: byResource{}, lists: byResource{}, reasons: map[passedFor]float64{}}
+	t := totals{
+		all: byResource{}, lists: byResource{}, reasons: map[passedFor]float64{},
+		avoided: amounts{}, spent: amounts{}, cached: amounts{}, bytes: amounts{},
+	}
+	t.costs(r)
 	r.each("sluice_request_total", func(l labels, v float64) {
 		t.requests += v
 		reason := l["reason"]
@@ -130,4 +151,26 @@ func (r reading) totals() totals {
 	t.lost = r.sum("sluice_audit_events_total", func(l labels) bool { return l["result"] != "written" })
 	t.cpu = r.sum("process_cpu_seconds_total", nil)
 	return t
+}
+
+// costs takes what the apiserver is spared, and what it is asked for that.
+func (t *totals) costs(r reading) {
+	add := func(to amounts, metric string, price func(float64) float64) {
+		r.each(metric, func(l labels, v float64) { to[l.resource()+metric] += price(v) })
+	}
+	seconds := func(v float64) float64 { return v }
+	add(t.avoided, "sluice_avoided_upstream_cpu_seconds_total", seconds)
+	add(t.spent, "sluice_store_proof_seconds_total", seconds)
+	add(t.spent, "sluice_store_lent_seconds_total", seconds)
+	add(t.spent, "sluice_store_received_total", clients.EventsWorth)
+	add(t.spent, "sluice_reviews_total", clients.RequestsWorth)
+	r.each("sluice_response_bytes_total", func(l labels, v float64) {
+		if l["stage"] != "encoded" {
+			return
+		}
+		t.bytes[l.resource()] += v
+		if l["source"] == "cache" {
+			t.cached[l.resource()] += v
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/clients"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 	ratesOver = 5 * time.Minute
 )
 
-// Options configures a Sampler. All but Heaviest are required.
+// Options configures a Sampler. All but Heaviest and Clients are required.
 type Options struct {
 	Version string
 	// Gather returns the metrics of the process.
@@ -33,6 +34,9 @@ type Options struct {
 	Stopping func() bool
 	// Heaviest returns the name of the account that holds most of a resource. Nil shows no names of callers.
 	Heaviest func(accounts.Resource) string
+	// Clients counts what clients cost; nil shows none. Names are shown if Names is set.
+	Clients *clients.Table
+	Names   bool
 }
 
 // Sampler makes Facts of metrics. It can be used concurrently.
@@ -132,6 +136,7 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	f := &Facts{
 		At: now.at, Version: s.options.Version, UpSeconds: now.at.Sub(s.started).Seconds(), Stopping: s.options.Stopping(),
 		Upstream: s.upstream(now.at), Requests: now.requests, MemoryBytes: r.sum("process_resident_memory_bytes", nil),
+		Saved:          Saved{Prices: clients.PricesOf},
 		Watches:        r.sum("sluice_watchers", nil),
 		PassedWatches:  r.sum("sluice_passed_watchers", unserved),
 		ConfigOutdated: r.sum("sluice_config_last_reload_successful", nil) == 0,
@@ -148,6 +153,8 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 	base := s.before(now, ratesOver)
 	if d := now.at.Sub(base.at).Seconds(); d > 0 {
 		f.CPUCores = new((now.cpu - base.cpu) / d)
+		f.Saved.BytesPerSec, f.Saved.AllBytesPerSec = now.cached.since(base.cached)/d, now.bytes.since(base.bytes)/d
+		f.Saved.Cores, f.Saved.SpentCores = now.avoided.since(base.avoided)/d, now.spent.since(base.spent)/d
 	}
 	f.Reads = s.reads(now, base, func(now, old *totals) answers { return now.all.since(old.all) })
 	if l := now.lists.since(base.lists); l.served+l.passed > 0 {

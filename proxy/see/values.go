@@ -13,6 +13,8 @@ func newValues(f *Facts, v Verdict) values {
 		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
 	}
+	t["saved/cpu"], t["saved/spent"] = "at least "+cores(f.Saved.Cores), "at most "+cores(f.Saved.SpentCores)
+	t["saved/bytes"] = size(f.Saved.BytesPerSec) + "/s of " + size(f.Saved.AllBytesPerSec) + "/s"
 	if v.Runbook != "" {
 		t["runbook"] = "Runbook: docs/deploying.md#" + v.Runbook
 	}

@@ -70,12 +70,12 @@ func start(t *testing.T) *harness.Sluice {
 	return s
 }
 
-var pages = []string{"/", "/limits", "/r/configmaps.v1"}
+var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients"}
 
 // TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
 func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
 	s := start(t)
-	for _, path := range append(pages, "/see/v1alpha1/status", "/metrics") {
+	for _, path := range append(pages, "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches", "/metrics") {
 		text, err := s.AdminGet(path)
 		if err != nil {
 			t.Fatal(err)

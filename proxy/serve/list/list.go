@@ -38,6 +38,9 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return outcome.UnservedOptions
 	}
+	if p.Selection.Filter != nil && p.Selection.Indexed == nil && p.Options.Limit == 0 {
+		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
+	}
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
 	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()

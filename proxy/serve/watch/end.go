@@ -34,6 +34,7 @@ func (l *loop) end() {
 	l.ignoreContext()
 	l.out.work.Rest()
 	l.metrics.closed()
+	l.plan.Info.Watch.Follow(nil)
 	l.cursor.Close()
 }
 

@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/proxy/clients"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/fresh"
@@ -48,9 +50,10 @@ type loop struct {
 	ignoreContext  func() bool     // ends the wait for the end of the request
 	draining       <-chan struct{} // nil once the drain has been noticed
 
-	restBounded bool   // the store has ended
-	columnsSent bool   // a Table event has been written: the first one has the columns
-	buf         []byte // events and bookmarks that only this watch writes
+	reached     atomic.Uint64 // delivered, once it has been written
+	restBounded bool          // the store has ended
+	columnsSent bool          // a Table event has been written: the first one has the columns
+	buf         []byte        // events and bookmarks that only this watch writes
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
@@ -76,11 +79,26 @@ func (l *loop) start() {
 	l.reader = l.server.SlowReaders.Track(l.plan.Info.Account.Key, l.out.client, func() { l.recheck.end(errTooSlow) })
 	l.reader.Hold(l.plan.Resource.Store, l.state)
 	l.draining = l.server.Draining
+	l.reached.Store(l.delivered)
+	if l.state != nil {
+		l.reached.Store(l.state.Version)
+	}
+	l.plan.Info.Watch.Follow(l.lag)
 	l.awaitFence(ctx)
+}
+
+// lag returns how far the client is behind. Others call it.
+func (l *loop) lag() clients.Lag {
+	events, since := l.cursor.Behind(l.reached.Load())
+	if events == 0 {
+		return clients.Lag{}
+	}
+	return clients.Lag{Events: events, Oldest: time.Since(since)}
 }
 
 // turn delivers what there is and waits for the next thing to do. It reports whether the watch goes on.
 func (l *loop) turn() bool {
+	l.reached.Store(l.delivered)
 	wake := l.cursor.Ready() // before deliver reads, so that no event is missed
 	l.boundRest()
 	more, err := l.deliver()
@@ -191,6 +209,7 @@ func (l *loop) begin() error {
 	if err := l.writeInitialEvents(); err != nil {
 		return err
 	}
+	l.plan.Info.Listed, _ = l.plan.Weigh(l.state)
 	l.delivered, l.lastSent = l.state.Version, l.state.Version
 	if l.initialEventsEnd == unproven {
 		l.delivered = l.state.CompleteVersion()
@@ -243,6 +262,7 @@ func (l *loop) deliver() (more bool, err error) {
 		return more, nil
 	}
 	l.metrics.sent(written)
+	l.plan.Info.Events += int64(written)
 	return more, l.out.flush()
 }
 

@@ -1,0 +1,175 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/codec/splice"
+	"sluice/proxy/clients"
+	"sluice/proxy/request"
+	"sluice/proxy/response"
+)
+
+// costs is what of a request has been counted for its client.
+type costs struct {
+	format        clients.Format // of the response
+	compressed    bool
+	watch         *clients.OpenWatch // nil if it is none, or not open
+	turn          uint32             // of the table
+	encoded, sent int64
+	listed        int64
+	events        int64
+}
+
+// begun takes note of a response whose header is about to be written.
+func (c *costs) begun(l *loggedRequest, code int) {
+	h := l.Header()
+	c.compressed = h.Get("Content-Encoding") != ""
+	switch content := h.Get("Content-Type"); {
+	case strings.Contains(content, "protobuf"):
+		c.format = clients.InProtobuf
+	case !strings.Contains(content, "json"):
+	case strings.Contains(l.r.Header.Get("Accept"), "as=Table"):
+		c.format = clients.InTable
+	case !strings.Contains(l.r.Header.Get("Accept"), "as=Partial"):
+		c.format = clients.InJSON
+	}
+	if l.info.Verb == "watch" && code == http.StatusOK {
+		c.open(l)
+	}
+}
+
+// open counts a watch as open, and lets it be counted every few seconds.
+func (c *costs) open(l *loggedRequest) {
+	table, info := l.metrics.Clients, l.info
+	initial := info.Query.Get("sendInitialEvents") == "true"
+	c.watch = table.Open(clients.WatchFacts{
+		Key: clientKey(l.r, info, http.StatusOK), From: table.Hash(host(l.r)), Address: host(l.r),
+		Version: info.Query.Get("resourceVersion"),
+		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Initial: initial,
+	})
+	info.Watch, c.turn = c.watch, table.Turn()
+	l.onWrite = func() {
+		if turn := table.Turn(); turn != c.turn {
+			c.turn = turn
+			c.add(l, false)
+		}
+	}
+}
+
+// selects says in words what a watch selects, without names of objects.
+func selects(info *request.Info) string {
+	switch {
+	case strings.HasPrefix(info.FieldSelector, "metadata.name="):
+		return "one object"
+	case strings.HasPrefix(info.FieldSelector, byNode):
+		return "by node"
+	case info.FieldSelector+info.LabelSelector != "":
+		return "by selector"
+	}
+	return "all"
+}
+
+// byNode begins field selectors for the pods of a node.
+const byNode = "spec.nodeName="
+
+// add counts what has not been counted yet; ended says that this is all.
+func (c *costs) add(l *loggedRequest, ended bool) {
+	table, info, r := l.metrics.Clients, l.info, l.r
+	encoded := l.bytes
+	if l.length.compressed {
+		encoded = info.Encoded
+	}
+	u := clients.Use{
+		Key: clientKey(r, info, l.code), Verb: clientVerb(info), Outcome: clientOutcome(info, l.code), Reason: info.Outcome.Reason,
+		Ended: ended, Took: time.Since(l.start), Format: c.format, Compressed: c.compressed, Scanned: info.Scanned,
+		Encoded: encoded - c.encoded, Sent: l.bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
+	}
+	c.encoded, c.sent, c.events, c.listed = encoded, l.bytes, info.Events, info.Listed
+	if u.Verb != clients.OtherVerb {
+		u.Asked = asked(table, r, info)
+	}
+	worth := table.Add(&u)
+	if u.Outcome == clients.Served {
+		l.metrics.avoided.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource).Add(worth.Seconds())
+	}
+}
+
+// asked returns what is worth advice in a get, list or watch.
+func asked(table *clients.Table, r *http.Request, info *request.Info) clients.Asked {
+	agent := r.UserAgent()
+	a := clients.Asked{
+		From: table.Hash(host(r)), ClientGo: strings.Contains(agent, " kubernetes/") && !strings.HasPrefix(agent, "kubectl/"),
+	}
+	if info.Verb == "get" {
+		a.Object = table.Hash(info.Name)
+	}
+	if info.Verb != "list" {
+		return a
+	}
+	q := info.Query
+	limit, next := q.Get("limit"), q.Get("continue")
+	a.Whole = (limit == "" || limit == "0") && next == "" && info.FieldSelector == "" && info.LabelSelector == ""
+	a.Consistent = q.Get("resourceVersion") == "" && next == ""
+	a.Plain = response.Accepted(r.Header) == splice.Identity
+	return a
+}
+
+// host returns the address of the client without its port.
+func host(r *http.Request) string {
+	if i := strings.LastIndexByte(r.RemoteAddr, ':'); i >= 0 {
+		return r.RemoteAddr[:i]
+	}
+	return r.RemoteAddr
+}
+
+// clientKey returns the row of a request. Callers that are not authenticated have one for each network: they may name what
+// they like.
+func clientKey(r *http.Request, info *request.Info, code int) clients.Key {
+	if info.Caller == request.Unauthenticated || info.User == "" {
+		return clients.Key{Agent: clients.Network(r.RemoteAddr)}
+	}
+	k := clients.Key{User: info.User, Agent: clients.Agent(r.UserAgent())}
+	if info.Impersonated != nil {
+		k.User += " as " + info.Impersonated.GetName()
+	}
+	if k.Group, k.Version, k.Resource, _ = named(r, info, code); k.Resource == "" || k.Group == other {
+		k.Group, k.Version, k.Resource = "", "", ""
+		return k
+	}
+	switch {
+	case info.Namespace != "" && info.Resource != "namespaces": // which are objects themselves
+		k.Namespace = info.Namespace
+	case strings.HasPrefix(info.FieldSelector, byNode):
+		k.Namespace = clients.ByNode
+	default:
+		k.Namespace = clients.AllNamespaces
+	}
+	return k
+}
+
+func clientVerb(info *request.Info) clients.Verb {
+	switch {
+	case info.Subresource != "" || !info.IsResourceRequest:
+	case info.Verb == "get":
+		return clients.Get
+	case info.Verb == "list":
+		return clients.List
+	case info.Verb == "watch":
+		return clients.Watch
+	}
+	return clients.OtherVerb
+}
+
+func clientOutcome(info *request.Info, code int) clients.Outcome {
+	switch source := info.Outcome.Source; {
+	case source == request.SourceCache:
+		return clients.Served
+	case source == request.SourceGateway, code == http.StatusTooManyRequests && info.Outcome.Unanswered:
+		return clients.Refused
+	case code >= http.StatusOK && code < http.StatusBadRequest:
+		return clients.Passed
+	}
+	return clients.Failed
+}

@@ -1,0 +1,121 @@
+package clients
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	topLabels   = []string{"user", "agent", "group", "resource"}
+	descTracked = prometheus.NewDesc("sluice_tracked_clients", "Rows of the table of clients.", nil, nil)
+	descRest    = prometheus.NewDesc("sluice_untracked_requests_total", "Requests of clients without a row.", nil, nil)
+	descHints   = prometheus.NewDesc("sluice_hints", "Rows to which a hint applies.", []string{"hint"}, nil)
+	descWould   = prometheus.NewDesc("sluice_top_would_cost_cores", "What is served would cost the apiserver.", topLabels, nil)
+	descCost    = prometheus.NewDesc("sluice_top_cost_cores", "What passes costs the apiserver.", topLabels, nil)
+	descSent    = prometheus.NewDesc("sluice_top_sent_bytes_per_second", "Bytes that are sent to a client.", topLabels, nil)
+	descRate    = prometheus.NewDesc("sluice_top_requests_per_second", "Requests of a client that end.", topLabels, nil)
+)
+
+const (
+	topClients = 20              // that have series of their own
+	topEvery   = 5 * time.Minute // between two choices of them, which bounds how many series come and go
+)
+
+// topKey names the series of a client.
+type topKey struct{ user, agent, group, resource string }
+
+// top is the heaviest clients of a while ago.
+type top struct {
+	mu     sync.Mutex
+	chosen time.Time
+	of     []topRow
+}
+
+type topRow struct {
+	topKey
+	Recent
+}
+
+// Collector returns a collector of the metrics of the table: with names, also of the heaviest named callers.
+func (t *Table) Collector(names bool) prometheus.Collector { return collector{t, names} }
+
+type collector struct {
+	*Table
+	names bool
+}
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descTracked, descRest, descHints, descWould, descCost, descSent, descRate} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	hints, tracked, rest := map[string]int{}, 0, uint64(0)
+	watches, now := c.slowest(), c.now()
+	c.each(func(s *shard) {
+		tracked += len(s.rows)
+		rest += s.rest.total()
+		for _, r := range s.rows {
+			for _, h := range r.hints(watches[r.Key].slowest, now) {
+				hints[h.Name]++
+			}
+		}
+	})
+	ch <- prometheus.MustNewConstMetric(descTracked, prometheus.GaugeValue, float64(tracked))
+	ch <- prometheus.MustNewConstMetric(descRest, prometheus.CounterValue, float64(rest))
+	for _, name := range hintNames {
+		ch <- prometheus.MustNewConstMetric(descHints, prometheus.GaugeValue, float64(hints[name]), name)
+	}
+	if !c.names {
+		return
+	}
+	for _, r := range c.heaviestNamed() {
+		for desc, v := range map[*prometheus.Desc]float64{
+			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests,
+		} {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, r.user, r.agent, r.group, r.resource)
+		}
+	}
+}
+
+// heaviestNamed returns the authenticated callers with the highest costs, as they were at most topEvery ago.
+func (t *Table) heaviestNamed() []topRow {
+	t.top.mu.Lock()
+	defer t.top.mu.Unlock()
+	if len(t.top.of) > 0 && time.Since(t.top.chosen) < topEvery {
+		return t.top.of
+	}
+	t.top.chosen, t.top.of = time.Now(), t.chooseTop()
+	return t.top.of
+}
+
+func (t *Table) chooseTop() []topRow {
+	now, all := t.now(), map[topKey]Recent{}
+	t.each(func(s *shard) {
+		for _, r := range s.rows {
+			if r.User == "" || r.Resource == "" {
+				continue
+			}
+			k, v := topKey{r.User, r.Agent, r.Group, r.Resource}, t.view(r, watching{}, now).Recent
+			sum := all[k]
+			sum.WouldCost += v.WouldCost
+			sum.Cost += v.Cost
+			sum.Sent += v.Sent
+			sum.Requests += v.Requests
+			all[k] = sum
+		}
+	})
+	var rows []topRow
+	for k, v := range all {
+		rows = append(rows, topRow{k, v})
+	}
+	slices.SortFunc(rows, func(a, b topRow) int { return cmp.Compare(b.WouldCost+b.Cost, a.WouldCost+a.Cost) })
+	return rows[:min(len(rows), topClients)]
+}

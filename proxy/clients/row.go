@@ -1,0 +1,159 @@
+package clients
+
+import "time"
+
+// counts is what was counted.
+type counts struct {
+	requests              [numVerbs][numOutcomes]uint64
+	encoded, sent         uint64
+	events                uint64
+	wouldCost, passedCost time.Duration // of the apiserver's CPU: what was served, and what passed
+}
+
+func (c *counts) plus(d *counts) {
+	for v := range c.requests {
+		for o := range c.requests[v] {
+			c.requests[v][o] += d.requests[v][o]
+		}
+	}
+	c.encoded += d.encoded
+	c.sent += d.sent
+	c.events += d.events
+	c.wouldCost += d.wouldCost
+	c.passedCost += d.passedCost
+}
+
+// total returns the number of requests.
+func (c *counts) total() (n uint64) {
+	for _, of := range c.requests {
+		for _, m := range of {
+			n += m
+		}
+	}
+	return n
+}
+
+// reasons counts the most frequent reasons, out of a fixed set.
+type reasons [3]struct {
+	reason string
+	n      uint32
+}
+
+func (r *reasons) add(reason string) {
+	least := 0
+	for i := range r {
+		if r[i].reason == reason {
+			r[i].n++
+			return
+		}
+		if r[i].n < r[least].n {
+			least = i
+		}
+	}
+	r[least].reason = reason
+	r[least].n++
+}
+
+// top returns the most frequent reason, empty without any.
+func (r *reasons) top() string {
+	most := 0
+	for i := range r {
+		if r[i].n > r[most].n {
+			most = i
+		}
+	}
+	return r[most].reason
+}
+
+// minutes is how many minutes a row remembers one by one, the present one included.
+const minutes = 6
+
+// minute is what was counted in one minute.
+type minute struct {
+	number                int32 // since the Table exists
+	requests, lists       uint32
+	sent                  float32
+	wouldCost, passedCost float32 // seconds
+}
+
+// row is what one client has done with one resource. The mutex of its shard guards it.
+type row struct {
+	Key
+	counts
+	since, seen time.Duration // of the Table
+	weight      time.Duration // of wouldCost and passedCost, and of the row that made room
+	passed      reasons
+	refused     reasons
+	recent      [minutes]minute
+	habits      [numHabits]habit
+	ended       struct { // the last watch that ended
+		from uint64
+		at   time.Duration
+	}
+	watched time.Duration // when a watch was last open
+}
+
+func (r *row) add(u *Use, worth, now time.Duration) {
+	r.seen = now
+	if u.Verb == Watch {
+		r.watched = now
+	}
+	m := r.minute(now)
+	if u.Ended {
+		r.requests[u.Verb][u.Outcome]++
+		m.requests++
+		if u.Verb == List {
+			m.lists++
+		}
+		switch u.Outcome {
+		case Passed:
+			r.passed.add(u.Reason)
+		case Refused:
+			r.refused.add(u.Reason)
+		}
+	}
+	r.encoded += uint64(u.Encoded)
+	r.sent += uint64(u.Sent)
+	r.events += uint64(u.Events)
+	m.sent += float32(u.Sent)
+	cost := worth
+	switch u.Outcome {
+	case Served:
+		r.wouldCost += cost
+		m.wouldCost += float32(cost.Seconds())
+	case Passed, Failed:
+		cost = min(worth, u.Took)
+		r.passedCost += cost
+		m.passedCost += float32(cost.Seconds())
+	default:
+		cost = 0
+	}
+	r.weight += cost + time.Microsecond
+	r.observe(u, cost, now)
+}
+
+// minute returns the present minute.
+func (r *row) minute(now time.Duration) *minute {
+	n := int32(now / time.Minute)
+	m := &r.recent[n%minutes]
+	if m.number != n {
+		*m = minute{number: n}
+	}
+	return m
+}
+
+// lately returns the sum of the last minutes, and how many seconds they are.
+func (r *row) lately(now time.Duration) (sum minute, seconds float64) {
+	n := int32(now / time.Minute)
+	for i := range r.recent {
+		if m := &r.recent[i]; m.number > n-minutes {
+			sum.requests += m.requests
+			sum.lists += m.lists
+			sum.sent += m.sent
+			sum.wouldCost += m.wouldCost
+			sum.passedCost += m.passedCost
+		}
+	}
+	first := max(r.since, time.Duration(n-minutes+1)*time.Minute)
+	return sum, max((now - first).Seconds(), 1)
+}

@@ -1,0 +1,159 @@
+package clients
+
+import (
+	"cmp"
+	"context"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The bounds of a Table. 2,048 rows take less than 4 MiB.
+const (
+	numShards    = 8
+	rowsOfShard  = 256
+	rowsOfUser   = 128
+	rowsUnnamed  = 64 // of all callers that are not authenticated
+	forgetEvery  = 10 * time.Minute
+	watchesEvery = 5 * time.Second
+)
+
+// A Table counts what clients cost. It is safe for concurrent use.
+type Table struct {
+	start  time.Time
+	seed   maphash.Seed
+	turn   atomic.Uint32 // see Turn
+	shards [numShards]shard
+	top    top
+}
+
+// shard has the rows of some of the users.
+type shard struct {
+	mu      sync.Mutex // guards what follows
+	rows    map[Key]*row
+	ofUser  map[string]int
+	rest    counts // of rows that have made room
+	halved  time.Duration
+	watches map[*OpenWatch]struct{}
+}
+
+// NewTable returns an empty Table.
+func NewTable() *Table {
+	t := &Table{start: time.Now(), seed: maphash.MakeSeed()}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.rows, s.ofUser, s.watches = map[Key]*row{}, map[string]int{}, map[*OpenWatch]struct{}{}
+	}
+	return t
+}
+
+// Run lets open watches be counted every few seconds until ctx ends. It always returns nil.
+func (t *Table) Run(ctx context.Context) error {
+	tick := time.NewTicker(watchesEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			t.NextTurn()
+		}
+	}
+}
+
+// NextTurn begins a turn.
+func (t *Table) NextTurn() { t.turn.Add(1) }
+
+// Turn changes every few seconds: then whoever writes a watch is to add what it has used.
+func (t *Table) Turn() uint32 {
+	return t.turn.Load()
+}
+
+// now is never 0, which stands for never.
+func (t *Table) now() time.Duration { return max(time.Since(t.start), 1) }
+
+func (t *Table) shard(user string) *shard { return &t.shards[maphash.String(t.seed, user)%numShards] }
+
+// Hash returns a number for a text, for Asked.
+func (t *Table) Hash(s string) uint64 {
+	return maphash.String(t.seed, s)
+}
+
+// Add counts a request, or a part of a watch. It returns what this would cost the apiserver.
+func (t *Table) Add(u *Use) time.Duration {
+	k, now, worth := u.bounded(), t.now(), u.worth()
+	s := t.shard(k.User)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.row(k, now).add(u, worth, now)
+	return worth
+}
+
+// row returns the row of a key. The caller must hold mu.
+func (s *shard) row(k Key, now time.Duration) *row {
+	r := s.rows[k]
+	if r != nil {
+		return r
+	}
+	if now-s.halved > forgetEvery {
+		for _, r := range s.rows {
+			r.weight >>= min((now-s.halved)/forgetEvery, 32)
+		}
+		s.halved = now
+	}
+	r = &row{Key: k.cloned(), since: now, weight: s.makeRoom(k.User)}
+	s.rows[r.Key] = r
+	s.ofUser[r.User]++
+	return r
+}
+
+// makeRoom removes the lightest row, if there is no room for another one of a user: of this user, if it has as many as a user may
+// have. It returns its weight, which its successor starts with: what comes once cannot remove what comes often.
+func (s *shard) makeRoom(user string) time.Duration {
+	most := rowsOfUser
+	if user == "" {
+		most = rowsUnnamed
+	}
+	own := s.ofUser[user] >= most
+	if !own && len(s.rows) < rowsOfShard {
+		return 0
+	}
+	var lightest *row
+	for _, r := range s.rows {
+		if (!own || r.User == user) && (lightest == nil || r.weight < lightest.weight) {
+			lightest = r
+		}
+	}
+	s.rest.plus(&lightest.counts)
+	delete(s.rows, lightest.Key)
+	if s.ofUser[lightest.User]--; s.ofUser[lightest.User] == 0 {
+		delete(s.ofUser, lightest.User)
+	}
+	return lightest.weight
+}
+
+// each calls do for each shard, while its mutex is held.
+func (t *Table) each(do func(*shard)) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		do(s)
+		s.mu.Unlock()
+	}
+}
+
+// id names the user and agent of a row, for a URL. It tells nothing of them, and is another one after a restart.
+func (t *Table) id(k Key) string {
+	return strconv.FormatUint(maphash.Comparable(t.seed, [2]string{k.User, k.Agent}), 36)
+}
+
+// heaviest sorts rows by a value, the largest first, and by name among equals.
+func heaviest(all []Row, value func(*Row) float64) {
+	slices.SortFunc(all, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(value(&b), value(&a)), cmp.Compare(a.User, b.User), cmp.Compare(a.Agent, b.Agent),
+			cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
+}

@@ -1,0 +1,219 @@
+package clients
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// pods returns a served list of pods by a user.
+func pods(user, agent string) *Use {
+	return &Use{
+		Key:  Key{User: user, Agent: agent, Version: "v1", Resource: "pods", Namespace: AllNamespaces},
+		Verb: List, Outcome: Served, Ended: true, Encoded: 75_700_000, Sent: 75_700_000, Format: InJSON, Asked: Asked{From: 1},
+	}
+}
+
+// requests returns how many requests the rows and everything else have.
+func requests(l *ClientList) (rows, rest uint64) {
+	sum := func(t *Totals) (n uint64) {
+		for _, outcome := range outcomeNames {
+			n += t.Count(outcome)
+		}
+		return n
+	}
+	for i := range l.Items {
+		rows += sum(&l.Items[i].Totals)
+	}
+	return rows, sum(&l.Rest)
+}
+
+// A crowd of random names must neither take memory nor push the clients out that cost most.
+func TestRandomNamesPushNoHeavyClientOut(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	table, random := NewTable(), rand.New(rand.NewPCG(1, 2))
+	text := func() string { return strings.Repeat(fmt.Sprintf("%016x", random.Uint64()), 1+random.IntN(20)) }
+	const crowd = 100_000
+	for i := range crowd {
+		if i%100 == 0 {
+			for heavy := range 5 {
+				table.Add(pods(fmt.Sprintf("heavy-%d", heavy), "client"))
+			}
+		}
+		u := &Use{Key: Key{User: text(), Agent: text(), Version: "v1", Resource: text(), Namespace: text()}, Ended: true}
+		switch i % 4 {
+		case 0:
+			u.Key = Key{Agent: text()} // not authenticated
+		case 1:
+			u.User = "one"
+		}
+		table.Add(u)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 4<<20 {
+		t.Errorf("the table takes %d bytes", took)
+	}
+	l := table.List(true)
+	if most := numShards * rowsOfShard; l.Tracked > most {
+		t.Errorf("%d rows", l.Tracked)
+	}
+	of := map[string]int{}
+	for _, r := range l.Items {
+		of[r.User]++
+	}
+	if of[""] > rowsUnnamed || of["one"] > rowsOfUser {
+		t.Errorf("%d rows of unauthenticated callers, %d of one user", of[""], of["one"])
+	}
+	for i, r := range l.Items[:5] {
+		if !strings.HasPrefix(r.User, "heavy-") || r.Count("served") != crowd/100 {
+			t.Errorf("row %d is of %.20q with %d served", i, r.User, r.Count("served"))
+		}
+	}
+	if rows, rest := requests(l); rows+rest != crowd+crowd/100*5 || rest == 0 {
+		t.Errorf("rows have %d requests, everything else %d", rows, rest)
+	}
+	checkSeries(t, table)
+}
+
+// checkSeries counts the series, and looks for unauthenticated callers in them.
+func checkSeries(t *testing.T, table *Table) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(table.Collector(true))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := 0
+	for _, f := range families {
+		series += len(f.GetMetric())
+	}
+	if series > 100 {
+		t.Errorf("%d series", series)
+	}
+}
+
+func TestPricesAreThoseOfTheMeasuredLists(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		use  Use
+		want time.Duration
+	}{
+		{"10,000 pods as JSON", Use{Encoded: 75_700_000, Format: InJSON, Ended: true}, 648 * time.Millisecond},
+		{"in gzip", Use{Encoded: 75_700_000, Sent: 4_200_000, Format: InJSON, Compressed: true, Ended: true}, 609 * time.Millisecond},
+		{"passed in gzip", Use{Outcome: Passed, Encoded: 7_100_000, Sent: 7_100_000, Format: InJSON, Compressed: true}, 608 * time.Millisecond},
+		{"100,000 pods without a match", Use{Verb: List, Scanned: 100_000}, 77 * time.Millisecond},
+		{"100 events", Use{Verb: Watch, Events: 100, Encoded: 780_000, Format: InJSON}, 4270 * time.Microsecond},
+		{"a streaming list", Use{Verb: Watch, Listed: 51_800_000, Encoded: 75_700_000, Format: InJSON}, 318 * time.Millisecond},
+	} {
+		if got := tt.use.worth().Truncate(time.Millisecond / 100); got < tt.want || got > tt.want+time.Millisecond {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What passes costs the apiserver no more than it took.
+func TestPassedRequestCostsItsDurationAtMost(t *testing.T) {
+	table, u := NewTable(), pods("jane", "client")
+	u.Outcome, u.Took = Passed, 20*time.Millisecond
+	table.Add(u)
+	if r := table.List(true).Items[0]; r.Cost != 0.02 || r.WouldCost != 0 {
+		t.Errorf("cost %v, would cost %v", r.Cost, r.WouldCost)
+	}
+}
+
+func TestRatesAreOfTheLastMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := NewTable()
+		for range 10 {
+			table.Add(pods("jane", "client"))
+		}
+		time.Sleep(100 * time.Second)
+		if r := table.List(true).Items[0].Recent; math.Abs(r.Lists-0.1) > 1e-6 || r.WouldCost < 0.0648 || r.WouldCost > 0.065 {
+			t.Errorf("%+v", r)
+		}
+		time.Sleep(10 * time.Minute)
+		if r := table.List(true).Items[0]; r.Recent.Lists != 0 || r.Count("served") != 10 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestNamesAreHidden(t *testing.T) {
+	table := NewTable()
+	u := pods("jane", "curl")
+	table.Add(u)
+	u.Namespace = "payroll"
+	table.Add(u)
+	w := table.Open(WatchFacts{Key: u.Key, Address: "192.0.2.1"})
+	defer w.Close()
+	l := table.List(false)
+	for _, text := range []string{fmt.Sprint(l), fmt.Sprint(table.Watches(false))} {
+		for _, name := range []string{"jane", "curl", "payroll", "192.0.2"} {
+			if strings.Contains(text, name) {
+				t.Errorf("%s is in %s", name, text)
+			}
+		}
+	}
+	if l.Items[0].Client == "" || l.Items[0].Client != l.Items[1].Client {
+		t.Errorf("clients %q and %q", l.Items[0].Client, l.Items[1].Client)
+	}
+}
+
+func TestAgentIsProgramAndVersion(t *testing.T) {
+	for header, want := range map[string]string{
+		"kubelet/v1.37.2 (linux/amd64) kubernetes/0123abc": "kubelet/v1.37",
+		"argocd-application-controller/v0.0.0 (linux)":     "argocd-application-controller/v0.0",
+		"python-requests/2.31.0":                           "python-requests/2.31",
+		"OpenAPI-Generator/29.0.0/python":                  "OpenAPI-Generator/29.0",
+		"Mozilla/5.0 (X11; Linux)":                         "Mozilla/5.0",
+		"manager/v2-rc1":                                   "manager/v2",
+		"curl":                                             "curl",
+		"":                                                 "",
+	} {
+		if got := Agent(header); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+	for remote, want := range map[string]string{
+		"192.0.2.77:1234": "192.0.2.0/24", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64", "[::ffff:192.0.2.77]:1": "192.0.2.0/24", "pipe": "(unknown)",
+	} {
+		if got := Network(remote); got != want {
+			t.Errorf("%s: %s, want %s", remote, got, want)
+		}
+	}
+}
+
+// BenchmarkAdd shows what each request costs at its end, and what a crowd of random users adds.
+func BenchmarkAdd(b *testing.B) {
+	b.Run("known", func(b *testing.B) {
+		table, u := NewTable(), pods("system:serviceaccount:argocd:application-controller", "argocd-application-controller/v0.0")
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			own := *u
+			for pb.Next() {
+				table.Add(&own)
+			}
+		})
+	})
+	b.Run("crowd", func(b *testing.B) {
+		table, users := NewTable(), make([]string, 100_000)
+		for i := range users {
+			users[i] = fmt.Sprint("user-", i)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			table.Add(pods(users[i%len(users)], "client"))
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package clients
+
+import "time"
+
+// Verb is what a request does.
+type Verb uint8
+
+// The verbs.
+const (
+	Get Verb = iota
+	List
+	Watch
+	OtherVerb
+	numVerbs
+)
+
+var verbNames = [numVerbs]string{"get", "list", "watch", "other"}
+
+// Outcome is what became of a request.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Served  Outcome = iota // by the cache
+	Passed                 // answered by the apiserver
+	Refused                // by Sluice
+	Failed                 // at the apiserver, or canceled by the client
+	numOutcomes
+)
+
+var outcomeNames = [numOutcomes]string{"served", "passed", "refused", "failed"}
+
+// Use is what is counted of a request: of a whole one, or of a watch since it was counted last.
+type Use struct {
+	Key
+	Verb    Verb
+	Outcome Outcome
+	Reason  string
+	Ended   bool // the request has ended
+	Took    time.Duration
+
+	Encoded, Sent int64 // bytes of the response, before Sluice compressed it and as written
+	Listed        int64 // bytes of initial events of a watch, as they are stored
+	Events        int64 // sent to a watch from the cache
+	Scanned       int64 // objects that a list has looked at and not returned
+	Format        Format
+	Compressed    bool
+
+	Asked
+}
+
+// Asked is what a client has asked for, as far as it may be advised to ask for something else.
+type Asked struct {
+	From       uint64 // the client's address, as a hash
+	Object     uint64 // the object of a get, as a hash
+	Whole      bool   // a list without limit and selectors
+	Consistent bool   // the most recent state
+	Plain      bool   // no compression
+	ClientGo   bool   // the program is built with client-go
+}

@@ -1,0 +1,119 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"sluice/proxy/clients"
+	"sluice/proxy/request"
+)
+
+// behave answers a request as the user's name says.
+func behave(w http.ResponseWriter, r *http.Request) {
+	info := request.From(r.Context())
+	user, n := r.Header.Get("X-User"), 0
+	_, _ = fmt.Sscanf(user, "user-%d", &n)
+	info.User, info.Caller = user, request.BearerToken
+	source := []string{request.SourceCache, request.SourceUpstream, request.SourceGateway, request.SourceUpstream, ""}[n%5]
+	info.Outcome = request.Outcome{Source: source, Reason: "small-read"}
+	switch n % 5 {
+	case 2:
+		w.WriteHeader(http.StatusTooManyRequests)
+	case 3:
+		w.WriteHeader(http.StatusForbidden)
+	case 4: // the client has gone
+		return
+	}
+	_, _ = io.WriteString(w, "0123456789")
+}
+
+// TestRowsAndTheRestAreAllRequests lets 300 clients each send so many requests as their number says, and compares with the metrics.
+func TestRowsAndTheRestAreAllRequests(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := NewMetrics(registry)
+	h := chain(http.HandlerFunc(behave), withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool)))
+	paths := []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/p", "/apis/apps/v1/deployments?watch=1", "/version", "/api/v1/pods?fieldSelector=spec.nodeName%3Dn"}
+	sent := map[string]int{}
+	var all sync.WaitGroup
+	for n := range 300 {
+		user := fmt.Sprintf("user-%d", n)
+		times := n%7 + 1
+		sent[user] = times
+		all.Go(func() {
+			for i := range times {
+				r := httptest.NewRequest(http.MethodGet, paths[(n+i)%len(paths)], nil)
+				r.Header.Set("X-User", user)
+				r.Header.Set("User-Agent", "client/v1.2.3 (linux)")
+				h.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		})
+	}
+	all.Wait()
+	l := m.Clients.List(true)
+	sum, outcomes, bytes := map[string]int{}, map[string]uint64{}, uint64(0)
+	for i := range l.Items {
+		r := &l.Items[i]
+		for _, outcome := range []string{"served", "passed", "refused", "failed"} {
+			sum[r.User] += int(r.Count(outcome))
+			outcomes[outcome] += r.Count(outcome)
+		}
+		bytes += r.SentBytes
+		if r.Agent != "client/v1.2" || r.Watches != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	requests, want := 0, uint64(0)
+	for user, n := range sent {
+		requests += n
+		if !strings.HasSuffix(user, "4") && !strings.HasSuffix(user, "9") { // others send nothing
+			want += uint64(n) * 10
+		}
+		if sum[user] != n {
+			t.Errorf("%s has %d requests, want %d", user, sum[user], n)
+		}
+	}
+	if n := counted(t, registry); n != requests || bytes != want || l.Rest.Count("served") != 0 {
+		t.Errorf("%d requests and %d bytes, the metrics have %d; want %d and %d", requests, bytes, n, requests, want)
+	}
+	for outcome, n := range outcomes {
+		if n == 0 {
+			t.Errorf("none %s", outcome)
+		}
+	}
+}
+
+// TestWatchIsCountedWhileItIsOpen looks at a watch whose response has begun.
+func TestWatchIsCountedWhileItIsOpen(t *testing.T) {
+	m := NewMetrics(prometheus.NewRegistry())
+	row := func() *clients.Row { return &m.Clients.List(true).Items[0] }
+	h := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := request.From(r.Context())
+		info.User, info.Caller, info.Outcome.Source = "jane", request.BearerToken, request.SourceCache
+		_, _ = io.WriteString(w, "event")
+		info.Events++
+		if open := m.Clients.Watches(true).Items; len(open) != 1 || open[0].Source != "cache" || open[0].Selects != "one object" {
+			t.Errorf("open: %+v", open)
+		}
+		if row().Watches != 1 || row().SentBytes != 0 {
+			t.Errorf("%+v", row())
+		}
+		m.Clients.NextTurn()
+		_, _ = io.WriteString(w, "event")
+		if row().SentBytes != 10 || row().Events != 1 || row().Count("served") != 0 {
+			t.Errorf("while it is open: %+v", row())
+		}
+	}), withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool)))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1&fieldSelector=metadata.name%3Dcanary", nil))
+	if row().Watches != 0 || row().SentBytes != 10 || row().Count("served") != 1 {
+		t.Errorf("at the end: %+v", row())
+	}
+}

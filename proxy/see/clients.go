@@ -1,0 +1,218 @@
+package see
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sluice/proxy/clients"
+)
+
+// clientsView is what the pages of clients show.
+type clientsView struct {
+	*clients.ClientList
+	Client   *clients.Row // of the page of one client
+	Rows     []clients.Row
+	Watching []clients.Watching // of one client
+	Columns  []column
+	Query    url.Values
+	Next     string // the URL of the next rows; empty if there are none
+	Names    bool
+}
+
+// column is a column by which rows can be sorted.
+type column struct {
+	Title, By, URL string
+	Sorted         bool
+}
+
+// rowsOfPage bounds the rows of a page of clients. JSON has all of them.
+const rowsOfPage = 50
+
+// mostHints bounds the hints on the overview.
+const mostHints = 5
+
+// orders are the values by which rows can be sorted, the largest first.
+var orders = map[string]func(*clients.Row) float64{
+	"would-cost": func(r *clients.Row) float64 { return r.Recent.WouldCost },
+	"cost":       func(r *clients.Row) float64 { return r.Recent.Cost },
+	"lists":      func(r *clients.Row) float64 { return r.Recent.Lists },
+	"bytes":      func(r *clients.Row) float64 { return r.Recent.Sent },
+	"watches":    func(r *clients.Row) float64 { return float64(r.Watches) },
+	"behind":     func(r *clients.Row) float64 { return r.BehindSeconds },
+	"refused":    func(r *clients.Row) float64 { return float64(r.Count("refused")) },
+	"hints":      func(r *clients.Row) float64 { return float64(len(r.Hints)) },
+}
+
+// clientList returns the rows that a query selects, in its order.
+func (s *Sampler) clientList(q url.Values) *clients.ClientList {
+	l := s.options.Clients.List(s.options.Names)
+	without := func(name string, of func(*clients.Row) string) {
+		if want := q.Get(name); want != "" {
+			l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return !strings.Contains(of(&r), want) })
+		}
+	}
+	without("client", func(r *clients.Row) string { return r.Client })
+	without("user", func(r *clients.Row) string { return r.User })
+	without("agent", func(r *clients.Row) string { return r.Agent })
+	without("resource", func(r *clients.Row) string { return r.Resource })
+	without("ns", func(r *clients.Row) string { return r.Namespace })
+	if value := orders[q.Get("by")]; value != nil {
+		slices.SortStableFunc(l.Items, func(a, b clients.Row) int { return compare(value(&b), value(&a)) })
+	}
+	return l
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// watchList returns the open watches that a query selects.
+func (s *Sampler) watchList(q url.Values) *clients.OpenWatchList {
+	l := s.options.Clients.Watches(s.options.Names)
+	for name, of := range map[string]func(*clients.Watching) string{
+		"client":   func(w *clients.Watching) string { return w.Client },
+		"user":     func(w *clients.Watching) string { return w.User },
+		"resource": func(w *clients.Watching) string { return w.Resource },
+	} {
+		if want := q.Get(name); want != "" {
+			l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool { return !strings.Contains(of(&w), want) })
+		}
+	}
+	return l
+}
+
+// newClientsView returns a page of rows, from the one with a number on.
+func (s *Sampler) newClientsView(q url.Values) *clientsView {
+	v := &clientsView{ClientList: s.clientList(q), Query: q, Names: s.options.Names}
+	link := func(key, value string) string {
+		changed := url.Values{}
+		for _, k := range []string{"user", "agent", "resource", "ns", "by"} {
+			if q.Get(k) != "" {
+				changed.Set(k, q.Get(k))
+			}
+		}
+		changed.Set(key, value)
+		return "/clients?" + changed.Encode()
+	}
+	for _, c := range []column{
+		{Title: "Lists/s", By: "lists"}, {Title: "Watches", By: "watches"}, {Title: "Behind", By: "behind"},
+		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"},
+		{Title: "Refused", By: "refused"}, {Title: "Hints", By: "hints"},
+	} {
+		c.URL, c.Sorted = link("by", c.By), c.By == q.Get("by")
+		v.Columns = append(v.Columns, c)
+	}
+	from, _ := strconv.Atoi(q.Get("after")) // else from the first
+	from = min(max(from, 0), len(v.Items))
+	to := min(from+rowsOfPage, len(v.Items))
+	v.Rows = v.Items[from:to]
+	if to < len(v.Items) {
+		v.Next = link("after", strconv.Itoa(to))
+	}
+	return v
+}
+
+// newClientView returns the page of one client; nil if there is none.
+func (s *Sampler) newClientView(id string) *clientsView {
+	v := &clientsView{ClientList: s.options.Clients.List(s.options.Names), Names: s.options.Names}
+	v.Items = slices.DeleteFunc(v.Items, func(r clients.Row) bool { return r.Client != id })
+	if len(v.Items) == 0 {
+		return nil
+	}
+	v.Client, v.Rows = &v.Items[0], v.Items[:min(len(v.Items), mostRows)]
+	for _, w := range s.options.Clients.Watches(s.options.Names).Items {
+		if w.Client == id && len(v.Watching) < mostRows {
+			v.Watching = append(v.Watching, w)
+		}
+	}
+	return v
+}
+
+// clients serves a page that a function makes of the request; it returns nil if there is no such page.
+func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := of(r)
+		if c == nil {
+			http.NotFound(w, r)
+			return
+		}
+		v := newView(s.Facts(), "clients")
+		v.Clients = c
+		v.write(w)
+	}
+}
+
+// answer serves a list as JSON.
+func answer[T any](list func(url.Values) T) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		_ = e.Encode(list(r.URL.Query())) // an error means that the client is gone
+	}
+}
+
+// clientHint is a hint on the overview.
+type clientHint struct {
+	Row clients.Row
+	clients.Hint
+}
+
+// hints returns the hints to the clients that cost most.
+func (s *Sampler) hints() (all []clientHint) {
+	if s.options.Clients == nil {
+		return nil
+	}
+	for _, r := range s.options.Clients.List(s.options.Names).Items {
+		for _, h := range r.Hints {
+			if all = append(all, clientHint{r, h}); len(all) == mostHints {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// whoOf names a client on pages.
+func whoOf(r clients.Row) string {
+	switch {
+	case r.User == clients.Hidden:
+		return "client " + r.Client
+	case r.User == "":
+		return "unauthenticated · " + r.Agent
+	case r.Agent == "":
+		return r.User
+	}
+	return r.User + " · " + r.Agent
+}
+
+// cores formats CPU time of the apiserver.
+func cores(v float64) string {
+	switch {
+	case v == 0:
+		return "–"
+	case v < 0.0005:
+		return "< 0.001"
+	case v < 0.995:
+		return fmt.Sprintf("%.3f", v)
+	}
+	return number(v)
+}
+
+// functions are what templates of clients call.
+var functions = map[string]any{
+	"who": whoOf, "cores": cores, "size": size, "number": number, "seconds": seconds,
+	"bytes": func(n uint64) string { return size(float64(n)) },
+	"count": func(n uint64) string { return count(float64(n)) },
+}

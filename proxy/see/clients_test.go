@@ -1,0 +1,145 @@
+package see
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/proxy/clients"
+)
+
+// lists counts n served lists of a resource by a user, each of so many bytes of JSON.
+func (p *process) lists(user, resource string, n int, bytes int64) {
+	for range n {
+		p.clients.Add(&clients.Use{
+			Key:  clients.Key{User: user, Agent: "client/v1.0", Version: "v1", Resource: resource, Namespace: clients.AllNamespaces},
+			Verb: clients.List, Outcome: clients.Served, Ended: true, Encoded: bytes, Sent: bytes, Format: clients.InJSON,
+			Asked: clients.Asked{From: 1, Plain: true},
+		})
+	}
+}
+
+var shownUser = regexp.MustCompile(`<a href="/clients/[0-9a-z]+">([^<]*) · `)
+
+// users returns the users of a page's rows, in order.
+func (p *process) users(t *testing.T, path string) (all []string) {
+	t.Helper()
+	for _, found := range shownUser.FindAllStringSubmatch(p.get(t, path).Body.String(), -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+func TestClientsAreSortedFilteredAndInPages(t *testing.T) {
+	p := newProcess(true)
+	p.lists("jane", "pods", 1, 50e6)
+	p.lists("joe", "configmaps", 300, 1000)
+	p.lists("<script>", "pods", 2, 10e6)
+	for path, want := range map[string]string{
+		"/clients":                             "[jane joe &lt;script&gt;]",
+		"/clients?by=bytes":                    "[jane &lt;script&gt; joe]",
+		"/clients?by=lists":                    "[joe &lt;script&gt; jane]",
+		"/clients?by=lists&resource=pods":      "[&lt;script&gt; jane]",
+		"/clients?user=jo":                     "[joe]",
+		"/clients?ns=payroll":                  "[]",
+		"/clients?by=nothing&after=-1":         "[jane joe &lt;script&gt;]",
+		"/clients?after=1":                     "[joe &lt;script&gt;]",
+		"/clients?after=99999999999&user=jane": "[]",
+	} {
+		if got := fmt.Sprint(p.users(t, path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	for i := range 60 {
+		p.lists(fmt.Sprintf("user-%02d", i), "pods", 1, 1000)
+	}
+	if n := len(p.users(t, "/clients?by=lists")); n != rowsOfPage {
+		t.Errorf("%d rows on a page", n)
+	}
+	next := regexp.MustCompile(`<a href="([^"]*after=50[^"]*)">`).FindStringSubmatch(p.get(t, "/clients?by=lists&user=user").Body.String())
+	if next == nil {
+		t.Fatal("no link to the next rows")
+	}
+	if n := len(p.users(t, strings.ReplaceAll(next[1], "&amp;", "&"))); n != 10 {
+		t.Errorf("%d rows on the next page", n)
+	}
+}
+
+func TestClientPageShowsHintsAndWatches(t *testing.T) {
+	p := newProcess(true)
+	p.lists("jane", "pods", 1, 50e6)
+	w := p.clients.Open(clients.WatchFacts{
+		Key: clients.Key{User: "jane", Agent: "client/v1.0", Version: "v1", Resource: "secrets"}, Address: "192.0.2.7", Version: "237118",
+	})
+	defer w.Close()
+	w.Follow(func() clients.Lag { return clients.Lag{Events: 5417, Oldest: 2 * time.Second} })
+	var list clients.ClientList
+	if err := json.Unmarshal(p.get(t, "/see/v1alpha1/clients?resource=pods").Body.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	if list.Kind != "ClientList" || len(list.Items) != 1 || list.Items[0].Hints[0].Name != "uncompressed" || list.Tracked != 2 {
+		t.Fatalf("%+v", list)
+	}
+	page := p.get(t, "/clients/"+list.Items[0].Client).Body.String()
+	for _, want := range []string{"jane · client/v1.0", "uncompressed: pods.v1", "50.0 MB without", "gzip", "5417", "192.0.2.7", "237118"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the client has no %q", want)
+		}
+	}
+	if overview := p.get(t, "/").Body.String(); !strings.Contains(overview, "50.0 MB without") {
+		t.Error("the overview has no hint")
+	}
+	var watches clients.OpenWatchList
+	if err := json.Unmarshal(p.get(t, "/see/v1alpha1/watches?user=jane").Body.Bytes(), &watches); err != nil {
+		t.Fatal(err)
+	}
+	if len(watches.Items) != 1 || *watches.Items[0].BehindEvents != 5417 || *watches.Items[0].WaitingSeconds != 2 {
+		t.Errorf("%+v", watches)
+	}
+	if code := p.get(t, "/clients/nobody").Code; code != http.StatusNotFound {
+		t.Errorf("an unknown client: %d", code)
+	}
+}
+
+func TestClientsHaveNoNamesWhereTheyAreOff(t *testing.T) {
+	p := newProcess(false)
+	p.lists("jane", "pods", 1, 50e6)
+	id := p.clients.List(false).Items[0].Client
+	for _, path := range []string{"/", "/clients", "/clients/" + id, "/see/v1alpha1/clients", "/see/v1alpha1/watches"} {
+		w := p.get(t, path)
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "jane") || strings.Contains(w.Body.String(), "client/v1.0") {
+			t.Errorf("%s: %d, with the name", path, w.Code)
+		}
+	}
+	if !strings.Contains(p.get(t, "/clients").Body.String(), "client "+id) {
+		t.Error("the row has no id")
+	}
+}
+
+// What is saved follows from the metrics, also while those of a resource are deleted.
+func TestSavingsAreOfTheLastMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(true)
+		avoided := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_avoided_upstream_cpu_seconds_total"}, []string{"resource"})
+		spent := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_reviews_total"}, []string{"result"})
+		p.registry.MustRegister(avoided, spent)
+		avoided.WithLabelValues("pods").Add(1000)
+		avoided.WithLabelValues("secrets").Add(1000)
+		p.sample(true)
+		time.Sleep(ratesOver)
+		avoided.WithLabelValues("pods").Add(ratesOver.Seconds() * 2)
+		avoided.DeleteLabelValues("secrets")
+		spent.WithLabelValues("positive").Add(ratesOver.Seconds() * 10)
+		cells := p.cells(t, "/")
+		if cells["saved/cpu"] != "at least 2.0" || cells["saved/spent"] != "at most 0.010" {
+			t.Errorf("saved %q, spent %q", cells["saved/cpu"], cells["saved/spent"])
+		}
+	})
+}
