@@ -4,9 +4,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"sluice/proxy/request"
 )
 
 // BenchmarkEndOfHTTP2 shows what the deadline for the end of each response costs: a message to the goroutine of the
@@ -47,3 +53,30 @@ func processCPU(b *testing.B) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// BenchmarkAccessLog shows what metrics, log and the table of clients cost a list.
+func BenchmarkAccessLog(b *testing.B) {
+	body := make([]byte, 64<<10)
+	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := request.From(r.Context())
+		info.User, info.Caller = "system:serviceaccount:argocd:application-controller", request.BearerToken
+		info.Outcome = request.Outcome{Source: request.SourceCache, Reason: "any-version", Format: "json"}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body)
+	})
+	h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool)))
+	r := httptest.NewRequest("GET", "/api/v1/pods?resourceVersion=0", nil)
+	r.Header.Set("User-Agent", "argocd-application-controller/v0.0.0 (linux/amd64) kubernetes/$Format")
+	w := &discard{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(w, r)
+	}
+}
+
+// discard is a ResponseWriter that writes nowhere.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(int)             {}
