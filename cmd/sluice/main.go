@@ -58,5 +58,6 @@ func rootCommand() *cobra.Command {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
 	}
 	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(), versionCommand())
+	root.AddCommand(clientsCommand(), watchesCommand(), topCommand())
 	return root
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// adminClient asks the admin listener of a Sluice.
+type adminClient struct {
+	address, caFile, tokenFile string
+	timeout                    time.Duration
+}
+
+func (c *adminClient) register(set *pflag.FlagSet) {
+	set.StringVar(&c.address, "address", "http://127.0.0.1:9443", "URL of the admin listener")
+	set.StringVar(&c.caFile, "ca-file", "", "path of the CA of its certificate, for https")
+	set.StringVar(&c.tokenFile, "token-file", "", "path of a bearer token, where admin.access is authorized")
+	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
+}
+
+// ask returns the answer of a path. A body is sent as JSON.
+func (c *adminClient) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.address, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	if c.caFile != "" {
+		ca, err := os.ReadFile(c.caFile)
+		if err != nil {
+			return nil, err
+		}
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, fmt.Errorf("%s has no certificate", c.caFile)
+		}
+	}
+	if c.tokenFile != "" {
+		token, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	const most = 16 << 20
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(answer[:min(len(answer), 200)])))
+	case len(answer) > most:
+		return nil, fmt.Errorf("the answer is longer than %d MiB", most>>20)
+	}
+	return answer, nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	dto "github.com/prometheus/client_model/go"
+
+	"sluice/proxy/clients"
+	"sluice/proxy/see"
+)
+
+// startAdmin serves the page of a Sluice that has clients: one that reads much, and one whose watch is behind.
+func startAdmin(t *testing.T) (url string) {
+	t.Helper()
+	table := clients.NewTable()
+	big := clients.Use{
+		Key: clients.Key{User: "jane", Agent: "\x1b[2Jagent/v1.0", Version: "v1", Resource: "pods", Namespace: "*"}, Verb: clients.List,
+		Outcome: clients.Served, Ended: true, Encoded: 50e6, Sent: 50e6, Format: clients.InJSON, Asked: clients.Asked{From: 1, Plain: true},
+	}
+	table.Add(&big)
+	slow := clients.Key{User: "joe", Agent: "kubelet/v1.37", Version: "v1", Resource: "secrets", Namespace: "*"}
+	table.Open(clients.WatchFacts{Key: slow, Cached: true}).Follow(func() clients.Lag { return clients.Lag{Events: 7, Oldest: 2 * time.Second} })
+	table.Open(clients.WatchFacts{Key: slow})
+	s := see.NewSampler(see.Options{
+		Version: "v1", Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
+		Upstream: func() see.Upstream { return see.Upstream{Probed: true, Error: "refused"} }, Clients: table, Names: true,
+	})
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// execute runs a command and returns what it prints and its exit code.
+func execute(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	c := rootCommand()
+	c.SetOut(&out)
+	c.SetArgs(args)
+	err := c.ExecuteContext(t.Context())
+	if exit, ok := errors.AsType[exitError](err); ok {
+		return out.String(), exit.code
+	}
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return out.String(), 0
+}
+
+func TestListsOfClientsExitAsTheyShould(t *testing.T) {
+	url := startAdmin(t)
+	for name, tt := range map[string]struct {
+		args   []string
+		code   int
+		has    []string
+		hasNot []string
+	}{
+		"clients":           {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "uncompressed", "joe"}, []string{"\x1b", "took"}},
+		"of one user":       {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
+		"in detail":         {[]string{"clients", "-o", "wide"}, 0, []string{"took 50.0 MB", "REFUSED"}, nil},
+		"hints":             {[]string{"clients", "--hints"}, 1, []string{"jane", "took 50.0 MB"}, []string{"joe"}},
+		"hints of nobody":   {[]string{"clients", "--hints", "--user", "joe"}, 0, []string{"USER"}, []string{"joe"}},
+		"a bad format":      {[]string{"clients", "-o", "xml"}, 2, nil, nil},
+		"an unknown flag":   {[]string{"clients", "--nothing"}, 2, nil, nil},
+		"watches":           {[]string{"watches"}, 0, []string{"joe", "2s", "cache", "upstream"}, nil},
+		"those behind":      {[]string{"watches", "--behind", "1s"}, 1, []string{"2s"}, []string{"upstream"}},
+		"those far behind":  {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
+		"those that pass":   {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS"}, []string{"cache"}},
+		"top":               {[]string{"top", "--once"}, 1, []string{"away", "RESOURCE"}, []string{"jane"}},
+		"top clients":       {[]string{"top", "clients"}, 1, []string{"jane"}, nil}, // no terminal
+		"top watches":       {[]string{"top", "watches", "--once"}, 1, []string{"joe"}, nil},
+		"top of nothing":    {[]string{"top", "nothing"}, 2, nil, nil},
+		"top without reply": {[]string{"top", "--address", "http://127.0.0.1:1"}, 2, nil, nil},
+	} {
+		args := append([]string{tt.args[0], "--address", url}, tt.args[1:]...)
+		out, code := execute(t, args...)
+		if code != tt.code {
+			t.Errorf("%s: exit %d, want %d", name, code, tt.code)
+		}
+		for _, want := range tt.has {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+		for _, not := range tt.hasNot {
+			if strings.Contains(out, not) {
+				t.Errorf("%s: %q in\n%s", name, not, out)
+			}
+		}
+	}
+}
+
+func TestJSONOfListsIsOneValueOfItsKind(t *testing.T) {
+	url := startAdmin(t)
+	for kind, args := range map[string][]string{
+		"ClientList": {"clients"}, "OpenWatchList": {"watches"}, "Status": {"top"},
+	} {
+		for _, more := range [][]string{nil, {"--hints"}} {
+			if more != nil && kind != "ClientList" {
+				continue
+			}
+			out, _ := execute(t, append(append(args, more...), "--address", url, "-o", "json")...)
+			var got struct{ APIVersion, Kind string }
+			if err := json.Unmarshal([]byte(out), &got); err != nil || got.Kind != kind || got.APIVersion != "sluice/v1alpha1" {
+				t.Errorf("%s: %v %+v", kind, err, got)
+			}
+		}
+	}
+}
+
+// TestTopFitsTheScreen drives the live screen by its messages.
+func TestTopFitsTheScreen(t *testing.T) {
+	f := topFlags{by: topOrders[0]}
+	f.address, f.timeout, f.output = startAdmin(t), 10*time.Second, "text"
+	screen := &top{topFlags: &f, ctx: t.Context(), view: "resources"}
+	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 50}, {Width: 20, Height: 2}, {}} {
+		screen.Update(size)
+		for key, want := range map[rune]string{'c': "jane", 'w': "joe", 'r': "OBJECTS"} {
+			screen.Update(tea.KeyPressMsg{Code: key, Text: string(key)})
+			screen.Update(screen.fetch()())
+			frame := screen.View().Content
+			lines := strings.Split(frame, "\n")
+			if len(lines) > max(size.Height, 1) {
+				t.Errorf("%d lines of %d", len(lines), size.Height)
+			}
+			for _, line := range lines {
+				if n := len([]rune(line)); n > size.Width {
+					t.Errorf("%d characters of %d: %s", n, size.Width, line)
+				}
+			}
+			if size.Width >= 80 && !(strings.Contains(frame, want) && strings.Contains(lines[0], "away")) {
+				t.Errorf("%q is not in\n%s", want, frame)
+			}
+		}
+	}
+}
+
+func TestTopSortsFailsAndEnds(t *testing.T) {
+	f := topFlags{by: topOrders[len(topOrders)-1]}
+	f.address, f.timeout, f.output = startAdmin(t), 10*time.Second, "text"
+	screen := &top{topFlags: &f, ctx: t.Context(), view: "clients", width: 80, height: 24}
+	screen.Update(screen.fetch()())
+	if screen.Update(tea.KeyPressMsg{Code: 's', Text: "s"}); !strings.Contains(screen.frame(), "[s]orted by "+topOrders[0]) {
+		t.Errorf("another order:\n%s", screen.frame())
+	}
+	f.address = "http://127.0.0.1:1"
+	screen.Update(screen.fetch()())
+	if frame := screen.frame(); !strings.Contains(frame, "No news: ") || !strings.Contains(frame, "jane") {
+		t.Errorf("without an answer:\n%s", frame)
+	}
+	if _, cmd := screen.Update(tea.KeyPressMsg{Code: 'q', Text: "q"}); cmd == nil {
+		t.Error("q does not end it")
+	} else if _, ok := cmd().(tea.QuitMsg); !ok {
+		t.Error("q does something else")
+	}
+}
+
+// A Sluice without these lists, such as an older one, is not taken for one without clients.
+func TestOtherAnswersAreNoLists(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"kind": "Status"}`)) }))
+	defer server.Close()
+	for _, name := range []string{"clients", "watches", "top"} {
+		if _, code := execute(t, name, "--address", server.URL); code != exitUnknown {
+			t.Errorf("%s: exit %d", name, code)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"sluice/proxy/clients"
+	"sluice/proxy/see"
+)
+
+// topFlags are the command line flags of top.
+type topFlags struct {
+	listFlags
+	once bool
+	by   string
+}
+
+// topViews are what top can show.
+var topViews = []string{"resources", "clients", "watches"}
+
+func topCommand() *cobra.Command {
+	var f topFlags
+	c := &cobra.Command{
+		Use:   "top [resources|clients|watches]",
+		Short: "Show what a Sluice does, every two seconds",
+		Long: `Show what a Sluice does, every two seconds: its resources, the clients that cost most, or the watches that are furthest
+behind. The keys r, c and w choose among them, s sorts clients by another column, and q ends it. Without a terminal, or
+with --once, it prints one answer, and exits as status does.`,
+		ValidArgs: topViews,
+		Args: func(c *cobra.Command, args []string) error {
+			return unknown(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)(c, args))
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			view := append(args, topViews[0])[0]
+			return f.run(c.Context(), view, c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
+	set := c.Flags()
+	f.register(set)
+	set.StringVarP(&f.output, "output", "o", "text", "text, or wide or json, which print one answer")
+	set.BoolVar(&f.once, "once", false, "print one answer")
+	set.StringVar(&f.by, "sort-by", topOrders[0], "what to sort clients by: "+strings.Join(topOrders, ", "))
+	return c
+}
+
+// topOrders are what clients can be sorted by.
+var topOrders = []string{"would-cost", "cost", "lists", "bytes", "watches", "behind", "refused", "hints"}
+
+func (f *topFlags) run(ctx context.Context, view string, in io.Reader, out io.Writer) error {
+	if err := f.check(); err != nil {
+		return unknown(err)
+	}
+	screen, ok := out.(*os.File)
+	if f.once || f.output != "text" || !ok || !term.IsTerminal(int(screen.Fd())) {
+		return f.printOnce(ctx, view, out)
+	}
+	t := &top{topFlags: f, ctx: ctx, view: view}
+	_, err := tea.NewProgram(t, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out)).Run()
+	if ctx.Err() != nil { // it was interrupted
+		return nil
+	}
+	return unknown(err)
+}
+
+// answer is what is shown of a view.
+type answer struct {
+	see.Status
+	list any // nil for resources
+	text []byte
+}
+
+// get returns what a view shows.
+func (f *topFlags) get(ctx context.Context, view string) (a answer, err error) {
+	wide := f.output == "wide"
+	_, err = f.list(ctx, "status", nil, "Status", &a.Status)
+	if err == nil && a.Facts == nil {
+		err = errors.New("this is no status of Sluice")
+	}
+	if err != nil {
+		return a, err
+	}
+	switch view {
+	case "clients":
+		l := &clients.ClientList{}
+		_, err = f.list(ctx, "clients", url.Values{"by": {f.by}}, "ClientList", l)
+		a.list, a.text = l, clientsText(l, wide)
+	case "watches":
+		l := &clients.OpenWatchList{}
+		_, err = f.list(ctx, "watches", nil, "OpenWatchList", l)
+		a.list, a.text = l, watchesText(l, wide)
+	default:
+		a.list, a.text = a.Status, resourcesText(&a.Status)
+	}
+	return a, err
+}
+
+func (f *topFlags) printOnce(ctx context.Context, view string, out io.Writer) error {
+	a, err := f.get(ctx, view)
+	if err != nil {
+		return unknown(err)
+	}
+	body := append([]byte(headline(&a.Status)+"\n"), a.text...)
+	if f.output == "json" {
+		if body, err = json.MarshalIndent(a.list, "", "  "); err != nil {
+			return unknown(err)
+		}
+		body = append(body, '\n')
+	}
+	if _, err := out.Write(body); err != nil {
+		return unknown(err)
+	}
+	if !a.Well() {
+		return exitError{nil, exitNotWell}
+	}
+	return nil
+}
+
+// headline says in one line how a Sluice is.
+func headline(s *see.Status) string {
+	served := "-"
+	if part, ok := s.Reads.Served(); ok {
+		served = fmt.Sprintf("%.1f%%", part*100)
+	}
+	return fmt.Sprintf("%s %s  reads %.1f/s  served %s  saved at least %s, spent %s", s.Mark(), s.State,
+		s.Reads.ServedPerSec+s.Reads.PassedPerSec, served, milli(s.Saved.Cores), milli(s.Saved.SpentCores))
+}
+
+// top is the live screen.
+type top struct {
+	*topFlags
+	ctx           context.Context
+	view          string
+	width, height int
+	shown         answer
+	err           error
+}
+
+// answered is an answer, and of which view.
+type answered struct {
+	view string
+	answer
+	err error
+}
+
+// refresh is the time for a new answer.
+type refresh struct{}
+
+const refreshEvery = 2 * time.Second
+
+// Init implements tea.Model.
+func (t *top) Init() tea.Cmd { return t.fetch() }
+
+// fetch asks for what is to be shown.
+func (t *top) fetch() tea.Cmd {
+	view, flags := t.view, *t.topFlags
+	return func() tea.Msg {
+		a, err := flags.get(t.ctx, view)
+		return answered{view, a, err}
+	}
+}
+
+// Update implements tea.Model.
+func (t *top) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := m.(type) {
+	case tea.WindowSizeMsg:
+		t.width, t.height = m.Width, m.Height
+	case refresh:
+		return t, t.fetch()
+	case answered:
+		t.err = m.err
+		if m.err == nil && m.view == t.view {
+			t.shown = m.answer
+		}
+		return t, tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
+	case tea.KeyPressMsg:
+		return t, t.key(m.String())
+	}
+	return t, nil
+}
+
+// key does what a key asks for. What it shows comes with the next answer.
+func (t *top) key(name string) tea.Cmd {
+	switch name {
+	case "q", "esc", "ctrl+c":
+		return tea.Quit
+	case "s":
+		t.by = topOrders[(slices.Index(topOrders, t.by)+1)%len(topOrders)]
+	default:
+		for _, view := range topViews {
+			if view[:1] == name {
+				t.view, t.shown.text = view, nil
+			}
+		}
+	}
+	return nil
+}
+
+// View implements tea.Model.
+func (t *top) View() tea.View {
+	v := tea.NewView(t.frame())
+	v.AltScreen = true
+	return v
+}
+
+// frame returns the screen: as many lines and characters as fit.
+func (t *top) frame() string {
+	head := "Sluice " + t.address
+	if t.shown.Facts != nil {
+		head = headline(&t.shown.Status)
+	}
+	keys := "[r]esources [c]lients [w]atches [q]uit   " + t.view
+	if t.view == "clients" {
+		keys += ", [s]orted by " + t.by
+	}
+	lines := []string{head, keys}
+	if t.err != nil {
+		lines = append(lines, "No news: "+text(t.err.Error()))
+	}
+	for line := range bytes.Lines(t.shown.text) {
+		lines = append(lines, strings.TrimRight(string(line), "\n"))
+	}
+	lines = lines[:min(len(lines), t.height)]
+	for i, line := range lines {
+		runes := []rune(line)
+		lines[i] = string(runes[:min(len(runes), t.width)])
+	}
+	return strings.Join(lines, "\n")
+}

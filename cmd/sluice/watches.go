@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/proxy/clients"
+)
+
+// watchesFlags are the command line flags of watches.
+type watchesFlags struct {
+	listFlags
+	user, resource string
+	behind         time.Duration
+	passed         bool
+}
+
+func watchesCommand() *cobra.Command {
+	var f watchesFlags
+	c := &cobra.Command{
+		Use:   "watches [--address URL]",
+		Short: "Say which watches are open, and how far they are behind",
+		Long: `Say which watches are open and how far they are behind, the slowest first. It exits with 0, with --behind with 1 if
+there is one that far behind, and with 2 if it cannot tell.`,
+		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
+	set := c.Flags()
+	f.register(set)
+	set.StringVarP(&f.output, "output", "o", "text", "text, wide for addresses and namespaces, or json")
+	set.StringVar(&f.user, "user", "", "only users whose names contain this")
+	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
+	set.DurationVar(&f.behind, "behind", 0, "only watches for which an event has waited so long")
+	set.BoolVar(&f.passed, "passed", false, "only watches that pass to the apiserver")
+	return c
+}
+
+func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
+	if err := f.check(); err != nil {
+		return unknown(err)
+	}
+	var l clients.OpenWatchList
+	if _, err := f.list(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
+		return unknown(err)
+	}
+	l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool {
+		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
+		return f.behind > 0 && !late || f.passed && w.Source == "cache"
+	})
+	body := watchesText(&l, f.output == "wide")
+	if f.output == "json" {
+		var err error
+		if body, err = json.MarshalIndent(l, "", "  "); err != nil {
+			return unknown(err)
+		}
+		body = append(body, '\n')
+	}
+	if _, err := out.Write(body); err != nil {
+		return unknown(err)
+	}
+	if f.behind > 0 && len(l.Items) > 0 {
+		return exitError{nil, exitNotWell}
+	}
+	return nil
+}
+
+// watchesText returns open watches for people.
+func watchesText(l *clients.OpenWatchList, wide bool) []byte {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	columns := "USER\tAGENT\tRESOURCE\tSELECTS\tAGE\tFROM\tEVENTS-BEHIND\tFIRST-WAITS\tSOURCE"
+	if wide {
+		columns += "\tNAMESPACE\tADDRESS"
+	}
+	fmt.Fprintln(w, columns)
+	for i := range l.Items {
+		r := &l.Items[i]
+		behind := "-"
+		if r.BehindEvents != nil {
+			behind = strconv.Itoa(*r.BehindEvents)
+		}
+		age := (time.Duration(r.AgeSeconds) * time.Second).String()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", text(r.User), text(r.Agent), text(r.Resource), text(r.Selects), age,
+			text(r.FromVersion), behind, ageText(r.WaitingSeconds), r.Source)
+		if wide {
+			fmt.Fprintf(w, "\t%s\t%s", text(r.Namespace), text(r.Address))
+		}
+		fmt.Fprintln(w)
+	}
+	_ = w.Flush() // a buffer takes everything
+	return out.Bytes()
+}
