@@ -104,8 +104,8 @@ const (
 )
 
 // Next decides what is done for a question. Nothing else chooses between waiting, asking the apiserver,
-// forwarding and refusing; it is asked again after each action. Only [Fence.Recover] asks the apiserver
-// without it, because the inventory of its readers need not be cheap. testdata/decisions.txt shows what Next decides.
+// forwarding and refusing; it is asked again after each action. Only for a [Need] at any price the apiserver
+// is asked without it. testdata/decisions.txt shows what Next decides.
 //
 //	Arrived -- Ask ----> Asked -- Gather, TakeInventory, Probe ----> Known -- Wait ----> Waited -- Prove ----> Confirms
 //	   |                                                                                   |            TakeInventory,

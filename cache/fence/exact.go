@@ -12,14 +12,27 @@ import (
 // maxExactVersions bounds the versions whose reads a fence counts.
 const maxExactVersions = 16
 
-// ConfirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if
+// stateAt returns the state at exactly a version. It waits for the store's own watch as long as that may take,
+// unless that is likely to be in vain. Then only an inventory of that version tells the state: no proof of a newer
+// state tells what came before it.
+func (f *Fence) stateAt(ctx context.Context, n Need) (*cache.Snapshot, error) {
+	brief, cancel := context.WithTimeout(ctx, f.decide(Question{After: Known, Exactly: true}).For)
+	defer cancel()
+	state, err := f.waitAt(brief, n.Version)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return f.confirmAt(ctx, n.Version, n.Bytes, n.Rest)
+	}
+	return state, err
+}
+
+// confirmAt returns the state at exactly a version that the store has not reached, or ErrAhead if
 // that is not known within about a second. The next page of a list whose first page came from the
 // apiserver is such a read. An inventory of that version confirms that it is the present state,
 // where that costs the apiserver less than the rest of the list. page is the length of the response
 // in bytes; rest includes the responses that probably follow. An inventory is taken once for each
 // version. It is charged to the allowance; if that is spent, reads of this version must have cost
 // as much.
-func (f *Fence) ConfirmAt(ctx context.Context, version uint64, page, rest int64) (*cache.Snapshot, error) {
+func (f *Fence) confirmAt(ctx context.Context, version uint64, page, rest int64) (*cache.Snapshot, error) {
 	if v := f.joinExact(version, rest); v.taken != nil {
 		late := time.NewTimer(time.Until(v.takenAt.Add(quickInventory)))
 		defer late.Stop()

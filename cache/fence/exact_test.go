@@ -17,7 +17,7 @@ const long = 1 << 24
 // confirmsAt checks whether a read of a version is answered, and how many inventories have been taken by then.
 func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, page, rest int64, confirmed bool, inventories int32) {
 	t.Helper()
-	state, err := f.ConfirmAt(t.Context(), version, page, rest)
+	state, err := f.confirmAt(t.Context(), version, page, rest)
 	if confirmed && (err != nil || state.Version != version) || !confirmed && !errors.Is(err, cache.ErrAhead) || a.inventories.Load() != inventories {
 		t.Errorf("version %d: %+v, %v after %d inventories, want %d", version, state, err, a.inventories.Load(), inventories)
 	}
@@ -111,7 +111,7 @@ func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
 		if took := time.Since(start); took != quickInventory {
 			t.Error("took", took)
 		}
-		if got, err := f.CurrentVersion(t.Context()); got != version || err != nil || a.inventories.Load() != 1 {
+		if got, err := f.currentVersion(t.Context()); got != version || err != nil || a.inventories.Load() != 1 {
 			t.Error("no other inventory is taken", got, err)
 		}
 		version = a.writeElsewhere()
@@ -128,7 +128,7 @@ func TestReaderOfAVersionDoesNotWaitLongForItsInventory(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		if _, err := f.ConfirmAt(ctx, version, 0, long); !errors.Is(err, cache.ErrAhead) || time.Since(start) != 0 {
+		if _, err := f.confirmAt(ctx, version, 0, long); !errors.Is(err, cache.ErrAhead) || time.Since(start) != 0 {
 			t.Error(err, time.Since(start))
 		}
 		synctest.Wait()

@@ -22,27 +22,22 @@ func (quietResource) SecondWatch(_ context.Context, _ uint64, _, bookmark func(u
 	return nil
 }
 
-// A consistent read asks for the apiserver's current version and then waits until the newest state is
-// at this version.
+// A consistent read waits until the newest state has everything that the apiserver had committed when the read began.
 func ExampleFence() {
 	ctx, cancel := context.WithCancel(context.Background())
 	store := cache.New(cache.Options{}, nil, 10)
-	fence := fence.New(store, quietResource{}, func() fence.Cost { return fence.Cost{} }, func(error) { cancel() })
+	f := fence.New(store, quietResource{}, func() fence.Cost { return fence.Cost{} }, func(error) { cancel() })
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		fence.Run(ctx)
+		f.Run(ctx)
 	}()
 
-	version, err := fence.CurrentVersion(ctx)
+	proof, err := f.Prove(ctx, fence.Need{})
 	if err != nil {
 		panic(err)
 	}
-	proof, err := fence.Confirm(ctx, version)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("state at version %d, proof %s\n", store.Snapshot().Version, proof)
+	fmt.Printf("state at version %d, proof %s\n", store.Snapshot().Version, proof.Proof)
 	cancel()
 	<-ended
 	// Output:

@@ -2,8 +2,8 @@ package fence
 
 import "time"
 
-// Next decides what is done for a question now.
-func (f *Fence) Next(q Question) Action { return Next(q, f.Facts()) }
+// decide decides what is done for a question now.
+func (f *Fence) decide(q Question) Action { return Next(q, f.Facts()) }
 
 // Facts returns what is known now. With them [Next] tells what would be done for a question, and nothing is done.
 func (f *Fence) Facts() Facts {

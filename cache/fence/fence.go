@@ -10,18 +10,18 @@ import (
 )
 
 // Fence is the consistent-read fence of one store. It answers one question: does the store show
-// everything that the apiserver had committed when the question was asked?
+// everything that the apiserver had committed when the question was asked? [Fence.Prove] is the way in.
 //
-//  1. [Fence.CurrentVersion] probes: a consistent LIST of one key returns the apiserver's current
-//     resource version X. Callers that arrive while a probe is running share the next one, so that
-//     X is never older than the question. Of a small resource the whole is listed: see 4.
-//  2. [Fence.WaitFor] waits for the store's own watch. A watch stream is ordered, so the store is
-//     complete up to X once it has applied an event or a bookmark at or above X.
-//  3. [Fence.Confirm] also has the apiserver confirm it, because on a quiet resource neither
-//     arrives in time. Each kind of confirmation is a [Proof].
+//  1. A probe, a consistent LIST of one key, returns the apiserver's current resource version X. Callers that
+//     arrive while a probe is running share the next one, so that X is never older than the question. Of a small
+//     resource the whole is listed: see 4.
+//  2. The store's own watch proves a state: its stream is ordered, so the store is complete up to X once it has
+//     applied an event or a bookmark at or above X.
+//  3. On a quiet resource neither arrives in time, so the apiserver is asked to confirm the state, by 4 or 5. Each
+//     kind of confirmation is a [Proof].
 //  4. An [cache.Inventory] is a list of all keys and resource versions. If they are those of the store, the
 //     present state is the apiserver's at the version of the list ([cache.Store.ConfirmState]). It may list
-//     an older state for the readers of exactly that ([Fence.ConfirmAt]).
+//     an older state for the readers of exactly that ([Exactly]).
 //  5. A second watch of the resource delivers bookmarks earlier than the store's own:
 //     the apiserver has no event between its last one and the bookmark ([cache.Store.ConfirmComplete]).
 //
@@ -29,7 +29,7 @@ import (
 //
 // What proofs cost the apiserver beyond what the reads that they prove would cost it is bounded by
 // [Cost]; second watches become rare while they bring no bookmark. Readers whose proof does not come share
-// one inventory, however large the resource is, or the list that replaces the store ([Fence.Recover]).
+// one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
 	store       Store
@@ -37,9 +37,9 @@ type Fence struct {
 	diverged    func(error)
 	allowance   *allowance
 	probeDue    chan struct{} // holds one token while nextProbe has to be run
-	proofDue    chan struct{} // holds one token after a caller of Confirm has arrived
-	stallDue    chan struct{} // holds one token after GiveUp
-	mendDue     chan struct{} // holds one token after a reader has begun to wait in Recover
+	proofDue    chan struct{} // holds one token after a caller of confirm has arrived
+	stallDue    chan struct{} // holds one token after giveUp
+	mendDue     chan struct{} // holds one token after a reader has begun to wait in recover
 	listing     sync.Mutex    // held by the inventory that runs
 	inventories sync.WaitGroup
 
@@ -62,7 +62,7 @@ type Fence struct {
 	herd        time.Duration // the most that underWay has been within the last herdFor
 	herdAt      time.Time     // when it was that
 	stalled     bool          // a caller has given up, and no proof has succeeded since
-	recovering  int           // readers that wait in Recover
+	recovering  int           // readers that wait in recover
 	refused     refusal       // of the last probe
 	stats       Stats
 }
@@ -110,9 +110,9 @@ func wake(signal chan<- struct{}) {
 	}
 }
 
-// WaitFor returns nil once the store proves a version. It returns ErrClosed when the store has ended, or
+// waitFor returns nil once the store proves a version. It returns ErrClosed when the store has ended, or
 // the context's error.
-func (f *Fence) WaitFor(ctx context.Context, version uint64) error {
+func (f *Fence) waitFor(ctx context.Context, version uint64) error {
 	return f.waitUntil(ctx, func() bool { return f.store.Proves(version) })
 }
 
@@ -133,11 +133,11 @@ func (f *Fence) waitUntil(ctx context.Context, met func() bool) error {
 	}
 }
 
-// WaitBriefly is WaitFor that takes limit for a sign that an event or bookmark will not come soon either.
-func (f *Fence) WaitBriefly(ctx context.Context, version uint64, limit time.Duration) bool {
+// waitBriefly is waitFor that takes limit for a sign that an event or bookmark will not come soon either.
+func (f *Fence) waitBriefly(ctx context.Context, version uint64, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := f.WaitFor(ctx, version)
+	err := f.waitFor(ctx, version)
 	if errors.Is(err, context.DeadlineExceeded) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -146,9 +146,9 @@ func (f *Fence) WaitBriefly(ctx context.Context, version uint64, limit time.Dura
 	return err == nil
 }
 
-// WaitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
+// waitAt returns the state at exactly a version once the store knows it. It returns ErrGone if version
 // is older than the history, ErrClosed when the store has ended, or the context's error.
-func (f *Fence) WaitAt(ctx context.Context, version uint64) (state *cache.Snapshot, err error) {
+func (f *Fence) waitAt(ctx context.Context, version uint64) (state *cache.Snapshot, err error) {
 	ended := f.waitUntil(ctx, func() bool {
 		state, err = f.store.At(version)
 		return !errors.Is(err, cache.ErrAhead)

@@ -177,14 +177,23 @@ func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.
 	})
 }
 
+// waitUntilCurrent waits for a state that was current at some moment after the call.
+func waitUntilCurrent(f *Fence, ctx context.Context) (version uint64, proof Proof, err error) {
+	a, err := f.Prove(ctx, Need{Patient: true})
+	return a.Version, a.Proof, err
+}
+
+// stalled reports whether a read has waited in vain as long as it could, and no proof has succeeded since.
+func stalled(f *Fence) bool { return f.Facts().Stalled }
+
 func TestFenceOfACurrentStoreCostsOneProbe(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		start := time.Now()
-		version, err := f.CurrentVersion(t.Context())
+		version, err := f.currentVersion(t.Context())
 		if err != nil || version != 10 {
 			t.Fatal(version, err)
 		}
-		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
+		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
 			t.Fatal(proof, err)
 		}
 		if took := time.Since(start); took != a.probeTime || a.secondWatches.Load() != 0 {
@@ -197,13 +206,13 @@ func TestEventOfTheStreamIsProof(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.write()
 		go deliver(t, s, version, 50*time.Millisecond)
-		if err := f.WaitFor(t.Context(), version); err != nil {
+		if err := f.waitFor(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 		if n := a.secondWatches.Load(); n != 0 {
 			t.Fatalf("%d second watches", n)
 		}
-		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
+		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByOwnWatch {
 			t.Fatal(proof, err)
 		}
 	})
@@ -214,7 +223,7 @@ func TestSecondWatchConfirmsAQuietResource(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
 		start := time.Now()
-		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != BySecondWatch {
+		if proof, err := f.confirm(t.Context(), version); err != nil || proof != BySecondWatch {
 			t.Fatal(proof, err)
 		}
 		if took := time.Since(start); took > 1100*time.Millisecond {
@@ -238,11 +247,11 @@ func TestSecondWatchConfirmsNothingBeforeItsEventsAreApplied(t *testing.T) {
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if _, err := f.Confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := f.confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("version %d is confirmed without event %d: %v", version, event, err)
 		}
 		go deliver(t, s, event, 0)
-		if _, err := f.Confirm(t.Context(), version); err != nil {
+		if _, err := f.confirm(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 		if s.Snapshot().Len() != 1 {
@@ -258,7 +267,7 @@ func TestProbeIsSharedOnlyByCallersBeforeIt(t *testing.T) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
-				if version, err := f.CurrentVersion(t.Context()); err != nil || version < atLeast {
+				if version, err := f.currentVersion(t.Context()); err != nil || version < atLeast {
 					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
 				}
 			})
@@ -282,12 +291,12 @@ func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, cache.ErrClosed) && !errors.Is(err, context.Canceled) {
+				if _, err := f.currentVersion(t.Context()); !errors.Is(err, cache.ErrClosed) && !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
 			wg.Go(func() {
-				if _, err := f.Confirm(t.Context(), 99); !errors.Is(err, cache.ErrClosed) {
+				if _, err := f.confirm(t.Context(), 99); !errors.Is(err, cache.ErrClosed) {
 					t.Error(err)
 				}
 			})
@@ -298,7 +307,7 @@ func TestCloseOfTheStoreEndsEveryWait(t *testing.T) {
 	})
 }
 
-func TestWaitUntilCurrentOutlastsAnUnreachableAPIServer(t *testing.T) {
+func TestAPatientReadOutlastsAnUnreachableAPIServer(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		a.probeTime = time.Hour // every probe times out
 		time.AfterFunc(time.Minute, func() {
@@ -307,19 +316,19 @@ func TestWaitUntilCurrentOutlastsAnUnreachableAPIServer(t *testing.T) {
 			a.probeTime = time.Millisecond
 		})
 		start := time.Now()
-		version, _, err := f.WaitUntilCurrent(t.Context())
+		version, _, err := waitUntilCurrent(f, t.Context())
 		if err != nil || version != 10 || time.Since(start) < time.Minute {
 			t.Fatalf("version %d after %v, %v", version, time.Since(start), err)
 		}
 	})
 }
 
-func TestWaitUntilCurrentEndsWithItsContext(t *testing.T) {
+func TestAPatientReadEndsWithItsContext(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		a.probeTime = time.Hour
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, _, err := f.WaitUntilCurrent(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := waitUntilCurrent(f, ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 	})
@@ -330,7 +339,7 @@ func TestWaitUntilCurrentEndsWithItsContext(t *testing.T) {
 func TestFenceReportsAnAPIServerBehindTheStore(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		a.version = 7
-		if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.diverged, cache.ErrDiverged) {
+		if _, err := f.currentVersion(t.Context()); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.diverged, cache.ErrDiverged) {
 			t.Fatalf("got %v, reported %v", err, a.diverged)
 		}
 	})
@@ -344,7 +353,7 @@ func TestReadersOfADeletionAreProvenByASecondWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		current := a.writeElsewhere()
-		if proof, err := f.Confirm(t.Context(), current); err != nil || proof != BySecondWatch {
+		if proof, err := f.confirm(t.Context(), current); err != nil || proof != BySecondWatch {
 			t.Error(proof, err)
 		}
 	})
@@ -357,15 +366,15 @@ func TestStallLastsUntilAProofSucceeds(t *testing.T) {
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if _, err := f.Confirm(ctx, version); err == nil || f.Stalled() {
+		if _, err := f.confirm(ctx, version); err == nil || stalled(f) {
 			t.Fatal("confirmed or stalled", err)
 		}
-		f.GiveUp()
+		f.giveUp()
 		time.Sleep(time.Minute)
-		if !f.Stalled() {
+		if !stalled(f) {
 			t.Fatal("the stall has ended without a proof")
 		}
-		if r := f.Begin(0); !r.Alone() {
+		if r := f.begin(0); !alone(r) {
 			t.Error("a read is not alone although only the fence waits")
 		} else {
 			r.End()
@@ -374,7 +383,7 @@ func TestStallLastsUntilAProofSucceeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if f.Stalled() {
+		if stalled(f) {
 			t.Error("the stall goes on after a proof")
 		}
 	})
@@ -386,8 +395,8 @@ func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
 		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		for name, wait := range map[string]func(context.Context, uint64) error{
-			"history": f.ConfirmHistory,
-			"state":   func(ctx context.Context, version uint64) error { _, err := f.Confirm(ctx, version); return err },
+			"history": f.confirmHistory,
+			"state":   func(ctx context.Context, version uint64) error { _, err := f.confirm(ctx, version); return err },
 		} {
 			if err := wait(brief, 10); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: %v", name, err)
@@ -397,7 +406,7 @@ func TestReadersWaitForTheEndOfTheDoubt(t *testing.T) {
 			t.Errorf("%d second watches and inventories", n)
 		}
 		proven := make(chan error, 1)
-		go func() { _, err := f.Confirm(t.Context(), 10); proven <- err }()
+		go func() { _, err := f.confirm(t.Context(), 10); proven <- err }()
 		synctest.Wait()
 		s.Trust()
 		if err := <-proven; err != nil {
@@ -411,7 +420,7 @@ func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.write() // the store lacks the event, so that the proof waits for it
 		proven := make(chan error, 1)
-		go func() { _, err := f.Confirm(t.Context(), version); proven <- err }()
+		go func() { _, err := f.confirm(t.Context(), version); proven <- err }()
 		time.Sleep(1100 * time.Millisecond) // until a second watch has its bookmark
 		synctest.Wait()
 		a.mu.Lock()
@@ -425,7 +434,7 @@ func TestASecondWatchFromBeforeTheDoubtProvesNothingAfterIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if proof := f.ProofOf(version); proof != ByOwnWatch {
+		if proof := f.proofOf(version); proof != ByOwnWatch {
 			t.Errorf("proven by %s", proof)
 		}
 	})

@@ -68,8 +68,8 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 	return r.Version, nil
 }
 
-// InventoryOf takes the inventory of a scope, on behalf of one reader: see [cache.Cursor.SkipToInventory].
-func (f *Fence) InventoryOf(ctx context.Context, scope cache.Scope) (*cache.Inventory, error) {
+// inventoryOf takes the inventory of a scope, on behalf of one reader: see [cache.Cursor.SkipToInventory].
+func (f *Fence) inventoryOf(ctx context.Context, scope cache.Scope) (*cache.Inventory, error) {
 	pause(ctx, time.Until(f.store.Settled()))
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(ctx, scope, 0)

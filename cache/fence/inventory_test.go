@@ -25,9 +25,9 @@ func TestInventoryOfASmallResourceReplacesTheProbe(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		want := a.writeElsewhere()
 		start := time.Now()
-		version, err := f.CurrentVersion(t.Context())
-		if err != nil || version != want || f.ProofOf(version) != ByInventory {
-			t.Fatal(version, f.ProofOf(version), err)
+		version, err := f.currentVersion(t.Context())
+		if err != nil || version != want || f.proofOf(version) != ByInventory {
+			t.Fatal(version, f.proofOf(version), err)
 		}
 		mustShow(t, s, want, 10)
 		if took := time.Since(start); took != a.inventoryTime || a.probes.Load() != 0 || a.secondWatches.Load() != 0 {
@@ -40,14 +40,14 @@ func TestInventoryProvesOnceTheMissingEventsHaveArrived(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		event := a.write()
 		want := a.writeElsewhere()
-		version, err := f.CurrentVersion(t.Context())
+		version, err := f.currentVersion(t.Context())
 		if err != nil || version != want {
 			t.Fatal(version, err)
 		}
 		mustShow(t, s, 10, 10)
 		start := time.Now()
 		go deliver(t, s, event, 20*time.Millisecond)
-		if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByInventory {
+		if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByInventory {
 			t.Fatal(proof, err)
 		}
 		if took := time.Since(start); took != 20*time.Millisecond || a.inventories.Load() != 1 {
@@ -62,7 +62,7 @@ func TestInventoryIsSharedOnlyByCallersBeforeIt(t *testing.T) {
 		var wg sync.WaitGroup
 		ask := func(atLeast uint64) {
 			wg.Go(func() {
-				if version, err := f.CurrentVersion(t.Context()); err != nil || version < atLeast {
+				if version, err := f.currentVersion(t.Context()); err != nil || version < atLeast {
 					t.Errorf("asked at %d, got %d, %v", atLeast, version, err)
 				}
 			})
@@ -92,14 +92,14 @@ func TestInventoryOfALargerResourceFollowsTheProbe(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
 		want := a.writeElsewhere()
-		version, err := f.CurrentVersion(t.Context())
+		version, err := f.currentVersion(t.Context())
 		if err != nil || version != want || a.probes.Load() != 1 || a.inventories.Load() != 0 {
 			t.Fatal(version, err, a.probes.Load(), a.inventories.Load())
 		}
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByInventory {
+				if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByInventory {
 					t.Error(proof, err)
 				}
 			})
@@ -116,7 +116,7 @@ func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T
 		fill(t, a, s)
 		ask := func(probes, inventories int32) {
 			t.Helper()
-			if version, err := f.CurrentVersion(t.Context()); err != nil || f.WaitFor(t.Context(), version) != nil {
+			if version, err := f.currentVersion(t.Context()); err != nil || f.waitFor(t.Context(), version) != nil {
 				t.Fatal(version, err)
 			}
 			if a.probes.Load() != probes || a.inventories.Load() != inventories {
@@ -127,7 +127,7 @@ func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T
 		time.Sleep(quietAfter)
 		ask(2, 0)
 		version := a.writeElsewhere()
-		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+		if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if s.Snapshot().Version != version {
@@ -140,7 +140,7 @@ func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T
 		ask(4, 3)
 		deliver(t, s, a.write(), 0)
 		a.writeElsewhere()
-		if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil || a.probes.Load() != 5 {
+		if _, _, err := waitUntilCurrent(f, t.Context()); err != nil || a.probes.Load() != 5 {
 			t.Fatal("no probe of a busy resource", err, a.probes.Load())
 		}
 	})
@@ -149,7 +149,7 @@ func TestInventoryOfAQuietResourceReplacesTheProbeWhileVersionsRise(t *testing.T
 func TestFailedInventoryFallsBackToTheProbe(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
-		if got, err := f.CurrentVersion(t.Context()); err != nil || got != version || a.probes.Load() != 1 {
+		if got, err := f.currentVersion(t.Context()); err != nil || got != version || a.probes.Load() != 1 {
 			t.Fatal(got, err, a.probes.Load())
 		}
 	})
@@ -161,7 +161,7 @@ func TestInventoriesStayWithinTheAllowance(t *testing.T) {
 		start := time.Now()
 		for time.Since(start) < 2*time.Minute {
 			version := a.writeElsewhere()
-			if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+			if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if s.Snapshot().Version < version {
@@ -179,7 +179,7 @@ func TestInventoryThatTheAllowanceNeverCoversIsRarelyRepeated(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		a.inventoryBytes = 1 << 30
 		for range 20 {
-			if _, _, err := f.WaitUntilCurrent(t.Context()); err != nil {
+			if _, _, err := waitUntilCurrent(f, t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(30 * time.Minute)
@@ -201,7 +201,7 @@ func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
 		}
 		a.inventoryBytes = 100 << 20
 		a.writeElsewhere()
-		if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByInventory {
+		if _, proof, err := waitUntilCurrent(f, t.Context()); err != nil || proof != ByInventory {
 			t.Fatal(proof, err)
 		}
 		if f.Facts().canTakeInventory() {
@@ -219,7 +219,7 @@ func TestInventoriesReturnOnceTheResourceIsSmall(t *testing.T) {
 		a.mu.Unlock()
 		time.Sleep(10 * time.Minute) // the allowance recovers
 		a.writeElsewhere()
-		if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != ByInventory {
+		if _, proof, err := waitUntilCurrent(f, t.Context()); err != nil || proof != ByInventory {
 			t.Fatal(proof, err)
 		}
 	})
@@ -235,13 +235,13 @@ func TestProbesDoNotWaitForAnInventoryThatHangs(t *testing.T) {
 		start := time.Now()
 		go func() {
 			defer close(done)
-			if _, proof, err := f.WaitUntilCurrent(t.Context()); err != nil || proof != BySecondWatch || time.Since(start) > 3*time.Second {
+			if _, proof, err := waitUntilCurrent(f, t.Context()); err != nil || proof != BySecondWatch || time.Since(start) > 3*time.Second {
 				t.Error(proof, err, time.Since(start))
 			}
 		}()
 		synctest.Wait()
 		time.Sleep(500 * time.Millisecond) // the inventory has begun
-		if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) > 600*time.Millisecond {
+		if _, err := f.currentVersion(t.Context()); err != nil || time.Since(start) > 600*time.Millisecond {
 			t.Error(err, time.Since(start))
 		}
 		<-done
@@ -253,7 +253,7 @@ func TestAHangingInventoryInsteadOfAProbeGivesWayToAProbe(t *testing.T) {
 		a.inventoryTime = time.Hour
 		start := time.Now()
 		for range 3 {
-			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) > 2*quickInventory {
+			if _, err := f.currentVersion(t.Context()); err != nil || time.Since(start) > 2*quickInventory {
 				t.Error(err, time.Since(start))
 			}
 		}
@@ -267,7 +267,7 @@ func TestProbesPauseWhileTheAllowanceIsOverdrawn(t *testing.T) {
 		f.allowance.charge(time.Hour, 0)
 		start := time.Now()
 		for time.Since(start) < time.Minute {
-			if _, err := f.CurrentVersion(t.Context()); err != nil {
+			if _, err := f.currentVersion(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -308,7 +308,7 @@ func TestAllowanceFollowsItsRate(t *testing.T) {
 func TestConfirmHistoryWaitsForASecondWatch(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
-		if err := f.ConfirmHistory(t.Context(), version); err != nil {
+		if err := f.confirmHistory(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 		mustShow(t, s, version, version)
@@ -331,7 +331,7 @@ func TestInventoryCountsNoMoreTimeThanItsBytesExplain(t *testing.T) {
 	} {
 		withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 			a.inventoryTime, a.inventoryBytes = tt.took, tt.bytes
-			if _, err := f.CurrentVersion(t.Context()); err != nil {
+			if _, err := f.currentVersion(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := f.Stats(); got.Seconds != tt.want.Seconds() || got.Uncharged != 0 {
@@ -348,7 +348,7 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 		version := a.writeElsewhere()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if _, err := f.Confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := f.confirm(ctx, version); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		if n := a.secondWatches.Load(); n > 120 {
@@ -357,7 +357,7 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 		a.mu.Lock()
 		a.noBookmarks = false
 		a.mu.Unlock()
-		if _, err := f.Confirm(t.Context(), version); err != nil {
+		if _, err := f.confirm(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 	})

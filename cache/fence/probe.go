@@ -21,10 +21,10 @@ const (
 	inventoryTimeout = 10 * time.Second
 )
 
-// CurrentVersion returns the apiserver's current resource version at some moment after the call. It
+// currentVersion returns the apiserver's current resource version at some moment after the call. It
 // returns ErrClosed when the store has ended, an error wrapping ErrDiverged when the apiserver is
 // behind the store, or the error of the probe: of the last one until the apiserver may be asked again.
-func (f *Fence) CurrentVersion(ctx context.Context) (uint64, error) {
+func (f *Fence) currentVersion(ctx context.Context) (uint64, error) {
 	if refused := f.lastRefusal(); time.Now().Before(refused.until) {
 		return 0, refused.err
 	}
@@ -46,7 +46,7 @@ func (f *Fence) joinNextProbe() *probe {
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
 		f.nextProbe = &probe{done: make(chan struct{})}
-		wake(f.probeDue) // if Run has ended, CurrentVersion sees the store end
+		wake(f.probeDue) // if Run has ended, currentVersion sees the store end
 	}
 	return f.nextProbe
 }
@@ -84,7 +84,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 func (f *Fence) gather(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, gatherFor)
 	defer cancel()
-	for ctx.Err() == nil && f.Next(Question{After: Asked}).Do == Gather {
+	for ctx.Err() == nil && f.decide(Question{After: Asked}).Do == Gather {
 		pause(ctx, time.Millisecond)
 	}
 }
@@ -92,7 +92,7 @@ func (f *Fence) gather(ctx context.Context) {
 // ask returns the apiserver's current version, by an inventory where that costs about as little as a
 // probe. An inventory that takes long gives way to a probe, and may still confirm the state.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.Next(Question{After: Asked, Gathered: true}).Do == TakeInventory {
+	if f.decide(Question{After: Asked, Gathered: true}).Do == TakeInventory {
 		answer := make(chan probe, 1)
 		f.inventories.Go(func() {
 			version, err := f.takeInventory(ctx, inventoryTimeout)

@@ -14,9 +14,17 @@ type Read struct {
 	left      bool          // it is not under way any more; Fence.mu guards it
 }
 
-// Begin counts a read whose response has about this length. End must be called when it has a proof, has
+// Forward counts a read whose response has about this length and that is forwarded without a question. It is under
+// way until Answered or End.
+func (f *Fence) Forward(bytes int64) *Read {
+	r := f.begin(bytes)
+	r.forward()
+	return r
+}
+
+// begin counts a read whose response has about this length. End must be called when it has a proof, has
 // none in time, or has been forwarded.
-func (f *Fence) Begin(bytes int64) *Read {
+func (f *Fence) begin(bytes int64) *Read {
 	r := &Read{fence: f, bytes: bytes, work: readWork(bytes)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -28,25 +36,15 @@ func (f *Fence) Begin(bytes int64) *Read {
 	return r
 }
 
-// Alone reports whether no other read is under way.
-func (r *Read) Alone() bool {
-	r.fence.mu.Lock()
-	defer r.fence.mu.Unlock()
-	return r.fence.reads == 1
-}
-
-// Forward says that the read is being forwarded until Answered or End. It is charged to the
+// forward says that the read is being forwarded until Answered or End. It is charged to the
 // allowance unless that is spent: it costs the apiserver then what it would cost without the store.
-func (r *Read) Forward() { r.forwarded, r.uncharged = time.Now(), r.fence.allowance.empty() }
+func (r *Read) forward() { r.forwarded, r.uncharged = time.Now(), r.fence.allowance.empty() }
 
-// Next decides what is done for the read now.
-func (r *Read) Next(q Question) Action {
-	q.Work = r.work
-	return r.fence.Next(q)
+// pass forwards the read.
+func (r *Read) pass() error {
+	r.forward()
+	return Pass{r}
 }
-
-// Bytes returns the length of the response.
-func (r *Read) Bytes() int64 { return r.bytes }
 
 // Answered says that the response to a forwarded read has begun. It is no longer under way: its client
 // may take long to read the rest, and proofs would be made for it meanwhile.

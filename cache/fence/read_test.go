@@ -12,19 +12,28 @@ import (
 // underWay begins reads of a length.
 func underWay(f *Fence, n int, bytes int64) (reads []*Read) {
 	for range n {
-		reads = append(reads, f.Begin(bytes))
+		reads = append(reads, f.begin(bytes))
 	}
 	return reads
 }
 
+// alone reports whether no other read is under way.
+func alone(r *Read) bool { return r.fence.Facts().Reads == 1 }
+
+// next returns what is done for a read.
+func next(r *Read, q Question) Action {
+	q.Work = r.work
+	return r.fence.decide(q)
+}
+
 // waits reports whether a read waits for the next proof rather than being forwarded.
 func waits(r *Read) bool {
-	return r.Next(Question{After: Arrived, Small: true, MayForward: true}).Do == Ask
+	return next(r, Question{After: Arrived, Small: true, MayForward: true}).Do == Ask
 }
 
 // waitsForInventory reports the same of a read that a probe and the own watch have not proven.
 func waitsForInventory(r *Read) bool {
-	return r.Next(Question{After: Waited, Small: true, MayForward: true}).Do == Prove
+	return next(r, Question{After: Waited, Small: true, MayForward: true}).Do == Prove
 }
 
 func end(reads []*Read) {
@@ -36,17 +45,17 @@ func end(reads []*Read) {
 func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		f.inventory.retryAt = time.Now().Add(time.Hour)
-		r := f.Begin(1 << 10)
-		if !r.Alone() || waits(r) || !(r.work <= quickWork) {
+		r := f.begin(1 << 10)
+		if !alone(r) || waits(r) || !(r.work <= quickWork) {
 			t.Error("a lone read waits for a probe")
 		}
 		end(underWay(f, 3, 0)) // which are no longer under way
-		if !r.Alone() {
+		if !alone(r) {
 			t.Error("not alone after others")
 		}
 		r.End()
 		f.inventory.retryAt = time.Time{}
-		if r := f.Begin(1 << 10); !waits(r) {
+		if r := f.begin(1 << 10); !waits(r) {
 			t.Error("a read does not wait for the inventory of a resource as small")
 		}
 	})
@@ -54,7 +63,7 @@ func TestALoneReadIsForwardedUnlessTheRollIsCalledForLittle(t *testing.T) {
 		for range smallResource {
 			deliver(t, s, a.write(), 0)
 		}
-		if r := f.Begin(1 << 10); waits(r) {
+		if r := f.begin(1 << 10); waits(r) {
 			t.Error("a lone read waits for an inventory that costs much more")
 		}
 	})
@@ -65,16 +74,16 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		slow := underWay(f, 3, 1<<20)
 		for _, r := range slow {
-			r.Forward()
+			r.forward()
 		}
-		r := f.Begin(0)
-		if r.Alone() {
+		r := f.begin(0)
+		if alone(r) {
 			t.Error("alone while others wait for their response")
 		}
 		for _, r := range slow {
 			r.Answered()
 		}
-		if !r.Alone() {
+		if !alone(r) {
 			t.Error("not alone once the others are answered")
 		}
 		time.Sleep(2 * herdFor)
@@ -82,7 +91,7 @@ func TestAForwardedReadIsUnderWayUntilItIsAnswered(t *testing.T) {
 			t.Error("responses that clients read slowly pay for a proof")
 		}
 		end(slow)
-		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !r.Alone() || got.Forwarded != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
+		if got, want := f.Stats(), 3*readWork(1<<20).Seconds(); !alone(r) || got.Forwarded != 3 || got.Seconds < want*0.999 || got.Seconds > want*1.001 {
 			t.Errorf("%+v, want %v s", got, want)
 		}
 	})
@@ -111,8 +120,8 @@ func TestReadsShareAProofThatCostsNoMoreThanTheyDo(t *testing.T) {
 		check(2, true, false) // a probe, since events may come
 		check(many, true, true)
 		a.writeElsewhere()
-		version, err := f.CurrentVersion(t.Context())
-		if err != nil || f.WaitBriefly(t.Context(), version, time.Millisecond) {
+		version, err := f.currentVersion(t.Context())
+		if err != nil || f.waitBriefly(t.Context(), version, time.Millisecond) {
 			t.Fatal(version, err)
 		}
 		check(few, false, false) // no event has come
@@ -134,12 +143,12 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 		f.rising, f.risingAt = true, time.Now()
 		time.Sleep(quietAfter)
 		end(underWay(f, 100, 0))
-		first, start := f.Begin(0), time.Now()
+		first, start := f.begin(0), time.Now()
 		if !waits(first) {
 			t.Fatal("forwarded")
 		}
 		prove := func(took time.Duration) {
-			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) != took {
+			if _, err := f.currentVersion(t.Context()); err != nil || time.Since(start) != took {
 				t.Error(err, time.Since(start))
 			}
 		}
@@ -147,7 +156,7 @@ func TestAReadWaitsForTheHerdThatWasThereAMomentAgo(t *testing.T) {
 		all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
 		time.Sleep(9 * time.Millisecond / 2)
 		for range 30 {
-			f.Begin(0)
+			f.begin(0)
 			all.Go(func() { prove(5*time.Millisecond + a.inventoryTime) })
 		}
 		all.Wait()
@@ -165,9 +174,9 @@ func TestAnInventoryGathersReadersForAWhile(t *testing.T) {
 		time.Sleep(quietAfter)
 		read := func(took time.Duration) {
 			t.Helper()
-			defer f.Begin(0).End()
+			defer f.begin(0).End()
 			start := time.Now()
-			if _, err := f.CurrentVersion(t.Context()); err != nil || time.Since(start) != took {
+			if _, err := f.currentVersion(t.Context()); err != nil || time.Since(start) != took {
 				t.Error(err, time.Since(start))
 			}
 		}
@@ -193,7 +202,7 @@ func TestReadsLendTheInventoryWhatTheyWouldCost(t *testing.T) {
 			var all sync.WaitGroup
 			for range reads {
 				all.Go(func() {
-					if proof, err := f.Confirm(t.Context(), version); err != nil || proof != want {
+					if proof, err := f.confirm(t.Context(), version); err != nil || proof != want {
 						t.Errorf("%d reads of %d bytes: %v, %v", n, bytes, proof, err)
 					}
 				})
@@ -220,8 +229,8 @@ func TestALaterReadBringsTheInventoryForward(t *testing.T) {
 		start := time.Now()
 		var all sync.WaitGroup
 		read := func(bytes int64) {
-			defer f.Begin(bytes).End()
-			if proof, err := f.Confirm(t.Context(), version); err != nil || proof != ByInventory || time.Since(start) > a.inventoryTime {
+			defer f.begin(bytes).End()
+			if proof, err := f.confirm(t.Context(), version); err != nil || proof != ByInventory || time.Since(start) > a.inventoryTime {
 				t.Error(proof, err, time.Since(start))
 			}
 		}
@@ -235,12 +244,12 @@ func TestALaterReadBringsTheInventoryForward(t *testing.T) {
 func TestForwardedReadsAreChargedUntilTheAllowanceIsSpent(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		forward := func(bytes int64, took time.Duration) {
-			r := f.Begin(bytes)
-			r.Forward()
+			r := f.begin(bytes)
+			r.forward()
 			time.Sleep(took)
 			r.End()
 		}
-		if f.Begin(1<<28).work <= quickWork {
+		if f.begin(1<<28).work <= quickWork {
 			t.Error("a read that takes longer than a second watch is forwardable")
 		}
 		forward(1<<20, time.Second)

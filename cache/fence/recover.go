@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,57 +10,47 @@ import (
 )
 
 const (
-	// mendAfter is how long readers wait in Recover before an inventory is taken for them: the proofs that
+	// mendAfter is how long readers wait in recover before an inventory is taken for them: the proofs that
 	// cost less come within this time or are not likely to come.
 	mendAfter = 500 * time.Millisecond
 	// eventGrace is how long the events may take that the store lacks of an inventory, before a list
 	// replaces the store. A stream that is late by more would make each reader wait for that long.
 	eventGrace = 2 * time.Second
-	// mendRetry is the least time between an inventory for readers that wait in Recover which has failed, and
+	// mendRetry is the least time between an inventory for readers that wait in recover which has failed, and
 	// the next one.
 	mendRetry = time.Second
 )
 
-// Recover waits, for a reader whose proof has not come and who is not forwarded, until the newest state
-// reaches a version: version, or with 0 the one that is current at some moment after the call. It also
-// returns this version, which does not change however long the reader waits: it must not have to wait for
-// ever newer events. The error is ErrClosed when the store has ended, or the context's.
+// recover is Prove for a read whose proof has not come and that does not pass. The version that it needs does not
+// change however long the read waits: it must not have to wait for ever newer events.
 //
 // All who wait share one inventory, which need not be cheap. If the store lacks events of it that do not
 // come, the fence calls diverged with ErrHeldBack. A store that has reached its version lacks none of them, as far
 // as is known: nothing has followed a deletion.
-func (f *Fence) Recover(ctx context.Context, version uint64) (uint64, error) {
-	for version == 0 {
-		current, err := f.CurrentVersion(ctx)
-		switch {
-		case err == nil:
-			version = current
-		case errors.Is(err, cache.ErrClosed) || ctx.Err() != nil:
-			return 0, err
-		default:
-			pause(ctx, max(time.Until(f.lastRefusal().until), failurePause))
-		}
+func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {
+	if a.Version, err = f.versionFor(ctx, Need{Current: cmp.Or(n.Version, n.Current), Patient: true}); err != nil {
+		return a, err
 	}
 	f.mu.Lock()
 	f.recovering++
 	f.mu.Unlock()
 	wake(f.mendDue)
-	_, err := f.Confirm(ctx, version)
+	a.Proof, err = f.confirm(ctx, a.Version)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recovering--
 	f.stalled = f.stalled && err != nil
-	return version, err
+	return a, err
 }
 
-// recovers reports whether a reader waits in Recover.
+// recovers reports whether a reader waits in recover.
 func (f *Fence) recovers() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.recovering > 0
 }
 
-// mend takes an inventory, or has the store replaced, as long as readers wait in Recover. It takes at most
+// mend takes an inventory, or has the store replaced, as long as readers wait in recover. It takes at most
 // half of the time.
 func (f *Fence) mend(ctx context.Context) {
 	for idle := mendAfter; ; {
@@ -88,6 +79,6 @@ func (f *Fence) mend(ctx context.Context) {
 func (f *Fence) comesWithin(ctx context.Context, limit time.Duration, version uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := f.Confirm(ctx, version)
+	_, err := f.confirm(ctx, version)
 	return err == nil
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/cache/tree"
 )
 
-// recoverAll has n readers wait in Recover for what is current now, and returns how many succeed within
+// recoverAll has n readers wait at any price for what is current now, and returns how many succeed within
 // a time.
 func recoverAll(t *testing.T, f *Fence, n int, limit time.Duration) (succeed int) {
 	t.Helper()
@@ -22,7 +22,7 @@ func recoverAll(t *testing.T, f *Fence, n int, limit time.Duration) (succeed int
 	var readers sync.WaitGroup
 	for range n {
 		readers.Go(func() {
-			if _, err := f.Recover(ctx, 0); err == nil {
+			if _, err := f.Prove(ctx, Need{AtAnyPrice: true}); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				succeed++
@@ -39,11 +39,11 @@ func TestReadersWhoseProofDoesNotComeShareOneInventory(t *testing.T) {
 		a.noBookmarks, a.inventoryTime = true, time.Second
 		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
 		a.writeElsewhere()
-		f.GiveUp()
+		f.giveUp()
 		if n := recoverAll(t, f, 100, 5*time.Second); n != 100 || a.inventories.Load() != 1 {
 			t.Errorf("%d of 100 readers recover by %d inventories", n, a.inventories.Load())
 		}
-		if f.Stalled() {
+		if stalled(f) {
 			t.Error("the next reader expects no proof")
 		}
 		time.Sleep(time.Minute)
@@ -58,7 +58,7 @@ func TestEventsThatAreHeldBackReplaceTheStoreWhileAReaderWaits(t *testing.T) {
 		a.noBookmarks, a.inventoryTime = true, time.Second
 		a.write()
 		ctx, cancel := context.WithTimeout(t.Context(), mendAfter+time.Second)
-		_, _ = f.Recover(ctx, 0) // gives up during the inventory
+		_, _ = f.Prove(ctx, Need{AtAnyPrice: true}) // gives up during the inventory
 		cancel()
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -85,8 +85,8 @@ func TestAReaderThatWaitsNeedsNoNewerVersionThanWhenItBegan(t *testing.T) {
 			}
 		}()
 		start := time.Now()
-		if version, err := f.Recover(t.Context(), 0); err != nil || version != first || time.Since(start) > 200*time.Millisecond {
-			t.Errorf("version %d after %v, %v, want %d", version, time.Since(start), err, first)
+		if a, err := f.Prove(t.Context(), Need{AtAnyPrice: true}); err != nil || a.Version != first || time.Since(start) > 200*time.Millisecond {
+			t.Errorf("version %d after %v, %v, want %d", a.Version, time.Since(start), err, first)
 		}
 		time.Sleep(time.Minute)
 	})
@@ -97,7 +97,7 @@ func TestAnApiserverThatRefusesIsAskedAgainWhenItSays(t *testing.T) {
 		busy := &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}
 		a.refuses = busy
 		for range 100 {
-			if _, err := f.CurrentVersion(t.Context()); !errors.Is(err, busy) {
+			if _, err := f.currentVersion(t.Context()); !errors.Is(err, busy) {
 				t.Fatal(err)
 			}
 		}

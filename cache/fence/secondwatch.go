@@ -43,7 +43,7 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 		func(version uint64) {
 			bookmarks++
 			proof.Version = version
-			f.confirm(ctx, proof)
+			f.applySilence(ctx, proof)
 		})
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,9 +55,9 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 	}
 }
 
-// confirm applies a proof as soon as the store has the events of the second watch, unless the store becomes
+// applySilence applies a proof as soon as the store has the events of the second watch, unless the store becomes
 // doubtful before.
-func (f *Fence) confirm(ctx context.Context, proof cache.Silence) {
+func (f *Fence) applySilence(ctx context.Context, proof cache.Silence) {
 	var diverged error
 	confirmed := func() (ok bool) {
 		f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it

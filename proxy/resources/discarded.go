@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/reflector"
 	"sluice/proxy/discovery"
 )
@@ -40,8 +41,8 @@ func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResourc
 	case c == nil || version <= c.Store.Snapshot().Version:
 		return false
 	}
-	current, err := c.Fence.CurrentVersion(ctx)
-	return err != nil || version > current
+	current, err := c.Fence.Prove(ctx, fence.Need{What: fence.Version})
+	return err != nil || version > current.Version
 }
 
 // ended takes note of why the current store is about to be withdrawn.

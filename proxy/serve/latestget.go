@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"errors"
 	"net/http"
 
 	"sluice/cache/fence"
@@ -22,14 +21,9 @@ func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error
 	if known, q.Learn = h.options.Access.Recall(r, p.Read); !known {
 		return outcome.Forwarded{Pass: outcome.ConsistentGet, Allowed: q.Learn}
 	}
-	q.Read = c.Fence.Begin(plan.AverageBytes(c.Store.Snapshot()))
-	if q.Read.Next(fence.Question{After: fence.Arrived, Get: true, Patient: true}).Do == fence.Forward {
-		return q.Forward(p, q.Read)
+	bytes := plan.AverageBytes(c.Store.Snapshot())
+	if next, _, _ := c.Fence.Foresee(fence.Need{Get: true, Bytes: bytes}, fence.Arrived); next.Do == fence.Forward {
+		return q.Forward(p, c.Fence.Forward(bytes))
 	}
-	err := h.plans.Resolve(r, p, q.deadline())
-	if reason, ok := errors.AsType[outcome.Pass](err); ok {
-		q.Read.Forward()
-		return outcome.Forwarded{Pass: reason, Read: q.Read}
-	}
-	return err
+	return h.plans.Resolve(r, p, q.deadline())
 }

@@ -40,14 +40,14 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 				e := newEnv(t, servetest.Foos(3), Options{})
 				e.Access.Learned = true
 				if !row.alone {
-					defer e.Resource.Fence.Begin(0).End()
+					defer e.Resource.Fence.Forward(0).End()
 				}
 				row.change(e)
 				outcome := e.Do(httptest.NewRecorder(), e.Request(latestFoo, nil))
 				if outcome.Reason != row.reason || (outcome.Source == request.SourceCache) != row.cached || (e.Passed == nil) != row.cached {
 					t.Errorf("%+v, want %s", outcome, row.reason)
 				}
-				if r := e.Resource.Fence.Begin(0); r.Alone() != row.alone {
+				if n := e.Resource.Fence.Facts().Reads; (n == 0) != row.alone {
 					t.Error("the get is under way after its response")
 				}
 			})
@@ -58,7 +58,7 @@ func TestGetOfTheMostRecentState(t *testing.T) {
 // The object may have been deleted, or changed by an event that is on its way.
 func TestGetOfTheMostRecentStateShowsIt(t *testing.T) {
 	e := newEnv(t, servetest.Foos(3), Options{})
-	defer e.Resource.Fence.Begin(0).End()
+	defer e.Resource.Fence.Forward(0).End()
 	e.Access.Learned = true
 	e.Apply(cache.Modified, servetest.Foo(1, 4))
 	e.Apiserver.Set(4, 0)
@@ -80,10 +80,8 @@ func TestGetThatNeedsAnAccessReviewCountsForNothing(t *testing.T) {
 			e := newEnv(t, servetest.Foos(3), Options{})
 			e.Access.Learned = learned
 			e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				if r := e.Resource.Fence.Begin(0); r.Alone() == learned {
+				if n := e.Resource.Fence.Facts().Reads; (n == 0) == learned {
 					t.Errorf("another read is alone: %v", !learned)
-				} else {
-					r.End()
 				}
 				w.WriteHeader(http.StatusForbidden)
 			})
@@ -101,11 +99,7 @@ func TestForwardedReadIsUnderWayUntilItsResponseBegins(t *testing.T) {
 			e := newEnv(t, servetest.Foos(3), Options{})
 			e.Access.Learned = true
 			e.Apiserver.Set(9, 9)
-			alone := func() bool {
-				r := e.Resource.Fence.Begin(0)
-				defer r.End()
-				return r.Alone()
-			}
+			alone := func() bool { return e.Resource.Fence.Facts().Reads == 0 }
 			e.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				e.Passed = r
 				w.WriteHeader(http.StatusEarlyHints)

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/cache/fence"
 	"sluice/codec/negotiate"
 	"sluice/proxy/message"
 	"sluice/proxy/resources"
@@ -193,12 +194,9 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, r
 	case resources.NotInSync:
 		plan.AwaitSync(ctx, h.options.Resources, p.Read.GroupVersionResource, nil, plan.NoneToCome)
 	case outcome.NotProvenInTime:
-		version := q.Version
-		if p.Match == plan.MatchNotOlderThan {
-			version = p.Version
-		}
-		if version, err := p.Resource.Fence.Recover(ctx, version); err == nil {
-			q.Version = version
+		need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: true}
+		if answer, err := p.Resource.Fence.Prove(ctx, need); err == nil {
+			q.Version = answer.Version
 		}
 	default:
 		<-ctx.Done()

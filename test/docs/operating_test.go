@@ -93,7 +93,7 @@ func TestOperatingListsEveryName(t *testing.T) {
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/serve/outcome", `\b(?:Hit|Pass) += "([a-z-]+)"`, "`%`"},
-		{"proofs", "cache", `return "([a-z]+-watch)"`, "`%`"},
+		{"proofs", "cache", `\bProof += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/flowcontrol", `\bconst \w+ = "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy/accounts", `Name: "([a-z-]+)"`, "`too-many-%`"},
 		{"decisions", "proxy/connect", `decision\w+ += "([a-z-]+)"`, "`%`"},

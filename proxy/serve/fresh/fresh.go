@@ -1,13 +1,13 @@
 package fresh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"sluice/cache"
 	"sluice/cache/fence"
-	"sluice/proxy/resources"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 )
@@ -34,23 +34,20 @@ type Attempt struct {
 	// Version is what a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.
 	Version uint64
-	Read    *fence.Read // of a get of the most recent state that is not alone; otherwise nil
-	Learn   func()      // keeps that the apiserver has allowed this get
+	Learn   func() // keeps that the apiserver has allowed this get
 	// Known is a time at which the newest state of the store was known to be the apiserver's. It must be set before
 	// the state is taken, so that no state seems younger than it is; zero for reads of a version that they name.
 	Known time.Time
 }
 
-// IsRecent reports whether a store shows a state that is recent enough for a most recent read, without a
-// further proof: because it has reached the version that the read waits for, or began after the read.
-func (a *Attempt) IsRecent(c *resources.CachedResource) (reason outcome.Hit, ok bool) {
-	switch {
-	case c.Began.After(a.Began):
-		return outcome.FilledSince, true
-	case a.Version > 0 && c.Store.Snapshot().Reaches(a.Version):
-		return outcome.Hit(c.Fence.ProofOf(a.Version).String()), true
-	}
-	return "", false
+// IsRecent reports whether the store shows a state that is recent enough for a most recent read, without a
+// further proof: because it began after the read, or has reached the version that the read waits for.
+func (a *Attempt) IsRecent(p *plan.Plan) bool {
+	return a.filledSince(p) || a.Version > 0 && p.Resource.Store.Snapshot().Reaches(a.Version)
+}
+
+func (a *Attempt) filledSince(p *plan.Plan) bool {
+	return p.Match == plan.MatchMostRecent && p.Resource.Began.After(a.Began)
 }
 
 // EnsureFresh waits until the newest state of the store may answer the read, and returns why that is
@@ -70,117 +67,57 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 	if p.Match != plan.MatchMostRecent && store.Snapshot().Reaches(p.Version) {
 		return outcome.AnyVersion, nil
 	}
-	if reason, ok := a.IsRecent(p.Resource); ok && p.Match == plan.MatchMostRecent {
-		a.Proofs.Proven(string(reason))
-		if a.Read != nil {
-			a.Read.End()
-		}
-		return reason, nil
-	}
+	first := a.Version == 0
 	reason, err := a.prove(ctx, p, mayPass && p.Selection.Shards == nil)
-	if err != nil {
-		if pass, ok := errors.AsType[outcome.Pass](err); ok {
-			a.Proofs.Proven(string(pass))
-		}
+	switch pass, passes := errors.AsType[outcome.Pass](err); {
+	case passes:
+		a.Proofs.Proven(string(pass))
 		return "", err
-	}
-	if p.Match == plan.MatchMostRecent {
+	case err != nil:
+		return "", err
+	case first && p.Match == plan.MatchMostRecent && reason != outcome.FilledSince:
 		p.Resource.Proven()
 	}
 	a.Proofs.Proven(string(reason))
 	return reason, nil
 }
 
-// prove is ensureFresh for a read that needs a proof.
+// prove is EnsureFresh for a read that needs a proof.
 func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
-	bytes, small := p.Weigh(p.Resource.Store.Snapshot())
-	read := a.Read
-	if read == nil {
-		read = p.Resource.Fence.Begin(bytes)
+	if a.filledSince(p) {
+		return outcome.FilledSince, nil
 	}
-	question := fence.Question{After: fence.Arrived, Small: small, MayForward: mayPass}
-	next := a.next(p, read, question)
-	if next.Do == fence.Forward {
-		return "", a.Forward(p, read)
-	}
-	reason, err := outcome.Hit(""), error(outcome.NotProvenInTime)
-	if next.Do != fence.Refuse {
-		reason, err = a.waitForProof(ctx, p, read, mayPass)
-	}
-	if _, forwarded := errors.AsType[outcome.Forwarded](err); !forwarded {
-		read.End()
-	}
-	return reason, err
-}
-
-// waitForProof waits until the store shows the state that the read needs.
-func (a *Attempt) waitForProof(ctx context.Context, p *plan.Plan, read *fence.Read, mayPass bool) (outcome.Hit, error) {
-	store, proofs := p.Resource.Store, p.Resource.Fence
 	ctx, cancel := context.WithTimeout(ctx, ProofLimit)
 	defer cancel()
-	current, err := a.currentVersion(ctx, p)
-	version := p.Version
-	switch {
-	case err != nil:
-		return "", outcome.NotProvenInTime
-	case version > current:
+	n := fence.Need{Version: p.Version, Current: a.Version, Get: p.ConsistentGet()}
+	n.Bytes, n.Small = p.Weigh(p.Resource.Store.Snapshot())
+	if mayPass {
+		n.MayPass = func() bool { return a.Budget.Room(p, n.Bytes) }
+	}
+	answer, err := p.Resource.Fence.Prove(ctx, n)
+	if p.Match == plan.MatchMostRecent {
+		a.Version = cmp.Or(answer.Version, a.Version)
+	}
+	switch pass, passes := errors.AsType[fence.Pass](err); {
+	case err == nil:
+		return outcome.Hit(answer.Proof), nil
+	case passes:
+		return "", a.Forward(p, pass.Read)
+	case errors.Is(err, cache.ErrAhead):
 		return "", outcome.VersionNotReached // the apiserver waits for it, or refuses
-	case p.Match == plan.MatchMostRecent:
-		version = current
-		a.Version = version
 	}
-	if store.ProvesHistory(version) {
-		return outcome.UpToDate, nil
-	}
-	if proofs.WaitBriefly(ctx, version, read.Next(fence.Question{After: fence.Known}).For) {
-		return outcome.Hit(proofs.ProofOf(version).String()), nil
-	}
-	if mayPass { // what it costs to weigh a selection is wasted on a read that cannot pass
-		_, small := p.Weigh(store.Snapshot())
-		if a.next(p, read, fence.Question{After: fence.Waited, Small: small, MayForward: true}).Do == fence.Forward {
-			return "", a.Forward(p, read)
-		}
-	}
-	proof, err := proofs.Confirm(ctx, version)
-	if err != nil {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			proofs.GiveUp()
-		}
-		return "", outcome.NotProvenInTime
-	}
-	return outcome.Hit(proof.String()), nil
+	return "", outcome.NotProvenInTime
 }
 
-// currentVersion returns the version of the apiserver that a read needs, the same as long as it is tried.
-func (a *Attempt) currentVersion(ctx context.Context, p *plan.Plan) (uint64, error) {
-	if a.Version > 0 {
-		return a.Version, nil
-	}
-	return p.Resource.Fence.CurrentVersion(ctx)
-}
-
-// next decides what is done for the read. A read is forwarded only if the budget of passed reads has room.
-func (a *Attempt) next(p *plan.Plan, read *fence.Read, q fence.Question) fence.Action {
-	next := read.Next(q)
-	if next.Do == fence.Forward && !a.Budget.Room(p, read.Bytes()) {
-		q.MayForward = false
-		next = read.Next(q)
-	}
-	return next
-}
-
-// StateAtExactly returns the state at exactly the version of the plan. A version that the store has not
-// reached is waited for as long as the watch of the store may take, unless that is likely to be in
-// vain. Then only an inventory of that version tells the state: no proof of a newer state tells what
-// came before it.
+// StateAtExactly returns the state at exactly the version of the plan.
 func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) {
-	proofs := p.Resource.Fence
-	brief, cancel := context.WithTimeout(ctx, proofs.Next(fence.Question{After: fence.Known, Exactly: true}).For)
-	defer cancel()
-	state, err := proofs.WaitAt(brief, p.Version)
-	if errors.Is(err, context.DeadlineExceeded) {
-		page, rest := p.WeighRest(p.Resource.Store.Snapshot())
-		state, err = proofs.ConfirmAt(ctx, p.Version, page, rest)
+	state, err := p.Resource.Store.At(p.Version)
+	if errors.Is(err, cache.ErrAhead) { // what it costs to weigh a selection is wasted on a version that is known
+		n := fence.Need{What: fence.Exactly, Version: p.Version}
+		n.Bytes, n.Rest = p.WeighRest(p.Resource.Store.Snapshot())
+		var answer fence.Answer
+		answer, err = p.Resource.Fence.Prove(ctx, n)
+		state = answer.State
 	}
 	switch {
 	case err == nil:
@@ -193,7 +130,6 @@ func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) 
 
 // Forward returns the error of a read that passes, which is then under way until it has been forwarded.
 func (a *Attempt) Forward(p *plan.Plan, read *fence.Read) error {
-	read.Forward()
 	if p.ConsistentGet() {
 		return outcome.Forwarded{Pass: outcome.ConsistentGet, Read: read, Allowed: a.Learn}
 	}

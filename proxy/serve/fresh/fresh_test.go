@@ -118,7 +118,7 @@ func TestConsistentRead(t *testing.T) {
 					event(4)(e)
 				}
 				if row.shared {
-					defer e.Resource.Fence.Begin(0).End()
+					defer e.Resource.Fence.Forward(0).End()
 				}
 				if row.happens != nil {
 					time.AfterFunc(row.at, func() { row.happens(e) })

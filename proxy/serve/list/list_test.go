@@ -22,7 +22,7 @@ func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
 	for _, path := range []string{servetest.FooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", servetest.FooList + "?labelSelector=even%3Dtrue&"} {
 		for _, limit := range []int{1, 7, 49, 50, 51, 99, 100, 101} {
 			e := newEnv(t, servetest.Foos(100), serve.Options{})
-			e.Resource.Fence.Begin(1 << 20) // so that no page is a lone read
+			e.Resource.Fence.Forward(1 << 20) // so that no page is a lone read
 			whole := e.List(path + "resourceVersion=0")
 			want := whole.Names()
 			var got []string

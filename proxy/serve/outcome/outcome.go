@@ -21,7 +21,7 @@ const (
 	PastVersion Hit = "past-version"
 	// UpToDate: the store was already at the current version of the apiserver.
 	// Where it was not, the reason is the fence.Proof that it has reached this version.
-	UpToDate Hit = "up-to-date"
+	UpToDate = Hit(fence.UpToDate)
 	// FilledSince: the store began to be filled after the read began.
 	FilledSince Hit = "filled-since"
 )

@@ -2,7 +2,7 @@
 //
 //	open.go           a cursor at a version of the store
 //	initialevents.go  the objects that exist, as events
-//	fence.go          the proof that they are recent, while they are written
+//	proof.go          the proof that they are recent, while they are written
 //	loop.go           events, bookmarks and the end of the initial events
 //	timer.go          what is due when; recheck.go whether the caller may still read
 //	end.go            why a watch ends

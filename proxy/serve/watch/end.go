@@ -27,7 +27,7 @@ var errTooSlow = apierrors.NewResourceExpired(message.TooSlow.Say())
 // end ends the stream and what runs beside the loop, and gives back what the watch has taken.
 func (l *loop) end() {
 	l.out.end()
-	l.fence.stop()
+	l.proof.Stop()
 	l.endTracking()
 	l.recheck.stop()
 	l.timer.Stop()

@@ -41,7 +41,8 @@ type loop struct {
 	out            *writer
 	columnsChanged <-chan struct{}
 	metrics        counters
-	fence          proof
+	proof          *proof
+	proofLimit     time.Time        // until when the initial events are proven recent; zero if nothing was to be proven
 	inventory      *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
 	recheck        *accessRecheck
 	reader         *flowcontrol.Reader
@@ -84,7 +85,7 @@ func (l *loop) start() {
 		l.reached.Store(l.state.Version)
 	}
 	l.plan.Info.Watch.Follow(l.lag)
-	l.awaitFence(ctx)
+	l.awaitProof(ctx)
 }
 
 // lag returns how far the client is behind. Others call it.
@@ -112,7 +113,7 @@ func (l *loop) turn() bool {
 	if more {
 		wake = closed // a watch that lags must still notice everything else
 	} else {
-		l.restartFence(l.r.Context())
+		l.restartProof(l.r.Context())
 		l.out.work.Rest()
 	}
 	return l.wait(wake)
@@ -124,8 +125,8 @@ func (l *loop) wait(wake <-chan struct{}) bool {
 	select {
 	case <-wake:
 		return true
-	case result := <-l.fence.result:
-		return l.fenced(result)
+	case <-l.proof.Done():
+		return l.proven()
 	case <-l.columnsChanged:
 		return false
 	case <-l.draining:

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"sluice/cache"
+	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
@@ -140,11 +141,12 @@ func openWatch(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (opening, er
 	s := opening{reason: outcome.UpToDate}
 	// A client that has asked for the bookmark at the end of the initial events knows by it that they
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
-	_, recent := a.IsRecent(p.Resource)
-	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !recent
+	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !a.IsRecent(p)
 	var err error
-	if deferred && p.Resource.Fence.Stalled() {
-		return s, outcome.NotProvenInTime
+	if deferred {
+		if next, _, _ := p.Resource.Fence.Foresee(fence.Need{}, fence.Arrived); next.Do == fence.Refuse {
+			return s, outcome.NotProvenInTime
+		}
 	}
 	if !deferred {
 		if s.reason, err = a.EnsureFresh(ctx, p, false); err != nil {
@@ -172,9 +174,11 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 	case plan.MatchAny:
 		s.delivered = p.Resource.Store.Snapshot().Version
 	case plan.MatchMostRecent:
-		if s.delivered, err = p.Resource.Fence.CurrentVersion(ctx); err != nil {
+		current, err := p.Resource.Fence.Prove(ctx, fence.Need{What: fence.Version})
+		if err != nil {
 			return s, outcome.NotProvenInTime
 		}
+		s.delivered = current.Version
 	}
 	s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
 	if errors.Is(err, cache.ErrGone) && extendHistory(ctx, p, s.delivered) {

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Confirm is WaitFor that also has the apiserver confirm the state. It returns the proof that came
+// confirm is waitFor that also has the apiserver confirm the state. It returns the proof that came
 // first.
-func (f *Fence) Confirm(ctx context.Context, version uint64) (Proof, error) {
+func (f *Fence) confirm(ctx context.Context, version uint64) (Proof, error) {
 	if !f.store.Proves(version) {
 		defer f.enter(version, 0)()
 	}
-	if err := f.WaitFor(ctx, version); err != nil {
-		return 0, err
+	if err := f.waitFor(ctx, version); err != nil {
+		return "", err
 	}
-	return f.ProofOf(version), nil
+	return f.proofOf(version), nil
 }
 
-// ConfirmHistory is like Confirm and waits until the history of the store is complete up to version,
+// confirmHistory is like confirm and waits until the history of the store is complete up to version,
 // so that a watch may send a bookmark.
-func (f *Fence) ConfirmHistory(ctx context.Context, version uint64) error {
+func (f *Fence) confirmHistory(ctx context.Context, version uint64) error {
 	if !f.store.ProvesHistory(version) {
 		defer f.enter(version, version)()
 	}
@@ -52,8 +52,8 @@ func (f *Fence) leave() {
 	}
 }
 
-// ProofOf returns the proof of a version that the newest state has reached.
-func (f *Fence) ProofOf(version uint64) Proof {
+// proofOf returns the proof of a version that the newest state has reached.
+func (f *Fence) proofOf(version uint64) Proof {
 	if f.store.Streamed() < version {
 		return ByInventory
 	}
@@ -79,7 +79,7 @@ func (f *Fence) prove(ctx context.Context) {
 		if !state && !history {
 			return
 		}
-		next := f.Next(Question{
+		next := f.decide(Question{
 			After: Confirms, State: state, History: history, Running: listed != nil, RunningFor: time.Since(listedAt),
 		})
 		switch next.Do {
