@@ -2,7 +2,6 @@ package fence
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -35,20 +34,17 @@ func (f *Fence) enter(version, history uint64) (leave func()) {
 	defer f.mu.Unlock()
 	f.waiters++
 	f.awaited, f.history = max(f.awaited, version), max(f.history, history)
-	if f.waiters == 1 {
-		f.idle = make(chan struct{})
-	}
-	wake(f.proofDue)
+	f.worker.want(proving)
+	f.wakeProving()
 	return f.leave
 }
 
 func (f *Fence) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiters--
-	if f.waiters == 0 {
-		close(f.idle)
-		f.idle, f.awaited, f.history = nil, 0, 0
+	if f.waiters--; f.waiters == 0 {
+		f.awaited, f.history = 0, 0
+		f.wakeProving()
 	}
 }
 
@@ -65,63 +61,44 @@ func (f *Fence) proofOf(version uint64) Proof {
 	return ByOwnWatch
 }
 
-// prove does what Next decides, until no caller of Confirm waits for a proof.
+// prove does what Next decides, until no read waits for a proof.
 func (f *Fence) prove(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	defer cancel()
-	var listed chan struct{} // closed when the inventory that runs has ended; nil if none does
-	var listedAt time.Time
-	for {
+	for ctx.Err() == nil {
 		changed := f.store.Changed()
-		idle, state, history := f.unproven()
+		state, history := f.unproven()
 		if !state && !history {
 			return
 		}
-		next := f.decide(Question{
-			After: Confirms, State: state, History: history, Running: listed != nil, RunningFor: time.Since(listedAt),
-		})
-		switch next.Do {
-		case TakeInventory:
-			ended := make(chan struct{})
-			listed, listedAt = ended, time.Now()
-			attempts.Go(func() { f.inventoryFor(ctx, ended) })
-			continue
-		case OpenSecondWatch:
+		q := Question{After: Confirms, State: state, History: history}
+		q.RunningFor, q.Running = f.worker.runs(listing)
+		switch next := f.decide(q); {
+		case next.Do == TakeInventory:
+			if f.worker.claim(listing) {
+				attempts.Go(func() { _, _ = f.takeInventory(ctx, inventoryTimeout) }) // after an error others are tried
+			}
+		case next.Do == OpenSecondWatch:
 			f.scheduleSecondWatch()
 			attempts.Go(func() { f.runSecondWatch(ctx) })
-			continue
-		}
-		timer := time.NewTimer(max(next.For, time.Millisecond))
-		select {
-		case <-ctx.Done():
-		case <-idle:
-		case <-changed:
-		case <-f.proofDue: // more callers
-		case <-listed:
-			listed = nil
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return
+		default:
+			timer := time.NewTimer(max(next.For, time.Millisecond))
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			case <-f.waitersChanged:
+			case <-timer.C:
+			}
+			timer.Stop()
 		}
 	}
 }
 
-// inventoryFor takes an inventory for the callers of Confirm, and closes a channel when it has ended.
-func (f *Fence) inventoryFor(ctx context.Context, ended chan struct{}) {
-	defer close(ended)
-	if _, err := f.takeInventory(ctx, inventoryTimeout); errors.Is(err, errInventoryRuns) {
-		pause(ctx, quickInventory) // after other errors, no inventory is taken for a while
-	}
-}
-
-// unproven reports whether a caller waits for a newer state, and for more of the history. idle is
-// closed when no caller waits.
-func (f *Fence) unproven() (idle <-chan struct{}, state, history bool) {
+// unproven reports whether a read waits for a newer state, and for more of the history.
+func (f *Fence) unproven() (state, history bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.idle, !f.store.Proves(f.awaited), !f.store.ProvesHistory(f.history)
+	return f.waiters > 0 && !f.store.Proves(f.awaited), f.waiters > 0 && !f.store.ProvesHistory(f.history)
 }

@@ -145,7 +145,7 @@ func arrived(q Question, f Facts) Action {
 // An inventory also tells the current version, and proves the state.
 func asked(q Question, f Facts) Action {
 	switch {
-	case !f.replacesProbe():
+	case q.Running || !f.replacesProbe():
 		return Action{Do: Probe}
 	case !q.Gathered && !pays(f.Price, f.UnderWay) && pays(f.Price, f.Lately):
 		return Action{Do: Gather}

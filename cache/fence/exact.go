@@ -60,12 +60,12 @@ func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
 	defer f.mu.Unlock()
 	v := f.exactVersion(version)
 	switch {
-	case v.taken != nil || f.exact.runs || time.Now().Before(f.exact.retryAt):
+	case v.taken != nil || f.exact.due != nil || time.Now().Before(f.exact.retryAt):
 	case Next(Question{After: Exact, Work: readWork(rest), Spent: v.forwarded}, facts).Do == Forward:
 	case f.store.Begun(version): // its deletions are on their way
 	default:
-		v.taken, v.takenAt, f.exact.runs = make(chan struct{}), time.Now(), true
-		f.exact.due <- *v
+		v.taken, v.takenAt, f.exact.due = make(chan struct{}), time.Now(), v
+		f.worker.want(listingAt)
 	}
 	return *v
 }
@@ -84,20 +84,11 @@ func (f *Fence) exactVersion(version uint64) *exactVersion {
 	return v
 }
 
-// takeInventoriesAt takes the inventories of versions that are due until the context ends.
-func (f *Fence) takeInventoriesAt(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case v := <-f.exact.due:
-			f.takeInventoryAt(ctx, v)
-		}
-	}
-}
-
-// takeInventoryAt takes the inventory of a version and has the store compare it.
-func (f *Fence) takeInventoryAt(ctx context.Context, v exactVersion) {
+// takeInventoryAt takes the inventory of the version that is due and has the store compare it.
+func (f *Fence) takeInventoryAt(ctx context.Context) {
+	f.mu.Lock()
+	v := f.exact.due
+	f.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
 	start, uncharged, bytes := time.Now(), f.allowance.empty(), f.inventoryBytes()
@@ -121,6 +112,6 @@ func (f *Fence) takeInventoryAt(ctx context.Context, v exactVersion) {
 	case unknown == nil && f.store.Streamed() < v.version:
 		f.rising, f.risingAt, f.missedAt = true, now, now
 	}
-	f.exact.runs = false
+	f.exact.due = nil
 	close(v.taken)
 }

@@ -32,24 +32,19 @@ import (
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
-	store       Store
-	apiserver   Apiserver
-	diverged    func(error)
-	allowance   *allowance
-	probeDue    chan struct{} // holds one token while nextProbe has to be run
-	proofDue    chan struct{} // holds one token after a caller of confirm has arrived
-	stallDue    chan struct{} // holds one token after giveUp
-	mendDue     chan struct{} // holds one token after a reader has begun to wait in recover
-	listing     sync.Mutex    // held by the inventory that runs
-	inventories sync.WaitGroup
+	store          Store
+	apiserver      Apiserver
+	diverged       func(error)
+	allowance      *allowance
+	worker         worker
+	waitersChanged chan struct{} // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
 	mu          sync.Mutex // guards the fields below
 	nextProbe   *probe
-	waiters     int           // how many wait for a proof
-	awaited     uint64        // the highest version that they wait for
-	history     uint64        // the highest version up to which one of them needs the history
-	idle        chan struct{} // closed when waiters becomes zero; nil while it is zero
-	byWatch     uint64        // the highest version that a second watch has confirmed
+	waiters     int    // how many wait for a proof
+	awaited     uint64 // the highest version that they wait for
+	history     uint64 // the highest version up to which one of them needs the history
+	byWatch     uint64 // the highest version that a second watch has confirmed
 	secondWatch secondWatchSchedule
 	inventory   inventoryRecord
 	exact       exactReads
@@ -79,11 +74,7 @@ type Stats struct {
 // than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
 // the store. What cost returns may change at any time.
 func New(s Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
-	return &Fence{
-		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost),
-		probeDue: make(chan struct{}, 1), proofDue: make(chan struct{}, 1),
-		stallDue: make(chan struct{}, 1), mendDue: make(chan struct{}, 1), exact: exactReads{due: make(chan exactVersion, 1)},
-	}
+	return &Fence{store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1)}
 }
 
 // report reports that the store has diverged, unless it has been replaced.
@@ -95,19 +86,19 @@ func (f *Fence) report(err error) {
 	}
 }
 
+// wakeProving has the proving look again, because reads have begun or ceased to wait, or an inventory has ended.
+func (f *Fence) wakeProving() {
+	select {
+	case f.waitersChanged <- struct{}{}:
+	default:
+	}
+}
+
 // Stats returns the present figures.
 func (f *Fence) Stats() Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
-}
-
-// wake puts a token into the channel of a loop, unless it has one.
-func wake(signal chan<- struct{}) {
-	select {
-	case signal <- struct{}{}:
-	default:
-	}
 }
 
 // waitFor returns nil once the store proves a version. It returns ErrClosed when the store has ended, or
@@ -198,10 +189,9 @@ type inventoryRecord struct {
 
 // exactReads is what a fence knows of reads of exactly a version that the store has not reached.
 type exactReads struct {
-	versions []*exactVersion   // the oldest first
-	due      chan exactVersion // holds the one whose inventory has to be taken
-	runs     bool              // an inventory, or it is due
-	retryAt  time.Time         // after a failure
+	versions []*exactVersion // the oldest first
+	due      *exactVersion   // whose inventory is taken; nil for none
+	retryAt  time.Time       // after a failure
 }
 
 type exactVersion struct {

@@ -27,16 +27,11 @@ const (
 	quickInventory = time.Second
 )
 
-// errInventoryRuns is returned instead of a second inventory at the same time.
-var errInventoryRuns = errors.New("another inventory runs")
-
-// takeInventory takes an inventory and has the store compare it. The version of the list, which it returns, was
-// current at some moment after the call, whatever the store holds.
+// takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The
+// version of the list, which it returns, was current at some moment after the call, whatever the store holds.
 func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version uint64, err error) {
-	if !f.listing.TryLock() {
-		return 0, errInventoryRuns
-	}
-	defer f.listing.Unlock()
+	defer f.wakeProving()
+	defer f.worker.end(listing)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	pause(ctx, time.Until(f.store.Settled()))

@@ -39,6 +39,28 @@ func (f *Fence) currentVersion(ctx context.Context) (uint64, error) {
 	}
 }
 
+// versionFor returns the version that the state must reach.
+func (f *Fence) versionFor(ctx context.Context, n Need) (version uint64, _ error) {
+	for version = n.Current; version == 0; {
+		current, err := f.currentVersion(ctx)
+		switch {
+		case err == nil:
+			version = current
+		case !n.Patient || errors.Is(err, cache.ErrClosed) || ctx.Err() != nil:
+			return 0, err
+		default:
+			pause(ctx, max(time.Until(f.lastRefusal().until), failurePause))
+		}
+	}
+	switch {
+	case n.Version > version:
+		return 0, cache.ErrAhead
+	case n.Version > 0:
+		return n.Version, nil
+	}
+	return version, nil
+}
+
 // joinNextProbe returns the probe that has not begun yet, so that its answer is not older than the
 // call.
 func (f *Fence) joinNextProbe() *probe {
@@ -46,7 +68,7 @@ func (f *Fence) joinNextProbe() *probe {
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
 		f.nextProbe = &probe{done: make(chan struct{})}
-		wake(f.probeDue) // if Run has ended, currentVersion sees the store end
+		f.worker.want(asking) // if Run has ended, currentVersion sees the store end
 	}
 	return f.nextProbe
 }
@@ -84,17 +106,23 @@ func (f *Fence) runProbe(ctx context.Context) {
 func (f *Fence) gather(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, gatherFor)
 	defer cancel()
-	for ctx.Err() == nil && f.decide(Question{After: Asked}).Do == Gather {
+	for ctx.Err() == nil && f.decideAsked(false).Do == Gather {
 		pause(ctx, time.Millisecond)
 	}
+}
+
+// decideAsked decides how the current version is asked for.
+func (f *Fence) decideAsked(gathered bool) Action {
+	_, lists := f.worker.runs(listing)
+	return f.decide(Question{After: Asked, Gathered: gathered, Running: lists})
 }
 
 // ask returns the apiserver's current version, by an inventory where that costs about as little as a
 // probe. An inventory that takes long gives way to a probe, and may still confirm the state.
 func (f *Fence) ask(ctx context.Context) (uint64, error) {
-	if f.decide(Question{After: Asked, Gathered: true}).Do == TakeInventory {
+	if f.decideAsked(true).Do == TakeInventory && f.worker.claim(listing) {
 		answer := make(chan probe, 1)
-		f.inventories.Go(func() {
+		f.worker.begun.Go(func() {
 			version, err := f.takeInventory(ctx, inventoryTimeout)
 			answer <- probe{version: version, err: err}
 		})

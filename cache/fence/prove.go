@@ -3,51 +3,7 @@ package fence
 import (
 	"context"
 	"errors"
-	"time"
-
-	"sluice/cache"
 )
-
-// What says what a read needs.
-type What uint8
-
-const (
-	State   What = iota // the newest state, once it has reached a version
-	History             // besides every event up to it, so that a watch may send a bookmark
-	Exactly             // the state at exactly a version
-	Version             // no state, only the current version of the apiserver
-)
-
-// Need is what a read needs.
-type Need struct {
-	What    What
-	Version uint64       // at least or exactly; 0 for the apiserver's at some moment after the call
-	Current uint64       // such a version, if an earlier answer to the same read has told it
-	Get     bool         // the read is of one object, and costs about what a probe costs
-	Bytes   int64        // length of the response, about
-	Small   bool         // the read costs the apiserver little
-	Rest    int64        // after Exactly: length of the response and of those that probably follow
-	MayPass func() bool  // asked before the read passes; nil if the read may not pass
-	Scope   *cache.Scope // an inventory of the scope would do; nil if only a proof of the whole resource does
-	// Patient: the read waits until its context ends, although others have waited in vain or the apiserver cannot be
-	// reached. AtAnyPrice: besides, an inventory may be taken that is not cheap.
-	Patient, AtAnyPrice bool
-}
-
-// Answer is what a read may show.
-type Answer struct {
-	Version   uint64 // which the read needs, also beside an error if it was known by then
-	Proof     Proof
-	State     *cache.Snapshot  // at exactly the version
-	Inventory *cache.Inventory // of the scope alone; nil if the whole resource is proven
-}
-
-// Pass is the error of a read that the apiserver should answer: a proof would cost more. The read is under way until
-// Answered or End.
-type Pass struct{ *Read }
-
-// Error implements error.
-func (Pass) Error() string { return "the apiserver should answer the read" }
 
 // errStalled is the error of a read that does not wait because others have waited in vain.
 var errStalled = errors.New("no proof comes")
@@ -91,14 +47,6 @@ func (f *Fence) Foresee(n Need, after Step) (Action, Question, Facts) {
 	return Next(q, facts), q, facts
 }
 
-// question returns the question about the need after a step.
-func (n *Need) question(after Step) Question {
-	return Question{
-		After: after, Get: n.Get, Small: n.Small, MayForward: n.MayPass != nil, Patient: n.Patient,
-		Scoped: n.Scope != nil, Work: readWork(n.Bytes),
-	}
-}
-
 // next decides what is done for a need after a step. A read that may not pass after all is decided about again.
 func (f *Fence) next(n *Need, after Step) Action {
 	q := n.question(after)
@@ -140,26 +88,4 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 	}
 	a.Proof, err = f.confirm(ctx, a.Version)
 	return a, err
-}
-
-// versionFor returns the version that the state must reach.
-func (f *Fence) versionFor(ctx context.Context, n Need) (version uint64, _ error) {
-	for version = n.Current; version == 0; {
-		current, err := f.currentVersion(ctx)
-		switch {
-		case err == nil:
-			version = current
-		case !n.Patient || errors.Is(err, cache.ErrClosed) || ctx.Err() != nil:
-			return 0, err
-		default:
-			pause(ctx, max(time.Until(f.lastRefusal().until), failurePause))
-		}
-	}
-	switch {
-	case n.Version > version:
-		return 0, cache.ErrAhead
-	case n.Version > 0:
-		return n.Version, nil
-	}
-	return version, nil
 }

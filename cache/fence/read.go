@@ -14,6 +14,13 @@ type Read struct {
 	left      bool          // it is not under way any more; Fence.mu guards it
 }
 
+// Pass is the error of a read that the apiserver should answer: a proof would cost more. The read is under way until
+// Answered or End.
+type Pass struct{ *Read }
+
+// Error implements error.
+func (Pass) Error() string { return "the apiserver should answer the read" }
+
 // Forward counts a read whose response has about this length and that is forwarded without a question. It is under
 // way until Answered or End.
 func (f *Fence) Forward(bytes int64) *Read {

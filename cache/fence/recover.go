@@ -3,7 +3,6 @@ package fence
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"sluice/cache"
@@ -34,7 +33,7 @@ func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {
 	f.mu.Lock()
 	f.recovering++
 	f.mu.Unlock()
-	wake(f.mendDue)
+	f.worker.want(mending)
 	a.Proof, err = f.confirm(ctx, a.Version)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,11 +57,14 @@ func (f *Fence) mend(ctx context.Context) {
 		if ctx.Err() != nil || !f.recovers() {
 			return
 		}
+		if !f.worker.claim(listing) {
+			idle = mendAfter
+			continue
+		}
 		start := time.Now()
 		version, err := f.takeInventory(ctx, max(inventoryTimeout, 12*f.nextInventoryWork()))
 		idle = max(mendAfter, time.Since(start))
 		switch {
-		case errors.Is(err, errInventoryRuns):
 		case err != nil:
 			idle = max(idle, mendRetry, retryDelay(err))
 		case !f.comesWithin(ctx, eventGrace, version) && f.recovers() && ctx.Err() == nil:
@@ -81,4 +83,32 @@ func (f *Fence) comesWithin(ctx context.Context, limit time.Duration, version ui
 	defer cancel()
 	_, err := f.confirm(ctx, version)
 	return err == nil
+}
+
+// retryInterval is the time until the first attempt to end a stall.
+const retryInterval = time.Second
+
+// giveUp records that a read has waited in vain as long as it could: the next one would probably wait in vain too.
+func (f *Fence) giveUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stalled = true
+	f.worker.want(reviving)
+}
+
+// endStall goes on to wait for a proof, on behalf of the read that has given up.
+func (f *Fence) endStall(ctx context.Context) {
+	for delay := retryInterval; ctx.Err() == nil; delay = min(2*delay, stallRetry) {
+		version, err := f.currentVersion(ctx)
+		if err == nil {
+			_, err = f.confirm(ctx, version)
+		}
+		if err == nil {
+			f.mu.Lock()
+			f.stalled = false
+			f.mu.Unlock()
+			return
+		}
+		pause(ctx, delay)
+	}
 }

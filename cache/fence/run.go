@@ -1,38 +1,11 @@
 package fence
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
-// Run probes and confirms on behalf of the callers until the context or the store ends.
+// Run asks the apiserver on behalf of the reads until the context or the store ends.
 func (f *Fence) Run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var loops sync.WaitGroup
-	loops.Go(func() { onSignal(ctx, f.probeDue, f.runProbe) })
-	loops.Go(func() { onSignal(ctx, f.proofDue, f.prove) })
-	loops.Go(func() { onSignal(ctx, f.stallDue, f.endStall) })
-	loops.Go(func() { onSignal(ctx, f.mendDue, f.mend) })
-	loops.Go(func() { f.takeInventoriesAt(ctx) })
-	select {
-	case <-ctx.Done():
-	case <-f.store.Done():
-	}
-	cancel()
-	loops.Wait()
-	f.inventories.Wait()
+	f.worker.run(ctx, f.store.Done(), [actions]func(context.Context){
+		asking: f.runProbe, listingAt: f.takeInventoryAt, proving: f.prove, reviving: f.endStall, mending: f.mend,
+	})
 	f.failNextProbe()
-}
-
-// onSignal calls do for each token in the channel until the context ends.
-func onSignal(ctx context.Context, signal <-chan struct{}, do func(context.Context)) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-signal:
-			do(ctx)
-		}
-	}
 }

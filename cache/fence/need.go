@@ -1,0 +1,45 @@
+package fence
+
+import "sluice/cache"
+
+// What says what a read needs.
+type What uint8
+
+const (
+	State   What = iota // the newest state, once it has reached a version
+	History             // besides every event up to it, so that a watch may send a bookmark
+	Exactly             // the state at exactly a version
+	Version             // no state, only the current version of the apiserver
+)
+
+// Need is what a read needs.
+type Need struct {
+	What    What
+	Version uint64       // at least or exactly; 0 for the apiserver's at some moment after the call
+	Current uint64       // such a version, if an earlier answer to the same read has told it
+	Get     bool         // the read is of one object, and costs about what a probe costs
+	Bytes   int64        // length of the response, about
+	Small   bool         // the read costs the apiserver little
+	Rest    int64        // after Exactly: length of the response and of those that probably follow
+	MayPass func() bool  // asked before the read passes; nil if the read may not pass
+	Scope   *cache.Scope // an inventory of the scope would do; nil if only a proof of the whole resource does
+	// Patient: the read waits until its context ends, although others have waited in vain or the apiserver cannot be
+	// reached. AtAnyPrice: besides, an inventory may be taken that is not cheap.
+	Patient, AtAnyPrice bool
+}
+
+// Answer is what a read may show.
+type Answer struct {
+	Version   uint64 // which the read needs, also beside an error if it was known by then
+	Proof     Proof
+	State     *cache.Snapshot  // at exactly the version
+	Inventory *cache.Inventory // of the scope alone; nil if the whole resource is proven
+}
+
+// question returns the question about the need after a step.
+func (n *Need) question(after Step) Question {
+	return Question{
+		After: after, Get: n.Get, Small: n.Small, MayForward: n.MayPass != nil, Patient: n.Patient,
+		Scoped: n.Scope != nil, Work: readWork(n.Bytes),
+	}
+}
