@@ -69,6 +69,7 @@ func (l *loggedRequest) header(code int) {
 	if o := &l.info.Outcome; o.AsOf.Version > 0 && (l.debugHeaders.Load() || l.r.Header.Get(asOfHeader) == wanted) {
 		l.Header().Set(asOfHeader, o.AsOf.Header(time.Now()))
 	}
+	l.metrics.respond(l.info, code)
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
 	l.costs.begun(l, code)
 	if l.info.Verb == "watch" && code == http.StatusOK {

@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
+	"sluice/proxy/slo"
 )
 
 // Metrics are the metrics of API requests. Names and labels follow the apiserver's request metrics, with the
@@ -23,6 +24,9 @@ type Metrics struct {
 	inflight   *prometheus.GaugeVec
 	transcoded *prometheus.CounterVec
 	avoided    *prometheus.CounterVec
+	staleness  *prometheus.HistogramVec
+	available  slo.Objective
+	recent     slo.Objective
 	reads      *serve.Metrics
 	// Clients counts what each client costs.
 	Clients *clients.Table
@@ -59,8 +63,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_avoided_upstream_cpu_seconds_total",
 			Help: "CPU time that what is served from the cache would cost the apiserver, by estimate.",
 		}, []string{"group", "version", "resource"}),
+		staleness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "sluice_served_staleness_seconds", Help: "Age of the states that responses from the cache show, by their proof.",
+			Buckets:                     []float64{.01, .1, 1, 5, 10, 30, 60, recentWithin.Seconds(), 120, 300, 600, 1800},
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}, []string{"proof"}),
+		available: slo.New(r, "availability"), recent: slo.New(r, "freshness"),
 	}
-	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided)
+	r.MustRegister(m.total, m.duration, m.bytes, m.inflight, m.transcoded, m.avoided, m.staleness)
 	return m
 }
 
@@ -85,6 +95,23 @@ func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration ti
 	}
 	if kindOf(info) != "longRunning" {
 		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(duration.Seconds())
+	}
+}
+
+// recentWithin is the age that a state is to have at most: a bookmark comes about every minute.
+const recentWithin = 90 * time.Second
+
+// respond counts a response whose header is about to be written.
+func (m *Metrics) respond(info *request.Info, code int) {
+	o := &info.Outcome
+	if info.Caller != request.Unauthenticated {
+		own := o.Source == request.SourceGateway || o.Unanswered
+		m.available.Count(!own || code != http.StatusTooManyRequests && code < http.StatusInternalServerError)
+	}
+	if !o.AsOf.Known.IsZero() {
+		age := time.Since(o.AsOf.Known)
+		m.staleness.WithLabelValues(o.AsOf.Proof).Observe(age.Seconds())
+		m.recent.Count(age <= recentWithin)
 	}
 }
 

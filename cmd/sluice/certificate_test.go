@@ -21,7 +21,7 @@ func TestServeLogsWhetherItsCertificateIsNew(t *testing.T) {
 	file.TLS.CertDir = t.TempDir()
 	for _, want := range []string{"serving certificate issued", "serving certificate reused"} {
 		core, logs := observer.New(zap.InfoLevel)
-		if _, err := (&components{}).servingTLS(file, zap.New(core)); err != nil {
+		if _, err := (&components{}).servingTLS(file, zap.New(core), newMetrics()); err != nil {
 			t.Fatal(err)
 		}
 		if logs.Len() != 1 || logs.All()[0].Message != want {

@@ -133,7 +133,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
-	if c.tls, err = c.servingTLS(file, log); err != nil {
+	if c.tls, err = c.servingTLS(file, log, metrics); err != nil {
 		return nil, err
 	}
 	if !file.Admin.PlainHTTP() {
@@ -240,7 +240,7 @@ func (c *components) clientCA(name, path string) (dynamiccertificates.CAContentP
 
 // servingTLS returns the TLS configuration of the API listener. TLS requests client certificates but
 // does not verify them: the authenticator does, and a caller without a valid one may have a token.
-func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config, error) {
+func (c *components) servingTLS(file *config.File, log *zap.Logger, metrics *metrics) (*tls.Config, error) {
 	certFile, keyFile := file.TLS.CertFile, file.TLS.KeyFile
 	if certFile == "" {
 		files, err := certs.Ensure(file.TLS.CertDir, c.hosts(file))
@@ -255,11 +255,16 @@ func (c *components) servingTLS(file *config.File, log *zap.Logger) (*tls.Config
 		log.Info(message, zap.String("ca", files.CA))
 	}
 	serving := &certs.Selector{}
-	for _, pair := range append([]config.KeyPair{{CertFile: certFile, KeyFile: keyFile}}, file.TLS.SNI...) {
+	for i, pair := range append([]config.KeyPair{{CertFile: certFile, KeyFile: keyFile}}, file.TLS.SNI...) {
 		reloader, err := certs.NewReloader(pair.CertFile, pair.KeyFile, log.Named("certs"))
 		if err != nil {
 			return nil, err
 		}
+		name := "serving"
+		if i > 0 {
+			name = fmt.Sprintf("sni-%d", i)
+		}
+		metrics.registry.MustRegister(reloader.Metric(name))
 		c.followers = append(c.followers, reloader.Run)
 		serving.Add(reloader)
 	}

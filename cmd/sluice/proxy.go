@@ -49,6 +49,7 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 		if err != nil {
 			return nil, err
 		}
+		metrics.registry.MustRegister(reloader.Metric("proxy"))
 		c.followers = append(c.followers, reloader.Run)
 		serving := &certs.Selector{}
 		serving.Add(reloader)

@@ -46,8 +46,8 @@ type attempt struct {
 }
 
 func (h *Handler) newAttempt() *attempt {
-	q := &attempt{budget: h.budget}
-	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs, Began: time.Now()}
+	q, now := &attempt{budget: h.budget}, time.Now()
+	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now}
 	return q
 }
 

@@ -29,7 +29,7 @@ type Budget interface {
 // Attempt is what a request keeps while it is tried again until the cache can show the read or it passes.
 type Attempt struct {
 	Budget Budget
-	Proofs *Metrics
+	Proofs Proofs
 	Began  time.Time
 	// Version is what a most recent read must reach, once it is known: the retry must not have to wait for
 	// a newer one.

@@ -36,7 +36,7 @@ type loop struct {
 
 	plan           *plan.Plan
 	server         *Server
-	proofs         *fresh.Metrics
+	proofs         fresh.Proofs
 	r              *http.Request
 	out            *writer
 	columnsChanged <-chan struct{}

@@ -81,7 +81,7 @@ func TestWatchOfTablesEndsWhenTheirColumnsChange(t *testing.T) {
 		s := &Server{Access: e.Access, Resources: e, Metrics: NewMetrics(nil, []string{"group", "version", "resource"})}
 		s.Set(time.Minute, false)
 		c := &servetest.WatchClient{Done: make(chan struct{})}
-		l, err := s.open(c, r, p, &fresh.Attempt{Budget: noBudget{}, Proofs: fresh.NewMetrics(nil), Began: time.Now()})
+		l, err := s.open(c, r, p, &fresh.Attempt{Budget: noBudget{}, Proofs: fresh.NewMetrics(nil).Since(time.Now()), Began: time.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,11 @@
+package certs
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metric returns when the certificate expires, under a name.
+func (r *Reloader) Metric(name string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_certificate_expiry_timestamp_seconds", Help: "When a serving certificate expires, in seconds since 1970.",
+		ConstLabels: prometheus.Labels{"certificate": name},
+	}, func() float64 { return float64(r.pair.Load().Leaf.NotAfter.Unix()) })
+}
