@@ -39,6 +39,8 @@ type File struct {
 	Proxy Proxy `json:"proxy,omitempty"`
 	// Log configures logging.
 	Log Log `json:"log,omitempty"`
+	// Tracing configures OpenTelemetry traces.
+	Tracing Tracing `json:"tracing,omitempty"`
 	// Audit configures the audit log.
 	Audit Audit `json:"audit,omitempty"`
 	// Shutdown configures graceful shutdown.
@@ -52,6 +54,16 @@ type File struct {
 	Features Features `json:"features,omitempty"`
 	// DebugHeaders adds headers to responses: Sluice-Source, the source and the reason, and Sluice-As-Of, which state is shown.
 	DebugHeaders bool `json:"debugHeaders,omitempty" reload:"true"`
+}
+
+// Tracing configures OpenTelemetry traces.
+type Tracing struct {
+	// Endpoint is the URL to which traces are sent by OTLP over HTTP, such as http://collector:4318/v1/traces; empty means
+	// none.
+	Endpoint string `json:"endpoint,omitempty"`
+	// SamplingRatePerMillion is how many of a million requests are traced. Those of system:masters and system:monitoring are
+	// traced whenever they ask for it.
+	SamplingRatePerMillion int `json:"samplingRatePerMillion,omitempty"`
 }
 
 // The values of Authentication.Callers.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,6 +32,8 @@ func (f *File) problems() []Problem {
 	for i, name := range f.Cache.Exclude {
 		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
+	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
+	p.check(f.Tracing.SamplingRatePerMillion <= 1e6, "tracing.samplingRatePerMillion", "must be at most 1000000")
 	f.Proxy.validate(&p)
 	return p
 }
@@ -107,4 +110,9 @@ func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+func httpURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

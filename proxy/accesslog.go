@@ -50,12 +50,12 @@ type loggedRequest struct {
 	*accessLog
 	r     *http.Request
 	info  *request.Info
-	start time.Time
 	costs costs
 }
 
 func (a *accessLog) begin(w http.ResponseWriter, r *http.Request) *loggedRequest {
-	l := &loggedRequest{accessLog: a, r: r, info: request.From(r.Context()), start: time.Now()}
+	l := &loggedRequest{accessLog: a, r: r, info: request.From(r.Context())}
+	l.info.Received = time.Now()
 	l.recorder = recorder{ResponseWriter: w, onHeader: l.header}
 	a.metrics.begin(l.info)
 	return l
@@ -73,16 +73,18 @@ func (l *loggedRequest) header(code int) {
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
 	l.costs.begun(l, code)
 	if l.info.Verb == "watch" && code == http.StatusOK {
+		endSpan(l.r, l.info, code)
 		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
 }
 
 func (l *loggedRequest) end() {
-	duration := time.Since(l.start)
+	duration := time.Since(l.info.Received)
 	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.code, duration)
 	l.costs.add(l, true)
 	l.costs.watch.Close()
+	endSpan(l.r, l.info, l.code)
 	writeLine(l.line(), func() []zap.Field {
 		return append(fields(l.r, l.info), zap.Int("code", l.code), zap.Int64("bytes", l.bytes), zap.Duration("duration", duration))
 	})

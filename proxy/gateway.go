@@ -22,6 +22,7 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/trace"
 	"sluice/proxy/upstream"
 )
 
@@ -40,6 +41,8 @@ type Options struct {
 	Handshakes *handshake.Metrics
 	// Audit records the requests that Sluice answers itself; nil records none.
 	Audit *audit.Log
+	// Tracer records sampled requests; nil records none.
+	Tracer *trace.Tracer
 	// Encoded limits the memory for encoded objects, over all resources.
 	Encoded *tree.Budget
 	// Levels give out the seats of passed requests.
@@ -126,6 +129,7 @@ func New(o Options) *Gateway {
 		withHeaderLimit(o.Limits.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
+		withTrace(o.Tracer),
 		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
 	)

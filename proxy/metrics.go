@@ -13,6 +13,7 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/proxy/slo"
+	"sluice/proxy/trace"
 )
 
 // Metrics are the metrics of API requests. Names and labels follow the apiserver's request metrics, with the
@@ -94,7 +95,7 @@ func (m *Metrics) end(r *http.Request, info *request.Info, code int, duration ti
 		m.transcoded.WithLabelValues(info.Outcome.Format).Inc()
 	}
 	if kindOf(info) != "longRunning" {
-		m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source).Observe(duration.Seconds())
+		observe(m.duration.WithLabelValues(verb, group, version, resource, info.Outcome.Source), duration, info.Span)
 	}
 }
 
@@ -113,6 +114,15 @@ func (m *Metrics) respond(info *request.Info, code int) {
 		m.staleness.WithLabelValues(o.AsOf.Proof).Observe(age.Seconds())
 		m.recent.Count(age <= recentWithin)
 	}
+}
+
+// observe observes a duration, with the trace of a sampled request as its exemplar.
+func observe(o prometheus.Observer, d time.Duration, s trace.Span) {
+	if s.Recorded() {
+		o.(prometheus.ExemplarObserver).ObserveWithExemplar(d.Seconds(), prometheus.Labels{"trace_id": s.TraceID()})
+		return
+	}
+	o.Observe(d.Seconds())
 }
 
 // named returns the labels that name the resource of a request.

@@ -31,6 +31,7 @@ import (
 	"sluice/proxy/handshake"
 	"sluice/proxy/resources"
 	"sluice/proxy/see"
+	"sluice/proxy/trace"
 	"sluice/proxy/upstream"
 )
 
@@ -82,6 +83,10 @@ func (c *components) background() []task {
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
 	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
+	tracer, err := c.tracer(file.Tracing)
+	if err != nil {
+		return nil, err
+	}
 	kubeconfig, err := restConfig(file.Upstream)
 	if err != nil {
 		return nil, err
@@ -93,7 +98,9 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		HeaderNames: headerNames(file.Upstream.FrontProxy),
 		Accepted:    acceptedNames(file.Authentication.FrontProxy),
 		Compress:    file.Upstream.Compress,
-		Wrap:        metrics.upstream.Wrap,
+		Wrap: func(purpose string, rt http.RoundTripper) http.RoundTripper {
+			return tracer.Wrap(purpose, metrics.upstream.Wrap(purpose, rt))
+		},
 	}); err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
-		Handshakes: metrics.handshakes, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
+		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
 		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes, WatchRecheck: file.Authorization.WatchRecheck.Duration,
 		Features: proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
@@ -162,6 +169,19 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 	l := audit.New(out, log.Named("audit"), metrics.audit)
 	c.followers = append(c.followers, l.Run)
 	return l, nil
+}
+
+// tracer returns what records traces; nil if nothing does.
+func (c *components) tracer(t config.Tracing) (*trace.Tracer, error) {
+	if t.Endpoint == "" {
+		return nil, nil
+	}
+	tracer, err := trace.New(t.Endpoint, t.SamplingRatePerMillion, version, c.log.Named("tracing"))
+	if err != nil {
+		return nil, err
+	}
+	c.followers = append(c.followers, tracer.Run)
+	return tracer, nil
 }
 
 // setAccess creates the authentication and authorization of callers.

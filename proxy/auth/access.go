@@ -12,6 +12,7 @@ import (
 
 	"sluice/proxy/message"
 	"sluice/proxy/request"
+	"sluice/proxy/trace"
 )
 
 // Access decides who may read from the cache, and who may keep a watch open.
@@ -25,6 +26,7 @@ type Access struct {
 func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
+	defer trace.Start(ctx, "authorize").End()
 	r = r.WithContext(ctx)
 	u, err := a.reader(r)
 	if err != nil || u == nil {

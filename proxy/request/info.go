@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,6 +14,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/trace"
 )
 
 // Info is the parsed form of a request. The fields in the first group do not change after Parse; those
@@ -26,6 +28,9 @@ type Info struct {
 	LegacyWatchPath bool       // a watch by the deprecated path, as in /api/v1/watch/pods
 
 	tooManyParameters bool
+
+	Received time.Time  // when the request arrived; set by the access log
+	Span     trace.Span // of the request, if it is sampled
 
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous

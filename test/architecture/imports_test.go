@@ -160,6 +160,7 @@ func TestLibrariesAreImportedWhereAllowed(t *testing.T) {
 		{"sigs.k8s.io/controller-runtime", func(file) bool { return false }}, // a client, for tests
 		{"net/http", func(f file) bool { return within(f.pkg, "proxy") || within(f.pkg, "cmd") }},
 		{"go.uber.org/zap", func(f file) bool { return within(f.pkg, "proxy") || within(f.pkg, "cmd") }},
+		{"go.opentelemetry.io", func(f file) bool { return f.pkg == "proxy/trace" }},
 		{"github.com/spf13", func(f file) bool { return within(f.pkg, "cmd") }},
 	}
 	for _, f := range product(t) {

@@ -10,6 +10,7 @@ import (
 	"sluice/cache/fence"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/trace"
 )
 
 const (
@@ -55,7 +56,10 @@ func (a *Attempt) filledSince(p *plan.Plan) bool {
 // cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
 // the apiserver or the reader more.
 func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
+	span := trace.Start(ctx, "prove")
 	reason, err := a.ensureFresh(ctx, p, mayPass)
+	span.Set("sluice.proof", string(reason))
+	span.End()
 	if a.Known = a.Began; p.Match != plan.MatchMostRecent {
 		a.Known = p.Resource.LastProven()
 	}
