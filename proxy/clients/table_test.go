@@ -217,3 +217,78 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	})
 }
+
+// topOf returns the series of a metric by their users.
+func topOf(t *testing.T, table *Table, names bool, metric string) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(table.Collector(names))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != metric {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			label := ""
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "user" || l.GetName() == "hint" {
+					label = l.GetValue()
+				}
+			}
+			all[label] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return all
+}
+
+// The series of clients are of the heaviest that have a name, and come and go every five minutes at most.
+func TestTopSeriesAreOfTheHeaviestForFiveMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := NewTable()
+		if first := topOf(t, table, true, "sluice_top_would_cost_cores"); len(first) != 0 {
+			t.Errorf("before the first request: %v", first)
+		}
+		for i := range 30 {
+			u := pods(fmt.Sprintf("user-%02d", i), "client\xff")
+			u.Encoded *= int64(i + 1)
+			table.Add(u)
+		}
+		table.Add(&Use{Key: Key{Agent: "192.0.2.0/24"}, Verb: List, Outcome: Served, Ended: true, Encoded: 1 << 40})
+		time.Sleep(time.Minute)
+		first := topOf(t, table, true, "sluice_top_would_cost_cores")
+		if len(first) != topClients || first["user-29"] == 0 || first["user-10"] == 0 {
+			t.Errorf("the heaviest are %v", first)
+		}
+		late := pods("late", "client")
+		late.Encoded *= 1000
+		table.Add(late)
+		if second := topOf(t, table, true, "sluice_top_would_cost_cores"); len(second) != topClients || second["late"] != 0 {
+			t.Errorf("within five minutes they became %v", second)
+		}
+		time.Sleep(topEvery)
+		if third := topOf(t, table, true, "sluice_top_would_cost_cores"); third["late"] == 0 {
+			t.Errorf("after five minutes they are %v", third)
+		}
+		if none := topOf(t, table, false, "sluice_top_would_cost_cores"); len(none) != 0 {
+			t.Errorf("without names: %v", none)
+		}
+	})
+}
+
+func TestHintsAreCounted(t *testing.T) {
+	table := NewTable()
+	u := pods("jane", "client")
+	u.Plain = true
+	table.Add(u)
+	hints := topOf(t, table, false, "sluice_hints")
+	if len(hints) != len(hintNames) || hints["uncompressed"] != 1 || hints["polls"] != 0 {
+		t.Errorf("%v", hints)
+	}
+	if rows := topOf(t, table, false, "sluice_tracked_clients"); rows[""] != 1 {
+		t.Errorf("rows: %v", rows)
+	}
+}

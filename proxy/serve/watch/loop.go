@@ -99,7 +99,6 @@ func (l *loop) lag() clients.Lag {
 
 // turn delivers what there is and waits for the next thing to do. It reports whether the watch goes on.
 func (l *loop) turn() bool {
-	l.reached.Store(l.delivered)
 	wake := l.cursor.Ready() // before deliver reads, so that no event is missed
 	l.boundRest()
 	more, err := l.deliver()
@@ -110,6 +109,7 @@ func (l *loop) turn() bool {
 		l.endWith(err)
 		return false
 	}
+	l.reached.Store(l.delivered)
 	if more {
 		wake = closed // a watch that lags must still notice everything else
 	} else {
