@@ -321,7 +321,7 @@ func (c *components) adminHandler(file *config.File, metrics *metrics) http.Hand
 	live := &admin.Checks{}
 	live.Add("ping", ping)
 	c.ready.Add("ping", ping)
-	c.ready.Add("upstream", c.health.Check)
+	c.ready.Add("upstream", c.health.CheckOpenly)
 	c.ready.Add("rights", c.resources.CheckRights)
 	var protect func(http.Handler) http.Handler
 	if file.Admin.Access == config.AccessAuthorized {

@@ -2,13 +2,17 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -20,6 +24,13 @@ const (
 )
 
 var errNotProbed = errors.New("not probed yet")
+
+// badStatus is a status of the apiserver that is no success.
+type badStatus int
+
+func (e badStatus) Error() string {
+	return fmt.Sprintf("apiserver responds to /version with status %d", int(e))
+}
 
 // Health is a health check of the apiserver: the result of the last periodic probe.
 type Health struct {
@@ -54,6 +65,29 @@ func (h *Health) Check() error {
 	return errNotProbed
 }
 
+// CheckOpenly is Check for readers who may be anybody: the errors of networks and certificates have names and addresses.
+func (h *Health) CheckOpenly() error {
+	err := h.Check()
+	status, answered := errors.AsType[badStatus](err)
+	_, unresolved := errors.AsType[*net.DNSError](err)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case err == nil, errors.Is(err, errNotProbed):
+		return err
+	case answered:
+		return status
+	case unresolved:
+		return errors.New("the name of the apiserver cannot be resolved")
+	case untrusted:
+		return errors.New("the certificate of the apiserver is not valid")
+	case os.IsTimeout(err), errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the apiserver does not answer in time")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.New("the apiserver accepts no connections")
+	}
+	return errors.New("the connection to the apiserver fails")
+}
+
 // Probed reports whether the first probe has ended.
 func (h *Health) Probed() bool { return h.last.Load() != nil }
 
@@ -76,7 +110,7 @@ func (h *Health) probe(ctx context.Context) error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // lets the connection be reused
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("apiserver responds to /version with status %d", resp.StatusCode)
+		return badStatus(resp.StatusCode)
 	}
 	if info := new(version.Info); json.Unmarshal(body, info) == nil {
 		h.version.Store(info)

@@ -2,11 +2,17 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,4 +82,33 @@ func TestHealthIsTheResultOfTheLastProbe(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Everybody may read why Sluice is not ready.
+func TestOpenCheckNamesNoAddresses(t *testing.T) {
+	const secret = "apiserver.internal"
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.UnixAddr{Name: secret}, Err: err}
+	}
+	for want, err := range map[string]error{
+		"not probed":         errNotProbed,
+		"status 503":         badStatus(503),
+		"cannot be resolved": dial(&net.DNSError{Err: "no such host", Name: secret, Server: secret}),
+		"is not valid":       &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{secret}}, Host: secret}},
+		"in time":            &url.Error{Op: "Get", URL: "https://" + secret, Err: context.DeadlineExceeded},
+		"no connections":     dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+		"connection":         dial(errors.New("proxyconnect " + secret)),
+	} {
+		h := NewHealth(nil)
+		h.last.Store(&err)
+		if got := h.CheckOpenly(); got == nil || !strings.Contains(got.Error(), want) || strings.Contains(got.Error(), secret) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	var healthy error
+	h := NewHealth(nil)
+	h.last.Store(&healthy)
+	if err := h.CheckOpenly(); err != nil {
+		t.Error(err)
+	}
 }
