@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sluice/config"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/see"
 )
 
@@ -11,7 +12,7 @@ import (
 // also to whoever is on this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
-		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load,
+		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
 		Upstream: func() see.Upstream {
 			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed()}
 			if err := c.health.Check(); err != nil {

@@ -6,19 +6,26 @@ import (
 	"net/http"
 	"strings"
 
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/message"
 )
 
 // WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who
 // may use them as paths of no resource (nonResourceURLs of a role), as Kubernetes components do.
-// The others get 401 or 403, and 503 if a review cannot be made. Impersonation has no effect.
+// The others get 401 or 403, and 503 if a review cannot be made. Impersonation has no effect. The context of the request has
+// the user, unless it is anonymous.
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if code := a.pathAccess(r); code != http.StatusOK {
+		u, code := a.pathAccess(r)
+		if code != http.StatusOK {
 			http.Error(w, pathMessages[code].Say(), code)
 			return
+		}
+		if u != anonymous {
+			r = r.WithContext(apirequest.WithUser(r.Context(), u))
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -29,24 +36,24 @@ var pathMessages = map[int]message.Message{
 	http.StatusUnauthorized: message.NotLogged, http.StatusForbidden: message.NotGranted, http.StatusServiceUnavailable: message.NotReviewed,
 }
 
-// pathAccess returns the code of the response, 200 if the caller has access.
-func (a *Access) pathAccess(r *http.Request) int {
+// pathAccess returns the user, and the code of the response, 200 if the user has access.
+func (a *Access) pathAccess(r *http.Request) (user.Info, int) {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
 	u, _, err := a.Authenticator.authenticate(r.WithContext(ctx))
 	if unavailable(err) {
-		return http.StatusServiceUnavailable
+		return nil, http.StatusServiceUnavailable
 	}
 	if err != nil || u == nil {
-		return http.StatusUnauthorized
+		return nil, http.StatusUnauthorized
 	}
 	decision, _, err := a.Authorizer.Authorize(ctx, authorizer.AttributesRecord{User: u, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
 	var failed *reviewError
 	switch {
 	case errors.As(err, &failed):
-		return http.StatusServiceUnavailable
+		return nil, http.StatusServiceUnavailable
 	case err != nil || decision != authorizer.DecisionAllow:
-		return http.StatusForbidden
+		return nil, http.StatusForbidden
 	}
-	return http.StatusOK
+	return u, http.StatusOK
 }

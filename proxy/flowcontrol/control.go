@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -62,6 +64,16 @@ func enter(r *http.Request, info *request.Info) (out *http.Request, leave func()
 	}
 	g, err := info.Account.Take(accounts.Requests, bytes)
 	return r, g.Release, err
+}
+
+// Hold counts a request of the admin listener that lasts, for its reader if that is authenticated, else for its address.
+// It can be taken back, as a watch can.
+func (c *Control) Hold(r *http.Request, end func()) (*accounts.Grant, error) {
+	key, resource := accounts.ByAddress(request.AddressKey(r.RemoteAddr)), accounts.Unverified
+	if u, ok := apirequest.UserFrom(r.Context()); ok {
+		key, resource = accounts.ByUser(u.GetName()), accounts.Requests
+	}
+	return c.ledger.Account(key).TakeRevocable(resource, Bytes(r), end)
 }
 
 // fieldBytes is what a field of a header takes besides its name and value.

@@ -8,20 +8,17 @@ import (
 	"sync"
 	"time"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/message"
 )
-
-// mostStreams bounds the open streams of events; readers beyond them reload by hand.
-const mostStreams = 128
 
 // live sends newer values to open pages. A frame is made once for all readers of a page.
 type live struct {
 	sampler *Sampler
 
-	mu      sync.Mutex
-	streams int
-	at      time.Time         // of the frames
-	frames  map[string][]byte // by the page
+	mu     sync.Mutex
+	at     time.Time         // of the frames
+	frames map[string][]byte // by the page
 }
 
 func newLive(s *Sampler) *live { return &live{sampler: s} }
@@ -49,23 +46,6 @@ func (l *live) frame(page string) []byte {
 	return l.frames[page]
 }
 
-// enter counts a stream, unless there are too many.
-func (l *live) enter() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.streams >= mostStreams {
-		return false
-	}
-	l.streams++
-	return true
-}
-
-func (l *live) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.streams--
-}
-
 // acceptWithin is how long a reader may take to accept an event.
 const acceptWithin = 10 * time.Second
 
@@ -85,13 +65,14 @@ func (l *live) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	if !l.enter() {
-		http.Error(w, message.ManyPages.Say(), http.StatusServiceUnavailable)
-		return
-	}
-	defer l.leave()
 	ctx, cancel := context.WithTimeout(r.Context(), streamsFor)
 	defer cancel()
+	held, err := l.sampler.options.Hold(r, cancel)
+	if err != nil {
+		http.Error(w, message.TooMany.Say(accounts.Requests), http.StatusTooManyRequests)
+		return
+	}
+	defer held.Release()
 	c := http.NewResponseController(w)
 	t := time.NewTicker(fresh)
 	defer t.Stop()

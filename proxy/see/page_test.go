@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
+	"sluice/proxy/flowcontrol"
 )
 
 // process is a process whose metrics a test sets.
@@ -59,6 +61,7 @@ func newProcess(names bool) *process {
 	o := Options{
 		Version: "v0.9", Gather: p.registry.Gather, Stopping: func() bool { return false },
 		Upstream: func() Upstream { return Upstream{Address: "https://apiserver:6443", Probed: true} },
+		Hold:     flowcontrol.New(nil).Hold,
 	}
 	if names {
 		o.Heaviest = func(accounts.Resource) string { return `user:<script>canary()</script>` }
@@ -353,17 +356,60 @@ func TestStreamSendsNewerValues(t *testing.T) {
 func TestStreamsEndSoThatReadersAreAuthorizedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)
+		ledger := accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 30}, 0), 1<<30)
+		p.options.Hold = flowcontrol.New(ledger).Hold
 		l := newLive(p.Sampler)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
 		w := httptest.NewRecorder()
 		l.serve(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/see/live?page=overview", nil))
-		if took := time.Since(began); took > time.Minute || l.streams != 0 {
-			t.Errorf("the stream took %v, %d are open", took, l.streams)
+		if took := time.Since(began); took > time.Minute || ledger.Usage(accounts.Unverified).Used != 0 {
+			t.Errorf("the stream took %v, %d bytes are held", took, ledger.Usage(accounts.Unverified).Used)
 		}
 		if !strings.HasPrefix(w.Body.String(), "retry: 500\ndata: {") {
 			t.Errorf("the browser is not told to come back soon: %.60q", w.Body)
+		}
+	})
+}
+
+// Somebody who opens many pages takes none from others, and all of them while nobody else wants one.
+func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(false)
+		const pages = 10
+		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 100)}, 1<<30)
+		p.options.Hold = flowcontrol.New(ledger).Hold
+		l := newLive(p.Sampler)
+		var open atomic.Int64
+		read := func(address string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/see/live?page=overview", nil)
+			r.RemoteAddr = address + ":1"
+			w := httptest.NewRecorder()
+			go func() {
+				open.Add(1)
+				defer open.Add(-1)
+				l.serve(w, r)
+			}()
+			synctest.Wait()
+			return w
+		}
+		for range pages {
+			read("192.0.2.1")
+		}
+		if n := open.Load(); n != pages {
+			t.Errorf("one reader has %d pages of %d", n, pages)
+		}
+		if w := read("192.0.2.1"); w.Code != http.StatusTooManyRequests || open.Load() != pages {
+			t.Errorf("the page beyond the total: %d, %d are open", w.Code, open.Load())
+		}
+		if w := read("192.0.2.2"); w.Code != http.StatusOK || open.Load() != pages {
+			t.Errorf("the page of another reader: %d, %d are open", w.Code, open.Load())
+		}
+		time.Sleep(2 * streamsFor)
+		synctest.Wait()
+		if n := ledger.Usage(accounts.Unverified).Used; n != 0 || open.Load() != 0 {
+			t.Errorf("%d bytes are held of %d pages in the end", n, open.Load())
 		}
 	})
 }
@@ -385,20 +431,12 @@ func TestSeatsAreOfLimitedLevels(t *testing.T) {
 	}
 }
 
-func TestStreamsAreBounded(t *testing.T) {
+// Only a page that exists and stays open holds anything.
+func TestHeadAndUnknownPagesHoldNothing(t *testing.T) {
 	p := newProcess(false)
+	p.options.Hold = flowcontrol.New(accounts.New(accounts.Totals{}, 0)).Hold // which refuses everything
 	l := newLive(p.Sampler)
-	for range mostStreams {
-		if !l.enter() {
-			t.Fatal("a stream was refused")
-		}
-	}
 	w := httptest.NewRecorder()
-	l.serve(w, httptest.NewRequest(http.MethodGet, "/see/live?page=overview", nil))
-	if w.Code != http.StatusServiceUnavailable {
-		t.Errorf("one stream more: %d", w.Code)
-	}
-	w = httptest.NewRecorder()
 	l.serve(w, httptest.NewRequest(http.MethodHead, "/see/live?page=overview", nil))
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD takes a stream: %d %v", w.Code, w.Header())

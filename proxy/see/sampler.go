@@ -3,6 +3,7 @@ package see
 import (
 	"context"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,8 @@ type Options struct {
 	// Clients counts what clients cost; nil shows none. Names are shown if Names is set.
 	Clients *clients.Table
 	Names   bool
+	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
+	Hold func(r *http.Request, end func()) (*accounts.Grant, error)
 }
 
 // Sampler makes Facts of metrics. It can be used concurrently.
