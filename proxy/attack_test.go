@@ -350,6 +350,72 @@ func TestClientThatReadsNothingHoldsNoOtherPlaces(t *testing.T) {
 	})
 }
 
+// The server keeps the end of a response, and the handler, until the client accepts it.
+func TestResponsesThatAreNotAcceptedCount(t *testing.T) {
+	apiserver := func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") }
+	run(t, drain, apiserver, func(t *testing.T, e *env) {
+		c := e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		defer c.conn.Close()
+		used := func() int64 {
+			synctest.Wait()
+			return e.gateway.options.Accounts.Usage(accounts.Unverified).Used
+		}
+		const responses = 50
+		go func() {
+			for stream := uint32(1); stream < 2*responses; stream += 2 {
+				_ = c.get(stream, c.encode("/version"))
+			}
+		}()
+		if end := c.read(2*responses - 1); end.status != "200" {
+			t.Fatalf("%+v", end)
+		}
+		go c.read(0)
+		before := used()
+		if before < (responses-1)*accounts.RequestBytes || before > responses*accounts.RequestBytes {
+			t.Errorf("%d bytes count for %d responses", before, responses)
+		}
+		if err := errors.Join(c.WriteRSTStream(1, http2.ErrCodeCancel), c.WriteRSTStream(3, http2.ErrCodeCancel)); err != nil {
+			t.Fatal(err)
+		}
+		if n := used(); n >= before {
+			t.Errorf("%d bytes count after two were given up", n)
+		}
+		_ = c.conn.Close()
+		if n := used(); n != 0 {
+			t.Errorf("%d bytes count for a connection that is closed", n)
+		}
+		e.gateway.options.Accounts.SetTotals(accounts.Totals{accounts.Strangers: 10, accounts.Unverified: 20 * accounts.RequestBytes})
+		c = e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		go func() {
+			for stream := uint32(1); c.get(stream, c.encode("/version")) == nil; stream += 2 {
+				time.Sleep(time.Second)
+			}
+		}()
+		if end := c.read(0); end.err == nil && !end.goAway {
+			t.Errorf("a connection without memory ended with %+v", end)
+		}
+		_ = c.conn.Close()
+		if n := used(); n != 0 {
+			t.Errorf("%d bytes count in the end", n)
+		}
+	})
+}
+
+// The end of a response is sent when all filters have returned, of which some write logs.
+func TestResponseIsCompleteAfterASlowLog(t *testing.T) {
+	apiserver := func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
+	run(t, drain, apiserver, func(t *testing.T, e *env) {
+		next := e.gateway.handler
+		e.gateway.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r)
+			time.Sleep(5 * time.Second)
+		})
+		if code := e.get(t, "/version"); code != http.StatusUnauthorized {
+			t.Errorf("got %d", code)
+		}
+	})
+}
+
 // Slowloris: a connection that sends no request ends, before and after its TLS handshake.
 func TestConnectionWithoutRequestEnds(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {

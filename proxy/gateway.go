@@ -176,7 +176,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // endHTTP2 bounds how long the server waits for the client's window to write the end of a response, after
-// the handler has returned, and drops what takes the most memory meanwhile: no account counts it any more. Over
+// the handler has returned, and drops what takes the most memory meanwhile: the connection counts only the rest. Over
 // HTTP/1 the connection itself is all that waits.
 func endHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 {

@@ -232,7 +232,7 @@ func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
 			c.begin(r)
-			defer c.end(r)
+			defer c.end(w, r)
 		}
 		next.ServeHTTP(w, r)
 	})

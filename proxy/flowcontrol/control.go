@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -40,15 +39,8 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 		}
 		defer leave()
 		next.ServeHTTP(w, r)
-		if info.Caller == request.Unauthenticated && r.ProtoMajor == 2 {
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(lastWrite))
-		}
 	})
 }
-
-// lastWrite is how long a stranger over HTTP/2 has to accept what the server has buffered of a response when
-// its handler returns: at most 4 KiB, while its memory counts for nobody.
-const lastWrite = time.Second
 
 // enter takes the memory of a request. A watch can be taken back.
 func enter(r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {

@@ -27,12 +27,14 @@ const (
 	frameHeader = 64
 )
 
-// received is what a connection has received and no request counts: a handshake, a header that is not complete and,
-// over HTTP/2, the headers of requests whose handlers have not begun.
+// received is what a connection holds and no request counts: a handshake, a header that is not complete and, over HTTP/2,
+// the headers of requests whose handlers have not begun, and responses whose handlers have ended but whose client has
+// not accepted the end.
 type received struct {
 	http1   atomic.Bool
 	bytes   atomic.Int64
-	counted int64           // of bytes, as taken from the account; conn.mu guards it and what follows
+	ended   atomic.Int64    // responses
+	counted int64           // bytes taken from the account; conn.mu guards it and what follows
 	grant   *accounts.Grant // nil while nothing is counted
 }
 
@@ -81,7 +83,7 @@ func (c *conn) count() (err error) {
 	if r.http1.Load() {
 		most, times = http1Most, expansion
 	}
-	beyond := max(0, min(r.bytes.Load(), most)-receivedFree)
+	beyond := max(0, min(r.bytes.Load(), most)+r.ended.Load()*accounts.RequestBytes-receivedFree)
 	bytes := (beyond + receivedStep - 1) / receivedStep * receivedStep * times
 	switch {
 	case c.closed || c.grant == nil || bytes == r.counted:
@@ -118,11 +120,34 @@ func (c *conn) begin(r *http.Request) {
 	}
 }
 
-// end ends a request.
-func (c *conn) end(r *http.Request) {
+// closeNotifier is a writer over HTTP/2. The channel receives when the response has been sent to its end, or is cut. It is
+// not http.CloseNotifier, which is deprecated for its meaning before a handler ends.
+type closeNotifier interface{ CloseNotify() <-chan bool }
+
+// end ends a request, before its handler returns. The server then keeps the handler and what it has buffered until the
+// client accepts that.
+func (c *conn) end(w http.ResponseWriter, r *http.Request) {
 	c.requests.Add(-1)
 	if _, ok := r.Body.(*receivedBody); ok {
 		c.settle(ReceiveBuffer) // the server drops what nobody has read
+	}
+	if w, ok := w.(closeNotifier); ok && r.ProtoMajor == 2 {
+		c.linger(1)
+		sent := w.CloseNotify()
+		go func() {
+			<-sent
+			c.linger(-1)
+		}()
+	}
+}
+
+// linger counts responses that have ended but are not sent. The connection closes if there is no memory for them.
+func (c *conn) linger(n int64) {
+	c.received.ended.Add(n)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count() != nil {
+		c.evict()
 	}
 }
 

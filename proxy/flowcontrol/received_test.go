@@ -67,7 +67,7 @@ func TestHTTP1CountsNothingBesideARequest(t *testing.T) {
 		if err := c.receive(1 << 20); err != nil || l.used(accounts.Unverified) != 0 {
 			t.Errorf("%d bytes count beside the request: %v", l.used(accounts.Unverified), err)
 		}
-		c.end(r)
+		c.end(httptest.NewRecorder(), r)
 	}
 	c.Close()
 }
@@ -119,7 +119,7 @@ func TestNothingCountsOnceAllRequestsHaveBegun(t *testing.T) {
 			}
 			handlers.Go(func() {
 				c.begin(r)
-				defer c.end(r)
+				defer c.end(httptest.NewRecorder(), r)
 				if n%10 == 0 {
 					_ = l.assign(c, "jane")
 				}
@@ -160,7 +160,7 @@ func TestNothingAddsUpBesideARunningRequest(t *testing.T) {
 		receive(300)
 		c.begin(post)
 		receive(ReceiveBuffer)
-		c.end(post)
+		c.end(httptest.NewRecorder(), post)
 	}
 	const frame = 16 << 10
 	post := httptest.NewRequest("POST", lists, strings.NewReader(strings.Repeat("x", 1000*frame)))
@@ -172,7 +172,7 @@ func TestNothingAddsUpBesideARunningRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.end(post)
+	c.end(httptest.NewRecorder(), post)
 	if n := l.used(accounts.Unverified); n != 0 {
 		t.Errorf("%d bytes count in the end", n)
 	}
@@ -188,7 +188,7 @@ func TestIncompleteHeaderOfAUserCountsForTheUser(t *testing.T) {
 	if err := l.assign(c, "jane"); err != nil {
 		t.Fatal(err)
 	}
-	c.end(r)
+	c.end(httptest.NewRecorder(), r)
 	if err := c.receive(32 << 10); err != nil {
 		t.Fatal(err)
 	}
