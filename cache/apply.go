@@ -99,8 +99,8 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 
 // trim removes the events that are too old or exceed the memory limit, except the newest.
 func (s *Store) trim(now time.Time) {
-	h := &s.all.history
-	for h.n > 1 && (s.historyBytes > s.options.HistoryBytes || now.Sub(h.at(0).At) > s.options.HistoryAge) {
+	h, most, oldest := &s.all.history, s.options.HistoryBytes, s.options.HistoryAge
+	for h.n > 1 && (most > 0 && s.historyBytes > most || oldest > 0 && now.Sub(h.at(0).At) > oldest) {
 		if s.recent.events == h.n {
 			s.recent.remove(h.at(0))
 		}

@@ -9,30 +9,14 @@ import (
 	"sluice/cache/tree"
 )
 
-// Options sets the limits of a store. The zero value means the defaults.
+// Options sets the limits of a store.
 type Options struct {
-	// HistoryAge is how long events are kept; 0 means five minutes.
+	// HistoryAge is how long events are kept; 0 means as long as HistoryBytes allows.
 	HistoryAge time.Duration
-	// HistoryBytes is the approximate limit of the memory that events and past states keep alive;
-	// 0 means 64 MiB.
+	// HistoryBytes is the approximate limit of the memory that events and past states keep alive; 0 means none.
 	HistoryBytes int64
 	// Index is the position in Object.Fields of the field that is indexed; nil indexes none.
 	Index *int
-}
-
-const (
-	defaultHistoryAge   = 5 * time.Minute
-	defaultHistoryBytes = 64 << 20
-)
-
-func (o Options) withDefaults() Options {
-	if o.HistoryAge == 0 {
-		o.HistoryAge = defaultHistoryAge
-	}
-	if o.HistoryBytes == 0 {
-		o.HistoryBytes = defaultHistoryBytes
-	}
-	return o
 }
 
 // Store is one unbroken session of a resource. One goroutine writes ([Store.Apply],
@@ -106,7 +90,7 @@ type Store struct {
 // that is complete up to version.
 func New(options Options, objects []*tree.Object, version uint64) *Store {
 	s := &Store{
-		options:       options.withDefaults(),
+		options:       options,
 		done:          make(chan struct{}),
 		all:           &subscription{},
 		subscriptions: map[Scope]*subscription{},

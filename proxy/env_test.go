@@ -88,6 +88,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	e.gateway = New(Options{
 		Limits: file.Limits, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
 		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: tree.NewBudget(0), DebugHeaders: true,
+		WatchRecheck: ttls.WatchRecheck.Duration,
 		Access: &auth.Access{
 			Authenticator: authenticator,
 			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{

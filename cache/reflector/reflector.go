@@ -13,7 +13,7 @@ import (
 
 // Options sets up a reflector. Publish is required.
 type Options struct {
-	// Store returns the options of a store that is about to be created; nil means the defaults.
+	// Store returns the options of a store that is about to be created; nil means no limits.
 	Store func() cache.Options
 	// Publish is called with a store once it is in sync, and with nil before that store is
 	// closed. It is never called concurrently.

@@ -40,8 +40,7 @@ type Options struct {
 	Access    Access
 	// Next forwards the requests that are not served from the cache.
 	Next http.Handler
-	// Recheck is the longest time between two checks of the access of an open watch; 0 means 30
-	// seconds.
+	// Recheck is the longest time between two checks of the access of an open watch; required.
 	Recheck time.Duration
 	// Draining is closed when open watches must end, spread over the time that Spread returns. Nil never
 	// drains.
@@ -66,8 +65,6 @@ type Options struct {
 	SlowReaders *flowcontrol.SlowReaders
 }
 
-const defaultRecheck = 30 * time.Second
-
 // Handler serves gets, lists and watches from the watch cache.
 type Handler struct {
 	options Options
@@ -79,9 +76,6 @@ type Handler struct {
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	if o.Recheck == 0 {
-		o.Recheck = defaultRecheck
-	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)
 	}

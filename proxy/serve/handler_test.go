@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"sluice/proxy/resources"
 	"sluice/test/support/servetest"
@@ -21,7 +22,7 @@ func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	e := servetest.New(t, resource)
 	o.Resources = cmp.Or[Resources](o.Resources, e)
 	o.Access, o.Draining, o.Next = e.Access, e.Draining, http.HandlerFunc(e.Forward)
-	o.PassedBytes = cmp.Or(o.PassedBytes, 128<<20)
+	o.PassedBytes, o.Recheck = cmp.Or(o.PassedBytes, 128<<20), cmp.Or(o.Recheck, 30*time.Second)
 	h := New(o)
 	e.Handler = h
 	return &env{e, h}

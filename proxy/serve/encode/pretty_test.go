@@ -13,6 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -28,7 +29,7 @@ func indented(t *testing.T, compact []byte) []byte {
 
 func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
-		e := newEnv(t, servetest.AgingFoos(t, 2000, servetest.SpreadAges), serve.Options{Encoded: tree.NewBudget(1 << 30)})
+		e := handlertest.New(t, servetest.AgingFoos(t, 2000, servetest.SpreadAges), serve.Options{Encoded: tree.NewBudget(1 << 30)})
 		for _, d := range servetest.Pauses {
 			time.Sleep(d)
 			for _, accept := range []string{"application/json", servetest.AsMetadata, servetest.AsTable} {
@@ -51,7 +52,7 @@ func TestPrettyListsAreTheCompactOnesIndented(t *testing.T) {
 func TestPrettyListsAreMadeOfTheMemosOfCompactOnes(t *testing.T) {
 	lists := func(accept string, limit int64) (compact, both int64) {
 		budget := tree.NewBudget(limit)
-		e := newEnv(t, servetest.Tables(t, 2000), serve.Options{Encoded: budget})
+		e := handlertest.New(t, servetest.Tables(t, 2000), serve.Options{Encoded: budget})
 		list := func(pretty bool) int64 {
 			e.Get(fmt.Sprint(servetest.FooList, "?resourceVersion=0&pretty=", pretty), http.Header{"Accept": {accept}})
 			return budget.Used()
@@ -76,7 +77,7 @@ func TestPrettyListWithAnObjectThatExpandsPasses(t *testing.T) {
 		{"application/json", "pretty=true"},
 		{servetest.AsTable, "pretty=true&includeObject=Object"},
 	} {
-		e := newEnv(t, servetest.Tables(t, objects), serve.Options{Encoded: tree.NewBudget(1 << 30)})
+		e := handlertest.New(t, servetest.Tables(t, objects), serve.Options{Encoded: tree.NewBudget(1 << 30)})
 		o := servetest.Foo(7, objects+1)
 		deep := `{"spec":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `,`
 		o.Data = append([]byte(deep), o.Data[1:]...)

@@ -15,6 +15,7 @@ import (
 	"sluice/codec"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -55,7 +56,7 @@ func freshEvents(t *testing.T, c *resources.CachedResource) (body []byte) {
 func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
-		e := newEnv(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30)})
+		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30)})
 		for _, d := range servetest.Pauses {
 			time.Sleep(d)
 			want := freshTable(t, c)
@@ -75,7 +76,7 @@ func TestTablesHaveTheAgesOfTheirTime(t *testing.T) {
 func TestInitialEventsOfTablesHaveTheAgesOfTheirTime(t *testing.T) {
 	servetest.InBubble(t, func(t *testing.T) {
 		c := servetest.AgingFoos(t, 2000, servetest.SpreadAges)
-		e := newEnv(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
+		e := handlertest.New(t, c, serve.Options{Encoded: tree.NewBudget(1 << 30), CompressWatches: true})
 		for _, d := range servetest.Pauses {
 			time.Sleep(d)
 			want := freshEvents(t, c)

@@ -13,6 +13,7 @@ import (
 	"sluice/cache/tree"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -38,7 +39,7 @@ func checkPast(t *testing.T, e *servetest.Env, url string, want pastOutcome) *ht
 // The apiserver, or another Sluice, has answered the first page at a version that the store has not reached.
 func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(4), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(4), serve.Options{})
 		present := slices.Collect(e.Resource.Store.Snapshot().Objects(tree.Range{}))
 		e.Apiserver.Set(9, 0)
 		e.Apiserver.ListedAt = map[uint64][]*tree.Object{8: present, 9: present, 7: append(slices.Clone(present), servetest.Foo(7, 7))}
@@ -79,7 +80,7 @@ func TestPagesOfAListFromElsewhereComeFromTheStateOfTheirVersion(t *testing.T) {
 // The last page of a long list costs the apiserver less than an inventory.
 func TestLastPageOfALongListFromElsewherePasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.PaddedFoos(200, 20<<10), serve.Options{})
+		e := handlertest.New(t, servetest.PaddedFoos(200, 20<<10), serve.Options{})
 		e.Apiserver.Set(400, 0)
 		e.Apiserver.ListedAt = map[uint64][]*tree.Object{300: slices.Collect(e.Resource.Store.Snapshot().Objects(tree.Range{}))}
 		page := servetest.FooList + "?limit=1&continue="

@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -105,7 +106,7 @@ func TestConsistentRead(t *testing.T) {
 				if row.resource != nil {
 					c = row.resource(3)
 				}
-				e := newEnv(t, c, serve.Options{})
+				e := handlertest.New(t, c, serve.Options{})
 				e.Apiserver.Set(row.version, row.bookmark)
 				if row.listed != nil {
 					e.Apiserver.SetListed(row.version, row.listed...)
@@ -138,7 +139,7 @@ func TestConsistentRead(t *testing.T) {
 // Once a reader has waited in vain, others pass at once until a proof succeeds.
 func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.HugeFoos(3), serve.Options{})
+		e := handlertest.New(t, servetest.HugeFoos(3), serve.Options{})
 		e.Apiserver.Set(9, 0)
 		read := func(url, reason string, passes bool, took time.Duration) {
 			t.Helper()

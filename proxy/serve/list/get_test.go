@@ -12,13 +12,14 @@ import (
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
 const oneFoo = "/apis/ex.io/v1/namespaces/ns/foos/f000001?resourceVersion=0"
 
 func TestGetIsTheStoredObject(t *testing.T) {
-	e := newEnv(t, servetest.Foos(3), serve.Options{})
+	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 	want := string(servetest.Foo(1, 2).Data)
 	if got := e.Get(oneFoo, nil).Body.String(); got != want+"\n" {
 		t.Errorf("got %s, want %s", got, want)
@@ -34,7 +35,7 @@ func TestGetOfNoObjectIsNotFound(t *testing.T) {
 		"/apis/ex.io/v1/namespaces/ns/foos/x?resourceVersion=0",
 		"/apis/ex.io/v1/namespaces/other/foos/f000001?resourceVersion=2",
 	} {
-		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		w := httptest.NewRecorder()
 		outcome := e.Do(w, e.Request(url, nil))
 		if w.Code != http.StatusNotFound || outcome.Source != request.SourceCache {
@@ -44,7 +45,7 @@ func TestGetOfNoObjectIsNotFound(t *testing.T) {
 }
 
 func TestGetThatCannotBeEncodedPasses(t *testing.T) {
-	e := newEnv(t, servetest.Foos(3), serve.Options{})
+	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 	broken := servetest.Foo(1, 4)
 	broken.Data = []byte(`{"metadata":`)
 	e.Apply(cache.Modified, broken)
@@ -58,7 +59,7 @@ func TestGetThatCannotBeEncodedPasses(t *testing.T) {
 // An object of some KB can be made that is a hundred times as long when it is indented.
 func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
 	for _, accept := range []string{"application/yaml", "application/json;pretty=1"} {
-		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		deep := servetest.Foo(1, 4)
 		deep.Data = fmt.Appendf(nil, `{"apiVersion":"ex.io/v1","kind":"Foo","metadata":{"name":"f000001"},"spec":%s1%s}`,
 			strings.Repeat(`{"a":`, 2000), strings.Repeat("}", 2000))
@@ -75,7 +76,7 @@ func TestGetOfAnObjectThatExpandsPasses(t *testing.T) {
 // all of these deletions or none.
 func TestListOfTheMostRecentStateIsNotBetweenTwoDeletionsOfOneVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.LargeFoos(3), serve.Options{})
+		e := handlertest.New(t, servetest.LargeFoos(3), serve.Options{})
 		e.Apiserver.Slow = time.Second
 		time.AfterFunc(time.Second/2, func() { // they arrive while the state before them is being proven
 			e.Apply(cache.Deleted, servetest.Foo(0, 4))

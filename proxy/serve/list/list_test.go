@@ -15,13 +15,14 @@ import (
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
 func TestPagesAddUpToTheListAtTheirVersion(t *testing.T) {
 	for _, path := range []string{servetest.FooList + "?", "/apis/ex.io/v1/namespaces/ns/foos?", servetest.FooList + "?labelSelector=even%3Dtrue&"} {
 		for _, limit := range []int{1, 7, 49, 50, 51, 99, 100, 101} {
-			e := newEnv(t, servetest.Foos(100), serve.Options{})
+			e := handlertest.New(t, servetest.Foos(100), serve.Options{})
 			e.Resource.Fence.Forward(1 << 20) // so that no page is a lone read
 			whole := e.List(path + "resourceVersion=0")
 			want := whole.Names()
@@ -65,7 +66,7 @@ func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
 		{servetest.FooList + "?limit=5", "", nil},
 		{servetest.FooList + "?limit=5&resourceVersion=0", "", nil},
 	} {
-		e := newEnv(t, servetest.Foos(5), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(5), serve.Options{})
 		m := e.List(row.url).Metadata
 		if m.Continue != row.token {
 			t.Errorf("%s: token %q, want %q", row.url, m.Continue, row.token)
@@ -82,8 +83,8 @@ func TestListIsTheSameInEveryCoding(t *testing.T) {
 	queries := []string{"0", "0&labelSelector=even%3Dtrue", "0&pretty=true", "1&resourceVersionMatch=NotOlderThan&limit=700"}
 	for _, accept := range []string{"application/json", servetest.AsMetadata, "application/yaml", "application/cbor", servetest.AsTable} {
 		for _, objects := range []int{1, 300, 1500} {
-			plain := newEnv(t, servetest.Tables(t, objects), serve.Options{})
-			memoizing := newEnv(t, plain.Resource, serve.Options{Encoded: tree.NewBudget(1 << 30)})
+			plain := handlertest.New(t, servetest.Tables(t, objects), serve.Options{})
+			memoizing := handlertest.New(t, plain.Resource, serve.Options{Encoded: tree.NewBudget(1 << 30)})
 			for _, query := range queries {
 				url := servetest.FooList + "?resourceVersion=" + query
 				want := servetest.Decoded(t, plain.Get(url, http.Header{"Accept": {accept}}))
@@ -109,7 +110,7 @@ func TestPagesAreMadeOfMemoizedSegments(t *testing.T) {
 	for _, row := range []struct{ accept, coding string }{{servetest.AsTable, ""}, {servetest.AsTable, "gzip"}, {"application/json", "gzip"}} {
 		memos := func(limit int) int64 {
 			budget := tree.NewBudget(1 << 30)
-			e := newEnv(t, servetest.Tables(t, 1500), serve.Options{Encoded: budget})
+			e := handlertest.New(t, servetest.Tables(t, 1500), serve.Options{Encoded: budget})
 			url := fmt.Sprintf("%s?resourceVersion=1&resourceVersionMatch=NotOlderThan&limit=%d", servetest.FooList, limit)
 			e.Get(url, http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}})
 			return budget.Used()
@@ -136,7 +137,7 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 		{5000, 4999, "", true},
 	} {
 		t.Run(fmt.Sprintf("%d of %d %s", row.broken, row.objects, row.coding), func(t *testing.T) {
-			e := newEnv(t, servetest.Foos(row.objects), serve.Options{Encoded: tree.NewBudget(1 << 30)})
+			e := handlertest.New(t, servetest.Foos(row.objects), serve.Options{Encoded: tree.NewBudget(1 << 30)})
 			broken := servetest.Foo(row.broken, uint64(row.objects+1))
 			broken.Data = []byte(`{"metadata":`)
 			e.Apply(cache.Modified, broken)
@@ -164,7 +165,7 @@ func TestListThatCannotBeEncodedPassesUntilItsFirstByte(t *testing.T) {
 }
 
 func TestListHasTheHeadersOfTheAPIServer(t *testing.T) {
-	e := newEnv(t, servetest.Foos(3), serve.Options{})
+	e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 	e.Resource.Warnings = []string{`299 - "ex.io/v1 Foo is deprecated"`}
 	w := httptest.NewRecorder()
 	w.Header().Set("Warning", `299 - "outer"`)
@@ -196,7 +197,7 @@ func (f *failing) Write(p []byte) (int, error) {
 func TestListThatIsNotAcceptedIsAborted(t *testing.T) {
 	for _, coding := range []string{"", "gzip", "zstd"} {
 		for _, query := range []string{"", "&labelSelector=even%3Dtrue"} {
-			e := newEnv(t, servetest.Foos(5000), serve.Options{})
+			e := handlertest.New(t, servetest.Foos(5000), serve.Options{})
 			func() {
 				defer func() {
 					if got := recover(); got != http.ErrAbortHandler || e.Passed != nil {
@@ -214,7 +215,7 @@ func TestListThatIsNotAcceptedIsAborted(t *testing.T) {
 func TestPassedListAsksForWhatTheAPIServerSupports(t *testing.T) {
 	const single = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	for _, strict := range []bool{false, true} {
-		e := newEnv(t, servetest.Foos(3), serve.Options{Strict: strict})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Strict: strict})
 		e.Missing = "excluded"
 		r := e.Request(servetest.FooList, http.Header{"Accept": {single}})
 		e.Do(httptest.NewRecorder(), r)

@@ -11,6 +11,7 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -42,7 +43,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cpu, encoded := flowcontrol.NewCPU(1), tree.NewBudget(1<<20)
-				e := newEnv(t, servetest.Foos(manyFoos), serve.Options{CPU: cpu, Encoded: encoded})
+				e := handlertest.New(t, servetest.Foos(manyFoos), serve.Options{CPU: cpu, Encoded: encoded})
 				e.Get(foosPath+"?resourceVersion=0&labelSelector=even=true", nil) // the next selection memoizes
 				before := encoded.Used()
 				busy := cpu.Work(t.Context(), accounts.ByUser("user:other"), longBytes)
@@ -73,7 +74,7 @@ func TestLongResponsesWaitForTheirTurnAndShortOnesDoNot(t *testing.T) {
 func TestClientThatReadsNothingHoldsUpNoLongResponse(t *testing.T) {
 	for _, url := range []string{foosPath + "?resourceVersion=0", foosPath + "?watch=1&resourceVersion=0"} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, servetest.Foos(manyFoos), serve.Options{CPU: flowcontrol.NewCPU(1)})
+			e := handlertest.New(t, servetest.Foos(manyFoos), serve.Options{CPU: flowcontrol.NewCPU(1)})
 			stalled := &servetest.WatchClient{Expired: make(chan struct{}), Stalled: make(chan struct{}), Done: make(chan struct{})}
 			go func() {
 				defer close(stalled.Done)

@@ -15,6 +15,7 @@ import (
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/watch"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -140,9 +141,6 @@ func hasEnded(e *servetest.Env, c *servetest.WatchClient) {
 	}
 }
 
-// defaultRecheck is what the Handler takes.
-const defaultRecheck = 30 * time.Second
-
 // manyModified are more events than one batch.
 var manyModified = func() (all []step) {
 	for i := range 3 * watch.Batch {
@@ -263,10 +261,10 @@ func TestWatch(t *testing.T) {
 		}},
 
 		// Rechecks.
-		{"EndsWhenAccessIsRevoked", servetest.FromThree, nil, []step{rechecks(false, nil), after(defaultRecheck), gets("ERROR 403"), hasEnded}},
+		{"EndsWhenAccessIsRevoked", servetest.FromThree, nil, []step{rechecks(false, nil), after(handlertest.Recheck), gets("ERROR 403"), hasEnded}},
 		{"EndsSoonAfterAChangeOfAccessRules", servetest.FromThree, nil, []step{rechecks(false, nil), rulesChange, after(watch.RecheckSpread), gets("ERROR 403"), hasEnded}},
 		{"ChecksAgainAfterAChangeDuringARecheck", servetest.FromThree, nil, []step{
-			rechecksHang, after(defaultRecheck), rulesChange, rechecksRespond, rechecks(false, nil), after(watch.RecheckLimit + watch.RecheckSpread), gets("ERROR 403"), hasEnded,
+			rechecksHang, after(handlertest.Recheck), rulesChange, rechecksRespond, rechecks(false, nil), after(watch.RecheckLimit + watch.RecheckSpread), gets("ERROR 403"), hasEnded,
 		}},
 		{"WritesNoSecondEventAfterRevocation", servetest.FromThree, nil, append(append([]step{slows(2 * time.Second)}, manyModified...),
 			after(10*time.Second), takes, rechecks(false, nil), rulesChange, after(watch.RecheckSpread+4*time.Second), getsAtMost(3, "ERROR 403"), hasEnded)},
@@ -278,20 +276,20 @@ func TestWatch(t *testing.T) {
 		}},
 		{"StaysOpenWhileAccessIsAllowed", servetest.FromThree, nil, []step{after(10 * time.Minute), isOpen}},
 		{"StaysOpenWhileAccessIsInDoubtForAWhile", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor), isOpen}},
-		{"EndsWhenAccessIsInDoubtForLong", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor + defaultRecheck), gets("ERROR 503"), hasEnded}},
+		{"EndsWhenAccessIsInDoubtForLong", servetest.FromThree, nil, []step{rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor + handlertest.Recheck), gets("ERROR 503"), hasEnded}},
 		{"ForgetsDoubtAfterAConfirmation", servetest.FromThree, nil, []step{
-			rechecks(false, servetest.ErrUnreachable), after(100 * time.Second), rechecks(true, nil), after(defaultRecheck * 3 / 2),
+			rechecks(false, servetest.ErrUnreachable), after(100 * time.Second), rechecks(true, nil), after(handlertest.Recheck * 3 / 2),
 			// The last confirmation may be one and a half intervals old.
-			rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor - 2*defaultRecheck), isOpen,
+			rechecks(false, servetest.ErrUnreachable), after(watch.DoubtfulFor - 2*handlertest.Recheck), isOpen,
 		}},
 		{"EndsOnRevocationAfterDoubt", servetest.FromThree, nil, []step{
-			rechecks(false, servetest.ErrUnreachable), after(time.Minute), rechecks(false, nil), after(defaultRecheck * 3 / 2), hasEnded,
+			rechecks(false, servetest.ErrUnreachable), after(time.Minute), rechecks(false, nil), after(handlertest.Recheck * 3 / 2), hasEnded,
 		}},
 		{"IsDeniedOnceWhileItsClientStalls", servetest.FromThree, nil, []step{
 			stalls, added(3, 4), rechecks(false, nil), rulesChange, after(2 * watch.RecheckSpread), rulesChange, after(2 * watch.RecheckSpread),
 			after(watch.RevokedWriteLimit), hasEnded,
 		}},
-		{"DeliversWhileARecheckHangs", servetest.FromThree, nil, []step{rechecksHang, after(defaultRecheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded}},
+		{"DeliversWhileARecheckHangs", servetest.FromThree, nil, []step{rechecksHang, after(handlertest.Recheck * 3 / 2), added(3, 4), gets("ADDED f000003@4"), leaves, hasEnded}},
 
 		// Ends.
 		{"LivesThirtyMinutesOrLonger", servetest.FromThree, nil, []step{after(30*time.Minute - time.Second), isOpen, after(30*time.Minute + time.Second), hasEnded}},
@@ -319,7 +317,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration { return 5 * time.Second }})
+				e := handlertest.New(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration { return 5 * time.Second }})
 				for _, step := range row.before {
 					step(e, nil)
 				}

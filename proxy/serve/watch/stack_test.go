@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -36,7 +37,7 @@ func TestQuietWatchHoldsLittleStack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would move the stack
 	synctest.Test(t, func(t *testing.T) {
 		var begin, end uintptr
-		e := newEnv(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration {
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration {
 			end = here()
 			return 0
 		}})

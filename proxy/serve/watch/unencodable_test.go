@@ -13,6 +13,7 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -40,7 +41,7 @@ func TestWatchThatCannotWriteAnObjectEndsWithAnErrorAndPassesAgain(t *testing.T)
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, servetest.Tables(t, 3), serve.Options{CompressWatches: row.coding != "", Encoded: tree.NewBudget(1 << 20)})
+				e := handlertest.New(t, servetest.Tables(t, 3), serve.Options{CompressWatches: row.coding != "", Encoded: tree.NewBudget(1 << 20)})
 				header := http.Header{"Accept": {row.accept}, "Accept-Encoding": {row.coding}}
 				happen := func() {
 					e.Apply(cache.Added, servetest.Foo(3, 4))

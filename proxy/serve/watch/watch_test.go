@@ -18,6 +18,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/plan"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -34,7 +35,7 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 		{servetest.Streaming + servetest.Bookmarks + "&labelSelector=even%3Dnever", []string{"BOOKMARK@3 end+"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, servetest.Tables(t, 3), serve.Options{})
+			e := handlertest.New(t, servetest.Tables(t, 3), serve.Options{})
 			c := e.Watch(servetest.FooWatch+row.query, http.Header{"Accept": {servetest.AsTable}})
 			e.Apply(cache.Modified, servetest.Foo(0, 4))
 			synctest.Wait()
@@ -49,7 +50,7 @@ func TestOnlyTheFirstTableEventHasColumns(t *testing.T) {
 // version of the event.
 func TestTableOfAnObjectThatLeavesTheSelectionHasTheVersionOfTheEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Tables(t, 3), serve.Options{})
+		e := handlertest.New(t, servetest.Tables(t, 3), serve.Options{})
 		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&labelSelector=even%3Dtrue", http.Header{"Accept": {servetest.AsTable}})
 		relabeled(0, 4, "false")(e, c)
 		synctest.Wait()
@@ -63,7 +64,7 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servetest.Foos(3)
 		c.Store = cache.New(cache.Options{HistoryBytes: 8 << 10}, slices.Collect(c.Store.Snapshot().Objects(tree.Range{})), 3)
-		e := newEnv(t, c, serve.Options{})
+		e := handlertest.New(t, c, serve.Options{})
 		client := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		stalls(e, client)
 		e.Apply(cache.Modified, servetest.Foo(0, 4))
@@ -86,7 +87,7 @@ func TestWatchThatFallsBehindTheHistoryEnds(t *testing.T) {
 // An apiserver without the feature would send the whole resource.
 func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, beforeHistory(), serve.Options{Features: plan.Features{ShardSelector: true}})
+		e := handlertest.New(t, beforeHistory(), serve.Options{Features: plan.Features{ShardSelector: true}})
 		r := e.Request(servetest.FooWatch+servetest.FromThree+"&shardSelector="+halfOfUIDs, nil)
 		w := &servetest.WatchClient{}
 		outcome := e.Do(w, r)
@@ -109,7 +110,7 @@ const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x80000
 func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
-		e := newEnv(t, servetest.Foos(3), serve.Options{Metrics: serve.NewMetrics(registry)})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Metrics: serve.NewMetrics(registry)})
 		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
 		e.Apply(cache.Added, servetest.Foo(3, 4))
 		e.Apply(cache.Added, servetest.Foo(4, 5))
@@ -143,7 +144,7 @@ func checkMetrics(t *testing.T, from prometheus.Gatherer, want map[string]float6
 // A watch that cannot be opened leaves no cursor behind, and one that ends closes its own.
 func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		for _, query := range []string{servetest.FromThree, servetest.Streaming + servetest.Bookmarks, "resourceVersion=0&labelSelector=even%3Dtrue"} {
 			c := e.Watch(servetest.FooWatch+query, nil)
 			if n := e.Resource.Store.Stats().Cursors; n != 1 {
@@ -161,7 +162,7 @@ func TestCloseOfEveryWatchReleasesItsCursor(t *testing.T) {
 func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const watches, spread = 64, 10 * time.Second
-		e := newEnv(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration { return spread }})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Spread: func() time.Duration { return spread }})
 		var clients []*servetest.WatchClient
 		for range watches {
 			clients = append(clients, e.Watch(servetest.FooWatch+servetest.FromThree, nil))
@@ -193,7 +194,7 @@ func TestDrainSpreadsTheEndsOfWatches(t *testing.T) {
 // A watch that ends must not wait for a recheck that the apiserver does not answer.
 func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
 		e.Access.Hang()
 		c := e.Watch(servetest.FooWatch+servetest.FromThree+"&timeoutSeconds=90", nil)
 		time.Sleep(90 * time.Second)
@@ -205,7 +206,7 @@ func TestEndOfAWatchCancelsItsRecheck(t *testing.T) {
 // SetWatches reaches watches that are open.
 func TestRecheckIntervalOfOpenWatchesMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Recheck: time.Minute})
 		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		e.Handler.(*serve.Handler).SetWatches(20*time.Minute, false)
 		time.Sleep(time.Minute) // the check that was due
@@ -236,7 +237,7 @@ func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
 	} {
 		t.Run(row.law, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEnv(t, servetest.Foos(200), serve.Options{})
+				e := handlertest.New(t, servetest.Foos(200), serve.Options{})
 				e.Apply(cache.Added, other(201))
 				e.Apiserver.SetListed(300, row.listed, servetest.Foo(1, 299))
 				c := e.Watch("/apis/ex.io/v1/namespaces/other/foos?watch=1&"+servetest.Streaming+servetest.Bookmarks, nil)

@@ -16,12 +16,13 @@ import (
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/watch"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
 func TestBatchIsFlushedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
 		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
 		stalls(e, c)
 		for i := range watch.Batch {
@@ -39,7 +40,7 @@ func TestBatchIsFlushedOnce(t *testing.T) {
 
 func TestCompressedWatchIsOneWholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEnv(t, servetest.Foos(3), serve.Options{CompressWatches: true, Encoded: tree.NewBudget(1 << 20)})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{CompressWatches: true, Encoded: tree.NewBudget(1 << 20)})
 		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, http.Header{"Accept-Encoding": {"gzip"}})
 		e.Apply(cache.Added, servetest.Foo(3, 4))
 		synctest.Wait()
@@ -87,7 +88,7 @@ func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resource := servetest.Foos(setting.objects)
 				resource.CompressesStreamingLists = setting.compresses
-				e := newEnv(t, resource, serve.Options{})
+				e := handlertest.New(t, resource, serve.Options{})
 				c := e.Watch(row.url, http.Header{"Accept-Encoding": {"gzip"}})
 				vary := c.Header().Get("Vary") == "Accept-Encoding"
 				if got := c.Header().Get("Content-Encoding"); got != setting.want || vary != (got != "") {
@@ -102,7 +103,7 @@ func TestStreamingListsAreCompressedAsByTheApiserver(t *testing.T) {
 func TestInitialEventsDoNotDependOnTheMemo(t *testing.T) {
 	watch := func(budget *tree.Budget, accept string) (body []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			e := newEnv(t, servetest.Foos(1000), serve.Options{Encoded: budget})
+			e := handlertest.New(t, servetest.Foos(1000), serve.Options{Encoded: budget})
 			c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, http.Header{"Accept": {accept}})
 			body = c.TakeBytes()
 		})
@@ -124,7 +125,7 @@ func TestWatchesInOneCodingShareCompressedEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer cursor.Close()
-		e := newEnv(t, c, serve.Options{CompressWatches: true})
+		e := handlertest.New(t, c, serve.Options{CompressWatches: true})
 		for _, coding := range []string{"gzip", "zstd", "gzip", ""} {
 			e.Watch(servetest.FooWatch+servetest.FromThree, http.Header{"Accept-Encoding": {coding}})
 		}
