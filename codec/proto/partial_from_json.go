@@ -21,163 +21,91 @@ func AppendPartialObjectMetadataFromJSON(dst, obj []byte) ([]byte, error) {
 	if s.B, err = json.AppendPartialObjectMetadata(s.B, obj, "meta.k8s.io/v1"); err != nil {
 		return dst, err
 	}
-	return appendObjectMetaJSON(dst, objectMeta, json.Value(s.B).Get("metadata"))
-}
-
-// metadataJSON has the members of a metadata object, each nil if absent.
-type metadataJSON struct {
-	name, generateName, namespace, selfLink, uid, resourceVersion, generation json.Value
-	created, deleted, grace, labels, annotations, owners, finalizers, managed json.Value
-}
-
-func readMetadataJSON(meta json.Value) (m metadataJSON) {
-	for key, v := range meta.Members {
-		if p := m.member(string(key)); p != nil {
-			*p = v
-		}
-	}
-	return m
-}
-
-func (m *metadataJSON) member(name string) *json.Value {
-	switch name {
-	case "name":
-		return &m.name
-	case "generateName":
-		return &m.generateName
-	case "namespace":
-		return &m.namespace
-	case "selfLink":
-		return &m.selfLink
-	case "uid":
-		return &m.uid
-	case "resourceVersion":
-		return &m.resourceVersion
-	case "generation":
-		return &m.generation
-	case "creationTimestamp":
-		return &m.created
-	case "deletionTimestamp":
-		return &m.deleted
-	case "deletionGracePeriodSeconds":
-		return &m.grace
-	case "labels":
-		return &m.labels
-	case "annotations":
-		return &m.annotations
-	case "ownerReferences":
-		return &m.owners
-	case "finalizers":
-		return &m.finalizers
-	case "managedFields":
-		return &m.managed
-	}
-	return nil
-}
-
-// appendObjectMetaJSON appends an ObjectMeta as field num. Strings, generation and the creation time are
-// written even when empty, other fields only if present.
-func appendObjectMetaJSON(dst []byte, num protowire.Number, meta json.Value) ([]byte, error) {
-	base, m := len(dst), readMetadataJSON(meta)
-	dst = appendTextField(dst, 1, m.name)
-	dst = appendTextField(dst, 2, m.generateName)
-	dst = appendTextField(dst, 3, m.namespace)
-	dst = appendTextField(dst, 4, m.selfLink)
-	dst = appendTextField(dst, 5, m.uid)
-	dst = appendTextField(dst, 6, m.resourceVersion)
-	n, _ := m.generation.Int()
-	dst = appendIntField(dst, 7, n)
-	dst, err := appendTimeField(dst, 8, m.created)
-	if err == nil && m.deleted != nil {
-		dst, err = appendTimeField(dst, 9, m.deleted)
-	}
-	if n, ok := m.grace.Int(); ok {
-		dst = appendIntField(dst, 10, n)
-	}
-	dst = appendMapField(dst, 11, m.labels)
-	dst = appendMapField(dst, 12, m.annotations)
-	for _, v := range m.owners.Elements {
-		dst = appendOwner(dst, 13, v)
-	}
-	for _, v := range m.finalizers.Elements {
-		dst = appendTextField(dst, 14, v)
-	}
-	for _, v := range m.managed.Elements {
-		if err == nil {
-			dst, err = appendManaged(dst, 17, v)
-		}
-	}
-	if err != nil {
+	base := len(dst)
+	if dst, err = objectMetaFields.append(dst, objectMeta, json.Value(s.B).Get("metadata")); err != nil {
 		return dst[:base], fmt.Errorf("metadata: %w", err)
 	}
-	return closeField(dst, num, base), nil
+	return dst, nil
 }
 
-func appendOwner(dst []byte, num protowire.Number, owner json.Value) []byte {
-	var kind, name, uid, apiVersion, controller, block json.Value
-	for key, v := range owner.Members {
-		switch string(key) {
-		case "kind":
-			kind = v
-		case "name":
-			name = v
-		case "uid":
-			uid = v
-		case "apiVersion":
-			apiVersion = v
-		case "controller":
-			controller = v
-		case "blockOwnerDeletion":
-			block = v
+// maxMetaFields is the largest number of fields in a message of metadata.
+const maxMetaFields = 15
+
+// messageFields are the fields of a message of metadata in the order of their numbers.
+type messageFields []messageField
+
+type messageField struct {
+	num    protowire.Number
+	name   string // in JSON
+	always bool   // written even if it is absent
+	append func(dst []byte, num protowire.Number, v json.Value) ([]byte, error)
+}
+
+// The messages of metadata (apimachinery v0.37, meta/v1/generated.proto).
+var (
+	objectMetaFields = messageFields{
+		{1, "name", true, appendTextField}, {2, "generateName", true, appendTextField}, {3, "namespace", true, appendTextField},
+		{4, "selfLink", true, appendTextField}, {5, "uid", true, appendTextField}, {6, "resourceVersion", true, appendTextField},
+		{7, "generation", true, appendNumberField}, {8, "creationTimestamp", true, appendTimeField},
+		{9, "deletionTimestamp", false, appendTimeField}, {10, "deletionGracePeriodSeconds", false, appendNumberField},
+		{11, "labels", false, appendMapField}, {12, "annotations", false, appendMapField},
+		{13, "ownerReferences", false, each(ownerFields.append)}, {14, "finalizers", false, each(appendTextField)},
+		{17, "managedFields", false, each(managedFields.append)},
+	}
+	ownerFields = messageFields{
+		{1, "kind", true, appendTextField}, {3, "name", true, appendTextField}, {4, "uid", true, appendTextField},
+		{5, "apiVersion", true, appendTextField}, {6, "controller", false, appendBoolField}, {7, "blockOwnerDeletion", false, appendBoolField},
+	}
+	managedFields = messageFields{
+		{1, "manager", true, appendTextField}, {2, "operation", true, appendTextField}, {3, "apiVersion", true, appendTextField},
+		{4, "time", false, appendTimeField}, {6, "fieldsType", true, appendTextField}, {7, "fieldsV1", false, appendRawField},
+		{8, "subresource", true, appendTextField},
+	}
+)
+
+// find returns the index of the field of a name, or -1. The search begins at from: the next field, if members are in the
+// order of the fields.
+func (fields messageFields) find(name []byte, from int) int {
+	for n := range fields {
+		if i := (from + n) % len(fields); string(name) == fields[i].name {
+			return i
+		}
+	}
+	return -1
+}
+
+// append appends an object as field num.
+func (fields messageFields) append(dst []byte, num protowire.Number, object json.Value) (_ []byte, err error) {
+	var values [maxMetaFields]json.Value // nil if absent
+	from := 0
+	for name, v := range object.Members {
+		if i := fields.find(name, from); i >= 0 {
+			values[i], from = v, i+1
 		}
 	}
 	base := len(dst)
-	dst = appendTextField(dst, 1, kind)
-	dst = appendTextField(dst, 3, name)
-	dst = appendTextField(dst, 4, uid)
-	dst = appendTextField(dst, 5, apiVersion)
-	dst = appendBoolField(dst, 6, controller)
-	dst = appendBoolField(dst, 7, block)
-	return closeField(dst, num, base)
+	for i := range fields {
+		f := &fields[i]
+		if values[i] == nil && !f.always {
+			continue
+		}
+		if dst, err = f.append(dst, f.num, values[i]); err != nil {
+			return dst[:base], fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return closeField(dst, num, base), nil
 }
 
-func appendManaged(dst []byte, num protowire.Number, entry json.Value) ([]byte, error) {
-	var manager, operation, apiVersion, at, fieldsType, fields, subresource json.Value
-	for key, v := range entry.Members {
-		switch string(key) {
-		case "manager":
-			manager = v
-		case "operation":
-			operation = v
-		case "apiVersion":
-			apiVersion = v
-		case "time":
-			at = v
-		case "fieldsType":
-			fieldsType = v
-		case "fieldsV1":
-			fields = v
-		case "subresource":
-			subresource = v
+// each returns a function that appends every element of an array by f.
+func each(f func([]byte, protowire.Number, json.Value) ([]byte, error)) func([]byte, protowire.Number, json.Value) ([]byte, error) {
+	return func(dst []byte, num protowire.Number, array json.Value) (_ []byte, err error) {
+		for _, v := range array.Elements {
+			if dst, err = f(dst, num, v); err != nil {
+				break
+			}
 		}
+		return dst, err
 	}
-	base := len(dst)
-	dst = appendTextField(dst, 1, manager)
-	dst = appendTextField(dst, 2, operation)
-	dst = appendTextField(dst, 3, apiVersion)
-	if at != nil {
-		var err error
-		if dst, err = appendTimeField(dst, 4, at); err != nil {
-			return dst[:base], err
-		}
-	}
-	dst = appendTextField(dst, 6, fieldsType)
-	if fields != nil {
-		raw := len(dst)
-		dst = closeField(AppendBytesField(dst, 1, fields), 7, raw)
-	}
-	dst = appendTextField(dst, 8, subresource)
-	return closeField(dst, num, base), nil
 }
 
 // closeField turns the bytes appended since base into the payload of field num.
@@ -193,29 +121,37 @@ func closeField(dst []byte, num protowire.Number, base int) []byte {
 }
 
 // appendTextField appends a string field, empty if v is absent.
-func appendTextField(dst []byte, num protowire.Number, v json.Value) []byte {
+func appendTextField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
 	base := len(dst)
 	dst, _ = v.AppendText(dst)
-	return closeField(dst, num, base)
+	return closeField(dst, num, base), nil
 }
 
-// appendBoolField appends a bool field unless v is absent.
-func appendBoolField(dst []byte, num protowire.Number, v json.Value) []byte {
-	b, ok := v.Bool()
-	if !ok {
-		return dst
-	}
-	return appendIntField(dst, num, int64(protowire.EncodeBool(b)))
+// appendRawField appends a FieldsV1: the JSON as it is.
+func appendRawField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
+	base := len(dst)
+	return closeField(AppendBytesField(dst, 1, v), num, base), nil
+}
+
+// appendNumberField appends an integer field, 0 if v is absent.
+func appendNumberField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
+	n, _ := v.Int()
+	return appendIntField(dst, num, n), nil
+}
+
+func appendBoolField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
+	b, _ := v.Bool()
+	return appendIntField(dst, num, int64(protowire.EncodeBool(b))), nil
 }
 
 // appendMapField appends the entries of a map in their order: the apiserver sorts them in both encodings.
-func appendMapField(dst []byte, num protowire.Number, v json.Value) []byte {
+func appendMapField(dst []byte, num protowire.Number, v json.Value) ([]byte, error) {
 	for key, value := range v.Members {
 		base := len(dst)
-		dst = AppendBytesField(dst, 1, key)
-		dst = closeField(appendTextField(dst, 2, value), num, base)
+		dst, _ = appendTextField(AppendBytesField(dst, 1, key), 2, value)
+		dst = closeField(dst, num, base)
 	}
-	return dst
+	return dst, nil
 }
 
 // appendTimeField appends a Time as field num: seconds and nanoseconds, or an empty message for null.
