@@ -5,7 +5,5 @@
 // values of a wrong type. Flags override the File, and [Document.Check] sets what is unset to its
 // default and returns all problems, those of invalid values too. After that a File must not be changed.
 //
-// The comments on the types are the documentation of the file: [Defaults] and [Schema] are generated from them.
+// The comments on the types are the documentation of the file: docs/config.yaml and [Schema] are generated from them.
 package config
-
-//go:generate go run ./generate

@@ -11,6 +11,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/yaml"
+
+	"sluice/docs"
 )
 
 // embeddedSchema returns the Schema.
@@ -54,7 +56,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		text string
 		want bool
 	}{
-		{string(Defaults), true}, {head, true},
+		{string(docs.Config), true}, {head, true},
 		{head + "tls: {sni: [{certFile: a, keyFile: b}]}", true}, {head + "tls: {sni: [{cert: a}]}", false},
 		{head + "shutdown: {delay: 1h2m3.5s, grace: 100ms}", true}, {head + "shutdown: {delay: soon}", false}, {head + "shutdown: {delay: -1s}", false}, {head + "shutdown: {delay: 5}", false},
 		{head + "log: {level: loud}", false}, {head + "log: {levels: info}", false}, {head + "compatibility: lax", false},
@@ -77,7 +79,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 }
 
 func TestEmbeddedDefaultsAreTheDefaults(t *testing.T) {
-	c := Parse("f.yaml", Defaults)
+	c := Parse("f.yaml", docs.Config)
 	if len(c.problems) > 0 {
 		t.Fatal(c.problems)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/config"
+	"sluice/docs"
 )
 
 func configCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func configCommand() *cobra.Command {
 		Use:   "defaults",
 		Short: "Print a configuration file with all defaults and comments",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, config.Defaults) },
+		RunE:  func(c *cobra.Command, _ []string) error { return write(c, docs.Config) },
 	}, &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of configuration files, for editors",

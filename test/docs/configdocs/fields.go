@@ -1,4 +1,4 @@
-package main
+package configdocs
 
 import (
 	"go/ast"
