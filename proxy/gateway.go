@@ -100,7 +100,7 @@ func New(o Options) *Gateway {
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
 	if !o.Strict {
-		transcoder = transcode.New(transcode.Options{})
+		transcoder = transcode.New()
 	}
 	g.reads = serve.New(serve.Options{
 		Resources: o.Resources,

@@ -51,7 +51,7 @@ func BenchmarkForwardSmallRead(b *testing.B) {
 	}
 	bare := &httputil.ReverseProxy{Transport: u.Authenticated, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }}
 	for name, h := range map[string]http.Handler{
-		"bare": bare, "sluice": forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New(transcode.Options{})}),
+		"bare": bare, "sluice": forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New()}),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -58,7 +58,7 @@ func benchmarkOverHTTP2(b *testing.B, pieces int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	forwarder := forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New(transcode.Options{})})
+	forwarder := forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New()})
 	for _, target := range []struct {
 		name   string
 		server *httptest.Server

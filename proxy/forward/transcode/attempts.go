@@ -60,7 +60,7 @@ func (e *exchange) planAttempts() error {
 // the upstream to decide, which refuses the format afterwards. For the same reason no body of an
 // unauthenticated client is decoded before the upstream has refused the format.
 func (e *exchange) firstAttempt() (attempt, error) {
-	if !e.unsupported.has(apiOf(e.info)) {
+	if _, known := e.unsupported.Get(apiOf(e.info)); !known {
 		return asReceived, nil
 	}
 	first := asReceived

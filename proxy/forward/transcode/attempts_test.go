@@ -77,7 +77,7 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 			info.Caller = request.BearerToken
-			tr := transcode.New(transcode.Options{})
+			tr := transcode.New()
 			if tt.withoutCBOR {
 				tr.AddUnsupported(info)
 			}
@@ -125,7 +125,7 @@ func TestUnsupportedFormatIsRememberedForItsTime(t *testing.T) {
 	server := &jsonServer{respond: respondWith(thing)}
 	e := forwardtest.New(t, forwardtest.Settings{
 		Caller: request.BearerToken, Handler: server.ServeHTTP,
-		Transcoder: transcode.New(transcode.Options{Now: func() time.Time { return time.Unix(now.Load(), 0) }}),
+		Transcoder: transcode.NewAt(func() time.Time { return time.Unix(now.Load(), 0) }),
 	})
 	for _, step := range []struct {
 		after    time.Duration
@@ -141,7 +141,7 @@ func TestUnsupportedFormatIsRememberedForItsTime(t *testing.T) {
 		{0, "/apis/lab.example.com/v2/things", "application/cbor", 2},
 		{0, "/api/v1/pods", "application/cbor", 2},
 		{transcode.UnsupportedFor - time.Second, thingsPath, "application/cbor", 1},
-		{time.Second, thingsPath, "application/cbor", 2},
+		{2 * time.Second, thingsPath, "application/cbor", 2},
 	} {
 		now.Add(int64(step.after / time.Second))
 		resp := e.Get(t, step.path, acceptHeader(step.accept))

@@ -125,7 +125,7 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 	e.memory.shrink(e.responseReserve)
 	refused := isFormatCode(resp.StatusCode)
 	if e.cborRefused && !refused {
-		e.unsupported.add(apiOf(e.info))
+		e.unsupported.Add(apiOf(e.info), nil, unsupportedFor)
 	}
 	if len(e.body.warnings) > 0 && !refused {
 		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)

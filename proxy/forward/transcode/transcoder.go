@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/cache"
+
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
@@ -13,28 +15,16 @@ import (
 // memory of the body.
 const maxDecoding = 2
 
-// Options configure a Transcoder.
-type Options struct {
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-}
-
 // Transcoder transcodes passed requests and holds what they share. It is safe for concurrent use. A
 // nil Transcoder sends every request once, as received.
 type Transcoder struct {
-	unsupported unsupportedFormats
+	unsupported *cache.LRUExpireCache // the APIs that do not support CBOR, so that few requests are sent twice
 	decoding    *flowcontrol.Queue
 }
 
 // New returns a Transcoder.
-func New(o Options) *Transcoder {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return &Transcoder{
-		unsupported: unsupportedFormats{now: o.Now},
-		decoding:    flowcontrol.NewQueue(maxDecoding),
-	}
+func New() *Transcoder {
+	return &Transcoder{unsupported: cache.NewLRUExpireCache(maxUnsupported), decoding: flowcontrol.NewQueue(maxDecoding)}
 }
 
 // Begin returns the request to pass to RoundTrip. The caller must call release once the response

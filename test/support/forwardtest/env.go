@@ -103,7 +103,7 @@ func New(t *testing.T, s Settings) *Env {
 	case s.Strict:
 		s.Transcoder = nil
 	case s.Transcoder == nil:
-		s.Transcoder = transcode.New(transcode.Options{})
+		s.Transcoder = transcode.New()
 	}
 	e.Transcoder = s.Transcoder
 	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
