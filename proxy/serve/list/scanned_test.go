@@ -7,12 +7,13 @@ import (
 
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
 // The apiserver looks at each object that a selector does not match, unless it has an index.
 func TestScannedIsWhatASelectorDoesNotMatch(t *testing.T) {
-	e := newEnv(t, servetest.Foos(10), serve.Options{})
+	e := handlertest.New(t, servetest.Foos(10), serve.Options{})
 	for query, want := range map[string]int64{
 		"?resourceVersion=0":                            0,
 		"?resourceVersion=0&labelSelector=even=true":    5,

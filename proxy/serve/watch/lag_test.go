@@ -10,6 +10,7 @@ import (
 	"sluice/proxy/clients"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
 
@@ -26,7 +27,7 @@ func TestLagIsWhatTheClientHasNotTaken(t *testing.T) {
 }
 
 func checkLag(t *testing.T, url string) {
-	e, table := newEnv(t, servetest.Foos(3), serve.Options{}), clients.NewTable()
+	e, table := handlertest.New(t, servetest.Foos(3), serve.Options{}), clients.NewTable()
 	var info *request.Info
 	inner := e.Handler
 	e.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
