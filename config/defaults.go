@@ -46,7 +46,8 @@ func (f *File) Default() {
 // setDefaults sets the headers that the aggregator of kube-apiserver uses.
 func (p *FrontProxy) setDefaults() {
 	for field, header := range map[*[]string]string{
-		&p.UserHeaders: "X-Remote-User", &p.UIDHeaders: "X-Remote-Uid", &p.GroupHeaders: "X-Remote-Group", &p.ExtraPrefixes: "X-Remote-Extra-",
+		&p.UserHeaders: "X-Remote-User", &p.UIDHeaders: "X-Remote-Uid", &p.GroupHeaders: "X-Remote-Group",
+		&p.ExtraPrefixes: "X-Remote-Extra-",
 	} {
 		if *field == nil {
 			*field = []string{header}

@@ -54,9 +54,11 @@ func Parse(path string, text []byte) *Document {
 			d.problem(&second, "", "the file must hold one document")
 		}
 	}
-	for field, v := range map[string]struct{ is, must string }{"apiVersion": {c.File.APIVersion, APIVersion}, "kind": {c.File.Kind, Kind}} {
+	for field, v := range map[string]struct{ is, must string }{"apiVersion": {c.File.APIVersion, APIVersion},
+		"kind": {c.File.Kind, Kind}} {
 		if v.is != v.must {
-			c.problems = append(c.problems, Problem{Field: field, Message: fmt.Sprintf("must be %s, not %q", v.must, v.is), path: path, position: c.positions[field]})
+			c.problems = append(c.problems, Problem{Field: field, Message: fmt.Sprintf("must be %s, not %q", v.must, v.is), path: path,
+				position: c.positions[field]})
 		}
 	}
 	return c

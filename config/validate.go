@@ -26,11 +26,13 @@ func (f *File) problems() []Problem {
 	p.pair("upstream.frontProxy", f.Upstream.FrontProxy.CertFile, f.Upstream.FrontProxy.KeyFile)
 	a := &f.Authentication
 	tokensOnly := *a.Tokens && !a.Anonymous && a.ClientCAFile == "" && a.FrontProxy.ClientCAFile == "" && len(a.TokenAudiences) == 0
-	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers", `with "self", callers have tokens for the apiserver and `+
-		"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
+	p.check(a.Callers != CallersSelf || tokensOnly, "authentication.callers",
+		`with "self", callers have tokens for the apiserver and `+
+			"nothing else: leave out clientCAFile, tokenAudiences, frontProxy.clientCAFile and anonymous, and tokens: false")
 	p.check(len(a.FrontProxy.UserHeaders) > 0, "authentication.frontProxy.userHeaders", "must not be empty")
 	for i, name := range f.Cache.Exclude {
-		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i), fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
+		p.check(resourceName(name), fmt.Sprintf("cache.exclude[%d]", i),
+			fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
 	p.check(f.Tracing.SamplingRatePerMillion <= 1e6, "tracing.samplingRatePerMillion", "must be at most 1000000")
@@ -69,7 +71,8 @@ func (p *problems) values(of reflect.Value, path string) {
 		}
 		if allowed, ok := field.Tag.Lookup("enum"); ok {
 			list := strings.Split(allowed, ",")
-			p.check(slices.Contains(list, value.String()), at, fmt.Sprintf("%q is not one of %s", value.String(), strings.Join(list, ", ")))
+			p.check(slices.Contains(list, value.String()), at,
+				fmt.Sprintf("%q is not one of %s", value.String(), strings.Join(list, ", ")))
 		}
 		if n, ok := number(value); ok {
 			least, _ := strconv.ParseFloat(field.Tag.Get("min"), 64)

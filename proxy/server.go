@@ -48,13 +48,14 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 	}
 }
 
-// Serve serves the API over TLS on l, and closes l. The config must have the protocols. When ctx ends it drains, as shutdown describes. It
-// returns nil after a drain, whether requests had to be cut or not.
+// Serve serves the API over TLS on l, and closes l. The config must have the protocols. When ctx ends it drains, as
+// shutdown describes. It returns nil after a drain, whether requests had to be cut or not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	shared := share(handshake.Listen(g.connections.Listener(l), handshake.Options{
-		Config: config, Name: "api", Timeout: g.options.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"), Metrics: g.options.Handshakes,
+		Config: config, Name: "api", Timeout: g.options.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"),
+		Metrics: g.options.Handshakes,
 	}))
 	defer shared.Close()
 	go g.slowReaders.Run(base)

@@ -110,7 +110,8 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 		}
 	}
 	if unexplained > 0 {
-		return nil, fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", unexplained, listed.Version, cache.ErrDiverged)
+		return nil, fmt.Errorf("%d objects differ from the apiserver's at version %d: %w", unexplained, listed.Version,
+			cache.ErrDiverged)
 	}
 	return listed, nil
 }

@@ -134,9 +134,11 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
 		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
-		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders, Strict: file.Compatibility == config.Strict,
-		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes, WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Features: proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
+		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders,
+		Strict:          file.Compatibility == config.Strict,
+		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes,
+		WatchRecheck: file.Authorization.WatchRecheck.Duration,
+		Features:     proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
 		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
@@ -219,7 +221,8 @@ func proofCost(p config.Proofs) fence.Cost {
 }
 
 // authenticator returns the authentication of callers.
-func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.TokenReviewsGetter, metrics *auth.Metrics) (*auth.Authenticator, error) {
+func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.TokenReviewsGetter,
+	metrics *auth.Metrics) (*auth.Authenticator, error) {
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
@@ -233,7 +236,8 @@ func (c *components) authenticator(a *config.Authentication, reviews authenticat
 	}
 	if p := a.FrontProxy; p.ClientCAFile != "" {
 		o.FrontProxy = &auth.FrontProxy{
-			Names: p.Names, UserHeaders: p.UserHeaders, UIDHeaders: p.UIDHeaders, GroupHeaders: p.GroupHeaders, ExtraPrefixes: p.ExtraPrefixes,
+			Names: p.Names, UserHeaders: p.UserHeaders, UIDHeaders: p.UIDHeaders, GroupHeaders: p.GroupHeaders,
+			ExtraPrefixes: p.ExtraPrefixes,
 		}
 		if o.FrontProxy.CA, err = c.clientCA("front-proxy-ca", p.ClientCAFile); err != nil {
 			return nil, err

@@ -17,17 +17,24 @@ type flags struct {
 func (f *flags) register(set *pflag.FlagSet) {
 	o := &f.overrides
 	set.StringVar(&f.config, "config", "", "path of the configuration file")
-	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "", "path of the kubeconfig for the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
+	set.StringVar(&o.Upstream.Kubeconfig, "kubeconfig", "",
+		"path of the kubeconfig for the apiserver; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	set.StringVar(&o.Listen, "listen", "", "address of the API listener (default 127.0.0.1:8443)")
-	set.StringVar(&o.Admin.Listen, "admin-listen", "", "address of the admin listener: health checks and metrics (default 127.0.0.1:9443)")
+	set.StringVar(&o.Admin.Listen, "admin-listen", "",
+		"address of the admin listener: health checks and metrics (default 127.0.0.1:9443)")
 	set.StringVar(&o.Proxy.Listen, "proxy-listen", "", "address of a listener for clients that use an HTTP proxy; default: none")
-	set.StringVar(&o.Proxy.UsersFile, "proxy-users-file", "", "path of the users of that listener, lines as htpasswd -B writes them; default: everybody")
+	set.StringVar(&o.Proxy.UsersFile, "proxy-users-file", "",
+		"path of the users of that listener, lines as htpasswd -B writes them; default: everybody")
 	set.BoolVar(&o.Admin.Profiling, "profiling", false, "serve /debug/pprof on the admin listener")
-	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "", "path of the serving certificate; without it Sluice issues one in --cert-dir")
+	set.StringVar(&o.TLS.CertFile, "tls-cert-file", "",
+		"path of the serving certificate; without it Sluice issues one in --cert-dir")
 	set.StringVar(&o.TLS.KeyFile, "tls-private-key-file", "", "path of the private key of the serving certificate")
-	set.StringVar(&o.TLS.CertDir, "cert-dir", "", "directory of the CA and the certificate that Sluice issues (default sluice-certs)")
-	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "", "path of the CA of client certificates; without it client certificates are ignored")
-	set.BoolVar(&o.DebugHeaders, "debug-headers", false, "add the headers Sluice-Source and Sluice-As-Of to responses: where an answer comes from, and which state it shows")
+	set.StringVar(&o.TLS.CertDir, "cert-dir", "",
+		"directory of the CA and the certificate that Sluice issues (default sluice-certs)")
+	set.StringVar(&o.Authentication.ClientCAFile, "client-ca-file", "",
+		"path of the CA of client certificates; without it client certificates are ignored")
+	set.BoolVar(&o.DebugHeaders, "debug-headers", false,
+		"add the headers Sluice-Source and Sluice-As-Of to responses: where an answer comes from, and which state it shows")
 	set.StringVar(&o.Log.Level, "log-level", "", "debug, info, warn or error (default info)")
 	set.StringVar(&o.Log.Format, "log-format", "", "json or console (default json)")
 }

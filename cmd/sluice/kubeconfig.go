@@ -43,7 +43,8 @@ an extension, from which --restore puts it back. Only --write changes files.`,
 	set.BoolVar(&f.all, "all", false, "change the clusters of all contexts; with --restore, that is the default")
 	set.StringVar(&f.server, "server", "", "URL of Sluice's API listener, https://host:port")
 	set.StringVar(&f.proxyURL, "proxy-url", "", "URL of Sluice's explicit proxy; clients keep the address of the apiserver")
-	set.StringVar(&f.caFile, "ca-file", "", "CA of Sluice's serving certificate, which is embedded; without it the CA of the cluster stays")
+	set.StringVar(&f.caFile, "ca-file", "",
+		"CA of Sluice's serving certificate, which is embedded; without it the CA of the cluster stays")
 	set.StringVar(&f.tlsServerName, "tls-server-name", "", "name in Sluice's serving certificate; default: the host of the server")
 	set.BoolVar(&f.restore, "restore", false, "point clusters back to their apiservers")
 	set.BoolVar(&f.write, "write", false, "change the kubeconfig file instead of printing it")
@@ -209,7 +210,8 @@ func restoreCluster(cluster *clientcmdapi.Cluster) error {
 	}
 	var original originalCluster
 	extension, ok := cluster.Extensions[originalExtension].(*runtime.Unknown)
-	if !ok || json.Unmarshal(extension.Raw, &original) != nil || original.Kind != originalKind || original.APIVersion != config.APIVersion {
+	if !ok || json.Unmarshal(extension.Raw, &original) != nil || original.Kind != originalKind ||
+		original.APIVersion != config.APIVersion {
 		return errors.New("its extension is not one of this command")
 	}
 	delete(cluster.Extensions, originalExtension)

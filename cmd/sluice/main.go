@@ -57,7 +57,8 @@ func rootCommand() *cobra.Command {
 	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
 	}
-	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(), versionCommand())
+	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
+		versionCommand())
 	root.AddCommand(clientsCommand(), watchesCommand(), topCommand())
 	return root
 }

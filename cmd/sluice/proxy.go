@@ -33,7 +33,8 @@ func (c *components) explicitProxy(file *config.File, log *zap.Logger, metrics *
 	log = log.Named("connect")
 	o := connect.Options{
 		Hosts: c.proxyHosts(file), Tunnel: destinations(file.Proxy.Tunnel), Limits: file.Limits,
-		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes, Grace: file.Shutdown.Delay.Duration + file.Shutdown.Grace.Duration, Log: log, Metrics: metrics.connect,
+		Connections: c.gateway.Connections(), Handshakes: metrics.handshakes,
+		Grace: file.Shutdown.Delay.Duration + file.Shutdown.Grace.Duration, Log: log, Metrics: metrics.connect,
 	}
 	c.checkNames(o.Hosts, log)
 	if path := file.Proxy.UsersFile; path != "" {
@@ -72,7 +73,8 @@ func (c *components) proxyHosts(file *config.File) []config.Destination {
 	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" {
 		names = append(names, net.JoinHostPort(host, cmp.Or(os.Getenv("KUBERNETES_SERVICE_PORT"), "443")))
 	}
-	for _, name := range []string{"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "kubernetes.default", "kubernetes"} {
+	for _, name := range []string{"kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "kubernetes.default",
+		"kubernetes"} {
 		names = append(names, name+":443")
 	}
 	return destinations(names)

@@ -37,11 +37,15 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	}
 	set := c.Flags()
 	set.BoolVar(&f.conformance, "conformance", false, "check the laws of the API")
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "path of the kubeconfig; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
+	set.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"path of the kubeconfig; default: $KUBECONFIG, ~/.kube/config, the pod's service account")
 	set.StringVar(&f.context, "context", "", "context of the kubeconfig")
-	set.StringVar(&f.against, "against", "", "endpoint to compare with: a context, the path of a kubeconfig, or a URL for the same credentials")
-	set.StringVar(&f.options.Namespace, "namespace", "", "namespace to list and watch in if the user may not do so in all namespaces (default: the namespace of the kubeconfig context)")
-	set.StringArrayVar(&f.options.Resources, "resource", nil, "resource to read, such as pods or deployments.apps; may be repeated; default: a choice")
+	set.StringVar(&f.against, "against", "",
+		"endpoint to compare with: a context, the path of a kubeconfig, or a URL for the same credentials")
+	set.StringVar(&f.options.Namespace, "namespace", "",
+		"namespace to list and watch in if the user may not do so in all namespaces (default: the namespace of the kubeconfig context)")
+	set.StringArrayVar(&f.options.Resources, "resource", nil,
+		"resource to read, such as pods or deployments.apps; may be repeated; default: a choice")
 	set.StringArrayVar(&f.options.Rows, "row", nil, "row to check; may be repeated; default: all")
 	set.DurationVar(&f.options.Idle, "idle", 50*time.Second, "how long a watch without events must stay open")
 	set.DurationVar(&f.options.Patience, "patience", 10*time.Second, "how long to wait for what must come at once")

@@ -120,7 +120,8 @@ func appendManaged(dst, b []byte, i int, name string) ([]byte, int, bool, error)
 	})
 }
 
-func appendList(dst, b []byte, i int, name string, one func(dst, b []byte, i int) ([]byte, int, error)) ([]byte, int, bool, error) {
+func appendList(dst, b []byte, i int, name string,
+	one func(dst, b []byte, i int) ([]byte, int, error)) ([]byte, int, bool, error) {
 	e := elementsAt(b, i)
 	if e.bad {
 		return dst, 0, false, wrongType(name, b, i)

@@ -52,7 +52,8 @@ var (
 	objectMeta = structFields{
 		field("name", appendText), field("generateName", appendText), field("namespace", appendText), field("selfLink", appendText),
 		field("uid", appendText), field("resourceVersion", appendText), field("generation", appendNonZero),
-		field("creationTimestamp", appendCreation), field("deletionTimestamp", appendTime), field("deletionGracePeriodSeconds", appendInt),
+		field("creationTimestamp", appendCreation), field("deletionTimestamp", appendTime),
+		field("deletionGracePeriodSeconds", appendInt),
 		field("labels", appendMap), field("annotations", appendMap), field("ownerReferences", appendOwners),
 		field("finalizers", appendTexts), field("managedFields", appendManaged),
 	}

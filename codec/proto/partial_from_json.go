@@ -38,8 +38,11 @@ type messageField struct {
 	num    protowire.Number
 	name   string // in JSON
 	always bool   // written even if it is absent
-	append func(dst []byte, num protowire.Number, v json.Value) ([]byte, error)
+	append appendField
 }
+
+// appendField appends a value as field num, or what an absent one means.
+type appendField func(dst []byte, num protowire.Number, v json.Value) ([]byte, error)
 
 // The messages of metadata (apimachinery v0.37, meta/v1/generated.proto).
 var (
@@ -54,7 +57,8 @@ var (
 	}
 	ownerFields = messageFields{
 		{1, "kind", true, appendTextField}, {3, "name", true, appendTextField}, {4, "uid", true, appendTextField},
-		{5, "apiVersion", true, appendTextField}, {6, "controller", false, appendBoolField}, {7, "blockOwnerDeletion", false, appendBoolField},
+		{5, "apiVersion", true, appendTextField}, {6, "controller", false, appendBoolField},
+		{7, "blockOwnerDeletion", false, appendBoolField},
 	}
 	managedFields = messageFields{
 		{1, "manager", true, appendTextField}, {2, "operation", true, appendTextField}, {3, "apiVersion", true, appendTextField},
@@ -97,7 +101,7 @@ func (fields messageFields) append(dst []byte, num protowire.Number, object json
 }
 
 // each returns a function that appends every element of an array by f.
-func each(f func([]byte, protowire.Number, json.Value) ([]byte, error)) func([]byte, protowire.Number, json.Value) ([]byte, error) {
+func each(f appendField) appendField {
 	return func(dst []byte, num protowire.Number, array json.Value) (_ []byte, err error) {
 		for _, v := range array.Elements {
 			if dst, err = f(dst, num, v); err != nil {

@@ -12,7 +12,8 @@ var node = newColumns(
 	wide(text("External-IP", nodeStatusDoc["addresses"], nodeAddress("ExternalIP"))),
 	wide(text("OS-Image", nodeSystemInfoDoc["osImage"], filledOr(unknown, "status", "nodeInfo", "osImage"))),
 	wide(text("Kernel-Version", nodeSystemInfoDoc["kernelVersion"], quoted(nodeKernel))),
-	wide(text("Container-Runtime", nodeSystemInfoDoc["containerRuntimeVersion"], filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
+	wide(text("Container-Runtime", nodeSystemInfoDoc["containerRuntimeVersion"],
+		filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
 )
 
 // nodeState prints whether the node is ready, and whether it is unschedulable.

@@ -12,7 +12,8 @@ var pod = func() *Columns {
 		nameColumn,
 		text("Ready", "The aggregate readiness state of this pod for accepting traffic.", quoted(podReady)),
 		text("Status", "The aggregate status of the containers in this pod.", quoted(podStatus)),
-		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.", quoted(podRestarts)),
+		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod "+
+			"has restarted.", quoted(podRestarts)),
 		ageColumn,
 		wide(text("IP", podStatusDoc["podIP"], quoted(podIP))),
 		wide(text("Node", podSpecDoc["nodeName"], quoted(podNode))),

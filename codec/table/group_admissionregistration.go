@@ -19,14 +19,16 @@ var webhookConfiguration = newColumns(
 
 var validatingPolicy = newColumns(
 	nameColumn,
-	integer("Validations", "Validations indicates the number of validation rules defined in this configuration", count("spec", "validations")),
+	integer("Validations", "Validations indicates the number of validation rules defined in this configuration",
+		count("spec", "validations")),
 	paramKindColumn,
 	ageColumn,
 )
 
 var mutatingPolicy = newColumns(
 	nameColumn,
-	integer("Mutations", "Mutation indicates the number of mutations rules defined in this configuration", count("spec", "mutations")),
+	integer("Mutations", "Mutation indicates the number of mutations rules defined in this configuration",
+		count("spec", "mutations")),
 	paramKindColumn,
 	ageColumn,
 )
@@ -38,7 +40,8 @@ var policyBinding = newColumns(
 	ageColumn,
 )
 
-var paramKindColumn = text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", quoted(paramKind))
+var paramKindColumn = text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy",
+	quoted(paramKind))
 
 func paramKind(dst []byte, r *row) []byte {
 	k := r.spec.Get("paramKind")

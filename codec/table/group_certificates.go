@@ -58,7 +58,8 @@ var podCertificateRequest = newColumns(
 	text("NodeName", podCertificateSpecDoc["nodeName"], str("spec", "nodeName")),
 	text("SignerName", podCertificateSpecDoc["signerName"], str("spec", "signerName")),
 	text("State", "Is the request Pending, Issued, Denied, or Failed?", quoted(podCertificateState)),
-	text("UnverifiedUserAnnotations", podCertificateSpecDoc["unverifiedUserAnnotations"], labelsCell("spec", "unverifiedUserAnnotations")),
+	text("UnverifiedUserAnnotations", podCertificateSpecDoc["unverifiedUserAnnotations"],
+		labelsCell("spec", "unverifiedUserAnnotations")),
 )
 
 // podCertificateState prints the last condition that is a final state.

@@ -10,7 +10,8 @@ var networkingGroup = group{"networking.k8s.io", []kind{
 
 var ingress = newColumns(
 	nameColumn,
-	text("Class", "The name of the IngressClass resource that should be used for additional configuration", strOr(none, "spec", "ingressClassName")),
+	text("Class", "The name of the IngressClass resource that should be used for additional configuration",
+		strOr(none, "spec", "ingressClassName")),
 	text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", quoted(ingressHosts)),
 	text("Address", "Address is a list containing ingress points for the load-balancer", quoted(balancerAddresses)),
 	text("Ports", "Ports of TLS configurations that open", quoted(ingressPorts)),

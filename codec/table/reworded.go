@@ -10,7 +10,8 @@ import (
 // description that is not known is evidence of a release that prints cells in an unknown way.
 var formerly = map[string][]string{
 	crbDoc["roleRef"]: {
-		"RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+		"RoleRef can only reference a ClusterRole in the global namespace. " +
+			"If the RoleRef cannot be resolved, the Authorizer must return an error.",
 	},
 	ipAddressSpecDoc["parentRef"]: {
 		"ParentRef references the resource that an IPAddress is attached to. An IPAddress must reference a parent object.",
@@ -20,7 +21,8 @@ var formerly = map[string][]string{
 	},
 	resourcePoolDoc["name"]: {
 		"Name is used to identify the pool. For node-local devices, this is often the node name, but this is not required.\n\n" +
-			"It must not be longer than 253 characters and must consist of one or more DNS sub-domains separated by slashes. This field is immutable.",
+			"It must not be longer than 253 characters and must consist of one or more DNS sub-domains separated by slashes. " +
+			"This field is immutable.",
 	},
 	resourceSliceSpecDoc["driver"]: {
 		"Driver identifies the DRA driver providing the capacity information. A field selector can be used to list only " +
@@ -32,7 +34,8 @@ var formerly = map[string][]string{
 			"If the RoleRef cannot be resolved, the Authorizer must return an error.",
 	},
 	serviceCIDRSpecDoc["cidrs"]: {
-		"CIDRs defines the IP blocks in CIDR notation (e.g. \"192.168.0.0/24\" or \"2001:db8::/64\") from which to assign service cluster IPs. " +
+		"CIDRs defines the IP blocks in CIDR notation (e.g. \"192.168.0.0/24\" or \"2001:db8::/64\") " +
+			"from which to assign service cluster IPs. " +
 			"Max of two CIDRs is allowed, one of each IP family. This field is immutable.",
 	},
 	trustBundleSpecDoc["signerName"]:                   {trustBundleBetaSpecDoc["signerName"]},

@@ -259,7 +259,8 @@ func isTime(s []byte) bool {
 	if json.IsTimestamp(s) {
 		return true
 	}
-	for _, form := range []string{"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999", "2006-1-2"} {
+	for _, form := range []string{"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999",
+		"2006-1-2"} {
 		if _, err := time.Parse(form, string(s)); err == nil {
 			return true
 		}

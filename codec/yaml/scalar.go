@@ -69,7 +69,8 @@ func mustEscape(b []byte, bom bool) bool {
 
 // short maps runes to escapes of a single character.
 var short = map[rune]byte{
-	0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r', 27: 'e', '"': '"', '\\': '\\', 0x85: 'N', 0xa0: '_', 0x2028: 'L', 0x2029: 'P',
+	0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r', 27: 'e', '"': '"', '\\': '\\', 0x85: 'N', 0xa0: '_',
+	0x2028: 'L', 0x2029: 'P',
 }
 
 func appendEscape(dst []byte, r rune) []byte {

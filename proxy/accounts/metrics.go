@@ -3,13 +3,20 @@ package accounts
 import "github.com/prometheus/client_golang/prometheus"
 
 var (
-	descUsed    = prometheus.NewDesc("sluice_account_used", "What all callers hold of a resource, in its unit.", []string{"resource"}, nil)
-	descTotal   = prometheus.NewDesc("sluice_account_total", "How much there is of a resource, in its unit.", []string{"resource"}, nil)
-	descLargest = prometheus.NewDesc("sluice_account_largest", "What the account with the most holds of a resource.", []string{"resource"}, nil)
-	descRefused = prometheus.NewDesc("sluice_account_refused_total", "Requests for a resource that were refused.", []string{"resource"}, nil)
-	descMemory  = prometheus.NewDesc("sluice_account_memory_bytes", "Memory that all resources of callers take, by estimate.", nil, nil)
-	descRoom    = prometheus.NewDesc("sluice_account_memory_limit_bytes", "Memory that there is for all resources of callers.", nil, nil)
-	descEnded   = prometheus.NewDesc("sluice_account_revoked_total", "Connections, watches and responses ended in favor of lighter accounts.", []string{"resource"}, nil)
+	descUsed = prometheus.NewDesc("sluice_account_used", "What all callers hold of a resource, in its unit.",
+		[]string{"resource"}, nil)
+	descTotal = prometheus.NewDesc("sluice_account_total", "How much there is of a resource, in its unit.", []string{"resource"},
+		nil)
+	descLargest = prometheus.NewDesc("sluice_account_largest", "What the account with the most holds of a resource.",
+		[]string{"resource"}, nil)
+	descRefused = prometheus.NewDesc("sluice_account_refused_total", "Requests for a resource that were refused.",
+		[]string{"resource"}, nil)
+	descMemory = prometheus.NewDesc("sluice_account_memory_bytes", "Memory that all resources of callers take, by estimate.", nil,
+		nil)
+	descRoom = prometheus.NewDesc("sluice_account_memory_limit_bytes", "Memory that there is for all resources of callers.", nil,
+		nil)
+	descEnded = prometheus.NewDesc("sluice_account_revoked_total",
+		"Connections, watches and responses ended in favor of lighter accounts.", []string{"resource"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -66,12 +66,14 @@ var rows = [numResources]Row{
 	},
 	Unverified: {
 		Name: "unverified", Unit: "bytes", Bytes: 1, Total: "1/16 of the memory, at most 64 MiB",
-		Scarce:  "connections with incomplete headers close, of the address with the most; besides them, no address may hold more than three times what is free",
+		Scarce: "connections with incomplete headers close, of the address with the most; besides them, " +
+			"no address may hold more than three times what is free",
 		Refusal: refused429 + ", at once; a header that is not complete ends with its connection",
 	},
 	Requests: {
 		Name: "requests", Unit: "bytes", Bytes: 1, Total: "half of the memory",
-		Scarce:  "the newest watch of the account with the most ends; besides watches, no account may hold more than three times what is free",
+		Scarce: "the newest watch of the account with the most ends; besides watches, " +
+			"no account may hold more than three times what is free",
 		Refusal: refused429,
 	},
 	Bodies: {

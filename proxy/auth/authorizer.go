@@ -144,11 +144,13 @@ func (a *Authorizer) digest(spec *authorizationv1.SubjectAccessReviewSpec, names
 
 // review asks the apiserver.
 func (a *Authorizer) review(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (result[decision], error) {
-	review, err := a.options.Reviews.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec}, metav1.CreateOptions{})
+	review, err := a.options.Reviews.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: *spec},
+		metav1.CreateOptions{})
 	if err != nil {
 		return result[decision]{}, fmt.Errorf("access review: %w", err)
 	}
-	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason}, ttl: time.Duration(a.denyTTL.Load()), bytes: len(review.Status.Reason)}
+	got := result[decision]{value: decision{authorizer.DecisionNoOpinion, review.Status.Reason},
+		ttl: time.Duration(a.denyTTL.Load()), bytes: len(review.Status.Reason)}
 	switch {
 	case review.Status.Allowed:
 		got.value.Decision, got.positive, got.ttl = authorizer.DecisionAllow, true, time.Duration(a.allowTTL.Load())

@@ -55,7 +55,8 @@ var (
 )
 
 // verify returns the chains of the client certificates to a CA. v is the verification by this CA.
-func (c *connection) verify(v *verification, presented []*x509.Certificate, ca apix509.VerifyOptionFunc) ([][]*x509.Certificate, error) {
+func (c *connection) verify(v *verification, presented []*x509.Certificate,
+	ca apix509.VerifyOptionFunc) ([][]*x509.Certificate, error) {
 	options, ok := ca()
 	if !ok {
 		return nil, errNoCA

@@ -65,7 +65,8 @@ func (i *impersonator) current() http.Handler {
 			filterOf = impersonation.WithConstrainedImpersonation
 		}
 		next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { attemptFrom(r.Context()).next(w, r) })
-		i.filter, i.total, i.constrained = filterOf(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total, constrained
+		i.filter, i.total, i.constrained = filterOf(next, authorizer.AuthorizerFunc(i.authorize), statusSerializer()), total,
+			constrained
 	}
 	return i.filter
 }
@@ -93,7 +94,8 @@ func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.H
 // user returns the user that r, by its headers, impersonates, or nil if that is not allowed. The error
 // means that it could not be reviewed.
 func (i *impersonator) user(r *http.Request) (got user.Info, err error) {
-	a := i.apply(&discard{http.Header{}}, r, func(_ http.ResponseWriter, r *http.Request) { got, _ = apirequest.UserFrom(r.Context()) })
+	a := i.apply(&discard{http.Header{}}, r,
+		func(_ http.ResponseWriter, r *http.Request) { got, _ = apirequest.UserFrom(r.Context()) })
 	if got == nil {
 		return nil, a.failed
 	}

@@ -33,7 +33,8 @@ func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 
 // pathMessages say why a path of Sluice itself is not served, by the code.
 var pathMessages = map[int]message.Message{
-	http.StatusUnauthorized: message.NotLogged, http.StatusForbidden: message.NotGranted, http.StatusServiceUnavailable: message.NotReviewed,
+	http.StatusUnauthorized: message.NotLogged, http.StatusForbidden: message.NotGranted,
+	http.StatusServiceUnavailable: message.NotReviewed,
 }
 
 // pathAccess returns the user, and the code of the response, 200 if the user has access.
@@ -47,7 +48,8 @@ func (a *Access) pathAccess(r *http.Request) (user.Info, int) {
 	if err != nil || u == nil {
 		return nil, http.StatusUnauthorized
 	}
-	decision, _, err := a.Authorizer.Authorize(ctx, authorizer.AttributesRecord{User: u, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
+	decision, _, err := a.Authorizer.Authorize(ctx,
+		authorizer.AttributesRecord{User: u, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
 	var failed *reviewError
 	switch {
 	case errors.As(err, &failed):

@@ -80,9 +80,9 @@ func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
 // get returns the value for a key, which ask determines unless a result is kept. The asker is for unknown
 // reviews: of a key without a positive result, and not for a recheck.
 //
-// The error is a *reviewError, or an *accounts.Refused of the asker. For one TTL after a positive result has expired, get returns it if
-// the review fails or takes longer than stalePatience: while the apiserver is slow or cannot be
-// reached, known callers stay known.
+// The error is a *reviewError, or an *accounts.Refused of the asker. For one TTL after a positive result has expired,
+// get returns it if the review fails or takes longer than stalePatience: while the apiserver is slow or
+// cannot be reached, known callers stay known.
 func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(context.Context) (result[V], error)) (V, error) {
 	r.mu.Lock()
 	last, found := r.last(key)
@@ -224,7 +224,8 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 	close(v.done)
 }
 
-func (r *reviews[V]) ask(ctx context.Context, known bool, by asker, ask func(context.Context) (result[V], error)) (result[V], error) {
+func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
+	ask func(context.Context) (result[V], error)) (result[V], error) {
 	leave, err := r.places.enter(ctx, known, by)
 	if err != nil {
 		return result[V]{}, err

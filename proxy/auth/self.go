@@ -30,7 +30,8 @@ type Self struct {
 
 // NewSelf returns a Self. own and access send Sluice's credentials. caller sends none itself, over a
 // transport that WithCallerToken wraps.
-func NewSelf(caller, own authenticationclient.SelfSubjectReviewsGetter, access authorizationclient.SelfSubjectAccessReviewsGetter) *Self {
+func NewSelf(caller, own authenticationclient.SelfSubjectReviewsGetter,
+	access authorizationclient.SelfSubjectAccessReviewsGetter) *Self {
 	return &Self{caller: caller, own: own, access: access}
 }
 
@@ -61,7 +62,8 @@ func (t tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 type selfTokens struct{ self *Self }
 
 // Create asks the apiserver, with the token, whose it is.
-func (t selfTokens) Create(ctx context.Context, review *authenticationv1.TokenReview, options metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
+func (t selfTokens) Create(ctx context.Context, review *authenticationv1.TokenReview,
+	options metav1.CreateOptions) (*authenticationv1.TokenReview, error) {
 	out := &authenticationv1.TokenReview{}
 	ctx = context.WithValue(ctx, callerToken{}, review.Spec.Token)
 	caller, err := t.self.caller.SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, options)
@@ -93,7 +95,8 @@ func (s *Self) is(name, uid string, groups []string) bool {
 type selfAccess struct{ self *Self }
 
 // Create asks the apiserver what Sluice itself may do, if the review is of its user.
-func (a selfAccess) Create(ctx context.Context, review *authorizationv1.SubjectAccessReview, options metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
+func (a selfAccess) Create(ctx context.Context, review *authorizationv1.SubjectAccessReview,
+	options metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
 	out := &authorizationv1.SubjectAccessReview{}
 	if s := review.Spec; !a.self.is(s.User, s.UID, s.Groups) {
 		out.Status.Reason = "not the user of Sluice"

@@ -80,7 +80,8 @@ func fieldTerms(requirements fields.Requirements) (terms []metav1.FieldSelectorR
 // labelOperators are the operators that reviews support. A review without the requirements of another
 // operator is of more than is read.
 var labelOperators = map[selection.Operator]metav1.LabelSelectorOperator{
-	selection.Equals: metav1.LabelSelectorOpIn, selection.DoubleEquals: metav1.LabelSelectorOpIn, selection.In: metav1.LabelSelectorOpIn,
+	selection.Equals: metav1.LabelSelectorOpIn, selection.DoubleEquals: metav1.LabelSelectorOpIn,
+	selection.In:        metav1.LabelSelectorOpIn,
 	selection.NotEquals: metav1.LabelSelectorOpNotIn, selection.NotIn: metav1.LabelSelectorOpNotIn,
 	selection.Exists: metav1.LabelSelectorOpExists, selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
 }

@@ -54,7 +54,8 @@ func (p *Proxy) connect(_ string, c *goproxy.ProxyCtx) (*goproxy.ConnectAction, 
 	case (*p.allowed.Load())[d]:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack, Hijack: p.tunnel(d)}, ""
 	}
-	return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden, message.ProxyOnlyAPI.Say(p.onlyAPI(true)))), ""
+	return p.reject(c, decisionNotAllowed, newRefusal(http.StatusForbidden, metav1.StatusReasonForbidden,
+		message.ProxyOnlyAPI.Say(p.onlyAPI(true)))), ""
 }
 
 // onlyAPI says where the proxy leads, and by what name if the client may use the proxy. It names no

@@ -62,10 +62,11 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 		return nil, fmt.Errorf("first list has no kind: %w", ErrNotCacheable)
 	}
 	remaining, _ := list.Get("metadata", "remainingItemCount").Int()
-	out := &Description{release: d.release(ctx), Warnings: header["Warning"], ListBytes: int64(len(list)) * (1 + remaining), ListLength: 1 + remaining, Resource: codec.Resource{
-		Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
-		Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
-	}}
+	out := &Description{release: d.release(ctx), Warnings: header["Warning"], ListBytes: int64(len(list)) * (1 + remaining),
+		ListLength: 1 + remaining, Resource: codec.Resource{
+			Group: d.gvr.Group, Version: d.gvr.Version, Resource: d.gvr.Resource,
+			Kind: kind, ListKind: listKind, Namespaced: namespaced, Style: styleOf(list),
+		}}
 	if err := d.describeObjects(ctx, out, jsonOnly || out.outgrown(list)); err != nil {
 		return nil, err
 	}

@@ -15,9 +15,11 @@ func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
 	}
 	strangers := u.strangers.queue.Numbers
 	return []prometheus.Collector{
-		gauge("sluice_unauthenticated_passing", "Requests of unauthenticated callers that are being passed to the apiserver.", running(strangers)),
+		gauge("sluice_unauthenticated_passing", "Requests of unauthenticated callers that are being passed to the apiserver.",
+			running(strangers)),
 		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(strangers)),
-		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.", u.strangers.places.Load),
+		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.",
+			u.strangers.places.Load),
 		gauge("sluice_long_reads_working", "Responses from the cache that Sluice works on in turns.", running(c.Numbers)),
 		gauge("sluice_long_reads_waiting", "Responses from the cache that wait for their turn.", waiting(c.Numbers)),
 		gauge("sluice_long_reads_places", "How many responses from the cache Sluice works on in turns at the same time.", c.Places),

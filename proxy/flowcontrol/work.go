@@ -78,7 +78,8 @@ type Work struct {
 	blocking bool // a write runs, which the client may block
 }
 
-// Work returns the work for a response to a caller, for which about as many bytes have to be examined or written. The caller must call Rest at the end.
+// Work returns the work for a response to a caller, for which about as many bytes have to be examined or written. The
+// caller must call Rest at the end.
 func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 	if c == nil {
 		return nil

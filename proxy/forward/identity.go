@@ -106,7 +106,8 @@ func readsAs(names *upstream.HeaderNames, h http.Header, want user.Info) bool {
 	if err != nil {
 		return false
 	}
-	got, ok, err := group.NewAuthenticatedGroupAdder(headers).AuthenticateRequest(&http.Request{Header: h.Clone()}) // which it empties
+	// which it empties
+	got, ok, err := group.NewAuthenticatedGroupAdder(headers).AuthenticateRequest(&http.Request{Header: h.Clone()})
 	return ok && err == nil && got.User.GetName() == want.GetName() && got.User.GetUID() == want.GetUID() &&
 		slices.Equal(got.User.GetGroups(), want.GetGroups()) && maps.EqualFunc(got.User.GetExtra(), want.GetExtra(), slices.Equal)
 }

@@ -28,7 +28,8 @@ const maxRefusal = 16 << 10
 
 // impersonationRefused matches the apiserver's message for a user who may not impersonate another. The
 // verbs of constrained impersonation (KEP-5284) begin alike. The name of an object before it is quoted.
-var impersonationRefused = regexp.MustCompile(`^\S+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: User "(?:[^"\\]|\\.)*" cannot impersonate[a-z:-]* `)
+var impersonationRefused = regexp.MustCompile(`^\S+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: ` +
+	`User "(?:[^"\\]|\\.)*" cannot impersonate[a-z:-]* `)
 
 // checkRefusal returns errRefused if the apiserver has refused Sluice itself rather than the user whom
 // it names: the user's own credentials and impersonation headers are not sent.
@@ -46,7 +47,8 @@ func (f *Forwarder) checkRefusal(resp *http.Response, info *request.Info) error 
 		return nil
 	}
 	info.Outcome.Reason = reasonRefused
-	f.log.Warn("the apiserver refuses to let Sluice act for a caller", zap.Int("code", resp.StatusCode), zap.String("user", request.Shorten(info.User)))
+	f.log.Warn("the apiserver refuses to let Sluice act for a caller", zap.Int("code", resp.StatusCode),
+		zap.String("user", request.Shorten(info.User)))
 	return errRefused
 }
 

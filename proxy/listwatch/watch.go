@@ -55,7 +55,8 @@ func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) 
 	}
 	opened := time.Now()
 	return &stream{
-		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: asked.Add(life), late: opened.Add(life + atOnce),
+		session: s, encoding: e, body: resp.Body, events: e.events(resp.Body, readAhead), due: asked.Add(life),
+		late: opened.Add(life + atOnce),
 		conn: conn(), continues: s.client.contact.reaches(conn(), opened), cancel: cancel, closed: s.client.options.Opened(),
 	}, nil
 }
@@ -149,7 +150,8 @@ func (s *stream) change(eventType string, object []byte) (reflector.Event, error
 		if err != nil {
 			return reflector.Event{}, malformed(err)
 		}
-		return reflector.Event{Version: meta.version, InitialEventsEnd: meta.annotation(metav1.InitialEventsAnnotationKey) == "true"}, nil
+		ends := meta.annotation(metav1.InitialEventsAnnotationKey) == "true"
+		return reflector.Event{Version: meta.version, InitialEventsEnd: ends}, nil
 	case string(watch.Error):
 		status, err := s.encoding.status(object)
 		if err != nil {

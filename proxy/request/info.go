@@ -118,7 +118,8 @@ func Parse(r *http.Request) (*Info, error) {
 	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
 	parsed, err := parse(r, query)
 	return &Info{
-		LegacyWatchPath:   parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" && strings.HasPrefix(afterVersion(parsed), "watch/"),
+		LegacyWatchPath: parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" &&
+			strings.HasPrefix(afterVersion(parsed), "watch/"),
 		RequestInfo:       parsed,
 		Query:             query,
 		tooManyParameters: strings.Count(r.URL.RawQuery, "&") >= maxParameters,

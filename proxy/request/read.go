@@ -124,7 +124,8 @@ func requiredName(f fields.Selector) string {
 // this out because selectors take long to parse: call ParseName only for authenticated callers. It does
 // nothing for large selectors.
 func (i *Info) ParseName() {
-	if i.FieldSelector == "" || i.Name != "" || len(i.FieldSelector)+len(i.LabelSelector) > maxSelectorBytes || i.Verb == "deletecollection" {
+	if i.FieldSelector == "" || i.Name != "" || len(i.FieldSelector)+len(i.LabelSelector) > maxSelectorBytes ||
+		i.Verb == "deletecollection" {
 		return
 	}
 	var o internalversion.ListOptions

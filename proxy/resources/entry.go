@@ -59,7 +59,8 @@ type entry struct {
 }
 
 // newEntry returns the entry of a resource that a user has read. ctx is that of its reflector, and stop ends it.
-func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context, stop context.CancelFunc) *entry {
+func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context,
+	stop context.CancelFunc) *entry {
 	e := &entry{
 		gvr: gvr, startedBy: user, demand: d, stop: stop, filled: func() {},
 		log: r.options.Log.With(zap.Stringer("resource", gvr.GroupResource()), zap.String("version", gvr.Version)),
@@ -179,7 +180,8 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	session := e.client.Session()
 	c := &CachedResource{
 		Description: session.Description(),
-		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild), Encoders: new(sync.Map),
+		Store:       s, Began: e.reflector.Began(), Fence: fence.New(s, session, r.proofCost, e.reflector.Rebuild),
+		Encoders:       new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), entry: e, columnsChanged: make(chan struct{}),
 	}
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}

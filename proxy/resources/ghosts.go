@@ -43,7 +43,8 @@ func (e *entry) searchGhosts(ctx context.Context, source changesReader, s *cache
 		state := s.Snapshot()
 		for _, c := range changes {
 			if o := state.Get(c.Key); o != nil && o.RV < version {
-				e.reflector.Rebuild(fmt.Errorf("%s was deleted at version %d, at which the store was filled: %w", c.Key, version, cache.ErrDiverged))
+				e.reflector.Rebuild(fmt.Errorf("%s was deleted at version %d, at which the store was filled: %w", c.Key, version,
+					cache.ErrDiverged))
 				return
 			}
 		}

@@ -21,7 +21,8 @@ var (
 	descSynced    = describeMetric("synced", "Whether the store is in sync and reads are served from it.")
 	descConnected = describeMetric("connected", "Whether the apiserver watch that feeds the store is open.")
 	descLag       = describeMetric("lag_seconds", "Time since the apiserver last sent an event or bookmark.")
-	descProven    = describeMetric("proven_seconds", "Time since an event, a bookmark or a proof last showed that the store was up to date.")
+	descProven    = describeMetric("proven_seconds",
+		"Time since an event, a bookmark or a proof last showed that the store was up to date.")
 	descReceived  = describeMetric("received_total", "Events and bookmarks received from the apiserver.")
 	descObjects   = describeMetric("objects", "Objects in the store.")
 	descVersion   = describeMetric("resource_version", "Resource version up to which the store is complete.")
@@ -33,14 +34,19 @@ var (
 	descProbes    = describeMetric("probes_total", "Lists of one object that asked the apiserver for its version.")
 	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
 	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
-	descDelegated = describeMetric("delegated_reads_total", "Small reads and gets of the most recent state that were forwarded because that costs less than a proof.")
-	descLent      = describeMetric("lent_seconds_total", "Apiserver time beyond cache.proofs, of forwarded reads and of roll calls that cost less than the reads that they proved.")
-	descCost      = describeMetric("proof_seconds_total", "Apiserver time of probes, roll calls and delegated reads, which cache.proofs limits.")
+	descDelegated = describeMetric("delegated_reads_total",
+		"Small reads and gets of the most recent state that were forwarded because that costs less than a proof.")
+	descLent = describeMetric("lent_seconds_total",
+		"Apiserver time beyond cache.proofs, of forwarded reads and of roll calls that cost less than the reads that they proved.")
+	descCost = describeMetric("proof_seconds_total",
+		"Apiserver time of probes, roll calls and delegated reads, which cache.proofs limits.")
 )
 
 var (
-	descCharged = prometheus.NewDesc("sluice_stores_bytes", "Memory that all stores take, those that are being filled included.", nil, nil)
-	descLimit   = prometheus.NewDesc("sluice_stores_limit_bytes", "Memory that all stores together may take; 0 if there is no limit.", nil, nil)
+	descCharged = prometheus.NewDesc("sluice_stores_bytes", "Memory that all stores take, those that are being filled included.",
+		nil, nil)
+	descLimit = prometheus.NewDesc("sluice_stores_limit_bytes",
+		"Memory that all stores together may take; 0 if there is no limit.", nil, nil)
 )
 
 // stoppedStores counts the stores that were stopped, or not filled.
@@ -60,7 +66,8 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descLimit
 	c.registry.stopped.Describe(ch)
 	for _, d := range []*prometheus.Desc{
-		descSynced, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory, descMismatch, descCursors,
+		descSynced, descConnected, descLag, descProven, descReceived, descObjects, descVersion, descData, descEvents, descHistory,
+		descMismatch, descCursors,
 		descProbes, descRollCalls, descWatches, descDelegated, descCost, descLent,
 	} {
 		ch <- d

@@ -30,7 +30,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "sluice_passed_watchers", Help: "Open watches that pass to the apiserver, by the reason.",
 		}, append(labels, "reason")),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_pass_budget_reads_total", Help: "Reads that the cache could not show at once and that count for the budget of such reads, by the reason and what became of them.",
+			Name: "sluice_pass_budget_reads_total",
+			Help: "Reads that the cache could not show at once and that count for the budget of such reads, " +
+				"by the reason and what became of them.",
 		}, []string{"reason", "result"}),
 		passBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_pass_budget_bytes", Help: "What reads that pass at the moment take of their budget, by its part.",

@@ -67,7 +67,8 @@ func refuseShard(info *request.Info, reason outcome.Pass) error {
 	follows := info.Verb == "watch" || info.Query.Get("continue") != ""
 	switch {
 	case reason == outcome.VersionBeforeHistory:
-		return &outcome.Refused{Reason: reason, Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
+		return &outcome.Refused{Reason: reason,
+			Err: apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")}
 	case follows && (reason == resources.NotInSync || reason == outcome.NotProvenInTime || reason == outcome.VersionNotReached):
 		return &outcome.Refused{Reason: reason, Err: apierrors.NewTooManyRequests("storage is (re)initializing", response.RetryAfter)}
 	}

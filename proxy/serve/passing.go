@@ -208,7 +208,8 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, r
 // are told to come back at different times.
 func refusePass(p *plan.Plan, reason outcome.Pass) error {
 	text := message.PassBudget.Say(p.Read.GroupResource(), reason)
-	return &outcome.Refused{Reason: outcome.PassBudgetFull, Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
+	return &outcome.Refused{Reason: outcome.PassBudgetFull,
+		Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }
 
 // passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.

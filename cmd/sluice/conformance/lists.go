@@ -180,7 +180,8 @@ func checkSame(ctx context.Context, p *probe) (string, error) {
 		return "", fmt.Errorf("version %s at the other endpoint: %w", version, err)
 	}
 	if !reflect.DeepEqual(here.Items, there.Items) {
-		return "", fmt.Errorf("%d objects, %d at the other endpoint, not all the same, at version %s", len(here.Items), len(there.Items), version)
+		return "", fmt.Errorf("%d objects, %d at the other endpoint, not all the same, at version %s", len(here.Items),
+			len(there.Items), version)
 	}
 	return fmt.Sprintf("%d objects of version %s, the same at both", len(here.Items), version), nil
 }

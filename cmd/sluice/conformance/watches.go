@@ -89,7 +89,8 @@ func checkVersion(ctx context.Context, p *probe) (string, error) {
 	from, _ := strconv.ParseUint(l.ResourceVersion, 10, 64)
 	for _, e := range events {
 		if version, err := strconv.ParseUint(e.Object.ResourceVersion, 10, 64); err == nil && version <= from {
-			return "", fmt.Errorf("%s %s of version %d, though the watch began at %d: resourceVersion was lost", e.Type, e.Object.Name, version, from)
+			return "", fmt.Errorf("%s %s of version %d, though the watch began at %d: resourceVersion was lost", e.Type, e.Object.Name,
+				version, from)
 		}
 	}
 	return fmt.Sprintf("%d events after version %d", len(events), from), nil
@@ -125,7 +126,8 @@ func checkStreaming(ctx context.Context, p *probe) (string, error) {
 	case code == http.StatusBadRequest || code == http.StatusUnprocessableEntity:
 		return "", costly(fmt.Sprintf("refused with %d: clients list and watch instead", code))
 	case errors.Is(err, errLate):
-		return "", fmt.Errorf("%d objects, and no bookmark within %s: bookmarks are withheld, or their annotation", len(objects), p.Patience)
+		return "", fmt.Errorf("%d objects, and no bookmark within %s: bookmarks are withheld, or their annotation", len(objects),
+			p.Patience)
 	case errors.Is(err, io.EOF):
 		return "", fmt.Errorf("%d objects and the end, without the bookmark", len(objects))
 	}

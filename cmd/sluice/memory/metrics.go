@@ -12,7 +12,8 @@ type Collector struct {
 	Encoded func() int64                    // returns the memory of what is encoded
 }
 
-var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it, in bytes.", []string{"kind"}, nil)
+var descMemory = prometheus.NewDesc("sluice_memory_bytes", "Memory of the process by what holds it, in bytes.", []string{"kind"},
+	nil)
 
 // Describe implements prometheus.Collector.
 func (c Collector) Describe(ch chan<- *prometheus.Desc) { ch <- descMemory }

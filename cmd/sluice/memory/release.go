@@ -60,7 +60,8 @@ func Release(ctx context.Context) error {
 // takes a collection, so that it may take a hundredth of the time.
 func (r *releaser) look() {
 	runtimemetrics.Read(r.samples)
-	live, objects, free, allocs := r.samples[0].Value.Uint64(), r.samples[1].Value.Uint64(), r.samples[2].Value.Uint64(), r.samples[3].Value.Uint64()
+	live, objects, free, allocs := r.samples[0].Value.Uint64(), r.samples[1].Value.Uint64(), r.samples[2].Value.Uint64(),
+		r.samples[3].Value.Uint64()
 	recent := allocs - r.allocated
 	r.allocated = allocs
 	begin := time.Now()

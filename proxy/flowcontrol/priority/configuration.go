@@ -74,7 +74,8 @@ func decode[T any, P unmarshaler[T]](c *resources.CachedResource, usable func(P)
 // only a later apiserver can have, it would panic.
 func usableSchema(s *flowcontrolv1.FlowSchema) bool {
 	method := s.Spec.DistinguisherMethod
-	return method == nil || method.Type == flowcontrolv1.FlowDistinguisherMethodByUserType || method.Type == flowcontrolv1.FlowDistinguisherMethodByNamespaceType
+	return method == nil || method.Type == flowcontrolv1.FlowDistinguisherMethodByUserType ||
+		method.Type == flowcontrolv1.FlowDistinguisherMethodByNamespaceType
 }
 
 // usableLevel reports whether a level has what the library takes for granted.

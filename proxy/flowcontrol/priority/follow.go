@@ -46,7 +46,8 @@ func follow(ctx context.Context, from Resources, apply func(configuration), log 
 		}
 		retry = minRetry
 		schemasChanged, levelsChanged := schemas.Store.Changed(), levels.Store.Changed()
-		all := slices.AppendSeq(slices.Collect(schemas.Store.Snapshot().Objects(tree.Range{})), levels.Store.Snapshot().Objects(tree.Range{}))
+		all := slices.AppendSeq(slices.Collect(schemas.Store.Snapshot().Objects(tree.Range{})),
+			levels.Store.Snapshot().Objects(tree.Range{}))
 		if !slices.Equal(all, seen) {
 			seen = all
 			if c, err := read(schemas, levels); err == nil {

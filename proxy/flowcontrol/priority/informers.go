@@ -31,7 +31,8 @@ func (f *informerFactory) FlowSchemas() informersv1.TypedFlowSchemaInformer {
 
 // PriorityLevelConfigurations implements informersv1.Interface.
 func (f *informerFactory) PriorityLevelConfigurations() informersv1.TypedPriorityLevelConfigurationInformer {
-	return typedInformer[listersv1.PriorityLevelConfigurationLister, informersv1.PriorityLevelConfigurationIndexInformer]{f.levels, listersv1.NewPriorityLevelConfigurationLister}
+	return typedInformer[listersv1.PriorityLevelConfigurationLister, informersv1.PriorityLevelConfigurationIndexInformer]{f.levels,
+		listersv1.NewPriorityLevelConfigurationLister}
 }
 
 // typedInformer is an informer with a lister of its type, L. The library does not ask for the typed informer, T.

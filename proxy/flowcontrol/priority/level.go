@@ -51,7 +51,8 @@ func (l *level) IsIdle() bool {
 }
 
 // StartRequest implements fq.QueueSet.
-func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, hash uint64, flow, schema string, info, user any, note fq.QueueNoteFn) (_ fq.Request, idle bool) {
+func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, hash uint64, flow, schema string, info, user any,
+	note fq.QueueNoteFn) (_ fq.Request, idle bool) {
 	r := &levelRequest{level: l, ctx: ctx, schema: schema, seats: work.MaxSeats()}
 	r.start = func() (fq.Request, bool) {
 		return l.QueueSet.StartRequest(ctx, work, hash, flow, schema, info, user, note)

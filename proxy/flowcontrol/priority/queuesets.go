@@ -11,7 +11,8 @@ import (
 type queueSets struct{ library fq.QueueSetFactory }
 
 // BeginConstruction implements fq.QueueSetFactory.
-func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge, wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
+func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge,
+	wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
 	l := &level{name: c.Name, wanted: wanted, line: flowcontrol.NewQueue(0)}
 	completer, err := s.library.BeginConstruction(c, requests, seats, unset{wanted})
 	return levelCompleter{l, c, completer}, err

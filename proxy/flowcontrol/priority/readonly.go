@@ -22,6 +22,7 @@ func (readOnlyClient) FlowSchemas() clientv1.FlowSchemaInterface { return readOn
 type readOnlySchemas struct{ clientv1.FlowSchemaInterface }
 
 // ApplyStatus implements clientv1.FlowSchemaInterface.
-func (readOnlySchemas) ApplyStatus(context.Context, *applyv1.FlowSchemaApplyConfiguration, metav1.ApplyOptions) (*flowcontrolv1.FlowSchema, error) {
+func (readOnlySchemas) ApplyStatus(context.Context, *applyv1.FlowSchemaApplyConfiguration,
+	metav1.ApplyOptions) (*flowcontrolv1.FlowSchema, error) {
 	return &flowcontrolv1.FlowSchema{}, nil
 }

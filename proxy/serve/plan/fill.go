@@ -33,7 +33,8 @@ func (p *Plan) awaitFill(ctx context.Context, from Resources, deadline time.Time
 
 // AwaitSync waits until the store of a resource is in sync. It returns false if ctx or other ends the wait,
 // or if its progress is hopeless.
-func AwaitSync(ctx context.Context, from Resources, gvr schema.GroupVersionResource, other <-chan struct{}, hopeless func(resources.Progress) bool) bool {
+func AwaitSync(ctx context.Context, from Resources, gvr schema.GroupVersionResource, other <-chan struct{},
+	hopeless func(resources.Progress) bool) bool {
 	for {
 		progress := from.Progress(gvr)
 		switch {

@@ -64,9 +64,11 @@ func (l *loop) endWith(err error) {
 // contains only an ERROR event (wire.md 7.7).
 func writeExpired(w http.ResponseWriter, p *plan.Plan, a *fresh.Attempt) {
 	a.Head(w.Header(), p, "", 0)
-	p.Info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(outcome.VersionBeforeHistory), Format: p.Info.Outcome.Format}
+	p.Info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: string(outcome.VersionBeforeHistory),
+		Format: p.Info.Outcome.Format}
 	w.WriteHeader(http.StatusOK)
-	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.Version, p.Resource.Store.OldestVersion()))
+	expired := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", p.Version,
+		p.Resource.Store.OldestVersion()))
 	// An error means that the client has gone.
 	_, _ = w.Write(p.Format.AppendErrorEvent(nil, &expired.ErrStatus))
 }

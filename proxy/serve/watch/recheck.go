@@ -59,7 +59,8 @@ type accessRecheck struct {
 
 // startRechecks starts the rechecks of a watch; stop ends them. client must be the writer of the watch; revoked
 // is called at most once and must not block.
-func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *request.Read, client *response.WriteDeadline, revoked func()) *accessRecheck {
+func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *request.Read, client *response.WriteDeadline,
+	revoked func()) *accessRecheck {
 	a := &accessRecheck{
 		access: access, r: r, read: read, every: every, client: client,
 		revoked: revoked, confirmed: time.Now(),
