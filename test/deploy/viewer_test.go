@@ -1,0 +1,88 @@
+package deploy
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
+)
+
+// TestViewerSeesTheStatusPagesAndNothingElse has a real apiserver review who reads the admin listener.
+func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
+	const name = "sluice-viewer"
+	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/"+name])
+	plane := harness.Start(t)
+	flags := []string{"--admin-listen=0.0.0.0:0", "--profiling=false"}
+	gateway := plane.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
+	roles := plane.Client("admin").RbacV1()
+	if _, err := roles.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]int{
+		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/see/v1alpha1/status": http.StatusOK,
+		"/see/style.css": http.StatusOK, "/r/none": http.StatusNotFound, "/clients/none": http.StatusNotFound,
+	}
+	others := []string{"/metrics", "/configz", "/api/v1/pods", "/debug/pprof/"}
+	const denied = http.StatusForbidden
+	for page := range pages {
+		if code := status(t, gateway, page); code != denied {
+			t.Errorf("%s without the role: %d", page, code)
+		}
+	}
+	b := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "nobody"}},
+	}
+	if _, err := roles.ClusterRoleBindings().Create(t.Context(), b, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range pages {
+		harness.Eventually(t, page, func() error {
+			if code := status(t, gateway, page); code != want {
+				return fmt.Errorf("%d, want %d", code, want)
+			}
+			return nil
+		})
+	}
+	for _, page := range others {
+		if code := status(t, gateway, page); code != denied && code != http.StatusNotFound {
+			t.Errorf("%s with the role: %d", page, code)
+		}
+	}
+}
+
+// status returns the code of the admin listener's answer to nobody.
+func status(t *testing.T, s *harness.Sluice, path string) int {
+	t.Helper()
+	cfg := s.RESTConfig("nobody")
+	cfg.Host = strings.Replace(s.Admin, "[::]", "127.0.0.1", 1)
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Get(cfg.Host + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestViewerHasTheDocumentedRules(t *testing.T) {
+	text, err := os.ReadFile(path(t, "docs/operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/sluice-viewer"])
+	want := "    - nonResourceURLs: [" + strings.Join(role.Rules[0].NonResourceURLs, ", ") + "]\n      verbs: [get]\n"
+	if !strings.Contains(string(text), want) {
+		t.Errorf("docs/operating.md lacks\n%s", want)
+	}
+}
