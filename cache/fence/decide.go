@@ -105,7 +105,9 @@ const (
 
 // Next decides what is done for a question. Nothing else chooses between waiting, asking the apiserver,
 // forwarding and refusing; it is asked again after each action. Only for a [Need] at any price the apiserver
-// is asked without it. testdata/decisions.txt shows what Next decides.
+// is asked without it. testdata/decisions.txt shows what Next decides, and testdata/simulations.txt what reads get by
+// that. To hold small reads until those that wait cost as much as a proof, and else to forward them after 15 ms, has
+// been simulated too: lone reads wait in vain, and herds of a busy resource are forwarded.
 //
 //	Arrived -- Ask ----> Asked -- Gather, TakeInventory, Probe ----> Known -- Wait ----> Waited -- Prove ----> Confirms
 //	   |                                                                                   |            TakeInventory,

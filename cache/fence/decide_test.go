@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write testdata/decisions.txt anew")
+var update = flag.Bool("update", false, "write the tables in testdata anew")
 
 // The reads of the table are of pages of 64 KiB, their resources of objects of which an inventory lists 512 bytes.
 const (
