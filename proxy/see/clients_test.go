@@ -40,7 +40,7 @@ func (p *process) users(t *testing.T, path string) (all []string) {
 func TestClientsAreSortedFilteredAndInPages(t *testing.T) {
 	p := newProcess(true)
 	p.lists("jane", "pods", 1, 50e6)
-	p.lists("joe", "configmaps", 300, 1000)
+	p.lists("joe", "configmaps", 1000, 1000)
 	p.lists("<script>", "pods", 2, 10e6)
 	for path, want := range map[string]string{
 		"/clients":                             "[jane joe &lt;script&gt;]",

@@ -163,7 +163,7 @@ func (t *totals) costs(r reading) {
 	add(t.spent, "sluice_store_proof_seconds_total", seconds)
 	add(t.spent, "sluice_store_lent_seconds_total", seconds)
 	add(t.spent, "sluice_store_received_total", clients.EventsWorth)
-	add(t.spent, "sluice_reviews_total", clients.RequestsWorth)
+	add(t.spent, "sluice_reviews_total", clients.ReviewsWorth)
 	r.each("sluice_response_bytes_total", func(l labels, v float64) {
 		if l["stage"] != "encoded" {
 			return
