@@ -75,7 +75,8 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 // those that follow it.
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
 
-// Behind returns how many events of the scope are in the history after version, and when the first of them was received. Unlike the
+// Behind returns how many events of the scope are in the history after version, and when the first of them was
+// received. Unlike the
 // other methods it can be called by any goroutine, until Close.
 func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
 	c.store.mu.RLock()

@@ -204,7 +204,8 @@ func (m *Metrics) activity() map[schema.GroupVersionResource]activity {
 // forget deletes the series of a resource.
 func (m *Metrics) forget(r schema.GroupVersionResource) {
 	labels := prometheus.Labels{"group": r.Group, "version": r.Version, "resource": r.Resource}
-	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec, m.avoided.MetricVec) {
+	for _, metric := range append(m.reads.Resources(), m.total.MetricVec, m.duration.MetricVec, m.bytes.MetricVec,
+		m.avoided.MetricVec) {
 		metric.DeletePartialMatch(labels)
 	}
 }
