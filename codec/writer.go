@@ -102,9 +102,9 @@ func (w *Writer) AppendItem(dst, src []byte) ([]byte, error) {
 }
 
 // AppendIndented appends items of a list, as the Writer of the format without Pretty has written them with
-// separators between them. The format must be Pretty.
-func (w *Writer) AppendIndented(dst, items []byte) ([]byte, error) {
-	return w.framer.(*framing.PrettyJSON).AppendItems(dst, items)
+// separators between them. The format must be Pretty. The places are those of json.AppendBoundedIndent.
+func (w *Writer) AppendIndented(dst, items []byte, places []int) ([]byte, error) {
+	return w.framer.(*framing.PrettyJSON).AppendItems(dst, items, places)
 }
 
 // ItemSize returns the number of bytes that AppendItem appends for src, and false if that is unknown without

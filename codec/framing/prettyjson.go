@@ -22,7 +22,7 @@ func (p *PrettyJSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, err
 	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
 		return dst, err
 	}
-	return json.AppendBoundedIndent(dst, s.B, 0)
+	return json.AppendBoundedIndent(dst, s.B, 0, nil)
 }
 
 // AppendItem appends an item of a list.
@@ -33,12 +33,13 @@ func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error
 	if s.B, err = e.AppendItem(s.B, src); err != nil {
 		return dst, err
 	}
-	return json.AppendBoundedIndent(dst, s.B, itemDepth)
+	return json.AppendBoundedIndent(dst, s.B, itemDepth, nil)
 }
 
-// AppendItems appends items of a compact list, with its separators between them.
-func (p *PrettyJSON) AppendItems(dst, items []byte) ([]byte, error) {
-	return json.AppendBoundedIndent(dst, items, itemDepth)
+// AppendItems appends items of a compact list, with its separators between them. The places are those of
+// json.AppendBoundedIndent.
+func (p *PrettyJSON) AppendItems(dst, items []byte, places []int) ([]byte, error) {
+	return json.AppendBoundedIndent(dst, items, itemDepth, places)
 }
 
 // Separator returns what separates two items.

@@ -19,9 +19,10 @@ func MaxIndented(n int) int { return indentFactor*n + indentFloor }
 
 // AppendBoundedIndent is AppendIndent for a value that somebody may have made to expand, or for several with
 // commas between them. If one of them became longer than MaxIndented permits, it returns ErrExpands, and
-// dst unchanged.
-func AppendBoundedIndent(dst, src []byte, depth int) ([]byte, error) {
-	out, ok := appendIndent(dst, src, depth, true)
+// dst unchanged. Each of places, which ascend, is an offset in a string of src, and becomes that of the same place in the
+// result.
+func AppendBoundedIndent(dst, src []byte, depth int, places []int) ([]byte, error) {
+	out, ok := appendIndent(dst, src, depth, true, places)
 	if !ok {
 		return dst, ErrExpands
 	}
@@ -37,15 +38,16 @@ func AppendBoundedIndent(dst, src []byte, depth int) ([]byte, error) {
 // one; depth is then the level of the first member or element in src. After an open bracket at the
 // end of src comes the line break and the indentation of the element that the caller appends next.
 func AppendIndent(dst, src []byte, depth int) []byte {
-	dst, _ = appendIndent(dst, src, depth, false)
+	dst, _ = appendIndent(dst, src, depth, false, nil)
 	return dst
 }
 
-// appendIndent is AppendIndent. If bounded, it stops and returns false once a value is too long.
+// appendIndent is AppendIndent, with the places of AppendBoundedIndent. If bounded, it stops and returns false once a value is
+// too long.
 //
 // It copies whole words and lines, which may write behind what it appends: out always has room for the rest of src, and
 // for a line and slack besides.
-func appendIndent(dst, src []byte, depth int, bounded bool) ([]byte, bool) {
+func appendIndent(dst, src []byte, depth int, bounded bool, places []int) ([]byte, bool) {
 	opened := false                          // the last token was an opening bracket
 	outer, from, begin := depth, 0, len(dst) // of the present value: its level, where it begins in src and in dst
 	limit := math.MaxInt
@@ -80,7 +82,12 @@ func appendIndent(dst, src []byte, depth int, bounded bool) ([]byte, bool) {
 		}
 		switch {
 		case kind&quote != 0:
-			if n, i = putString(out, n, src, i); i < len(src) && src[i] == ':' {
+			further := n - i
+			n, i = putString(out, n, src, i)
+			for ; len(places) > 0 && places[0] < i; places = places[1:] {
+				places[0] += further
+			}
+			if i < len(src) && src[i] == ':' {
 				out[n], out[n+1] = ':', ' '
 				n, i = n+2, i+1
 			}

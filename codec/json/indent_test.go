@@ -53,7 +53,7 @@ func TestAppendIndentJoinsPieces(t *testing.T) {
 func TestAppendBoundedIndentRefusesWhatExpands(t *testing.T) {
 	check := func(b []byte) {
 		t.Helper()
-		got, err := AppendBoundedIndent([]byte("x"), b, 2)
+		got, err := AppendBoundedIndent([]byte("x"), b, 2, nil)
 		if want := AppendIndent([]byte("x"), b, 2); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%.40s: %v, %d bytes, want %d", b, err, len(got), len(want))
 		}
@@ -64,7 +64,7 @@ func TestAppendBoundedIndentRefusesWhatExpands(t *testing.T) {
 	check([]byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))) // 20 KB of 600 bytes
 	nest := func(n int, inner string) string { return strings.Repeat("[", n) + inner + strings.Repeat("]", n) }
 	for _, b := range []string{nest(MaxDepth, ""), nest(MaxDepth, "1"), nest(100, strings.Repeat("0,", 10_000)+"0"), strings.Repeat("[", MaxDepth)} {
-		if got, err := AppendBoundedIndent([]byte("x"), []byte(b), 0); !errors.Is(err, ErrExpands) || string(got) != "x" {
+		if got, err := AppendBoundedIndent([]byte("x"), []byte(b), 0, nil); !errors.Is(err, ErrExpands) || string(got) != "x" {
 			t.Errorf("%.40s: %v, %d bytes", b, err, len(got))
 		}
 	}
@@ -93,11 +93,11 @@ func TestAppendBoundedIndentBoundsEachOfSeveralValues(t *testing.T) {
 				want = append(want, ",\n    "...)
 			}
 			var err error
-			if want, err = AppendBoundedIndent(want, []byte(v), 2); err != nil {
+			if want, err = AppendBoundedIndent(want, []byte(v), 2, nil); err != nil {
 				each = false
 			}
 		}
-		got, err := AppendBoundedIndent([]byte("x"), []byte(strings.Join(row.values, ",")), 2)
+		got, err := AppendBoundedIndent([]byte("x"), []byte(strings.Join(row.values, ",")), 2, nil)
 		if (err == nil) != row.ok || each != row.ok {
 			t.Errorf("%.40q: %v, one by one %v", row.values, err, each)
 		}

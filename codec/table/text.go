@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"iter"
 	"slices"
@@ -48,26 +47,20 @@ func (t *Text) AppendAt(dst []byte, now time.Time) []byte {
 	return dst
 }
 
-// Indented returns the text with other white space between its tokens, as indent appends it.
-func (t *Text) Indented(indent func(dst, src []byte) ([]byte, error)) (*Text, error) {
-	text, err := indent(nil, t.Bytes)
+// Indented returns the text with other white space between its tokens, as indent appends it to dst. Each of places is an
+// offset in a string of src, which indent replaces by that of the same place in what it returns.
+func (t *Text) Indented(dst []byte, indent func(dst, src []byte, places []int) ([]byte, error)) (*Text, error) {
+	places := make([]int, len(t.Ages))
+	for i := range places {
+		places[i] = t.Ages[i].At
+	}
+	text, err := indent(dst, t.Bytes, places)
 	if err != nil {
 		return nil, err
 	}
-	out := &Text{Bytes: bytes.Clone(text), Ages: slices.Clone(t.Ages)}
-	from, to := 0, 0 // the same place in both
+	out := &Text{Bytes: text[len(dst):], Ages: slices.Clone(t.Ages)}
 	for i := range out.Ages {
-		for from < t.Ages[i].At {
-			switch {
-			case t.Bytes[from] == text[to]:
-				from, to = from+1, to+1
-			case text[to] <= ' ':
-				to++
-			default: // there is white space in t only
-				from++
-			}
-		}
-		out.Ages[i].At = to
+		out.Ages[i].At = places[i] - len(dst)
 	}
 	return out, nil
 }

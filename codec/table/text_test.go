@@ -61,7 +61,9 @@ func TestIndentedTextHasItsAgesInTheirPlaces(t *testing.T) {
 			}
 			text.Bytes = append(text.Bytes, part...)
 		}
-		indented, err := text.Indented(func(dst, src []byte) ([]byte, error) { return sjson.AppendIndent(dst, src, 1), nil })
+		indented, err := text.Indented([]byte("x"), func(dst, src []byte, places []int) ([]byte, error) {
+			return sjson.AppendBoundedIndent(dst, src, 1, places)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

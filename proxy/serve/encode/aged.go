@@ -16,10 +16,10 @@ import (
 // ages, which are written anew for each reader, and compressed with ages, which stand still for
 // seconds to days. Events share their text without ages.
 
-// ageless returns the text of a run without ages, memoized if it is shared.
-func (e *Segments) ageless(r tree.Run) (*table.Text, error) {
+// ageless returns the text of a run without ages, memoized if it is shared. Indented text that is not may be in scratch.
+func (e *Segments) ageless(r tree.Run, scratch *[]byte) (*table.Text, error) {
 	if compact := e.compact(); compact != nil {
-		return e.indentAgeless(compact, r)
+		return e.indentAgeless(compact, r, scratch)
 	}
 	if !e.MemoizesText(r) {
 		return e.encodeAgeless(r.Objects())
@@ -97,7 +97,7 @@ func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, e
 	if v, ok := r.Recall(key); ok {
 		return e.renewed(v.(*agedBlock), coding, r)
 	}
-	text, err := e.ageless(r)
+	text, err := e.ageless(r, new([]byte))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*spl
 	if block, ok := b.at(time.Now()); ok {
 		return block, nil
 	}
-	text, err := e.ageless(r)
+	text, err := e.ageless(r, new([]byte))
 	if err != nil {
 		return nil, err
 	}

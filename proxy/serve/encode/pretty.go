@@ -50,24 +50,33 @@ func (e *Segments) indented(compact *Segments, r tree.Run) (iter.Seq[[]byte], er
 func (e *Segments) appendIndented(dst []byte, compact *Segments, r tree.Run) ([]byte, error) {
 	text, err := compact.text(r)
 	if err == nil {
-		dst, err = e.writer.AppendIndented(dst, text)
+		dst, err = e.writer.AppendIndented(dst, text, nil)
 	}
 	return dst, e.Format.check(err)
 }
 
-// indentAgeless returns the indented text of a run without its ages, which are as long in either form.
-func (e *Segments) indentAgeless(compact *Segments, r tree.Run) (*table.Text, error) {
+// indentAgeless returns the indented text of a run without its ages, which are as long in either form. A text that is not
+// memoized is in scratch.
+func (e *Segments) indentAgeless(compact *Segments, r tree.Run, scratch *[]byte) (*table.Text, error) {
 	key := memoKey{e.Format, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return v.(*table.Text), nil
 	}
-	text, err := compact.ageless(r)
+	text, err := compact.ageless(r, nil)
 	if err == nil {
-		text, err = text.Indented(e.writer.AppendIndented)
+		text, err = text.Indented((*scratch)[:0], e.writer.AppendIndented)
 	}
-	if err != nil || !compact.MemoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
-		return text, e.Format.check(err)
+	if err != nil {
+		return nil, e.Format.check(err)
 	}
-	_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) { return text, textSize(text), nil })
+	*scratch = text.Bytes
+	size := int64(len(text.Bytes)) + int64(len(text.Ages))*ageSize
+	if !compact.MemoizesText(r) || size > e.budget.Limit()-e.budget.Used() {
+		return text, nil
+	}
+	_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) {
+		kept := &table.Text{Bytes: bytes.Clone(text.Bytes), Ages: text.Ages}
+		return kept, textSize(kept), nil
+	})
 	return text, err
 }

@@ -66,11 +66,20 @@ func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Re
 // caller must not change them.
 func (e *Segments) Parts(r tree.Run) (iter.Seq[[]byte], error) {
 	if e.Format.agesApart() {
-		text, err := e.ageless(r)
+		scratch := scratches.Get().(*[]byte)
+		text, err := e.ageless(r, scratch)
 		if err != nil {
 			return nil, err
 		}
-		return text.Parts(time.Now()), nil
+		now := time.Now()
+		return func(yield func([]byte) bool) {
+			for part := range text.Parts(now) {
+				if !yield(part) {
+					return // the connection may still read the buffer
+				}
+			}
+			recycle(scratch, *scratch)
+		}, nil
 	}
 	if compact := e.compact(); compact != nil {
 		return e.indented(compact, r)
