@@ -7,7 +7,8 @@ import "slices"
 const maxRevoked = 1024
 
 // revoke takes back from accounts that hold more than g's until g may take n more, or nothing more can be
-// taken back. The caller must hold mu, and call end of the returned grants without it.
+// taken back. The caller must hold mu, and call end of the returned grants without it. With n above zero, what
+// g's own account holds is never more than what it would then hold.
 func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	for len(revoked) < maxRevoked && !p.fits(g.key, n, g.revocation == nil) {
 		var victim *Grant
@@ -48,12 +49,9 @@ func (l *Ledger) heaviest(k Key, bytes int64) *Grant {
 		bytes += own.used
 	}
 	return l.ranked.heaviest(bytes, func(s *share) *Grant {
-		if s.name == k.Group {
-			return nil
-		}
 		for r := numResources - 1; r >= 0; r-- { // watches before connections
 			if g := l.pools[r].groups[s.name]; g != nil && !r.apart() {
-				if found := g.heaviest(r, 0, nil); found != nil {
+				if found := g.heaviest(r, 0); found != nil {
 					return found
 				}
 			}
@@ -74,12 +72,7 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if rows[p.resource].Revoking == oldestFirst {
 		least-- // the new comes before the old where both hold as much: else many with one each keep others out
 	}
-	victim := p.ranked.heaviest(least, func(g *group) *Grant {
-		if g == own {
-			return nil
-		}
-		return g.heaviest(p.resource, 0, nil)
-	})
+	victim := p.ranked.heaviest(least, func(g *group) *Grant { return g.heaviest(p.resource, 0) })
 	if victim != nil || own == nil {
 		return victim
 	}
@@ -88,21 +81,15 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if self != nil {
 		least += self.used
 	}
-	if victim = own.heaviest(p.resource, least, self); victim == nil && self != nil && rows[p.resource].Revoking == oldestFirst {
+	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && rows[p.resource].Revoking == oldestFirst {
 		return self.next(oldestFirst)
 	}
 	return victim
 }
 
-// heaviest returns a grant that can be taken back of the account which holds the most, more than least,
-// and is not except.
-func (g *group) heaviest(r Resource, least int64, except *holder) *Grant {
-	return g.ranked.heaviest(least, func(h *holder) *Grant {
-		if h == except {
-			return nil
-		}
-		return h.next(rows[r].Revoking)
-	})
+// heaviest returns a grant that can be taken back of the account which holds the most, more than least.
+func (g *group) heaviest(r Resource, least int64) *Grant {
+	return g.ranked.heaviest(least, func(h *holder) *Grant { return h.next(rows[r].Revoking) })
 }
 
 // maxBusy bounds how many busy grants of one account are passed over.

@@ -54,6 +54,49 @@ func TestLargeGrantEndsManySmallOnes(t *testing.T) {
 	}
 }
 
+// Otherwise many addresses with a connection each would keep every other one out.
+func TestNewConnectionOfAStrangerDisplacesTheOldestWhereEachAddressHasOne(t *testing.T) {
+	l := New(Totals{Strangers: 2}, math.MaxInt64)
+	var ended []string
+	for _, address := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
+		if take(l.Account(ByAddress(address)), Strangers, 1, func() { ended = append(ended, address) }) != 1 {
+			t.Errorf("%s is kept out", address)
+		}
+	}
+	if len(ended) != 1 {
+		t.Errorf("of three in two places these end: %v", ended)
+	}
+}
+
+// The last bytes of a resource may be bytes of memory that another resource takes.
+func TestMemoryThatAnotherResourceTakesIsTakenBackForTheLastOfAResource(t *testing.T) {
+	l := New(Totals{Requests: 100, Bodies: 100}, 160) // an eighth of it is apart
+	ended := false
+	for _, of := range []struct {
+		user     string
+		resource Resource
+		bytes    int64
+	}{{"heavy", Bodies, 80}, {"light", Requests, 40}, {"last", Requests, 60}} {
+		if _, err := l.Account(ByUser(of.user)).TakeRevocable(of.resource, of.bytes, func() { ended = of.user == "heavy" }); err != nil {
+			t.Errorf("%s: %v", of.user, err)
+		}
+	}
+	if !ended {
+		t.Error("the heaviest has lost nothing")
+	}
+}
+
+// Strangers and unverified requests have memory of their own, so that their end would give the others none.
+func TestScarceMemoryEndsNothingThatHasMemoryApart(t *testing.T) {
+	l := New(Totals{Connections: 100, Unverified: 100, Requests: math.MaxInt64}, 160*rows[Connections].Bytes)
+	heavy, ended := l.Account(ByUser("heavy")), 0
+	take(heavy, Unverified, 1, func() { t.Error("what is apart ends") })
+	take(heavy, Connections, 100, func() { ended++ })
+	if _, err := l.Account(ByUser("light")).TakeRevocable(Requests, 50*rows[Connections].Bytes, func() {}); err != nil || ended != 10 {
+		t.Errorf("%v, and %d connections ended, want 10", err, ended)
+	}
+}
+
 // While a total is used up, what one more costs must not grow with the number of callers.
 func BenchmarkTakeWhileScarce(b *testing.B) {
 	for _, callers := range []int{1_000, 10_000, 100_000} {
