@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,11 +225,15 @@ func TestWatchIsStillAllowedWhileUserAndRightsAreUnchanged(t *testing.T) {
 		{"token revoked", func(a *reviewAPI) { a.tokens["a"] = nil }, 401, false},
 		{"token of another user", func(a *reviewAPI) { a.tokens["a"] = verified("joe") }, 401, false},
 		{"right revoked", func(a *reviewAPI) { a.allow = nil }, 403, false},
+		{"token without the group that has the right", func(a *reviewAPI) {
+			a.tokens["a"] = verified("jane", "visitors")
+			a.allow = func(s *authorizationv1.SubjectAccessReviewSpec) bool { return slices.Contains(s.Groups, "dev") }
+		}, 403, false},
 		{"apiserver unreachable", func(a *reviewAPI) { a.fault = faults["closes the connection"] }, 0, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-				reviews.tokens["a"] = verified("jane")
+				reviews.tokens["a"] = verified("jane", "dev")
 				reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
 				r := authenticated(t, access, newRequest("/api/v1/pods?watch=1", token("a")))
 				if !access.Allowed(r, readOf(t, r)) {

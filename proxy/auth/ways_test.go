@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,6 +148,27 @@ func TestCertificatesAreVerifiedOncePerConnection(t *testing.T) {
 	})
 }
 
+// Whoever holds a connection open would else keep what a CA has proven that is no longer trusted.
+func TestOpenConnectionsAreVerifiedAgainByAnotherCA(t *testing.T) {
+	before, after := newAuthority(t), newAuthority(t)
+	trusted := before.provider(t)
+	verify := func() (x509.VerifyOptions, bool) { return trusted.VerifyOptions() }
+	c, presented := &connection{}, []*x509.Certificate{before.sign(t, client("jane"))}
+	synctest.Test(t, func(t *testing.T) { // at the time of the certificates
+		if _, err := c.verify(&c.clientCA, presented, verify); err != nil {
+			t.Fatal(err)
+		}
+		trusted = after.provider(t)
+		if _, err := c.verify(&c.clientCA, presented, verify); err == nil {
+			t.Error("a certificate of the former CA is valid")
+		}
+		trusted = before.provider(t)
+		if _, err := c.verify(&c.clientCA, presented, verify); err != nil {
+			t.Errorf("a certificate of the CA that is trusted again: %v", err)
+		}
+	})
+}
+
 func TestLongChainsOfCertificatesAreNotVerified(t *testing.T) {
 	ca := newAuthority(t)
 	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
@@ -229,6 +251,25 @@ func TestRecheckRepeatsTheImpersonation(t *testing.T) {
 			if denied, err := access.StillAllowed(got.WithContext(context.WithoutCancel(got.Context())), readOf(t, got)); (denied == nil) != allow || err != nil {
 				t.Errorf("allowed %v: %v, %v", allow, denied, err)
 			}
+		}
+	})
+}
+
+// The library keeps for ten seconds that an impersonation is allowed.
+func TestChangeOfAccessRulesEndsImpersonationAtOnce(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("boss")
+		reviews.allow = func(*authorizationv1.SubjectAccessReviewSpec) bool { return true }
+		header := token("a")
+		header.Set("Impersonate-User", "jane")
+		r := authenticated(t, access, newRequest("/api/v1/pods", header))
+		if u, err := access.reader(r); u == nil || err != nil {
+			t.Fatalf("not allowed: %v", err)
+		}
+		reviews.allow = nil
+		access.Authorizer.changes.happened(everyNamespace)
+		if u, err := access.reader(r); u != nil || err != nil {
+			t.Errorf("after the change: %v, %v", u, err)
 		}
 	})
 }

@@ -127,6 +127,28 @@ func TestHeaderCountsForTheRequest(t *testing.T) {
 	}
 }
 
+// A client that does not say how long its body is may send as much of it as any other.
+func TestBodyOfUnknownLengthCountsOverHTTP2(t *testing.T) {
+	for length, want := range map[int64]int64{-1: ReceiveBuffer, 1: ReceiveBuffer, 0: 0} {
+		r := httptest.NewRequest("POST", lists, nil)
+		empty := Bytes(r)
+		r.ProtoMajor, r.ContentLength = 2, length
+		if n := Bytes(r) - empty; n != want {
+			t.Errorf("a body of length %d: %d bytes, want %d", length, n, want)
+		}
+	}
+}
+
+// All of them have the same name. One address would use up what the others need.
+func TestAnonymousCallersCountByTheirAddress(t *testing.T) {
+	r := httptest.NewRequest("GET", lists, nil)
+	r.RemoteAddr = "192.0.2.1:1"
+	info := &request.Info{Caller: request.Unauthenticated, User: "system:anonymous"}
+	if got, want := keyOf(r, info), accounts.ByAddress("192.0.2.1"); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestRequestsThatLast(t *testing.T) {
 	for target, want := range map[string]bool{
 		lists: false, lists + "/x": false, "/version": false,

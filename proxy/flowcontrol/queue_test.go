@@ -78,6 +78,24 @@ func TestQueueHoldsItsPlacesAndServesEverybody(t *testing.T) {
 	})
 }
 
+// Else a stream of short requests would keep out one that needs many places.
+func TestRequestForManyPlacesIsNotOvertaken(t *testing.T) {
+	q := NewQueue(4)
+	first := q.Join(accounts.ByUser("first"), 3, 0)
+	wide := q.Join(accounts.ByUser("wide"), 2, 0)
+	late := q.Join(accounts.ByUser("late"), 1, 0)
+	if !first.HasStarted() || wide.HasStarted() || late.HasStarted() {
+		t.Errorf("of 4 places, 3 were taken: wide has started %v, late %v", wide.HasStarted(), late.HasStarted())
+	}
+	first.Leave()
+	if !wide.HasStarted() || !late.HasStarted() {
+		t.Errorf("4 places are free: wide has started %v, late %v", wide.HasStarted(), late.HasStarted())
+	}
+	wide.Leave()
+	late.Leave()
+	checkEmpty(t, q)
+}
+
 // order lets requests of users wait behind one that runs, one after the other, and returns in which order
 // they get the place.
 func order(t *testing.T, q *Queue, users ...string) []string {

@@ -134,7 +134,7 @@ func TestNothingCountsOnceAllRequestsHaveBegun(t *testing.T) {
 	l.checkEmpty()
 }
 
-// A connection may be used for days by requests that run for days.
+// A connection may be used for days by requests that run for days. Beside them only headers that are not complete count.
 func TestNothingAddsUpBesideARunningRequest(t *testing.T) {
 	l := receiving(t, math.MaxInt64)
 	c := l.accept("192.0.2.1:1")
@@ -154,6 +154,10 @@ func TestNothingAddsUpBesideARunningRequest(t *testing.T) {
 		}
 		receive(70)
 	}
+	if err := c.receive(1 << 20); err != nil || l.used(accounts.Unverified) < 1<<20-receivedFree-receivedStep {
+		t.Errorf("%d bytes count of a header that is not complete: %v", l.used(accounts.Unverified), err)
+	}
+	c.settle(math.MaxInt64)
 	for range 100 { // refused requests, whose bodies nobody reads
 		post := httptest.NewRequest("POST", lists, strings.NewReader("body"))
 		post.ProtoMajor = 2

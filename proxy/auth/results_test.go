@@ -1,0 +1,66 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/proxy/accounts"
+)
+
+// Who was rejected may be known by now, so that only a review can say that it is not.
+func TestNegativeResultsEndWithTheirTTL(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		if _, err := access.Authenticator.authenticateToken(newRequest("/api/v1/pods", token("a"))); unavailable(err) {
+			t.Fatal(err)
+		}
+		reviews.breakWith(faults["closes the connection"])
+		time.Sleep(tokenTTL)
+		if _, err := access.Authenticator.authenticateToken(newRequest("/api/v1/pods", token("a"))); !unavailable(err) {
+			t.Errorf("rejected without a review: %v", err)
+		}
+	})
+}
+
+// The review that follows may know of a change since.
+func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, key := newReviews[int](4, NewMetrics(nil).reviews("token")), digest{1}
+		by := asker{key: func() (accounts.Key, int64) { return accounts.ByAddress("192.0.2.1"), 0 }}
+		answers := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+		get := func(ctx context.Context, i int) (int, error) {
+			return r.get(ctx, key, by, func(context.Context) (result[int], error) {
+				<-answers[i]
+				return result[int]{value: i, positive: true, ttl: time.Minute}, nil
+			})
+		}
+		var first, second sync.WaitGroup
+		ctx, leave := context.WithCancel(t.Context())
+		first.Go(func() {
+			if _, err := get(ctx, 0); !unavailable(err) {
+				t.Errorf("a caller who has left: %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		first.Wait()
+		second.Go(func() {
+			if got, err := get(t.Context(), 1); got != 1 || err != nil {
+				t.Errorf("%d, %v", got, err)
+			}
+		})
+		synctest.Wait()
+		close(answers[0])
+		synctest.Wait()
+		if got, kept := r.recall(key); kept {
+			t.Errorf("the answer %d is kept", got)
+		}
+		close(answers[1])
+		second.Wait()
+		if got, kept := r.recall(key); got != 1 || !kept {
+			t.Errorf("the answer %d is kept: %v", got, kept)
+		}
+	})
+}

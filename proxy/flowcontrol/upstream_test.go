@@ -1,0 +1,37 @@
+package flowcontrol
+
+import (
+	"math"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"sluice/proxy/accounts"
+	"sluice/proxy/request"
+)
+
+// Each write of a passed response that its client accepts slowly says so again.
+func TestSlowResponseCountsOnce(t *testing.T) {
+	seats, ledger := NewFairSeats(4, time.Minute), accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
+	r := httptest.NewRequest("GET", lists, nil)
+	info, err := request.Parse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info.Caller, info.User, info.Account = request.BearerToken, "jane", ledger.Account(accounts.ByUser("jane"))
+	p := NewUpstream(seats, seats).Place(r.WithContext(request.With(r.Context(), info)), func() { t.Error("the response ends") })
+	if err := p.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		p.Slow()
+		if running, _ := seats.queue.Numbers(); running != 0 || ledger.Usage(accounts.SlowResponses).Used != 1 {
+			t.Errorf("%d seats, %d slow responses", running, ledger.Usage(accounts.SlowResponses).Used)
+		}
+	}
+	p.Leave()
+	if n := ledger.Usage(accounts.SlowResponses).Used; n != 0 {
+		t.Errorf("%d slow responses are left", n)
+	}
+	checkEmpty(t, seats.queue)
+}
