@@ -116,6 +116,62 @@ func TestUpdateRetiresTheMemosOfOneSegmentOnly(t *testing.T) {
 	}
 }
 
+// Only readers of the past have a retired segment.
+func TestMemoThatIsNotKeptEvictsNoOther(t *testing.T) {
+	retired := func() *Segment {
+		s := segmentOf(3)
+		s.memos.retire()
+		return s
+	}
+	for name, tt := range map[string]struct {
+		segment func() *Segment
+		size    int64
+	}{"of a retired segment": {retired, 60}, "above the limit": {func() *Segment { return segmentOf(3) }, 101}} {
+		t.Run(name, func(t *testing.T) {
+			budget, b := NewBudget(100), &builder{}
+			kept := []*Segment{segmentOf(3), segmentOf(3), segmentOf(3)}
+			for _, s := range kept {
+				if _, err := s.Memo(budget, "x", b.build(30)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 10 {
+				if _, err := tt.segment().Memo(budget, "x", b.build(tt.size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, s := range kept {
+				if _, ok := s.Recall("x"); !ok {
+					t.Errorf("memo %d is evicted", i)
+				}
+			}
+			if n := budget.Used(); n != 90 {
+				t.Errorf("%d bytes are used", n)
+			}
+		})
+	}
+}
+
+// An update may retire a segment whose memo is just being added.
+func TestRetiredSegmentKeepsNoMemo(t *testing.T) {
+	budget, b := NewBudget(1<<30), &builder{}
+	for range 20_000 {
+		s := segmentOf(1)
+		var retired sync.WaitGroup
+		retired.Go(s.memos.retire)
+		if _, err := s.Memo(budget, "x", b.build(1)); err != nil {
+			t.Fatal(err)
+		}
+		retired.Wait()
+		if _, ok := s.Recall("x"); ok {
+			t.Fatal("it keeps a memo")
+		}
+	}
+	if n := budget.Used(); n != 0 {
+		t.Errorf("%d bytes are used", n)
+	}
+}
+
 func TestMemosAreFreedWithTheirSegment(t *testing.T) {
 	budget, b := NewBudget(1000), &builder{}
 	func() {
