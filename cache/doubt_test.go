@@ -46,6 +46,21 @@ func TestInDoubtAnInventoryOfThePresentVersionProvesIt(t *testing.T) {
 	}
 }
 
+// The list may be of the time before the event.
+func TestInDoubtAnInventoryProvesNoStateThatHasChangedMeanwhile(t *testing.T) {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
+	r := inventoryOf(t, 10, map[tree.Key]uint64{"a/x": 5})
+	c := &comparison{inventory: r, past: true, position: s.position}
+	apply(t, s, Modified, "a/x", 11)
+	s.Doubt()
+	s.mu.Lock()
+	_, err := s.conclude(c)
+	s.mu.Unlock()
+	if err != nil || s.Proves(10) {
+		t.Errorf("version 10 is proven: %v, %v", s.Proves(10), err)
+	}
+}
+
 func TestDifferingKeysAreThoseOfTheStateAndOfTheList(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/b", 1), testObject("a/d", 2), testObject("a/f", 3), testObject("a/h", 4)}, 10)
 	for _, row := range []struct {
@@ -63,5 +78,11 @@ func TestDifferingKeysAreThoseOfTheStateAndOfTheList(t *testing.T) {
 	}
 	if _, err := s.Differing(inventoryOf(t, 9, nil)); !errors.Is(err, ErrDiverged) {
 		t.Errorf("the list of an apiserver that is behind the store: %v", err)
+	}
+	if !confirmState(t, s, inventoryOf(t, 20, map[tree.Key]uint64{"a/b": 1, "a/d": 2, "a/f": 3, "a/h": 4})) {
+		t.Fatal("the state is not confirmed at version 20")
+	}
+	if _, err := s.Differing(inventoryOf(t, 15, nil)); !errors.Is(err, ErrDiverged) {
+		t.Errorf("the list of an apiserver that is behind what readers have seen: %v", err)
 	}
 }

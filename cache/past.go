@@ -4,11 +4,10 @@ package cache
 // milliseconds, in which no event could be applied.
 const scanPiece = 512
 
-// past is the events of a scope in a part of the history of the whole resource: those with positions
-// above from, up to to.
+// past is the events of a scope in a part of the history of the whole resource: those with positions up to to.
 type past struct {
-	from, to uint64
-	events   []*Event
+	to     uint64
+	events []*Event
 }
 
 // pastOf returns the events of scope above version, so that a new subscription finds them without a
@@ -20,7 +19,7 @@ func (s *Store) pastOf(scope Scope, version uint64) past {
 	}
 	s.mu.RLock()
 	from := s.startAfter(version)
-	p := past{from: from, to: from}
+	p := past{to: from}
 	until := s.position
 	if sub := s.subscriptions[scope]; sub != nil && sub.completeFrom <= from {
 		until = from
@@ -51,21 +50,19 @@ func (s *Store) scan(p *past, scope Scope) {
 	}
 }
 
-// backfill replaces the history of a subscription by the events of scope after position start. Those
-// that p holds are taken from there, unless they were trimmed meanwhile.
+// backfill replaces the history of a subscription by the events of scope after position start, which p holds up to
+// p.to. The first event that a version lacks moves forward only, so that p begins at start or before it, and start
+// is never before what was trimmed meanwhile.
 func (s *Store) backfill(sub *subscription, scope Scope, start uint64, p past) {
-	if p.to < start || p.from > start {
-		p = past{from: start, to: start}
+	if p.to < start {
+		p = past{to: start}
 	}
 	for until := s.position; p.to < until; {
 		s.scan(&p, scope)
 	}
 	h := history{trimmed: sub.history.trimmed}
 	for _, e := range p.events {
-		switch {
-		case e.position <= s.all.history.trimmed:
-			h.trimmed = max(h.trimmed, e.position)
-		case e.position > start:
+		if e.position > start {
 			h.push(e)
 		}
 	}

@@ -48,6 +48,23 @@ func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
 	}
 }
 
+// A bookmark at the version would tell a client that it has the rest, too.
+func TestReaderBetweenTwoEventsOfAVersionHasNotReachedIt(t *testing.T) {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	_, c, err := s.ListAndWatch(Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	apply(t, s, Modified, "a/x", 11)
+	apply(t, s, Modified, "a/y", 11)
+	for _, want := range []uint64{10, 11} {
+		if n, version, err := c.Next(make([]*Event, 1)); n != 1 || version != want || err != nil {
+			t.Errorf("%d events, complete up to %d, want %d: %v", n, version, want, err)
+		}
+	}
+}
+
 // A watch may end between the deletions of one version.
 func TestWatchIsResumedBeforeADeletion(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
