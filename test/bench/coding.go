@@ -36,3 +36,6 @@ func codingOf(header interface{ Get(string) string }) string {
 	}
 	return identity
 }
+
+// encodings are the content encodings of lists.
+var encodings = []string{identity, "gzip", "zstd"}

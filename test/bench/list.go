@@ -42,8 +42,8 @@ func listScenarios(o *options) []*scenario {
 			all = append(all, s)
 		}
 	}
-	for _, name := range o.formats {
-		for _, encoding := range o.encodes {
+	for _, name := range o.formats.list {
+		for _, encoding := range o.encodes.list {
 			for _, n := range o.clients {
 				for _, churn := range o.churns {
 					add(listing{formatOf(name), encoding, false}, n, churn)
@@ -51,8 +51,8 @@ func listScenarios(o *options) []*scenario {
 			}
 		}
 	}
-	for _, name := range o.streams {
-		for _, encoding := range o.encodes {
+	for _, name := range o.streams.list {
+		for _, encoding := range o.encodes.list {
 			for _, n := range o.clients {
 				add(listing{formatOf(name), encoding, true}, n, 0)
 			}

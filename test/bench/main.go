@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func bench(ctx context.Context, o *options) (r *report, err error) {
 	r = newReport(o)
 	switch {
-	case len(o.scale) > 0:
+	case len(o.scale.list) > 0:
 		err = scale(ctx, o, r)
 	default:
 		err = costs(ctx, o, r)

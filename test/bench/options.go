@@ -7,176 +7,144 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// options are the flags.
+// options are the flags; define says what each is for.
 type options struct {
-	pods    int
-	formats words
-	encodes words // content encodings of lists
-	streams words // formats of streaming lists
-	watches words // formats of fan-outs
-	// watchEncodes are the content encodings of fan-outs.
-	watchEncodes words
-	clients      counts // concurrent, of a list case
-	churns       counts // updates per second during list cases
-	watchers     counts
-	updates      int // per fan-out and round
-	rate         int // updates per second
-	lists        int // consistent lists, one at a time
-	gets         int // gets that pass, one at a time
-	rounds       int
-	proofs       bool // only the proofs
-	abuse        bool // only the abusive user
-	users        int  // beside the abusive one
-	agents       int  // of the crowd
-	kinds        int  // of the controller
-	// turns is how long a Sluice with memory of its own has to bear all attacks in turns; 0 is once each, by a new one.
-	turns      time.Duration
-	memory     int64  // bytes
-	sizes      counts // of the cluster, in pods, for proofs
-	readers    counts // of a proof case, concurrent
-	scale      words  // sections of --scale; none means that it is not asked for
-	configMaps int    // of the section "cluster"
-	feeds      counts // updates of pods per second, of the section "cluster"
-	large      int    // ConfigMaps of 100 KB of the section "lists"
-	reports    int    // custom resources of 1.3 MB of the section "memory"
-	stalled    int    // watches that stop reading, of the section "watches"
-	// listEvery is the time between two lists of a user, and abuseFactor how many times as often the abusive
-	// one lists.
-	listEvery   time.Duration
-	abuseFactor int
-	// abuseWindow is the duration of each measurement without and with the abusive user.
-	abuseWindow time.Duration
-	window      time.Duration // minimum duration of a list case per target and round
-	idle        time.Duration // duration of the idle measurement
-	only        expression
-	dir         string
-	json        string
-	profiles    string
-	plot        string
-	from        string
+	pods, updates, rate, lists, gets, rounds, users, agents, kinds, abuseFactor, configMaps, large, reports, stalled int
+
+	formats, encodes, streams, watches, watchEncodes, scale words // no scale means that --scale is not asked for
+	clients, churns, watchers, sizes, readers, feeds        counts
+
+	turns, listEvery, abuseWindow, window, idle time.Duration
+	memory                                      int64
+
+	proofs, abuse                   bool
+	only                            expression
+	dir, json, plot, from, profiles string
 }
 
-// full and quick are the defaults without and with --quick.
-var (
-	full = options{
-		pods: 10_000, formats: formatNames(), encodes: words{identity, "gzip", "zstd"},
-		streams: words{"json", "protobuf"}, watches: words{"json", "protobuf", "cbor"}, watchEncodes: words{identity, "gzip"},
-		clients: counts{1, 20}, churns: counts{0, 50}, watchers: counts{1000}, updates: 150, rate: 20,
-		lists: 30, gets: 600, rounds: 5, window: 500 * time.Millisecond, idle: 10 * time.Second,
-		sizes: counts{100, 1_000, 10_000}, readers: counts{1, 20, 200}, users: 5_000, agents: 10_000, kinds: 1_000, abuseWindow: 30 * time.Second,
-		listEvery: 30 * time.Second, abuseFactor: 100,
-		configMaps: 300_000, feeds: counts{500, 1_000, 2_000, 4_000, 8_000}, large: 10_000, reports: 500, stalled: 500,
-	}
-	quick = options{
-		pods: 1_000, formats: words{"json", "protobuf", "cbor", "table", "yaml"}, encodes: words{identity, "gzip"},
-		streams: words{"json"}, watches: words{"json", "cbor"}, watchEncodes: words{identity, "gzip"},
-		clients: counts{1}, churns: counts{0}, watchers: counts{100}, updates: 60, rate: 40,
-		lists: 4, gets: 100, rounds: 1, window: 300 * time.Millisecond, idle: 2 * time.Second,
-		sizes: counts{100, 1_000}, readers: counts{1, 20}, users: 200, agents: 500, kinds: 50, abuseWindow: 10 * time.Second,
-		listEvery: 10 * time.Second, abuseFactor: 100,
-		configMaps: 3_000, feeds: counts{100}, large: 200, reports: 10, stalled: 50,
-	}
-)
+// flags defines the flags of options with their defaults: those of a full run and those of a quick one.
+type flags struct {
+	*flag.FlagSet
+	quick bool
+}
 
+func choose[T any](f flags, full, quick T) T {
+	if f.quick {
+		return quick
+	}
+	return full
+}
+
+// number defines a flag of a positive number.
+func (f flags) number(to *int, name string, full, quick int, usage string) {
+	*to = choose(f, full, quick)
+	f.Var((*positive)(to), name, usage)
+}
+
+func (f flags) numbers(to *counts, name string, full, quick counts, usage string) {
+	*to = choose(f, full, quick)
+	f.Var(to, name, usage)
+}
+
+// words defines a flag of words from a list, which the usage names.
+func (f flags) words(to *words, name string, from []string, full, quick []string, usage string) {
+	*to = words{choose(f, full, quick), from}
+	f.Var(to, name, usage+", from "+strings.Join(from, ","))
+}
+
+func (f flags) duration(to *time.Duration, name string, full, quick time.Duration, usage string) {
+	f.DurationVar(to, name, choose(f, full, quick), usage)
+}
+
+// parseOptions returns the options of the arguments. The sizes of --scale are ten times as large as without it.
 func parseOptions(args []string) (_ *options, err error) {
 	defer fails(&err)
-	o := full
-	if slices.Contains(args, "--quick") || slices.Contains(args, "-quick") {
-		o = quick
+	given := func(name string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), name) })
 	}
-	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "scale") }) {
-		o.pods, o.watchers, o.updates = 10*o.pods, counts{10 * slices.Max(o.watchers)}, scaleUpdates
+	o := &options{}
+	f := flags{flag.NewFlagSet("bench", flag.ContinueOnError), given("quick")}
+	f.SetOutput(os.Stderr)
+	times, updates := 1, choose(f, 150, 60)
+	if given("scale") {
+		times, updates = 10, scaleUpdates
 	}
-	set := flag.NewFlagSet("bench", flag.ContinueOnError)
-	set.SetOutput(os.Stderr)
-	set.Bool("quick", false, "smaller defaults of all other flags; takes a few minutes")
-	set.IntVar(&o.pods, "pods", o.pods, "pods to load")
-	set.Var(&o.formats, "formats", "`formats` of lists, from "+strings.Join(formatNames(), ","))
-	set.Var(&o.encodes, "encodings", "content `encodings` of lists, from identity, gzip, zstd")
-	set.Var(&o.streams, "streams", "`formats` of streaming lists, from "+strings.Join(watchNames(), ","))
-	set.Var(&o.watches, "watches", "`formats` of fan-outs, from "+strings.Join(watchNames(), ","))
-	set.Var(&o.watchEncodes, "watch-encodings", "content `encodings` of fan-outs, from identity, gzip")
-	set.Var(&o.churns, "churn", "`numbers` of updates per second during list cases")
-	set.Var(&o.clients, "clients", "`numbers` of concurrent clients of lists")
-	set.Var(&o.watchers, "watchers", "`numbers` of watchers")
-	set.IntVar(&o.updates, "updates", o.updates, "updates per fan-out and round")
-	set.IntVar(&o.rate, "rate", o.rate, "updates per second")
-	set.IntVar(&o.lists, "consistent-lists", o.lists, "consistent lists, one at a time")
-	set.IntVar(&o.gets, "gets", o.gets, "gets of the most recent version, one at a time")
-	set.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
-	set.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
-	set.IntVar(&o.users, "users", o.users, "users beside the abusive one")
-	set.IntVar(&o.agents, "agents", o.agents, "agents of the crowd, each with a connection, for --abuse")
-	set.DurationVar(&o.turns, "turns", 0, "how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
-	set.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
-	set.IntVar(&o.kinds, "kinds", o.kinds, "kinds that one controller watches, for --abuse")
-	set.DurationVar(&o.listEvery, "list-every", o.listEvery, "time between two lists of a user, for --abuse")
-	set.IntVar(&o.abuseFactor, "abuse-factor", o.abuseFactor, "how many times as often as a user the abusive one lists")
-	set.DurationVar(&o.abuseWindow, "abuse-window", o.abuseWindow, "duration of each measurement of the users' lists")
-	set.Var(&o.scale, "scale", "measure only these `sections`, from "+strings.Join(scaleSections, ",")+"; --pods and --watchers are ten times as many then")
-	set.IntVar(&o.configMaps, "configmaps", o.configMaps, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
-	set.Var(&o.feeds, "feeds", "`numbers` of updates of pods per second, with --scale=cluster")
-	set.IntVar(&o.large, "large-configmaps", o.large, "ConfigMaps of 100 KB, with --scale=lists")
-	set.IntVar(&o.reports, "reports", o.reports, "custom resources of 1.3 MB, with --scale=memory")
-	set.IntVar(&o.stalled, "stalled", o.stalled, "watchers that stop reading, with --scale=watches")
-	set.Var(&o.sizes, "sizes", "`numbers` of pods for consistent reads")
-	set.Var(&o.readers, "readers", "`numbers` of concurrent readers of consistent reads")
-	set.IntVar(&o.rounds, "rounds", o.rounds, "number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
-	set.DurationVar(&o.window, "window", o.window, "minimum duration per list case, server and round")
-	set.DurationVar(&o.idle, "idle", o.idle, "duration of the idle measurement")
-	set.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")
-	set.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; its pods are reused")
-	set.StringVar(&o.json, "json", "", "also write the report to this `file`")
-	set.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
-	set.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
-	set.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
-	check(set.Parse(args))
-	check(o.validate())
+	f.Bool("quick", false, "smaller defaults of all other flags; takes a few minutes")
+	o.define(f, times, updates)
+	check(f.Parse(args))
+	if len(o.scale.list) > 0 && o.stalled >= slices.Min(o.watchers) {
+		return nil, errors.New("--stalled must be less than --watchers")
+	}
+	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers, o.feeds)) < 1 || o.listEvery <= 0 {
+		return nil, errors.New("--clients, --watchers, --sizes, --readers, --feeds and --list-every must be positive")
+	}
 	if o.proofs {
 		o.pods = slices.Max(o.sizes) // the size that is measured first
 	}
-	return &o, nil
+	return o, nil
 }
 
-func (o *options) validate() error {
-	if err := errors.Join(
-		o.formats.validate("--formats", formatNames()), o.encodes.validate("--encodings", []string{identity, "gzip", "zstd"}),
-		o.streams.validate("--streams", watchNames()), o.watches.validate("--watches", watchNames()), o.watchEncodes.validate("--watch-encodings", []string{identity, "gzip"}),
-		o.scale.validate("--scale", scaleSections),
-	); err != nil {
-		return err
-	}
-	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers)) < 1 {
-		return errors.New("--clients, --watchers, --sizes and --readers must be positive")
-	}
-	if min(o.pods, o.updates, o.rate, o.lists, o.gets, o.rounds, o.users, o.agents, o.kinds, o.abuseFactor) < 1 || o.listEvery <= 0 {
-		return errors.New("--pods, --updates, --rate, --consistent-lists, --gets, --rounds, --users, --agents, --kinds, --abuse-factor and --list-every must be positive")
-	}
-	if min(o.configMaps, slices.Min(o.feeds), o.large, o.reports, o.stalled) < 1 || len(o.scale) > 0 && o.stalled >= slices.Min(o.watchers) {
-		return errors.New("--configmaps, --feeds, --large-configmaps, --reports and --stalled must be positive, and --stalled less than --watchers")
-	}
-	return nil
+// define defines all flags but --quick.
+func (o *options) define(f flags, times, updates int) {
+	identityOrGzip := []string{identity, "gzip"}
+	f.number(&o.pods, "pods", 10_000*times, 1_000*times, "pods to load")
+	f.words(&o.formats, "formats", formatNames(), formatNames(), []string{"json", "protobuf", "cbor", "table", "yaml"}, "`formats` of lists")
+	f.words(&o.encodes, "encodings", encodings, encodings, identityOrGzip, "content `encodings` of lists")
+	f.words(&o.streams, "streams", watchNames(), []string{"json", "protobuf"}, []string{"json"}, "`formats` of streaming lists")
+	f.words(&o.watches, "watches", watchNames(), []string{"json", "protobuf", "cbor"}, []string{"json", "cbor"}, "`formats` of fan-outs")
+	f.words(&o.watchEncodes, "watch-encodings", identityOrGzip, identityOrGzip, identityOrGzip, "content `encodings` of fan-outs")
+	f.numbers(&o.churns, "churn", counts{0, 50}, counts{0}, "`numbers` of updates per second during list cases")
+	f.numbers(&o.clients, "clients", counts{1, 20}, counts{1}, "`numbers` of concurrent clients of lists")
+	f.numbers(&o.watchers, "watchers", counts{1_000 * times}, counts{100 * times}, "`numbers` of watchers")
+	f.number(&o.updates, "updates", updates, updates, "updates per fan-out and round")
+	f.number(&o.rate, "rate", 20, 40, "updates per second")
+	f.number(&o.lists, "consistent-lists", 30, 4, "consistent lists, one at a time")
+	f.number(&o.gets, "gets", 600, 100, "gets of the most recent version, one at a time")
+	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
+	f.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
+	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
+	f.number(&o.agents, "agents", 10_000, 500, "agents of the crowd, each with a connection, for --abuse")
+	f.DurationVar(&o.turns, "turns", 0, "how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
+	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
+	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse")
+	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
+	f.number(&o.abuseFactor, "abuse-factor", 100, 100, "how many times as often as a user the abusive one lists")
+	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
+	f.words(&o.scale, "scale", scaleSections, nil, nil, "measure only these `sections` with ten times as many --pods and --watchers")
+	f.number(&o.configMaps, "configmaps", 300_000, 3_000, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
+	f.numbers(&o.feeds, "feeds", counts{500, 1_000, 2_000, 4_000, 8_000}, counts{100}, "`numbers` of updates of pods per second, with --scale=cluster")
+	f.number(&o.large, "large-configmaps", 10_000, 200, "ConfigMaps of 100 KB, with --scale=lists")
+	f.number(&o.reports, "reports", 500, 10, "custom resources of 1.3 MB, with --scale=memory")
+	f.number(&o.stalled, "stalled", 500, 50, "watchers that stop reading, with --scale=watches")
+	f.numbers(&o.sizes, "sizes", counts{100, 1_000, 10_000}, counts{100, 1_000}, "`numbers` of pods for consistent reads")
+	f.numbers(&o.readers, "readers", counts{1, 20, 200}, counts{1, 20}, "`numbers` of concurrent readers of consistent reads")
+	f.number(&o.rounds, "rounds", 5, 1, "number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
+	f.duration(&o.window, "window", 500*time.Millisecond, 300*time.Millisecond, "minimum duration per list case, server and round")
+	f.duration(&o.idle, "idle", 10*time.Second, 2*time.Second, "duration of the idle measurement")
+	f.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")
+	f.StringVar(&o.dir, "dir", "", "keep the control plane in this `directory`; its pods are reused")
+	f.StringVar(&o.json, "json", "", "also write the report to this `file`")
+	f.StringVar(&o.plot, "plot", "", "also draw the CPU of the cases into this `file`, as SVG")
+	f.StringVar(&o.from, "from", "", "print, and draw, the report in this `file` instead of measuring")
+	f.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
 }
 
 // words is a flag such as "json,protobuf".
-type words []string
+type words struct{ list, from []string }
 
-func (w *words) String() string { return strings.Join(*w, ",") }
+func (w *words) String() string { return strings.Join(w.list, ",") }
 
 // Set implements flag.Value.
 func (w *words) Set(text string) error {
-	*w = strings.Split(text, ",")
-	return nil
-}
-
-func (w words) validate(flag string, of []string) error {
-	for _, word := range w {
-		if !slices.Contains(of, word) {
-			return fmt.Errorf("%s: %q is not one of %s", flag, word, strings.Join(of, ", "))
+	w.list = strings.Split(text, ",")
+	for _, word := range w.list {
+		if !slices.Contains(w.from, word) {
+			return fmt.Errorf("%q is not one of %s", word, strings.Join(w.from, ", "))
 		}
 	}
 	return nil
@@ -184,7 +152,21 @@ func (w words) validate(flag string, of []string) error {
 
 // uses reports whether any case uses a format.
 func (o *options) uses(format string) bool {
-	return slices.Contains(slices.Concat(o.formats, o.streams, o.watches), format)
+	return slices.Contains(slices.Concat(o.formats.list, o.streams.list, o.watches.list), format)
+}
+
+// positive is a flag of a positive number.
+type positive int
+
+func (p *positive) String() string { return fmt.Sprint(int(*p)) }
+
+// Set implements flag.Value.
+func (p *positive) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if *p = positive(n); err == nil && n < 1 {
+		err = errors.New("must be positive")
+	}
+	return err
 }
 
 // counts is a flag such as "1,20".

@@ -43,7 +43,7 @@ func scale(ctx context.Context, o *options, r *report) error {
 				continue
 			}
 		}
-		if !slices.Contains(o.scale, s.name) {
+		if !slices.Contains(o.scale.list, s.name) {
 			continue
 		}
 		if err := scaleSection(ctx, o, r, setting{section: section, objects: s.objects}, s.measure); err != nil {
