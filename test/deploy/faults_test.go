@@ -1,0 +1,200 @@
+package deploy
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+// elsewhere are the alerts that this test makes no fault for; those of testdata/alerts.yaml hold for them.
+var elsewhere = map[string]string{
+	"SluiceStoreLagging":       "its three minutes are a figure of the metric, which is not divided",
+	"SluiceStoreNotSynced":     "a store whose watch fails stays in sync for as long as the reflector may resume",
+	"SluiceStoreMismatch":      "an apiserver loses no event",
+	"SluiceAuditIncomplete":    "needs a disk that is full",
+	"SluiceRefusesRequests":    "the limits are for thousands of requests",
+	"SluiceRefusesConnections": "the limits are for thousands of connections",
+	"SluiceWatchesPass":        "needs watches from before the history",
+}
+
+// made are the alerts that it makes faults for.
+var made = []string{
+	"SluiceConfigOutdated", "SluiceReviewsFail", "SluiceReadsPass", "SluiceCertificateExpires", "SluiceUpstreamErrors",
+	"SluiceStoreDisconnected", "SluiceErrorBudgetBurn", "SluiceDown",
+}
+
+// sluiceRights is the role of a gateway before a control plane of package harness.
+const sluiceRights = "controlplane:sluice"
+
+// TestFaultsFireAlertsAndRepairEndsThem makes faults before a real Prometheus.
+func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
+	all := objects(t, charted(t, "components"))
+	panels, rules := queries(t, all), alerts(t, all)
+	for _, rule := range rules {
+		if name := rule["alert"].(string); elsewhere[name] == "" && !slices.Contains(made, name) {
+			t.Errorf("no fault fires %s", name)
+		}
+	}
+	certificate := filepath.Join(t.TempDir(), "sni")
+	writeCertificate(t, certificate, time.Hour)
+	well, broken := harness.Start(t), harness.Start(t)
+	const head = "{apiVersion: sluice/v1alpha1, kind: Configuration"
+	config := head + ", tls: {sni: [{certFile: " + certificate + ".crt, keyFile: " + certificate + ".key}]}}"
+	a := well.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config})
+	b := well.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: head + ", authentication: {tokens: false}}"})
+	c := broken.StartSluice(t, harness.SluiceOptions{Binary: "sluice"})
+	m := startPrometheus(t, rules, map[string]*harness.Sluice{"a": a, "b": b, "c": c})
+	for _, s := range []*harness.Sluice{a, c} {
+		s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	}
+	watch(t, a, "/api/v1/events?watch=1") // passes
+	watch(t, a, "/api/v1/configmaps?watch=1&resourceVersion=0")
+	stop := requests(t, map[*harness.Sluice]string{a: "admin", c: "admin-cert"})
+	stopUnknown := requests(t, map[*harness.Sluice]string{b: "admin"}) // by a token, which is not reviewed
+
+	// A typing error, callers who are not known, a right that is taken away, a certificate of an hour.
+	path := filepath.Join(a.Dir, "config.yaml")
+	write(t, path, config+" typing error")
+	rights := broken.Client("admin").RbacV1().ClusterRoles()
+	role, err := rights.Get(t.Context(), sluiceRights, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "tokenreviews") })
+	if _, err := rights.Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	strangers := requests(t, map[*harness.Sluice]string{a: "nobody", c: "nobody"}) // who take seats
+	m.awaitFiring(t, "SluiceConfigOutdated a", "SluiceReviewsFail c", "SluiceReadsPass", "SluiceCertificateExpires a")
+	writeCertificate(t, certificate, 365*24*time.Hour)
+	write(t, path, config)
+	stopUnknown()
+	known := requests(t, map[*harness.Sluice]string{b: "admin-cert"})
+
+	// An apiserver that is killed; its start gives back the rights, too.
+	broken.Kill()
+	m.awaitFiring(t, "SluiceUpstreamErrors c", "SluiceStoreDisconnected c", "SluiceErrorBudgetBurn c")
+	harness.Eventually(t, "data in every panel", func() error {
+		names, err := m.empty(panels)
+		if err == nil && len(names) > 0 {
+			err = fmt.Errorf("no data: %q", names)
+		}
+		return err
+	})
+	broken.Restart(t)
+	m.awaitQuiet(t)
+
+	// Processes that answer no more.
+	for _, s := range []*harness.Sluice{a, b, c} {
+		signal(t, s, syscall.SIGSTOP)
+		defer signal(t, s, syscall.SIGCONT)
+	}
+	m.awaitFiring(t, "SluiceDown")
+	for _, s := range []*harness.Sluice{a, b, c} {
+		signal(t, s, syscall.SIGCONT)
+	}
+	m.awaitQuiet(t)
+	for _, end := range []func(){stop, strangers, known} {
+		end()
+	}
+}
+
+// requests sends requests of all kinds through gateways, as a user of each, until it is told to stop.
+func requests(t *testing.T, users map[*harness.Sluice]string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for s, user := range users {
+		running.Go(func() {
+			raw, pause := s.Raw(user), time.NewTicker(100*time.Millisecond)
+			defer pause.Stop()
+			for n := 0; ctx.Err() == nil; n++ {
+				object := fmt.Sprintf(`{"metadata":{"name":"load","annotations":{"n":"%d"}}}`, n)
+				const one = "/api/v1/namespaces/default/configmaps/load"
+				for _, q := range []harness.Request{
+					{Path: "/api/v1/configmaps?resourceVersion=0"}, {Path: "/api/v1/configmaps?watch=1&timeoutSeconds=1"},
+					{Path: "/api/v1/secrets"}, {Path: one}, {Path: one + "?resourceVersion=0"},
+					{Method: "POST", Path: "/api/v1/namespaces/default/configmaps", Body: []byte(object)},
+					{Method: "PATCH", Path: one, Body: []byte(object)},
+				} {
+					q.Header = http.Header{"Content-Type": {"application/json"}}
+					if q.Method == "PATCH" {
+						q.Header.Set("Content-Type", "application/merge-patch+json")
+					}
+					limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+					_, _ = raw.Do(limited, q) // many fail, by the fault
+					cancel()
+				}
+				select {
+				case <-ctx.Done():
+				case <-pause.C:
+				}
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// watch keeps a watch open.
+func watch(t *testing.T, s *harness.Sluice, path string) {
+	t.Helper()
+	resp, err := s.Raw("admin").Open(t.Context(), harness.Request{Path: path})
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(err, resp)
+	}
+	go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
+	t.Cleanup(func() { resp.Body.Close() })
+}
+
+func signal(t *testing.T, s *harness.Sluice, sig syscall.Signal) {
+	if err := syscall.Kill(s.PID(), sig); err != nil {
+		t.Error(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeCertificate writes a certificate, for nobody's name, that is valid for a time.
+func writeCertificate(t *testing.T, path string, valid time.Duration) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(valid), DNSNames: []string{"sni.example.com"}}
+	cert, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	write(t, path+".crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+}
