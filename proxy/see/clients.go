@@ -1,6 +1,7 @@
 package see
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -62,19 +63,9 @@ func (s *Sampler) clientList(q url.Values) *clients.ClientList {
 	without("resource", func(r *clients.Row) string { return r.Resource })
 	without("ns", func(r *clients.Row) string { return r.Namespace })
 	if value := orders[q.Get("by")]; value != nil {
-		slices.SortStableFunc(l.Items, func(a, b clients.Row) int { return compare(value(&b), value(&a)) })
+		slices.SortStableFunc(l.Items, func(a, b clients.Row) int { return cmp.Compare(value(&b), value(&a)) })
 	}
 	return l
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // watchList returns the open watches that a query selects.

@@ -110,9 +110,34 @@ func TestPageFitsTheScreen(t *testing.T) {
 			}
 		}
 	}
+	checkClient(t, b, s)
 	for _, report := range b.reports {
 		t.Errorf("the console reports %s", report)
 	}
+}
+
+// checkClient filters the clients with the form, without a script, and opens the page of one.
+func checkClient(t *testing.T, b *browser, s *harness.Sluice) {
+	t.Helper()
+	b.call(t, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	defer b.call(t, "Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
+	b.open(t, s.Admin+"/clients?by=lists&user=admin&resource=configmaps")
+	rows := b.evaluate(t, "String(document.querySelectorAll('tbody tr').length)")
+	sorted := b.evaluate(t, "document.querySelector('th[aria-sort=descending]').textContent")
+	if rows == "0" || !strings.HasPrefix(sorted, "Lists/s") {
+		t.Errorf("%s rows, sorted by %q", rows, sorted)
+	}
+	b.open(t, s.Admin+b.evaluate(t, "document.querySelector('tbody a').getAttribute('href')"))
+	if title := b.evaluate(t, "document.querySelector('h1').textContent"); !strings.HasPrefix(title, "admin · ") {
+		t.Errorf("the page is of %q", title)
+	}
+	if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
+		t.Errorf("the page of a client is wider than the screen by %s pixels", over)
+	}
+	if low := b.evaluate(t, contrast); low != "" {
+		t.Errorf("the page of a client has texts of little contrast: %s", low)
+	}
+	b.keep(t, "client")
 }
 
 // live waits until the script shows how old the values are.
