@@ -22,80 +22,81 @@ const (
 )
 
 // abuses measures the abusive user, the attacks, the crowd and the controller, as far as --only selects them.
-func (w *world) abuses(ctx context.Context, r *report) (err error) {
-	defer fails(&err)
+func (w *world) abuses(ctx context.Context, r *report) {
 	if w.only.matches("abusive user") {
-		check(w.abuse(ctx, r))
+		w.abuse(ctx, r)
 	}
-	check(w.attacks(ctx, r))
-	check(w.crowds(ctx, r))
-	return w.controllers(ctx, r)
+	w.attacks(ctx, r)
+	w.crowds(ctx, r)
+	w.controllers(ctx, r)
+}
+
+// isolate gives the first CPU to a server, and the others to the other servers and the clients: latencies are not
+// those of clients which wait for a CPU.
+func (w *world) isolate(t *target, others ...*target) {
+	pin(true, self(), w.apiserver.proc)
+	for _, other := range others {
+		pin(true, other.proc)
+	}
+	pin(false, t.proc)
 }
 
 // abuse measures the lists of many users, who each have a token and an open watch, without and with
 // one user who lists far more often than the others, and all pods instead of those of a node, at
-// the apiserver and at a Sluice with default limits. The server has a CPU of its own, so that the
-// latencies are not those of clients which wait for a CPU.
-func (w *world) abuse(ctx context.Context, r *report) error {
-	tokens, err := w.podReaders(ctx, w.users+1)
-	if err != nil {
-		return err
-	}
-	return w.withCachedPods(ctx, harness.SluiceOptions{}, func(limited *target) error {
+// the apiserver and at a Sluice with default limits.
+func (w *world) abuse(ctx context.Context, r *report) {
+	tokens := w.podReaders(ctx, w.users+1)
+	w.withCachedPods(ctx, harness.SluiceOptions{}, func(limited *target) {
 		direct := w.direct(harness.Anonymous)
 		defer direct.close()
 		for _, t := range []*target{direct, limited} {
-			if err := errors.Join(pin(true, self(), direct.proc, limited.proc), pin(false, t.proc)); err != nil {
-				return err
-			}
-			row, err := w.abuseAt(ctx, t, tokens)
-			if err != nil {
-				return fmt.Errorf("abuse at %s: %w", t.name, err)
+			w.isolate(t, limited)
+			var row *row
+			if err := try(func() { row = w.abuseAt(ctx, t, tokens) }); err != nil {
+				check(fmt.Errorf("abuse at %s: %w", t.name, err))
 			}
 			r.add(row)
 		}
-		return nil
 	})
 }
 
 // abuseAt measures one target. The last token is the abusive user's.
-func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) (_ *row, err error) {
-	defer fails(&err)
+func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) *row {
 	progress("%d users at the %s", w.users, t.name)
 	others, abuser := tokens[:w.users], tokens[w.users]
-	for i := range w.users/usersPerConnection + 1 { // goroutines may share only connections that exist
-		must(t.connection(i))
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	t.connection(w.users / usersPerConnection) // goroutines may share only connections that exist
 	lists := &abuseLists{}
 	var running sync.WaitGroup
 	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for i, token := range others {
 		raw := t.connections[i/usersPerConnection]
 		selector := "fieldSelector=" + url.QueryEscape("spec.nodeName="+w.node(i))
 		first := w.listEvery * time.Duration(i) / time.Duration(len(others)) // spread over the interval
 		running.Go(func() {
-			if sleep(ctx, first) == nil {
+			if slept(ctx, first) {
 				lists.watchAlong(ctx, raw, token, selector)
 			}
 		})
 		running.Go(func() {
-			lists.repeat(ctx, raw, token, "/api/v1/pods?resourceVersion=0&"+selector, first, w.listEvery)
+			if slept(ctx, first) {
+				lists.repeat(ctx, raw, token, "/api/v1/pods?resourceVersion=0&"+selector, w.listEvery)
+			}
 		})
 	}
-	check(sleep(ctx, w.listEvery+warmUp))
+	sleep(ctx, w.listEvery+warmUp)
 	r := newRow(abuseTable, fmt.Sprintf("%d every %gs at the %s", w.users, w.listEvery.Seconds(), t.name))
 	r.Target, r.Clients = t.name, w.users
-	r.By[quietly] = must(lists.measure(ctx, t.proc, w.abuseWindow))
-	a := must(startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor)))
-	if err := sleep(ctx, warmUp); err != nil {
-		return nil, errors.Join(err, a.stop(nil))
-	}
-	r.By[attacked], err = lists.measure(ctx, t.proc, w.abuseWindow)
+	r.By[quietly] = lists.measure(ctx, t.proc, w.abuseWindow)
 	r.By[abuserCommand] = new(figures)
-	return r, errors.Join(err, a.stop(r.By[abuserCommand]))
+	a := startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor))
+	err := try(func() {
+		sleep(ctx, warmUp)
+		r.By[attacked] = lists.measure(ctx, t.proc, w.abuseWindow)
+	})
+	check(errors.Join(err, a.stop(r.By[abuserCommand])))
+	return r
 }
 
 // watchAlong keeps a watch open until ctx ends.
@@ -113,7 +114,7 @@ func (l *abuseLists) watchAlong(ctx context.Context, raw *harness.RawClient, tok
 		if resp != nil {
 			resp.Body.Close()
 		}
-		_ = sleep(ctx, time.Second)
+		slept(ctx, time.Second)
 	}
 }
 
@@ -160,11 +161,8 @@ func (l *abuseLists) drain(ctx context.Context, raw *harness.RawClient, token, p
 	l.failed[err.Error()]++
 }
 
-// repeat lists until ctx ends, first after a while.
-func (l *abuseLists) repeat(ctx context.Context, raw *harness.RawClient, token, path string, first, every time.Duration) {
-	if sleep(ctx, first) != nil {
-		return
-	}
+// repeat lists until ctx ends.
+func (l *abuseLists) repeat(ctx context.Context, raw *harness.RawClient, token, path string, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -177,31 +175,25 @@ func (l *abuseLists) repeat(ctx context.Context, raw *harness.RawClient, token, 
 	}
 }
 
-// take returns the figures of the lists since the last call. The error says that there were none.
-func (l *abuseLists) take() (*figures, error) {
+// take returns the figures of the lists since the last call.
+func (l *abuseLists) take() *figures {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := &figures{Watches: int(l.watches.Load()), Bytes: float64(l.bytes), Counts: l.failed}
 	f.timed(l.walls)
 	l.walls, l.bytes, l.failed = nil, 0, nil
-	if f.Requests == 0 {
-		return f, errors.New("no list has succeeded")
-	}
-	return f, nil
+	return f
 }
 
-// measure returns the figures of a window, and what the server and the clients use of a CPU in it.
-func (l *abuseLists) measure(ctx context.Context, server proc, window time.Duration) (*figures, error) {
-	_, _ = l.take()
-	used := func() time.Duration {
-		t, _ := server.cpu() // zero once it has ended, when lists fail
-		return t
+// measure returns the figures of a window, and what the server uses of a CPU in it. It fails if no list succeeds.
+func (l *abuseLists) measure(ctx context.Context, server proc, window time.Duration) *figures {
+	l.take()
+	before := server.cpu()
+	sleep(ctx, window)
+	f := l.take()
+	if f.Requests == 0 {
+		check(fmt.Errorf("no list has succeeded: %s", f.reasons()))
 	}
-	before := used()
-	if err := sleep(ctx, window); err != nil {
-		return nil, err
-	}
-	f, err := l.take()
-	f.Share = (used() - before).Seconds() / window.Seconds()
-	return f, err
+	f.Share = (server.cpu() - before).Seconds() / window.Seconds()
+	return f
 }

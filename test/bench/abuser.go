@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
@@ -31,20 +28,16 @@ type abuserOrder struct {
 }
 
 // startAbuser runs this program again as the abusive user of a server.
-func startAbuser(config *rest.Config, token string, every time.Duration) (*child, error) {
+func startAbuser(config *rest.Config, token string, every time.Duration) *child {
 	return startChild(abuserCommand, abuserOrder{config.Host, config.CAFile, token, config.CAData, every})
 }
 
 // runAbuser runs in the child process and lists until stdin ends.
-func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) (err error) {
-	defer fails(&err)
+func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) {
 	var order abuserOrder
-	ctx, cancel, err := takeOrder(ctx, stdin, &order)
-	if err != nil {
-		return err
-	}
+	ctx, cancel := takeOrder(ctx, stdin, &order)
 	defer cancel()
-	check(lowestPriority())
+	self().lowestPriority()
 	config := &rest.Config{Host: order.Host, TLSClientConfig: rest.TLSClientConfig{CAFile: order.CAFile, CAData: order.CAData}}
 	var connections []*harness.RawClient
 	for range abuserConnections {
@@ -52,23 +45,7 @@ func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) (err error) 
 	}
 	lists := &abuseLists{}
 	lists.flood(ctx, connections, order.Token, order.Every)
-	figures, _ := lists.take()
-	return json.NewEncoder(out).Encode(figures)
-}
-
-// lowestPriority makes all threads of this process run only while nothing else wants to. New
-// threads inherit it.
-func lowestPriority() (err error) {
-	defer fails(&err)
-	tasks := must(os.ReadDir(self().path("task")))
-	for _, task := range tasks {
-		var id int
-		must(fmt.Sscan(task.Name(), &id))
-		if err := unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0); err != nil {
-			return fmt.Errorf("priority of thread %d: %w", id, err)
-		}
-	}
-	return nil
+	check(json.NewEncoder(out).Encode(lists.take()))
 }
 
 // flood starts a list of all pods again and again, whether those before have ended or not, until ctx ends.

@@ -8,9 +8,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"sluice/test/abuse"
 	"sluice/test/harness"
@@ -26,70 +25,60 @@ const (
 )
 
 // attacks measures what victims see of each attack, at the apiserver and at a new Sluice with default limits each.
-func (w *world) attacks(ctx context.Context, r *report) error {
+func (w *world) attacks(ctx context.Context, r *report) {
 	all := slices.DeleteFunc(abuse.Attacks(), func(a abuse.Attack) bool { return !w.only.matches("attack " + a.Name) })
 	if len(all) == 0 {
-		return nil
+		return
 	}
-	ids, err := w.identify(ctx)
-	if err != nil {
-		return err
-	}
+	ids := w.identify(ctx)
 	if w.turns > 0 {
-		return w.attackInTurns(ctx, all, ids, r)
+		w.attackInTurns(ctx, all, ids, r)
+		return
 	}
 	for _, a := range all {
 		if !a.Admin {
-			if err := w.attackAt(ctx, &a, w.direct(harness.Anonymous), ids, r); err != nil {
-				return fmt.Errorf("%s at the apiserver: %w", a.Name, err)
-			}
+			w.attackAt(ctx, &a, w.direct(harness.Anonymous), ids, r)
 		}
-		err := w.withCachedPods(ctx, harness.SluiceOptions{}, func(t *target) error { return w.attackAt(ctx, &a, t, ids, r) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", a.Name, err)
-		}
+		w.withCachedPods(ctx, harness.SluiceOptions{}, func(t *target) { w.attackAt(ctx, &a, t, ids, r) })
 	}
-	return nil
 }
 
 // attackInTurns measures all attacks at one Sluice, again and again. It fails if Sluice ends meanwhile.
-func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) error {
-	return w.withCachedPods(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) error {
+func (w *world) attackInTurns(ctx context.Context, all []abuse.Attack, ids *identities, r *report) {
+	w.withCachedPods(ctx, harness.SluiceOptions{Memory: w.memory}, func(t *target) {
 		for end := time.Now().Add(w.turns); time.Now().Before(end); {
 			for _, a := range all {
-				if err := w.attackAt(ctx, &a, t, ids, r); err != nil {
-					return fmt.Errorf("%s: %w", a.Name, err)
-				}
+				w.attackAt(ctx, &a, t, ids, r)
 				select {
 				case <-t.sluice.Done():
-					return fmt.Errorf("sluice has ended under the attack %s\n%s", a.Name, t.sluice.Log())
+					check(fmt.Errorf("sluice has ended under the attack %s\n%s", a.Name, t.sluice.Log()))
 				default:
 				}
 			}
 		}
-		return nil
 	})
 }
 
 // attackAt measures one attack at a target. While a Sluice is attacked the victims also ask the apiserver itself.
-func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) (err error) {
-	defer fails(&err)
+func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *identities, r *report) {
 	progress("attack %s at the %s", a.Name, t.name)
-	check(errors.Join(pin(true, self(), w.apiserver.proc, t.proc), pin(false, t.proc)))
-	victims := must(w.victimsOf(a, t, ids))
+	w.isolate(t)
+	victims := w.victimsOf(a, t, ids)
 	var beside []victim
 	if t.sluice != nil && !a.Admin {
-		beside = must(w.victimsOf(a, w.direct(harness.Anonymous), ids))
+		beside = w.victimsOf(a, w.direct(harness.Anonymous), ids)
 	}
-	before := must(t.proc.resident())
+	before := t.proc.resident()
 	quiet := watchAll(ctx, victims, quietWindow)
-	check(t.proc.resetPeak())
-	c := must(w.startAttack(a, t, ids))
-	_ = sleep(ctx, attackWarmUp)
+	t.proc.resetPeak()
+	c := startChild(attackCommand, attackOrder{a.Name, *abuseTarget(t), ids.attackers(a.By)})
+	slept(ctx, attackWarmUp)
 	during := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
-	peak, err := t.proc.peak()
 	var answers abuse.Tally
-	check(errors.Join(err, c.stop(&answers), ctx.Err()))
+	if err := errors.Join(c.stop(&answers), ctx.Err()); err != nil {
+		check(fmt.Errorf("%s at the %s: %w", a.Name, t.name, err))
+	}
+	peak := t.proc.peak()
 	for i, v := range victims {
 		row := newRow(attackTable, a.What)
 		row.What, row.Target = v.name, t.name
@@ -100,7 +89,6 @@ func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *i
 		}
 		r.addAttack(row)
 	}
-	return nil
 }
 
 // addAttack adds a row to the report, or its figures to those of the same victim at another time.
@@ -129,16 +117,13 @@ func tallyOf(answers abuse.Tally) tally {
 
 // watchAll watches victims at the same time.
 func watchAll(ctx context.Context, victims []victim, during time.Duration) []*figures {
-	figures := make([]*figures, len(victims))
-	var g errgroup.Group
+	all := make([]*figures, len(victims))
+	var running sync.WaitGroup
 	for i, v := range victims {
-		g.Go(func() error {
-			figures[i] = v.watch(ctx, during)
-			return nil
-		})
+		running.Go(func() { all[i] = v.watch(ctx, during) })
 	}
-	_ = g.Wait()
-	return figures
+	running.Wait()
+	return all
 }
 
 // attackOrder is what the attackers' process reads from stdin.
@@ -148,44 +133,30 @@ type attackOrder struct {
 	Tokens []string
 }
 
-// startAttack runs this program again as the attackers.
-func (w *world) startAttack(a *abuse.Attack, t *target, ids *identities) (*child, error) {
-	goal, err := abuseTarget(t)
-	if err != nil {
-		return nil, err
-	}
-	return startChild(attackCommand, attackOrder{a.Name, *goal, ids.attackers(a.By)})
-}
-
 // abuseTarget describes a target to attackers.
-func abuseTarget(t *target) (*abuse.Target, error) {
+func abuseTarget(t *target) *abuse.Target {
 	to := &abuse.Target{URL: t.config.Host, CA: t.config.CAData}
 	if t.sluice != nil {
 		to.Admin = t.sluice.Admin
 	}
-	if len(to.CA) > 0 {
-		return to, nil
+	if len(to.CA) == 0 {
+		to.CA = must(os.ReadFile(t.config.CAFile))
 	}
-	var err error
-	to.CA, err = os.ReadFile(t.config.CAFile)
-	return to, err
+	return to
 }
 
 // runAttack runs in the child process and attacks until stdin ends.
-func runAttack(ctx context.Context, stdin io.Reader, out io.Writer) error {
+func runAttack(ctx context.Context, stdin io.Reader, out io.Writer) {
 	var order attackOrder
-	ctx, cancel, err := takeOrder(ctx, stdin, &order)
-	if err != nil {
-		return err
-	}
+	ctx, cancel := takeOrder(ctx, stdin, &order)
 	defer cancel()
 	ctx, end := context.WithTimeout(ctx, attackLimit)
 	defer end()
 	all := abuse.Attacks()
 	i := slices.IndexFunc(all, func(a abuse.Attack) bool { return a.Name == order.Name })
 	if i < 0 {
-		return fmt.Errorf("no attack %q", order.Name)
+		check(fmt.Errorf("no attack %q", order.Name))
 	}
 	answers, err := all[i].Attack(ctx, &order.Target, order.Tokens)
-	return errors.Join(err, json.NewEncoder(out).Encode(answers))
+	check(errors.Join(err, json.NewEncoder(out).Encode(answers)))
 }

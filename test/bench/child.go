@@ -18,19 +18,16 @@ type child struct {
 }
 
 // startChild runs this program with a command and an order.
-func startChild(command string, order any) (_ *child, err error) {
-	defer fails(&err)
-	program := must(os.Executable())
-	c := &child{cmd: exec.Command(program, command)}
+func startChild(command string, order any) *child {
+	c := &child{cmd: exec.Command(must(os.Executable()), command)}
 	c.cmd.Stderr = os.Stderr
 	stdin := must(c.cmd.StdinPipe())
-	c.stdin = stdin
-	c.out = must(c.cmd.StdoutPipe())
+	c.stdin, c.out = stdin, must(c.cmd.StdoutPipe())
 	check(c.cmd.Start())
 	if err := json.NewEncoder(stdin).Encode(order); err != nil {
-		return nil, errors.Join(err, stdin.Close(), c.cmd.Wait())
+		check(errors.Join(err, stdin.Close(), c.cmd.Wait()))
 	}
-	return c, nil
+	return c
 }
 
 // stop ends the child and reads its result, unless into is nil.
@@ -45,16 +42,13 @@ func (c *child) stop(into any) error {
 }
 
 // takeOrder reads the order in the child. The context ends with stdin.
-func takeOrder(ctx context.Context, stdin io.Reader, order any) (context.Context, context.CancelFunc, error) {
+func takeOrder(ctx context.Context, stdin io.Reader, order any) (context.Context, context.CancelFunc) {
 	in := json.NewDecoder(stdin)
-	if err := in.Decode(order); err != nil {
-		return nil, nil, err
-	}
+	check(in.Decode(order))
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		_, _ = io.Copy(io.Discard, in.Buffered())
-		_, _ = io.Copy(io.Discard, stdin)
+		_, _ = io.Copy(io.Discard, io.MultiReader(in.Buffered(), stdin))
 	}()
-	return ctx, cancel, nil
+	return ctx, cancel
 }

@@ -9,21 +9,17 @@ import (
 )
 
 // decompress returns a reader of the decompressed content and a function that releases the decoder.
-func decompress(in io.Reader, coding string) (io.Reader, func(), error) {
+func decompress(in io.Reader, coding string) (io.Reader, func()) {
 	switch coding {
 	case identity:
-		return in, func() {}, nil
+		return in, func() {}
 	case "gzip":
-		r, err := gzip.NewReader(in)
-		return r, func() {}, err
+		return must(gzip.NewReader(in)), func() {}
 	case "zstd":
-		r, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, nil, err
-		}
-		return r, r.Close, nil
+		r := must(zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)))
+		return r, r.Close
 	}
-	return nil, nil, fmt.Errorf("content coding %q", coding)
+	panic(failure{fmt.Errorf("content coding %q", coding)})
 }
 
 // identity is the content coding of a response without Content-Encoding.

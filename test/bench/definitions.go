@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,66 +31,48 @@ func kindAt(i int) schema.GroupVersionResource {
 	}
 }
 
-func kindPath(i int) string {
-	gvr := kindAt(i)
-	return "/apis/" + gvr.Group + "/" + gvr.Version + "/" + gvr.Resource
+// define creates a kind.
+func define(ctx context.Context, c *harness.ControlPlane, of schema.GroupVersionResource, kind, scope string) {
+	post(ctx, c, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", fmt.Appendf(nil,
+		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%[1]s.%[2]s"},`+
+			`"spec":{"group":%[2]q,"scope":%[5]q,"names":{"plural":%[1]q,"singular":%[6]q,"kind":%[4]q,"listKind":"%[4]sList"},`+
+			`"versions":[{"name":%[3]q,"served":true,"storage":true,`+
+			`"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`,
+		of.Resource, of.Group, of.Version, kind, scope, strings.ToLower(kind)), false)
 }
 
-// definition returns the CRD of a kind.
-func definition(i int) []byte {
-	gvr, n := kindAt(i), i%kindsOfGroup
-	return fmt.Appendf(nil, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"%s.%s"},`+
-		`"spec":{"group":%q,"scope":"Cluster","names":{"plural":%q,"singular":"kind%d","kind":"Kind%d","listKind":"Kind%dList"},`+
-		`"versions":[{"name":%q,"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`,
-		gvr.Resource, gvr.Group, gvr.Group, gvr.Resource, n, n, n, gvr.Version)
+// post creates an object, unless it is there; with retry until the apiserver serves the kind.
+func post(ctx context.Context, c *harness.ControlPlane, path string, body []byte, retry bool) {
+	q := harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body}
+	for {
+		got := must(c.Raw(user).Do(ctx, q))
+		switch {
+		case got.Status == http.StatusCreated || got.Status == http.StatusConflict:
+			return
+		case !retry:
+			check(fmt.Errorf("create in %s: %d: %.200s", path, got.Status, got.Body))
+		}
+		sleep(ctx, settle)
+	}
 }
 
 // defineKinds creates the kinds with an object of each, and returns the token of a service account that may read all.
-func (w *world) defineKinds(ctx context.Context) (token string, err error) {
-	defer fails(&err)
-	const namespace = "bench-kinds"
+func (w *world) defineKinds(ctx context.Context) string {
 	read := rbacv1.PolicyRule{Verbs: []string{"list", "watch"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
-	tokens := must(w.accounts(ctx, namespace, 1, read))
+	tokens := w.accounts(ctx, "bench-kinds", 1, read)
 	progress("creating %d kinds", w.kinds)
-	g, making := errgroup.WithContext(ctx)
-	g.SetLimit(definers)
+	g, making := newGroup(ctx, definers)
 	for i := range w.kinds {
-		g.Go(func() error { return w.defineKind(making, i) })
+		g.run(func() {
+			gvr, kind := kindAt(i), fmt.Sprintf("Kind%d", i%kindsOfGroup)
+			define(making, w.plane, gvr, kind, "Cluster")
+			object := fmt.Appendf(nil, `{"apiVersion":"%s/%s","kind":%q,"metadata":{"name":"only"}}`, gvr.Group, gvr.Version, kind)
+			path := "/apis/" + gvr.Group + "/" + gvr.Version + "/" + gvr.Resource
+			post(making, w.plane, path, object, true)
+		})
 	}
-	check(g.Wait())
-	return tokens[0], w.awaitQuiet(ctx)
-}
-
-// defineKind creates a kind, and an object of it once the apiserver serves it.
-func (w *world) defineKind(ctx context.Context, i int) error {
-	post := func(path string, body []byte) (int, error) {
-		request := harness.Request{Method: http.MethodPost, Path: path, Header: http.Header{"Content-Type": {jsonType}}, Body: body}
-		got, err := w.plane.Raw(user).Do(ctx, request)
-		if err != nil {
-			return 0, err
-		}
-		return got.Status, nil
-	}
-	code, err := post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(i))
-	if err == nil && code != http.StatusCreated && code != http.StatusConflict {
-		err = fmt.Errorf("create %s: %d", kindAt(i), code)
-	}
-	object := fmt.Appendf(nil, `{"apiVersion":"%s/%s","kind":"Kind%d","metadata":{"name":"only"}}`,
-		kindAt(i).Group, kindsVersion, i%kindsOfGroup)
-	for err == nil {
-		if code, err = post(kindPath(i), object); err != nil || code == http.StatusCreated || code == http.StatusConflict {
-			return err
-		}
-		err = sleep(ctx, settle)
-	}
-	return err
-}
-
-// awaitQuiet waits until the apiserver has finished what new kinds make it do.
-func (w *world) awaitQuiet(ctx context.Context) error {
-	poll(ctx, 0, quietLimit, func() bool {
-		now, err := measureIdle(ctx, quietEvery, w.apiserver)
-		return err != nil || now[apiserverName].Share < quietCPU
-	})
-	return ctx.Err()
+	g.wait()
+	// New kinds make the apiserver work for a while.
+	poll(ctx, 0, quietLimit, func() bool { return measureIdle(ctx, quietEvery, w.apiserver)[apiserverName].Share < quietCPU })
+	return tokens[0]
 }

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"testing"
 )
 
-func TestFailsReturnsTheErrorOfCheckAndOfMustOnly(t *testing.T) {
-	broken := errors.New("broken")
-	value := func(err error) (n int, failed error) {
-		defer fails(&failed)
-		n = must(7, err)
-		check(nil)
-		return n, nil
+var errBroken = errors.New("broken")
+
+func TestTryReturnsTheErrorOfCheckAndOfMustOnly(t *testing.T) {
+	var n int
+	value := func(err error) func() {
+		return func() {
+			n = must(7, err)
+			check(nil)
+		}
 	}
-	if n, err := value(nil); n != 7 || err != nil {
+	if err := try(value(nil)); n != 7 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if _, err := value(broken); !errors.Is(err, broken) {
+	if err := try(value(errBroken)); !errors.Is(err, errBroken) {
 		t.Errorf("error is %v", err)
 	}
 	defer func() {
@@ -24,8 +27,14 @@ func TestFailsReturnsTheErrorOfCheckAndOfMustOnly(t *testing.T) {
 			t.Error("another panic is an error")
 		}
 	}()
-	_ = func() (err error) {
-		defer fails(&err)
-		panic("other")
-	}()
+	_ = try(func() { panic("other") })
+}
+
+func TestGroupFailsWithItsFirstFailure(t *testing.T) {
+	g, ctx := newGroup(t.Context(), -1)
+	g.run(func() { check(errBroken) })
+	g.run(func() { <-ctx.Done() })
+	if err := try(g.wait); !errors.Is(err, errBroken) || context.Cause(ctx) != errBroken {
+		t.Errorf("error is %v", err)
+	}
 }

@@ -25,52 +25,47 @@ func fanOutScenarios(o *options) []*scenario {
 	for _, name := range o.watches.list {
 		for _, encoding := range o.watchEncodes.list {
 			for _, n := range o.watchers {
-				if s := (watching{formatOf(name), encoding, n, ""}).fanOut(o); o.only.matches(s.name) {
-					all = append(all, s)
-				}
+				all = append(all, watching{formatOf(name), encoding, n, ""}.fanOut(o))
 			}
 		}
 	}
-	return all
+	return o.choose(all)
 }
 
 func (c watching) fanOut(o *options) *scenario {
 	var event, frame []byte // as the apiserver sends it, and as the floor does
-	s := &scenario{
+	return &scenario{
 		table: watchTable, name: fmt.Sprintf("watch %s %s x%d", c.format.name, c.encoding, c.watchers), verb: "WATCH",
 		clients: c.watchers, rounds: o.rounds,
 		enough: func(all samples) bool { return len(all[updateName])*o.updates*c.watchers >= enoughEvents },
+		world: func(ctx context.Context, w *world, _ *row) []*target {
+			for _, t := range w.targets() {
+				t.close() // so that each connection carries only watches of this scenario
+			}
+			event = c.sample(ctx, w)
+			frame = c.prepareFloor(ctx, w, event)
+			return []*target{{name: updateName}, w.apiserver, w.cached, w.bare}
+		},
+		op: func(ctx context.Context, w *world, s *scenario, t *target) *sample {
+			if t.name == updateName {
+				return w.updatesAlone(ctx, true)
+			}
+			return c.round(ctx, w, s, t, frame)
+		},
+		sum: func(_ *world, r *row, all samples) {
+			var each []float64
+			for _, s := range all[updateName] {
+				each = append(each, s.cpu[apiserverName].Seconds())
+			}
+			alone, _ := median(each)
+			r.By[updateName] = &figures{Requests: o.updates, CPU: alone / float64(o.updates), Bytes: float64(len(event))}
+			delete(all, updateName)
+			for target, rounds := range all {
+				r.By[target] = watchFigures(target, rounds, time.Duration(alone*float64(time.Second)))
+			}
+			r.Source = merged(all[sluiceName], servedFrom).String()
+		},
 	}
-	s.world = func(ctx context.Context, w *world, r *row) (all []*target, err error) {
-		for _, t := range w.targets() {
-			t.close() // so that each connection carries only watches of this scenario
-		}
-		if event, err = c.sample(ctx, w); err != nil {
-			return nil, err
-		}
-		frame, err = c.prepareFloor(ctx, w, event)
-		return []*target{{name: updateName}, w.apiserver, w.cached, w.bare}, err
-	}
-	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (*sample, error) {
-		if t.name == updateName {
-			return w.updatesAlone(ctx, true)
-		}
-		return c.round(ctx, w, s, t, frame)
-	}
-	s.sum = func(w *world, r *row, all samples) {
-		var each []float64
-		for _, s := range all[updateName] {
-			each = append(each, s.cpu[apiserverName].Seconds())
-		}
-		alone, _ := median(each)
-		r.By[updateName] = &figures{Requests: o.updates, CPU: alone / float64(o.updates), Bytes: float64(len(event))}
-		delete(all, updateName)
-		for target, rounds := range all {
-			r.By[target] = watchFigures(target, rounds, time.Duration(alone*float64(time.Second)))
-		}
-		r.Source = merged(all[sluiceName], servedFrom).String()
-	}
-	return s
 }
 
 // watchFigures makes the figures of a target from the rounds. The CPU of the updates themselves is not part
@@ -92,80 +87,60 @@ func watchFigures(target string, rounds []*sample, alone time.Duration) *figures
 }
 
 // round opens the watches at one target, updates pods and waits until every watch has received every event.
-func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) (_ *sample, err error) {
-	defer fails(&err)
-	check(w.awaitClosed(ctx))
-	before := must(w.count(t, s.verb))
-	update := w.updatePod
-	if t == w.bare {
-		update = func(ctx context.Context) error {
-			if err := w.updatePod(ctx); err != nil { // as much work for the machine as with the other targets
-				return err
+func (c watching) round(ctx context.Context, w *world, s *scenario, t *target, frame []byte) *sample {
+	w.awaitClosed(ctx)
+	before := w.count(t, s.verb)
+	got := c.deliver(ctx, w, t, w.updates, func(*watchers) []time.Time {
+		return pace(ctx, w.rate, w.updates, func(ctx context.Context) {
+			w.updatePod(ctx) // as much work for the machine at the floor as at the other targets
+			if t == w.bare {
+				w.floor.send(ctx, frame)
 			}
-			return w.floor.send(ctx, frame)
-		}
-	}
-	got, err := c.deliver(ctx, w, t, w.updates, func(ctx context.Context, _ *watchers) ([]time.Time, error) {
-		return pace(ctx, w.rate, w.updates, update)
+		})
 	})
-	if err == nil {
-		got.counted, err = w.countSince(ctx, t, s.verb, before, c.watchers)
-	}
-	return got, err
+	got.counted = w.countSince(ctx, t, s.verb, before, c.watchers)
+	return got
 }
 
 // deliver opens the watches, has pods updated and measures until all watches have received all events.
-func (c watching) deliver(
-	ctx context.Context, w *world, t *target, events int, update func(context.Context, *watchers) ([]time.Time, error),
-) (got *sample, err error) {
-	defer fails(&err)
-	version := must(w.version(ctx))
-	open := must(c.open(ctx, t, version, events))
-	defer func() {
-		if closed := open.close(); err == nil {
-			err = closed
-		}
-	}()
-	check(sleep(ctx, settle))
-	m := must(newMeter(w.background, w.targets()...))
-	acknowledged := must(update(ctx, open))
+func (c watching) deliver(ctx context.Context, w *world, t *target, events int, update func(*watchers) []time.Time) *sample {
+	open := c.open(ctx, t, w.version(ctx), events)
+	defer open.cancel()
+	sleep(ctx, settle)
+	m := w.meter()
+	acknowledged := update(open)
 	check(open.finish(ctx, events))
-	used := must(m.read())
-	watches, err := podWatches(ctx, w.plane)
-	return &sample{
-		usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: time.Since(m.began), watches: watches - w.ownWatches,
-	}, err
+	used, wall, watches := m.read(), time.Since(m.began), podWatches(ctx, w.plane)
+	check(open.close())
+	return &sample{usage: used, walls: open.delays(acknowledged), bytes: open.bytes(), wall: wall, watches: watches - w.ownWatches}
 }
 
 // prepareFloor makes the floor's watches begin in the encoding of the case, and returns the frame in it.
-func (c watching) prepareFloor(ctx context.Context, w *world, frame []byte) ([]byte, error) {
-	if c.encoding == identity {
-		return frame, w.floor.put(ctx, floorWatch, &harness.Response{})
+func (c watching) prepareFloor(ctx context.Context, w *world, frame []byte) []byte {
+	begin := &harness.Response{}
+	if c.encoding != identity {
+		begin.Header, begin.Body = http.Header{"Content-Encoding": {c.encoding}}, splice.NewStream(splice.Gzip).Begin(nil)
+		frame = splice.Gzip.Compress(nil, frame).Data
 	}
-	begin := harness.Response{
-		Header: http.Header{"Content-Encoding": {c.encoding}}, Body: splice.NewStream(splice.Gzip).Begin(nil),
-	}
-	block := splice.Gzip.Compress(nil, frame)
-	return block.Data, w.floor.put(ctx, floorWatch, &begin)
+	w.floor.put(ctx, floorWatch, begin)
+	return frame
 }
 
 // sample returns the frame of an update as the apiserver sends it.
-func (c watching) sample(ctx context.Context, w *world) (_ []byte, err error) {
-	defer fails(&err)
-	version := must(w.version(ctx))
-	raw := must(w.apiserver.connection(0))
+func (c watching) sample(ctx context.Context, w *world) []byte {
+	ctx, cancel := context.WithTimeout(ctx, deliverLimit)
+	defer cancel()
 	c.encoding = identity
-	one := must(c.openOne(ctx, raw, c.pathAt(w.apiserver, version), 1))
+	one := c.openOne(ctx, w.apiserver.connection(0), c.pathAt(w.apiserver, w.version(ctx)), 1)
 	defer one.body.Close()
-	defer time.AfterFunc(deliverLimit, func() { one.body.Close() }).Stop()
-	check(w.updatePod(ctx))
+	w.updatePod(ctx)
 	frames, buf := c.frames(), []byte{}
 	for {
 		var next [1]byte
 		must(io.ReadFull(&one.body, next[:]))
 		buf = append(buf, next[0])
 		if frames.count(next[:]) == 1 {
-			return buf, nil
+			return buf
 		}
 	}
 }

@@ -33,12 +33,9 @@ type floor struct {
 }
 
 // startFloor runs this program again as the floor, with variables of its environment.
-func startFloor(environment ...string) (f *floor, err error) {
-	defer fails(&err)
-	f = &floor{}
-	f.dir = must(os.MkdirTemp("", "floor-"))
-	self := must(os.Executable())
-	f.cmd = exec.Command(self, floorCommand, f.dir)
+func startFloor(environment ...string) *floor {
+	f := &floor{dir: must(os.MkdirTemp("", "floor-"))}
+	f.cmd = exec.Command(must(os.Executable()), floorCommand, f.dir)
 	f.cmd.Env = append(os.Environ(), environment...)
 	f.cmd.Stderr = os.Stderr
 	f.stdin = must(f.cmd.StdinPipe())
@@ -46,41 +43,44 @@ func startFloor(environment ...string) (f *floor, err error) {
 	check(f.cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("floor: %w", err), f.stop())
+		check(errors.Join(fmt.Errorf("floor: %w", err), f.stop()))
 	}
 	f.url = strings.TrimSpace(line)
-	f.raw, err = harness.NewRawClient(f.config())
-	return f, err
+	f.raw = must(harness.NewRawClient(f.target().config))
+	return f
 }
 
-func (f *floor) proc() proc { return proc(f.cmd.Process.Pid) }
-
-func (f *floor) config() *rest.Config {
-	return &rest.Config{Host: f.url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
+func (f *floor) target() *target {
+	config := &rest.Config{Host: f.url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
+	return &target{name: floorName, proc: proc(f.cmd.Process.Pid), config: config}
 }
 
 // put sets the response at a path.
-func (f *floor) put(ctx context.Context, path string, a *harness.Response) error {
-	h := http.Header{}
-	for _, name := range []string{"Content-Type", "Content-Encoding"} {
-		if v := a.Header.Get(name); v != "" {
-			h.Set(name, v)
-		}
-	}
-	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodPut, Path: path, Header: h, Body: a.Body})
-	return err
+func (f *floor) put(ctx context.Context, path string, a *harness.Response) {
+	f.do(ctx, harness.Request{Method: http.MethodPut, Path: path, Header: contentOf(a.Header), Body: a.Body})
 }
 
 // send makes the floor send a frame to all its watchers.
-func (f *floor) send(ctx context.Context, frame []byte) error {
-	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodPost, Path: floorWatch, Body: frame})
-	return err
+func (f *floor) send(ctx context.Context, frame []byte) {
+	f.do(ctx, harness.Request{Method: http.MethodPost, Path: floorWatch, Body: frame})
 }
 
 // release makes the floor return memory to the operating system, as Sluice does by itself.
-func (f *floor) release(ctx context.Context) error {
-	_, err := f.raw.Do(ctx, harness.Request{Method: http.MethodDelete, Path: floorWatch})
-	return err
+func (f *floor) release(ctx context.Context) {
+	f.do(ctx, harness.Request{Method: http.MethodDelete, Path: floorWatch})
+}
+
+func (f *floor) do(ctx context.Context, q harness.Request) { must(f.raw.Do(ctx, q)) }
+
+// contentOf returns the fields of a header that describe the body.
+func contentOf(h http.Header) http.Header {
+	content := http.Header{}
+	for _, name := range []string{"Content-Type", "Content-Encoding"} {
+		if v := h[name]; v != nil {
+			content[name] = v
+		}
+	}
+	return content
 }
 
 func (f *floor) stop() error {

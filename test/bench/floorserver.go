@@ -14,15 +14,9 @@ import (
 )
 
 // serveFloor runs in the child process and serves until stdin ends.
-func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
-	files, err := certs.Ensure(dir, []string{"127.0.0.1"})
-	if err != nil {
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+func serveFloor(dir string, stdin io.Reader, out io.Writer) {
+	files := must(certs.Ensure(dir, []string{"127.0.0.1"}))
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	s := &http.Server{
 		Handler: newFloorHandler(),
 		HTTP2:   &http.HTTP2Config{MaxConcurrentStreams: streams},
@@ -33,9 +27,8 @@ func serveFloor(dir string, stdin io.Reader, out io.Writer) error {
 		_ = s.Close()
 	}()
 	if err := s.ServeTLS(l, files.Cert, files.Key); !errors.Is(err, http.ErrServerClosed) {
-		return err
+		check(err)
 	}
-	return nil
 }
 
 // floorHandler serves the bytes that PUT and POST requests have set. DELETE returns memory to the operating system.
@@ -73,12 +66,7 @@ func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *floorHandler) put(r *http.Request) {
-	b := &floorBody{header: http.Header{}}
-	for _, name := range []string{"Content-Type", "Content-Encoding"} {
-		if v := r.Header[name]; v != nil {
-			b.header[name] = v
-		}
-	}
+	b := &floorBody{header: contentOf(r.Header)}
 	b.bytes, _ = io.ReadAll(r.Body) // put's caller sees the error
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,20 +22,18 @@ const (
 )
 
 // controllers measures one controller that watches every kind, at the apiserver and at a new Sluice.
-func (w *world) controllers(ctx context.Context, r *report) (err error) {
-	defer fails(&err)
+func (w *world) controllers(ctx context.Context, r *report) {
 	direct, cached := w.only.matches("kinds "+apiserverName), w.only.matches("kinds "+sluiceName)
 	if !direct && !cached {
-		return nil
+		return
 	}
-	token := must(w.defineKinds(ctx))
+	token := w.defineKinds(ctx)
 	if direct {
-		check(w.controllerAt(ctx, r, w.direct(harness.Anonymous), token))
+		w.controllerAt(ctx, r, w.direct(harness.Anonymous), token)
 	}
 	if cached {
-		return w.withSluice(harness.SluiceOptions{}, func(t *target) error { return w.controllerAt(ctx, r, t, token) })
+		w.withSluice(harness.SluiceOptions{}, func(t *target) { w.controllerAt(ctx, r, t, token) })
 	}
-	return nil
 }
 
 // controller is a factory of client-go with an informer for each kind.
@@ -46,13 +44,10 @@ type controller struct {
 }
 
 // startController starts the informers. They are as fast as the server lets them be.
-func (w *world) startController(ctx context.Context, t *target, token string) (*controller, error) {
+func (w *world) startController(ctx context.Context, t *target, token string) *controller {
 	config := rest.CopyConfig(t.config)
 	config.BearerToken, config.QPS = token, -1
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
+	client := must(dynamic.NewForConfig(config))
 	c := &controller{DynamicSharedInformerFactory: dynamicinformer.NewDynamicSharedInformerFactory(client, 0)}
 	for i := range w.kinds {
 		informer := c.ForResource(kindAt(i))
@@ -61,7 +56,7 @@ func (w *world) startController(ctx context.Context, t *target, token string) (*
 	}
 	ctx, c.stop = context.WithCancel(ctx)
 	c.Start(ctx.Done())
-	return c, nil
+	return c
 }
 
 func (c *controller) end() {
@@ -80,60 +75,55 @@ func (c *controller) synced() (n int) {
 }
 
 // idleWith measures what the target, and the apiserver, need at a moment while nothing happens.
-func (w *world) idleWith(ctx context.Context, r *row, moment string, t *target) error {
+func (w *world) idleWith(ctx context.Context, r *row, moment string, t *target) {
 	targets := []*target{w.apiserver}
 	if t.sluice != nil {
 		targets = append(targets, t)
 	}
-	idle, err := measureIdle(ctx, kindsWindow, targets...)
-	for name, f := range idle {
+	for name, f := range measureIdle(ctx, kindsWindow, targets...) {
 		r.By[at(moment, name)] = f
 	}
-	return err
 }
 
 // controllerAt starts the controller, waits until it knows all objects, and measures what its watches cost, at a Sluice
 // also after a restart and without the controller.
-func (w *world) controllerAt(ctx context.Context, rep *report, t *target, token string) (err error) {
-	defer fails(&err)
+func (w *world) controllerAt(ctx context.Context, rep *report, t *target, token string) {
 	progress("a controller of %d kinds at the %s", w.kinds, t.name)
 	r := newRow(kindsTable, t.name)
 	r.Target, r.Objects = t.name, w.kinds
 	rep.add(r)
-	check(w.idleWith(ctx, r, quietly, w.apiserver))
-	m := must(newMeter(0, w.apiserver, &target{name: "server", proc: t.proc}))
-	c := must(w.startController(ctx, t, token))
+	w.idleWith(ctx, r, quietly, w.apiserver)
+	m := newMeter(0, w.apiserver, &target{name: "server", proc: t.proc})
+	c := w.startController(ctx, t, token)
 	defer c.end()
 	poll(ctx, 50*time.Millisecond, kindsLimit, func() bool { return c.synced() >= w.kinds })
 	f := &figures{Seconds: time.Since(m.began).Seconds(), Watches: c.synced()}
-	used := must(m.read())
+	used := m.read()
 	f.Upstream, f.Peak = used.cpu[apiserverName].Seconds(), used.peak["server"]
 	r.By[joining] = f
 	if t.sluice == nil {
-		return w.idleWith(ctx, r, attacked, t)
+		w.idleWith(ctx, r, attacked, t)
+		return
 	}
-	r.By[serving] = must(w.served(ctx, t.sluice))
-	check(w.idleWith(ctx, r, attacked, t))
-	check(t.sluice.RestartMain())
-	t.proc = proc(t.sluice.PID())
-	r.By[returning] = must(w.served(ctx, t.sluice))
+	r.By[serving] = w.served(ctx, t.sluice)
+	w.idleWith(ctx, r, attacked, t)
+	t.restart()
+	r.By[returning] = w.served(ctx, t.sluice)
 	c.end()
-	return w.idleWith(ctx, r, afterwards, t)
+	w.idleWith(ctx, r, afterwards, t)
 }
 
 // served waits until all watches are served from the cache.
-func (w *world) served(ctx context.Context, s *harness.Sluice) (_ *figures, err error) {
-	defer fails(&err)
+func (w *world) served(ctx context.Context, s *harness.Sluice) *figures {
 	start, f, last := time.Now(), &figures{}, ""
-	for {
+	poll(ctx, time.Second, kindsLimit, func() bool {
 		m := must(s.Metrics())
-		f.Seconds, f.Requests = time.Since(start).Seconds(), 0
+		f.Seconds, f.Requests, f.Counts = time.Since(start).Seconds(), 0, tally{}
 		for _, sample := range m.Samples("sluice_watchers") {
 			if sample.Labels["version"] == kindsVersion {
 				f.Requests += int(sample.Value)
 			}
 		}
-		f.Counts = tally{}
 		for _, sample := range m.Samples("sluice_passed_watchers") {
 			if sample.Value > 0 {
 				f.Counts[cmp.Or(sample.Labels["reason"], "unknown")] += sample.Value
@@ -145,9 +135,7 @@ func (w *world) served(ctx context.Context, s *harness.Sluice) (_ *figures, err 
 			progress("%.1f s: %s", f.Seconds, now)
 			last = now
 		}
-		if f.Requests >= w.kinds && len(f.Counts) == 0 || f.Seconds > kindsLimit.Seconds() {
-			return f, nil
-		}
-		check(sleep(ctx, time.Second))
-	}
+		return f.Requests >= w.kinds && len(f.Counts) == 0
+	})
+	return f
 }

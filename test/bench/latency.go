@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"slices"
-
-	"sluice/test/harness"
 )
 
 // latencyScenarios returns the requests that a single client repeats, to measure their latency: consistent lists, for
@@ -24,14 +20,22 @@ func latencyScenarios(o *options) []*scenario {
 		}}
 		all = append(all, list.latency(o, "consistent list", "LIST", churn), get.latency(o, "get", "GET", churn))
 	}
-	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
+	return o.choose(all)
 }
 
+// latency makes a scenario of the reads. Before the first round it opens the connections, fills caches, and gives
+// Sluice's response to the floor.
 func (rs reads) latency(o *options, kind, verb string, churn int) *scenario {
 	rs.window = responseLimit // the number of reads ends a round
 	return &scenario{
 		table: latencyTable, name: withChurn(kind, churn), verb: verb, load: load{churn, true}, clients: 1, rounds: o.rounds, op: rs.op,
-		world: rs.mirror,
+		world: func(ctx context.Context, w *world, _ *row) []*target {
+			for _, t := range []*target{w.apiserver, w.cached} {
+				w.mirror(ctx, t, rs.query(w, t, 0))
+			}
+			rs.query(w, w.bare, 0).ask(ctx, w.bare.connection(0))
+			return []*target{w.apiserver, w.cached, w.bare}
+		},
 		sum: func(_ *world, r *row, all samples) {
 			for target, rounds := range all {
 				r.By[target] = &figures{}
@@ -40,22 +44,6 @@ func (rs reads) latency(o *options, kind, verb string, churn int) *scenario {
 			r.Source = merged(all[sluiceName], servedFrom).reasons()
 		},
 	}
-}
-
-// mirror opens the connections, fills caches, and gives Sluice's response to the floor.
-func (rs reads) mirror(ctx context.Context, w *world, _ *row) (_ []*target, err error) {
-	defer fails(&err)
-	targets := []*target{w.apiserver, w.cached, w.bare}
-	for _, t := range targets {
-		var text bytes.Buffer
-		q := rs.query(w, t, 0)
-		q.keep = &text
-		got := must(q.ask(ctx, must(t.connection(0))))
-		if t != w.bare {
-			check(w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}))
-		}
-	}
-	return targets, nil
 }
 
 // path returns the path of a response at a target: the floor has only one.

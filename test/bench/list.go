@@ -33,20 +33,15 @@ const (
 // apiserver with a large heap.
 func listScenarios(o *options) []*scenario {
 	var all, costly []*scenario
-	add := func(l listing, clients, churn int) {
-		if s := l.scenario(o, clients, churn); !o.only.matches(s.name) {
-			return
-		} else if l.costly {
-			costly = append(costly, s)
-		} else {
-			all = append(all, s)
-		}
-	}
 	for _, name := range o.formats.list {
+		to := &all
+		if formatOf(name).costly {
+			to = &costly
+		}
 		for _, encoding := range o.encodes.list {
 			for _, n := range o.clients {
 				for _, churn := range o.churns {
-					add(listing{formatOf(name), encoding, false}, n, churn)
+					*to = append(*to, listing{formatOf(name), encoding, false}.scenario(o, n, churn))
 				}
 			}
 		}
@@ -54,11 +49,11 @@ func listScenarios(o *options) []*scenario {
 	for _, name := range o.streams.list {
 		for _, encoding := range o.encodes.list {
 			for _, n := range o.clients {
-				add(listing{formatOf(name), encoding, true}, n, 0)
+				all = append(all, listing{formatOf(name), encoding, true}.scenario(o, n, 0))
 			}
 		}
 	}
-	return slices.Concat(all, costly)
+	return o.choose(slices.Concat(all, costly))
 }
 
 func (l listing) scenario(o *options, clients, churn int) *scenario {
@@ -66,31 +61,26 @@ func (l listing) scenario(o *options, clients, churn int) *scenario {
 	if l.streaming {
 		kind, verb = "stream", "WATCH"
 	}
-	begun := time.Now() // set anew when the scenario begins
-	var before int64    // Sluice's memory
-	rs := reads{query: l.query, window: o.window}
+	var begun time.Time
+	var before int64 // Sluice's memory
 	s := &scenario{
-		table: listTable, verb: verb, load: load{churn, true}, clients: clients, rounds: o.rounds, op: rs.op,
+		table: listTable, verb: verb, load: load{churn, true}, clients: clients, rounds: o.rounds,
+		op:        reads{query: l.query, window: o.window}.op,
 		name:      withChurn(fmt.Sprintf("%s %s %s x%d", kind, l.format.name, l.encoding, clients), churn),
 		tolerates: func(t *target) bool { return t.name == apiserverName },
 	}
-	s.world = func(ctx context.Context, w *world, r *row) (targets []*target, err error) {
-		defer fails(&err)
-		begun = time.Now()
-		before = must(w.cached.proc.resident())
-		check(l.prepare(ctx, w, s, r))
-		return l.targets(ctx, w, s, r), nil
+	s.world = func(ctx context.Context, w *world, r *row) []*target {
+		begun, before = time.Now(), w.cached.proc.resident()
+		l.prepare(ctx, w, s, r)
+		return l.targets(ctx, w, s, r)
 	}
 	s.enough = func(all samples) bool {
-		if time.Since(begun) < caseTime {
-			return false
-		}
 		for _, rounds := range all {
 			if len(wallsOf(rounds)) < enough {
 				return false
 			}
 		}
-		return true
+		return time.Since(begun) >= caseTime
 	}
 	s.sum = func(_ *world, r *row, all samples) {
 		first := *r.of(sluiceName)
@@ -116,13 +106,6 @@ func listFigures(target string, rounds []*sample) *figures {
 	f.CPU, f.CPUSpread = median(each)
 	f.timed(wallsOf(rounds))
 	return f
-}
-
-func wallsOf(rounds []*sample) (walls []time.Duration) {
-	for _, s := range rounds {
-		walls = append(walls, s.walls...)
-	}
-	return walls
 }
 
 // withChurn adds the rate of updates to the name of a case.
@@ -158,22 +141,23 @@ func (l listing) header() http.Header {
 }
 
 // prepare connects all clients, measures Sluice's first response, and gives it to the floor.
-func (l listing) prepare(ctx context.Context, w *world, s *scenario, r *row) (err error) {
-	defer fails(&err)
+func (l listing) prepare(ctx context.Context, w *world, s *scenario, r *row) {
 	for _, t := range []*target{w.apiserver, w.cached, w.bare} {
-		if err := t.connect(ctx, s.clients); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
-		}
+		t.connect(ctx, s.clients)
 	}
-	m := must(newMeter(w.background, w.targets()...))
-	var text bytes.Buffer
-	q := l.query(w, w.cached, 0)
-	q.keep = &text
-	got := must(q.ask(ctx, w.cached.connections[0]))
-	used := must(m.read())
+	m := w.meter()
+	w.mirror(ctx, w.cached, l.query(w, w.cached, 0))
+	used := m.read()
 	r.By[sluiceName] = &figures{First: used.cpu[sluiceName].Seconds(), Peak: used.peak[sluiceName]}
-	check(w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()}))
-	return w.priceUpdates(ctx, s.load)
+	w.priceUpdates(ctx, s.load)
+}
+
+// mirror has a target answer a query, and gives the answer to the floor.
+func (w *world) mirror(ctx context.Context, t *target, q query) {
+	var text bytes.Buffer
+	q.keep = &text
+	got := q.ask(ctx, t.connection(0))
+	w.floor.put(ctx, floorBodyPath, &harness.Response{Header: got.header, Body: text.Bytes()})
 }
 
 // targets leaves the apiserver out if the lists would take too much of its memory or too long, and notes it.
@@ -207,12 +191,12 @@ func (l listing) once(ctx context.Context, w *world) *figures {
 	}
 	w.once[l.format.name] = nil
 	rs := reads{query: listing{l.format, identity, false}.query, most: 1}
-	got, err := rs.op(ctx, w, &scenario{clients: 1}, w.apiserver)
+	err := try(func() {
+		got := rs.op(ctx, w, &scenario{clients: 1}, w.apiserver)
+		w.once[l.format.name] = listFigures(apiserverName, []*sample{got})
+	})
 	if err != nil {
 		progress("%s: apiserver: %v", l.format.name, err)
-		return nil
 	}
-	f := listFigures(apiserverName, []*sample{got})
-	w.once[l.format.name] = f
-	return f
+	return w.once[l.format.name]
 }

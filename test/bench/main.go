@@ -20,19 +20,23 @@ func main() {
 	}
 }
 
+// children are the commands that make this program a child process, with the number of their arguments.
+var children = map[string]struct {
+	args int
+	run  func(ctx context.Context, args []string, in io.Reader, out io.Writer)
+}{
+	floorCommand:  {1, func(_ context.Context, args []string, in io.Reader, out io.Writer) { serveFloor(args[0], in, out) }},
+	clientCommand: {5, func(ctx context.Context, args []string, _ io.Reader, out io.Writer) { runClient(ctx, args, out) }},
+	abuserCommand: {0, func(ctx context.Context, _ []string, in io.Reader, out io.Writer) { runAbuser(ctx, in, out) }},
+	attackCommand: {0, func(ctx context.Context, _ []string, in io.Reader, out io.Writer) { runAttack(ctx, in, out) }},
+}
+
 // run is the program. With the command of a child process as the first argument it is that child.
 func run(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) == 2 && args[0] == floorCommand {
-		return serveFloor(args[1], os.Stdin, out)
-	}
-	if len(args) == 1 && args[0] == abuserCommand {
-		return runAbuser(ctx, os.Stdin, out)
-	}
-	if len(args) == 1 && args[0] == attackCommand {
-		return runAttack(ctx, os.Stdin, out)
-	}
-	if len(args) == 6 && args[0] == clientCommand {
-		return runClient(ctx, args[1:], out)
+	if len(args) > 0 {
+		if c, ok := children[args[0]]; ok && len(args) == c.args+1 {
+			return try(func() { c.run(ctx, args[1:], os.Stdin, out) })
+		}
 	}
 	o, err := parseOptions(args)
 	if err != nil {
@@ -52,39 +56,35 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // bench measures what the options select. With an error it returns the rows before it.
-func bench(ctx context.Context, o *options) (r *report, err error) {
-	r = newReport(o)
-	switch {
-	case len(o.scale.list) > 0:
-		err = scale(ctx, o, r)
-	default:
-		err = costs(ctx, o, r)
+func bench(ctx context.Context, o *options) (*report, error) {
+	r := newReport(o)
+	measure := costs
+	if len(o.scale.list) > 0 {
+		measure = scale
 	}
+	err := try(func() { measure(ctx, o, r) })
 	r.LoadAtEnd = loadAverage()
 	r.Goals = r.outcomes()
 	return r, err
 }
 
 // costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users cost.
-func costs(ctx context.Context, o *options, r *report) (err error) {
-	defer fails(&err)
-	w, err := newWorld(ctx, o, setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}})
-	defer w.close()
-	if err != nil {
-		return err
-	}
-	check(w.awaitSync(ctx, w.sluice))
-	idle := must(w.rest(ctx))
-	if o.abuse {
-		return w.abuses(ctx, r)
-	}
-	if !o.proofs {
-		all := slices.Concat(latencyScenarios(o), fanOutScenarios(o), programScenarios(o), listScenarios(o))
-		check(w.runAll(ctx, r, all))
-		end := must(w.rest(ctx))
-		r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
-	}
-	return w.proofs(ctx, r)
+func costs(ctx context.Context, o *options, r *report) {
+	of := setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}}
+	withWorld(ctx, o, of, func(w *world) {
+		w.awaitSync(ctx, w.sluice)
+		idle := w.rest(ctx)
+		if o.abuse {
+			w.abuses(ctx, r)
+			return
+		}
+		if !o.proofs {
+			w.runAll(ctx, r, slices.Concat(latencyScenarios(o), fanOutScenarios(o), programScenarios(o), listScenarios(o)))
+			end := w.rest(ctx)
+			r.add(&row{Table: idleTable, Case: "after pods are created", By: idle}, &row{Table: idleTable, Case: "at the end", By: end})
+		}
+		w.proofs(ctx, r)
+	})
 }
 
 // progress prints a line about the current step to stderr.

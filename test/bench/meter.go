@@ -22,72 +22,63 @@ type usage struct {
 	peak   map[string]int64         // resident memory, in bytes
 }
 
-func newMeter(background float64, targets ...*target) (*meter, error) {
+// newMeter returns a meter that runs.
+func newMeter(background float64, targets ...*target) *meter {
 	used := &usage{cpu: map[string]time.Duration{}, peak: map[string]int64{}}
 	m := &meter{background: background, targets: targets, began: time.Now(), used: used}
 	for _, t := range targets {
-		if err := t.proc.resetPeak(); err != nil {
-			return nil, err
-		}
+		t.proc.resetPeak()
 	}
-	return m, m.resume()
+	m.resume()
+	return m
 }
+
+// meter returns a meter of all servers that run.
+func (w *world) meter() *meter { return newMeter(w.background, w.targets()...) }
 
 const clientName = "clients"
 
-func (m *meter) resume() (err error) {
-	m.start = time.Now()
-	m.cpu, err = m.now()
-	return err
-}
+func (m *meter) resume() { m.start, m.cpu = time.Now(), m.now() }
 
 // now returns the CPU of all targets, and of the clients.
-func (m *meter) now() (cpu map[string]time.Duration, err error) {
-	cpu = map[string]time.Duration{}
+func (m *meter) now() map[string]time.Duration {
+	cpu := map[string]time.Duration{clientName: self().cpu()}
 	for _, t := range m.targets {
-		if cpu[t.name], err = t.proc.cpu(); err != nil {
-			return nil, err
-		}
+		cpu[t.name] = t.proc.cpu()
 	}
-	cpu[clientName], err = self().cpu()
-	return cpu, err
+	return cpu
 }
 
 // pause runs something that is not measured.
-func (m *meter) pause(do func() error) (err error) {
-	defer fails(&err)
-	must(m.read())
-	check(do())
-	return m.resume()
+func (m *meter) pause(do func()) {
+	m.read()
+	do()
+	m.resume()
 }
 
 // read returns the usage since the meter was created.
-func (m *meter) read() (_ *usage, err error) {
-	defer fails(&err)
-	now := must(m.now())
+func (m *meter) read() *usage {
+	now := m.now()
 	for _, t := range m.targets {
 		used := now[t.name] - m.cpu[t.name]
 		if t.name == apiserverName {
 			used = max(0, used-time.Duration(m.background*float64(time.Since(m.start))))
 		}
 		m.used.cpu[t.name] += used
-		m.used.peak[t.name] = must(t.proc.peak())
+		m.used.peak[t.name] = t.proc.peak()
 	}
 	m.used.client += now[clientName] - m.cpu[clientName]
-	return m.used, nil
+	return m.used
 }
 
 // measureIdle measures servers that have no requests.
-func measureIdle(ctx context.Context, during time.Duration, targets ...*target) (_ map[string]*figures, err error) {
-	defer fails(&err)
-	m := must(newMeter(0, targets...))
-	check(sleep(ctx, during))
-	used := must(m.read())
+func measureIdle(ctx context.Context, during time.Duration, targets ...*target) map[string]*figures {
+	m := newMeter(0, targets...)
+	sleep(ctx, during)
+	used := m.read()
 	idle := map[string]*figures{}
 	for _, t := range targets {
-		f := &figures{Share: used.cpu[t.name].Seconds() / during.Seconds()}
-		f.RSS = must(t.proc.resident())
-		idle[t.name] = f
+		idle[t.name] = &figures{Share: used.cpu[t.name].Seconds() / during.Seconds(), RSS: t.proc.resident()}
 	}
-	return idle, nil
+	return idle
 }

@@ -62,8 +62,7 @@ func (f flags) duration(to *time.Duration, name string, full, quick time.Duratio
 }
 
 // parseOptions returns the options of the arguments. The sizes of --scale are ten times as large as without it.
-func parseOptions(args []string) (_ *options, err error) {
-	defer fails(&err)
+func parseOptions(args []string) (*options, error) {
 	given := func(name string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), name) })
 	}
@@ -76,7 +75,9 @@ func parseOptions(args []string) (_ *options, err error) {
 	}
 	f.Bool("quick", false, "smaller defaults of all other flags; takes a few minutes")
 	o.define(f, times, updates)
-	check(f.Parse(args))
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
 	if len(o.scale.list) > 0 && o.stalled >= slices.Min(o.watchers) {
 		return nil, errors.New("--stalled must be less than --watchers")
 	}

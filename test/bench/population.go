@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	"sluice/test/harness"
 )
@@ -32,7 +31,7 @@ type population struct {
 	count    int
 	objects  iter.Seq2[string, runtime.Object] // by their keys below the prefix
 	custom   bool                              // custom resources, which have no Protobuf
-	prepare  func(context.Context, *harness.ControlPlane) error
+	prepare  func(context.Context, *harness.ControlPlane)
 }
 
 func (p population) String() string { return fmt.Sprintf("%d %s", p.count, p.resource) }
@@ -77,24 +76,20 @@ func runningPods(n int) population {
 	p := pods(n, namespaces, func(i int) []*corev1.Pod {
 		return harness.Pods(namespaceSize(n, i), namespaceName(i), podSeed)
 	}, func(int) bool { return false })
-	p.prepare = func(ctx context.Context, c *harness.ControlPlane) error {
+	p.prepare = func(ctx context.Context, c *harness.ControlPlane) {
 		for i := range namespaces {
 			space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceName(i)}}
-			if _, err := c.Client(user).CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); ignoreExists(err) != nil {
-				return err
-			}
+			created(c.Client(user).CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}))
 		}
-		return nil
 	}
 	return p
 }
 
-// ignoreExists drops the error of a creation if there is such an object.
-func ignoreExists(err error) error {
-	if apierrors.IsAlreadyExists(err) {
-		return nil
+// created fails with the error of a creation, unless there is such an object.
+func created[T any](_ T, err error) {
+	if !apierrors.IsAlreadyExists(err) {
+		check(err)
 	}
-	return err
 }
 
 // scaledPods are pods of which every hundredth is pending.
@@ -155,52 +150,46 @@ const (
 )
 
 // load writes the objects, unless there are as many already, and returns how many it has written.
-func (p population) load(ctx context.Context, c *harness.ControlPlane) (int, error) {
+func (p population) load(ctx context.Context, c *harness.ControlPlane) int {
 	if p.prepare != nil {
-		if err := p.prepare(ctx, c); err != nil {
-			return 0, err
-		}
+		p.prepare(ctx, c)
 	}
-	if n, err := p.present(ctx, c); err != nil || p.loaded(n) {
-		return 0, err
+	if p.loaded(p.present(ctx, c)) {
+		return 0
 	}
 	progress("writing %s", p)
-	if err := c.DeleteStoredRange(ctx, p.prefix, p.prefix[:len(p.prefix)-1]+"0"); err != nil { // "0" follows "/"
-		return 0, err
-	}
-	return p.count, p.write(ctx, c, nil)
+	check(c.DeleteStoredRange(ctx, p.prefix, p.prefix[:len(p.prefix)-1]+"0")) // "0" follows "/"
+	p.write(ctx, c, nil)
+	return p.count
 }
 
 // write writes the objects, without those of some keys.
-func (p population) write(ctx context.Context, c *harness.ControlPlane, without map[string]bool) error {
+func (p population) write(ctx context.Context, c *harness.ControlPlane, without map[string]bool) {
 	var written atomic.Int64
-	return p.each(ctx, without, func(ctx context.Context, key string, obj runtime.Object) error {
+	p.each(ctx, without, func(ctx context.Context, key string, obj runtime.Object) {
 		if n := written.Add(1); n%progressEvery == 0 {
 			progress("%d written", n)
 		}
-		return store(ctx, c, key, obj)
+		store(ctx, c, key, obj)
 	})
 }
 
 // each calls do for objects, several at a time, without those of some keys.
-func (p population) each(
-	ctx context.Context, without map[string]bool, do func(context.Context, string, runtime.Object) error,
-) error {
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(storers)
+func (p population) each(ctx context.Context, without map[string]bool, do func(context.Context, string, runtime.Object)) {
+	g, gctx := newGroup(ctx, storers)
 	for key, obj := range p.objects {
 		if gctx.Err() != nil {
 			break
 		}
 		if !without[key] {
-			g.Go(func() error { return do(gctx, p.prefix+key, obj) })
+			g.run(func() { do(gctx, p.prefix+key, obj) })
 		}
 	}
-	return g.Wait()
+	g.wait()
 }
 
 // become deletes and writes what another population of the resource has less and more.
-func (p population) become(ctx context.Context, c *harness.ControlPlane, next population) error {
+func (p population) become(ctx context.Context, c *harness.ControlPlane, next population) {
 	mine, others := map[string]bool{}, map[string]bool{}
 	for key := range p.objects {
 		mine[key] = true
@@ -208,15 +197,14 @@ func (p population) become(ctx context.Context, c *harness.ControlPlane, next po
 	for key := range next.objects {
 		others[key] = true
 	}
-	err := p.each(ctx, others, func(ctx context.Context, key string, _ runtime.Object) error { return c.DeleteStored(ctx, key) })
-	return errors.Join(err, next.write(ctx, c, mine))
+	p.each(ctx, others, func(ctx context.Context, key string, _ runtime.Object) { check(c.DeleteStored(ctx, key)) })
+	next.write(ctx, c, mine)
 }
 
 var storageCodec = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
 // store writes an object into etcd: built-in kinds in Protobuf, others in JSON.
-func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime.Object) (err error) {
-	defer fails(&err)
+func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime.Object) {
 	var b bytes.Buffer
 	if text, ok := obj.(*runtime.Unknown); ok {
 		b.Write(text.Raw)
@@ -225,10 +213,13 @@ func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime
 	}
 	for attempt := 1; ; attempt++ {
 		err := c.PutStored(ctx, key, b.Bytes())
-		if err == nil || attempt == loadAttempts {
-			return err
+		if err == nil {
+			return
 		}
-		check(sleep(ctx, settle))
+		if attempt == loadAttempts {
+			check(err)
+		}
+		sleep(ctx, settle)
 	}
 }
 
@@ -236,18 +227,11 @@ func store(ctx context.Context, c *harness.ControlPlane, key string, obj runtime
 func (p population) loaded(n int) bool { return p.count <= n && n <= p.count+ownObjects }
 
 // present returns the number of objects.
-func (p population) present(ctx context.Context, c *harness.ControlPlane) (int, error) {
-	got, err := c.Raw(user).Get(ctx, p.path+"?limit=1", jsonType+metadataList)
-	if err != nil {
-		return 0, err
-	}
+func (p population) present(ctx context.Context, c *harness.ControlPlane) int {
+	got := must(c.Raw(user).Get(ctx, p.path+"?limit=1", jsonType+metadataList))
 	var list metav1.PartialObjectMetadataList
 	if err := json.Unmarshal(got.Body, &list); err != nil {
-		return 0, fmt.Errorf("%s: %d: %w", p.path, got.Status, err)
+		check(fmt.Errorf("%s: %d: %w", p.path, got.Status, err))
 	}
-	n := len(list.Items)
-	if list.RemainingItemCount != nil {
-		n += int(*list.RemainingItemCount)
-	}
-	return n, nil
+	return len(list.Items) + int(ptr.Deref(list.RemainingItemCount, 0))
 }

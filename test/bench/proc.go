@@ -1,89 +1,99 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
 	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 )
 
 // proc is a running process, as /proc shows it.
 type proc int
 
+// self is this process.
+func self() proc { return proc(os.Getpid()) }
+
 // tick is the unit of CPU times in /proc/PID/stat: USER_HZ, 100 on every Linux.
 const tick = 10 * time.Millisecond
 
 // cpu returns the user and system CPU time of the process.
-func (p proc) cpu() (time.Duration, error) {
-	text, err := os.ReadFile(p.path("stat"))
-	if err != nil {
-		return 0, err
-	}
-	// The program's name, in parentheses, may contain any byte; field 3 follows it.
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(f) < 13 {
-		return 0, fmt.Errorf("%s: %q", p.path("stat"), text)
-	}
-	user, _ := strconv.ParseInt(f[11], 10, 64)
-	system, _ := strconv.ParseInt(f[12], 10, 64)
-	return time.Duration(user+system) * tick, nil
+func (p proc) cpu() time.Duration {
+	s := must(p.process().Stat())
+	return time.Duration(s.UTime+s.STime) * tick
 }
 
 // threads returns the CPU time of the threads that the process has, more exactly than cpu.
-func (p proc) threads() (total time.Duration, err error) {
-	tasks, err := filepath.Glob(p.path("task/*/schedstat"))
-	if err != nil {
-		return 0, err
-	}
-	for _, task := range tasks {
-		text, err := os.ReadFile(task)
-		if err != nil {
-			continue // the thread has ended
-		}
-		var used time.Duration
-		if _, err := fmt.Sscan(string(text), &used); err != nil {
-			return 0, fmt.Errorf("%s: %q", task, text)
-		}
-		total += used
-	}
-	return total, nil
+func (p proc) threads() (total time.Duration) {
+	p.eachThread(func(t procfs.Proc) error {
+		s, err := t.Schedstat()
+		total += time.Duration(s.RunningNanoseconds)
+		return err
+	})
+	return total
 }
 
-func (p proc) path(file string) string { return fmt.Sprintf("/proc/%d/%s", p, file) }
-
 // resetPeak resets the peak to the current resident memory.
-func (p proc) resetPeak() error { return os.WriteFile(p.path("clear_refs"), []byte("5"), 0) }
+func (p proc) resetPeak() {
+	check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0))
+}
 
 // peak returns the maximum of resident memory since resetPeak, in bytes.
-func (p proc) peak() (int64, error) { return p.memory("VmHWM:") }
+func (p proc) peak() int64 { return int64(must(p.process().NewStatus()).VmHWM) }
 
 // resident returns the resident memory, in bytes.
-func (p proc) resident() (int64, error) { return p.memory("VmRSS:") }
+func (p proc) resident() int64 { return int64(must(p.process().NewStatus()).VmRSS) }
 
-func (p proc) memory(field string) (int64, error) {
-	text, err := os.ReadFile(p.path("status"))
-	if err != nil {
-		return 0, err
+func (p proc) process() procfs.Proc { return must(procfs.NewProc(int(p))) }
+
+// eachThread calls do for all threads of the process. An error counts unless the thread has ended.
+func (p proc) eachThread(do func(procfs.Proc) error) {
+	for _, t := range must(procfs.AllThreads(int(p))) {
+		if err := do(t); err != nil {
+			if _, gone := t.Stat(); gone == nil {
+				check(fmt.Errorf("thread %d: %w", t.PID, err))
+			}
+		}
 	}
-	_, rest, found := strings.Cut(string(text), field)
-	var kilobytes int64
-	if _, err := fmt.Sscan(rest, &kilobytes); !found || err != nil {
-		return 0, fmt.Errorf("%s: no %s", p.path("status"), field)
+}
+
+// pin restricts the processes to the first CPU, or with others to all CPUs but the first. New threads inherit it. With
+// a single CPU it does nothing.
+func pin(others bool, procs ...proc) {
+	if runtime.NumCPU() < 2 {
+		return
 	}
-	return kilobytes << 10, nil
+	var set unix.CPUSet
+	set.Set(0)
+	if others {
+		set.Zero()
+		for i := 1; i < runtime.NumCPU(); i++ {
+			set.Set(i)
+		}
+	}
+	for _, p := range procs {
+		p.eachThread(func(t procfs.Proc) error { return unix.SchedSetaffinity(t.PID, &set) })
+	}
+}
+
+// lowestPriority makes all threads of the process run only while nothing else wants to. New threads inherit it.
+func (p proc) lowestPriority() {
+	idle := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
+	p.eachThread(func(t procfs.Proc) error { return unix.SchedSetAttr(t.PID, idle, 0) })
 }
 
 // loadAverage returns the machine's load average over one minute; zero if unknown. It shows how
 // much other work the machine did.
 func loadAverage() float64 {
-	text, err := os.ReadFile("/proc/loadavg")
+	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	load, _ := strconv.ParseFloat(first, 64)
-	return load
+	load, err := fs.LoadAvg()
+	if err != nil {
+		return 0
+	}
+	return load.Load1
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sluice/test/harness"
 )
 
@@ -18,33 +16,27 @@ const profileTime = 10 * time.Second
 
 // profile runs a scenario at Sluice again and again while it takes Sluice's CPU profile, then takes the profile of
 // allocations. Without --profiles it does nothing.
-func (w *world) profile(ctx context.Context, s *scenario) error {
+func (w *world) profile(ctx context.Context, s *scenario) {
 	if w.profiles == "" || s.clients == 0 {
-		return nil
+		return
 	}
 	name := strings.ReplaceAll(s.name, " ", "-")
 	end := time.Now().Add(profileTime)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		return w.keepProfile(w.sluice, fmt.Sprintf("profile?seconds=%.0f", profileTime.Seconds()), name+".cpu.pb.gz")
+	g, ctx := newGroup(ctx, -1)
+	g.run(func() {
+		w.keepProfile(w.sluice, fmt.Sprintf("profile?seconds=%.0f", profileTime.Seconds()), name+".cpu.pb.gz")
 	})
-	g.Go(func() error {
+	g.run(func() {
 		for time.Now().Before(end) {
-			if _, err := s.op(ctx, w, s, w.cached); err != nil {
-				return err
-			}
+			s.op(ctx, w, s, w.cached)
 		}
-		return nil
 	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	return w.keepProfile(w.sluice, "allocs", name+".mem.pb.gz")
+	g.wait()
+	w.keepProfile(w.sluice, "allocs", name+".mem.pb.gz")
 }
 
-func (w *world) keepProfile(s *harness.Sluice, kind, name string) (err error) {
-	defer fails(&err)
+func (w *world) keepProfile(s *harness.Sluice, kind, name string) {
 	text := must(s.AdminGet("/debug/pprof/" + kind))
 	check(os.MkdirAll(w.profiles, 0o755))
-	return os.WriteFile(filepath.Join(w.profiles, name), []byte(text), 0o644)
+	check(os.WriteFile(filepath.Join(w.profiles, name), []byte(text), 0o644))
 }

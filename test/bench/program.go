@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -69,7 +68,7 @@ func programScenarios(o *options) []*scenario {
 		for _, encoding := range o.watchEncodes.list {
 			s := &scenario{
 				table: programTable, name: "program " + p.name + " " + encoding, clients: 1, rounds: 1,
-				op: func(ctx context.Context, w *world, _ *scenario, t *target) (*sample, error) {
+				op: func(ctx context.Context, w *world, _ *scenario, t *target) *sample {
 					return p.watch(ctx, w, t, encoding)
 				},
 				sum: func(_ *world, r *row, all samples) {
@@ -79,39 +78,36 @@ func programScenarios(o *options) []*scenario {
 					r.Target, r.By[sluiceName] = sluiceName, f
 				},
 			}
-			s.world = func(ctx context.Context, w *world, _ *row) ([]*target, error) {
+			s.world = func(ctx context.Context, w *world, _ *row) []*target {
 				if len(p.needs) > 0 && exec.CommandContext(ctx, p.needs[0], p.needs[1:]...).Run() != nil {
 					progress("%s: %s fails", s.name, strings.Join(p.needs, " "))
-					return nil, nil
+					return nil
 				}
-				return []*target{w.cached}, nil
+				return []*target{w.cached}
 			}
-			if o.only.matches(s.name) {
-				all = append(all, s)
-			}
+			all = append(all, s)
 		}
 	}
-	return all
+	return o.choose(all)
 }
 
 // watch has the program watch, and measures it after a warm-up.
-func (p program) watch(ctx context.Context, w *world, t *target, encoding string) (_ *sample, err error) {
-	defer fails(&err)
-	run := must(p.start(ctx, w, t, encoding))
+func (p program) watch(ctx context.Context, w *world, t *target, encoding string) *sample {
+	run := p.start(ctx, w, t, encoding)
 	defer run.stop()
-	must(pace(ctx, programRate, programWarmUp, w.updatePod))
-	check(run.wait(ctx, programWarmUp))
-	before := must(run.proc.threads())
-	acknowledged := must(pace(ctx, programRate, programUpdates, w.updatePod))
-	check(run.wait(ctx, programWarmUp+programUpdates))
-	after, err := run.proc.threads()
+	pace(ctx, programRate, programWarmUp, w.updatePod)
+	run.wait(ctx, programWarmUp)
+	before := run.proc.threads()
+	acknowledged := pace(ctx, programRate, programUpdates, w.updatePod)
+	run.wait(ctx, programWarmUp+programUpdates)
+	after := run.proc.threads()
 	run.mu.Lock()
 	defer run.mu.Unlock()
 	got := &sample{usage: &usage{client: after - before}, coding: run.coding}
 	for i, at := range acknowledged {
 		got.walls = append(got.walls, run.at[programWarmUp+i].Sub(at))
 	}
-	return got, err
+	return got
 }
 
 // runningProgram is a program that watches.
@@ -124,23 +120,18 @@ type runningProgram struct {
 	at []time.Time
 }
 
-func (p program) start(ctx context.Context, w *world, t *target, encoding string) (_ *runningProgram, err error) {
-	defer fails(&err)
-	root := must(harness.Root())
-	version := must(w.version(ctx))
+func (p program) start(ctx context.Context, w *world, t *target, encoding string) *runningProgram {
 	config := t.config
-	args := append(p.args(root), config.Host+watching{}.pathAt(t, version), config.BearerToken, config.CAFile, encoding)
+	url := config.Host + watching{}.pathAt(t, w.version(ctx))
+	args := append(p.args(must(harness.Root())), url, config.BearerToken, config.CAFile, encoding)
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+config.CAFile)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
+	out := must(cmd.StdoutPipe())
+	if err := cmd.Start(); err != nil {
 		cancel()
-		return nil, err
+		check(err)
 	}
 	run := &runningProgram{proc: proc(cmd.Process.Pid)}
 	var reading sync.WaitGroup
@@ -150,7 +141,7 @@ func (p program) start(ctx context.Context, w *world, t *target, encoding string
 		reading.Wait()
 		_ = cmd.Wait() // it was killed
 	}
-	return run, nil
+	return run
 }
 
 // read records when events arrive. What precedes them is the content encoding, or curl's headers.
@@ -179,18 +170,18 @@ func (p *runningProgram) read(out io.Reader) {
 	}
 }
 
-// wait waits until n events have arrived.
-func (p *runningProgram) wait(ctx context.Context, n int) error {
+// wait waits until n events have arrived, and fails if there are more.
+func (p *runningProgram) wait(ctx context.Context, n int) {
 	got := 0
-	if poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
+	poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		got = len(p.at)
 		return got >= n
-	}) && got == n {
-		return nil
+	})
+	if got != n {
+		check(fmt.Errorf("the program has received %d events of %d", got, n))
 	}
-	return errors.Join(ctx.Err(), fmt.Errorf("the program has received %d events of %d", got, n))
 }
 
 // roundTripper is a http.RoundTripper.
@@ -200,8 +191,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // runClient is the child process that watches with client-go. It prints an object for each event.
-func runClient(ctx context.Context, args []string, out io.Writer) (err error) {
-	defer fails(&err)
+func runClient(ctx context.Context, args []string, out io.Writer) {
 	mediaType, url, token, ca, encoding := args[0], args[1], args[2], args[3], args[4]
 	host, path, _ := strings.Cut(url, "/api/")
 	_, version, _ := strings.Cut(path, "resourceVersion=")
@@ -227,5 +217,4 @@ func runClient(ctx context.Context, args []string, out io.Writer) (err error) {
 	for event := range w.ResultChan() {
 		check(lines.Encode(map[string]string{"type": string(event.Type)}))
 	}
-	return nil
 }

@@ -57,13 +57,11 @@ func proofScenarios(o *options, objects int) []*scenario {
 	for _, shape := range proofShapes {
 		for _, l := range []load{{quietRate, false}, {busyRate, true}} {
 			for _, n := range slices.Sorted(slices.Values(o.readers)) {
-				if s := shape.scenario(o, objects, n, l); o.only.matches(s.name) {
-					all = append(all, s)
-				}
+				all = append(all, shape.scenario(o, objects, n, l))
 			}
 		}
 	}
-	return all
+	return o.choose(all)
 }
 
 func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
@@ -82,14 +80,14 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 	if p.streaming {
 		s.verb = "WATCH"
 	}
-	s.world = func(ctx context.Context, w *world, r *row) ([]*target, error) {
-		return p.targets(w, s, r, prefix+suffix), w.priceUpdates(ctx, l)
+	s.world = func(ctx context.Context, w *world, r *row) []*target {
+		w.priceUpdates(ctx, l)
+		return p.targets(w, s, r, prefix+suffix)
 	}
-	s.op = func(ctx context.Context, w *world, s *scenario, t *target) (_ *sample, err error) {
-		defer fails(&err)
+	s.op = func(ctx context.Context, w *world, s *scenario, t *target) *sample {
 		if !warm[t.name] {
-			check(t.connect(ctx, readers))
-			must(p.query(w, t, 0).ask(ctx, t.connections[0]))
+			t.connect(ctx, readers)
+			p.query(w, t, 0).ask(ctx, t.connections[0])
 			warm[t.name] = true
 		}
 		return rs.op(ctx, w, s, t)
@@ -107,34 +105,23 @@ func (p proof) scenario(o *options, objects, readers int, l load) *scenario {
 
 // proofs measures consistent reads at every size. It begins with the largest size, so that later
 // sizes only delete pods.
-func (w *world) proofs(ctx context.Context, r *report) (err error) {
-	defer fails(&err)
+func (w *world) proofs(ctx context.Context, r *report) {
 	for _, size := range slices.Backward(slices.Sorted(slices.Values(w.sizes))) {
 		all := proofScenarios(w.options, size)
 		if len(all) == 0 {
 			continue
 		}
-		check(w.startUpper())
+		if w.upper == nil { // a Sluice whose upstream is the first one
+			options := harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice}
+			w.upper = must(w.plane.StartSluiceMain(options))
+			w.tiers = sluiceTarget(twoTiersName, w.upper, user)
+		}
 		next := runningPods(size)
-		check(w.pods.become(ctx, w.plane, next))
+		w.pods.become(ctx, w.plane, next)
 		w.know(next)
-		check(w.awaitSync(ctx, w.upper))
-		check(w.runAll(ctx, r, all))
+		w.awaitSync(ctx, w.upper)
+		w.runAll(ctx, r, all)
 	}
-	return nil
-}
-
-// startUpper starts a Sluice whose upstream is the first one, once per run.
-func (w *world) startUpper() (err error) {
-	if w.upper != nil {
-		return nil
-	}
-	options := harness.SluiceOptions{Binary: "sluice", Flags: []string{"--log-level=warn"}, Upstream: w.sluice}
-	w.upper, err = w.plane.StartSluiceMain(options)
-	if err == nil {
-		w.tiers = sluiceTarget(twoTiersName, w.upper, user)
-	}
-	return err
 }
 
 // targets leaves the apiserver out if the lists would take too much of its memory; the row then has its CPU per

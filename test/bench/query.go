@@ -44,95 +44,74 @@ type answer struct {
 }
 
 // ask sends a query and reads the whole response.
-func (q query) ask(ctx context.Context, raw *harness.RawClient) (answer, error) {
+func (q query) ask(ctx context.Context, raw *harness.RawClient) answer {
 	ctx, cancel := context.WithTimeout(ctx, responseLimit)
 	defer cancel()
 	switch {
 	case q.pages:
 		return q.askPages(ctx, raw)
 	case q.frames != nil:
-		return q.fetch(ctx, raw, q.path, true, func(body io.Reader) error {
-			return readInitialEvents(body, q.frames(), q.objects, q.updates)
+		return q.fetch(ctx, raw, q.path, true, func(body io.Reader) {
+			check(readInitialEvents(body, q.frames(), q.objects, q.updates))
 		})
 	}
 	return q.fetch(ctx, raw, q.path, q.unpack, drain)
 }
 
 // fetch sends one request and reads its body, decompressed or as sent.
-func (q query) fetch(
-	ctx context.Context, raw *harness.RawClient, path string, unpack bool, read func(io.Reader) error,
-) (a answer, err error) {
-	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: q.header})
-	if err != nil {
-		return a, err
-	}
+func (q query) fetch(ctx context.Context, raw *harness.RawClient, path string, unpack bool, read func(io.Reader)) answer {
+	resp := must(raw.Open(ctx, harness.Request{Path: path, Header: q.header}))
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return a, errors.New(resp.Status)
+		check(errors.New(resp.Status))
 	}
 	if q.heads != nil {
 		q.heads(resp.Header)
 	}
 	body := &countingReader{in: resp.Body, to: q.keep}
-	in, release := io.Reader(body), func() {}
+	coding := identity
 	if unpack {
-		if in, release, err = decompress(body, codingOf(resp.Header)); err != nil {
-			return a, err
-		}
+		coding = codingOf(resp.Header)
 	}
+	in, release := decompress(body, coding)
 	defer release()
-	err = read(in)
-	return answer{resp.Header, body.n, 1}, err
+	read(in)
+	return answer{resp.Header, body.n, 1}
 }
 
 // askPages follows continue tokens. A list of another length is an error.
-func (q query) askPages(ctx context.Context, raw *harness.RawClient) (all answer, err error) {
-	token, n := "", 0
-	for {
-		var page metav1.List
-		a, err := q.fetch(ctx, raw, q.path+"&continue="+url.QueryEscape(token), true, func(body io.Reader) (err error) {
-			page, err = decodePage(body)
-			return err
-		})
-		if err != nil {
-			return all, err
-		}
+func (q query) askPages(ctx context.Context, raw *harness.RawClient) (all answer) {
+	n, page := 0, metav1.List{}
+	for all.requests == 0 || page.Continue != "" {
+		path := q.path + "&continue=" + url.QueryEscape(page.Continue)
+		a := q.fetch(ctx, raw, path, true, func(body io.Reader) { page = decodePage(body) })
 		all = answer{a.header, all.bytes + a.bytes, all.requests + 1}
 		n += len(page.Items)
-		if token = page.Continue; token == "" {
-			break
-		}
 	}
 	if n != q.objects {
-		return all, fmt.Errorf("%d objects in %d pages instead of %d", n, all.requests, q.objects)
+		check(fmt.Errorf("%d objects in %d pages instead of %d", n, all.requests, q.objects))
 	}
-	return all, nil
+	return all
 }
 
 // decodePage decodes the metadata of a Protobuf list and of its items: metav1.List has the field
 // numbers of all lists, and takes the first field of an item as its content.
-func decodePage(body io.Reader) (page metav1.List, err error) {
-	defer fails(&err)
+func decodePage(body io.Reader) (page metav1.List) {
 	text := must(io.ReadAll(body))
 	envelope, found := bytes.CutPrefix(text, []byte("k8s\x00"))
 	if !found {
-		return page, errors.New("page is not Protobuf")
+		check(errors.New("page is not Protobuf"))
 	}
 	var unknown runtime.Unknown
 	check(unknown.Unmarshal(envelope))
-	return page, page.Unmarshal(unknown.Raw)
+	check(page.Unmarshal(unknown.Raw))
+	return page
 }
 
 // drain reads to the end with a larger buffer than io.Discard has.
-func drain(r io.Reader) error {
-	buf := make([]byte, 64<<10)
-	for {
-		if _, err := r.Read(buf); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
+func drain(r io.Reader) {
+	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{r}, make([]byte, 64<<10))
+	check(err)
 }
 
 // countingReader counts the bytes that are read and copies them to a writer, unless it is nil.

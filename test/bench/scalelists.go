@@ -11,7 +11,7 @@ const concurrentLists = 10
 
 // scaleOfLists measures concurrent lists of large ConfigMaps in every format that whole objects have, first at Sluice:
 // the apiserver keeps a large heap, and would need tens of gigabytes for other formats.
-func scaleOfLists(ctx context.Context, w *world, r *report) error {
+func scaleOfLists(ctx context.Context, w *world, r *report) {
 	var all []*scenario
 	for _, row := range []struct {
 		at      *target
@@ -23,7 +23,7 @@ func scaleOfLists(ctx context.Context, w *world, r *report) error {
 			}
 		}
 	}
-	return w.runAll(ctx, r, all)
+	w.runAll(ctx, r, all)
 }
 
 // atOnce lists at a target in rounds, each client once in each.
@@ -34,8 +34,9 @@ func atOnce(o *options, at *target, f format, path string) *scenario {
 	return &scenario{
 		table: atOnceTable, name: fmt.Sprintf("%d at the %s", concurrentLists, at.name),
 		clients: concurrentLists, rounds: o.rounds, op: rs.op,
-		world: func(ctx context.Context, _ *world, _ *row) ([]*target, error) {
-			return []*target{at}, at.connect(ctx, concurrentLists)
+		world: func(ctx context.Context, _ *world, _ *row) []*target {
+			at.connect(ctx, concurrentLists)
+			return []*target{at}
 		},
 		sum: func(_ *world, r *row, all samples) {
 			var walls, cpus []float64

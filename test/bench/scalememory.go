@@ -9,59 +9,48 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sluice/test/harness"
 )
 
 // scaleOfMemory measures the memory of Sluice in sync and after lists, and streaming lists, in every format.
-func scaleOfMemory(ctx context.Context, w *world, r *report) (err error) {
-	defer fails(&err)
-	check(w.cached.proc.resetPeak())
-	check(w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes))
-	raw := must(w.cached.connection(0))
+func scaleOfMemory(ctx context.Context, w *world, r *report) {
+	w.cached.proc.resetPeak()
+	w.addMemory(ctx, r, "sync", r.Rows[len(r.Rows)-1].of(sluiceName).Bytes)
+	raw := w.cached.connection(0)
 	var text float64 // the length of a list as JSON
-	for _, coding := range []string{identity, "gzip", "zstd"} {
+	for _, coding := range encodings {
 		for _, f := range formats {
 			if w.pods.custom && f.accept == protobufType {
 				continue
 			}
-			a, err := query{path: w.pods.path + "?resourceVersion=0", header: listing{f, coding, false}.header()}.ask(ctx, raw)
-			if err != nil {
-				return fmt.Errorf("%s %s: %w", f.name, coding, err)
-			}
+			progress("%s %s", f.name, coding)
+			a := query{path: w.pods.path + "?resourceVersion=0", header: listing{f, coding, false}.header()}.ask(ctx, raw)
 			if text == 0 {
 				text = float64(a.bytes)
 			}
 			if f.frames != nil && coding != "zstd" {
-				stream := query{
+				query{
 					path: w.pods.path + "?" + streamingQuery + "&resourceVersion=0", header: listing{f, coding, true}.header(),
 					frames: f.frames, objects: w.pods.count,
-				}
-				if _, err := stream.ask(ctx, raw); err != nil {
-					return fmt.Errorf("stream %s %s: %w", f.name, coding, err)
-				}
+				}.ask(ctx, raw)
 			}
 		}
-		check(w.addMemory(ctx, r, "all formats, "+coding, text))
+		w.addMemory(ctx, r, "all formats, "+coding, text)
 	}
-	return nil
 }
 
 // addMemory adds a row with Sluice's memory, in all and by kind, after a pause.
-func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) (err error) {
-	defer fails(&err)
-	check(sleep(ctx, w.idle))
-	f := &figures{Bytes: text, Counts: tally{}}
-	f.RSS = must(w.cached.proc.resident())
-	f.Peak = must(w.cached.proc.peak())
-	metrics := must(w.sluice.Metrics())
-	for _, s := range metrics.Samples("sluice_memory_bytes") {
+func (w *world) addMemory(ctx context.Context, r *report, after string, text float64) {
+	sleep(ctx, w.idle)
+	f := &figures{Bytes: text, Counts: tally{}, RSS: w.cached.proc.resident(), Peak: w.cached.proc.peak()}
+	for _, s := range must(w.sluice.Metrics()).Samples("sluice_memory_bytes") {
 		f.Counts[s.Labels["kind"]] = s.Value
 	}
 	row := newRow(memoryTable, w.pods.String())
 	row.What, row.Target, row.By[sluiceName] = after, sluiceName, f
 	r.add(row)
-	return nil
 }
 
 // reports are custom resources of 1.3 MB, as scanners write them.
@@ -102,27 +91,11 @@ func findings(r *rand.Rand) iter.Seq[[]byte] {
 	}
 }
 
-// reportsDefinition is the CRD of the reports.
-const reportsDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"reports.bench.sluice.dev"},` +
-	`"spec":{"group":"bench.sluice.dev","scope":"Namespaced","names":{"plural":"reports","singular":"report","kind":"Report","listKind":"ReportList"},` +
-	`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
-
-// defineReports creates the CRD and waits until the apiserver serves it.
-func defineReports(ctx context.Context, c *harness.ControlPlane) (err error) {
-	defer fails(&err)
-	raw := c.Raw(user)
-	got := must(raw.Do(ctx, harness.Request{
-		Method: http.MethodPost, Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-		Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(reportsDefinition),
-	}))
-	if got.Status != http.StatusCreated && got.Status != http.StatusConflict {
-		return fmt.Errorf("%d: %.200s", got.Status, got.Body)
-	}
-	for {
-		got, err := raw.Get(ctx, "/apis/bench.sluice.dev/v1/reports?limit=1", jsonType)
-		if err != nil || got.Status == http.StatusOK {
-			return err
-		}
-		check(sleep(ctx, settle))
+// defineReports creates the CRD of the reports and waits until the apiserver serves it.
+func defineReports(ctx context.Context, c *harness.ControlPlane) {
+	reports := schema.GroupVersionResource{Group: "bench.sluice.dev", Version: "v1", Resource: "reports"}
+	define(ctx, c, reports, "Report", "Namespaced")
+	for must(c.Raw(user).Get(ctx, "/apis/bench.sluice.dev/v1/reports?limit=1", jsonType)).Status != http.StatusOK {
+		sleep(ctx, settle)
 	}
 }

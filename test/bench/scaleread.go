@@ -30,7 +30,7 @@ type scaleRead struct {
 const absent = "labelSelector=app%3Dabsent"
 
 // readScenarios returns the reads that the options select.
-func readScenarios(o *options) (selected []*scenario) {
+func readScenarios(o *options) []*scenario {
 	json, proto := http.Header{"Accept": {jsonType}}, http.Header{"Accept": {protobufType}}
 	tables := http.Header{"Accept": {jsonType + tableOf}}
 	space := "/api/v1/namespaces/" + scaledNamespace(0) + "/pods"
@@ -59,12 +59,11 @@ func readScenarios(o *options) (selected []*scenario) {
 		{name: "configmaps: no label matches, consistent, nothing written", path: maps + absent, header: json, requests: many},
 		{name: "configmaps: no label matches, consistent", path: maps + absent, header: json, requests: many, after: true},
 	}
+	var scenarios []*scenario
 	for _, c := range all {
-		if o.only.matches(c.name) {
-			selected = append(selected, c.scenario())
-		}
+		scenarios = append(scenarios, c.scenario())
 	}
-	return selected
+	return o.choose(scenarios)
 }
 
 // scenario makes a scenario of a read at both targets: at least once, and until the window ends or there are enough.
@@ -80,19 +79,12 @@ func (c scaleRead) scenario() *scenario {
 	}
 	return &scenario{
 		table: readTable, name: c.name, clients: 1, rounds: 1,
-		world: func(_ context.Context, w *world, _ *row) ([]*target, error) {
-			return []*target{w.apiserver, w.cached}, nil
-		},
-		op: func(ctx context.Context, w *world, s *scenario, t *target) (got *sample, err error) {
-			if path[t.name], err = c.pathAt(ctx, t); err != nil {
-				return nil, err
-			}
+		world: func(_ context.Context, w *world, _ *row) []*target { return []*target{w.apiserver, w.cached} },
+		op: func(ctx context.Context, w *world, s *scenario, t *target) *sample {
+			path[t.name] = c.pathAt(ctx, t)
 			if t == w.cached {
 				warm := reads{query: rs.query, window: responseLimit, most: warmReads}
-				if got, err = warm.op(ctx, w, s, t); err != nil {
-					return nil, err
-				}
-				first = got.cpu[sluiceName].Seconds() / warmReads
+				first = warm.op(ctx, w, s, t).cpu[sluiceName].Seconds() / warmReads
 			}
 			clear(sources)
 			return rs.op(ctx, w, s, t)
@@ -132,16 +124,12 @@ func sourceOf(h http.Header) string {
 }
 
 // pathAt returns the path of the read at a target: perhaps of the second page of a list.
-func (c scaleRead) pathAt(ctx context.Context, t *target) (string, error) {
-	raw, err := t.connection(0)
-	if err != nil || !c.next {
-		return c.path, err
+func (c scaleRead) pathAt(ctx context.Context, t *target) string {
+	if !c.next {
+		return c.path
 	}
-	got, err := raw.Do(ctx, harness.Request{Path: c.path, Header: c.header})
-	if err != nil {
-		return "", err
-	}
+	got := must(t.connection(0).Do(ctx, harness.Request{Path: c.path, Header: c.header}))
 	var list metav1.List
-	err = json.Unmarshal(got.Body, &list)
-	return c.path + "&continue=" + url.QueryEscape(list.Continue), err
+	check(json.Unmarshal(got.Body, &list))
+	return c.path + "&continue=" + url.QueryEscape(list.Continue)
 }

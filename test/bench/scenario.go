@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,9 +16,9 @@ type scenario struct {
 	clients     int
 	rounds      int // at most
 	// world prepares the servers, and returns the targets. Without a target there is no row.
-	world func(context.Context, *world, *row) ([]*target, error)
+	world func(context.Context, *world, *row) []*target
 	// op is one round at one target.
-	op func(context.Context, *world, *scenario, *target) (*sample, error)
+	op func(context.Context, *world, *scenario, *target) *sample
 	// enough ends the rounds early; nil means never.
 	enough func(samples) bool
 	// sum makes the row of the samples: a target that has none was skipped, or has failed.
@@ -48,14 +49,14 @@ type sample struct {
 // samples are the samples of the rounds by target.
 type samples map[string][]*sample
 
-// run measures a scenario.
-func (w *world) run(ctx context.Context, s *scenario) (*row, error) {
+// run measures a scenario. It returns nil if there is no target.
+func (w *world) run(ctx context.Context, s *scenario) *row {
 	progress("%s", s.name)
 	r := newRow(s.table, s.name)
 	r.Objects, r.Clients = s.objects, s.clients
-	targets, err := s.world(ctx, w, r)
-	if err != nil || len(targets) == 0 {
-		return nil, err
+	targets := s.world(ctx, w, r)
+	if len(targets) == 0 {
+		return nil
 	}
 	all := samples{}
 	for round := range s.rounds {
@@ -67,35 +68,34 @@ func (w *world) run(ctx context.Context, s *scenario) (*row, error) {
 			if r.failed[t.name] {
 				continue
 			}
-			got, err := s.op(ctx, w, s, t)
-			switch {
-			case err == nil:
-				all[t.name] = append(all[t.name], got)
-			case ctx.Err() == nil && s.tolerates != nil && s.tolerates(t):
-				progress("%s: %s: %v", s.name, t.name, err)
-				delete(all, t.name)
-				r.fail(t.name, err)
-			default:
-				return nil, fmt.Errorf("%s: %w", t.name, err)
+			err := try(func() { all[t.name] = append(all[t.name], s.op(ctx, w, s, t)) })
+			if err == nil {
+				continue
 			}
+			if ctx.Err() != nil || s.tolerates == nil || !s.tolerates(t) {
+				check(fmt.Errorf("%s: %w", t.name, err))
+			}
+			progress("%s: %s: %v", s.name, t.name, err)
+			delete(all, t.name)
+			r.fail(t.name, err)
 		}
 	}
 	s.sum(w, r, all)
-	return r, w.profile(ctx, s)
+	w.profile(ctx, s)
+	return r
 }
 
 // runAll measures scenarios one after the other.
-func (w *world) runAll(ctx context.Context, r *report, all []*scenario) error {
+func (w *world) runAll(ctx context.Context, r *report, all []*scenario) {
 	for _, s := range all {
-		row, err := w.run(ctx, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+		var row *row
+		if err := try(func() { row = w.run(ctx, s) }); err != nil {
+			check(fmt.Errorf("%s: %w", s.name, err))
 		}
 		if row != nil {
 			r.add(row)
 		}
 	}
-	return nil
 }
 
 // cost returns the CPU of a target with what it causes at the control plane.
@@ -119,3 +119,16 @@ func merged(all []*sample, of func(*sample) tally) tally {
 }
 
 func servedFrom(s *sample) tally { return s.sources }
+
+// wallsOf returns the durations of the reads of all rounds.
+func wallsOf(rounds []*sample) (walls []time.Duration) {
+	for _, s := range rounds {
+		walls = append(walls, s.walls...)
+	}
+	return walls
+}
+
+// choose returns the scenarios that --only selects.
+func (o *options) choose(all []*scenario) []*scenario {
+	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
+}

@@ -25,10 +25,9 @@ type counted struct {
 }
 
 // count reads the metrics of a target, if it is a Sluice. Of two tiers, the lower one is charged: it reads from the apiserver.
-func (w *world) count(t *target, verb string) (c counted, err error) {
-	defer fails(&err)
+func (w *world) count(t *target, verb string) (c counted) {
 	if t.sluice == nil || verb == "" {
-		return c, nil
+		return c
 	}
 	c.sources, c.proofs = tally{}, tally{}
 	metrics := must(t.sluice.Metrics())
@@ -50,27 +49,24 @@ func (w *world) count(t *target, verb string) (c counted, err error) {
 	}
 	c.charged = metrics.Sum("sluice_store_proof_seconds_total", "resource=pods")
 	c.lent = metrics.Sum("sluice_store_lent_seconds_total", "resource=pods")
-	return c, nil
+	return c
 }
 
 // countSince waits until a Sluice has counted n more requests than before and returns the difference.
-func (w *world) countSince(ctx context.Context, t *target, verb string, before counted, n int) (counted, error) {
-	for limit := time.Now().Add(closeLimit); ; {
-		after, err := w.count(t, verb)
-		if err != nil || after.sources == nil {
-			return after, err
-		}
-		served := after.sources.since(before.sources)
-		if served.total() >= float64(n) {
-			return counted{served, after.proofs.since(before.proofs), after.charged - before.charged, after.lent - before.lent}, nil
-		}
-		if time.Now().After(limit) {
-			return after, fmt.Errorf("%.0f of %d requests have ended after %s", served.total(), n, closeLimit)
-		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
-			return after, err
-		}
+func (w *world) countSince(ctx context.Context, t *target, verb string, before counted, n int) (d counted) {
+	if before.sources == nil {
+		return before
 	}
+	if !poll(ctx, 20*time.Millisecond, closeLimit, func() bool {
+		after := w.count(t, verb)
+		d = counted{
+			after.sources.since(before.sources), after.proofs.since(before.proofs), after.charged - before.charged, after.lent - before.lent,
+		}
+		return d.sources.total() >= float64(n)
+	}) {
+		check(fmt.Errorf("%.0f of %d requests have ended after %s", d.sources.total(), n, closeLimit))
+	}
+	return d
 }
 
 // closeLimit bounds the time in which a server notices that watches are closed.
@@ -79,12 +75,8 @@ const closeLimit = time.Minute
 // awaitClosed waits until the apiserver has noticed that the watches of pods of the round before
 // are closed: only its own ones and Sluice's remain. After closeLimit the round counts what is
 // there.
-func (w *world) awaitClosed(ctx context.Context) error {
-	poll(ctx, 20*time.Millisecond, closeLimit, func() bool {
-		open, err := podWatches(ctx, w.plane)
-		return err == nil && open <= w.ownWatches+1
-	})
-	return ctx.Err()
+func (w *world) awaitClosed(ctx context.Context) {
+	poll(ctx, 20*time.Millisecond, closeLimit, func() bool { return podWatches(ctx, w.plane) <= w.ownWatches+1 })
 }
 
 // fromCache is the value of the metric's source label for responses from the cache.
@@ -143,9 +135,8 @@ func (a tally) reasons() string {
 }
 
 // podWatches returns the number of watches of pods at the apiserver, its own included.
-func podWatches(ctx context.Context, plane *harness.ControlPlane) (_ int, err error) {
-	defer fails(&err)
+func podWatches(ctx context.Context, plane *harness.ControlPlane) int {
 	page := must(plane.Raw(user).Get(ctx, "/metrics", "text/plain"))
 	metrics := must(harness.ParseMetrics(bytes.NewReader(page.Body)))
-	return int(metrics.Sum("apiserver_longrunning_requests", "verb=WATCH", "resource=pods")), nil
+	return int(metrics.Sum("apiserver_longrunning_requests", "verb=WATCH", "resource=pods"))
 }

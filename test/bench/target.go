@@ -31,25 +31,18 @@ const streams = 100
 
 // connection returns the i-th connection and creates it if necessary. Goroutines may share only
 // connections that exist.
-func (t *target) connection(i int) (*harness.RawClient, error) {
+func (t *target) connection(i int) *harness.RawClient {
 	for len(t.connections) <= i {
-		raw, err := harness.NewRawClient(t.config)
-		if err != nil {
-			return nil, err
-		}
-		t.connections = append(t.connections, raw)
+		t.connections = append(t.connections, must(harness.NewRawClient(t.config)))
 	}
-	return t.connections[i], nil
+	return t.connections[i]
 }
 
 // connect opens n connections with a cheap request on each.
-func (t *target) connect(ctx context.Context, n int) (err error) {
-	defer fails(&err)
+func (t *target) connect(ctx context.Context, n int) {
 	for i := range n {
-		raw := must(t.connection(i))
-		must(raw.Get(ctx, "/version", "*/*"))
+		must(t.connection(i).Get(ctx, "/version", "*/*"))
 	}
-	return nil
 }
 
 // close closes the connections; the next use opens new ones.
@@ -58,4 +51,10 @@ func (t *target) close() {
 		raw.Close()
 	}
 	t.connections = nil
+}
+
+// restart restarts a Sluice.
+func (t *target) restart() {
+	check(t.sluice.RestartMain())
+	t.proc = proc(t.sluice.PID())
 }

@@ -21,7 +21,7 @@ const (
 type victim struct {
 	name string
 	// do sends the i-th request and returns its code.
-	do func(ctx context.Context, i int) (int, error)
+	do func(ctx context.Context, i int) int
 }
 
 // watch sends requests for a while, and returns when all have been answered.
@@ -33,7 +33,8 @@ func (v victim) watch(ctx context.Context, during time.Duration) *figures {
 		ctx, cancel := context.WithTimeout(ctx, victimLimit)
 		defer cancel()
 		start := time.Now()
-		code, err := v.do(ctx, i)
+		code := 0
+		err := try(func() { code = v.do(ctx, i) })
 		wall := time.Since(start)
 		mu.Lock()
 		defer mu.Unlock()
@@ -52,7 +53,7 @@ func (v victim) watch(ctx context.Context, during time.Duration) *figures {
 	var running sync.WaitGroup
 	for i := range int(during / victimEvery) {
 		running.Go(func() { one(i) })
-		if sleep(ctx, victimEvery) != nil {
+		if !slept(ctx, victimEvery) {
 			break
 		}
 	}
@@ -72,24 +73,5 @@ func (f *figures) add(other *figures) {
 
 // requests returns a victim that sends requests over one connection.
 func requests(name string, raw *harness.RawClient, request func(i int) harness.Request) victim {
-	return victim{name, func(ctx context.Context, i int) (int, error) { return codeOf(ctx, raw, request(i)) }}
-}
-
-// codeOf sends a request and returns the code of the answer.
-func codeOf(ctx context.Context, raw *harness.RawClient, q harness.Request) (int, error) {
-	resp, err := raw.Do(ctx, q)
-	if err != nil {
-		return 0, err
-	}
-	return resp.Status, nil
-}
-
-// patches returns requests that change objects in turn. The format of the patch has a place for the time.
-func patches(paths []string, format string) func(i int) harness.Request {
-	return func(i int) harness.Request {
-		return harness.Request{
-			Method: http.MethodPatch, Path: paths[i%len(paths)], Body: fmt.Appendf(nil, format, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")),
-			Header: http.Header{"Content-Type": {"application/merge-patch+json"}},
-		}
-	}
+	return victim{name, func(ctx context.Context, i int) int { return must(raw.Do(ctx, request(i))).Status }}
 }

@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -20,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
 
 	"sluice/test/abuse"
 	"sluice/test/harness"
@@ -54,48 +56,30 @@ type nodeKeys struct{ cert, key []byte }
 func nodeName(i int) string { return fmt.Sprintf("victim-node-%d", i) }
 
 // identify creates the identities and the objects that victims change.
-func (w *world) identify(ctx context.Context) (_ *identities, err error) {
-	defer fails(&err)
+func (w *world) identify(ctx context.Context) *identities {
 	ids := &identities{callers: map[abuse.Callers][]string{abuse.Strangers: nil}, fresh: make(chan string, newTokens)}
-	fresh := must(w.podReaders(ctx, newTokens))
-	for _, token := range fresh {
+	fresh := w.podReaders(ctx, newTokens)
+	for _, token := range slices.Concat(fresh[8:], fresh[:8]) {
 		ids.fresh <- token
 	}
 	ids.callers[abuse.Readers] = fresh[:8]
-	for range 8 {
-		ids.newToken()
-	}
-	ids.callers[abuse.Roleless] = must(w.accounts(ctx, "bench-roleless", 8))
+	ids.callers[abuse.Roleless] = w.accounts(ctx, "bench-roleless", 8)
 	edit := rbacv1.PolicyRule{
 		Verbs: []string{"*"}, APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"configmaps", "leases"},
 	}
-	ids.callers[abuse.Editors] = must(w.accounts(ctx, abuse.Namespace, 3, edit))
-	check(w.createVictims(ctx))
-	for i := range victimNodes {
-		ids.nodes = append(ids.nodes, must(w.nodeKeys(nodeName(i))))
-	}
-	return ids, nil
-}
-
-// createVictims creates what victims change.
-func (w *world) createVictims(ctx context.Context) error {
+	ids.callers[abuse.Editors] = w.accounts(ctx, abuse.Namespace, 3, edit)
 	client, none := w.plane.Client(user), metav1.CreateOptions{}
 	for i := range victimNodes {
 		name := metav1.ObjectMeta{Name: nodeName(i)}
-		_, err := client.CoordinationV1().Leases(leasesOfNodes).Create(ctx, &coordinationv1.Lease{ObjectMeta: name}, none)
-		if ignoreExists(err) == nil {
-			_, err = client.CoreV1().ConfigMaps(abuse.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: name}, none)
-		}
-		if ignoreExists(err) != nil {
-			return err
-		}
+		created(client.CoordinationV1().Leases(leasesOfNodes).Create(ctx, &coordinationv1.Lease{ObjectMeta: name}, none))
+		created(client.CoreV1().ConfigMaps(abuse.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: name}, none))
+		ids.nodes = append(ids.nodes, w.nodeKeys(nodeName(i)))
 	}
-	return nil
+	return ids
 }
 
 // nodeKeys signs a client certificate of a node.
-func (w *world) nodeKeys(node string) (k nodeKeys, err error) {
-	defer fails(&err)
+func (w *world) nodeKeys(node string) nodeKeys {
 	ca := must(tls.LoadX509KeyPair(filepath.Join(w.plane.Dir, "client-ca.crt"), filepath.Join(w.plane.Dir, "client-ca.key")))
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
@@ -104,10 +88,10 @@ func (w *world) nodeKeys(node string) (k nodeKeys, err error) {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 	}
 	cert := must(x509.CreateCertificate(rand.Reader, template, ca.Leaf, &key.PublicKey, ca.PrivateKey))
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	k.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
-	k.key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	return k, err
+	return nodeKeys{
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		must(keyutil.MarshalPrivateKeyToPEM(key)),
+	}
 }
 
 // newToken returns a token that the target, which is new for each attack, does not know.
@@ -118,41 +102,42 @@ func (ids *identities) newToken() string {
 }
 
 // victimsOf returns the victims of an attack at a target.
-func (w *world) victimsOf(a *abuse.Attack, t *target, ids *identities) ([]victim, error) {
+func (w *world) victimsOf(a *abuse.Attack, t *target, ids *identities) []victim {
 	if a.Admin {
-		return []victim{newConnections(t, ids.newToken()), probes(t)}, nil
+		return []victim{newConnections(t, ids.newToken()), probes(t)}
 	}
-	all, err := writers(w.plane.RESTConfig(user).BearerToken, t, ids)
-	if err == nil && a.By == abuse.Strangers {
-		var fresh *harness.RawClient
-		fresh, err = harness.NewRawClient(t.config)
-		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request {
-			return withBearer(ids.newToken(), "/api/v1/pods?limit=1&resourceVersion=0")
-		}))
+	all := writers(w.plane.RESTConfig(user).BearerToken, t, ids)
+	if a.By == abuse.Strangers {
+		fresh := must(harness.NewRawClient(t.config))
+		all = append(all, requests("lists by new tokens", fresh, func(int) harness.Request { return firstPod(ids.newToken()) }))
 	}
-	return all, err
+	return all
+}
+
+func firstPod(token string) harness.Request {
+	return withBearer(token, "/api/v1/pods?limit=1&resourceVersion=0")
 }
 
 // writers returns the victims that write: an administrator and nodes, who renew leases, and an editor.
-func writers(admin string, t *target, ids *identities) (_ []victim, err error) {
-	defer fails(&err)
-	masters := must(harness.NewRawClient(t.config))
-	editor := must(harness.NewRawClient(t.config))
-	renew := patches(victimPaths("/apis/coordination.k8s.io/v1/namespaces/"+leasesOfNodes+"/leases/"), `{"spec":{"renewTime":%q}}`)
-	change := patches(victimPaths("/api/v1/namespaces/"+abuse.Namespace+"/configmaps/"), `{"data":{"at":%q}}`)
-	nodes, err := ofNodes(t, ids, renew)
+func writers(admin string, t *target, ids *identities) []victim {
+	renew := patches("/apis/coordination.k8s.io/v1/namespaces/"+leasesOfNodes+"/leases/", `{"spec":{"renewTime":%q}}`)
+	change := patches("/api/v1/namespaces/"+abuse.Namespace+"/configmaps/", `{"data":{"at":%q}}`)
 	return []victim{
-		requests("leases by system:masters", masters, withToken(admin, renew)), nodes,
-		requests("writes of an editor", editor, withToken(ids.callers[abuse.Editors][2], change)),
-	}, err
+		requests("leases by system:masters", must(harness.NewRawClient(t.config)), withToken(admin, renew)),
+		ofNodes(t, ids, renew),
+		requests("writes of an editor", must(harness.NewRawClient(t.config)), withToken(ids.callers[abuse.Editors][2], change)),
+	}
 }
 
-func victimPaths(prefix string) []string {
-	var paths []string
-	for i := range victimNodes {
-		paths = append(paths, prefix+nodeName(i))
+// patches returns requests that change the objects of the nodes in turn. The format of the patch has a place for the time.
+func patches(prefix, format string) func(i int) harness.Request {
+	return func(i int) harness.Request {
+		return harness.Request{
+			Method: http.MethodPatch, Path: prefix + nodeName(i%victimNodes),
+			Body:   fmt.Appendf(nil, format, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")),
+			Header: http.Header{"Content-Type": {"application/merge-patch+json"}},
+		}
 	}
-	return paths
 }
 
 func withToken(token string, request func(i int) harness.Request) func(i int) harness.Request {
@@ -164,46 +149,34 @@ func withToken(token string, request func(i int) harness.Request) func(i int) ha
 }
 
 // ofNodes returns a victim that renews leases, each as its node over a connection of its own.
-func ofNodes(t *target, ids *identities, renew func(i int) harness.Request) (victim, error) {
+func ofNodes(t *target, ids *identities, renew func(i int) harness.Request) victim {
 	var connections []*harness.RawClient
 	for _, keys := range ids.nodes {
 		config := rest.CopyConfig(t.config)
 		config.CertData, config.KeyData = keys.cert, keys.key
-		raw, err := harness.NewRawClient(config)
-		if err != nil {
-			return victim{}, err
-		}
-		connections = append(connections, raw)
+		connections = append(connections, must(harness.NewRawClient(config)))
 	}
-	return victim{"leases by nodes", func(ctx context.Context, i int) (int, error) {
-		return codeOf(ctx, connections[i%len(connections)], renew(i))
-	}}, nil
+	return victim{"leases by nodes", func(ctx context.Context, i int) int {
+		return must(connections[i%len(connections)].Do(ctx, renew(i))).Status
+	}}
 }
 
 // newConnections returns a victim that lists over a new connection each time.
 func newConnections(t *target, token string) victim {
-	return victim{"lists over new connections", func(ctx context.Context, _ int) (int, error) {
-		raw, err := harness.NewRawClient(t.config)
-		if err != nil {
-			return 0, err
-		}
+	return victim{"lists over new connections", func(ctx context.Context, _ int) int {
+		raw := must(harness.NewRawClient(t.config))
 		defer raw.Close()
-		return codeOf(ctx, raw, withBearer(token, "/api/v1/pods?limit=1&resourceVersion=0"))
+		return must(raw.Do(ctx, firstPod(token))).Status
 	}}
 }
 
 // probes returns a victim that asks the admin listener whether a Sluice is ready, over a new connection each time.
 func probes(t *target) victim {
-	return victim{"readiness probes", func(ctx context.Context, _ int) (int, error) {
-		q, err := http.NewRequestWithContext(ctx, http.MethodGet, t.sluice.Admin+"/readyz", nil)
-		if err != nil {
-			return 0, err
-		}
+	return victim{"readiness probes", func(ctx context.Context, _ int) int {
+		q := must(http.NewRequestWithContext(ctx, http.MethodGet, t.sluice.Admin+"/readyz", nil))
 		q.Close = true
-		resp, err := http.DefaultClient.Do(q)
-		if err != nil {
-			return 0, err
-		}
-		return resp.StatusCode, resp.Body.Close()
+		resp := must(http.DefaultClient.Do(q))
+		check(resp.Body.Close())
+		return resp.StatusCode
 	}}
 }

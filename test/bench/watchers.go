@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
 	"sluice/test/harness"
@@ -73,48 +72,37 @@ func (c watching) pathAt(t *target, version string) string {
 }
 
 // open opens the watches, streams on each connection; each expects the given number of events.
-func (c watching) open(ctx context.Context, t *target, version string, events int) (*watchers, error) {
+func (c watching) open(ctx context.Context, t *target, version string, events int) *watchers {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watchers{watchers: make([]*watcher, c.watchers), cancel: cancel, all: make(chan struct{})}
 	w.missing.Store(int64(c.watchers * events))
-	var g errgroup.Group
+	g, _ := newGroup(ctx, -1)
 	for first := 0; first < c.watchers; first += streams {
-		raw, err := t.connection(first / streams)
-		if err != nil {
-			return nil, errors.Join(err, g.Wait(), w.close())
-		}
-		g.Go(func() error {
+		raw := t.connection(first / streams)
+		g.run(func() {
 			for i := first; i < min(first+streams, c.watchers); i++ {
-				one, err := c.openOne(ctx, raw, c.pathAt(t, version), events)
-				if err != nil {
-					return err
-				}
-				w.watchers[i] = one
+				w.watchers[i] = c.openOne(ctx, raw, c.pathAt(t, version), events)
 			}
-			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
-		w.close()
-		return nil, err
+		check(errors.Join(err, w.close()))
 	}
 	for _, one := range w.watchers {
 		w.readers.Go(func() { one.read(w, c.frames()) })
 	}
-	return w, nil
+	return w
 }
 
-func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) (*watcher, error) {
+func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path string, events int) *watcher {
 	header := http.Header{"Accept": {c.watch}}
 	if c.encoding != identity {
 		header.Set("Accept-Encoding", c.encoding)
 	}
-	resp, err := raw.Open(ctx, harness.Request{Path: path, Header: header})
-	if err != nil {
-		return nil, err
-	}
+	resp := must(raw.Open(ctx, harness.Request{Path: path, Header: header}))
 	w := &watcher{body: countedBody{ReadCloser: resp.Body}, at: make([]time.Time, events)}
 	w.in = &w.body
+	var err error
 	switch coding := codingOf(resp.Header); {
 	case resp.StatusCode != http.StatusOK:
 		err = fmt.Errorf("watch: %s", resp.Status)
@@ -125,9 +113,9 @@ func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path stri
 	}
 	if err != nil {
 		resp.Body.Close()
-		return nil, err
+		check(err)
 	}
-	return w, nil
+	return w
 }
 
 // read records the arrival times of events until the stream ends.
@@ -175,15 +163,14 @@ func (w *watchers) finish(ctx context.Context, events int) error {
 }
 
 // wait waits until each watch has received n events.
-func (w *watchers) wait(ctx context.Context, n int) error {
+func (w *watchers) wait(ctx context.Context, n int) {
 	missing := 0
-	if poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
+	if !poll(ctx, 5*time.Millisecond, deliverLimit, func() bool {
 		missing = slices.IndexFunc(w.watchers, func(one *watcher) bool { return one.n.Load() < int64(n) })
 		return missing < 0
 	}) {
-		return nil
+		check(fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n))
 	}
-	return errors.Join(ctx.Err(), fmt.Errorf("watch %d has received %d events of %d", missing, w.watchers[missing].n.Load(), n))
 }
 
 // close closes the watches and returns an error if the server ended one.
@@ -223,10 +210,9 @@ func (w *watchers) delays(acknowledged []time.Time) []time.Duration {
 }
 
 // openStalled opens watches that never read, until ctx ends.
-func openStalled(ctx context.Context, t *target, path string, n int) (err error) {
-	defer fails(&err)
+func openStalled(ctx context.Context, t *target, path string, n int) {
 	for first := 0; first < n; first += streams {
-		client := must(narrowClient(t.config))
+		client := narrowClient(t.config)
 		context.AfterFunc(ctx, client.CloseIdleConnections)
 		for range min(streams, n-first) {
 			req := must(http.NewRequestWithContext(ctx, http.MethodGet, t.config.Host+path, nil))
@@ -234,11 +220,10 @@ func openStalled(ctx context.Context, t *target, path string, n int) (err error)
 			resp := must(client.Do(req))
 			context.AfterFunc(ctx, func() { resp.Body.Close() })
 			if resp.StatusCode != http.StatusOK {
-				return fmt.Errorf("watch: %s", resp.Status)
+				check(fmt.Errorf("watch: %s", resp.Status))
 			}
 		}
 	}
-	return nil
 }
 
 // narrowWindow is how many bytes of a response a client takes that does not read it: less than ten events
@@ -246,15 +231,11 @@ func openStalled(ctx context.Context, t *target, path string, n int) (err error)
 const narrowWindow = 64 << 10
 
 // narrowClient returns a client whose flow control stops a server soon after its caller stops to read.
-func narrowClient(config *rest.Config) (*http.Client, error) {
-	tlsConfig, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, err
-	}
+func narrowClient(config *rest.Config) *http.Client {
 	t := &http.Transport{
-		TLSClientConfig: tlsConfig, DisableCompression: true, Protocols: new(http.Protocols),
+		TLSClientConfig: must(rest.TLSConfigFor(config)), DisableCompression: true, Protocols: new(http.Protocols),
 		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: narrowWindow},
 	}
 	t.Protocols.SetHTTP2(true)
-	return &http.Client{Transport: t}, nil
+	return &http.Client{Transport: t}
 }

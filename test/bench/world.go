@@ -57,54 +57,51 @@ type setting struct {
 	objects []population // pods first
 }
 
-// newWorld starts the servers. The caller must close the world even if there is an error.
-func newWorld(ctx context.Context, o *options, of setting) (w *world, err error) {
-	defer fails(&err)
-	w = &world{options: o, updateCost: map[bool]time.Duration{}, once: map[string]*figures{}, fewer: map[string]float64{}}
-	if w.dir = o.dir; w.dir == "" {
-		w.temporary = true
-		w.dir, err = os.MkdirTemp("", "bench-")
-	} else if of.section != "" {
-		w.dir = filepath.Join(o.dir, of.section)
+// withWorld starts the servers for as long as do takes.
+func withWorld(ctx context.Context, o *options, of setting, do func(*world)) {
+	w := &world{options: o, updateCost: map[bool]time.Duration{}, once: map[string]*figures{}, fewer: map[string]float64{}}
+	defer w.close()
+	w.start(ctx, of)
+	do(w)
+}
+
+func (w *world) start(ctx context.Context, of setting) {
+	if w.dir = filepath.Join(w.options.dir, of.section); w.options.dir == "" {
+		w.temporary, w.dir = true, must(os.MkdirTemp("", "bench-"))
 	}
-	check(errors.Join(err, os.MkdirAll(w.dir, 0o755)))
-	check(w.startPlane())
+	check(os.MkdirAll(w.dir, 0o755))
+	w.startPlane()
 	written := 0
 	for _, p := range of.objects {
-		written += must(p.load(ctx, w.plane))
+		written += p.load(ctx, w.plane)
 	}
 	// The memory of the control plane must not include what creating so many objects takes.
 	if written > 0 && of.section != "" {
-		if err := w.plane.Stop(); err != nil {
-			progress("stop: %v", err)
-		}
-		check(w.startPlane())
+		stopped(w.plane.Stop())
+		w.startPlane()
 	}
 	if w.pods = of.objects[0]; of.section == "" {
 		w.know(of.objects[0])
 	}
-	w.ownWatches = must(podWatches(ctx, w.plane))
-	options := harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}
-	w.sluice = must(w.plane.StartSluiceMain(options))
+	w.ownWatches = podWatches(ctx, w.plane)
+	w.sluice = must(w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}))
 	w.apiserver = w.direct(user)
 	w.cached = sluiceTarget(sluiceName, w.sluice, user)
 	if of.floor {
-		w.floor = must(startFloor())
-		w.bare = &target{name: floorName, proc: w.floor.proc(), config: w.floor.config()}
+		w.floor = startFloor()
+		w.bare = w.floor.target()
 	}
-	return w, nil
 }
 
 // startPlane starts the control plane with all formats, and with a longer request timeout than one minute, in which the
 // apiserver cannot write twenty large lists at once.
-func (w *world) startPlane() (err error) {
+func (w *world) startPlane() {
 	progress("starting the control plane")
 	flags := []string{"--request-timeout=" + responseLimit.String()}
 	if w.uses("cbor") {
 		flags = append(flags, "--feature-gates=CBORServingAndStorage=true")
 	}
-	w.plane, err = harness.StartMain(harness.Options{Dir: w.dir, Flags: flags})
-	return err
+	w.plane = must(harness.StartMain(harness.Options{Dir: w.dir, Flags: flags}))
 }
 
 // direct returns the apiserver as a target of a user.
@@ -122,13 +119,11 @@ func (w *world) targets() []*target {
 }
 
 // rest measures the servers without requests. Meters subtract the CPU that the control plane uses then.
-func (w *world) rest(ctx context.Context) (map[string]*figures, error) {
+func (w *world) rest(ctx context.Context) map[string]*figures {
 	progress("measuring idle servers for %s", w.options.idle)
-	idle, err := measureIdle(ctx, w.options.idle, w.targets()...)
-	if err == nil {
-		w.background = idle[apiserverName].Share
-	}
-	return idle, err
+	idle := measureIdle(ctx, w.options.idle, w.targets()...)
+	w.background = idle[apiserverName].Share
+	return idle
 }
 
 // know learns which pods there are.
@@ -147,27 +142,23 @@ func (w *world) know(pods population) {
 func (w *world) node(i int) string { return w.nodes[i%len(w.nodes)] }
 
 // awaitSync makes a Sluice cache the pods and waits until its cache is in sync.
-func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) error {
+func (w *world) awaitSync(ctx context.Context, s *harness.Sluice) {
 	progress("waiting until the cache of pods is in sync")
-	if poll(ctx, 100*time.Millisecond, syncLimit, func() bool { return s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil }) {
-		return nil
+	if !poll(ctx, 100*time.Millisecond, syncLimit, func() bool { return s.CacheSynced(ctx, "/api/v1/pods", "pods.v1") == nil }) {
+		check(fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log()))
 	}
-	return errors.Join(ctx.Err(), fmt.Errorf("sluice is not in sync after %s\n%s", syncLimit, s.Log()))
 }
 
 // withCachedPods starts a Sluice with default limits, and the pods in its cache, for as long as do takes.
-func (w *world) withCachedPods(ctx context.Context, o harness.SluiceOptions, do func(*target) error) error {
-	return w.withSluice(o, func(t *target) error {
-		if err := w.awaitSync(ctx, t.sluice); err != nil {
-			return err
-		}
-		return do(t)
+func (w *world) withCachedPods(ctx context.Context, o harness.SluiceOptions, do func(*target)) {
+	w.withSluice(o, func(t *target) {
+		w.awaitSync(ctx, t.sluice)
+		do(t)
 	})
 }
 
 // withSluice starts a Sluice with default limits for as long as do takes.
-func (w *world) withSluice(o harness.SluiceOptions, do func(*target) error) (err error) {
-	defer fails(&err)
+func (w *world) withSluice(o harness.SluiceOptions, do func(*target)) {
 	o.Binary, o.Flags = "sluice", []string{"--log-level=error"}
 	s := must(w.plane.StartSluiceMain(o))
 	t := sluiceTarget(sluiceName, s, harness.Anonymous)
@@ -175,7 +166,7 @@ func (w *world) withSluice(o harness.SluiceOptions, do func(*target) error) (err
 		t.close()
 		stopped(s.Stop(), os.RemoveAll(s.Dir))
 	}()
-	return do(t)
+	do(t)
 }
 
 // close stops the servers.
@@ -206,24 +197,31 @@ func stopped(errs ...error) {
 	}
 }
 
-// poll calls done until it is true, and reports whether that was before a limit and the end of the context.
+// poll calls done until it is true, and reports whether that was before a limit. It fails when the context ends.
 func poll(ctx context.Context, every, limit time.Duration, done func() bool) bool {
-	for end := time.Now().Add(limit); !done(); {
-		if time.Now().After(end) || sleep(ctx, every) != nil {
+	for end := time.Now().Add(limit); !done(); sleep(ctx, every) {
+		if time.Now().After(end) {
 			return false
 		}
 	}
 	return true
 }
 
-// sleep sleeps for d or until the context ends.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep sleeps for d. It fails when the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	if !slept(ctx, d) {
+		check(ctx.Err())
+	}
+}
+
+// slept sleeps for d or until the context ends, and reports whether it has not.
+func slept(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }
