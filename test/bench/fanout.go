@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -134,13 +133,9 @@ func (c watching) sample(ctx context.Context, w *world) []byte {
 	one := c.openOne(ctx, w.apiserver.connection(0), c.pathAt(w.apiserver, w.version(ctx)), 1)
 	defer one.body.Close()
 	w.updatePod(ctx)
-	frames, buf := c.frames(), []byte{}
-	for {
-		var next [1]byte
-		must(io.ReadFull(&one.body, next[:]))
-		buf = append(buf, next[0])
-		if frames.count(next[:]) == 1 {
-			return buf
-		}
+	frames := framesOf(&one.body, c.frames)
+	if !frames.Scan() {
+		check(endOf(frames))
 	}
+	return frames.Bytes()
 }

@@ -1,13 +1,15 @@
 package main
 
+import "bufio"
+
 // format is a representation that a client requests.
 type format struct {
 	name   string
 	accept string // of lists
-	// watch is the Accept header of watches and frames counts their events; empty if watches do not
+	// watch is the Accept header of watches and frames splits their events; empty if watches do not
 	// have it.
 	watch  string
-	frames func() counter
+	frames bufio.SplitFunc
 	// apiserverMemory is about the memory per object that the apiserver holds until it has written
 	// a list, in bytes.
 	apiserverMemory int64
@@ -28,14 +30,14 @@ const (
 
 // formats are the values of --formats.
 var formats = []format{
-	{name: "json", accept: jsonType, watch: jsonType, frames: newLines, apiserverMemory: 8 << 10},
-	{name: "protobuf", accept: protobufType, watch: protobufType, frames: newFrames, apiserverMemory: 8 << 10},
-	{name: "cbor", accept: cborType, watch: cborType, frames: newItems, apiserverMemory: 30 << 10},
-	{name: "table", accept: jsonType + tableOf, watch: jsonType + tableOf, frames: newLines, apiserverMemory: 20 << 10},
-	{name: "metadata", accept: jsonType + metadataList, watch: jsonType + metadataItem, frames: newLines, apiserverMemory: 10 << 10},
+	{name: "json", accept: jsonType, watch: jsonType, frames: splitLines, apiserverMemory: 8 << 10},
+	{name: "protobuf", accept: protobufType, watch: protobufType, frames: splitFrames, apiserverMemory: 8 << 10},
+	{name: "cbor", accept: cborType, watch: cborType, frames: splitItems, apiserverMemory: 30 << 10},
+	{name: "table", accept: jsonType + tableOf, watch: jsonType + tableOf, frames: splitLines, apiserverMemory: 20 << 10},
+	{name: "metadata", accept: jsonType + metadataList, watch: jsonType + metadataItem, frames: splitLines, apiserverMemory: 10 << 10},
 	{
 		name: "metadata-protobuf", accept: protobufType + metadataList,
-		watch: protobufType + metadataItem, frames: newFrames, apiserverMemory: 10 << 10,
+		watch: protobufType + metadataItem, frames: splitFrames, apiserverMemory: 10 << 10,
 	},
 	{name: "yaml", accept: yamlType, apiserverMemory: 800 << 10, costly: true},
 }

@@ -20,8 +20,10 @@ func TestReadInitialEventsEndsAtTheirBookmark(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for name, in := range map[string]func(*strings.Reader) error{
-				"in one piece": func(r *strings.Reader) error { return readInitialEvents(r, newLines(), 2, 0) },
-				"in bytes":     func(r *strings.Reader) error { return readInitialEvents(iotest.OneByteReader(r), newLines(), 2, 0) },
+				"in one piece": func(r *strings.Reader) error { return readInitialEvents(framesOf(r, splitLines), 2, 0) },
+				"in bytes": func(r *strings.Reader) error {
+					return readInitialEvents(framesOf(iotest.OneByteReader(r), splitLines), 2, 0)
+				},
 			} {
 				err := in(strings.NewReader(tc.text))
 				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {

@@ -156,7 +156,7 @@ func (p proof) query(w *world, _ *target, reader int) query {
 	switch {
 	case p.streaming:
 		q.path += "?" + streamingQuery + selector
-		if q.frames = newFrames; p.busy {
+		if q.frames = splitFrames; p.busy {
 			q.updates = busyRate * int(responseLimit.Seconds())
 		}
 	case p.paged: // client-go's default of 500, or a quarter of a small cluster

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -27,8 +28,8 @@ const streamingQuery = "watch=true&sendInitialEvents=true&resourceVersionMatch=N
 type query struct {
 	path   string
 	header http.Header
-	frames func() counter // of the events of a streaming list; nil for a list
-	pages  bool           // in Protobuf, until there is no continue token
+	frames bufio.SplitFunc // of the events of a streaming list; nil for a list
+	pages  bool            // in Protobuf, until there is no continue token
 	// objects are those that a streaming list or all pages have, with at most so many updates meanwhile.
 	objects, updates int
 	unpack           bool              // decompress a list, as clients do that decode; streaming lists always are
@@ -52,7 +53,7 @@ func (q query) ask(ctx context.Context, raw *harness.RawClient) answer {
 		return q.askPages(ctx, raw)
 	case q.frames != nil:
 		return q.fetch(ctx, raw, q.path, true, func(body io.Reader) {
-			check(readInitialEvents(body, q.frames(), q.objects, q.updates))
+			check(readInitialEvents(framesOf(body, q.frames), q.objects, q.updates))
 		})
 	}
 	return q.fetch(ctx, raw, q.path, q.unpack, drain)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -89,7 +90,7 @@ func (c watching) open(ctx context.Context, t *target, version string, events in
 		check(errors.Join(err, w.close()))
 	}
 	for _, one := range w.watchers {
-		w.readers.Go(func() { one.read(w, c.frames()) })
+		w.readers.Go(func() { one.read(w, framesOf(one.in, c.frames)) })
 	}
 	return w
 }
@@ -119,25 +120,17 @@ func (c watching) openOne(ctx context.Context, raw *harness.RawClient, path stri
 }
 
 // read records the arrival times of events until the stream ends.
-func (w *watcher) read(watchers *watchers, frames counter) {
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := w.in.Read(buf)
-		now := time.Now()
-		for range frames.count(buf[:n]) {
-			if i := w.n.Load(); int(i) < len(w.at) {
-				w.at[i] = now
-			}
-			w.n.Add(1) // last: the time may be read then
-			if watchers.missing.Add(-1) == 0 {
-				close(watchers.all)
-			}
+func (w *watcher) read(watchers *watchers, frames *bufio.Scanner) {
+	for frames.Scan() {
+		if i := w.n.Load(); int(i) < len(w.at) {
+			w.at[i] = time.Now()
 		}
-		if err != nil {
-			w.err = err
-			return
+		w.n.Add(1) // last: the time may be read then
+		if watchers.missing.Add(-1) == 0 {
+			close(watchers.all)
 		}
 	}
+	w.err = endOf(frames)
 }
 
 // finish waits until every watch has received every event, and returns an error if one has not.

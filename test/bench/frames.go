@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// longestFrame bounds an event of a watch, in bytes.
+const longestFrame = 64 << 20
+
+// framesOf splits a watch stream into its events, without decoding them.
+func framesOf(in io.Reader, split bufio.SplitFunc) *bufio.Scanner {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 16<<10), longestFrame)
+	s.Split(split)
+	return s
+}
+
+// endOf returns why a stream of frames has ended.
+func endOf(frames *bufio.Scanner) error {
+	if err := frames.Err(); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// splitLines splits JSON events, one per line.
+func splitLines(data []byte, _ bool) (int, []byte, error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	return splitAt(data, n)
+}
+
+// splitFrames splits events that follow their length in four bytes.
+func splitFrames(data []byte, _ bool) (int, []byte, error) {
+	if len(data) < 4 {
+		return 0, nil, nil
+	}
+	return splitAt(data, 4+int(binary.BigEndian.Uint32(data)))
+}
+
+// splitItems splits a CBOR sequence (RFC 8742).
+func splitItems(data []byte, _ bool) (int, []byte, error) {
+	var item cbor.RawMessage
+	rest, err := cbor.UnmarshalFirst(data, &item)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return splitAt(data, len(data)-len(rest))
+}
+
+// splitAt returns the first n bytes as a frame, if there are as many.
+func splitAt(data []byte, n int) (int, []byte, error) {
+	if n == 0 || n > len(data) {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
+}
+
+// initialEventsEnd is the annotation of the bookmark after the initial events (KEP-3157).
+const initialEventsEnd = "k8s.io/initial-events-end"
+
+// otherBookmarks bounds the other bookmarks that a server may send to a slow client.
+const otherBookmarks = 10
+
+// readInitialEvents reads a streaming list until the bookmark after the initial events. It returns
+// an error if fewer than objects events precede the bookmark, or more than objects and updates.
+func readInitialEvents(frames *bufio.Scanner, objects, updates int) error {
+	n, ended := 0, false
+	for frames.Scan() {
+		n++
+		ended = ended || bytes.Contains(frames.Bytes(), []byte(initialEventsEnd))
+		if n > objects+updates+1+otherBookmarks {
+			return fmt.Errorf("%d events instead of %d and a bookmark", n, objects+updates)
+		}
+		if ended && n > objects {
+			return nil
+		}
+	}
+	return fmt.Errorf("after %d events of %d: %w", n, objects, endOf(frames))
+}
