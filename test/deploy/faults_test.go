@@ -79,7 +79,8 @@ func TestFaultsFireAlertsAndRepairEndsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "tokenreviews") })
+	reviews := func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "tokenreviews") }
+	role.Rules = slices.DeleteFunc(role.Rules, reviews)
 	if _, err := rights.Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
