@@ -1,0 +1,96 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"sluice/cache"
+	"sluice/cache/tree"
+)
+
+// The apiserver waits for such a version, or refuses the read: no state that is older answers it.
+func TestVersionOfTheFutureIsNotProvenByTheCurrentOne(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.noBookmarks = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := f.Prove(ctx, Need{Version: a.version + 1}); !errors.Is(err, cache.ErrAhead) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// The objects may be the same, and written in another history.
+func TestInventoryFromBeforeTheStoreIsNoProof(t *testing.T) {
+	scope := cache.Scope{Namespace: "a"}
+	for name, take := range map[string]func(ctx context.Context, f *Fence) error{
+		"that replaces a probe": func(ctx context.Context, f *Fence) error { _, err := f.currentVersion(ctx); return err },
+		"of a scope":            func(ctx context.Context, f *Fence) error { _, err := f.inventoryOf(ctx, scope); return err },
+		"of the resource": func(ctx context.Context, f *Fence) error {
+			f.worker.claim(listing)
+			_, err := f.takeInventory(ctx, time.Minute)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+				a.version = 7
+				if err := take(t.Context(), f); !errors.Is(err, cache.ErrDiverged) || !errors.Is(a.reported(), cache.ErrDiverged) {
+					t.Errorf("got %v, reported %v", err, a.reported())
+				}
+			})
+		})
+	}
+}
+
+// slowly is an Apiserver whose list is read at once, while its end arrives late.
+type slowly struct {
+	*fakeAPIServer
+	takes time.Duration
+}
+
+// Inventory implements Apiserver.
+func (a slowly) Inventory(ctx context.Context, _ cache.Scope, version uint64) (*cache.Inventory, error) {
+	r := &cache.Inventory{Version: 11}
+	err := r.Add("a/y", 10)
+	sleep(ctx, a.takes)
+	return r, errors.Join(err, ctx.Err())
+}
+
+// What an apiserver lists a moment after a deletion may lack others of its version.
+func TestInventoryCountsFromWhenItWasAskedFor(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, _ *Fence) {
+		s := cache.New(cache.Options{}, []*tree.Object{object("a/x", 9), object("a/y", 10)}, 10)
+		f := New(s, slowly{a, time.Second}, func() Cost { return Cost{} }, a.report)
+		go func() {
+			time.Sleep(time.Millisecond) // the inventory has been asked for
+			if err := s.Apply(cache.Deleted, object("a/x", 11), time.Now()); err != nil {
+				t.Error(err)
+			}
+		}()
+		if !f.worker.claim(listing) {
+			t.Fatal("an inventory runs")
+		}
+		if _, err := f.takeInventory(t.Context(), time.Minute); err != nil || s.Proves(11) {
+			t.Errorf("proven %v, %v", s.Proves(11), err)
+		}
+	})
+}
+
+// The reader of the newest state would wait for a proof that nobody takes.
+func TestReaderOfAnOlderVersionDoesNotEndTheProofOfANewer(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		newer := f.enter(12, 0)
+		older := f.enter(10, 0)
+		if state, _ := f.unproven(); !state {
+			t.Error("version 12 counts as proven")
+		}
+		older()
+		newer()
+		if state, history := f.unproven(); state || history {
+			t.Error("nobody waits")
+		}
+	})
+}
