@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,37 @@ func countNew(before, after []*splice.Block) (n int) {
 		}
 	}
 	return n
+}
+
+func TestItemsOfAListAreNoInitialEvents(t *testing.T) {
+	c := servetest.Foos(64)
+	encoder, err := FormatFor(c, codec.Format{Shape: codec.Metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := tree.NewBudget(1 << 30)
+	items, events := NewSegments(encoder, budget, false, false), NewSegments(encoder, budget, false, true)
+	for run := range c.Store.Snapshot().Runs(tree.Namespace("")) {
+		var texts [2]string
+		var plain [2]int64
+		for i, e := range []*Segments{items, events} {
+			b, err := e.Block(splice.Gzip, run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := e.text(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[i], plain[i] = string(text), int64(b.Plain)
+			if plain[i] != int64(len(text)) {
+				t.Errorf("events %v: a block of %d bytes of a text of %d", e.events, plain[i], len(text))
+			}
+		}
+		if texts[0] == texts[1] || !strings.Contains(texts[1], `"type":"ADDED"`) {
+			t.Errorf("the events are %.60s", texts[1])
+		}
+	}
 }
 
 func TestBudgetIsChargedWhatBlocksHold(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/plan"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
 )
@@ -21,6 +22,8 @@ const (
 	// resource without events does.
 	ownWatchWait = 15 * time.Millisecond
 	silentWait   = 3 * time.Millisecond
+	// deletionsArrive is how long an inventory waits for other deletions of a version.
+	deletionsArrive = 500 * time.Millisecond
 )
 
 // The store of every row begins with three objects, at version 3.
@@ -30,6 +33,12 @@ func TestConsistentRead(t *testing.T) {
 		ns   = "/apis/ex.io/v1/namespaces/"
 		soon = 2 * time.Millisecond
 	)
+	const shard = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
+	began := func(n int) *resources.CachedResource {
+		c := servetest.Foos(n)
+		c.Began = time.Now().Add(-time.Second)
+		return c
+	}
 	event := func(version uint64) func(*servetest.Env) {
 		return func(e *servetest.Env) { e.Apply(cache.Added, servetest.Foo(int(version), version)) }
 	}
@@ -44,6 +53,7 @@ func TestConsistentRead(t *testing.T) {
 		listed   []*tree.Object // by an inventory; nil if it fails
 		slow     time.Duration  // how long a probe takes
 		busy     bool           // an event, at version 4, has just arrived
+		deleted  bool           // a deletion, at version 4, has just arrived
 		shared   bool           // another read is under way
 		at       time.Duration  // when happens happens
 		happens  func(*servetest.Env)
@@ -54,6 +64,9 @@ func TestConsistentRead(t *testing.T) {
 	}{
 		{law: "AtAnyVersionNeedsNoProof", url: list + "?resourceVersion=0", reason: "any-version"},
 		{law: "AtAVersionThatIsReachedNeedsNoProof", url: list + "?resourceVersion=2", reason: "any-version"},
+		{law: "AtTheVersionOfADeletionIsNotAnsweredBetweenTwo", url: list + "?resourceVersion=4", deleted: true, version: 4, at: soon, happens: event(5), reason: "up-to-date", took: deletionsArrive},
+		{law: "IsNotProvenByAStoreThatBeganBeforeIt", url: list, resource: began, version: 9, listed: present, reason: "roll-call"},
+		{law: "OfAShardWaitsForASecondWatch", url: list + "?shardSelector=" + shard, version: 9, bookmark: 9, reason: "probe-watch", took: silentWait},
 		{law: "AtAVersionOfTheFuturePasses", url: list + "?resourceVersion=9", version: 8, reason: "version-not-reached", passes: true},
 		{law: "WaitsForTheProbe", url: list, version: 3, slow: time.Second, reason: "up-to-date", took: time.Second},
 		{law: "IsProvenByAnEvent", url: list, version: 4, at: soon, happens: event(4), reason: "own-watch", took: soon},
@@ -106,7 +119,7 @@ func TestConsistentRead(t *testing.T) {
 				if row.resource != nil {
 					c = row.resource(3)
 				}
-				e := handlertest.New(t, c, serve.Options{})
+				e := handlertest.New(t, c, serve.Options{Features: plan.Features{ShardSelector: true}})
 				e.Apiserver.Set(row.version, row.bookmark)
 				if row.listed != nil {
 					e.Apiserver.SetListed(row.version, row.listed...)
@@ -114,6 +127,9 @@ func TestConsistentRead(t *testing.T) {
 				e.Apiserver.Slow = row.slow
 				if row.doubt {
 					e.Resource.Store.Doubt()
+				}
+				if row.deleted {
+					e.Apply(cache.Deleted, servetest.Foo(0, 4))
 				}
 				if row.busy {
 					event(4)(e)
