@@ -140,8 +140,8 @@ lint: ## gofmt, go vet, staticcheck and deadcode
 	@dead=$$($(TOOLS) deadcode ./cmd/...); test -z "$$dead" || { echo "$$dead"; exit 1; }
 
 .PHONY: docs
-docs: ## Write the defaults and the schema of the configuration file, and the tables of accounts and messages in docs
-	$(GO) test -count=1 -run 'ConfigurationFiles|TableOfAccounts|HasEveryMessage' ./test/docs -update
+docs: ## Write the defaults and the schema of the configuration file, and the tables of accounts, messages and reasons in docs
+	$(GO) test -count=1 -run 'ConfigurationFiles|TableOfAccounts|HasEveryMessage|HasAdviceForEveryReason' ./test/docs -update
 
 # The newest that fits is not always the newest: what decodes for the apiserver must decode the same here, and the
 # control plane has the modules of Kubernetes' release.

@@ -9,6 +9,7 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/why"
 )
 
 const (
@@ -73,6 +74,7 @@ func (g *Gateway) watchesEnd() bool {
 }
 
 func refuseDraining(w http.ResponseWriter, r *http.Request) {
+	request.From(r.Context()).Why.Rule(why.Place, false, func() string { return "Sluice is shutting down" })
 	request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: "shutting-down"}
 	w.Header().Set("Connection", "close")
 	response.Error(w, r, errShuttingDown)

@@ -73,6 +73,7 @@ type Options struct {
 type Gateway struct {
 	options     Options
 	handler     http.Handler
+	foresight   http.Handler // of dry runs: the filters of handler that decide about a request
 	connections *flowcontrol.Connections
 	control     *flowcontrol.Control
 	strangers   *flowcontrol.FairSeats // places of callers that are not authenticated
@@ -133,6 +134,9 @@ func New(o Options) *Gateway {
 		g.control.WithFlowControl,
 		o.Access.Authorizer.WithImpersonation,
 	)
+	g.foresight = chain(http.HandlerFunc(g.reads.Foresee),
+		g.withDrain, withHeaderLimit(o.Limits.HeaderFields), withValidation(o.Upstream),
+		g.control.WithFlowControl, o.Access.Authorizer.WithImpersonation)
 	return g
 }
 

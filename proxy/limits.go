@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"net/http"
 
 	"sluice/config"
@@ -8,6 +9,7 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/why"
 )
 
 // Totals returns how much of each resource there is for callers, by the configuration and the machine.
@@ -31,7 +33,8 @@ const tooManyHeaders = "too-many-headers"
 func withHeaderLimit(fields int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if n := headerFields(r.Header); n > fields {
+			n := headerFields(r.Header)
+			if !request.From(r.Context()).Why.Rule(why.Meaning, n <= fields, func() string { return fmt.Sprintf("%d header fields", n) }) {
 				request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
 				response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
 				return

@@ -11,6 +11,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"sluice/proxy/message"
+	"sluice/proxy/request"
 )
 
 // WithPathAccess is a filter for paths of Sluice itself, such as /metrics: it serves callers who
@@ -19,16 +20,30 @@ import (
 // the user, unless it is anonymous.
 func (a *Access) WithPathAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		u, code := a.pathAccess(r)
+		u, caller, code := a.pathAccess(r)
 		if code != http.StatusOK {
 			http.Error(w, pathMessages[code].Say(), code)
 			return
 		}
 		if u != anonymous {
-			r = r.WithContext(apirequest.WithUser(r.Context(), u))
+			r = r.WithContext(context.WithValue(apirequest.WithUser(r.Context(), u), readerKey{}, Reader{u, caller}))
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Reader is who reads a path of Sluice itself. The zero value has no name.
+type Reader struct {
+	user.Info
+	Caller request.Caller
+}
+
+type readerKey struct{}
+
+// ReaderFrom returns who reads a path of Sluice itself.
+func ReaderFrom(ctx context.Context) Reader {
+	r, _ := ctx.Value(readerKey{}).(Reader)
+	return r
 }
 
 // pathMessages say why a path of Sluice itself is not served, by the code.
@@ -37,25 +52,25 @@ var pathMessages = map[int]message.Message{
 	http.StatusServiceUnavailable: message.NotReviewed,
 }
 
-// pathAccess returns the user, and the code of the response, 200 if the user has access.
-func (a *Access) pathAccess(r *http.Request) (user.Info, int) {
+// pathAccess returns the caller and the code of the response, 200 if the caller has access.
+func (a *Access) pathAccess(r *http.Request) (u user.Info, caller request.Caller, code int) {
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	u, _, err := a.Authenticator.authenticate(r.WithContext(ctx))
+	u, caller, err := a.Authenticator.authenticate(r.WithContext(ctx))
 	if unavailable(err) {
-		return nil, http.StatusServiceUnavailable
+		return nil, caller, http.StatusServiceUnavailable
 	}
 	if err != nil || u == nil {
-		return nil, http.StatusUnauthorized
+		return nil, caller, http.StatusUnauthorized
 	}
 	decision, _, err := a.Authorizer.Authorize(ctx,
 		authorizer.AttributesRecord{User: u, Verb: strings.ToLower(r.Method), Path: r.URL.Path})
 	var failed *reviewError
 	switch {
 	case errors.As(err, &failed):
-		return nil, http.StatusServiceUnavailable
+		return nil, caller, http.StatusServiceUnavailable
 	case err != nil || decision != authorizer.DecisionAllow:
-		return nil, http.StatusForbidden
+		return nil, caller, http.StatusForbidden
 	}
-	return u, http.StatusOK
+	return u, caller, http.StatusOK
 }

@@ -3,6 +3,7 @@ package flowcontrol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -10,6 +11,7 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
+	"sluice/proxy/why"
 )
 
 // Control admits requests.
@@ -46,6 +48,10 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 func enter(r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
 	bytes := Bytes(r)
 	switch {
+	case info.Why != nil:
+		err := info.Account.Foresee(accounts.Requests, bytes, info.Verb == "watch")
+		info.Why.Rule(why.Place, err == nil, func() string { return fmt.Sprintf("%d bytes of the memory for requests", bytes) })
+		return r, func() {}, err
 	case info.Caller == request.Unauthenticated:
 		g, err := info.Account.Take(accounts.Unverified, bytes)
 		return r, g.Release, err

@@ -24,7 +24,7 @@ type discarded struct {
 // Discarded reports whether a client that wants to watch from version may have a state of a discarded history, so
 // that it must list again. Of a version that the present history has reached that is not known: such a version is
 // taken for one of the present history, unless the other store has last shown it. Else a client that lists at the
-// apiserver, which is ahead of the store, would have to list again for ever.
+// apiserver, which is ahead of the store, would have to list again for ever. Once ctx has ended, nobody is asked.
 func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResource, version uint64) bool {
 	r.mu.RLock()
 	e := r.entries[gvr]
@@ -38,7 +38,7 @@ func (r *Registry) Discarded(ctx context.Context, gvr schema.GroupVersionResourc
 		return false
 	case version >= d.complete || d.next == 0 || version < d.next:
 		return true
-	case c == nil || version <= c.Store.Snapshot().Version:
+	case c == nil || version <= c.Store.Snapshot().Version, ctx.Err() != nil:
 		return false
 	}
 	current, err := c.Fence.Prove(ctx, fence.Need{What: fence.Version})

@@ -208,3 +208,14 @@ func (e *entry) updateColumns(d *discovery.Description) {
 		close(c.columnsChanged)
 	}
 }
+
+// resource returns the resource if it can be served now, or nil and the reason why not.
+func (e *entry) resource() (*CachedResource, string) {
+	if c := e.current.Load(); c != nil {
+		return c, ""
+	}
+	if e.tooLarge.Load() {
+		return nil, StoresTooLarge
+	}
+	return nil, NotInSync
+}

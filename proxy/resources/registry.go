@@ -119,11 +119,24 @@ func (r *Registry) Lookup(gvr schema.GroupVersionResource, reader Reader) (*Cach
 	now := time.Now()
 	e.demand.note(reader, now)
 	e.used.Store(now.UnixNano())
-	if c := e.current.Load(); c != nil {
-		return c, ""
-	}
-	if e.tooLarge.Load() {
-		return nil, StoresTooLarge
+	return e.resource()
+}
+
+// Look is Lookup without any effect: it starts nothing.
+func (r *Registry) Look(gvr schema.GroupVersionResource) (*CachedResource, string) {
+	r.mu.RLock()
+	e, runs := r.entries[gvr], r.run != nil
+	r.mu.RUnlock()
+	_, absent := r.notCacheable.Get(gvr)
+	switch {
+	case r.exclude[gvr.GroupResource().String()]:
+		return nil, Excluded
+	case e != nil:
+		return e.resource()
+	case absent:
+		return nil, NotCacheable
+	case !runs:
+		return nil, NotRunning
 	}
 	return nil, NotInSync
 }

@@ -4,8 +4,10 @@ import (
 	"net/http"
 
 	"sluice/cache/fence"
+	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/why"
 )
 
 // consistentGet plans a get of the most recent state. Alone it passes. Where other reads are under way,
@@ -14,16 +16,20 @@ import (
 // allowance of those that may read.
 func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error {
 	c := h.options.Resources.Peek(p.Read.GroupVersionResource)
-	if c == nil {
+	if !p.Info.Why.Rule(why.Proof, c != nil, func() string { return "the resource is not cached" }) {
 		return outcome.ConsistentGet
 	}
 	var known bool
-	if known, q.Learn = h.options.Access.Recall(r, p.Read); !known {
+	known, q.Learn = h.options.Access.Recall(r, p.Read)
+	if !p.Info.Why.Rule(why.Proof, known, func() string { return "a review of the right costs as much as the get" }) {
 		return outcome.Forwarded{Pass: outcome.ConsistentGet, Allowed: q.Learn}
 	}
-	bytes := plan.AverageBytes(c.Store.Snapshot())
-	if next, _, _ := c.Fence.Foresee(fence.Need{Get: true, Bytes: bytes}, fence.Arrived); next.Do == fence.Forward {
-		return q.Forward(p, c.Fence.Forward(bytes))
+	need := fence.Need{Get: true, Bytes: plan.AverageBytes(c.Store.Snapshot())}
+	if fresh.Foresee(p, c.Fence, need, fence.Arrived) == fence.Forward {
+		if p.Info.Why != nil {
+			return outcome.ConsistentGet
+		}
+		return q.Forward(p, c.Fence.Forward(need.Bytes))
 	}
 	return h.plans.Resolve(r, p, q.deadline())
 }

@@ -161,19 +161,32 @@ func (c *claim) accounts() []account {
 
 // grant grants the claim if it fits into an account. The caller must hold mu.
 func (b *passBudget) grant(c *claim, a account) bool {
-	part := b.total / reservedShare
-	if !a.reserved {
-		part = b.total - part
-	}
-	most := part / resourceShare
-	bytes := min(c.bytes, most)
-	if b.used[a]+bytes > most || b.used[account{reserved: a.reserved}]+bytes > part {
+	bytes, fits := b.fits(c, a)
+	if !fits {
 		return false
 	}
 	c.account, c.charged = a, bytes
 	b.charge(c, bytes)
 	close(c.granted)
 	return true
+}
+
+// fits returns what the claim counts in an account, and whether there is room. The caller must hold mu.
+func (b *passBudget) fits(c *claim, a account) (bytes int64, fits bool) {
+	part := b.total / reservedShare
+	if !a.reserved {
+		part = b.total - part
+	}
+	most := part / resourceShare
+	bytes = min(c.bytes, most)
+	return bytes, b.used[a]+bytes <= most && b.used[account{reserved: a.reserved}]+bytes <= part
+}
+
+// hasRoom reports whether there is room for a claim that is not made.
+func (b *passBudget) hasRoom(c *claim) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting) == 0 && slices.ContainsFunc(c.accounts(), func(a account) bool { _, fits := b.fits(c, a); return fits })
 }
 
 // charge adds bytes to what is used for a claim. The caller must hold mu.

@@ -1,14 +1,18 @@
 package docs
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"sluice/cmd/sluice/conformance"
+	"sluice/proxy/message"
+	"sluice/proxy/why"
 	"sluice/test/harness"
 )
 
@@ -83,7 +87,7 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 // TestOperatingListsEveryName finds metrics, flags and reasons in the source by their form, and looks for
 // each in docs/operating.md.
 func TestOperatingListsEveryName(t *testing.T) {
-	text := operating(t)
+	text, reasons := operating(t), map[string]bool{"roll-call": true}
 	for _, tt := range []struct{ what, folder, form, as string }{
 		{"metrics", "cmd", `"(sluice_[a-z_]+)"`, "`%`"},
 		{"metrics", "proxy", `"(sluice_[a-z_]*[a-z])"`, "`%`"},
@@ -104,9 +108,39 @@ func TestOperatingListsEveryName(t *testing.T) {
 			t.Errorf("no %s in %s: the pattern is wrong", tt.what, tt.folder)
 		}
 		for _, f := range found {
-			if want := strings.ReplaceAll(tt.as, "%", f[1]); !strings.Contains(text, want) {
+			want := strings.ReplaceAll(tt.as, "%", f[1])
+			if !strings.Contains(text, want) {
 				t.Errorf("%s: %s is not in docs/operating.md", tt.what, want)
 			}
+			if tt.what == "reasons" || tt.what == "proofs" {
+				reasons[strings.Trim(want, "`")] = true
+			}
+		}
+	}
+	for reason := range reasons {
+		if _, known := message.AdviceFor(reason); !known {
+			t.Errorf("package message has no advice for the reason %s", reason)
+		}
+	}
+	for _, a := range message.AllAdvice {
+		if !reasons[a.Reason] {
+			t.Errorf("package message has advice for %s, which is no reason", a.Reason)
+		}
+	}
+}
+
+// TestTroubleshootingHasAdviceForEveryReason: pages and commands link to the row of a reason.
+func TestTroubleshootingHasAdviceForEveryReason(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| reason | what to do |\n|---|---|\n")
+	for _, a := range message.AllAdvice {
+		fmt.Fprintf(&table, "| <a id=\"%s\"></a>`%[1]s` | %s |\n", a.Reason, a.Do)
+	}
+	replaceTable(t, why.Troubleshooting, "<!-- reasons: make docs -->\n", "<!-- end of reasons -->\n", table.String())
+	for _, a := range message.AllAdvice {
+		page, anchor, _ := strings.Cut(why.New(why.Passed, a.Reason).Doc, "#")
+		if !slices.Contains(anchors(read(t, page)), anchor) {
+			t.Errorf("%s has no row %s", page, anchor)
 		}
 	}
 }

@@ -62,11 +62,16 @@ func split(text string) (prose, commands []string) {
 	return prose, commands
 }
 
-// anchors returns the names by which links point to the headings of a document.
+var id = regexp.MustCompile(`<a id="([^"]+)">`)
+
+// anchors returns the names by which links point to the headings of a document, and to rows of tables.
 func anchors(text string) []string {
 	var found []string
 	prose, _ := split(text)
 	for _, line := range prose {
+		for _, named := range id.FindAllStringSubmatch(line, -1) {
+			found = append(found, named[1])
+		}
 		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
 			name := strings.ToLower(strings.TrimSpace(heading))
 			name = regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(name, "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"sluice/cache"
@@ -11,6 +12,7 @@ import (
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/trace"
+	"sluice/proxy/why"
 )
 
 const (
@@ -69,7 +71,11 @@ func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	store := p.Resource.Store
 	if p.Match != plan.MatchMostRecent && store.Snapshot().Reaches(p.Version) {
+		p.Info.Why.Rule(why.Version, true, func() string { return fmt.Sprintf("the cache is at %d", store.Snapshot().Version) })
 		return outcome.AnyVersion, nil
+	}
+	if p.Info.Why != nil {
+		return a.foresee(p, mayPass && p.Selection.Shards == nil)
 	}
 	first := a.Version == 0
 	reason, err := a.prove(ctx, p, mayPass && p.Selection.Shards == nil)
@@ -117,12 +123,18 @@ func (a *Attempt) prove(ctx context.Context, p *plan.Plan, mayPass bool) (outcom
 func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) {
 	state, err := p.Resource.Store.At(p.Version)
 	if errors.Is(err, cache.ErrAhead) { // what it costs to weigh a selection is wasted on a version that is known
+		if p.Info.Why != nil {
+			return nil, foreseeAhead(p)
+		}
 		n := fence.Need{What: fence.Exactly, Version: p.Version}
 		n.Bytes, n.Rest = p.WeighRest(p.Resource.Store.Snapshot())
 		var answer fence.Answer
 		answer, err = p.Resource.Fence.Prove(ctx, n)
 		state = answer.State
 	}
+	p.Info.Why.Rule(why.Version, err == nil, func() string {
+		return fmt.Sprintf("the history begins at %d", p.Resource.Store.OldestVersion())
+	})
 	switch {
 	case err == nil:
 		return state, nil

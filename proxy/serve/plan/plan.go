@@ -17,6 +17,7 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/why"
 )
 
 // Plan is what to serve: which objects of which resource, at which version, in which format. It does not
@@ -43,6 +44,8 @@ type Resources interface {
 	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
 	// A store may start for it on behalf of the reader, whose read must have been authorized.
 	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
+	// Look is Lookup without any effect, for a dry run.
+	Look(r schema.GroupVersionResource) (*resources.CachedResource, string)
 	// Discarded reports whether a client that watches from version may have a state of a history that the
 	// apiserver has discarded.
 	Discarded(ctx context.Context, r schema.GroupVersionResource, version uint64) bool
@@ -97,7 +100,8 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	if err := p.parseRead(); err != nil {
 		return nil, err
 	}
-	if err := p.parseOptions(o.Features); err != nil {
+	err := p.parseOptions(o.Features)
+	if !info.Why.Rule(why.Options, err == nil, p.sayOptions) {
 		return nil, err
 	}
 	return p, nil
@@ -108,20 +112,27 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 	switch allowed, err := o.Access.MayRead(r, p.Read); {
 	case err != nil:
+		p.Info.Why.Rule(why.Allowed, false, func() string { return "the apiserver cannot be asked" })
 		return outcome.NotReviewed
-	case !allowed:
+	case !p.Info.Why.Rule(why.Allowed, allowed, p.sayAllowed):
 		return outcome.NotAllowed
 	}
 	if err := p.lookup(r.Context(), o.Resources, deadline); err != nil {
 		return err
 	}
-	if o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists {
-		return outcome.UnservedOptions // the apiserver refuses the parameter
+	unknown := o.Strict && p.Options.SendInitialEvents != nil && !p.Resource.StreamingLists
+	if unknown {
+		p.Info.Why.Rule(why.Options, false, func() string { return "the apiserver refuses sendInitialEvents" })
+		return outcome.UnservedOptions
 	}
-	if err := p.negotiate(r, o); err != nil {
+	err := p.negotiate(r, o)
+	if !p.Info.Why.Rule(why.Format, err == nil, p.sayFormat) {
 		return err
 	}
-	return p.selectObjects()
+	if err = p.selectObjects(); err != nil {
+		p.Info.Why.Rule(why.Options, false, func() string { return "a selector, or a page of one name or namespace" })
+	}
+	return err
 }
 
 // checkRequest accepts a get, list or watch of a whole resource by an authenticated caller.
@@ -130,12 +141,13 @@ func (p *Plan) checkRequest(r *http.Request) error {
 	verb, read := negotiate.ParseVerb(info.Verb)
 	p.Verb = verb
 	named := verb == negotiate.Get || info.LegacyWatchPath && info.Name != ""
+	plain := r.Method == http.MethodGet && read && !info.Upgrade && info.CanonicalPath() && (len(info.Parts) == 2) == named
 	switch {
-	case r.Method != http.MethodGet || !read || info.Upgrade || !info.CanonicalPath() || (len(info.Parts) == 2) != named:
+	case !info.Why.Rule(why.PlainRead, plain, info.What):
 		return outcome.NotARead
-	case info.User == "":
+	case !info.Why.Rule(why.Known, info.User != "", p.sayCaller):
 		return outcome.UnknownCaller
-	case r.Header.Get("Origin") != "":
+	case !info.Why.Rule(why.Origin, r.Header.Get("Origin") == "", nothing):
 		return outcome.CrossOrigin // only the apiserver knows which origins it allows
 	}
 	return nil
@@ -144,6 +156,11 @@ func (p *Plan) checkRequest(r *http.Request) error {
 // parseRead parses what the request selects.
 func (p *Plan) parseRead() (err error) {
 	p.Read, err = p.Info.Read()
+	valid := err == nil || errors.Is(err, request.ErrInvalidOptions)
+	p.Info.Why.Rule(why.Selectors, valid, func() string { return saySelectors(err) })
+	if err != nil && valid {
+		p.Info.Why.Rule(why.Options, false, func() string { return "a selector that the apiserver refuses" })
+	}
 	switch {
 	case errors.Is(err, request.ErrLargeSelector):
 		return outcome.LargeSelector
@@ -158,28 +175,42 @@ func (p *Plan) parseRead() (err error) {
 
 // lookup finds the cached resource.
 func (p *Plan) lookup(ctx context.Context, from Resources, deadline time.Time) error {
-	reader := resources.Reader{User: p.Info.User, Whole: p.Read.Whole()}
-	c, reason := from.Lookup(p.Read.GroupVersionResource, reader)
-	if reason == resources.NotInSync {
+	c, reason := p.find(from)
+	if reason == resources.NotInSync && p.Info.Why == nil {
 		p.awaitFill(ctx, from, deadline)
-		c, reason = from.Lookup(p.Read.GroupVersionResource, reader)
+		c, reason = p.find(from)
 	}
 	if p.Discarded(ctx, from) {
+		p.Info.Why.Rule(why.Version, false, func() string { return "it may be one of a history that the apiserver has discarded" })
 		return outcome.ErrDiscarded
 	}
-	if c == nil {
+	if !p.Info.Why.Rule(why.Cached, c != nil, func() string { return reason }) {
+		p.sayUncached(from, reason)
 		return outcome.Pass(reason)
 	}
 	p.Resource = c
 	namespaced := c.Resource.Namespaced
-	if p.Read.Namespace != "" && !namespaced || p.Read.Namespace == "" && namespaced && p.Read.Name != "" {
+	scoped := (p.Read.Namespace == "" || namespaced) && (p.Read.Namespace != "" || !namespaced || p.Read.Name == "")
+	if !scoped {
+		p.Info.Why.Rule(why.Selectors, false, func() string { return "the resource has another scope" })
 		return outcome.WrongScope
 	}
 	return nil
 }
 
+// find looks the resource up.
+func (p *Plan) find(from Resources) (*resources.CachedResource, string) {
+	if p.Info.Why != nil {
+		return from.Look(p.Read.GroupVersionResource)
+	}
+	return from.Lookup(p.Read.GroupVersionResource, resources.Reader{User: p.Info.User, Whole: p.Read.Whole()})
+}
+
 // Discarded reports whether the version from which a watch begins may be one of a discarded history.
 func (p *Plan) Discarded(ctx context.Context, from Resources) bool {
+	if p.Info.Why != nil {
+		ctx = ended
+	}
 	return p.Verb == negotiate.Watch && p.Match == MatchExact && from.Discarded(ctx, p.Read.GroupVersionResource, p.Version)
 }
 

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/why"
 )
 
 const (
@@ -91,6 +93,11 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err != nil {
 		return nil, err
 	}
+	if p.Info.Why != nil {
+		start.cursor.Close()
+		fresh.Foreseen(p, start.reason)
+		return nil, nil
+	}
 	coding := s.coding(r, p, start.state)
 	a.Head(w.Header(), p, start.reason, start.version())
 	if start.initialEventsEnd == unproven {
@@ -143,10 +150,8 @@ func openWatch(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (opening, er
 	// were recent: they can be sent while the fence is waited for. Others take each event as it comes.
 	deferred := p.Match == plan.MatchMostRecent && p.Options.AllowBookmarks && p.Options.SendInitialEvents != nil && !a.IsRecent(p)
 	var err error
-	if deferred {
-		if next, _, _ := p.Resource.Fence.Foresee(fence.Need{}, fence.Arrived); next.Do == fence.Refuse {
-			return s, outcome.NotProvenInTime
-		}
+	if deferred && fresh.Foresee(p, p.Resource.Fence, fence.Need{}, fence.Arrived) == fence.Refuse {
+		return s, outcome.NotProvenInTime
 	}
 	if !deferred {
 		if s.reason, err = a.EnsureFresh(ctx, p, false); err != nil {
@@ -170,10 +175,10 @@ func openWatch(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (opening, er
 func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 	s := opening{reason: outcome.PastVersion, delivered: p.Version}
 	var err error
-	switch p.Match {
-	case plan.MatchAny:
+	switch {
+	case p.Match == plan.MatchAny, p.Match == plan.MatchMostRecent && p.Info.Why != nil:
 		s.delivered = p.Resource.Store.Snapshot().Version
-	case plan.MatchMostRecent:
+	case p.Match == plan.MatchMostRecent:
 		current, err := p.Resource.Fence.Prove(ctx, fence.Need{What: fence.Version})
 		if err != nil {
 			return s, outcome.NotProvenInTime
@@ -184,7 +189,13 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 	if errors.Is(err, cache.ErrGone) && extendHistory(ctx, p, s.delivered) {
 		s.cursor, err = p.Resource.Store.Watch(p.Selection.Scope, s.delivered)
 	}
+	p.Info.Why.Rule(why.Version, err == nil, func() string {
+		return fmt.Sprintf("the history begins at %d", p.Resource.Store.OldestVersion())
+	})
 	switch {
+	case errors.Is(err, cache.ErrGone) && p.Info.Why != nil && p.Resource.HistoryMayGrow(s.delivered):
+		p.Info.Why.Doubt(why.Version, "the cache began later: it is served if the apiserver tells that it has missed nothing")
+		return s, outcome.VersionBeforeHistory
 	case errors.Is(err, cache.ErrGone):
 		return s, outcome.VersionBeforeHistory
 	case err != nil:
@@ -195,6 +206,9 @@ func openWatchAt(ctx context.Context, p *plan.Plan) (opening, error) {
 
 // extendHistory reports whether the history may have come to cover version.
 func extendHistory(ctx context.Context, p *plan.Plan, version uint64) bool {
+	if p.Info.Why != nil {
+		return false
+	}
 	ctx, cancel := context.WithTimeout(ctx, historyPatience)
 	defer cancel()
 	return p.Resource.ExtendHistory(ctx, version)

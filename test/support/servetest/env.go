@@ -91,6 +91,11 @@ func (e *Env) Lookup(_ schema.GroupVersionResource, reader resources.Reader) (*r
 	e.looked.Lock()
 	e.Readers = append(e.Readers, reader)
 	e.looked.Unlock()
+	return e.Look(schema.GroupVersionResource{})
+}
+
+// Look implements Resources.
+func (e *Env) Look(schema.GroupVersionResource) (*resources.CachedResource, string) {
 	if e.Missing != "" {
 		return nil, e.Missing
 	}
