@@ -11,6 +11,7 @@ import (
 
 	"sluice/proxy/flood"
 	"sluice/proxy/request"
+	"sluice/proxy/why"
 )
 
 // sourceHeader is the response header that Options.DebugHeaders adds: the source and the reason, as
@@ -27,14 +28,15 @@ type accessLog struct {
 	refused      *flood.Log
 	metrics      *Metrics
 	debugHeaders *atomic.Bool
+	kept         *why.Ring
 }
 
-// withAccessLog logs and counts each request when it ends, and logs a watch also when it starts. Of many
+// withAccessLog logs, counts and keeps each request when it ends, and logs a watch also when it starts. Of many
 // refused requests it logs some, and how many there were. It never logs bodies, credentials or queries,
 // which may contain credentials. While debugHeaders is set it adds sourceHeader and asOfHeader to responses.
-func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool) func(http.Handler) http.Handler {
+func withAccessLog(log *zap.Logger, m *Metrics, debugHeaders *atomic.Bool, kept *why.Ring) func(http.Handler) http.Handler {
 	log = log.Named("access")
-	a := &accessLog{log, flood.New(log, "more requests refused", "requests"), m, debugHeaders}
+	a := &accessLog{log, flood.New(log, "more requests refused", "requests"), m, debugHeaders, kept}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := a.begin(w, r)
@@ -72,14 +74,43 @@ func (l *loggedRequest) header(code int) {
 	l.metrics.respond(l.info, code)
 	l.length = l.metrics.length(l.Header(), l.r, l.info, code)
 	l.costs.begun(l, code)
-	if l.info.Verb == "watch" && code == http.StatusOK {
+	if l.opens(code) {
 		endSpan(l.r, l.info, code)
+		l.keep(code)
 		writeLine(l.log.Check(zap.InfoLevel, "watch opened"), func() []zap.Field { return fields(l.r, l.info) })
 	}
 }
 
+// opens reports whether a response of a code is that of a watch.
+func (l *loggedRequest) opens(code int) bool { return l.info.Verb == "watch" && code == http.StatusOK }
+
+// keep keeps the request for those who ask about the last ones.
+func (l *loggedRequest) keep(code int) {
+	info, class := l.info, why.KeptPassed
+	switch {
+	case isRefusal(info, code):
+		class = why.KeptRefused
+	case code == 0, code >= http.StatusInternalServerError, info.Outcome.Unanswered:
+		class = why.KeptFailed
+	case info.Outcome.Source == request.SourceCache:
+		class = why.KeptServed
+	}
+	q := why.Request{
+		Code: code, Reason: info.Outcome.Reason, Exists: exists(l.r, info, code),
+		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
+		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
+	}
+	if l.r.Method == http.MethodGet && info.IsResourceRequest && info.Subresource == "" {
+		q.Path, q.Query, q.Accept = info.Path, l.r.URL.RawQuery, l.r.Header.Get("Accept")
+	}
+	l.kept.Add(class, &q)
+}
+
 func (l *loggedRequest) end() {
 	duration := time.Since(l.info.Received)
+	if !l.opens(l.code) {
+		l.keep(l.code)
+	}
 	l.length.wrote(0)
 	l.metrics.end(l.r, l.info, l.code, duration)
 	l.costs.add(l, true)

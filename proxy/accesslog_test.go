@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"sluice/proxy/request"
+	"sluice/proxy/why"
 )
 
 // served is a request that went through the filters before authentication.
@@ -37,7 +38,7 @@ func respond(method, target string, header http.Header, debug bool, h func(http.
 	var debugHeaders atomic.Bool
 	debugHeaders.Store(debug)
 	inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(w, request.From(r.Context())) })
-	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), &debugHeaders)).ServeHTTP(s.response, r)
+	chain(inner, withRequestInfo, withAccessLog(zap.New(core), NewMetrics(s.metrics), &debugHeaders, new(why.Ring))).ServeHTTP(s.response, r)
 	return s
 }
 
@@ -245,7 +246,7 @@ func TestBodiesAreCountedWhileTheyAreWritten(t *testing.T) {
 				t.Errorf("%s: %v bytes sent, %v encoded; want 3 and %v", tt.name, sent, encoded, tt.encoded)
 			}
 		})
-		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool)))
+		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), m, new(atomic.Bool), new(why.Ring)))
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/pods?watch=1", nil))
 	}
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -18,28 +19,11 @@ import (
 // the apiserver, except reviews of the reader's rights. A reader without a name is supposed to be known and to have
 // the right to make the read, about which it learns nothing.
 func (g *Gateway) Explain(ctx context.Context, q why.Question) (*why.Explanation, error) {
-	reader, recorder := auth.ReaderFrom(ctx), &why.Recorder{}
-	if err := g.admits(&q, reader); err != nil {
+	r, info, err := g.ask(ctx, q)
+	if err != nil {
 		return nil, err
 	}
-	target, err := url.ParseRequestURI(q.URL)
-	if err != nil {
-		return nil, errors.New("the URL is no path with a query")
-	}
-	r := &http.Request{
-		Method: q.Method, URL: &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery},
-		RequestURI: target.RequestURI(), Proto: "HTTP/2.0", ProtoMajor: 2, Header: q.Header,
-	}
-	info, _ := request.Parse(r)
-	info.Why = recorder
-	ctx = request.With(ctx, info)
-	if reader.Info == nil {
-		recorder.Supposed, info.Caller, info.User = true, request.BearerToken, "(somebody)"
-	} else {
-		info.Caller, info.User, info.Acting = reader.Caller, reader.GetName(), reader.Info
-		ctx = apirequest.WithUser(ctx, reader.Info)
-	}
-	g.foresight.ServeHTTP(nowhere{http.Header{}}, r.WithContext(ctx))
+	g.foresight.ServeHTTP(nowhere{http.Header{}}, r)
 	verdict := why.Passed
 	switch info.Outcome.Source {
 	case request.SourceCache:
@@ -47,15 +31,59 @@ func (g *Gateway) Explain(ctx context.Context, q why.Question) (*why.Explanation
 	case request.SourceGateway:
 		verdict = why.Refused
 	}
-	return recorder.Explain(verdict, info.Outcome.Reason), nil
+	return info.Why.Explain(verdict, info.Outcome.Reason), nil
+}
+
+// MayAsk reports whether who reads a path of Sluice itself may make the read that is asked about, so that nothing of
+// it is new to the reader.
+func (g *Gateway) MayAsk(ctx context.Context, q why.Question) bool {
+	r, info, err := g.ask(ctx, q)
+	if err != nil || info.Why.Supposed || !info.CanonicalPath() {
+		return false
+	}
+	read, err := info.Read()
+	if err != nil {
+		return false
+	}
+	allowed, err := g.options.Access.MayRead(r, read)
+	return allowed && err == nil
+}
+
+// ask returns the request that is asked about.
+func (g *Gateway) ask(ctx context.Context, q why.Question) (*http.Request, *request.Info, error) {
+	reader := auth.ReaderFrom(ctx)
+	if err := g.admits(&q, reader); err != nil {
+		return nil, nil, err
+	}
+	target, err := url.ParseRequestURI(q.URL)
+	if err != nil {
+		return nil, nil, errors.New("the URL is no path with a query")
+	}
+	r := &http.Request{
+		Method: q.Method, URL: &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery},
+		RequestURI: target.RequestURI(), Proto: "HTTP/2.0", ProtoMajor: 2, Header: q.Header,
+	}
+	info, _ := request.Parse(r)
+	info.Why = &why.Recorder{}
+	ctx = request.With(ctx, info)
+	if reader.Info == nil {
+		info.Why.Supposed, info.Caller, info.User = true, request.BearerToken, "(somebody)"
+	} else {
+		info.Caller, info.User, info.Acting = reader.Caller, reader.GetName(), reader.Info
+		ctx = apirequest.WithUser(ctx, reader.Info)
+	}
+	return r.WithContext(ctx), info, nil
 }
 
 // admits refuses questions with credentials, which nobody should hand to a form, and adds the headers of whom the
 // reader wants to act for.
 func (g *Gateway) admits(q *why.Question, reader auth.Reader) error {
-	if q.Header == nil {
-		q.Header = http.Header{}
+	header := http.Header{}
+	for name, values := range q.Header {
+		name = http.CanonicalHeaderKey(name)
+		header[name] = append(header[name], values...)
 	}
+	q.Header, q.Method = header, cmp.Or(q.Method, http.MethodGet)
 	if q.User != "" {
 		q.Header.Set("Impersonate-User", q.User)
 		q.Header["Impersonate-Group"] = q.Groups

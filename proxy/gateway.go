@@ -24,6 +24,7 @@ import (
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/trace"
 	"sluice/proxy/upstream"
+	"sluice/proxy/why"
 )
 
 // Features are optional API features that Sluice serves although the apiserver may lack them.
@@ -86,6 +87,7 @@ type Gateway struct {
 	watches     running
 
 	debugHeaders atomic.Bool
+	kept         why.Ring
 }
 
 // New returns a Gateway that is ready to serve.
@@ -124,7 +126,7 @@ func New(o Options) *Gateway {
 		flowcontrol.WithConnection,
 		response.WithFrames,
 		withRequestInfo, // parses the request, once
-		withAccessLog(o.Log, o.Metrics, &g.debugHeaders),
+		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,
 		withHeaderLimit(o.Limits.HeaderFields),
@@ -151,6 +153,9 @@ func (g *Gateway) Reload(file *config.File) {
 	g.reads.SetPassedBytes(file.Cache.PassedBytes)
 	g.debugHeaders.Store(file.DebugHeaders)
 }
+
+// Kept are the last requests.
+func (g *Gateway) Kept() *why.Ring { return &g.kept }
 
 // Connections counts the connections of the API listener. Others may count with it.
 func (g *Gateway) Connections() *flowcontrol.Connections { return g.connections }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/proxy/request"
+	"sluice/proxy/why"
 )
 
 // BenchmarkEndOfHTTP2 shows what the deadline for the end of each response costs: a message to the goroutine of the
@@ -64,7 +65,7 @@ func BenchmarkAccessLog(b *testing.B) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(body)
 	})
-	h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool)))
+	h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), new(why.Ring)))
 	r := httptest.NewRequest("GET", "/api/v1/pods?resourceVersion=0", nil)
 	r.Header.Set("User-Agent", "argocd-application-controller/v0.0.0 (linux/amd64) kubernetes/$Format")
 	w := &discard{header: http.Header{}}

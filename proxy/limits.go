@@ -34,7 +34,7 @@ func withHeaderLimit(fields int) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n := headerFields(r.Header)
-			if !request.From(r.Context()).Why.Rule(why.Meaning, n <= fields, func() string { return fmt.Sprintf("%d header fields", n) }) {
+			if !request.From(r.Context()).Why.Rule(why.Meaning, n <= fields, func() string { return fmt.Sprint("header fields: ", n) }) {
 				request.From(r.Context()).Outcome = request.Outcome{Source: request.SourceGateway, Reason: tooManyHeaders}
 				response.Error(w, r, response.NewHeaderTooLarge(message.TooManyHeaders.Say(n, fields)))
 				return

@@ -127,14 +127,18 @@ func observe(o prometheus.Observer, d time.Duration, s trace.Span) {
 
 // named returns the labels that name the resource of a request.
 func named(r *http.Request, info *request.Info, code int) (group, version, resource, subresource string) {
-	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
-	exists := info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
-	if info.IsResourceRequest && !exists {
+	if info.IsResourceRequest && !exists(r, info, code) {
 		// A failed request does not prove that the resource exists. Nor does a preflight request (CORS), which
 		// the apiserver answers for any path and before it authenticates anybody.
 		return other, other, other, other
 	}
 	return info.APIGroup, info.APIVersion, info.Resource, info.Subresource
+}
+
+// exists reports whether the response shows that the resource of a request exists.
+func exists(r *http.Request, info *request.Info, code int) bool {
+	succeeded := code >= http.StatusOK && code < http.StatusBadRequest
+	return info.Outcome.Source == request.SourceCache || succeeded && r.Method != http.MethodOptions
 }
 
 // length counts the body of one response while it is written. The zero value counts nothing.

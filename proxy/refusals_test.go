@@ -16,6 +16,7 @@ import (
 
 	"sluice/proxy/flood"
 	"sluice/proxy/request"
+	"sluice/proxy/why"
 )
 
 // ending is how a request ends.
@@ -37,7 +38,7 @@ func logged(t *testing.T, level zapcore.Level, n int, endings ...ending) (reques
 		turn++
 		info.Caller, info.Outcome = end.caller, request.Outcome{Source: end.source, Reason: end.reason}
 		w.WriteHeader(end.code)
-	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), new(atomic.Bool)))
+	}), withRequestInfo, withAccessLog(zap.New(core), NewMetrics(registry), new(atomic.Bool), new(why.Ring)))
 	for range n {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/version", nil))
 	}

@@ -25,6 +25,10 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 		o.Heaviest = c.accounts.Heaviest
 	}
 	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
+	o.Why = &see.Why{
+		Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(),
+		Names: file.Admin.Access == config.AccessAuthorized,
+	}
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
 	c.followers = append(c.followers, o.Clients.Run)

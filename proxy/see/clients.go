@@ -2,7 +2,6 @@ package see
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -147,10 +146,7 @@ func (s *Sampler) clients(of func(*http.Request) *clientsView) http.HandlerFunc 
 // answer serves a list as JSON.
 func answer[T any](list func(url.Values) T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		_ = e.Encode(list(r.URL.Query())) // an error means that the client is gone
+		writeJSON(w, list(r.URL.Query()))
 	}
 }
 

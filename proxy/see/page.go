@@ -3,7 +3,6 @@ package see
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"html/template"
 	"net/http"
 	"slices"
@@ -31,6 +30,9 @@ func (s *Sampler) Handler() http.Handler {
 		mux.HandleFunc("GET /clients/{id}", s.clients(func(r *http.Request) *clientsView { return s.newClientView(r.PathValue("id")) }))
 		mux.HandleFunc("GET /see/v1alpha1/clients", answer(s.clientList))
 		mux.HandleFunc("GET /see/v1alpha1/watches", answer(s.watchList))
+	}
+	if s.options.Why != nil {
+		s.options.Why.handle(mux, s)
 	}
 	mux.HandleFunc("GET /see/live", live.serve)
 	mux.HandleFunc("GET /see/v1alpha1/status", s.json)
@@ -67,6 +69,7 @@ type view struct {
 	Clients  *clientsView // of the pages of clients
 	Hints    []clientHint // of the overview
 	Shown    []Resource   // rows of the overview
+	Why      *whyView     // of the page that answers questions
 	Values   values
 }
 
@@ -133,7 +136,7 @@ func newView(f *Facts, page string) *view {
 		for i := range v.Shown {
 			v.Values.resource(&v.Shown[i])
 		}
-	case page == "clients":
+	case page == "clients", page == "why":
 	case page == "limits":
 		for _, l := range f.Limits {
 			v.Values.limit(l)
@@ -184,8 +187,5 @@ type Status struct {
 
 func (s *Sampler) json(w http.ResponseWriter, _ *http.Request) {
 	f := s.Facts()
-	w.Header().Set("Content-Type", "application/json")
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	_ = e.Encode(Status{"sluice/v1alpha1", "Status", Judge(f), f}) // an error means that the client is gone
+	writeJSON(w, Status{"sluice/v1alpha1", "Status", Judge(f), f})
 }

@@ -24,7 +24,7 @@ const (
 	ratesOver = 5 * time.Minute
 )
 
-// Options configures a Sampler. All but Heaviest and Clients are required.
+// Options configures a Sampler. All but Heaviest, Clients and Why are required.
 type Options struct {
 	Version string
 	// Gather returns the metrics of the process.
@@ -40,6 +40,8 @@ type Options struct {
 	Names   bool
 	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
 	Hold func(r *http.Request, end func()) (*accounts.Grant, error)
+	// Why answers questions about requests; nil answers none.
+	Why *Why
 }
 
 // Sampler makes Facts of metrics. It can be used concurrently.

@@ -5,11 +5,12 @@ import "sluice/proxy/message"
 // Verdict is what becomes of a request.
 type Verdict string
 
-// The verdicts. Unknown means that it shows only when the request is made.
+// The verdicts. Unknown means that it shows only when the request is made; only requests that were made have failed.
 const (
 	Served  Verdict = "served"
 	Passed  Verdict = "passed"
 	Refused Verdict = "refused"
+	Failed  Verdict = "failed"
 	Unknown Verdict = "unknown"
 )
 

@@ -26,7 +26,8 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := map[string]int{
-		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/see/v1alpha1/status": http.StatusOK,
+		"/": http.StatusOK, "/limits": http.StatusOK, "/clients": http.StatusOK, "/why": http.StatusOK,
+		"/see/v1alpha1/status": http.StatusOK, "/see/v1alpha1/why": http.StatusOK,
 		"/see/style.css": http.StatusOK, "/r/none": http.StatusNotFound, "/clients/none": http.StatusNotFound,
 	}
 	others := []string{"/metrics", "/configz", "/api/v1/pods", "/debug/pprof/"}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sluice/test/harness"
 )
 
 // browser is a headless Chromium, driven by its DevTools protocol over pipes.
@@ -36,8 +38,14 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Processes of the browser outlive it for a moment, and write there.
+	t.Cleanup(func() { harness.Eventually(t, "the profile is removed", func() error { return os.RemoveAll(profile) }) })
 	c := exec.CommandContext(t.Context(), path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--no-first-run", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	c.ExtraFiles, c.WaitDelay = []*os.File{theirIn, theirOut}, 10*time.Second
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -70,12 +70,14 @@ func start(t *testing.T) *harness.Sluice {
 	return s
 }
 
-var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients"}
+var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients", "/why"}
 
 // TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
 func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
 	s := start(t)
-	for _, path := range append(pages, "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches", "/metrics") {
+	for _, path := range append(pages, "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches", "/metrics",
+		"/why?show=passed", "/why?show=served", "/why?show=refused", "/why?show=failed", "/see/v1alpha1/why", "/why?last=served-1",
+		"/see/v1alpha1/why?last=served-1", "/see/v1alpha1/why?last=refused-0") {
 		text, err := s.AdminGet(path)
 		if err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 		return nil, err
 	}
 	err := p.parseOptions(o.Features)
-	if !info.Why.Rule(why.Options, err == nil, p.sayOptions) {
+	if !info.Why.Rule(why.Options, err == nil, func() string { return p.sayOptions(err) }) {
 		return nil, err
 	}
 	return p, nil

@@ -33,7 +33,10 @@ func saySelectors(err error) string {
 
 var matches = [...]string{"any version", "not older than %d", "exactly %d", "the most recent state"}
 
-func (p *Plan) sayOptions() string {
+func (p *Plan) sayOptions(err error) string {
+	if err != nil {
+		return "the apiserver refuses them, or only the apiserver can answer"
+	}
 	if p.Options.ResourceVersion == "" && p.Options.Continue != "" {
 		return "a further page"
 	}

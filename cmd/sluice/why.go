@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"sluice/proxy/see"
+	"sluice/proxy/why"
+)
+
+// whyFlags are the command line flags of why.
+type whyFlags struct {
+	adminClient
+	output, file, method, show string
+	headers                    []string
+	last                       int
+	user                       string
+	groups                     []string
+}
+
+func whyCommand() *cobra.Command {
+	var f whyFlags
+	c := &cobra.Command{
+		Use:   "why (URL | -f FILE | --last N)",
+		Short: "Say whether a request would be served or passed, and by which rule",
+		Long: `Say whether a request would be served from the cache or passed to the apiserver if you made it now, and by which rule, or
+print the last requests. It exits with 0 if the request is served, with 1 if it is passed or refused, and with 2 if that
+cannot be told.`,
+		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.MaximumNArgs(1)(c, args)) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), strings.Join(args, ""), c.InOrStdin(), c.OutOrStdout())
+		},
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
+	set := c.Flags()
+	f.register(set)
+	set.StringVarP(&f.output, "output", "o", "text", "text, wide for all rules, or json")
+	set.StringVarP(&f.file, "filename", "f", "", "path of a request as it is sent: a line of method and URL, and headers; - for stdin")
+	set.StringVarP(&f.method, "request", "X", "", "method of the request, GET by default")
+	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json; no credentials")
+	set.StringVar(&f.user, "as-user", "", "ask for another user, whom you may impersonate")
+	set.StringArrayVar(&f.groups, "as-group", nil, "a group of that user")
+	set.IntVar(&f.last, "last", 0, "print as many of the last requests")
+	set.StringVar(&f.show, "show", why.Classes[0], "which of them: "+strings.Join(why.Classes[:], ", "))
+	return c
+}
+
+func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.Writer) error {
+	switch {
+	case f.output != "text" && f.output != "wide" && f.output != "json":
+		return unknown(fmt.Errorf("--output: %q is neither text nor wide nor json", f.output))
+	case !slices.Contains(why.Classes[:], f.show):
+		return unknown(fmt.Errorf("--show: %q is none of %s", f.show, strings.Join(why.Classes[:], ", ")))
+	case f.last > 0:
+		return unknown(f.printLast(ctx, out))
+	}
+	q, err := f.question(target, in)
+	if err != nil {
+		return unknown(err)
+	}
+	body, err := json.Marshal(q)
+	if err == nil {
+		body, err = f.ask(ctx, http.MethodPost, "/see/v1alpha1/why", body)
+	}
+	var e see.WhyExplanation
+	if err == nil {
+		err = json.Unmarshal(body, &e)
+	}
+	if err == nil && e.Explanation == nil {
+		err = errors.New("this is no explanation of Sluice")
+	}
+	if err != nil {
+		return unknown(fmt.Errorf("%s: %w", f.address, err))
+	}
+	if f.output != "json" {
+		body = explanationText(e.Explanation, f.output == "wide")
+	}
+	if _, err := out.Write(body); err != nil {
+		return unknown(err)
+	}
+	switch e.Verdict {
+	case why.Served:
+		return nil
+	case why.Unknown:
+		return exitError{nil, exitUnknown}
+	}
+	return exitError{nil, exitNotWell}
+}
+
+// question returns what is asked about.
+func (f *whyFlags) question(target string, in io.Reader) (q why.Question, err error) {
+	switch {
+	case (target == "") == (f.file == ""):
+		return q, errors.New("give either a URL or --filename")
+	case f.file == "-":
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(in, 1<<20)); err == nil {
+			q, err = why.ParseRequest(string(text))
+		}
+	case f.file != "":
+		var text []byte
+		if text, err = os.ReadFile(f.file); err == nil {
+			q, err = why.ParseRequest(string(text))
+		}
+	default:
+		q.URL = target
+	}
+	if err != nil {
+		return q, err
+	}
+	if u, err := url.Parse(q.URL); err == nil && u.Host != "" { // as kubectl --v=6 prints it
+		q.URL = u.RequestURI()
+	}
+	header, err := why.ParseHeader(strings.Join(f.headers, "\n"))
+	if q.Header == nil {
+		q.Header = http.Header{}
+	}
+	for name, values := range header {
+		q.Header[name] = values
+	}
+	if f.method != "" {
+		q.Method = f.method
+	}
+	q.User, q.Groups = f.user, f.groups
+	return q, err
+}
+
+// explanationText returns an explanation for people: the rules that matter, or all of them.
+func explanationText(e *why.Explanation, wide bool) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s\n", strings.ToUpper(string(e.Verdict)), strings.Trim(e.Reason+": "+e.Sentence, ": "))
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, r := range e.Rules {
+		if wide || r.Answer == why.No || r.Answer == why.Unsure {
+			fmt.Fprintf(w, "  %d\t%s\t%s\t%s\n", r.N, r.Rule, r.Answer, r.Facts)
+		}
+	}
+	_ = w.Flush() // a buffer takes everything
+	if e.Do != "" {
+		fmt.Fprintf(&out, "Do: %s; see %s\n", e.Do, e.Doc)
+	}
+	return out.Bytes()
+}
+
+// printLast prints the last requests.
+func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
+	body, err := f.ask(ctx, http.MethodGet, "/see/v1alpha1/why?show="+f.show, nil)
+	var list see.WhyList
+	if err == nil {
+		err = json.Unmarshal(body, &list)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.address, err)
+	}
+	list.Items = list.Items[:min(len(list.Items), f.last)]
+	if f.output == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(list)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tTIME\tVERB\tRESOURCE\tUSER\tAGENT\tREASON\tCODE")
+	for _, s := range list.Items {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n",
+			s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
+	}
+	return w.Flush()
+}

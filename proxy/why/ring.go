@@ -1,0 +1,204 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The classes of the requests that are kept.
+const (
+	KeptPassed = iota
+	KeptServed
+	KeptRefused
+	KeptFailed
+
+	classes
+)
+
+// Classes are the names of the classes.
+var Classes = [classes]string{"passed", "served", "refused", "failed"}
+
+const (
+	perClass = 250 // requests that are kept of each class
+	// mostText bounds the text of one request, so that all of them take less than a MiB.
+	mostText = 800
+)
+
+// The texts of a request.
+const (
+	textVerb = iota
+	textUser
+	textAgent
+	textResource
+	textVersion
+	textGroup
+	textPath
+	textQuery
+	textAccept
+
+	texts
+)
+
+// Ring keeps the last requests. Its memory is bounded; it is safe for concurrent use.
+type Ring struct {
+	mu   sync.Mutex
+	kept [classes]struct {
+		n     int64 // that were added
+		slots [perClass]slot
+	}
+}
+
+// slot is a request. The text has everything that a client may have chosen.
+type slot struct {
+	at     time.Time
+	code   int
+	reason string
+	exists bool // the resource
+	cut    bool // something was too long
+	ends   [texts]uint16
+	text   []byte
+}
+
+// Request is a request that has ended, or a watch that was opened.
+type Request struct {
+	Code   int
+	Reason string // a constant
+	Exists bool   // it is known that the resource exists
+
+	Verb, User, Agent        string
+	Resource, Version, Group string
+	Path, Query, Accept      string // empty for one that is no read
+}
+
+// Add keeps a request.
+func (r *Ring) Add(class int, q *Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := &r.kept[class]
+	s := &k.slots[k.n%perClass]
+	k.n++
+	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, text: s.text[:0]}
+	for i, text := range [textPath + 1]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group, q.Path} {
+		s.append(i, text)
+	}
+	s.appendQuery(q.Query)
+	s.append(textAccept, q.Accept)
+}
+
+// append ends a text with a piece, which it shortens if there is no room.
+func (s *slot) append(i int, text string) {
+	if room := max(mostText-len(s.text), 0); len(text) > room {
+		text, s.cut = text[:room], true
+	}
+	s.text = append(s.text, text...)
+	s.ends[i] = uint16(len(s.text))
+}
+
+// parameters are those that are kept: no other can be one of a read that is served, and any may be a credential.
+const parameters = " resourceVersion resourceVersionMatch limit continue watch timeoutSeconds allowWatchBookmarks" +
+	" sendInitialEvents labelSelector fieldSelector shardSelector includeObject pretty "
+
+// appendQuery appends those parameters of a query that may be kept.
+func (s *slot) appendQuery(query string) {
+	separator := "?"
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		i := strings.Index(parameters, name)
+		if name == "" || i < 1 || parameters[i-1] != ' ' || parameters[i+len(name)] != ' ' {
+			continue
+		}
+		s.append(textQuery, separator)
+		s.append(textQuery, pair)
+		separator = "&"
+	}
+	s.append(textQuery, "")
+}
+
+// Seen is a kept request as everybody may see it who may see the metrics.
+type Seen struct {
+	ID       string    `json:"id"`
+	At       time.Time `json:"at"`
+	Class    string    `json:"class"`
+	Reason   string    `json:"reason"`
+	Code     int       `json:"code"`
+	Verb     string    `json:"verb"`
+	Resource string    `json:"resource"` // Hidden if it may not exist
+	User     string    `json:"user"`     // Hidden where no names are shown, as Agent
+	Agent    string    `json:"agent"`
+
+	question *Question // nil if it is too long or no read
+}
+
+// Hidden stands for what the reader may not see.
+const Hidden = "…"
+
+// Question returns the request, to ask about it again; nil if it cannot be asked about. The reader must have the
+// right to make it.
+func (s *Seen) Question() *Question { return s.question }
+
+// Last returns the requests of a class, the newest first.
+func (r *Ring) Last(class int, names bool) []Seen {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := &r.kept[class]
+	var all []Seen
+	for n := k.n - 1; n >= max(0, k.n-perClass); n-- {
+		all = append(all, k.slots[n%perClass].seen(class, n, names))
+	}
+	return all
+}
+
+// Find returns a request by its ID.
+func (r *Ring) Find(id string, names bool) (Seen, bool) {
+	name, number, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	for class := range Classes {
+		r.mu.Lock()
+		k := &r.kept[class]
+		found := err == nil && Classes[class] == name && n >= max(0, k.n-perClass) && n < k.n
+		var s Seen
+		if found {
+			s = k.slots[n%perClass].seen(class, n, names)
+		}
+		r.mu.Unlock()
+		if found {
+			return s, true
+		}
+	}
+	return Seen{}, false
+}
+
+func (s *slot) seen(class int, n int64, names bool) Seen {
+	text := func(i int) string {
+		from := uint16(0)
+		if i > 0 {
+			from = s.ends[i-1]
+		}
+		return string(s.text[from:s.ends[i]])
+	}
+	q := Seen{
+		ID: Classes[class] + "-" + strconv.FormatInt(n, 10), At: s.at, Class: Classes[class], Reason: s.reason, Code: s.code,
+		Verb: text(textVerb), Resource: Hidden, User: Hidden, Agent: Hidden,
+	}
+	if s.exists {
+		q.Resource = strings.TrimRight(text(textResource)+"."+text(textVersion)+"."+text(textGroup), ".")
+	}
+	if names {
+		q.User, q.Agent = cmp.Or(text(textUser), "nobody"), text(textAgent)
+	}
+	if url := text(textPath); url != "" && !s.cut {
+		q.question = &Question{Method: "GET", URL: url + text(textQuery), Header: map[string][]string{"Accept": {text(textAccept)}}}
+	}
+	return q
+}
+
+// Explain says what has become of the request.
+func (s *Seen) Explain() *Explanation {
+	e := New(Verdict(s.Class), s.Reason)
+	e.Sentence = fmt.Sprintf("%s %s, %s, code %d", s.Verb, s.Resource, s.At.UTC().Format("15:04:05 UTC"), s.Code)
+	return e
+}
