@@ -29,11 +29,11 @@ type abuserOrder struct {
 
 // startAbuser runs this program again as the abusive user of a server.
 func startAbuser(config *rest.Config, token string, every time.Duration) *child {
-	return startChild(abuserCommand, abuserOrder{config.Host, config.CAFile, token, config.CAData, every})
+	return startOrder(abuserCommand, abuserOrder{config.Host, config.CAFile, token, config.CAData, every})
 }
 
 // runAbuser runs in the child process and lists until stdin ends.
-func runAbuser(ctx context.Context, stdin io.Reader, out io.Writer) {
+func runAbuser(ctx context.Context, _ []string, stdin io.Reader, out io.Writer) {
 	var order abuserOrder
 	ctx, cancel := takeOrder(ctx, stdin, &order)
 	defer cancel()

@@ -71,7 +71,7 @@ func (w *world) attackAt(ctx context.Context, a *abuse.Attack, t *target, ids *i
 	before := t.proc.resident()
 	quiet := watchAll(ctx, victims, quietWindow)
 	t.proc.resetPeak()
-	c := startChild(attackCommand, attackOrder{a.Name, *abuseTarget(t), ids.attackers(a.By)})
+	c := startOrder(attackCommand, attackOrder{a.Name, *abuseTarget(t), ids.attackers(a.By)})
 	slept(ctx, attackWarmUp)
 	during := watchAll(ctx, slices.Concat(victims, beside), attackWindow)
 	var answers abuse.Tally
@@ -146,7 +146,7 @@ func abuseTarget(t *target) *abuse.Target {
 }
 
 // runAttack runs in the child process and attacks until stdin ends.
-func runAttack(ctx context.Context, stdin io.Reader, out io.Writer) {
+func runAttack(ctx context.Context, _ []string, stdin io.Reader, out io.Writer) {
 	var order attackOrder
 	ctx, cancel := takeOrder(ctx, stdin, &order)
 	defer cancel()

@@ -9,23 +9,28 @@ import (
 	"os/exec"
 )
 
-// child is a process of this program that does what it reads from stdin until that ends, and then writes what has
-// come of it.
+// child is a process of this program that does what its arguments and its stdin say until that ends, and may then write
+// what has come of it.
 type child struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	out   io.Reader
 }
 
-// startChild runs this program with a command and an order.
-func startChild(command string, order any) *child {
-	c := &child{cmd: exec.Command(must(os.Executable()), command)}
-	c.cmd.Stderr = os.Stderr
-	stdin := must(c.cmd.StdinPipe())
-	c.stdin, c.out = stdin, must(c.cmd.StdoutPipe())
+// startChild runs this program with a command and its arguments, and variables of its environment.
+func startChild(environment []string, command ...string) *child {
+	c := &child{cmd: exec.Command(must(os.Executable()), command...)}
+	c.cmd.Env, c.cmd.Stderr = append(os.Environ(), environment...), os.Stderr
+	c.stdin, c.out = must(c.cmd.StdinPipe()), must(c.cmd.StdoutPipe())
 	check(c.cmd.Start())
-	if err := json.NewEncoder(stdin).Encode(order); err != nil {
-		check(errors.Join(err, stdin.Close(), c.cmd.Wait()))
+	return c
+}
+
+// startOrder runs this program with a command and an order on its stdin.
+func startOrder(command string, order any) *child {
+	c := startChild(nil, command)
+	if err := json.NewEncoder(c.stdin).Encode(order); err != nil {
+		check(errors.Join(err, c.stop(nil)))
 	}
 	return c
 }

@@ -28,7 +28,7 @@ func fanOutScenarios(o *options) []*scenario {
 			}
 		}
 	}
-	return o.choose(all)
+	return o.selected(all)
 }
 
 func (c watching) fanOut(o *options) *scenario {

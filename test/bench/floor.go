@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -25,23 +23,17 @@ const (
 
 // floor is a child process that serves prepared bytes.
 type floor struct {
-	dir   string
-	url   string
-	cmd   *exec.Cmd
-	stdin io.Closer // the child exits when it is closed
-	raw   *harness.RawClient
+	*child
+	dir string
+	url string
+	raw *harness.RawClient
 }
 
 // startFloor runs this program again as the floor, with variables of its environment.
 func startFloor(environment ...string) *floor {
 	f := &floor{dir: must(os.MkdirTemp("", "floor-"))}
-	f.cmd = exec.Command(must(os.Executable()), floorCommand, f.dir)
-	f.cmd.Env = append(os.Environ(), environment...)
-	f.cmd.Stderr = os.Stderr
-	f.stdin = must(f.cmd.StdinPipe())
-	out := must(f.cmd.StdoutPipe())
-	check(f.cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
+	f.child = startChild(environment, floorCommand, f.dir)
+	line, err := bufio.NewReader(f.out).ReadString('\n')
 	if err != nil {
 		check(errors.Join(fmt.Errorf("floor: %w", err), f.stop()))
 	}
@@ -87,6 +79,5 @@ func (f *floor) stop() error {
 	if f.raw != nil {
 		f.raw.Close()
 	}
-	f.stdin.Close()
-	return errors.Join(f.cmd.Wait(), os.RemoveAll(f.dir))
+	return errors.Join(f.child.stop(nil), os.RemoveAll(f.dir))
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // serveFloor runs in the child process and serves until stdin ends.
-func serveFloor(dir string, stdin io.Reader, out io.Writer) {
-	files := must(certs.Ensure(dir, []string{"127.0.0.1"}))
+func serveFloor(_ context.Context, args []string, stdin io.Reader, out io.Writer) {
+	files := must(certs.Ensure(args[0], []string{"127.0.0.1"}))
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	s := &http.Server{
 		Handler: newFloorHandler(),

@@ -20,7 +20,7 @@ func latencyScenarios(o *options) []*scenario {
 		}}
 		all = append(all, list.latency(o, "consistent list", "LIST", churn), get.latency(o, "get", "GET", churn))
 	}
-	return o.choose(all)
+	return o.selected(all)
 }
 
 // latency makes a scenario of the reads. Before the first round it opens the connections, fills caches, and gives

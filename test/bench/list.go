@@ -53,7 +53,7 @@ func listScenarios(o *options) []*scenario {
 			}
 		}
 	}
-	return o.choose(slices.Concat(all, costly))
+	return o.selected(slices.Concat(all, costly))
 }
 
 func (l listing) scenario(o *options, clients, churn int) *scenario {

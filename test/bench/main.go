@@ -20,22 +20,16 @@ func main() {
 	}
 }
 
-// children are the commands that make this program a child process, with the number of their arguments.
-var children = map[string]struct {
-	args int
-	run  func(ctx context.Context, args []string, in io.Reader, out io.Writer)
-}{
-	floorCommand:  {1, func(_ context.Context, args []string, in io.Reader, out io.Writer) { serveFloor(args[0], in, out) }},
-	clientCommand: {5, func(ctx context.Context, args []string, _ io.Reader, out io.Writer) { runClient(ctx, args, out) }},
-	abuserCommand: {0, func(ctx context.Context, _ []string, in io.Reader, out io.Writer) { runAbuser(ctx, in, out) }},
-	attackCommand: {0, func(ctx context.Context, _ []string, in io.Reader, out io.Writer) { runAttack(ctx, in, out) }},
+// children are the commands that make this program a child process.
+var children = map[string]func(ctx context.Context, args []string, in io.Reader, out io.Writer){
+	floorCommand: serveFloor, clientCommand: runClient, abuserCommand: runAbuser, attackCommand: runAttack,
 }
 
 // run is the program. With the command of a child process as the first argument it is that child.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
-		if c, ok := children[args[0]]; ok && len(args) == c.args+1 {
-			return try(func() { c.run(ctx, args[1:], os.Stdin, out) })
+		if child := children[args[0]]; child != nil {
+			return try(func() { child(ctx, args[1:], os.Stdin, out) })
 		}
 	}
 	o, err := parseOptions(args)

@@ -88,7 +88,7 @@ func programScenarios(o *options) []*scenario {
 			all = append(all, s)
 		}
 	}
-	return o.choose(all)
+	return o.selected(all)
 }
 
 // watch has the program watch, and measures it after a warm-up.
@@ -191,7 +191,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // runClient is the child process that watches with client-go. It prints an object for each event.
-func runClient(ctx context.Context, args []string, out io.Writer) {
+func runClient(ctx context.Context, args []string, _ io.Reader, out io.Writer) {
 	mediaType, url, token, ca, encoding := args[0], args[1], args[2], args[3], args[4]
 	host, path, _ := strings.Cut(url, "/api/")
 	_, version, _ := strings.Cut(path, "resourceVersion=")

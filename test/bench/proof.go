@@ -61,7 +61,7 @@ func proofScenarios(o *options, objects int) []*scenario {
 			}
 		}
 	}
-	return o.choose(all)
+	return o.selected(all)
 }
 
 func (p proof) scenario(o *options, objects, readers int, l load) *scenario {

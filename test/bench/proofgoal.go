@@ -17,23 +17,22 @@ const (
 
 // soloP50 is the median latency of a single reader over the apiserver's.
 func soloP50(target string) quantity {
-	return quantity{func(_ *report, r *row) (float64, bool) {
-		a, t := r.of(apiserverName), r.By[target]
-		if r.Clients != 1 || t == nil || a.P50 == 0 {
-			return 0, false
-		}
-		return t.P50 / a.P50, true
-	}, false, "x"}
+	return overApiserver(target, p50, func(readers int) bool { return readers == 1 })
 }
 
 // herdCPU is the control plane's CPU per read over the CPU per read without Sluice.
 func herdCPU(target string) quantity {
+	return overApiserver(target, func(f *figures) float64 { return f.Upstream }, func(readers int) bool { return readers >= herd })
+}
+
+// overApiserver is a figure of a target over the apiserver's, in cases of some numbers of readers.
+func overApiserver(target string, of func(*figures) float64, counts func(readers int) bool) quantity {
 	return quantity{func(_ *report, r *row) (float64, bool) {
-		a, t := r.of(apiserverName), r.By[target]
-		if r.Clients < herd || t == nil || a.Upstream == 0 {
+		a, t := of(r.of(apiserverName)), r.By[target]
+		if !counts(r.Clients) || t == nil || a == 0 {
 			return 0, false
 		}
-		return t.Upstream / a.Upstream, true
+		return of(t) / a, true
 	}, false, "x"}
 }
 

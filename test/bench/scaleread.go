@@ -63,7 +63,7 @@ func readScenarios(o *options) []*scenario {
 	for _, c := range all {
 		scenarios = append(scenarios, c.scenario())
 	}
-	return o.choose(scenarios)
+	return o.selected(scenarios)
 }
 
 // scenario makes a scenario of a read at both targets: at least once, and until the window ends or there are enough.

@@ -128,7 +128,7 @@ func wallsOf(rounds []*sample) (walls []time.Duration) {
 	return walls
 }
 
-// choose returns the scenarios that --only selects.
-func (o *options) choose(all []*scenario) []*scenario {
+// selected returns the scenarios that --only selects.
+func (o *options) selected(all []*scenario) []*scenario {
 	return slices.DeleteFunc(all, func(s *scenario) bool { return !o.only.matches(s.name) })
 }
