@@ -34,7 +34,10 @@ var formats = []format{
 	{name: "protobuf", accept: protobufType, watch: protobufType, frames: splitFrames, apiserverMemory: 8 << 10},
 	{name: "cbor", accept: cborType, watch: cborType, frames: splitItems, apiserverMemory: 30 << 10},
 	{name: "table", accept: jsonType + tableOf, watch: jsonType + tableOf, frames: splitLines, apiserverMemory: 20 << 10},
-	{name: "metadata", accept: jsonType + metadataList, watch: jsonType + metadataItem, frames: splitLines, apiserverMemory: 10 << 10},
+	{
+		name: "metadata", accept: jsonType + metadataList,
+		watch: jsonType + metadataItem, frames: splitLines, apiserverMemory: 10 << 10,
+	},
 	{
 		name: "metadata-protobuf", accept: protobufType + metadataList,
 		watch: protobufType + metadataItem, frames: splitFrames, apiserverMemory: 10 << 10,

@@ -158,7 +158,8 @@ const (
 // kindAt returns one of the kinds.
 func kindAt(i int) schema.GroupVersionResource {
 	return schema.GroupVersionResource{
-		Group: fmt.Sprintf("group%d.bench.sluice.dev", i/kindsOfGroup), Version: kindsVersion, Resource: fmt.Sprintf("kind%ds", i%kindsOfGroup),
+		Group: fmt.Sprintf("group%d.bench.sluice.dev", i/kindsOfGroup), Version: kindsVersion,
+		Resource: fmt.Sprintf("kind%ds", i%kindsOfGroup),
 	}
 }
 

@@ -94,10 +94,12 @@ func parseOptions(args []string) (*options, error) {
 func (o *options) define(f flags, times, updates int) {
 	identityOrGzip := []string{identity, "gzip"}
 	f.number(&o.pods, "pods", 10_000*times, 1_000*times, "pods to load")
-	f.words(&o.formats, "formats", formatNames(), formatNames(), []string{"json", "protobuf", "cbor", "table", "yaml"}, "`formats` of lists")
+	five := []string{"json", "protobuf", "cbor", "table", "yaml"}
+	f.words(&o.formats, "formats", formatNames(), formatNames(), five, "`formats` of lists")
 	f.words(&o.encodes, "encodings", encodings, encodings, identityOrGzip, "content `encodings` of lists")
 	f.words(&o.streams, "streams", watchNames(), []string{"json", "protobuf"}, []string{"json"}, "`formats` of streaming lists")
-	f.words(&o.watches, "watches", watchNames(), []string{"json", "protobuf", "cbor"}, []string{"json", "cbor"}, "`formats` of fan-outs")
+	f.words(&o.watches, "watches", watchNames(), []string{"json", "protobuf", "cbor"}, []string{"json", "cbor"},
+		"`formats` of fan-outs")
 	f.words(&o.watchEncodes, "watch-encodings", identityOrGzip, identityOrGzip, identityOrGzip, "content `encodings` of fan-outs")
 	f.numbers(&o.churns, "churn", counts{0, 50}, counts{0}, "`numbers` of updates per second during list cases")
 	f.numbers(&o.clients, "clients", counts{1, 20}, counts{1}, "`numbers` of concurrent clients of lists")
@@ -107,10 +109,12 @@ func (o *options) define(f flags, times, updates int) {
 	f.number(&o.lists, "consistent-lists", 30, 4, "consistent lists, one at a time")
 	f.number(&o.gets, "gets", 600, 100, "gets of the most recent version, one at a time")
 	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
-	f.BoolVar(&o.abuse, "abuse", false, "measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
+	f.BoolVar(&o.abuse, "abuse", false,
+		"measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
 	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
 	f.number(&o.agents, "agents", 10_000, 500, "agents of the crowd, each with a connection, for --abuse")
-	f.DurationVar(&o.turns, "turns", 0, "how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
+	f.DurationVar(&o.turns, "turns", 0,
+		"how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
 	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
 	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse")
 	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
@@ -118,13 +122,15 @@ func (o *options) define(f flags, times, updates int) {
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
 	f.words(&o.scale, "scale", scaleSections, nil, nil, "measure only these `sections` with ten times as many --pods and --watchers")
 	f.number(&o.configMaps, "configmaps", 300_000, 3_000, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
-	f.numbers(&o.feeds, "feeds", counts{500, 1_000, 2_000, 4_000, 8_000}, counts{100}, "`numbers` of updates of pods per second, with --scale=cluster")
+	f.numbers(&o.feeds, "feeds", counts{500, 1_000, 2_000, 4_000, 8_000}, counts{100},
+		"`numbers` of updates of pods per second, with --scale=cluster")
 	f.number(&o.large, "large-configmaps", 10_000, 200, "ConfigMaps of 100 KB, with --scale=lists")
 	f.number(&o.reports, "reports", 500, 10, "custom resources of 1.3 MB, with --scale=memory")
 	f.number(&o.stalled, "stalled", 500, 50, "watchers that stop reading, with --scale=watches")
 	f.numbers(&o.sizes, "sizes", counts{100, 1_000, 10_000}, counts{100, 1_000}, "`numbers` of pods for consistent reads")
 	f.numbers(&o.readers, "readers", counts{1, 20, 200}, counts{1, 20}, "`numbers` of concurrent readers of consistent reads")
-	f.number(&o.rounds, "rounds", 5, 1, "number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
+	f.number(&o.rounds, "rounds", 5, 1,
+		"number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
 	f.duration(&o.window, "window", 500*time.Millisecond, 300*time.Millisecond, "minimum duration per list case, server and round")
 	f.duration(&o.idle, "idle", 10*time.Second, 2*time.Second, "duration of the idle measurement")
 	f.Var(&o.only, "only", "run only the cases that match this regular `expression`, such as \"json gzip x20\" or \"watch\"")

@@ -56,7 +56,8 @@ func (r *report) plot(out io.Writer) error {
 	at := func(v float64) float64 { return plotWidth * (math.Log10(v) - least) / (most - least) }
 	height := plotHead + plotRow*len(bars) + plotMargin
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="12">`+"\n",
+	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" `+
+		`font-family="sans-serif" font-size="12">`+"\n",
 		plotNames+plotWidth+3*plotMargin, height)
 	fmt.Fprintf(&s, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
 	text := func(x float64, y int, anchor, format string, args ...any) {
@@ -67,7 +68,8 @@ func (r *report) plot(out io.Writer) error {
 	text(plotMargin, 20, "start", "CPU of the server per request, %d pods, %d CPUs, %s", r.Pods, r.CPUs, r.Date.Format("2006-01-02"))
 	rect := func(y int, v float64, color string) {
 		if v > 0 {
-			fmt.Fprintf(&s, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", plotNames+plotMargin, y, max(at(v), 1), plotBar, color)
+			fmt.Fprintf(&s, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n",
+				plotNames+plotMargin, y, max(at(v), 1), plotBar, color)
 		}
 	}
 	const gray, blue = "#9aa0a6", "#1a73e8"

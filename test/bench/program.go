@@ -45,12 +45,15 @@ var programs = []program{
 	{"client-go-protobuf", nil, clientArgs(protobufType)},
 	{"curl", []string{"curl", "--version"}, func(string) []string {
 		// The arguments come in the order of the others'. The first line is the status line.
-		return []string{"sh", "-c", `exec curl -sSNi --compressed --cacert "$3" -H "Authorization: Bearer $2" -H "Accept-Encoding: $4" "$1"`, "curl"}
+		return []string{"sh", "-c", `exec curl -sSNi --compressed --cacert "$3" -H "Authorization: Bearer $2" ` +
+			`-H "Accept-Encoding: $4" "$1"`, "curl"}
 	}},
 	{"node-fetch", []string{"node", "--version"}, scriptArgs("node", "test/clients/node/watch.js", "fetch")},
 	{"node-https", []string{"node", "--version"}, scriptArgs("node", "test/clients/node/watch.js", "https")},
-	{"python-urllib3", []string{"python3", "-c", "import urllib3"}, scriptArgs("python3", "test/clients/python/watch.py", "urllib3")},
-	{"python-requests", []string{"python3", "-c", "import requests"}, scriptArgs("python3", "test/clients/python/watch.py", "requests")},
+	{"python-urllib3", []string{"python3", "-c", "import urllib3"},
+		scriptArgs("python3", "test/clients/python/watch.py", "urllib3")},
+	{"python-requests", []string{"python3", "-c", "import requests"},
+		scriptArgs("python3", "test/clients/python/watch.py", "requests")},
 }
 
 func clientArgs(mediaType string) func(string) []string {

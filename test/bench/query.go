@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -71,15 +72,17 @@ func (q query) fetch(ctx context.Context, raw *harness.RawClient, path string, u
 	if q.heads != nil {
 		q.heads(resp.Header)
 	}
-	body := &countingReader{in: resp.Body, to: q.keep}
-	coding := identity
+	body, sent, coding := &countedBody{ReadCloser: resp.Body}, io.Reader(nil), identity
+	if sent = body; q.keep != nil {
+		sent = io.TeeReader(body, q.keep)
+	}
 	if unpack {
 		coding = codingOf(resp.Header)
 	}
-	in, release := decompress(body, coding)
+	in, release := decompress(sent, coding)
 	defer release()
 	read(in)
-	return answer{resp.Header, body.n, 1}
+	return answer{resp.Header, body.bytes.Load(), 1}
 }
 
 // askPages follows continue tokens. A list of another length is an error.
@@ -117,21 +120,16 @@ func drain(r io.Reader) {
 	check(err)
 }
 
-// countingReader counts the bytes that are read and copies them to a writer, unless it is nil.
-type countingReader struct {
-	in io.Reader
-	to io.Writer
-	n  int64
+// countedBody is a response body that counts what is read of it.
+type countedBody struct {
+	io.ReadCloser
+	bytes atomic.Int64
 }
 
-func (t *countingReader) Read(p []byte) (int, error) {
-	n, err := t.in.Read(p)
-	t.n += int64(n)
-	if t.to != nil {
-		if _, failed := t.to.Write(p[:n]); failed != nil {
-			return n, failed
-		}
-	}
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes.Add(int64(n))
 	return n, err
 }
 

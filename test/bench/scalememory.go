@@ -80,8 +80,10 @@ func findings(r *rand.Rand) iter.Seq[[]byte] {
 		separator := ""
 		for size := 0; size < 1_300_000; {
 			f := fmt.Appendf(nil, `%s{"id":"CVE-20%02d-%05d","severity":%q,"installed":"%d.%d.%d-r%d","fixed":"%d.%d.%d","score":%d.%d,`+
-				`"title":"a flaw in the parser of %08x lets a remote sender of a crafted file read memory","link":"https://example.com/advisories/%016x"}`,
-				separator, r.IntN(26), r.IntN(100_000), []string{"LOW", "MEDIUM", "HIGH", "CRITICAL"}[r.IntN(4)], r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(5),
+				`"title":"a flaw in the parser of %08x lets a remote sender of a crafted file read memory",`+
+				`"link":"https://example.com/advisories/%016x"}`,
+				separator, r.IntN(26), r.IntN(100_000), []string{"LOW", "MEDIUM", "HIGH", "CRITICAL"}[r.IntN(4)],
+				r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(5),
 				r.IntN(9), r.IntN(30), r.IntN(30), r.IntN(10), r.IntN(10), r.Uint32(), r.Uint64())
 			size, separator = size+len(f), ","
 			if !yield(f) {

@@ -38,6 +38,7 @@ func readScenarios(o *options) []*scenario {
 	app := "labelSelector=" + url.QueryEscape("app.kubernetes.io/name=checkout-07")
 	field := func(term string) string { return "fieldSelector=" + url.QueryEscape(term) }
 	pods, cached := "/api/v1/pods?", "/api/v1/pods?resourceVersion=0&"
+	named := field("metadata.namespace=" + scaledNamespace(0))
 	maps, few, many := "/api/v1/configmaps?", o.lists, 10*o.lists
 	all := []scaleRead{
 		{name: "pods: all, JSON gzip", path: cached, header: zipped, requests: 2},
@@ -45,7 +46,7 @@ func readScenarios(o *options) []*scenario {
 		{name: "pods: second page of 500, Table", path: pods + "limit=500", next: true, header: tables, requests: 20},
 		{name: "pods: namespace, JSON", path: space + "?resourceVersion=0", header: json, requests: 100},
 		{name: "pods: namespace, Table", path: space + "?resourceVersion=0", header: tables, requests: 100},
-		{name: "pods: metadata.namespace, JSON", path: cached + field("metadata.namespace="+scaledNamespace(0)), header: json, requests: 100},
+		{name: "pods: metadata.namespace, JSON", path: cached + named, header: json, requests: 100},
 		{name: "pods: app, JSON", path: cached + app, header: json, requests: 100},
 		{name: "pods: app, Table", path: cached + app, header: tables, requests: 100},
 		{name: "pods: node, JSON", path: cached + field("spec.nodeName=node-007"), header: json, requests: 100},

@@ -60,7 +60,8 @@ func (w *world) countSince(ctx context.Context, t *target, verb string, before c
 	if !poll(ctx, 20*time.Millisecond, closeLimit, func() bool {
 		after := w.count(t, verb)
 		d = counted{
-			after.sources.since(before.sources), after.proofs.since(before.proofs), after.charged - before.charged, after.lent - before.lent,
+			after.sources.since(before.sources), after.proofs.since(before.proofs),
+			after.charged - before.charged, after.lent - before.lent,
 		}
 		return d.sources.total() >= float64(n)
 	}) {

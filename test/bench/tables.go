@@ -148,7 +148,8 @@ func watchCells(r *row) []string {
 	cpu := func(f *figures) string { return f.CPUSpread.after(micros(f.CPU), "%.1f", 1e6) }
 	return []string{
 		r.Case, cpu(a), cpu(s), cpu(f), ratio(a.CPU, s.CPU), micros(a.Client), micros(s.Client), micros(f.Client),
-		a.delays(), s.delays(), f.delays(), fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes), megabytes(a.Peak), megabytes(s.Peak),
+		a.delays(), s.delays(), f.delays(), fmt.Sprintf("%.0f", a.Bytes), fmt.Sprintf("%.0f", s.Bytes),
+		megabytes(a.Peak), megabytes(s.Peak),
 		fmt.Sprintf("%d/%d", a.Watches, s.Watches), millis(update.CPU), r.Source,
 	}
 }

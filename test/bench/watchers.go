@@ -35,19 +35,6 @@ type watcher struct {
 	err  error // why the watch ended early; valid after watchers.close
 }
 
-// countedBody is a response body that counts what is read of it.
-type countedBody struct {
-	io.ReadCloser
-	bytes atomic.Int64
-}
-
-// Read implements io.Reader.
-func (b *countedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.bytes.Add(int64(n))
-	return n, err
-}
-
 // watchers are watches that are open at the same time.
 type watchers struct {
 	watchers []*watcher

@@ -84,7 +84,8 @@ func (w *world) start(ctx context.Context, of setting) {
 		w.know(of.objects[0])
 	}
 	w.ownWatches = podWatches(ctx, w.plane)
-	w.sluice = must(w.plane.StartSluiceMain(harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}))
+	options := harness.SluiceOptions{Binary: "sluice", Config: of.config, Flags: []string{"--log-level=warn"}}
+	w.sluice = must(w.plane.StartSluiceMain(options))
 	w.apiserver = w.direct(user)
 	w.cached = sluiceTarget(sluiceName, w.sluice, user)
 	if of.floor {
