@@ -12,6 +12,8 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/codec"
+	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve"
@@ -73,6 +75,40 @@ func TestPageTellsWhatRemainsAsTheAPIServerDoes(t *testing.T) {
 		}
 		if (m.RemainingItemCount == nil) != (row.remaining == nil) || m.RemainingItemCount != nil && *m.RemainingItemCount != *row.remaining {
 			t.Errorf("%s: wrong number of remaining objects", row.url)
+		}
+	}
+}
+
+// The apiserver indexes the newest state of a built-in resource, and sees there that nothing follows that matches (wire.md
+// 4.5).
+func TestPageByAnIndexedFieldEndsWhereTheAPIServerKnowsIt(t *testing.T) {
+	const byNode, exactly = servetest.FooList + "?fieldSelector=spec.nodeName%3Da", "&resourceVersion=6&resourceVersionMatch=Exact"
+	for _, row := range []struct {
+		style codec.Style
+		query string
+		last  string // before the next page; empty if there is none
+	}{
+		{codec.Typed, "&limit=1", "f000000"},
+		{codec.Typed, "&limit=2", ""},
+		{codec.Typed, "&limit=2" + exactly, "f000002"},
+		{codec.Unstructured, "&limit=2", "f000002"},
+	} {
+		c, fields := servetest.Foos(6), discovery.BuiltinFields("v1", "Pod", nil)
+		var objects []*tree.Object
+		for i := range 6 {
+			o := servetest.Foo(i, uint64(i+1))
+			o.Fields = make([]string, *fields.Index()+1)
+			o.Fields[*fields.Index()] = map[int]string{0: "a", 2: "a"}[i]
+			objects = append(objects, o)
+		}
+		c.Store = cache.New(cache.Options{Index: fields.Index()}, objects, 6)
+		c.Description.Fields, c.Description.Resource.Style = fields, row.style
+		m, want := handlertest.New(t, c, serve.Options{}).List(byNode+row.query).Metadata, ""
+		if row.last != "" {
+			want = servetest.Token(t, 6, "/ns/"+row.last+"\x00")
+		}
+		if m.Continue != want || m.RemainingItemCount != nil {
+			t.Errorf("style %v, %s: token %q, want %q", row.style, row.query, m.Continue, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/codec/negotiate"
+	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/test/support/servetest"
@@ -50,6 +51,24 @@ func planned(e *servetest.Env, o Options, r *http.Request) (*Plan, error) {
 		return nil, err
 	}
 	return p, o.Resolve(r, p, time.Time{})
+}
+
+// The token of such a list is relative to another prefix at the apiserver.
+func TestPagesOfASelectedNameOrNamespacePass(t *testing.T) {
+	c := servetest.Foos(3)
+	c.Description.Fields = discovery.BuiltinFields("v1", "Pod", nil)
+	e := servetest.New(t, c)
+	for query, want := range map[string]string{
+		"/apis/ex.io/v1/foos?fieldSelector=metadata.namespace%3Dns":                                                     "list most recent",
+		"/apis/ex.io/v1/foos?fieldSelector=metadata.namespace%3Dns&limit=1":                                             "options",
+		"/apis/ex.io/v1/namespaces/ns/foos?fieldSelector=metadata.name%3Dx&limit=1":                                     "options",
+		"/apis/ex.io/v1/namespaces/ns/foos?fieldSelector=metadata.name%3Dx&continue=" + servetest.Token(t, 3, "/x\x00"): "options",
+		"/apis/ex.io/v1/namespaces/ns/foos?fieldSelector=status.phase%3DRunning&limit=1":                                "list most recent limit 1",
+	} {
+		if got := describe(planned(e, Options{}, e.Request(query, nil))); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
 }
 
 func TestPlanFollowsTheQuery(t *testing.T) {

@@ -105,6 +105,16 @@ func TestShardedWatchFromBeforeTheHistoryExpiresHere(t *testing.T) {
 	})
 }
 
+// The apiserver may have the events.
+func TestWatchFromBeforeTheHistoryPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := handlertest.New(t, beforeHistory(), serve.Options{})
+		if outcome := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooWatch+servetest.FromThree, nil)); e.Passed == nil {
+			t.Errorf("outcome %+v", outcome)
+		}
+	})
+}
+
 const halfOfUIDs = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')"
 
 func TestWatchCountsItselfAndItsEvents(t *testing.T) {
