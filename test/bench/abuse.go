@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"sluice/test/abuse"
 	"sluice/test/harness"
 )
 
@@ -93,7 +94,7 @@ func (w *world) abuseAt(ctx context.Context, t *target, tokens []string) *row {
 	r.Target, r.Clients = t.name, w.users
 	r.By[quietly] = lists.measure(ctx, t.proc, w.abuseWindow)
 	r.By[abuserCommand] = new(figures)
-	a := startAbuser(t.config, abuser, w.listEvery/time.Duration(w.abuseFactor))
+	a := startOrder(abuserCommand, abuserOrder{*abuseTarget(t), abuser, w.listEvery / time.Duration(w.abuseFactor)})
 	err := try(func() {
 		sleep(ctx, warmUp)
 		r.By[attacked] = lists.measure(ctx, t.proc, w.abuseWindow)
@@ -211,14 +212,9 @@ const (
 // priority, so that it takes only CPU time that the clients of the others leave: what remains is what it costs the
 // server.
 type abuserOrder struct {
-	Host, CAFile, Token string
-	CAData              []byte
-	Every               time.Duration // a list starts
-}
-
-// startAbuser runs this program again as the abusive user of a server.
-func startAbuser(config *rest.Config, token string, every time.Duration) *child {
-	return startOrder(abuserCommand, abuserOrder{config.Host, config.CAFile, token, config.CAData, every})
+	Target abuse.Target
+	Token  string
+	Every  time.Duration // a list starts
 }
 
 // runAbuser runs in the child process and lists until stdin ends.
@@ -227,7 +223,7 @@ func runAbuser(ctx context.Context, _ []string, stdin io.Reader, out io.Writer) 
 	ctx, cancel := takeOrder(ctx, stdin, &order)
 	defer cancel()
 	self().lowestPriority()
-	config := &rest.Config{Host: order.Host, TLSClientConfig: rest.TLSClientConfig{CAFile: order.CAFile, CAData: order.CAData}}
+	config := &rest.Config{Host: order.Target.URL, TLSClientConfig: rest.TLSClientConfig{CAData: order.Target.CA}}
 	var connections []*harness.RawClient
 	for range abuserConnections {
 		connections = append(connections, must(harness.NewRawClient(config)))

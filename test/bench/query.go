@@ -72,8 +72,9 @@ func (q query) fetch(ctx context.Context, raw *harness.RawClient, path string, u
 	if q.heads != nil {
 		q.heads(resp.Header)
 	}
-	body, sent, coding := &countedBody{ReadCloser: resp.Body}, io.Reader(nil), identity
-	if sent = body; q.keep != nil {
+	body := &countedBody{ReadCloser: resp.Body}
+	sent, coding := io.Reader(body), identity
+	if q.keep != nil {
 		sent = io.TeeReader(body, q.keep)
 	}
 	if unpack {
