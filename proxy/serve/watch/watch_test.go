@@ -1,6 +1,8 @@
 package watch_test
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
@@ -267,6 +270,59 @@ func TestSmallStreamingListIsProvenByAnInventoryOfItsScope(t *testing.T) {
 			})
 		})
 	}
+}
+
+// When a lease expires in etcd, all of its keys are deleted at one version: a watch may begin between two of the deletions.
+func TestInitialEventsEndAfterAllDeletionsOfTheirVersion(t *testing.T) {
+	const objects, deletion = 1000, 1001
+	synctest.Test(t, func(t *testing.T) {
+		resource := servetest.Foos(objects)
+		resource.Store = cache.New(cache.Options{}, slices.Collect(resource.Store.Snapshot().Objects(tree.Range{})), objects)
+		e := handlertest.New(t, resource, serve.Options{})
+		e.Apiserver.Set(deletion, 0)
+		e.Apply(cache.Deleted, servetest.Foo(0, deletion))
+		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
+		c.Take()
+		c.Stall()
+		for i := 1; i < objects; i++ {
+			e.Apply(cache.Deleted, servetest.Foo(i, deletion))
+			synctest.Wait()
+		}
+		if err := e.Resource.Store.ApplyBookmark(deletion + 1); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the deletions are proven, and many are still to be sent
+		c.Resume()
+		synctest.Wait()
+		got := c.Take()
+		if end := slices.IndexFunc(got, func(event string) bool { return strings.HasPrefix(event, "BOOKMARK") }); end != objects-1 {
+			t.Errorf("the initial events end after %d of %d deletions", end, objects-1)
+		}
+	})
+}
+
+// Such a watch reads the history again after each event. A bookmark ahead of its events would make the client miss them.
+func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T) {
+	const last = 20
+	synctest.Test(t, func(t *testing.T) {
+		slow := flowcontrol.NewSlowReaders(1 << 30)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go slow.Run(ctx)
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: slow})
+		e.Apiserver.Set(last, 0)
+		c := e.Watch(servetest.FooWatch+servetest.Streaming+servetest.Bookmarks, nil)
+		c.Slow = 2 * time.Second
+		for version := uint64(4); version <= 2*last; version++ {
+			e.Apply(cache.Modified, servetest.Foo(0, version))
+		}
+		time.Sleep(5 * time.Minute)
+		got := c.Take()
+		end := slices.IndexFunc(got, func(event string) bool { return strings.HasPrefix(event, "BOOKMARK") })
+		if end < 0 || got[end] != fmt.Sprintf("BOOKMARK@%d end", end) { // three objects before the event of version 4
+			t.Errorf("the bookmark is event %d of %q", end, got)
+		}
+	})
 }
 
 // beforeHistory returns a resource whose history begins at version 50.
