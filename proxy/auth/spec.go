@@ -18,8 +18,8 @@ func readAttributes(u user.Info, read *request.Read) authorizer.AttributesRecord
 		User: u, Verb: read.Verb, ResourceRequest: true, Namespace: read.Namespace, Name: read.RequiredName(),
 		APIGroup: read.Group, APIVersion: read.Version, Resource: read.Resource,
 	}
-	if read.Resource == "namespaces" && read.Group == "" {
-		a.Namespace = read.Name // rights in a namespace can include the Namespace itself
+	if read.Resource == "namespaces" {
+		a.Namespace = read.Name // rights in a namespace can include the Namespace itself; Read names none of another group
 	}
 	if !read.Legacy {
 		a.LabelSelectorRequirements, _ = read.Labels.Requirements()
