@@ -152,6 +152,21 @@ func TestConsistentRead(t *testing.T) {
 	}
 }
 
+// A read of any version may show a state of long ago, and must not claim to be of now.
+func TestStateIsKnownSinceItsProof(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servetest.Foos(3)
+		c.Began = time.Now() // the list that filled the store is its last proof
+		e := handlertest.New(t, c, serve.Options{})
+		for _, query := range []string{"?resourceVersion=0", "?resourceVersion=2"} {
+			time.Sleep(time.Minute)
+			if known := e.Do(&servetest.WatchClient{}, e.Request(servetest.FooList+query, nil)).AsOf.Known; !known.Equal(c.Began) {
+				t.Errorf("%q: known %v after the proof", query, known.Sub(c.Began))
+			}
+		}
+	})
+}
+
 // Once a reader has waited in vain, others pass at once until a proof succeeds.
 func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
