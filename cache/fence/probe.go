@@ -85,6 +85,9 @@ func (f *Fence) runProbe(ctx context.Context) {
 	p := f.nextProbe
 	f.nextProbe = nil
 	f.mu.Unlock()
+	if p == nil { // its readers have been told that Run has ended
+		return
+	}
 	before := f.store.Snapshot().Version
 	p.version, p.err = f.ask(ctx)
 	if p.err == nil && p.version < before {

@@ -41,7 +41,8 @@ type Reflector struct {
 	cut         int         // streaming lists in a row that broke off or could not be read
 
 	connected atomic.Bool
-	contact   atomic.Int64 // when the last event or bookmark arrived, in Unix nanoseconds
+	contact   atomic.Int64 // when a watch opened, or its last event or bookmark arrived, in Unix nanoseconds
+	known     atomic.Int64 // when the last event or bookmark that was applied arrived, in Unix nanoseconds
 	lost      atomic.Int64 // when the last watch ended, in Unix nanoseconds; 0 while one is open
 
 	mu         sync.Mutex
@@ -65,10 +66,14 @@ func New(source ListerWatcher, options Options) *Reflector {
 	return &Reflector{source: source, options: options}
 }
 
-// Connected reports whether a watch is open, and when the last event or bookmark arrived.
+// Connected reports whether a watch is open, and when it opened or its last event or bookmark arrived.
 func (r *Reflector) Connected() (bool, time.Time) {
 	return r.connected.Load(), time.Unix(0, r.contact.Load())
 }
+
+// Known returns when the last event or bookmark arrived that the store has applied. A watch that has opened tells nothing
+// of what happened before.
+func (r *Reflector) Known() time.Time { return time.Unix(0, r.known.Load()) }
 
 // StreamingLists reports whether the apiserver has streaming lists, as far as is known.
 func (r *Reflector) StreamingLists() bool { return !r.noWatchList.Load() }

@@ -81,6 +81,7 @@ func (r *Reflector) apply(event Event) error {
 		err = r.store.Apply(event.Type, event.Object, now)
 	}
 	if err == nil {
+		r.known.Store(now.UnixNano())
 		r.options.Received(event)
 	}
 	return err

@@ -50,14 +50,15 @@ func (c *CachedResource) withDescription(d *discovery.Description) *CachedResour
 	return &next
 }
 
-// Proven takes note that the store was just proven to show the apiserver's state.
-func (c *CachedResource) Proven() {
+// Proven takes note that the store was proven to show everything that was committed by a time.
+func (c *CachedResource) Proven(by time.Time) {
 	if c.entry != nil {
-		c.entry.proven.Store(time.Now().UnixNano())
+		c.entry.prove(by)
 	}
 }
 
-// LastProven returns when an event, a bookmark or a proof last showed that the store was up to date.
+// LastProven returns the time by which everything committed is known to be in the store, by its fill, an event, a bookmark
+// or a proof.
 func (c *CachedResource) LastProven() time.Time {
 	if c.entry == nil {
 		return c.Began

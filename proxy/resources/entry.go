@@ -42,7 +42,7 @@ type entry struct {
 	discarded  atomic.Pointer[discarded]      // nil if no store has shown any
 	received   atomic.Uint64                  // events and bookmarks
 	mismatches atomic.Uint64
-	proven     atomic.Int64 // UnixNano of the last proof; 0 before the first
+	proven     atomic.Int64 // UnixNano of the latest time up to which a fill or a proof has shown everything
 
 	// Only the reflector's goroutine uses these.
 	filled       func()    // gives back the place of the fill
@@ -184,6 +184,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 		Encoders:       new(sync.Map),
 		StreamingLists: e.reflector.StreamingLists(), entry: e, columnsChanged: make(chan struct{}),
 	}
+	e.prove(c.Began)
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })

@@ -110,14 +110,24 @@ func (e *entry) collect(ch chan<- prometheus.Metric) {
 	e.collectProofs(send, c.Fence.Stats())
 }
 
-// lastProven returns when it was last known that the store was up to date: by its watch, whose events and bookmarks
-// tell that, or by a proof.
+// lastProven returns the time up to which the store is known to be up to date: by its watch, whose events and bookmarks
+// tell that, by a proof, or by its fill.
 func (e *entry) lastProven() time.Time {
-	_, heard := e.reflector.Connected()
-	if proven := time.Unix(0, e.proven.Load()); proven.After(heard) {
+	known, proven := e.reflector.Known(), time.Unix(0, e.proven.Load())
+	if proven.After(known) {
 		return proven
 	}
-	return heard
+	return known
+}
+
+// prove takes note of a proof. A proof that took longer may end after one that began later.
+func (e *entry) prove(by time.Time) {
+	for next := by.UnixNano(); ; {
+		last := e.proven.Load()
+		if next <= last || e.proven.CompareAndSwap(last, next) {
+			return
+		}
+	}
 }
 
 func (e *entry) collectProofs(send func(*prometheus.Desc, prometheus.ValueType, float64), s fence.Stats) {

@@ -80,9 +80,34 @@ func TestProofsAndEventsShowThatAStoreIsUpToDate(t *testing.T) {
 		if again := entry.lastProven(); !again.Equal(heard) {
 			t.Errorf("a silent store was proven at %v, after %v", again, heard)
 		}
-		entry.current.Load().Proven()
+		entry.current.Load().Proven(time.Now())
 		if age := time.Since(entry.lastProven()); age != 0 {
 			t.Errorf("the last proof is %v old", age)
+		}
+	})
+}
+
+// A watch that opens tells nothing of what was missed while there was none.
+func TestReopenedWatchShowsNotThatAStoreIsUpToDate(t *testing.T) {
+	d := fake.ConfigMaps
+	steps := []step{
+		{"watchlist", d.EndedAfter(time.Second, d.Added("a/x@3"), d.InitialEventsEnd("10"), d.Bookmark("15"))},
+		{"watch 15", d.Stream()}, {"metadata", fake.AtVersion(20)}, {"metadata", d.PageBody("20", "", "a/x@3")},
+	}
+	run(t, d, Options{}, steps, func(t *testing.T, e *env) {
+		filled := time.Now()
+		e.lookup()
+		pass(10 * time.Second)
+		entry := e.registry.all()[fake.ConfigMaps.GVR]
+		if open, at := entry.reflector.Connected(); !open || !at.After(filled) || !entry.lastProven().Equal(filled) {
+			t.Errorf("watch open: %v, since %v; the store is known to be up to date at %v, want %v", open, at, entry.lastProven(), filled)
+		}
+		slow := time.Now()
+		pass(time.Second)
+		entry.current.Load().Proven(time.Now())
+		entry.current.Load().Proven(slow)
+		if age := time.Since(entry.lastProven()); age != 0 {
+			t.Errorf("the last proof is %v old, by one that took longer", age)
 		}
 	})
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // begin opens a watch without a version. It begins with an event for each object, and each of them
-// must be as recent as a get, because nothing tells the client which of them are outdated.
+// must be as recent as a get, because nothing tells the client which of them are outdated. Only where the
+// apiserver itself answers at the legacy path, it sends what its watch cache has.
 func (r *reader) begin(ctx context.Context, kind, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -35,8 +36,9 @@ func (r *reader) begin(ctx context.Context, kind, path string) error {
 			return nil
 		}
 		last = item.Object.Key
+		recent := path != r.legacyPath() || strings.Contains(item.Source, ": cache;")
 		r.rec.got(kind, history.Get{
-			Client: r.name, Source: item.Source, Key: last, Consistency: history.Consistency{MostRecent: true},
+			Client: r.name, Source: item.Source, Key: last, Consistency: history.Consistency{MostRecent: recent},
 			Began: began, Ended: r.rec.clock.Now(), Object: item.Object,
 		})
 	}

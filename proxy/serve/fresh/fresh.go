@@ -86,7 +86,7 @@ func (a *Attempt) ensureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (
 	case err != nil:
 		return "", err
 	case first && p.Match == plan.MatchMostRecent && reason != outcome.FilledSince:
-		p.Resource.Proven()
+		p.Resource.Proven(a.Began)
 	}
 	a.Proofs.Proven(string(reason))
 	return reason, nil

@@ -19,6 +19,7 @@ import (
 
 // proof is a proof that is waited for beside the loop. Nil is none.
 type proof struct {
+	began  time.Time
 	done   chan struct{} // closed once answer and err are set
 	cancel context.CancelFunc
 	answer fence.Answer
@@ -28,7 +29,7 @@ type proof struct {
 // startProof begins to wait for what a watch needs.
 func startProof(ctx context.Context, limit time.Time, p *plan.Plan, need fence.Need) *proof {
 	ctx, cancel := context.WithDeadline(ctx, limit)
-	w := &proof{done: make(chan struct{}), cancel: cancel}
+	w := &proof{began: time.Now(), done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(w.done)
 		need.Bytes, need.Small = p.Weigh(p.Resource.Store.Snapshot())
@@ -90,7 +91,7 @@ func (l *loop) probes() bool {
 // proven takes the answer of the fence, and reports whether the watch goes on. Without a proof in time
 // the initial events end with an error, as at the apiserver: the client then lists.
 func (l *loop) proven() bool {
-	answer, err := l.proof.answer, l.proof.err
+	answer, err, began := l.proof.answer, l.proof.err, l.proof.began
 	l.proof.Stop()
 	l.proof = nil
 	if l.initialEventsEnd == 0 {
@@ -99,7 +100,7 @@ func (l *loop) proven() bool {
 	if err == nil {
 		l.proofs.Proven(string(answer.Proof))
 		if answer.Inventory == nil { // the inventory of a scope proves only the scope
-			l.plan.Resource.Proven()
+			l.plan.Resource.Proven(began)
 		}
 		l.initialEventsEnd, l.inventory = answer.Version, cmp.Or(answer.Inventory, l.inventory)
 		return true
