@@ -18,6 +18,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 )
 
 // rawHTTP2 is an HTTP/2 connection of a client that does as it likes.
@@ -187,6 +188,76 @@ func TestHeadersOfRequestsThatHaveNotBegunCount(t *testing.T) {
 			t.Errorf("%d bytes count after the requests", n)
 		}
 	})
+}
+
+// net/http answers a header that is too long or has invalid fields itself, without a handler. A client that does not accept
+// the answer holds the header.
+func TestStreamsThatTheServerAnswersItselfCount(t *testing.T) {
+	const streams, unusual = 100, 2000
+	many := make([]hpack.HeaderField, unusual)
+	for i := range many {
+		many[i] = hpack.HeaderField{Name: "x", Value: "x"}
+	}
+	invalid := append([]hpack.HeaderField{{Name: "connection", Value: "close"}}, many[:unusual/2]...)
+	for name, tt := range map[string]struct {
+		fields []hpack.HeaderField
+		price  int64
+		user   bool
+	}{
+		"too long": {many, 110 << 10, false}, "invalid": {invalid, 55 << 10, false}, "of a user": {many, 110 << 10, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+				ledger := e.gateway.options.Accounts
+				resource := accounts.Unverified
+				used := func() int64 {
+					synctest.Wait()
+					return ledger.Usage(resource).Used
+				}
+				if tt.user {
+					resource = accounts.Requests
+					control := flowcontrol.New(ledger).WithFlowControl(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+					e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						control.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Info{Caller: request.BearerToken, User: "jane"})))
+					}))
+				}
+				attack := func(limited bool) *rawHTTP2 {
+					c := e.dialHTTP2(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+					if err := c.get(1, c.encode("/version")); err != nil {
+						t.Fatal(err)
+					}
+					go c.read(0)
+					for i := range uint32(streams - 1) {
+						if err := c.get(2*i+3, c.encode("/version", tt.fields...)); err != nil && !limited {
+							t.Fatal(err)
+						}
+					}
+					return c
+				}
+				c := attack(false)
+				if n := used(); n < (streams-1)*tt.price || n > 2*streams*tt.price {
+					t.Errorf("%d bytes count", n)
+				}
+				for i := range uint32(streams) {
+					if err := c.WriteRSTStream(2*i+1, http2.ErrCodeCancel); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := used(); n != 0 {
+					t.Errorf("%d bytes count after all were reset", n)
+				}
+				_ = c.conn.Close()
+				totals := accounts.Totals{accounts.Strangers: 10, accounts.Connections: 10}
+				totals[resource] = 10 * tt.price
+				ledger.SetTotals(totals)
+				c = attack(true)
+				if n := used(); n != 0 {
+					t.Errorf("%d bytes count of a connection that must have closed", n)
+				}
+				_ = c.conn.Close()
+			})
+		})
+	}
 }
 
 // CVE-2023-45288, CONTINUATION flood: a header that never ends must end the connection.

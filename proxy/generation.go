@@ -48,6 +48,10 @@ func (g *Gateway) newGeneration(base context.Context, l *sharedListener, config 
 	s.ConnState = s.track
 	s.TLSConfig = config.Clone() // for its protocols; the server adds to it
 	part := l.part()
+	if err := flowcontrol.ServeHTTP2(s.Server); err != nil {
+		s.failed <- err
+		return s
+	}
 	go func() { s.failed <- s.Serve(part) }()
 	return s
 }

@@ -130,6 +130,9 @@ func (c *components) serveAdmin(ctx context.Context, l net.Listener) error {
 			Config: c.adminTLS.Clone(), Name: "admin", Timeout: server.ReadHeaderTimeout, Log: c.log.Named("admin"), Metrics: c.handshakes,
 		})
 	}
+	if err := flowcontrol.ServeHTTP2(server); err != nil {
+		return fmt.Errorf("admin listener: %w", err)
+	}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("admin listener: %w", err)

@@ -174,14 +174,6 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. Frames that steer the connection are answers to what is sent, or answered: they must not add
-// up while a request runs.
-func (c *conn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.settle(int64(n))
-	return n, err
-}
-
 // evict closes the connection in favor of others.
 func (c *conn) evict() { go func() { _ = c.Close() }() }
 
@@ -231,8 +223,7 @@ func (c *conn) Close() error {
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			c.begin(r)
-			defer c.end(w, r)
+			defer c.begin(r)()
 		}
 		next.ServeHTTP(w, r)
 	})

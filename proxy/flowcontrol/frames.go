@@ -1,0 +1,145 @@
+package flowcontrol
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"net"
+	"net/http"
+	"runtime"
+
+	"golang.org/x/net/http2"
+)
+
+//lint:file-ignore SA1019 net/http itself serves HTTP/2 over a *tls.Conn only, which shows no frames
+
+// ServeHTTP2 makes a server count the streams of the connections of a listener of Connections. net/http answers some
+// requests itself, without a handler, and keeps them until the client accepts that. The server must have its TLSConfig,
+// HTTP2 and ConnState.
+func ServeHTTP2(s *http.Server) error {
+	h2 := &http2.Server{}
+	if err := http2.ConfigureServer(s, h2); err != nil {
+		return err
+	}
+	if track := s.ConnState; track != nil {
+		s.ConnState = func(c net.Conn, state http.ConnState) {
+			if f, ok := c.(*framed); ok {
+				c = f.Conn
+			}
+			track(c, state)
+		}
+	}
+	s.TLSNextProto[http2.NextProtoTLS] = func(s *http.Server, c *tls.Conn, h http.Handler) {
+		o := &http2.ServeConnOpts{BaseConfig: s, Handler: h}
+		if h, ok := h.(interface{ BaseContext() context.Context }); ok {
+			o.Context = h.BaseContext()
+		}
+		h2.ServeConn(observed(c, s), o)
+	}
+	return nil
+}
+
+// defaultStreams is how many streams a connection of a server may have that states no limit.
+const defaultStreams = 250
+
+// observed returns a connection whose frames count, if c is counted.
+func observed(c *tls.Conn, s *http.Server) net.Conn {
+	counted := unwrap(c)
+	if counted == nil {
+		return c
+	}
+	headers := int64(cmp.Or(s.MaxHeaderBytes, http.DefaultMaxHeaderBytes))
+	counted.received.http2.Store(true)
+	counted.mu.Lock()
+	defer counted.mu.Unlock()
+	counted.received.streams = &streams{limit: defaultStreams, most: streamBytes + listExpansion*headers}
+	if s.HTTP2 != nil {
+		counted.received.streams.limit = cmp.Or(s.HTTP2.MaxConcurrentStreams, defaultStreams)
+	}
+	_ = counted.count() // takes no more than before
+	return &framed{Conn: c, counted: counted, received: frame{payload: len(http2.ClientPreface)}}
+}
+
+// framed is an HTTP/2 connection above TLS whose frames count.
+type framed struct {
+	*tls.Conn
+	counted        *conn
+	received, sent frame
+}
+
+// Read implements net.Conn. The server asks for the next frame when it has dealt with the frame before.
+func (f *framed) Read(p []byte) (int, error) {
+	if f.received.payload == 0 && f.received.have == 0 {
+		if err := f.counted.await(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := f.Conn.Read(p)
+	f.counted.observe(&f.received, p[:n], (*streams).receive)
+	return n, err
+}
+
+// Write implements net.Conn.
+func (f *framed) Write(p []byte) (int, error) {
+	n, err := f.Conn.Write(p)
+	f.counted.observe(&f.sent, p[:n], (*streams).send)
+	f.counted.change(func(*streams) {})
+	return n, err
+}
+
+// await counts the streams that no request counts yet. An error means that there is no memory for them.
+func (c *conn) await() error {
+	c.mu.Lock()
+	waits := c.received.streams.uncounted() > 0
+	c.mu.Unlock()
+	if waits {
+		runtime.Gosched() // complete requests begin before more is received, however few processors there are
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count()
+}
+
+// observe takes note of the frames that begin in p.
+func (c *conn) observe(f *frame, p []byte, note func(*streams, *frame)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for f.next(&p) {
+		note(c.received.streams, f)
+	}
+}
+
+// frameHeader is the length of the header of a frame.
+const frameHeader = 9
+
+// frame is the last one of which the header was complete.
+type frame struct {
+	header  [frameHeader]byte
+	have    int // bytes of the next header
+	payload int // bytes to come before it
+}
+
+// next reads p until the next header is complete, and leaves the rest.
+func (f *frame) next(p *[]byte) bool {
+	skipped := min(f.payload, len(*p))
+	f.payload -= skipped
+	n := copy(f.header[f.have:], (*p)[skipped:])
+	f.have += n
+	*p = (*p)[skipped+n:]
+	if f.have < frameHeader {
+		return false
+	}
+	f.have, f.payload = 0, int(f.length())
+	return true
+}
+
+func (f *frame) length() int64 {
+	return int64(f.header[0])<<16 | int64(f.header[1])<<8 | int64(f.header[2])
+}
+
+func (f *frame) kind() http2.FrameType { return http2.FrameType(f.header[3]) }
+
+func (f *frame) flags() http2.Flags { return http2.Flags(f.header[4]) }
+
+func (f *frame) stream() uint32 { return binary.BigEndian.Uint32(f.header[5:]) & (1<<31 - 1) }

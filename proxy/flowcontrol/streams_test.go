@@ -1,0 +1,224 @@
+package flowcontrol
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/net/http2"
+
+	"sluice/proxy/accounts"
+)
+
+// multiplexed is an HTTP/2 connection whose frames a test makes up.
+type multiplexed struct {
+	*conn
+	t              *testing.T
+	received, sent frame
+}
+
+const testStreams = 100
+
+func multiplex(t *testing.T, c *conn) *multiplexed {
+	c.received.http2.Store(true)
+	c.received.streams = &streams{limit: testStreams, most: streamBytes + 2*64<<10}
+	t.Cleanup(func() { _ = c.Close() })
+	return &multiplexed{conn: c, t: t}
+}
+
+// encode returns a frame.
+func encode(kind http2.FrameType, flags http2.Flags, stream uint32, length int) []byte {
+	header := []byte{byte(length >> 16), byte(length >> 8), byte(length), byte(kind), byte(flags),
+		byte(stream >> 24), byte(stream >> 16), byte(stream >> 8), byte(stream)}
+	return append(header, make([]byte, length)...)
+}
+
+// receive receives a frame in pieces.
+func (m *multiplexed) receive(kind http2.FrameType, flags http2.Flags, stream uint32, length int) {
+	m.t.Helper()
+	for p := encode(kind, flags, stream, length); len(p) > 0; {
+		n := 1 + rand.IntN(len(p))
+		m.observe(&m.received, p[:n], (*streams).receive)
+		p = p[n:]
+	}
+	if err := m.await(); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// send sends a frame.
+func (m *multiplexed) send(kind http2.FrameType, flags http2.Flags, stream uint32, length int) {
+	m.t.Helper()
+	m.observe(&m.sent, encode(kind, flags, stream, length), (*streams).send)
+	m.change(func(*streams) {})
+}
+
+// get opens a stream without a body, whose header has a length.
+func (m *multiplexed) get(stream uint32, length int) {
+	m.t.Helper()
+	first := min(length, FrameBytes)
+	m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, stream, first)
+	for rest := length - first; rest > 0; rest -= FrameBytes {
+		m.receive(http2.FrameContinuation, 0, stream, min(rest, FrameBytes))
+	}
+}
+
+// streamed returns a request of HTTP/2, and what ends its stream.
+func streamed() (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, lists, nil)
+	r.ProtoMajor = 2
+	return r, cancel
+}
+
+func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
+	l := receiving(t, math.MaxInt64)
+	m := multiplex(t, l.accept("192.0.2.1:1"))
+	const streams, header = 50, 40 << 10
+	ends := []func(){}
+	want := func(what string, least, most int64) {
+		t.Helper()
+		if n := l.used(accounts.Unverified); n < least || n > most {
+			t.Errorf("%s: %d bytes count, not %d to %d", what, n, least, most)
+		}
+	}
+	m.get(1, 100)
+	want("one of the usual length", 0, 0)
+	for i := range uint32(streams - 1) {
+		m.get(2*i+3, header)
+	}
+	want("before their handlers", streams*header, streams*4*header)
+	for range streams {
+		r, cancel := streamed()
+		t.Cleanup(cancel)
+		ends = append(ends, m.begin(r))
+	}
+	want("while they run", 0, 0)
+	for _, end := range ends {
+		end()
+	}
+	want("after their handlers", (streams-1)*accounts.RequestBytes, 2*streams*accounts.RequestBytes)
+	for i := range uint32(streams) {
+		if i%2 == 0 {
+			m.send(http2.FrameData, http2.FlagDataEndStream, 2*i+1, 0)
+		} else {
+			m.receive(http2.FrameRSTStream, 0, 2*i+1, 4)
+		}
+		m.receive(http2.FrameRSTStream, 0, 2*i+1, 4) // again
+	}
+	want("in the end", 0, 0)
+}
+
+func TestHeaderThatIsNotCompleteCounts(t *testing.T) {
+	l := receiving(t, math.MaxInt64)
+	m := multiplex(t, l.accept("192.0.2.1:1"))
+	m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
+	for range 2000 {
+		m.receive(http2.FrameContinuation, 0, 1, 1)
+	}
+	if n := l.used(accounts.Unverified); n < 2000*fieldExpansion-receivedFree {
+		t.Errorf("%d bytes count of 2000 fields", n)
+	}
+	m.receive(http2.FrameRSTStream, 0, 1, 4)
+	m.receive(http2.FrameHeaders, 0, 3, 1)
+	if n := l.used(accounts.Unverified); n < ReceiveBuffer {
+		t.Errorf("%d bytes count of a body", n)
+	}
+	m.receive(http2.FrameRSTStream, 0, 3, 4)
+	if n := l.used(accounts.Unverified); n != 0 {
+		t.Errorf("%d bytes count in the end", n)
+	}
+}
+
+// A request whose stream was reset has no stream, so that it stands for none.
+func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		defer m.Close()
+		stream, ends := uint32(1), []func(){}
+		open := func(header int) {
+			m.get(stream, header)
+			stream += 2
+		}
+		for range testStreams {
+			open(100)
+			r, cancel := streamed()
+			ends = append(ends, m.begin(r))
+			m.receive(http2.FrameRSTStream, 0, stream-2, 4)
+			cancel()
+		}
+		synctest.Wait()
+		for range 50 {
+			open(60 << 10)
+			m.receive(http2.FrameRSTStream, 0, stream-2, 4)
+		}
+		if n := l.used(accounts.Unverified); n < 50*60<<10 {
+			t.Errorf("%d bytes count of streams that were reset and wait for handlers", n)
+		}
+		for _, end := range ends {
+			end()
+		}
+		if n := l.used(accounts.Unverified); n != 0 {
+			t.Errorf("%d bytes count in the end", n)
+		}
+	})
+}
+
+// A connection may be used for days.
+func TestNothingAddsUpOnAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		defer m.Close()
+		m.get(1, 100)
+		watch, cancel := streamed()
+		defer cancel()
+		defer m.begin(watch)()
+		for i := range uint32(5000) {
+			m.send(http2.FrameData, 0, 1, 100)
+			m.receive(http2.FrameWindowUpdate, 0, 1, 4)
+			m.receive(http2.FramePing, 0, 0, 8)
+			m.send(http2.FramePing, http2.FlagPingAck, 0, 8)
+			m.get(2*i+3, int(i%1000))
+			m.receive(http2.FrameRSTStream, 0, 2*i+3, 4)
+			r, cancel := streamed()
+			if i%2 == 0 {
+				cancel()
+			}
+			m.begin(r)()
+			cancel()
+		}
+		synctest.Wait()
+		if n := l.used(accounts.Unverified); n != 0 {
+			t.Errorf("%d bytes count beside a request", n)
+		}
+	})
+}
+
+// Answers that the client causes and does not receive wait in the server.
+func TestAnswersThatAreNotReceivedCount(t *testing.T) {
+	for kind, stream := range map[http2.FrameType]uint32{
+		http2.FramePing: 0, http2.FrameWindowUpdate: 7, http2.FrameData: 7, http2.FrameHeaders: 1,
+	} {
+		l := receiving(t, math.MaxInt64)
+		m := multiplex(t, l.accept("192.0.2.1:1"))
+		m.receive(http2.FrameHeaders, http2.FlagHeadersEndStream, 1, 1)
+		for range 1000 {
+			m.receive(kind, 0, stream, 8)
+		}
+		if n := l.used(accounts.Unverified); n < 100*1000 {
+			t.Errorf("%s: %d bytes count of 1000 answers", kind, n)
+		}
+		for range 1000 {
+			m.send(http2.FrameRSTStream, 0, 7, 4)
+		}
+		if n := l.used(accounts.Unverified); n != 0 {
+			t.Errorf("%s: %d bytes count in the end", kind, n)
+		}
+	}
+}
