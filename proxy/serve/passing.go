@@ -214,7 +214,10 @@ func refusePass(p *plan.Plan, reason outcome.Pass) error {
 
 // passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.
 func passCost(p *plan.Plan, from Resources) int64 {
-	if p.Resource != nil {
+	switch {
+	case p.Resource != nil && p.HidesSize():
+		return p.Resource.Store.Snapshot().Bytes()
+	case p.Resource != nil:
 		bytes, _ := p.Weigh(p.Resource.Store.Snapshot())
 		return bytes
 	}

@@ -94,3 +94,22 @@ func TestForesightIsWhatHappens(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyInParticularLearnsTheSizeOfASelection: the verdict is the same for selections that would be served and passed.
+func TestNobodyInParticularLearnsTheSizeOfASelection(t *testing.T) {
+	for _, url := range []string{servetest.FooList + "?labelSelector=even%3Dtrue", "/apis/ex.io/v1/namespaces/ns/foos"} {
+		for _, objects := range []int{0, 1, 3000} {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEnv(t, servetest.Foos(objects), Options{})
+				asked := e.Request(url, nil)
+				info := request.From(asked.Context())
+				info.Why = &why.Recorder{Supposed: true}
+				e.Handler.(*Handler).Foresee(nowhere{http.Header{}}, asked)
+				got := info.Why.Explain(why.Passed, info.Outcome.Reason)
+				if got.Verdict != why.Unknown || got.Reason != "" {
+					t.Errorf("%s of %d objects: %s %s, %+v", url, objects, got.Verdict, got.Reason, got.Rules)
+				}
+			})
+		}
+	}
+}

@@ -14,6 +14,10 @@ import (
 // foresee returns what EnsureFresh would return for a dry run that needs a proof. The reason is empty if it depends
 // on the apiserver what proves the state.
 func (a *Attempt) foresee(p *plan.Plan, mayPass bool) (outcome.Hit, error) {
+	if p.HidesSize() { // the verdict would tell how large the selection is
+		p.Info.Why.Doubt(why.Proof, "it depends on the size of a selection, which only a reader with a name is told")
+		return "", nil
+	}
 	n := fence.Need{Version: p.Version, Get: p.ConsistentGet()}
 	n.Bytes, n.Small = p.Weigh(p.Resource.Store.Snapshot())
 	if mayPass {
@@ -56,7 +60,7 @@ func Foresee(p *plan.Plan, f *fence.Fence, n fence.Need, after fence.Step) fence
 		switch {
 		case next.Do == fence.Refuse:
 			return "the last proof has not come in time"
-		case p.Info.Why.Supposed && !p.Read.Whole():
+		case p.HidesSize():
 			return "of a selection, which only a reader with a name is told"
 		}
 		round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }

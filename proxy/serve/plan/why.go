@@ -15,6 +15,11 @@ import (
 
 func nothing() string { return "" }
 
+// HidesSize reports whether the reader of a dry run may not learn how much the read selects.
+func (p *Plan) HidesSize() bool {
+	return p.Info.Why != nil && p.Info.Why.Supposed && !p.Read.Whole()
+}
+
 func (p *Plan) sayCaller() string { return p.Info.User }
 
 func (p *Plan) sayAllowed() string {
