@@ -15,6 +15,7 @@ import (
 
 	"sluice/proxy/clients"
 	"sluice/proxy/see"
+	"sluice/proxy/why"
 )
 
 // startAdmin serves the page of a Sluice that has clients: one that reads much, and one whose watch is behind.
@@ -170,6 +171,27 @@ func TestOtherAnswersAreNoLists(t *testing.T) {
 	for _, name := range []string{"clients", "watches", "top"} {
 		if _, code := execute(t, name, "--address", server.URL); code != exitUnknown {
 			t.Errorf("%s: exit %d", name, code)
+		}
+	}
+}
+
+// TestWhyPrintsNothingThatControlsTheTerminal of what a client has chosen.
+func TestWhyPrintsNothingThatControlsTheTerminal(t *testing.T) {
+	const bad = "\x1b[2J\u202eagent\u009b\n"
+	mux := http.NewServeMux()
+	answer := func(v any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
+	}
+	mux.HandleFunc("GET /see/v1alpha1/why", answer(see.WhyList{Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}}))
+	mux.HandleFunc("POST /see/v1alpha1/why", answer(see.WhyExplanation{Explanation: &why.Explanation{
+		Verdict: why.Served, Sentence: bad, Rules: []why.Row{{Answer: why.No, Facts: bad}},
+	}}))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	for _, arguments := range [][]string{{"--last=1"}, {"/api"}} {
+		out, _ := execute(t, append([]string{"why", "--address=" + server.URL}, arguments...)...)
+		if !strings.Contains(out, "?[2J?agent??") || strings.ContainsAny(out, "\x1b\u202e\u009b") {
+			t.Errorf("why %v: %q", arguments, out)
 		}
 	}
 }

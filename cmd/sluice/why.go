@@ -140,16 +140,16 @@ func (f *whyFlags) question(target string, in io.Reader) (q why.Question, err er
 // explanationText returns an explanation for people: the rules that matter, or all of them.
 func explanationText(e *why.Explanation, wide bool) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s %s\n", strings.ToUpper(string(e.Verdict)), strings.Trim(e.Reason+": "+e.Sentence, ": "))
+	fmt.Fprintf(&out, "%s %s\n", text(strings.ToUpper(string(e.Verdict))), text(strings.Trim(e.Reason+": "+e.Sentence, ": ")))
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, r := range e.Rules {
 		if wide || r.Answer == why.No || r.Answer == why.Unsure {
-			fmt.Fprintf(w, "  %d\t%s\t%s\t%s\n", r.N, r.Rule, r.Answer, r.Facts)
+			fmt.Fprintf(w, "  %d\t%s\t%s\t%s\n", r.N, text(r.Rule), text(string(r.Answer)), text(r.Facts))
 		}
 	}
 	_ = w.Flush() // a buffer takes everything
 	if e.Do != "" {
-		fmt.Fprintf(&out, "Do: %s; see %s\n", e.Do, e.Doc)
+		fmt.Fprintf(&out, "Do: %s; see %s\n", text(e.Do), text(e.Doc))
 	}
 	return out.Bytes()
 }
@@ -174,7 +174,7 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(w, "ID\tTIME\tVERB\tRESOURCE\tUSER\tAGENT\tREASON\tCODE")
 	for _, s := range list.Items {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n",
-			s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
+			text(s.ID), s.At.UTC().Format("15:04:05"), text(s.Verb), text(s.Resource), text(s.User), text(s.Agent), text(s.Reason), s.Code)
 	}
 	return w.Flush()
 }
