@@ -110,7 +110,8 @@ func asked(table *clients.Table, r *http.Request, info *request.Info) clients.As
 	}
 	q := info.Query
 	limit, next := q.Get("limit"), q.Get("continue")
-	a.Whole = (limit == "" || limit == "0") && next == "" && info.FieldSelector == "" && info.LabelSelector == ""
+	paged := limit != "" && limit != "0" && (q.Get("resourceVersion") != "0" || q.Get("resourceVersionMatch") == "Exact")
+	a.Whole = !paged && next == "" && info.FieldSelector == "" && info.LabelSelector == ""
 	a.Consistent = q.Get("resourceVersion") == "" && next == ""
 	a.Plain = response.Accepted(r.Header) == splice.Identity
 	return a

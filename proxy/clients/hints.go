@@ -19,11 +19,13 @@ var hintNames = [...]string{
 }
 
 var advice = [...]string{
-	listsAll: "Watch it with an informer, which lists once. Else ask for pages (limit=500) and any state (resourceVersion=0).",
+	listsAll: "Watch it with an informer, which lists once. Else ask for pages (limit=500), " +
+		"or for any state (resourceVersion=0), which has no pages.",
 	relists: "Find out why its watches end: it should go on from the last version, also after a timeout. " +
 		"If it gets 410 Gone, raise cache.historyAge and let it read bookmarks.",
-	uncompressed:    "Send Accept-Encoding: gzip; in client-go, DisableCompression: false. A list of pods is a tenth as long then.",
-	jsonForProtobuf: "In client-go, set ContentType: application/vnd.kubernetes.protobuf.",
+	uncompressed: "Send Accept-Encoding: gzip; in client-go, DisableCompression: false. A list of pods is a tenth as long then.",
+	jsonForProtobuf: "In typed clients of client-go, set ContentType: application/vnd.kubernetes.protobuf. " +
+		"Dynamic clients ask for JSON whatever it is: read metadata only, or use CBOR there.",
 	consistentLists: "It watches the resource too, so its own state is as recent. For the start, resourceVersion=0 is enough.",
 	polls:           "Watch the object with fieldSelector=metadata.name=NAME; in kubectl, kubectl wait.",
 	numHabits:       "Its handler blocks or has hung. Restart it, and let handlers only put work into a queue.",
