@@ -45,7 +45,7 @@ func (t *Totals) Count(outcome string) (n uint64) {
 	return n
 }
 
-// Recent are rates of the last five to six minutes, or since the row exists.
+// Recent are rates of the last five to six minutes, or since the row exists, but at least of one minute.
 type Recent struct {
 	Seconds   float64 `json:"seconds"`
 	Requests  float64 `json:"requestsPerSecond"`
@@ -131,16 +131,12 @@ func hidden(namespace string) string {
 
 // view returns a copy of a row. The caller must hold the mutex of its shard.
 func (t *Table) view(r *row, w watching, now time.Duration) Row {
-	m, seconds := r.lately(now)
 	v := Row{
 		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace,
 		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.seen), Totals: r.counts.view(),
 		PassedBecause: r.passed.top(), RefusedBecause: r.refused.top(), Watches: w.open,
 		BehindEvents: w.slowest.Events, BehindSeconds: w.slowest.Oldest.Seconds(),
-		Recent: Recent{
-			Seconds: seconds, Requests: float64(m.requests) / seconds, Lists: float64(m.lists) / seconds,
-			Sent: float64(m.sent) / seconds, WouldCost: float64(m.wouldCost) / seconds, Cost: float64(m.passedCost) / seconds,
-		},
+		Recent: r.rates(now),
 	}
 	v.Hints = r.hints(w.slowest, now)
 	return v

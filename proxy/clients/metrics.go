@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,11 +29,11 @@ const (
 // topKey names the series of a client.
 type topKey struct{ user, agent, group, resource string }
 
-// top is the heaviest clients of a while ago.
+// top names the heaviest clients of a while ago.
 type top struct {
 	mu     sync.Mutex
 	chosen time.Time
-	of     []topRow
+	of     []topKey
 }
 
 type topRow struct {
@@ -85,25 +86,33 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// heaviestNamed returns the authenticated callers with the highest costs, as they were at most topEvery ago.
-func (t *Table) heaviestNamed() []topRow {
+// heaviestNamed returns the authenticated callers that had the highest costs at most topEvery ago, with what they cost now.
+func (t *Table) heaviestNamed() (rows []topRow) {
 	t.top.mu.Lock()
 	defer t.top.mu.Unlock()
-	if len(t.top.of) > 0 && time.Since(t.top.chosen) < topEvery {
-		return t.top.of
+	now := t.recentNamed()
+	if len(t.top.of) == 0 || time.Since(t.top.chosen) >= topEvery {
+		t.top.chosen = time.Now()
+		t.top.of = slices.SortedFunc(maps.Keys(now), func(a, b topKey) int {
+			return cmp.Compare(now[b].WouldCost+now[b].Cost, now[a].WouldCost+now[a].Cost)
+		})
+		t.top.of = slices.Clone(t.top.of[:min(len(t.top.of), topClients)])
 	}
-	t.top.chosen, t.top.of = time.Now(), t.chooseTop()
-	return t.top.of
+	for _, k := range t.top.of {
+		rows = append(rows, topRow{k, now[k]}) // nothing, if its rows have made room
+	}
+	return rows
 }
 
-func (t *Table) chooseTop() []topRow {
+// recentNamed returns the rates of authenticated callers.
+func (t *Table) recentNamed() map[topKey]Recent {
 	now, all := t.now(), map[topKey]Recent{}
 	t.each(func(s *shard) {
 		for _, r := range s.rows {
 			if r.User == "" || r.Resource == "" {
 				continue
 			}
-			k, v := topKey{r.User, r.Agent, r.Group, r.Resource}, t.view(r, watching{}, now).Recent
+			k, v := topKey{r.User, r.Agent, r.Group, r.Resource}, r.rates(now)
 			sum := all[k]
 			sum.WouldCost += v.WouldCost
 			sum.Cost += v.Cost
@@ -112,10 +121,5 @@ func (t *Table) chooseTop() []topRow {
 			all[k] = sum
 		}
 	})
-	var rows []topRow
-	for k, v := range all {
-		rows = append(rows, topRow{k, v})
-	}
-	slices.SortFunc(rows, func(a, b topRow) int { return cmp.Compare(b.WouldCost+b.Cost, a.WouldCost+a.Cost) })
-	return rows[:min(len(rows), topClients)]
+	return all
 }

@@ -142,9 +142,10 @@ func (r *row) minute(now time.Duration) *minute {
 	return m
 }
 
-// lately returns the sum of the last minutes, and how many seconds they are.
-func (r *row) lately(now time.Duration) (sum minute, seconds float64) {
-	n := int32(now / time.Minute)
+// rates returns the rates of the last minutes. Those of a row of less than a minute are as if it were one: a single long list
+// is no load.
+func (r *row) rates(now time.Duration) Recent {
+	n, sum := int32(now/time.Minute), minute{}
 	for i := range r.recent {
 		if m := &r.recent[i]; m.number > n-minutes {
 			sum.requests += m.requests
@@ -155,5 +156,9 @@ func (r *row) lately(now time.Duration) (sum minute, seconds float64) {
 		}
 	}
 	first := max(r.since, time.Duration(n-minutes+1)*time.Minute)
-	return sum, max((now - first).Seconds(), 1)
+	over := max(now-first, time.Minute).Seconds()
+	return Recent{
+		Seconds: over, Requests: float64(sum.requests) / over, Lists: float64(sum.lists) / over,
+		Sent: float64(sum.sent) / over, WouldCost: float64(sum.wouldCost) / over, Cost: float64(sum.passedCost) / over,
+	}
 }

@@ -269,7 +269,16 @@ func TestTopSeriesAreOfTheHeaviestForFiveMinutes(t *testing.T) {
 		if second := topOf(t, table, true, "sluice_top_would_cost_cores"); len(second) != topClients || second["late"] != 0 {
 			t.Errorf("within five minutes they became %v", second)
 		}
-		time.Sleep(topEvery)
+		if r := table.List(true).Items[0].Recent; r.Lists != 1./60 || r.Seconds != 60 {
+			t.Errorf("a new client is shown as %+v", r)
+		}
+		time.Sleep(topEvery / 2)
+		table.Add(pods("user-29", "client\xff"))
+		later := topOf(t, table, true, "sluice_top_would_cost_cores")
+		if later["user-29"] == first["user-29"] || later["user-29"] == 0 {
+			t.Errorf("the heaviest still cost %v", later)
+		}
+		time.Sleep(topEvery / 2)
 		if third := topOf(t, table, true, "sluice_top_would_cost_cores"); third["late"] == 0 {
 			t.Errorf("after five minutes they are %v", third)
 		}
