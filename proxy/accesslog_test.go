@@ -288,3 +288,24 @@ func TestTranscodedRequestsAreCountedByFormat(t *testing.T) {
 		t.Errorf("%d series, want 1", n)
 	}
 }
+
+// TestStrangersPushNoPassedRequestOut: who is not authenticated can send as many requests that pass as it likes.
+func TestStrangersPushNoPassedRequestOut(t *testing.T) {
+	var kept why.Ring
+	send := func(caller request.Caller, user, path string) {
+		inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			info := request.From(r.Context())
+			info.Caller, info.User, info.Outcome = caller, user, request.Outcome{Source: request.SourceUpstream, Reason: "unknown-caller"}
+			w.WriteHeader(http.StatusOK)
+		})
+		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), &kept))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	send(request.BearerToken, "jane", "/api/v1/pods")
+	for range 300 {
+		send(request.Unauthenticated, "", "/version")
+	}
+	if all := kept.Last(why.KeptPassed, true); len(all) != 1 || all[0].User != "jane" {
+		t.Errorf("%d requests are kept, the last %+v", len(all), all[:min(len(all), 1)])
+	}
+}
