@@ -15,6 +15,9 @@ const (
 	receivedFree = 16 << 10
 	// receivedStep is by how much the count grows at a time.
 	receivedStep = 16 << 10
+	// spare is what a connection of a user may hold although there is no memory left: a few answers on their way, such as
+	// those that refuse requests for want of memory. It must not lose its watches by them.
+	spare = 128 << 10
 	// http1Most is the most of a header that a connection counts.
 	http1Most = 256 << 10
 	// expansion is how many times its length a header over HTTP/1 may take before it is complete: net/http bounds
@@ -81,8 +84,11 @@ func (c *conn) count() (err error) {
 	default:
 		r.grant, err = c.connections.ledger.Account(c.address).TakeRevocable(accounts.Unverified, bytes, c.evict)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		r.counted = bytes
+	case c.known && bytes <= spare:
+		return nil
 	}
 	return err
 }

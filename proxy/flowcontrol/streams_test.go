@@ -222,3 +222,34 @@ func TestAnswersThatAreNotReceivedCount(t *testing.T) {
 		}
 	}
 }
+
+// A user whose watches take all memory for requests is refused more of them, and keeps those.
+func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
+	for answers, closes := range map[uint32]bool{spare / accounts.RequestBytes: false, testStreams: true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := receiving(t, math.MaxInt64)
+			m := multiplex(t, l.accept("192.0.2.1:1"))
+			if err := l.assign(m.conn, "jane"); err != nil {
+				t.Fatal(err)
+			}
+			l.ledger.SetTotals(accounts.Totals{accounts.Connections: 10, accounts.Requests: 1})
+			ends := []func(){}
+			for i := range answers {
+				m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndStream, 2*i+1, 100), (*streams).receive)
+				r, cancel := streamed()
+				defer cancel()
+				ends = append(ends, m.begin(r))
+			}
+			for _, end := range ends {
+				end()
+			}
+			synctest.Wait()
+			m.mu.Lock()
+			closed := m.closed
+			m.mu.Unlock()
+			if closed != closes {
+				t.Errorf("%d answers: closed %v, want %v", answers, closed, closes)
+			}
+		})
+	}
+}
