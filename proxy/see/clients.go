@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"sluice/proxy/clients"
 )
@@ -48,9 +50,40 @@ var orders = map[string]func(*clients.Row) float64{
 	"hints":      func(r *clients.Row) float64 { return float64(len(r.Hints)) },
 }
 
+// kept is a list that is made again when it is not fresh: however many readers there are, it seldom holds up requests.
+type kept[T any] struct {
+	mu   sync.Mutex // guards what follows; held while the list is made
+	at   time.Time
+	list T
+}
+
+// get returns the list, which the caller must not change.
+func (k *kept[T]) get(list func() T) T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at.IsZero() || time.Since(k.at) >= fresh {
+		k.list, k.at = list(), time.Now()
+	}
+	return k.list
+}
+
+// allClients returns a copy of all rows.
+func (s *Sampler) allClients() *clients.ClientList {
+	l := *s.clientRows.get(func() *clients.ClientList { return s.options.Clients.List(s.options.Names) })
+	l.Items = slices.Clone(l.Items)
+	return &l
+}
+
+// allWatches returns a copy of all open watches.
+func (s *Sampler) allWatches() *clients.OpenWatchList {
+	l := *s.openWatches.get(func() *clients.OpenWatchList { return s.options.Clients.Watches(s.options.Names) })
+	l.Items = slices.Clone(l.Items)
+	return &l
+}
+
 // clientList returns the rows that a query selects, in its order.
 func (s *Sampler) clientList(q url.Values) *clients.ClientList {
-	l := s.options.Clients.List(s.options.Names)
+	l := s.allClients()
 	without := func(name string, of func(*clients.Row) string) {
 		if want := q.Get(name); want != "" {
 			l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return !strings.Contains(of(&r), want) })
@@ -69,7 +102,7 @@ func (s *Sampler) clientList(q url.Values) *clients.ClientList {
 
 // watchList returns the open watches that a query selects.
 func (s *Sampler) watchList(q url.Values) *clients.OpenWatchList {
-	l := s.options.Clients.Watches(s.options.Names)
+	l := s.allWatches()
 	for name, of := range map[string]func(*clients.Watching) string{
 		"client":   func(w *clients.Watching) string { return w.Client },
 		"user":     func(w *clients.Watching) string { return w.User },
@@ -115,13 +148,13 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 
 // newClientView returns the page of one client; nil if there is none.
 func (s *Sampler) newClientView(id string) *clientsView {
-	v := &clientsView{ClientList: s.options.Clients.List(s.options.Names), Names: s.options.Names}
+	v := &clientsView{ClientList: s.allClients(), Names: s.options.Names}
 	v.Items = slices.DeleteFunc(v.Items, func(r clients.Row) bool { return r.Client != id })
 	if len(v.Items) == 0 {
 		return nil
 	}
 	v.Client, v.Rows = &v.Items[0], v.Items[:min(len(v.Items), mostRows)]
-	for _, w := range s.options.Clients.Watches(s.options.Names).Items {
+	for _, w := range s.allWatches().Items {
 		if w.Client == id && len(v.Watching) < mostRows {
 			v.Watching = append(v.Watching, w)
 		}
@@ -161,7 +194,7 @@ func (s *Sampler) hints() (all []clientHint) {
 	if s.options.Clients == nil {
 		return nil
 	}
-	for _, r := range s.options.Clients.List(s.options.Names).Items {
+	for _, r := range s.allClients().Items {
 		for _, h := range r.Hints {
 			if all = append(all, clientHint{r, h}); len(all) == mostHints {
 				return all

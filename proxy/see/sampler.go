@@ -19,7 +19,7 @@ import (
 const (
 	step  = 15 * time.Second // between two points of a series
 	steps = 60               // points of a series
-	fresh = 2 * time.Second  // how long Facts are shown before they are gathered again
+	fresh = 2 * time.Second  // how long Facts and lists of clients are shown before they are gathered again
 	// ratesOver is the time over which rates are taken.
 	ratesOver = 5 * time.Minute
 )
@@ -49,6 +49,9 @@ type Sampler struct {
 	options Options
 	started time.Time
 	state   atomic.Pointer[string]
+
+	clientRows  kept[*clients.ClientList]
+	openWatches kept[*clients.OpenWatchList]
 
 	mu      sync.Mutex // guards what follows; held while metrics are gathered
 	ring    []point    // every step, the oldest first
