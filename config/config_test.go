@@ -51,13 +51,14 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	f.Cache.HistoryAge.Duration = -1
 	f.Cache.PassedBytes = 1 // which the parts of the budget would round to 0
 	f.Cache.Proofs = Proofs{CorePercent: -1, BytesPerSecond: -1}
+	f.Tracing.Endpoint = "https://user:secret@collector:4318" // which /configz would show
 	f.Limits.Seats, f.Limits.Memory, f.Limits.HeaderBytes = -1, 1, 1<<30
 	err := c.Check()
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:"} {
-		if !strings.Contains(err.Error(), field) {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user or password"} {
+		if !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}
 	}

@@ -35,6 +35,9 @@ func (f *File) problems() []Problem {
 			fmt.Sprintf("%q is not a resource, such as \"pods\" or \"leases.coordination.k8s.io\"", name))
 	}
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
+	u, err := url.Parse(f.Tracing.Endpoint)
+	p.check(err != nil || u.User == nil, "tracing.endpoint",
+		"must have no user or password, since /configz shows it: set the variable OTEL_EXPORTER_OTLP_HEADERS instead")
 	p.check(f.Tracing.SamplingRatePerMillion <= 1e6, "tracing.samplingRatePerMillion", "must be at most 1000000")
 	f.Proxy.validate(&p)
 	return p
