@@ -81,7 +81,7 @@ func (l *loggedRequest) header(code int) {
 	}
 }
 
-// opens reports whether a response of a code is that of a watch.
+// opens reports whether a response with this status code starts a watch.
 func (l *loggedRequest) opens(code int) bool { return l.info.Verb == "watch" && code == http.StatusOK }
 
 // keep keeps the request for those who ask about the last ones.

@@ -96,8 +96,8 @@ func (f figures) columns() []string {
 	return all
 }
 
-// Virtual time makes the figures the same on every machine, but for what happens at the same moment. A change that is
-// meant is written with -update and read: no row may get worse. What proving all reads comes to is for comparison.
+// With virtual time the figures are the same on every machine, except where two events have the same timestamp. Record an
+// intended change with -update, and review it: no row may get worse. The columns of "prove all" are not compared.
 func TestReadsGetWhatTheSimulationShows(t *testing.T) {
 	const file = "testdata/simulations.txt"
 	got := simulations(t, *update)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -21,11 +22,16 @@ type adminClient struct {
 	timeout                    time.Duration
 }
 
-func (c *adminClient) register(set *pflag.FlagSet) {
+// prepare gives a command the flags of the client, and the exit code of an unknown state to wrong usage.
+func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
+	args, set := command.Args, command.Flags()
+	command.Args = func(c *cobra.Command, given []string) error { return unknown(args(c, given)) }
+	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set.StringVar(&c.address, "address", "http://127.0.0.1:9443", "URL of the admin listener")
 	set.StringVar(&c.caFile, "ca-file", "", "path of the CA of its certificate, for https")
 	set.StringVar(&c.tokenFile, "token-file", "", "path of a bearer token, where admin.access is authorized")
 	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
+	return set
 }
 
 // ask returns the answer of a path. A body is sent as JSON.

@@ -65,12 +65,10 @@ func clientsCommand() *cobra.Command {
 		Short: "Say who costs the apiserver what",
 		Long: `Say what each client costs the apiserver, and what it would cost without Sluice, in cores; with hints how it would cost
 less. It exits with 0, with --hints with 1 if there is one, and with 2 if it cannot tell.`,
-		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set := c.Flags()
-	f.register(set)
+	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "text", "text, wide for requests by outcome and the evidence of hints, or json")
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")

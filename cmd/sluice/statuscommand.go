@@ -28,12 +28,10 @@ func statusCommand() *cobra.Command {
 		Short: "Say how a Sluice is, as its status page does",
 		Long: `Say how a Sluice is, in one sentence and a table, or as JSON. It exits with 0 if all is well, with 1 if somebody has
 to do something, and with 2 if the state is unknown.`,
-		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set := c.Flags()
-	f.register(set)
+	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return c
 }

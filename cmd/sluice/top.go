@@ -40,17 +40,13 @@ func topCommand() *cobra.Command {
 behind. The keys r, c and w choose among them, s sorts clients by another column, and q ends it. Without a terminal, or
 with --once, it prints one answer, and exits as status does.`,
 		ValidArgs: topViews,
-		Args: func(c *cobra.Command, args []string) error {
-			return unknown(cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs)(c, args))
-		},
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {
 			view := append(args, topViews[0])[0]
 			return f.run(c.Context(), view, c.InOrStdin(), c.OutOrStdout())
 		},
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set := c.Flags()
-	f.register(set)
+	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "text", "text, or wide or json, which print one answer")
 	set.BoolVar(&f.once, "once", false, "print one answer")
 	set.StringVar(&f.by, "sort-by", topOrders[0], "what to sort clients by: "+strings.Join(topOrders, ", "))

@@ -32,12 +32,10 @@ func watchesCommand() *cobra.Command {
 		Short: "Say which watches are open, and how far they are behind",
 		Long: `Say which watches are open and how far they are behind, the slowest first. It exits with 0, with --behind with 1 if
 there is one that far behind, and with 2 if it cannot tell.`,
-		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.NoArgs(c, args)) },
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set := c.Flags()
-	f.register(set)
+	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "text", "text, wide for addresses and namespaces, or json")
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")

@@ -36,16 +36,14 @@ func whyCommand() *cobra.Command {
 		Use:   "why (URL | -f FILE | --last N)",
 		Short: "Say whether a request would be served or passed, and by which rule",
 		Long: `Say whether a request would be served from the cache or passed to the apiserver if you made it now, and by which rule, or
-print the last requests. It exits with 0 if the request is served, with 1 if it is passed or refused, and with 2 if that
-cannot be told.`,
-		Args: func(c *cobra.Command, args []string) error { return unknown(cobra.MaximumNArgs(1)(c, args)) },
+print the last requests. It exits with 0 if the request is served, with 1 if it is passed or refused, and with 2 if the
+answer is unknown.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), strings.Join(args, ""), c.InOrStdin(), c.OutOrStdout())
 		},
 	}
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
-	set := c.Flags()
-	f.register(set)
+	set := f.prepare(c)
 	set.StringVarP(&f.output, "output", "o", "text", "text, wide for all rules, or json")
 	set.StringVarP(&f.file, "filename", "f", "", "path of a request as it is sent: a line of method and URL, and headers; - for stdin")
 	set.StringVarP(&f.method, "request", "X", "", "method of the request, GET by default")

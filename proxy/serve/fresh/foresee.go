@@ -15,7 +15,7 @@ import (
 // on the apiserver what proves the state.
 func (a *Attempt) foresee(p *plan.Plan, mayPass bool) (outcome.Hit, error) {
 	if p.HidesSize() { // the verdict would tell how large the selection is
-		p.Info.Why.Doubt(why.Proof, "it depends on the size of a selection, which only a reader with a name is told")
+		p.Info.Why.Doubt(why.Proof, "it depends on how many objects match, which is shown to authenticated readers only")
 		return "", nil
 	}
 	n := fence.Need{Version: p.Version, Get: p.ConsistentGet()}
@@ -61,7 +61,7 @@ func Foresee(p *plan.Plan, f *fence.Fence, n fence.Need, after fence.Step) fence
 		case next.Do == fence.Refuse:
 			return "the last proof has not come in time"
 		case p.HidesSize():
-			return "of a selection, which only a reader with a name is told"
+			return "of the objects that match, whose number is shown to authenticated readers only"
 		}
 		round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 		return fmt.Sprintf("forwarding costs the apiserver %v, a list of all keys %v", round(question.Work), round(facts.Price))
