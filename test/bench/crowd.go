@@ -18,7 +18,7 @@ const (
 	crowdLimit = 3 * time.Minute
 	crowdPause = 500 * time.Millisecond
 	// crowdWindow is how long each measurement of the other user lasts.
-	crowdWindow = 10 * time.Second
+	crowdWindow = 30 * time.Second
 	// crowdSettle is how long a server has to return memory that it does not use.
 	crowdSettle = 30 * time.Second
 )
