@@ -143,6 +143,10 @@ lint: ## gofmt, go vet, staticcheck and deadcode
 docs: ## Write the defaults and the schema of the configuration file, and the tables of accounts, messages and reasons in docs
 	$(GO) test -count=1 -run 'ConfigurationFiles|TableOfAccounts|HasEveryMessage|HasAdviceForEveryReason' ./test/docs -update
 
+.PHONY: site
+site: ## Make the documents a site of plain HTML in bin/site
+	$(GO) test -count=1 -run TestEveryLinkOfTheSite ./test/docs -site '$(CURDIR)/$(BIN)/site'
+
 # The newest that fits is not always the newest: what decodes for the apiserver must decode the same here, and the
 # control plane has the modules of Kubernetes' release.
 .PHONY: outdated

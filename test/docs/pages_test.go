@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/test/docs/site"
 	"sluice/test/harness"
 )
 
@@ -73,9 +74,7 @@ func anchors(text string) []string {
 			found = append(found, named[1])
 		}
 		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
-			name := strings.ToLower(strings.TrimSpace(heading))
-			name = regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(name, "")
-			found = append(found, strings.ReplaceAll(name, " ", "-"))
+			found = append(found, site.Anchor(heading))
 		}
 	}
 	return found

@@ -1,0 +1,70 @@
+package docs
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sluice/test/docs/site"
+	"sluice/test/harness"
+)
+
+var siteFolder = flag.String("site", "", "build the site of the documents in this folder")
+
+var (
+	reference = regexp.MustCompile(`\b(?:href|src)="([^"]*)"`)
+	named     = regexp.MustCompile(`\bid="([^"]*)"`)
+)
+
+// TestEveryLinkOfTheSiteLeadsToAPageOrSection builds the site, which loads nothing from elsewhere.
+func TestEveryLinkOfTheSiteLeadsToAPageOrSection(t *testing.T) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := *siteFolder
+	if out == "" {
+		out = t.TempDir()
+	}
+	if err := site.Build(root, out); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*.html"))
+	if err != nil || len(files) < 15 {
+		t.Fatalf("%d pages, %v", len(files), err)
+	}
+	pages, sections := map[string]string{}, map[string]bool{}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(f)
+		pages[name] = string(text)
+		for _, found := range named.FindAllStringSubmatch(string(text), -1) {
+			if id := name + "#" + found[1]; sections[id] {
+				t.Errorf("%s is twice there", id)
+			}
+			sections[name+"#"+found[1]] = true
+		}
+	}
+	for name, text := range pages {
+		for _, found := range reference.FindAllStringSubmatch(text, -1) {
+			target, section, inside := strings.Cut(found[1], "#")
+			if target == "" {
+				target = name
+			}
+			if _, err := os.Stat(filepath.Join(out, target)); err != nil && !strings.HasPrefix(found[0], `href="https://`) {
+				t.Errorf("%s: %s leads nowhere", name, found[1])
+			} else if inside && !sections[target+"#"+section] {
+				t.Errorf("%s: %s: no such section", name, found[1])
+			}
+		}
+		if strings.Contains(text, "<script") || strings.Contains(text, "mermaid") {
+			t.Errorf("%s needs a script", name)
+		}
+	}
+}
