@@ -96,6 +96,7 @@ type conn struct {
 	since       time.Time
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	requests    atomic.Int64 // in progress
+	rested      atomic.Int64 // when the last request ended, after since
 	received    received
 
 	mu     sync.Mutex      // guards what follows
@@ -223,7 +224,8 @@ func (c *conn) Close() error {
 func WithConnection(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := connFrom(r.Context()); c != nil {
-			defer c.begin(r)()
+			c.begin(r)
+			defer c.end(r)
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -16,12 +17,15 @@ import (
 
 // ServeHTTP2 makes a server count the streams of the connections of a listener of Connections. net/http answers some
 // requests itself, without a handler, and keeps them until the client accepts that. The server must have its TLSConfig,
-// HTTP2 and ConnState.
+// HTTP2, ConnState and IdleTimeout.
 func ServeHTTP2(s *http.Server) error {
 	h2 := &http2.Server{}
 	if err := http2.ConfigureServer(s, h2); err != nil {
 		return err
 	}
+	// framed ends idle connections. The timer of http2.Server starts again when a connection closes with open streams, and
+	// holds the connection until it fires.
+	h2.IdleTimeout = 0
 	if track := s.ConnState; track != nil {
 		s.ConnState = func(c net.Conn, state http.ConnState) {
 			if f, ok := c.(*framed); ok {
@@ -58,24 +62,28 @@ func observed(c *tls.Conn, s *http.Server) net.Conn {
 		counted.received.streams.limit = cmp.Or(s.HTTP2.MaxConcurrentStreams, defaultStreams)
 	}
 	_ = counted.count() // takes no more than before
-	return &framed{Conn: c, counted: counted, received: frame{payload: len(http2.ClientPreface)}}
+	f := &framed{Conn: c, counted: counted, idleTimeout: s.IdleTimeout, received: frame{payload: len(http2.ClientPreface)}}
+	f.expect(s.IdleTimeout)
+	return f
 }
 
-// framed is an HTTP/2 connection above TLS whose frames count.
+// framed is an HTTP/2 connection above TLS whose frames count. It ends when it is idle.
 type framed struct {
 	*tls.Conn
 	counted        *conn
+	idleTimeout    time.Duration // 0 for none
 	received, sent frame
+	farewell       string // what the server receives before it receives more from the client
 }
 
 // Read implements net.Conn. The server asks for the next frame when it has dealt with the frame before.
 func (f *framed) Read(p []byte) (int, error) {
-	if f.received.payload == 0 && f.received.have == 0 {
+	if f.received.between() {
 		if err := f.counted.await(); err != nil {
 			return 0, err
 		}
 	}
-	n, err := f.Conn.Read(p)
+	n, err := f.read(p)
 	f.counted.observe(&f.received, p[:n], (*streams).receive)
 	return n, err
 }
@@ -133,6 +141,9 @@ func (f *frame) next(p *[]byte) bool {
 	f.have, f.payload = 0, int(f.length())
 	return true
 }
+
+// between reports whether the next byte begins a frame.
+func (f *frame) between() bool { return f.payload == 0 && f.have == 0 }
 
 func (f *frame) length() int64 {
 	return int64(f.header[0])<<16 | int64(f.header[1])<<8 | int64(f.header[2])

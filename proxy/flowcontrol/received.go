@@ -1,10 +1,10 @@
 package flowcontrol
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
 
 	"sluice/proxy/accounts"
 )
@@ -94,22 +94,22 @@ func (c *conn) count() (err error) {
 }
 
 // begin begins a request, which counts its header and its stream from now on. The caller must call end before the handler
-// returns. The server keeps the stream, and what it has buffered, until the client accepts that.
-func (c *conn) begin(r *http.Request) (end func()) {
+// returns.
+func (c *conn) begin(r *http.Request) {
 	c.requests.Add(1)
 	if r.ProtoMajor != 2 {
 		c.settle()
-		return func() { c.requests.Add(-1) }
+		return
 	}
-	c.change((*streams).begin)
-	stop := context.AfterFunc(r.Context(), func() { c.change((*streams).abandon) })
-	return func() {
-		c.requests.Add(-1)
-		if stop() {
-			c.change(func(s *streams) { s.finish(headerBytes(r)) })
-		} else {
-			c.change((*streams).forget)
-		}
+	c.change(func(s *streams) { s.begin(r.Context()) })
+}
+
+// end ends a request. The server keeps its stream, and what it has buffered, until the client accepts that.
+func (c *conn) end(r *http.Request) {
+	c.rested.Store(int64(time.Since(c.since)))
+	c.requests.Add(-1)
+	if r.ProtoMajor == 2 {
+		c.change(func(s *streams) { s.finish(r.Context(), headerBytes(r)) })
 	}
 }
 

@@ -61,11 +61,11 @@ func TestHTTP1CountsNothingBesideARequest(t *testing.T) {
 		if err := c.receive(receivedFree + 1); err != nil || l.used(accounts.Unverified) == 0 {
 			t.Errorf("a header does not count: %v", err)
 		}
-		end := c.begin(r)
+		c.begin(r)
 		if err := c.receive(1 << 20); err != nil || l.used(accounts.Unverified) != 0 {
 			t.Errorf("%d bytes count beside the request: %v", l.used(accounts.Unverified), err)
 		}
-		end()
+		c.end(r)
 	}
 	c.Close()
 }
@@ -75,11 +75,12 @@ func TestIncompleteHeaderOfAUserCountsForTheUser(t *testing.T) {
 	c := l.accept("192.0.2.1:1")
 	defer c.Close()
 	c.received.http1.Store(true)
-	end := c.begin(httptest.NewRequest("GET", lists, nil))
+	r := httptest.NewRequest("GET", lists, nil)
+	c.begin(r)
 	if err := l.assign(c, "jane"); err != nil {
 		t.Fatal(err)
 	}
-	end()
+	c.end(r)
 	if err := c.receive(32 << 10); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package flowcontrol
 
 import (
+	"context"
 	"slices"
 
 	"golang.org/x/net/http2"
@@ -28,11 +29,10 @@ type streams struct {
 	limit int   // of streams at a time
 	most  int64 // bytes that the server takes for one
 
-	open    []uint32
-	last    uint32 // the highest that was opened
-	closing bool   // the server opens no more
-	begun   int    // requests whose streams are open
-	left    int    // requests whose streams have ended, and whose handlers have not
+	open     []uint32
+	last     uint32            // the highest that was opened
+	closing  bool              // the server opens no more
+	requests []context.Context // those whose handlers run; it has ended if the stream has
 
 	// reset counts streams that were reset, whose requests may still wait for one of limit handlers.
 	reset int
@@ -43,12 +43,22 @@ type streams struct {
 	answers int64 // length of the answers that the client has caused, and not received
 }
 
+// begun returns how many open streams have a handler that runs.
+func (s *streams) begun() (n int) {
+	for _, r := range s.requests {
+		if r.Err() == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // uncounted returns how many streams no request counts.
-func (s *streams) uncounted() int64 { return int64(max(0, len(s.open)-s.begun+s.reset)) }
+func (s *streams) uncounted() int64 { return int64(max(0, len(s.open)-s.begun()+s.reset)) }
 
 // bytes returns how many bytes no request counts.
 func (s *streams) bytes() int64 {
-	if len(s.open)+s.left < s.limit { // there was a handler for each
+	if !s.full() { // there was a handler for each
 		s.reset = 0
 	}
 	n := s.uncounted()
@@ -113,7 +123,7 @@ func (s *streams) end(id uint32, reset bool) {
 	if i < 0 {
 		return
 	}
-	if reset && len(s.open)+s.left >= s.limit && s.reset <= waiting*s.limit {
+	if reset && s.full() && s.reset <= waiting*s.limit {
 		s.reset++
 	}
 	s.open = slices.Delete(s.open, i, i+1)
@@ -122,17 +132,17 @@ func (s *streams) end(id uint32, reset bool) {
 // waiting is how many times the limit of streams may wait for a handler until the server closes the connection.
 const waiting = 4
 
+// full reports whether there may be streams that wait for a handler.
+func (s *streams) full() bool { return len(s.open)+len(s.requests)-s.begun() >= s.limit }
+
 // begin takes note that the handler of a stream begins.
-func (s *streams) begin() { s.begun++ }
-
-// abandon takes note that a stream has ended before its handler.
-func (s *streams) abandon() { s.begun, s.left = s.begun-1, s.left+1 }
-
-// forget takes note that the handler of an abandoned stream has ended.
-func (s *streams) forget() { s.left-- }
+func (s *streams) begin(r context.Context) { s.requests = append(s.requests, r) }
 
 // finish takes note that the handler of a stream has ended, which leaves a header of so many bytes until the stream ends.
-func (s *streams) finish(header int64) {
-	s.begun--
-	s.each = max(s.each, accounts.RequestBytes, streamBytes+header)
+func (s *streams) finish(r context.Context, header int64) {
+	i := slices.Index(s.requests, r)
+	s.requests = slices.Delete(s.requests, i, i+1)
+	if r.Err() == nil {
+		s.each = max(s.each, accounts.RequestBytes, streamBytes+header)
+	}
 }

@@ -79,7 +79,7 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 	l := receiving(t, math.MaxInt64)
 	m := multiplex(t, l.accept("192.0.2.1:1"))
 	const streams, header = 50, 40 << 10
-	ends := []func(){}
+	running := []*http.Request{}
 	want := func(what string, least, most int64) {
 		t.Helper()
 		if n := l.used(accounts.Unverified); n < least || n > most {
@@ -95,11 +95,12 @@ func TestStreamCountsWhileNoRequestCountsIt(t *testing.T) {
 	for range streams {
 		r, cancel := streamed()
 		t.Cleanup(cancel)
-		ends = append(ends, m.begin(r))
+		m.begin(r)
+		running = append(running, r)
 	}
 	want("while they run", 0, 0)
-	for _, end := range ends {
-		end()
+	for _, r := range running {
+		m.end(r)
 	}
 	want("after their handlers", (streams-1)*accounts.RequestBytes, 2*streams*accounts.RequestBytes)
 	for i := range uint32(streams) {
@@ -140,7 +141,7 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 		l := receiving(t, math.MaxInt64)
 		m := multiplex(t, l.accept("192.0.2.1:1"))
 		defer m.Close()
-		stream, ends := uint32(1), []func(){}
+		stream, running := uint32(1), []*http.Request{}
 		open := func(header int) {
 			m.get(stream, header)
 			stream += 2
@@ -148,7 +149,8 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 		for range testStreams {
 			open(100)
 			r, cancel := streamed()
-			ends = append(ends, m.begin(r))
+			m.begin(r)
+			running = append(running, r)
 			m.receive(http2.FrameRSTStream, 0, stream-2, 4)
 			cancel()
 		}
@@ -160,8 +162,8 @@ func TestHandlerWithoutAStreamStandsForNoOther(t *testing.T) {
 		if n := l.used(accounts.Unverified); n < 50*60<<10 {
 			t.Errorf("%d bytes count of streams that were reset and wait for handlers", n)
 		}
-		for _, end := range ends {
-			end()
+		for _, r := range running {
+			m.end(r)
 		}
 		if n := l.used(accounts.Unverified); n != 0 {
 			t.Errorf("%d bytes count in the end", n)
@@ -178,7 +180,8 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 		m.get(1, 100)
 		watch, cancel := streamed()
 		defer cancel()
-		defer m.begin(watch)()
+		m.begin(watch)
+		defer m.end(watch)
 		for i := range uint32(5000) {
 			m.send(http2.FrameData, 0, 1, 100)
 			m.receive(http2.FrameWindowUpdate, 0, 1, 4)
@@ -190,7 +193,8 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 			if i%2 == 0 {
 				cancel()
 			}
-			m.begin(r)()
+			m.begin(r)
+			m.end(r)
 			cancel()
 		}
 		synctest.Wait()
@@ -233,15 +237,16 @@ func TestAnswersOnTheirWayCloseNoConnectionOfAUser(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.ledger.SetTotals(accounts.Totals{accounts.Connections: 10, accounts.Requests: 1})
-			ends := []func(){}
+			running := []*http.Request{}
 			for i := range answers {
 				m.observe(&m.received, encode(http2.FrameHeaders, http2.FlagHeadersEndStream, 2*i+1, 100), (*streams).receive)
 				r, cancel := streamed()
 				defer cancel()
-				ends = append(ends, m.begin(r))
+				m.begin(r)
+				running = append(running, r)
 			}
-			for _, end := range ends {
-				end()
+			for _, r := range running {
+				m.end(r)
 			}
 			synctest.Wait()
 			m.mu.Lock()

@@ -1,0 +1,59 @@
+package flowcontrol
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// goAway is a frame of a client that opens no more streams.
+const goAway = "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00"
+
+// read reads from the client, and on behalf of an idle one GOAWAY: only a client can make the server end one connection in
+// order. The server then sends GOAWAY, with the last stream that it has received, answers what it has received, and closes.
+// A request that the client has sent meanwhile is not handled, and the client sends it again on another connection.
+func (f *framed) read(p []byte) (int, error) {
+	for len(f.farewell) == 0 {
+		n, err := f.Conn.Read(p)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		switch rest := f.idleTimeout - f.counted.idle(); {
+		case rest > 0:
+			f.expect(rest)
+		case f.received.incomplete():
+			return 0, err
+		default:
+			f.expect(0)
+			f.farewell = goAway
+		}
+	}
+	n := copy(p, f.farewell)
+	f.farewell = f.farewell[n:]
+	return n, nil
+}
+
+// expect makes reads fail after a time; with 0 they do not.
+func (f *framed) expect(d time.Duration) {
+	var deadline time.Time
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	_ = f.SetReadDeadline(deadline)
+}
+
+// incomplete reports whether more of a frame, or of a header, must come.
+func (f *frame) incomplete() bool {
+	header := f.kind() == http2.FrameHeaders || f.kind() == http2.FrameContinuation
+	return !f.between() || header && !f.flags().Has(http2.FlagHeadersEndHeaders)
+}
+
+// idle returns for how long no request has been in progress.
+func (c *conn) idle() time.Duration {
+	if c.requests.Load() > 0 {
+		return 0
+	}
+	return time.Since(c.since) - time.Duration(c.rested.Load())
+}
