@@ -12,7 +12,7 @@ const maxRevoked = 1024
 func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	for len(revoked) < maxRevoked && !p.fits(g.key, n, g.revocation == nil) {
 		var victim *Grant
-		if !p.resource.apart() && p.total-p.used >= n { // it is memory that is scarce
+		if !p.resource.apart() && p.room() < p.total-p.used { // it is memory that is scarce
 			victim = p.ledger.heaviest(g.key, n*rows[p.resource].Bytes)
 		}
 		if victim == nil {

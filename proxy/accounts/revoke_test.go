@@ -97,6 +97,16 @@ func TestScarceMemoryEndsNothingThatHasMemoryApart(t *testing.T) {
 	}
 }
 
+// The heaviest holds connections, whose end frees none of what is scarce.
+func TestScarceResourceEndsNothingOfOthersWhileThereIsMemory(t *testing.T) {
+	l := New(Totals{Connections: 100, Requests: 100}, math.MaxInt64)
+	take(l.Account(ByUser("heavy")), Connections, 100, func() { t.Error("a connection ends") })
+	take(l.Account(ByUser("watcher")), Requests, 80, func() {})
+	if _, err := l.Account(ByUser("light")).Take(Requests, 18); err != nil {
+		t.Errorf("what a lighter account needs is not taken back: %v", err)
+	}
+}
+
 // While a total is used up, what one more costs must not grow with the number of callers.
 func BenchmarkTakeWhileScarce(b *testing.B) {
 	for _, callers := range []int{1_000, 10_000, 100_000} {
