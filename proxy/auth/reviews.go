@@ -168,11 +168,12 @@ func (r *reviews[V]) keep(key digest, v result[V]) {
 	}
 }
 
-// forget drops the result for a key.
+// forget drops the result for a key, and keeps none of a review that runs: it may have been answered before.
 func (r *reviews[V]) forget(key digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(key)
+	delete(r.running, key)
 }
 
 // join returns the review that runs for a key, or starts one. A known caller does not wait

@@ -395,6 +395,25 @@ func TestForgottenTokenIsReviewedAgain(t *testing.T) {
 	})
 }
 
+// The apiserver may have answered the review before it rejected the token.
+func TestReviewThatRunsWhenItsTokenIsForgottenIsMadeAgain(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"], reviews.delay = verified("jane"), time.Second
+		r := newRequest("/api/v1/pods", token("a"))
+		var before sync.WaitGroup
+		before.Go(func() { authenticate(t, access.Authenticator, r) })
+		synctest.Wait()
+		reviews.mu.Lock()
+		reviews.tokens["a"] = nil
+		reviews.mu.Unlock()
+		access.Authenticator.Forget(newRequest("/api/v1/pods", token("a")))
+		before.Wait()
+		if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Kind != request.Unauthenticated {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
 func TestReviewErrorsAreUnavailable(t *testing.T) {
 	if !unavailable(fmt.Errorf("wrapped: %w", &reviewError{errors.New("timeout")})) || unavailable(errors.New("invalid bearer token")) {
 		t.Error("unavailable and rejected are confused")
