@@ -71,7 +71,7 @@ func (s *Store) conclude(c *comparison) (bool, error) {
 	r, h := c.inventory, &s.all.history
 	if c.past {
 		if c.differences == 0 && c.position == s.position {
-			s.trustInventory(r.Version)
+			s.trustInventory(r)
 		}
 		return true, s.verdict(c)
 	}
@@ -131,7 +131,7 @@ func (s *Store) settle() {
 // must hold mu.
 func (s *Store) confirm(r *Inventory) {
 	now, version := s.applied.Load(), r.Version
-	defer s.trustInventory(version)
+	defer s.trustInventory(r)
 	if now.partial && s.provesDeletions(r) {
 		s.publish(now.state, now.Version, false)
 	}

@@ -3,14 +3,15 @@ package cache
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"sluice/cache/tree"
 )
 
-// Doubt begins a time in which only an inventory proves a state. The watch of the store has ended, and before
-// the next one is open, etcd may be restored from a backup and pass the version of the store: an equal version,
-// a bookmark or the silence of a second watch then says nothing about objects of the discarded history. The
-// writer applies nothing before [Store.Trust].
+// Doubt begins a time in which only an inventory proves a state that is asked for from then on. The watch of the store
+// has ended, and before the next one is open, etcd may be restored from a backup and pass the version of the store: an
+// equal version, a bookmark or the silence of a second watch then says nothing about objects of the discarded history, and
+// neither does an inventory from before. The writer applies nothing before [Store.Trust].
 //
 // An inventory compares keys and resource versions. It cannot tell two histories apart that have written the same
 // objects at the same versions, and differ in their contents only.
@@ -22,6 +23,7 @@ func (s *Store) Trust() { s.trust(math.MaxUint64) }
 func (s *Store) trust(version uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.doubted = time.Now()
 	s.trusted.Store(version)
 	s.changed.broadcast()
 }
@@ -30,9 +32,9 @@ func (s *Store) trust(version uint64) {
 func (s *Store) Doubtful() bool { return s.trusted.Load() != math.MaxUint64 }
 
 // trustInventory records in a time of doubt that the present state equals an inventory. The caller must hold mu.
-func (s *Store) trustInventory(version uint64) {
-	if trusted := s.trusted.Load(); version > trusted {
-		s.trusted.Store(version)
+func (s *Store) trustInventory(r *Inventory) {
+	if r.Version > s.trusted.Load() && r.Asked.After(s.doubted) {
+		s.trusted.Store(r.Version)
 		s.changed.broadcast()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"sluice/cache/tree"
 )
@@ -22,10 +23,10 @@ func TestInDoubtOnlyAnInventoryProves(t *testing.T) {
 	if ok, err := s.ConfirmComplete(Silence{Last: 10, Version: 15}); ok || err != nil || s.Streamed() != 10 {
 		t.Errorf("proven by a second watch: complete up to %d, %v", s.Streamed(), err)
 	}
-	if confirmState(t, s, inventoryOf(t, 15, map[tree.Key]uint64{"a/x": 12})) || s.Proves(10) {
+	if confirmState(t, s, asked(t, 15, map[tree.Key]uint64{"a/x": 12})) || s.Proves(10) {
 		t.Error("proven by the list of another state")
 	}
-	if !confirmState(t, s, inventoryOf(t, 20, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(20) || s.Proves(21) || s.ProvesHistory(20) {
+	if !confirmState(t, s, asked(t, 20, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(20) || s.Proves(21) || s.ProvesHistory(20) {
 		t.Error("not proven by a list of the state, or more is")
 	}
 	s.Doubt()
@@ -41,18 +42,40 @@ func TestInDoubtOnlyAnInventoryProves(t *testing.T) {
 func TestInDoubtAnInventoryOfThePresentVersionProvesIt(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
 	s.Doubt()
-	if !confirmState(t, s, inventoryOf(t, 10, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(10) {
+	if !confirmState(t, s, asked(t, 10, map[tree.Key]uint64{"a/x": 5})) || !s.Proves(10) {
 		t.Error("not proven")
+	}
+}
+
+// asked returns an inventory that is asked for now.
+func asked(t *testing.T, version uint64, objects map[tree.Key]uint64) *Inventory {
+	r := inventoryOf(t, version, objects)
+	r.Asked = time.Now()
+	return r
+}
+
+// etcd may have been restored since, and have passed the version of the list with other objects.
+func TestInDoubtAnInventoryFromBeforeProvesNothing(t *testing.T) {
+	for _, version := range []uint64{10, 20} {
+		s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
+		before := asked(t, version, map[tree.Key]uint64{"a/x": 5})
+		s.Doubt()
+		if _, err := s.ConfirmState(before); err != nil || s.Proves(version) {
+			t.Errorf("version %d: %v, it is proven: %v", version, err, s.Proves(version))
+		}
+		s.Trust()
+		if !s.Proves(version) {
+			t.Errorf("version %d is not proven once the watch continues", version)
+		}
 	}
 }
 
 // The list may be of the time before the event.
 func TestInDoubtAnInventoryProvesNoStateThatHasChangedMeanwhile(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5)}, 10)
-	r := inventoryOf(t, 10, map[tree.Key]uint64{"a/x": 5})
-	c := &comparison{inventory: r, past: true, position: s.position}
-	apply(t, s, Modified, "a/x", 11)
 	s.Doubt()
+	c := &comparison{inventory: asked(t, 10, map[tree.Key]uint64{"a/x": 5}), past: true, position: s.position}
+	apply(t, s, Modified, "a/x", 11)
 	s.mu.Lock()
 	_, err := s.conclude(c)
 	s.mu.Unlock()

@@ -82,6 +82,7 @@ type Store struct {
 	historyBytes  int64  // memory that the history keeps alive
 	recent        recentFrames
 	closed        bool
+	doubted       time.Time // when a doubt began or ended
 	ledger        ledger
 	scopes        [maxScopes]Scope // scratch space of scopesOf
 }
