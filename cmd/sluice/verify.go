@@ -1,18 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"sluice/cmd/sluice/compare"
 	"sluice/cmd/sluice/conformance"
 )
 
@@ -26,15 +30,20 @@ type verifyFlags struct {
 func verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
-		Use:   "verify --conformance [--against CONTEXT|KUBECONFIG|URL]",
-		Short: "Check what stands between clients and an apiserver: lists, watches, formats",
-		Long: `Check that an apiserver, gateway, tunnel or load balancer keeps the laws of the Kubernetes API: lists, pages,
-versions, watches, streaming lists, negotiation and compression. It reads a few resources with the identity of the
+		Use:   "verify (RESOURCE... | --conformance) [--against CONTEXT|KUBECONFIG|URL]",
+		Short: "Compare what a Sluice serves with the apiserver, or check that the API stays as it is between clients and an apiserver",
+		Long: `Compare what the Sluice of the kubeconfig serves of a resource with the apiserver, object by object at one version, and
+print the names and versions of those that differ. The apiserver is that of --against, or the one that sluice kubeconfig
+has noted. It exits with 0 if all are equal, with 1 if some differ, and with 2 if it cannot compare.
+
+With --conformance, check that an apiserver, gateway, tunnel or load balancer keeps the laws of the Kubernetes API: lists,
+pages, versions, watches, streaming lists, negotiation and compression. It reads a few resources with the identity of the
 kubeconfig and writes nothing. With --against each request also goes to another endpoint, such as the apiserver
 itself, and differences are printed. It exits with 1 if a law is broken or the endpoints differ.`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
 	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set := c.Flags()
 	set.BoolVar(&f.conformance, "conformance", false, "check the laws of the API")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
@@ -43,7 +52,7 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	set.StringVar(&f.against, "against", "",
 		"endpoint to compare with: a context, the path of a kubeconfig, or a URL for the same credentials")
 	set.StringVar(&f.options.Namespace, "namespace", "",
-		"namespace to list and watch in if the user may not do so in all namespaces (default: the namespace of the kubeconfig context)")
+		"namespace to compare; with --conformance, to read in if the user may not read in all (default: that of the context)")
 	set.StringArrayVar(&f.options.Resources, "resource", nil,
 		"resource to read, such as pods or deployments.apps; may be repeated; default: a choice")
 	set.StringArrayVar(&f.options.Rows, "row", nil, "row to check; may be repeated; default: all")
@@ -53,14 +62,18 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	return c
 }
 
-func (f *verifyFlags) run(ctx context.Context, out io.Writer) error {
+func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
 	switch {
-	case !f.conformance:
-		return errors.New("say what to verify: --conformance")
 	case f.output != "text" && f.output != "json":
-		return fmt.Errorf("--output: %q is neither text nor json", f.output)
+		return unknown(fmt.Errorf("--output: %q is neither text nor json", f.output))
 	case f.options.Idle < time.Second || f.options.Patience < time.Second:
-		return errors.New("--idle and --patience are at least 1s")
+		return unknown(errors.New("--idle and --patience are at least 1s"))
+	case f.conformance && len(resources) > 0:
+		return unknown(errors.New("--conformance takes resources by --resource"))
+	case len(resources) > 0:
+		return f.compare(ctx, resources, out)
+	case !f.conformance:
+		return unknown(errors.New("say what to verify: a resource, such as pods, or --conformance"))
 	}
 	if err := f.connect(); err != nil {
 		return err
@@ -84,23 +97,34 @@ func (f *verifyFlags) run(ctx context.Context, out io.Writer) error {
 // connect sets the clients and the namespace.
 func (f *verifyFlags) connect() error {
 	target := f.loader(f.kubeconfig, f.context)
-	cfg, err := target.ClientConfig()
+	cfg, other, err := f.endpoints(target)
 	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
+		return err
 	}
 	if f.options.Namespace == "" {
 		if f.options.Namespace, _, err = target.Namespace(); err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}
 	}
-	if f.options.Target, err = conformance.NewClient(cfg); err != nil || f.against == "" {
+	if f.options.Target, err = conformance.NewClient(cfg); err != nil || other == nil {
 		return err
 	}
-	if cfg, err = f.other(cfg, target); err != nil {
-		return fmt.Errorf("--against: %w", err)
-	}
-	f.options.Against, err = conformance.NewClient(cfg)
+	f.options.Against, err = conformance.NewClient(other)
 	return err
+}
+
+// endpoints returns the configurations of the endpoint of the kubeconfig, and of that to compare with: nil without --against.
+func (f *verifyFlags) endpoints(target clientcmd.ClientConfig) (cfg, other *rest.Config, err error) {
+	if cfg, err = target.ClientConfig(); err != nil {
+		return nil, nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if f.against == "" {
+		return cfg, nil, nil
+	}
+	if other, err = f.other(cfg, target); err != nil {
+		return nil, nil, fmt.Errorf("--against: %w", err)
+	}
+	return cfg, other, nil
 }
 
 // other returns the configuration of the endpoint to compare with.
@@ -122,4 +146,86 @@ func (f *verifyFlags) loader(path, context string) clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+}
+
+// compare compares resources.
+func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Writer) error {
+	target := f.loader(f.kubeconfig, f.context)
+	sluice, apiserver, err := f.endpoints(target)
+	if err == nil && apiserver == nil {
+		apiserver, err = f.noted(target)
+	}
+	if err != nil {
+		return unknown(err)
+	}
+	v, err := compare.Run(ctx, compare.Options{
+		Sluice: sluice, Apiserver: apiserver, Namespace: f.options.Namespace, Patience: f.options.Patience,
+	}, resources)
+	if err != nil {
+		return unknown(err)
+	}
+	body := []byte(differencesText(v))
+	if f.output == "json" {
+		if body, err = json.MarshalIndent(v, "", "  "); err != nil {
+			return unknown(err)
+		}
+		body = append(body, '\n')
+	}
+	if _, err := out.Write(body); err != nil {
+		return unknown(err)
+	}
+	if slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() }) {
+		return exitError{nil, exitNotWell}
+	}
+	return nil
+}
+
+// noted returns the configuration of the apiserver that sluice kubeconfig has noted.
+func (f *verifyFlags) noted(target clientcmd.ClientConfig) (*rest.Config, error) {
+	raw, err := target.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	name := cmp.Or(f.context, raw.CurrentContext)
+	cluster := &clientcmdapi.Cluster{}
+	if c := raw.Contexts[name]; c != nil && raw.Clusters[c.Cluster] != nil {
+		cluster = raw.Clusters[c.Cluster]
+	}
+	if err := restoreCluster(cluster); err != nil {
+		return nil, fmt.Errorf("name the apiserver with --against: the cluster of the kubeconfig %w", err)
+	}
+	return clientcmd.NewNonInteractiveClientConfig(raw, name, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+}
+
+// mostDifferences bounds the objects of a kind that are printed for people. JSON has all.
+const mostDifferences = 100
+
+// differencesText returns results for people.
+func differencesText(v *compare.Verification) string {
+	var out strings.Builder
+	for i := range v.Items {
+		r := &v.Items[i]
+		verdict, known := "equal", ""
+		if !r.Equal() {
+			verdict = "DIFFERENT"
+		}
+		if r.AgeSeconds != nil {
+			known = ", the newest " + ageText(r.AgeSeconds) + " ago"
+		}
+		fmt.Fprintf(&out, "%s: %s at version %s%s: %d objects, %d missing, %d extra, %d different\n", r.Resource, verdict,
+			r.ResourceVersion, known, r.Objects, len(r.Missing), len(r.Extra), len(r.Different))
+		for _, of := range []struct {
+			what string
+			all  []compare.Difference
+		}{{"missing", r.Missing}, {"extra", r.Extra}, {"different", r.Different}} {
+			for _, d := range of.all[:min(len(of.all), mostDifferences)] {
+				name := strings.TrimPrefix(d.Namespace+"/"+d.Name, "/")
+				fmt.Fprintf(&out, "  %-9s  %s  version %s, at the apiserver %s\n", of.what, text(name), text(d.Sluice), text(d.Apiserver))
+			}
+			if more := len(of.all) - mostDifferences; more > 0 {
+				fmt.Fprintf(&out, "  %-9s  and %d more\n", of.what, more)
+			}
+		}
+	}
+	return out.String()
 }

@@ -1,22 +1,45 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sluice/cmd/sluice/compare"
 )
 
 func TestVerifyRefusesWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"verify":                                     "--conformance",
+		"verify":                                     "say what to verify",
 		"verify --conformance -o yaml":               "neither text nor json",
 		"verify --conformance --idle 0s":             "at least 1s",
 		"verify --conformance --kubeconfig /nowhere": "kubeconfig",
-		"verify --conformance pods":                  "unknown command",
+		"verify --conformance pods":                  "--resource",
+		"verify pods --nothing":                      "unknown flag",
+		"verify pods --kubeconfig /nowhere":          "kubeconfig",
 	} {
-		if err := runWith(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
+		err := runWith(t.Context(), strings.Fields(args))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+		if exit, _ := errors.AsType[exitError](err); exit.code != exitUnknown && !strings.Contains(args, "--conformance --k") {
+			t.Errorf("%s: exit code %d", args, exit.code)
+		}
+	}
+}
+
+// TestVerifyPrintsNothingThatControlsTheTerminal: names of some objects are any text.
+func TestVerifyPrintsNothingThatControlsTheTerminal(t *testing.T) {
+	r := compare.Result{Resource: "pods.v1", ResourceVersion: "7", Objects: 2}
+	for range mostDifferences + 1 {
+		r.Missing = append(r.Missing, compare.Difference{Name: "\x1b[2J", Apiserver: "6"})
+	}
+	out := differencesText(&compare.Verification{Items: []compare.Result{r}})
+	for _, want := range []string{"pods.v1: DIFFERENT at version 7: 2 objects, 101 missing, 0 extra", "?[2J  version -, at the apiserver 6", "1 more"} {
+		if !strings.Contains(out, want) || strings.Contains(out, "\x1b") {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }
@@ -55,5 +78,35 @@ current-context: gateway
 	f := verifyFlags{kubeconfig: path, against: "elsewhere"}
 	if err := f.connect(); err == nil || !strings.Contains(err.Error(), "--against") {
 		t.Errorf("neither a context nor a file: %v", err)
+	}
+}
+
+// TestVerifyComparesWithTheApiserverThatWasNoted by sluice kubeconfig, if there is no --against.
+func TestVerifyComparesWithTheApiserverThatWasNoted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://direct.example.com"}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := verifyFlags{kubeconfig: path}
+	if _, err := f.noted(f.loader(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
+		t.Errorf("nothing is noted: %v", err)
+	}
+	if _, code := execute(t, "kubeconfig", "--kubeconfig", path, "--server", "https://sluice.example.com", "--write"); code != 0 {
+		t.Fatal(code)
+	}
+	target := f.loader(path, "")
+	sluice, err := target.ClientConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if apiserver, err := f.noted(target); err != nil || apiserver.Host != "https://direct.example.com" || sluice.Host != "https://sluice.example.com" {
+		t.Errorf("%v %v %v", sluice.Host, apiserver, err)
 	}
 }

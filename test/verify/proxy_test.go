@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"sluice/test/harness"
 )
 
 // proxy is a reverse proxy that breaks one thing. A nil function leaves everything as it is.
@@ -29,19 +31,24 @@ type proxy struct {
 	around func(next http.Handler) http.Handler
 	// http1 is for a proxy without HTTP/2.
 	http1 bool
+	// sluice is what the proxy stands before; nil means the apiserver.
+	sluice *harness.Sluice
 }
 
 // serve starts the proxy, and returns how the admin reaches it.
 func serve(t *testing.T, p proxy) *rest.Config {
 	t.Helper()
 	admin := apiserver.RESTConfig("admin")
+	if p.sluice != nil {
+		admin = p.sluice.RESTConfig("admin")
+	}
 	upstream := rest.AnonymousClientConfig(admin)
 	upstream.DisableCompression = true
 	transport, err := rest.TransportFor(upstream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := url.Parse(apiserver.URL)
+	target, err := url.Parse(admin.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,6 +287,13 @@ func named(object map[string]any) string {
 
 // withoutItem drops an object from lists.
 func withoutItem(name string) func(*http.Response) {
+	return inLists(func(items []map[string]any) []map[string]any {
+		return slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == name })
+	})
+}
+
+// inLists changes the objects of lists.
+func inLists(change func([]map[string]any) []map[string]any) func(*http.Response) {
 	return func(r *http.Response) {
 		if watches(r.Request) || !strings.HasSuffix(r.Request.URL.Path, "/configmaps") || r.StatusCode != http.StatusOK {
 			return
@@ -294,7 +308,7 @@ func withoutItem(name string) func(*http.Response) {
 			Items    []map[string]any `json:"items"`
 		}
 		if json.Unmarshal(raw, &list) == nil && list.Kind == "ConfigMapList" {
-			list.Items = slices.DeleteFunc(list.Items, func(o map[string]any) bool { return named(o) == name })
+			list.Items = change(list.Items)
 			raw, _ = json.Marshal(list)
 		}
 		setBody(r, raw)

@@ -1,0 +1,201 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Options says what to compare.
+type Options struct {
+	Sluice, Apiserver *rest.Config
+	Namespace         string // empty means all
+	// Patience is how long to wait until the cache serves a resource, and has a state that the apiserver still knows.
+	Patience time.Duration
+}
+
+// again is the time between two looks.
+const again = 500 * time.Millisecond
+
+// page is how many objects the apiserver is asked for at once.
+const page = "500"
+
+// Run compares resources by their names as kubectl takes them, such as pods or deployments.apps.
+func Run(ctx context.Context, o Options, names []string) (*Verification, error) {
+	sluice, err := newEndpoint(o.Sluice)
+	if err != nil {
+		return nil, err
+	}
+	apiserver, err := newEndpoint(o.Apiserver)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := o.paths(names)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verification{APIVersion: "sluice/v1alpha1", Kind: "Verification", Items: []Result{}}
+	for _, r := range paths {
+		c := comparison{sluice, apiserver, r.path}
+		result, err := c.run(ctx, o.Patience)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		result.Resource = r.name
+		v.Items = append(v.Items, *result)
+	}
+	return v, nil
+}
+
+// resource is a resource to compare.
+type resource struct{ name, path string }
+
+// paths finds resources at the apiserver.
+func (o *Options) paths(names []string) (found []resource, err error) {
+	client, err := discovery.NewDiscoveryClientForConfig(o.Apiserver)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := restmapper.GetAPIGroupResources(client)
+	if err != nil {
+		return nil, fmt.Errorf("discovery: %w", err)
+	}
+	mapper := restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil)
+	for _, name := range names {
+		r, err := find(mapper, name)
+		if err != nil {
+			return nil, err
+		}
+		path := "/apis/" + r.Group + "/" + r.Version
+		if r.Group == "" {
+			path = "/api/" + r.Version
+		}
+		if o.Namespace != "" {
+			path += "/namespaces/" + o.Namespace
+		}
+		name := strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+		found = append(found, resource{name, path + "/" + r.Resource})
+	}
+	return found, nil
+}
+
+// find finds pods, deployments.apps and deployments.v1.apps.
+func find(mapper meta.RESTMapper, name string) (schema.GroupVersionResource, error) {
+	full, short := schema.ParseResourceArg(name)
+	if full != nil {
+		if r, err := mapper.ResourceFor(*full); err == nil {
+			return r, nil
+		}
+	}
+	return mapper.ResourceFor(short.WithVersion(""))
+}
+
+// comparison compares one resource.
+type comparison struct {
+	sluice, apiserver *endpoint
+	path              string
+}
+
+var errPasses = errors.New("Sluice does not serve it from its cache, so there is nothing to compare; sluice why says why")
+
+// run looks until there is a result. A difference is looked at twice: while etcd deletes several objects at one version, as
+// when a lease expires, two lists of that version may differ.
+func (c *comparison) run(ctx context.Context, patience time.Duration) (*Result, error) {
+	until, differed := time.Now().Add(patience), false
+	for {
+		r, err := c.look(ctx)
+		switch {
+		case err == nil && (r.Equal() || differed):
+			return r, nil
+		case err == nil:
+			differed = true
+		case !temporary(err) || time.Now().After(until):
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(again):
+		}
+	}
+}
+
+// temporary reports whether another look may end otherwise: once a cache is filled, it serves, and has a later version.
+func temporary(err error) bool {
+	return errors.Is(err, errPasses) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+}
+
+// look lists the cache, and the same version at the apiserver.
+func (c *comparison) look(ctx context.Context) (*Result, error) {
+	r, cached := newResult(), map[string]object{}
+	list, err := c.sluice.list(ctx, c.path, url.Values{"resourceVersion": {"0"}}, func(key string, o object) { cached[key] = o })
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("Sluice: %w", err)
+	case c.sluice.asOf == "":
+		return nil, errPasses
+	}
+	r.ResourceVersion, r.AgeSeconds = list.version, age(c.sluice.asOf)
+	q := url.Values{"resourceVersion": {list.version}, "resourceVersionMatch": {"Exact"}, "limit": {page}}
+	for q != nil {
+		list, err := c.apiserver.list(ctx, c.path, q, func(key string, o object) { r.compare(key, o, cached) })
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("the apiserver: %w", err)
+		case list.version != r.ResourceVersion:
+			return nil, fmt.Errorf("the apiserver shows version %s instead of %s", list.version, r.ResourceVersion)
+		case c.apiserver.asOf != "":
+			return nil, errors.New("--against is not the apiserver: a Sluice answers there")
+		}
+		if q = nil; list.continues != "" {
+			q = url.Values{"continue": {list.continues}, "limit": {page}}
+		}
+	}
+	for key, o := range cached {
+		r.Extra = append(r.Extra, newDifference(key, o.version, ""))
+	}
+	for _, all := range [][]Difference{r.Missing, r.Extra, r.Different} {
+		slices.SortFunc(all, func(a, b Difference) int {
+			return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+		})
+	}
+	return r, nil
+}
+
+// compare compares an object of the apiserver with the cached one, which it removes.
+func (r *Result) compare(key string, o object, cached map[string]object) {
+	r.Objects++
+	is, found := cached[key]
+	delete(cached, key)
+	switch {
+	case !found:
+		r.Missing = append(r.Missing, newDifference(key, "", o.version))
+	case is != o:
+		r.Different = append(r.Different, newDifference(key, is.version, o.version))
+	}
+}
+
+// age returns how old a state is, by the header of an answer; nil if that does not say.
+func age(asOf string) *float64 {
+	_, rest, _ := strings.Cut(asOf, "; age=")
+	text, _, _ := strings.Cut(rest, ";")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	return &v
+}

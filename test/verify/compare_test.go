@@ -1,0 +1,168 @@
+package verify
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"sluice/cmd/sluice/compare"
+	"sluice/test/harness"
+)
+
+// compareTo compares resources that an endpoint serves with the apiserver's.
+func compareTo(t *testing.T, sluice *rest.Config, resources ...string) (*compare.Verification, error) {
+	t.Helper()
+	o := compare.Options{Sluice: sluice, Apiserver: apiserver.RESTConfig("admin"), Patience: patience}
+	return compare.Run(t.Context(), o, resources)
+}
+
+// TestSluiceServesWhatTheApiserverHas of built-in and custom resources, by every form of a name.
+func TestSluiceServesWhatTheApiserverHas(t *testing.T) {
+	t.Parallel()
+	sluice := apiserver.StartSluice(t)
+	names := []string{"cm", "clusterroles", "roles.rbac.authorization.k8s.io", "flowschemas.v1.flowcontrol.apiserver.k8s.io"}
+	v, err := compareTo(t, sluice.RESTConfig("admin"), names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"configmaps.v1", "clusterroles.v1.rbac.authorization.k8s.io", "roles.v1.rbac.authorization.k8s.io", names[3]} {
+		if r := v.Items[i]; r.Resource != want || !r.Equal() || r.Objects == 0 || r.AgeSeconds == nil {
+			t.Errorf("%s: %+v", want, r)
+		}
+	}
+}
+
+// TestWhatDiffersIsNamed where a proxy before Sluice hides, invents and changes objects; nothing of their contents is told.
+func TestWhatDiffersIsNamed(t *testing.T) {
+	t.Parallel()
+	change := inLists(func(items []map[string]any) []map[string]any {
+		items = slices.DeleteFunc(items, func(o map[string]any) bool { return named(o) == "c" })
+		for _, o := range items {
+			if named(o) == "b" {
+				o["data"] = map[string]any{"k": "canary"}
+			}
+		}
+		extra := map[string]any{"namespace": "default", "name": "x", "resourceVersion": "1"}
+		return append(items, map[string]any{"metadata": extra})
+	})
+	v, err := compareTo(t, serve(t, proxy{sluice: apiserver.StartSluice(t), request: uncompressed, response: change}), "configmaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := v.Items[0]
+	for what, all := range map[string][]compare.Difference{"c": r.Missing, "x": r.Extra, "b": r.Different} {
+		if len(all) != 1 || all[0].Namespace != "default" || all[0].Name != what {
+			t.Errorf("%s: %+v", what, all)
+		}
+	}
+	if text, _ := json.Marshal(v); strings.Contains(string(text), "canary") {
+		t.Errorf("contents in %s", text)
+	}
+}
+
+// TestWhatCannotBeComparedIsAnError and not equal.
+func TestWhatCannotBeComparedIsAnError(t *testing.T) {
+	t.Parallel()
+	sluice := apiserver.StartSluice(t)
+	admin, direct := sluice.RESTConfig("admin"), apiserver.RESTConfig("admin")
+	for name, tt := range map[string]struct {
+		sluice, apiserver *rest.Config
+		resource, want    string
+	}{
+		"no Sluice":         {direct, direct, "configmaps", "does not serve it"},
+		"an excluded one":   {admin, direct, "secrets", "does not serve it"},
+		"Sluice itself":     {admin, admin, "configmaps", "not the apiserver"},
+		"no right":          {sluice.RESTConfig("nobody"), direct, "configmaps", "forbidden"},
+		"no such resource":  {admin, direct, "unicorns", "unicorns"},
+		"no list at Sluice": {serve(t, proxy{around: instead(hasPath("/configmaps"), 200, "text/html", html)}), direct, "configmaps", "list"},
+		"another version":   {admin, serve(t, proxy{around: newer}), "configmaps", "instead of"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := compare.Options{Sluice: tt.sluice, Apiserver: tt.apiserver}
+			v, err := compare.Run(t.Context(), o, []string{tt.resource})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v %v, want %q", v, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestVerifyExitsByWhatItFinds runs the program as docs/verifying.md does, and against proxies.
+func TestVerifyExitsByWhatItFinds(t *testing.T) {
+	t.Parallel()
+	sluice := apiserver.StartSluice(t)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text, err := os.ReadFile(apiserver.Kubeconfig("admin"))
+	if err == nil {
+		err = os.WriteFile(kubeconfig, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := harness.NewGuide(t, "docs/verifying.md", "test/verify", kubeconfig, "SLUICE="+sluice.URL)
+	g.Write("ca.crt", fileOf(t, filepath.Join(sluice.Dir, "ca.crt")))
+	if out := g.Run("compare"); strings.Count(out, ": equal at version ") != 2 {
+		t.Errorf("the commands of the page print\n%s", out)
+	}
+	run := func(args ...string) (string, int) {
+		program, err := harness.Binary("sluice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), program, append([]string{"verify", "configmaps", "--patience", "1s"}, args...)...)
+		out, err := c.CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return string(out), exit.ExitCode()
+		}
+		return string(out), 0
+	}
+	broken := kubeconfigOf(t, serve(t, proxy{sluice: sluice, request: uncompressed, response: withoutItem("c")}))
+	if out, code := run("--kubeconfig", broken, "--against", apiserver.Kubeconfig("admin")); code != 1 ||
+		!strings.Contains(out, "DIFFERENT") || !strings.Contains(out, "missing    default/c  version -, at the apiserver ") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	for _, args := range [][]string{{"--kubeconfig", apiserver.Kubeconfig("admin")}, {"--nothing"}} {
+		if out, code := run(args...); code != 2 {
+			t.Errorf("%q: exit %d\n%s", args, code, out)
+		}
+	}
+}
+
+func fileOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// uncompressed asks for what a proxy can change.
+func uncompressed(r *http.Request) { r.Header.Del("Accept-Encoding") }
+
+// kubeconfigOf writes a kubeconfig.
+func kubeconfigOf(t *testing.T, cfg *rest.Config) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: cfg.Host, CertificateAuthorityData: cfg.CAData}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"c": {Token: cfg.BearerToken}},
+		Contexts:       map[string]*clientcmdapi.Context{"c": {Cluster: "c", AuthInfo: "c"}},
+		CurrentContext: "c",
+	}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
