@@ -1,53 +1,224 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"text/tabwriter"
+	"time"
 
-	"sluice/config"
-	"sluice/proxy/flowcontrol"
+	"github.com/spf13/cobra"
+
 	"sluice/proxy/see"
 )
 
-// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and what they cost
-// also to whoever is on this host.
-func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
-	o := see.Options{
-		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
-		Upstream: func() see.Upstream {
-			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed()}
-			if err := c.health.Check(); err != nil {
-				u.Error = err.Error()
-			}
-			return u
-		},
-	}
-	if file.Admin.Access == config.AccessAuthorized {
-		o.Heaviest = c.accounts.Heaviest
-	}
-	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
-	o.Why = &see.Why{
-		Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(),
-		Names: file.Admin.Access == config.AccessAuthorized,
-	}
-	s := see.NewSampler(o)
-	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
-	c.followers = append(c.followers, o.Clients.Run)
-	return s
+// statusFlags are the command line flags of status.
+type statusFlags struct {
+	adminClient
+	output, wait string
+	watch        bool
+	every        time.Duration // between two questions
 }
 
-// notes reports the state of Sluice, and which stores are in sync. A store that is not does not make the process
-// unready: its reads are forwarded. Everybody may ask, so the lines give no figures, and gather no metrics.
-func (c *components) notes() []string {
-	var lines []string
-	if state := c.status.State(); state != "" {
-		lines = append(lines, "[+]status/"+state)
+// waits are what status can wait for.
+var waits = map[string]func(*see.Status) bool{
+	"":      func(*see.Status) bool { return false },
+	"ready": func(s *see.Status) bool { return s.Well() },
+	"synced": func(s *see.Status) bool {
+		return s.Well() && !slices.ContainsFunc(s.Resources, func(r see.Resource) bool { return !r.Synced })
+	},
+}
+
+func statusCommand() *cobra.Command { return (&statusFlags{every: time.Second}).command() }
+
+func (f *statusFlags) command() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status [--address URL] [--wait[=ready|synced]] [-w]",
+		Short: "Say how a Sluice is, as its status page does",
+		Long: `Say how a Sluice is, in one sentence and a table, or as JSON. It exits with 0 if all is well, with 1 if somebody has
+to do something, and with 2 if the state is unknown. With --wait it waits until all is well, or for --wait=synced until no cache
+is being filled either, for as long as --timeout. With -w it prints the status again when the state, or a cache, changes.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
-	for _, s := range c.resources.States() {
-		state := "ok"
-		if !s.Synced {
-			state = "not in sync, reads are forwarded"
+	set := f.prepare(c)
+	set.StringVarP(&f.output, "output", "o", "text", "text or json")
+	set.StringVar(&f.wait, "wait", "", "wait until it is ready or synced")
+	set.Lookup("wait").NoOptDefVal = "ready"
+	set.BoolVarP(&f.watch, "watch", "w", false, "print the status again when it changes, until it is interrupted")
+	_ = c.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"ready", "synced"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// exitError is an error with an exit code of its own. Without an error nothing is printed.
+type exitError struct {
+	error
+	code int
+}
+
+// Unwrap returns the error.
+func (e exitError) Unwrap() error { return e.error }
+
+// The exit codes of status besides 0.
+const (
+	exitNotWell = 1
+	exitUnknown = 2
+)
+
+// unknown adds the exit code of an unknown state to an error. It returns nil for nil.
+func unknown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exitError{err, exitUnknown}
+}
+
+func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
+	switch {
+	case f.output != "text" && f.output != "json":
+		return unknown(fmt.Errorf("--output: %q is neither text nor json", f.output))
+	case waits[f.wait] == nil:
+		return unknown(fmt.Errorf("--wait: %q is neither ready nor synced", f.wait))
+	case f.watch || f.wait != "":
+		return f.follow(ctx, out, log)
+	}
+	a := f.get(ctx)
+	if err := f.print(out, a); err != nil {
+		return err
+	}
+	if !a.Well() {
+		return exitError{nil, exitNotWell}
+	}
+	return nil
+}
+
+// statusAnswer is a status and its JSON, or why there is none.
+type statusAnswer struct {
+	*see.Status
+	body []byte
+	err  error
+}
+
+func (f *statusFlags) get(ctx context.Context) (a statusAnswer) {
+	a.Status = &see.Status{}
+	a.body, a.err = f.ask(ctx, http.MethodGet, "/see/v1alpha1/status", nil)
+	if a.err == nil {
+		a.err = json.Unmarshal(a.body, a.Status)
+	}
+	if a.err == nil && (a.Kind != "Status" || a.Facts == nil) {
+		a.err = errors.New("this is no status of Sluice")
+	}
+	if a.err != nil {
+		a.err = fmt.Errorf("%s: %w", f.address, a.err)
+	}
+	return a
+}
+
+// print prints an answer. It returns why that is impossible.
+func (f *statusFlags) print(out io.Writer, a statusAnswer) error {
+	if a.err != nil {
+		return unknown(a.err)
+	}
+	if f.output != "json" {
+		a.body = statusText(a.Status)
+	}
+	_, err := out.Write(a.body)
+	return unknown(err)
+}
+
+// change returns what of an answer is a change if it differs: the state, and which caches are in sync.
+func (a *statusAnswer) change() string {
+	if a.err != nil {
+		return "?"
+	}
+	text := a.State
+	for _, r := range a.Resources {
+		text += fmt.Sprint(" ", r.Name, r.Synced)
+	}
+	return text
+}
+
+// follow asks for the status until it is as it should be or, without --wait, until it is interrupted.
+func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
+	if f.wait != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	t := time.NewTicker(f.every)
+	defer t.Stop()
+	var last statusAnswer
+	for shown := ""; ctx.Err() == nil; {
+		a := f.get(ctx)
+		if ctx.Err() != nil && last.Status != nil {
+			break // the answer was cut
 		}
-		lines = append(lines, fmt.Sprintf("[+]cache-sync/%s %s", s.Resource, state))
+		last = a
+		reached := a.err == nil && waits[f.wait](a.Status)
+		switch change := a.change(); {
+		case change == shown || !(f.watch || reached):
+		case a.err != nil:
+			fmt.Fprintln(log, "sluice: no news:", text(a.err.Error()))
+			shown = change
+		default:
+			if err := f.print(out, a); err != nil {
+				return err
+			}
+			shown = change
+		}
+		if reached {
+			return nil
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
 	}
-	return lines
+	return f.ended(out, last)
+}
+
+// ended returns how a wait has ended that was in vain: in a state, or in an unknown one if the last question has no answer.
+func (f *statusFlags) ended(out io.Writer, last statusAnswer) error {
+	if f.wait == "" { // it was interrupted
+		return nil
+	}
+	if !f.watch || last.err != nil {
+		if err := f.print(out, last); err != nil {
+			return err
+		}
+	}
+	return exitError{fmt.Errorf("%s is not %s after %s", f.address, f.wait, f.timeout), exitNotWell}
+}
+
+// statusText returns a status for people.
+func statusText(s *see.Status) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s\n", s.Mark(), s.Sentence)
+	if s.Do != "" {
+		fmt.Fprintf(&out, "  %s\n", s.Do)
+	}
+	out.Write(resourcesText(s))
+	return out.Bytes()
+}
+
+// resourcesText returns the table of a status.
+func resourcesText(s *see.Status) []byte {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RESOURCE\tSYNCED\tOBJECTS\tBYTES\tVERSION\tHEARD\tPROVEN\tREADS/S\tSERVED\tWATCHES")
+	for _, r := range s.Resources {
+		served := "-"
+		if part, ok := r.Reads.Served(); ok {
+			served = fmt.Sprintf("%.1f%%", part*100)
+		}
+		fmt.Fprintf(w, "%s\t%v\t%.0f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%.0f\n", r.Name, r.Synced, r.Objects, r.Bytes, r.Version,
+			ageText(r.HeardSeconds), ageText(r.ProvenSeconds), r.Reads.ServedPerSec+r.Reads.PassedPerSec, served, r.Watches)
+	}
+	_ = w.Flush() // a buffer takes everything
+	return out.Bytes()
 }

@@ -1,30 +1,177 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
-	dto "github.com/prometheus/client_model/go"
-
-	"sluice/proxy/resources"
 	"sluice/proxy/see"
 )
 
-// Everybody may ask for the health checks: they tell the state without its figures, and cost no gather.
-func TestHealthChecksTellOnlyTheState(t *testing.T) {
-	gathers := 0
-	status := see.NewSampler(see.Options{
-		Gather:   func() ([]*dto.MetricFamily, error) { gathers++; return nil, nil },
-		Stopping: func() bool { return false },
-		Upstream: func() see.Upstream {
-			return see.Upstream{Address: "https://apiserver:6443", Probed: true, Error: "refused"}
-		},
-	})
-	c := &components{resources: resources.New(resources.Options{}), status: status}
-	if lines := c.notes(); len(lines) != 0 || gathers != 0 {
-		t.Errorf("before the first sample: %q, %d gathers", lines, gathers)
+// The exit code tells a script what the sentence tells people.
+func TestStatusExitsByTheVerdict(t *testing.T) {
+	proven := 0.009
+	facts := &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: true, Objects: 10006, ProvenSeconds: &proven}}}
+	status := func(state string) string {
+		text, err := json.Marshal(see.Status{
+			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this."}, Facts: facts,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
-	status.Facts()
-	if lines := c.notes(); len(lines) != 1 || lines[0] != "[+]status/away" || gathers != 1 {
-		t.Errorf("%q, %d gathers", lines, gathers)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, body string
+		code       int
+		want       int
+	}{
+		{"well", status("well"), 200, 0}, {"idle", status("idle"), 200, 0}, {"filling", status("filling"), 200, 0},
+		{"away", status("away"), 200, exitNotWell}, {"overloaded", status("overloaded"), 200, exitNotWell},
+		{"forbidden", "Sluice: no", 403, exitUnknown}, {"an older release", "404 page not found", 404, exitUnknown},
+		{"another server", "<html>", 200, exitUnknown}, {"something else as JSON", "{}", 200, exitUnknown},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/see/v1alpha1/status" || r.Header.Get("Authorization") != "Bearer sesame" {
+				t.Errorf("%s asks for %s as %q", tt.name, r.URL, r.Header.Get("Authorization"))
+			}
+			w.WriteHeader(tt.code)
+			_, _ = w.Write([]byte(tt.body))
+		}))
+		for _, output := range []string{"text", "json"} {
+			c := statusCommand()
+			var out bytes.Buffer
+			c.SetOut(&out)
+			c.SetArgs([]string{"--address", server.URL + "/", "--token-file", token, "-o", output})
+			c.SilenceErrors, c.SilenceUsage = true, true
+			err := c.ExecuteContext(t.Context())
+			code := 0
+			if exit, ok := errors.AsType[exitError](err); ok {
+				code = exit.code
+			} else if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			if code != tt.want {
+				t.Errorf("%s: exit code %d, want %d", tt.name, code, tt.want)
+			}
+			switch {
+			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && out.String() != tt.body:
+				t.Errorf("%s: %s prints %q", tt.name, output, &out)
+			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.") && strings.Contains(out.String(), "10006")):
+				t.Errorf("%s: prints %q", tt.name, &out)
+			}
+		}
+		server.Close()
+	}
+}
+
+// TestStatusWaitsForAState: the exit code says whether it came, or whether nobody answers.
+func TestStatusWaitsForAState(t *testing.T) {
+	status := func(state string, synced bool) string {
+		s := see.Status{Kind: "Status", Verdict: see.Verdict{State: state}, Facts: &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: synced}}}}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	away, filling, well := status("away", false), status("filling", false), status("well", true)
+	for name, tt := range map[string]struct {
+		answers []string // the last one for ever; "" refuses
+		args    []string
+		ends    int // after so many answers; 0 does not
+		code    int
+		prints  []string
+		log     int // lines
+	}{
+		"ready at once":         {answers: []string{filling}, args: []string{"--wait"}, prints: []string{"filling"}},
+		"ready later":           {answers: []string{"", away, away, well}, args: []string{"--wait=ready"}, prints: []string{"well"}},
+		"synced later":          {answers: []string{filling, filling, well}, args: []string{"--wait=synced"}, prints: []string{"well"}},
+		"never ready":           {[]string{away}, []string{"--wait"}, 3, exitNotWell, []string{"away"}, 0},
+		"never there":           {[]string{""}, []string{"--wait"}, 3, exitUnknown, nil, 0},
+		"gone at the end":       {[]string{away, ""}, []string{"--wait"}, 4, exitUnknown, nil, 0},
+		"all changes":           {[]string{away, away, "", "", filling, well}, []string{"--wait=synced", "-w"}, 0, 0, []string{"away", "filling", "well"}, 1},
+		"changes in vain":       {[]string{away, filling}, []string{"--wait=synced", "-w"}, 4, exitNotWell, []string{"away", "filling"}, 0},
+		"until interrupted":     {[]string{away, "", well}, []string{"-w"}, 5, 0, []string{"away", "well"}, 1},
+		"for something unknown": {answers: []string{well}, args: []string{"--wait=soon"}, code: exitUnknown},
+		"for a separate word":   {answers: []string{well}, args: []string{"--wait", "synced"}, code: exitUnknown},
+	} {
+		ctx, end := context.WithCancel(t.Context())
+		asked := 0 // by one request after the other
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asked++; asked == tt.ends {
+				end()
+			}
+			text := tt.answers[min(asked, len(tt.answers))-1]
+			if text == "" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			_, _ = w.Write([]byte(text))
+		}))
+		var out, log bytes.Buffer
+		c := (&statusFlags{every: time.Millisecond}).command()
+		c.SetOut(&out)
+		c.SetErr(&log)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(append([]string{"-o", "json", "--timeout", "1m", "--address", server.URL}, tt.args...))
+		err := c.ExecuteContext(ctx)
+		server.Close()
+		end()
+		var states []string
+		for d := json.NewDecoder(&out); d.More(); {
+			var s see.Status
+			if err := d.Decode(&s); err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, s.State)
+		}
+		exit, _ := errors.AsType[exitError](err)
+		if exit.code != tt.code || exit.code == 0 && err != nil || !slices.Equal(states, tt.prints) || strings.Count(log.String(), "\n") != tt.log {
+			t.Errorf("%s: %v (exit %d), prints %q and %q; want %+v", name, err, exit.code, states, &log, tt)
+		}
+	}
+}
+
+// full is a file on a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// The exit code 1 asks somebody to act on Sluice, so no failure of the command itself may have it.
+func TestStatusThatCannotTellExitsApart(t *testing.T) {
+	well := `{"kind": "Status", "state": "well", "resources": []}`
+	for name, tt := range map[string]struct {
+		args       []string
+		body, says string
+	}{
+		"unknown flag":   {[]string{"--nothing"}, well, "--nothing"},
+		"wrong value":    {[]string{"--timeout", "soon"}, well, "soon"},
+		"extra argument": {[]string{"now"}, well, "now"},
+		"full disk":      {nil, well, "no space left"},
+		"JSON on it":     {[]string{"-o", "json"}, well, "no space left"},
+		"long answer":    {nil, well + strings.Repeat(" ", 16<<20), "longer than 16 MiB"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) }))
+		c := rootCommand()
+		c.SetOut(full{})
+		c.SetArgs(append([]string{"status", "--address", server.URL}, tt.args...))
+		err := c.ExecuteContext(t.Context())
+		if exit, ok := errors.AsType[exitError](err); !ok || exit.code != exitUnknown || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		server.Close()
 	}
 }

@@ -76,6 +76,9 @@ func checkProgram(t *testing.T, page, program, args string) {
 	if name == "serve" {
 		source += read(t, "cmd/sluice/flags.go")
 	}
+	if strings.Contains(source, "adminClient") {
+		source += read(t, "cmd/sluice/adminclient.go")
+	}
 	for _, flag := range longFlag.FindAllStringSubmatch(args, -1) {
 		if !strings.Contains(source, `, "`+flag[1]+`", `) {
 			t.Errorf("%s: %s %s has no flag --%s", page, program, name, flag[1])

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+
+	"sluice/config"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/see"
+)
+
+// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and what they cost
+// also to whoever is on this host.
+func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
+	o := see.Options{
+		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
+		Upstream: func() see.Upstream {
+			u := see.Upstream{Address: c.upstream.Address(), Probed: c.health.Probed()}
+			if err := c.health.Check(); err != nil {
+				u.Error = err.Error()
+			}
+			return u
+		},
+	}
+	if file.Admin.Access == config.AccessAuthorized {
+		o.Heaviest = c.accounts.Heaviest
+	}
+	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
+	o.Why = &see.Why{
+		Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(),
+		Names: file.Admin.Access == config.AccessAuthorized,
+	}
+	s := see.NewSampler(o)
+	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
+	c.followers = append(c.followers, o.Clients.Run)
+	return s
+}
+
+// notes reports the state of Sluice, and which stores are in sync. A store that is not does not make the process
+// unready: its reads are forwarded. Everybody may ask, so the lines give no figures, and gather no metrics.
+func (c *components) notes() []string {
+	var lines []string
+	if state := c.status.State(); state != "" {
+		lines = append(lines, "[+]status/"+state)
+	}
+	for _, s := range c.resources.States() {
+		state := "ok"
+		if !s.Synced {
+			state = "not in sync, reads are forwarded"
+		}
+		lines = append(lines, fmt.Sprintf("[+]cache-sync/%s %s", s.Resource, state))
+	}
+	return lines
+}
