@@ -94,11 +94,9 @@ func (l *loggedRequest) keep(code int) {
 		class = why.KeptFailed
 	case info.Outcome.Source == request.SourceCache:
 		class = why.KeptServed
-	case info.Caller == request.Unauthenticated:
-		return // else strangers would push the requests of users out, at no cost
 	}
 	q := why.Request{
-		Code: code, Reason: info.Outcome.Reason, Exists: exists(l.r, info, code),
+		Code: code, Reason: info.Outcome.Reason, Exists: exists(l.r, info, code), Known: info.Caller != request.Unauthenticated,
 		Verb: verbOf(l.r, info), User: info.User, Agent: l.r.UserAgent(),
 		Resource: info.Resource, Version: info.APIVersion, Group: info.APIGroup,
 	}

@@ -289,23 +289,35 @@ func TestTranscodedRequestsAreCountedByFormat(t *testing.T) {
 	}
 }
 
-// TestStrangersPushNoPassedRequestOut: who is not authenticated can send as many requests that pass as it likes.
-func TestStrangersPushNoPassedRequestOut(t *testing.T) {
-	var kept why.Ring
-	send := func(caller request.Caller, user, path string) {
-		inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			info := request.From(r.Context())
-			info.Caller, info.User, info.Outcome = caller, user, request.Outcome{Source: request.SourceUpstream, Reason: "unknown-caller"}
-			w.WriteHeader(http.StatusOK)
-		})
-		h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), &kept))
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
-	}
-	send(request.BearerToken, "jane", "/api/v1/pods")
-	for range 300 {
-		send(request.Unauthenticated, "", "/version")
-	}
-	if all := kept.Last(why.KeptPassed, true); len(all) != 1 || all[0].User != "jane" {
-		t.Errorf("%d requests are kept, the last %+v", len(all), all[:min(len(all), 1)])
+// TestStrangersPushNoRequestOfUsersOut: who is not authenticated can send as many requests as it likes.
+func TestStrangersPushNoRequestOfUsersOut(t *testing.T) {
+	for class, outcome := range map[int]request.Outcome{
+		why.KeptPassed: {Source: request.SourceUpstream, Reason: "unknown-caller"}, why.KeptRefused: {Source: request.SourceGateway},
+		why.KeptFailed: {Source: request.SourceUpstream, Unanswered: true}, why.KeptServed: {Source: request.SourceCache},
+	} {
+		var kept why.Ring
+		send := func(caller request.Caller, user, path string) {
+			inner := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				info := request.From(r.Context())
+				info.Caller, info.User, info.Outcome = caller, user, outcome
+				w.WriteHeader(map[bool]int{true: http.StatusTooManyRequests, false: http.StatusOK}[class == why.KeptRefused])
+			})
+			h := chain(inner, withRequestInfo, withAccessLog(zap.NewNop(), NewMetrics(prometheus.NewRegistry()), new(atomic.Bool), &kept))
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		}
+		send(request.BearerToken, "jane", "/api/v1/pods")
+		for range 300 {
+			send(request.Unauthenticated, "", "/version")
+		}
+		send(request.BearerToken, "joe", "/api/v1/pods")
+		all := kept.Last(class, true)
+		if len(all) != 52 || all[0].User != "joe" || all[1].User != "nobody" || all[51].User != "jane" {
+			t.Errorf("class %d: %d requests are kept, the last %+v", class, len(all), all[:min(len(all), 1)])
+		}
+		for _, want := range all {
+			if got, found := kept.Find(want.ID, true); !found || got.ID != want.ID || got.User != want.User || !got.At.Equal(want.At) {
+				t.Errorf("%s is %+v", want.ID, got)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,7 +24,10 @@ const (
 var Classes = [classes]string{"passed", "served", "refused", "failed"}
 
 const (
-	perClass = 250 // requests that are kept of each class
+	// perClass is how many requests of authenticated callers are kept of each class, and ofStrangers how many of the others, who
+	// push out only each other's.
+	perClass    = 200
+	ofStrangers = 50
 	// mostText bounds the text of one request, so that all of them take less than a MiB.
 	mostText = 800
 )
@@ -46,11 +50,30 @@ const (
 // Ring keeps the last requests. Its memory is bounded; it is safe for concurrent use.
 type Ring struct {
 	mu   sync.Mutex
-	kept [classes]struct {
-		n     int64 // that were added
-		slots [perClass]slot
-	}
+	kept [classes][len(callers)]queue
 }
+
+// callers begin the numbers of requests: of authenticated callers, and of the others.
+var callers = [...]string{"", "unknown-"}
+
+// queue has the last requests of some callers.
+type queue struct {
+	n     int64 // that were added
+	slots []slot
+}
+
+// next returns the slot of the next request.
+func (k *queue) next(size int) *slot {
+	if k.slots == nil {
+		k.slots = make([]slot, size)
+	}
+	s := &k.slots[k.n%int64(size)]
+	k.n++
+	return s
+}
+
+// oldest returns the number of the first request that is still kept.
+func (k *queue) oldest() int64 { return max(0, k.n-int64(len(k.slots))) }
 
 // slot is a request. The text has everything that a client may have chosen.
 type slot struct {
@@ -68,6 +91,7 @@ type Request struct {
 	Code   int
 	Reason string // a constant
 	Exists bool   // it is known that the resource exists
+	Known  bool   // the caller is authenticated
 
 	Verb, User, Agent        string
 	Resource, Version, Group string
@@ -78,9 +102,11 @@ type Request struct {
 func (r *Ring) Add(class int, q *Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := &r.kept[class]
-	s := &k.slots[k.n%perClass]
-	k.n++
+	caller, size := 1, ofStrangers
+	if q.Known {
+		caller, size = 0, perClass
+	}
+	s := r.kept[class][caller].next(size)
 	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, text: s.text[:0]}
 	for i, text := range [textPath + 1]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group, q.Path} {
 		s.append(i, text)
@@ -144,35 +170,44 @@ func (s *Seen) Question() *Question { return s.question }
 func (r *Ring) Last(class int, names bool) []Seen {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k := &r.kept[class]
 	var all []Seen
-	for n := k.n - 1; n >= max(0, k.n-perClass); n-- {
-		all = append(all, k.slots[n%perClass].seen(class, n, names))
+	for caller := range r.kept[class] {
+		k := &r.kept[class][caller]
+		for n := k.n - 1; n >= k.oldest(); n-- {
+			all = append(all, k.seen(class, caller, n, names))
+		}
 	}
+	slices.SortStableFunc(all, func(a, b Seen) int { return b.At.Compare(a.At) })
 	return all
 }
 
 // Find returns a request by its ID.
 func (r *Ring) Find(id string, names bool) (Seen, bool) {
-	name, number, _ := strings.Cut(id, "-")
-	n, err := strconv.ParseInt(number, 10, 64)
-	for class := range Classes {
-		r.mu.Lock()
-		k := &r.kept[class]
-		found := err == nil && Classes[class] == name && n >= max(0, k.n-perClass) && n < k.n
-		var s Seen
-		if found {
-			s = k.slots[n%perClass].seen(class, n, names)
-		}
-		r.mu.Unlock()
-		if found {
-			return s, true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for class := range r.kept {
+		for caller := range r.kept[class] {
+			k := &r.kept[class][caller]
+			number, found := strings.CutPrefix(id, idOf(class, caller))
+			if n, err := strconv.ParseInt(number, 10, 64); found && err == nil && n >= k.oldest() && n < k.n {
+				return k.seen(class, caller, n, names), true
+			}
 		}
 	}
 	return Seen{}, false
 }
 
-func (s *slot) seen(class int, n int64, names bool) Seen {
+// idOf returns what stands before the number of a request.
+func idOf(class, caller int) string { return Classes[class] + "-" + callers[caller] }
+
+// seen returns the request with a number.
+func (k *queue) seen(class, caller int, n int64, names bool) Seen {
+	s := k.slots[n%int64(len(k.slots))].seen(names)
+	s.ID, s.Class = idOf(class, caller)+strconv.FormatInt(n, 10), Classes[class]
+	return s
+}
+
+func (s *slot) seen(names bool) Seen {
 	text := func(i int) string {
 		from := uint16(0)
 		if i > 0 {
@@ -181,7 +216,7 @@ func (s *slot) seen(class int, n int64, names bool) Seen {
 		return string(s.text[from:s.ends[i]])
 	}
 	q := Seen{
-		ID: Classes[class] + "-" + strconv.FormatInt(n, 10), At: s.at, Class: Classes[class], Reason: s.reason, Code: s.code,
+		At: s.at, Reason: s.reason, Code: s.code,
 		Verb: text(textVerb), Resource: Hidden, User: Hidden, Agent: Hidden,
 	}
 	if s.exists {

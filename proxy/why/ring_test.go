@@ -12,14 +12,18 @@ func TestRingIsBounded(t *testing.T) {
 	r, long := &Ring{}, strings.Repeat("x", 5000)
 	q := &Request{Reason: "any-version", Verb: "LIST", User: long, Agent: long, Path: "/" + long, Query: "limit=" + long, Accept: long}
 	for class := range Classes {
-		for range 2 * perClass {
+		for i := range 4 * perClass {
+			q.Known = i%2 == 0
 			r.Add(class, q)
 		}
 	}
 	size := int(unsafe.Sizeof(*r))
 	for class := range r.kept {
-		for i := range r.kept[class].slots {
-			size += cap(r.kept[class].slots[i].text)
+		for _, k := range r.kept[class] {
+			size += cap(k.slots) * int(unsafe.Sizeof(slot{}))
+			for i := range k.slots {
+				size += cap(k.slots[i].text)
+			}
 		}
 	}
 	if size > 1<<20 {
@@ -29,7 +33,7 @@ func TestRingIsBounded(t *testing.T) {
 		t.Errorf("%v allocations for a request", n)
 	}
 	all := r.Last(KeptServed, true)
-	if len(all) != perClass || all[0].Question() != nil {
+	if len(all) != perClass+ofStrangers || all[0].Question() != nil {
 		t.Errorf("%d requests; one that was cut can be asked about: %v", len(all), all[0].Question())
 	}
 }
@@ -39,14 +43,14 @@ func TestRingKeepsWhatCanBeAskedAbout(t *testing.T) {
 	r := &Ring{}
 	for i := range perClass + 1 {
 		r.Add(KeptPassed, &Request{
-			Code: 200, Reason: "small-read", Exists: i > 0, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1",
+			Code: 200, Reason: "small-read", Exists: i > 0, Known: true, Verb: "LIST", User: "jane", Agent: "kubectl", Resource: "deployments", Version: "v1",
 			Group: "apps", Path: "/apis/apps/v1/deployments", Accept: "*/*", Query: "token=t&limit=5&&Limit=6&lim=7&watch&secret&labelSelector=a%3Db=c",
 		})
 	}
 	if _, found := r.Find("passed-0", true); found {
 		t.Error("a request is found that is kept no longer")
 	}
-	for _, id := range []string{"", "passed-", "passed--1", "failed-1", "passed-251", "passed-x", "x-1"} {
+	for _, id := range []string{"", "passed-", "passed--1", "failed-1", "passed-unknown-0", "passed-201", "passed-x", "x-1"} {
 		if _, found := r.Find(id, true); found {
 			t.Errorf("%q is found", id)
 		}
