@@ -77,6 +77,11 @@ func (h *habit) add(r *rule, from uint64, amount float32, now time.Duration) {
 	}
 }
 
+// observes reports whether the habit is of a client, or of none at present.
+func (h *habit) observes(r *rule, from uint64, now time.Duration) bool {
+	return h.last == 0 || h.from == from || now-h.start > r.within
+}
+
 // shown reports whether the rule held lately.
 func (h *habit) shown(now time.Duration) bool { return h.held > 0 && now-h.held <= keptFor }
 
@@ -107,14 +112,28 @@ func (r *row) observe(u *Use, cost, now time.Duration) {
 		if u.Whole {
 			r.begins(u.From, now-u.Took, now)
 		}
-		if u.Consistent && r.watched > 0 && now-r.watched < time.Hour {
+		if u.Consistent {
 			see(consistentLists, u.From, 1)
 		}
 	case Watch:
-		if h := &r.habits[relists]; h.from == u.From || now-h.start > rules[relists].within || h.last == 0 {
-			r.ended.from, r.ended.at = u.From, now
+		if r.habits[relists].observes(&rules[relists], u.From, now) {
+			r.ended = seen{u.From, now}
 		}
 	}
+}
+
+// watches takes note of a watch of the client whose lists of the most recent state are counted.
+func (r *row) watches(from uint64, now time.Duration) {
+	if r.habits[consistentLists].observes(&rules[consistentLists], from, now) {
+		r.watched = seen{from, now}
+	}
+}
+
+// applies reports whether a habit is a hint: lists of the most recent state are one only if the same client watches, too.
+func (r *row) applies(i int, now time.Duration) bool {
+	h := &r.habits[i]
+	watches := r.watched.at > 0 && r.watched.from == h.from && h.held-r.watched.at < time.Hour
+	return h.shown(now) && (i != consistentLists || watches)
 }
 
 // begins takes note of a list of everything that began at some time: shortly after a watch, it is the list of a client that has

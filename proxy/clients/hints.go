@@ -41,8 +41,8 @@ const (
 func (r *row) hints(slowest Lag, now time.Duration) []Hint {
 	all := []Hint{}
 	for i := range r.habits {
-		if h := &r.habits[i]; h.shown(now) {
-			all = append(all, Hint{hintNames[i], evidence(i, h), advice[i]})
+		if r.applies(i, now) {
+			all = append(all, Hint{hintNames[i], evidence(i, &r.habits[i]), advice[i]})
 		}
 	}
 	if slowest.Oldest > unreadFor && slowest.Events > unreadEvents {

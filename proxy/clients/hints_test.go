@@ -29,6 +29,12 @@ func TestHintsNeedTheirEvidence(t *testing.T) {
 		}
 	}
 	others := func(i int, u *Use) { u.From = uint64(i + 1) }
+	both := func(i int, u *Use) { // two addresses watch, the second one lists
+		u.From = 2
+		if i%10 < 2 {
+			*u = Use{Key: key, Verb: Watch, Outcome: Served, Asked: Asked{From: uint64(2 - i%2)}}
+		}
+	}
 	relist := func(times int, pause time.Duration, l Use) func(*Table) {
 		return func(table *Table) {
 			for range times {
@@ -89,6 +95,8 @@ func TestHintsNeedTheirEvidence(t *testing.T) {
 		{"100 consistent lists beside a watch", watching(each(100, 30*time.Second, recent)), "most-recent"},
 		{"99 of them", watching(each(99, 30*time.Second, recent)), ""},
 		{"100 without a watch", each(100, 30*time.Second, recent), ""},
+		{"100 beside a watch of another address", watching(each(100, 30*time.Second, recent, func(_ int, u *Use) { u.From = 2 })), ""},
+		{"100 beside watches of both", watching(each(130, 20*time.Second, recent, both)), "most-recent"},
 		{"30 gets of one object", each(30, time.Second, get), "polls"},
 		{"29 gets", each(29, time.Second, get), ""},
 		{"30 gets of 30 objects", each(30, time.Second, get, func(i int, u *Use) { u.Object = uint64(i) }), ""},

@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/netip"
 	"strings"
 )
@@ -35,7 +37,15 @@ func (k Key) bounded() Key {
 	return k
 }
 
-func cut(s string, most int) string { return strings.ToValidUTF8(s[:min(len(s), most)], "?") }
+// cut returns a valid text of at most so many bytes. One that is cut ends with a hash: what begins alike stays apart.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return strings.ToValidUTF8(s, "?")
+	}
+	sum := sha256.Sum256([]byte(s))
+	end := "…" + hex.EncodeToString(sum[:6])
+	return strings.ToValidUTF8(s[:most-len(end)], "?") + end
+}
 
 // cloned returns the key with texts of its own: others keep a whole request in memory.
 func (k Key) cloned() Key {

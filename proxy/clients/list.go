@@ -65,6 +65,8 @@ type ClientList struct {
 	Tracked    int       `json:"tracked"`
 	Items      []Row     `json:"items"`
 	Rest       Totals    `json:"rest"` // everything else: what rows had that have made room
+	// RestWatches are the open watches of everything else.
+	RestWatches int `json:"restWatches"`
 }
 
 // OpenWatchList is the open watches, those that are furthest behind first.
@@ -109,8 +111,12 @@ func (t *Table) List(names bool) *ClientList {
 		rest.plus(&s.rest)
 		for _, r := range s.rows {
 			l.Items = append(l.Items, t.view(r, watches[r.Key], now))
+			delete(watches, r.Key)
 		}
 	})
+	for _, of := range watches {
+		l.RestWatches += of.open
+	}
 	l.Rest, l.Tracked = rest.view(), len(l.Items)
 	heaviest(l.Items, func(r *Row) float64 { return r.Recent.WouldCost + r.Recent.Cost })
 	for i := range l.Items {
@@ -133,7 +139,7 @@ func hidden(namespace string) string {
 func (t *Table) view(r *row, w watching, now time.Duration) Row {
 	v := Row{
 		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace,
-		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.seen), Totals: r.counts.view(),
+		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.last), Totals: r.counts.view(),
 		PassedBecause: r.passed.top(), RefusedBecause: r.refused.top(), Watches: w.open,
 		BehindEvents: w.slowest.Events, BehindSeconds: w.slowest.Oldest.Seconds(),
 		Recent: r.rates(now),

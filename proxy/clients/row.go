@@ -80,23 +80,27 @@ type minute struct {
 type row struct {
 	Key
 	counts
-	since, seen time.Duration // of the Table
+	since, last time.Duration // of the Table
 	weight      time.Duration // of wouldCost and passedCost, and of the row that made room
 	passed      reasons
 	refused     reasons
 	recent      [minutes]minute
 	habits      [numHabits]habit
-	ended       struct { // the last watch that ended
-		from uint64
-		at   time.Duration
-	}
-	watched time.Duration // when a watch was last open
+	ended       seen // a watch that ended
+	watched     seen // a watch that was open
+	open        int  // watches
+}
+
+// seen is when a client did something; 0 if it did not.
+type seen struct {
+	from uint64
+	at   time.Duration
 }
 
 func (r *row) add(u *Use, worth, now time.Duration) {
-	r.seen = now
+	r.last = now
 	if u.Verb == Watch {
-		r.watched = now
+		r.watches(u.From, now)
 	}
 	m := r.minute(now)
 	if u.Ended {

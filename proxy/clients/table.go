@@ -111,7 +111,8 @@ func (s *shard) row(k Key, now time.Duration) *row {
 }
 
 // makeRoom removes the lightest row, if there is no room for another one of a user: of this user, if it has as many as a user may
-// have. It returns its weight, which its successor starts with: what comes once cannot remove what comes often.
+// have, and one without open watches, if there is one. It returns its weight, which its successor starts with: what comes once
+// cannot remove what comes often.
 func (s *shard) makeRoom(user string) time.Duration {
 	most := rowsOfUser
 	if user == "" {
@@ -123,7 +124,7 @@ func (s *shard) makeRoom(user string) time.Duration {
 	}
 	var lightest *row
 	for _, r := range s.rows {
-		if (!own || r.User == user) && (lightest == nil || r.weight < lightest.weight) {
+		if (!own || r.User == user) && (lightest == nil || r.lighter(lightest)) {
 			lightest = r
 		}
 	}
@@ -133,6 +134,14 @@ func (s *shard) makeRoom(user string) time.Duration {
 		delete(s.ofUser, lightest.User)
 	}
 	return lightest.weight
+}
+
+// lighter reports whether a row makes room before another one.
+func (r *row) lighter(than *row) bool {
+	if open := r.open > 0; open != (than.open > 0) {
+		return !open
+	}
+	return r.weight < than.weight
 }
 
 // each calls do for each shard, while its mutex is held.

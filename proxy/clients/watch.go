@@ -10,6 +10,7 @@ import (
 type OpenWatch struct {
 	WatchFacts
 	shard  *shard
+	row    *row // which may have made room
 	opened time.Duration
 
 	mu  sync.Mutex
@@ -44,8 +45,9 @@ func (t *Table) Open(f WatchFacts) *OpenWatch {
 	defer w.shard.mu.Unlock()
 	w.shard.watches[w] = struct{}{}
 	r := w.shard.row(w.Key, w.opened)
-	w.Key = r.Key // instead of texts that keep the request in memory
-	r.watched = w.opened
+	w.Key, w.row = r.Key, r // instead of texts that keep the request in memory
+	r.open++
+	r.watches(f.From, w.opened)
 	if f.Initial {
 		r.begins(f.From, w.opened, w.opened)
 	}
@@ -60,6 +62,7 @@ func (w *OpenWatch) Close() {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
 	delete(w.shard.watches, w)
+	w.row.open--
 }
 
 // Follow sets what tells the lag, which must be safe for concurrent use until Follow is called with nil.
