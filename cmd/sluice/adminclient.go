@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -34,6 +36,12 @@ func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
 	return set
 }
 
+// loopback reports whether a host is this one.
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
 // ask returns the answer of a path. A body is sent as JSON.
 func (c *adminClient) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
@@ -41,6 +49,9 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.address, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	if c.tokenFile != "" && r.URL.Scheme != "https" && !loopback(r.URL.Hostname()) {
+		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
@@ -73,9 +84,21 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(answer[:min(len(answer), 200)])))
+		return nil, &refusal{resp.StatusCode, resp.Status, answer}
 	case len(answer) > most:
 		return nil, fmt.Errorf("the answer is longer than %d MiB", most>>20)
 	}
 	return answer, nil
+}
+
+// refusal is an answer other than 200.
+type refusal struct {
+	code   int
+	status string
+	body   []byte
+}
+
+// Error implements error.
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s: %s", r.status, strings.TrimSpace(string(r.body[:min(len(r.body), 200)])))
 }

@@ -145,6 +145,23 @@ func TestStatusWaitsForAState(t *testing.T) {
 	}
 }
 
+// TestTokensAreNotSentUnencrypted to another host: nothing is, not even a name to resolve.
+func TestTokensAreNotSentUnencrypted(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("sesame"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for address, refused := range map[string]bool{
+		"http://192.0.2.1:9443": true, "HTTP://sluice.example.com": true, "http://localhost.example.com": true,
+		"http://127.0.0.1:1": false, "http://localhost:1": false, "http://[::1]:1": false, "https://127.0.0.1:1": false,
+	} {
+		c := adminClient{address: address, tokenFile: token, timeout: time.Minute}
+		if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil || strings.Contains(err.Error(), "unencrypted") != refused {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // full is a file on a disk without room.
 type full struct{}
 
