@@ -59,6 +59,6 @@ func rootCommand() *cobra.Command {
 	}
 	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
 		versionCommand())
-	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), topCommand())
+	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), topCommand(), bundleCommand())
 	return root
 }

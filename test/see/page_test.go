@@ -18,15 +18,16 @@ import (
 const canary = "canary5417"
 
 // start returns a gateway that has served and passed reads.
-func start(t *testing.T) *harness.Sluice {
+func start(t *testing.T, flags ...string) *harness.Sluice {
 	t.Helper()
-	s := harness.Start(t).StartSluice(t, harness.SluiceOptions{Binary: "sluice"})
+	s := harness.Start(t).StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	s.WaitForCacheSync(t, "/apis/apps/v1/deployments", "deployments.v1.apps")
 	maps := s.Client("admin").CoreV1().ConfigMaps("default")
 	for i := range 20 {
 		m := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", canary, i)}, Data: map[string]string{canary: canary},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", canary, i), Annotations: map[string]string{canary: canary}},
+			Data:       map[string]string{canary: canary},
 		}
 		if _, err := maps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -40,6 +41,13 @@ func start(t *testing.T) *harness.Sluice {
 				t.Fatal(err)
 			}
 		}
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: canary}, StringData: map[string]string{canary: canary}}
+	if _, err := s.Client("admin").CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client("admin").CoreV1().Secrets("default").Get(t.Context(), canary, metav1.GetOptions{}); err != nil {
+		t.Fatal(err)
 	}
 	w, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + canary})
 	if err != nil {
@@ -77,7 +85,7 @@ func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
 	s := start(t)
 	for _, path := range append(pages, "/see/v1alpha1/status", "/see/v1alpha1/clients", "/see/v1alpha1/watches", "/metrics",
 		"/why?show=passed", "/why?show=served", "/why?show=refused", "/why?show=failed", "/see/v1alpha1/why", "/why?last=served-1",
-		"/see/v1alpha1/why?last=served-1", "/see/v1alpha1/why?last=refused-0") {
+		"/see/v1alpha1/why?last=served-1", "/see/v1alpha1/why?last=refused-unknown-0") {
 		text, err := s.AdminGet(path)
 		if err != nil {
 			t.Fatal(err)

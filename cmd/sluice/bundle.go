@@ -1,0 +1,217 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"sluice/proxy/why"
+)
+
+// bundleFlags are the command line flags of bundle.
+type bundleFlags struct {
+	adminClient
+	output, log string
+	yes         bool
+}
+
+func bundleCommand() *cobra.Command {
+	var f bundleFlags
+	c := &cobra.Command{
+		Use:   "bundle [--address URL] [-o FILE] [--yes]",
+		Short: "Write an archive for those who shall find out what is wrong",
+		Long: `Write an archive with what a Sluice says of itself: its state, configuration, metrics, clients and last requests. It has
+no objects, no credentials, no queries and no headers; names of users only if the pages show them to you. What it will have is
+listed before it is written. It exits with 0 if it is written, and else with 2.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return unknown(f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
+		},
+	}
+	set := f.prepare(c)
+	set.StringVarP(&f.output, "output", "o", "", "path of the archive, - for stdout (default sluice-bundle-TIME.tar.gz)")
+	set.StringVar(&f.log, "log", "", "path of the log of Sluice, in JSON; its last warnings and errors are included")
+	set.BoolVarP(&f.yes, "yes", "y", false, "write it without a question")
+	return c
+}
+
+// part is a file of the archive.
+type part struct {
+	name, has string
+	path      string // on the admin listener
+	text      []byte
+	err       error // why it is missing
+}
+
+// bundleParts returns the parts that the admin listener has.
+func bundleParts() []part {
+	parts := []part{
+		{name: "status.json", has: "state, resources, limits, address of the apiserver", path: "/see/v1alpha1/status"},
+		{name: "readyz.txt", has: "health checks", path: "/readyz?verbose"},
+		{name: "config.json", has: "configuration, with paths and host names", path: "/configz"},
+		{name: "metrics.txt", has: "metrics; users that cost most", path: "/metrics"},
+		{name: "clients.json", has: "users, programs, namespaces, what they cost", path: "/see/v1alpha1/clients"},
+		{name: "watches.json", has: "open watches with users, programs, addresses", path: "/see/v1alpha1/watches"},
+		{name: "goroutines.txt", has: "stacks without arguments", path: "/debug/pprof/goroutine?debug=1"},
+		{name: "heap.pprof", has: "where memory was allocated", path: "/debug/pprof/heap"},
+	}
+	for _, class := range why.Classes {
+		parts = append(parts, part{
+			name: "requests-" + class + ".json", has: "last requests with users, programs, reasons; no paths", path: "/see/v1alpha1/why?show=" + class,
+		})
+	}
+	return parts
+}
+
+func (f *bundleFlags) run(ctx context.Context, in io.Reader, out, log io.Writer) error {
+	now := time.Now().UTC()
+	parts, err := f.collect(ctx)
+	if err != nil {
+		return err
+	}
+	list := contentsOf(parts)
+	fmt.Fprintf(log, "%s", list)
+	name := f.output
+	if name == "" {
+		name = "sluice-bundle-" + now.Format("20060102T150405Z") + ".tar.gz"
+	}
+	if !f.yes {
+		file, ok := in.(*os.File)
+		if !ok || !term.IsTerminal(int(file.Fd())) {
+			return errors.New("say --yes to write this")
+		}
+		if !confirm(in, log, name) {
+			return errors.New("nothing is written")
+		}
+	}
+	parts = append(parts, part{name: "MANIFEST.txt", text: list})
+	if f.output == "-" {
+		return writeArchive(out, parts, now)
+	}
+	if err := writeNew(name, parts, now); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, name)
+	return err
+}
+
+// confirm asks whether to write a file.
+func confirm(in io.Reader, out io.Writer, name string) bool {
+	fmt.Fprintf(out, "Write this to %s? [y/N] ", name)
+	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// collect returns all parts. It fails if there is no answer to anything.
+func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
+	parts := bundleParts()
+	missing := 0
+	for i := range parts {
+		p := &parts[i]
+		p.text, p.err = f.ask(ctx, http.MethodGet, p.path, nil)
+		if refused, ok := errors.AsType[*refusal](p.err); ok && refused.code == http.StatusInternalServerError {
+			p.text, p.err = refused.body, nil // checks that fail
+		}
+		if p.err != nil {
+			missing++
+		}
+	}
+	if missing == len(parts) {
+		return nil, fmt.Errorf("%s: %w", f.address, parts[0].err)
+	}
+	own := fmt.Sprintf("sluice %s %s %s/%s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	parts = append(parts, part{name: "version.txt", has: "version of this command", text: []byte(own)})
+	if f.log == "" {
+		return parts, nil
+	}
+	log, err := os.Open(f.log)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	text, err := warnings(log)
+	return append(parts, part{name: "log.txt", has: "last warnings and errors, with addresses", text: text}), err
+}
+
+// mostLines bounds the lines of the log.
+const mostLines = 1000
+
+// warnings returns the last warnings and errors of a log in JSON. Other lines name callers and what they ask for.
+func warnings(log io.Reader) ([]byte, error) {
+	var lines [][]byte
+	for in := bufio.NewReader(log); ; {
+		line, err := in.ReadBytes('\n')
+		var is struct{ Level string }
+		if json.Unmarshal(line, &is) == nil && (is.Level == "warn" || is.Level == "error") {
+			lines = append(lines[max(0, len(lines)-mostLines+1):], line)
+		}
+		if err == io.EOF {
+			return bytes.Join(lines, nil), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// contentsOf says what the parts are.
+func contentsOf(parts []part) []byte {
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, p := range parts {
+		size := bytesText(float64(len(p.text)))
+		if p.err != nil {
+			size, p.has = "-", "missing: "+text(p.err.Error())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.name, size, p.has)
+	}
+	_ = w.Flush() // a buffer takes everything
+	return out.Bytes()
+}
+
+// writeNew writes an archive to a file that does not exist yet.
+func writeNew(name string, parts []part, now time.Time) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(writeArchive(file, parts, now), file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+// writeArchive writes the parts that are not missing.
+func writeArchive(out io.Writer, parts []part, now time.Time) error {
+	compressed := gzip.NewWriter(out)
+	archive := tar.NewWriter(compressed)
+	for _, p := range parts {
+		if p.err != nil {
+			continue
+		}
+		header := &tar.Header{Name: "sluice-bundle/" + p.name, Mode: 0o600, Size: int64(len(p.text)), ModTime: now}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := archive.Write(p.text); err != nil {
+			return err
+		}
+	}
+	return errors.Join(archive.Close(), compressed.Close())
+}
