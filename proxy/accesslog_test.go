@@ -211,7 +211,9 @@ func TestRequestsAreCountedByLabels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			want := "# HELP sluice_request_total Finished requests by source (cache, upstream or gateway) and reason.\n" +
+			want := `# HELP sluice_request_total Finished requests, a watch when it ends. "source" is "cache", "upstream", or "gateway" ` +
+				`for what Sluice refused; "verb" is as in the apiserver's metrics; "code" is 0 if the client closed the request ` +
+				`first. For failed passed requests, "group" to "subresource" are "other".` + "\n" +
 				"# TYPE sluice_request_total counter\nsluice_request_total{" + tt.labels + "} 1\n"
 			got := respond(tt.method, tt.target, nil, false, tt.handler).metrics
 			if err := testutil.GatherAndCompare(got, strings.NewReader(want), "sluice_request_total"); err != nil {
@@ -271,7 +273,8 @@ func TestLongRunningRequestsHaveNoDuration(t *testing.T) {
 		if (durations == 0) != (tt.kind == "longRunning") {
 			t.Errorf("%s %s: %d durations", tt.method, tt.target, durations)
 		}
-		want := "# HELP sluice_current_inflight_requests Requests being served.\n" +
+		want := `# HELP sluice_current_inflight_requests Running requests, open watches included: "request_kind" is "readOnly", ` +
+			`"mutating" or "longRunning".` + "\n" +
 			"# TYPE sluice_current_inflight_requests gauge\nsluice_current_inflight_requests{request_kind=\"" + tt.kind + "\"} 0\n"
 		if err := testutil.GatherAndCompare(s.metrics, strings.NewReader(want), "sluice_current_inflight_requests"); err != nil {
 			t.Errorf("%s %s: %v", tt.method, tt.target, err)

@@ -39,11 +39,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		reads: serve.NewMetrics(r), Clients: clients.NewTable(),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_request_total",
-			Help: "Finished requests by source (cache, upstream or gateway) and reason.",
+			Help: `Finished requests, a watch when it ends. "source" is "cache", "upstream", or "gateway" for what Sluice ` +
+				`refused; "verb" is as in the apiserver's metrics; "code" is 0 if the client closed the request first. For ` +
+				`failed passed requests, "group" to "subresource" are "other".`,
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "code", "source", "reason"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:                            "sluice_request_duration_seconds",
-			Help:                            "Duration of requests in seconds, except long-running requests.",
+			Help:                            "Duration of requests in seconds, without watches, upgrades, logs and proxied requests.",
 			Buckets:                         []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 			NativeHistogramBucketFactor:     1.1,
 			NativeHistogramMaxBucketNumber:  100,
@@ -51,21 +53,25 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, []string{"verb", "group", "version", "resource", "source"}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_response_bytes_total",
-			Help: "Length of the bodies of responses, before Sluice compressed them (stage encoded) and as written (stage sent).",
+			Help: `Length of the bodies of responses: "stage" is "encoded" before Sluice compressed them, and "sent" as ` +
+				"written. What the apiserver compressed counts as it came. A watch counts while it is open.",
 		}, []string{"verb", "group", "version", "resource", "source", "stage"}),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_current_inflight_requests", Help: "Requests being served.",
+			Name: "sluice_current_inflight_requests",
+			Help: `Running requests, open watches included: "request_kind" is "readOnly", "mutating" or "longRunning".`,
 		}, []string{"request_kind"}),
 		transcoded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_transcoded_requests_total",
-			Help: "Forwarded requests that were transcoded, by the format of the response; empty if only the request body was transcoded.",
+			Help: `Passed requests that were transcoded because the apiserver lacks a format; "format" is the encoding of ` +
+				"the response, empty if only the request body was transcoded.",
 		}, []string{"format"}),
 		avoided: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_avoided_upstream_cpu_seconds_total",
-			Help: "CPU time that what is served from the cache would cost the apiserver, by estimate.",
+			Help: "CPU time that what is served from the cache would cost the apiserver, at least, by list prices.",
 		}, []string{"group", "version", "resource"}),
 		staleness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "sluice_served_staleness_seconds", Help: "Age of the states that responses from the cache show, by their proof.",
+			Name:                        "sluice_served_staleness_seconds",
+			Help:                        "Age of states from the cache when their responses began, by their proof.",
 			Buckets:                     []float64{.01, .1, 1, 5, 10, 30, 60, recentWithin.Seconds(), 120, 300, 600, 1800},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"proof"}),

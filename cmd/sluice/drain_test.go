@@ -18,6 +18,11 @@ import (
 // newTestComponents builds the components for an apiserver that cannot be reached.
 func newTestComponents(t *testing.T, delay time.Duration) *components {
 	t.Helper()
+	return buildComponents(t, delay, newMetrics())
+}
+
+func buildComponents(t *testing.T, delay time.Duration, metrics *metrics) *components {
+	t.Helper()
 	file := &config.File{}
 	file.Upstream.Kubeconfig = writeFile(t, "kubeconfig", `{
 		"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -26,7 +31,7 @@ func newTestComponents(t *testing.T, delay time.Duration) *components {
 	file.TLS.CertDir = t.TempDir()
 	file.Shutdown.Delay.Duration = delay
 	file.Default()
-	c, err := build(file, zap.NewNop(), newMetrics())
+	c, err := build(file, zap.NewNop(), metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

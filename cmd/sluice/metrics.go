@@ -52,10 +52,10 @@ func (m *metrics) gatherer(l *priority.Levels) prometheus.Gatherer {
 func (m *metrics) observeEncoded(b *tree.Budget) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_bytes", Help: "Memory of encoded and compressed objects and of indexes, in bytes.",
+			Name: "sluice_encoded_bytes", Help: "Memory of encoded and compressed objects and of indexes of labels and fields.",
 		}, func() float64 { return float64(b.Used()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "sluice_encoded_limit_bytes", Help: "Limit of the memory of encoded and compressed objects and of indexes, in bytes.",
+			Name: "sluice_encoded_limit_bytes", Help: "Limit of sluice_encoded_bytes (cache.encodedBytes).",
 		}, func() float64 { return float64(b.Limit()) }),
 	)
 }
@@ -69,10 +69,11 @@ type reloadMetrics struct {
 func newReloadMetrics(r prometheus.Registerer) *reloadMetrics {
 	m := &reloadMetrics{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_config_reload_total", Help: "Reloads of the configuration file, by result.",
+			Name: "sluice_config_reload_total",
+			Help: `Reloads of the configuration file: "succeeded", "invalid" or "needs-restart".`,
 		}, []string{"result"}),
 		successful: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sluice_config_last_reload_successful", Help: "Whether Sluice runs by the present configuration file: 1 or 0.",
+			Name: "sluice_config_last_reload_successful", Help: "1 if Sluice runs by the present configuration file.",
 		}),
 	}
 	m.successful.Set(1)

@@ -16,7 +16,7 @@ type Metrics struct{ events *prometheus.CounterVec }
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{events: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_audit_events_total",
-		Help: "Events of the audit log: written, dropped because the queue was full, or failed to be written.",
+		Help: `Events of the audit log: "written", "dropped" because the queue was full, "failed" to be written.`,
 	}, []string{"result"})}
 	if r != nil {
 		r.MustRegister(m.events)

@@ -18,13 +18,16 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		made: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_reviews_total", Help: "Reviews of tokens and of access at the apiserver.",
+			Name: "sluice_reviews_total",
+			Help: `Reviews at the apiserver: "kind" is "token" or "access"; "result" is "positive", "negative", "failed", or ` +
+				`"canceled" if whoever asked has hung up.`,
 		}, []string{"kind", "result"}),
 		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_reviews_in_flight", Help: "Reviews that run.",
 		}, []string{"kind"}),
 		changes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sluice_access_rule_changes_total", Help: "Times that changes of RBAC objects have invalidated results of reviews.",
+			Name: "sluice_access_rule_changes_total",
+			Help: "Changes of RBAC objects, each of which invalidates results of access reviews.",
 		}),
 	}
 	if r != nil {

@@ -13,12 +13,18 @@ import (
 var (
 	topLabels   = []string{"user", "agent", "group", "resource"}
 	descTracked = prometheus.NewDesc("sluice_tracked_clients", "Rows of the table of clients.", nil, nil)
-	descRest    = prometheus.NewDesc("sluice_untracked_requests_total", "Requests of clients without a row.", nil, nil)
-	descHints   = prometheus.NewDesc("sluice_hints", "Rows to which a hint applies.", []string{"hint"}, nil)
-	descWould   = prometheus.NewDesc("sluice_top_would_cost_cores", "What is served would cost the apiserver.", topLabels, nil)
-	descCost    = prometheus.NewDesc("sluice_top_cost_cores", "What passes costs the apiserver.", topLabels, nil)
-	descSent    = prometheus.NewDesc("sluice_top_sent_bytes_per_second", "Bytes that are sent to a client.", topLabels, nil)
-	descRate    = prometheus.NewDesc("sluice_top_requests_per_second", "Requests of a client that end.", topLabels, nil)
+	descRest    = prometheus.NewDesc("sluice_untracked_requests_total",
+		"Requests of clients that have no row any more.", nil, nil)
+	descHints = prometheus.NewDesc("sluice_hints", "Rows to which a hint applies.", []string{"hint"}, nil)
+	descWould = prometheus.NewDesc("sluice_top_would_cost_cores",
+		"What is served would cost the apiserver, by client: those of sluice_top_cost_cores.", topLabels, nil)
+	descCost = prometheus.NewDesc("sluice_top_cost_cores",
+		"What passes costs the apiserver, by client: the 20 authenticated ones that cost most when they were last "+
+			"chosen, every 5 minutes.", topLabels, nil)
+	descSent = prometheus.NewDesc("sluice_top_sent_bytes_per_second",
+		"Bytes that are sent, by client: those of sluice_top_cost_cores.", topLabels, nil)
+	descRate = prometheus.NewDesc("sluice_top_requests_per_second",
+		"Requests that end, by client: those of sluice_top_cost_cores.", topLabels, nil)
 )
 
 const (

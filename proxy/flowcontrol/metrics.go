@@ -20,9 +20,10 @@ func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
 		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(strangers)),
 		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.",
 			u.strangers.places.Load),
-		gauge("sluice_long_reads_working", "Responses from the cache that Sluice works on in turns.", running(c.Numbers)),
-		gauge("sluice_long_reads_waiting", "Responses from the cache that wait for their turn.", waiting(c.Numbers)),
-		gauge("sluice_long_reads_places", "How many responses from the cache Sluice works on in turns at the same time.", c.Places),
+		gauge("sluice_long_reads_working", "Long responses from the cache that Sluice works on.", running(c.Numbers)),
+		gauge("sluice_long_reads_waiting", "Long responses from the cache that wait for their turn.", waiting(c.Numbers)),
+		gauge("sluice_long_reads_places",
+			"How many long responses Sluice works on at the same time (limits.longReads).", c.Places),
 		gauge("sluice_held_bytes", "Memory that slow readers of responses hold, in bytes.", s.held.Load),
 		gauge("sluice_held_bytes_limit", "Memory that slow readers of responses may hold, in bytes.", s.limit.Load),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -8,7 +8,9 @@ type Metrics struct{ errors *prometheus.CounterVec }
 // NewMetrics registers the metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_tls_handshake_errors_total", Help: "TLS handshakes that failed, by listener and reason.",
+		Name: "sluice_tls_handshake_errors_total",
+		Help: `TLS handshakes of clients that failed, at the listener "api", "admin" or "proxy": "closed", "timeout" or ` +
+			`"rejected" by the client, "not-tls", "mismatched" (no version or algorithm in common).`,
 	}, []string{"listener", "reason"})}
 	r.MustRegister(m.errors)
 	return m

@@ -18,11 +18,14 @@ func describeMetric(name, help string) *prometheus.Desc {
 }
 
 var (
-	descSynced    = describeMetric("synced", "Whether the store is in sync and reads are served from it.")
-	descConnected = describeMetric("connected", "Whether the apiserver watch that feeds the store is open.")
-	descLag       = describeMetric("lag_seconds", "Time since the apiserver last sent an event or bookmark.")
-	descProven    = describeMetric("proven_seconds",
-		"Time since an event, a bookmark or a proof last showed that the store was up to date.")
+	descSynced    = describeMetric("synced", "1 if reads are served from the store.")
+	descConnected = describeMetric("connected", "1 if the upstream watch of the store is open.")
+	descLag       = describeMetric("lag_seconds",
+		"Time since the apiserver last sent an event or bookmark. A minute is usual for a quiet resource, and says "+
+			"nothing about how old an answer is.")
+	descProven = describeMetric("proven_seconds",
+		"Time since an event, a bookmark or a proof last showed that the store was up to date; a read of the most "+
+			"recent state proves a quiet store.")
 	descReceived  = describeMetric("received_total", "Events and bookmarks received from the apiserver.")
 	descObjects   = describeMetric("objects", "Objects in the store.")
 	descVersion   = describeMetric("resource_version", "Resource version up to which the store is complete.")
@@ -31,7 +34,7 @@ var (
 	descHistory   = describeMetric("history_bytes", "Memory that only the history keeps.")
 	descMismatch  = describeMetric("mismatches_total", "Stores that were rebuilt because they differed from the apiserver.")
 	descCursors   = describeMetric("cursors", "Watches that read the history.")
-	descProbes    = describeMetric("probes_total", "Lists of one object that asked the apiserver for its version.")
+	descProbes    = describeMetric("probes_total", "Lists of one object at most that asked the apiserver for its version.")
 	descRollCalls = describeMetric("roll_calls_total", "Lists of all keys and resource versions that were compared with the store.")
 	descWatches   = describeMetric("probe_watches_total", "Second watches that were opened to receive bookmarks.")
 	descDelegated = describeMetric("delegated_reads_total",
@@ -43,10 +46,11 @@ var (
 )
 
 var (
-	descCharged = prometheus.NewDesc("sluice_stores_bytes", "Memory that all stores take, those that are being filled included.",
+	descCharged = prometheus.NewDesc("sluice_stores_bytes",
+		"Memory that all stores take, those that are being filled included, with 128 KiB for each.",
 		nil, nil)
 	descLimit = prometheus.NewDesc("sluice_stores_limit_bytes",
-		"Memory that all stores together may take; 0 if there is no limit.", nil, nil)
+		"Memory that all stores together may take (cache.maxBytes); 0 if there is no limit.", nil, nil)
 )
 
 // stoppedStores counts the stores that were stopped, or not filled.
@@ -54,7 +58,8 @@ type stoppedStores struct{ *prometheus.CounterVec }
 
 func newStoppedStores() stoppedStores {
 	return stoppedStores{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_stores_stopped_total", Help: "Stores that were stopped, or not filled, by reason.",
+		Name: "sluice_stores_stopped_total",
+		Help: `Stores that were stopped, or not filled: "reason" is "idle" or "stores-too-large".`,
 	}, []string{"reason"})}
 }
 

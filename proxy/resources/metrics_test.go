@@ -22,7 +22,7 @@ func TestMetricsAreThoseOfEveryStore(t *testing.T) {
 		e.lookup()
 		pass(7 * time.Second)
 		want := `
-# HELP sluice_store_connected Whether the apiserver watch that feeds the store is open.
+# HELP sluice_store_connected 1 if the upstream watch of the store is open.
 # TYPE sluice_store_connected gauge
 sluice_store_connected{group="",resource="configmaps",version="v1"} 0
 # HELP sluice_store_objects Objects in the store.
@@ -34,7 +34,7 @@ sluice_store_received_total{group="",resource="configmaps",version="v1"} 2
 # HELP sluice_store_resource_version Resource version up to which the store is complete.
 # TYPE sluice_store_resource_version gauge
 sluice_store_resource_version{group="",resource="configmaps",version="v1"} 15
-# HELP sluice_store_synced Whether the store is in sync and reads are served from it.
+# HELP sluice_store_synced 1 if reads are served from the store.
 # TYPE sluice_store_synced gauge
 sluice_store_synced{group="",resource="configmaps",version="v1"} 1
 `

@@ -3,7 +3,8 @@ package see
 import "github.com/prometheus/client_golang/prometheus"
 
 var descStatus = prometheus.NewDesc(
-	"sluice_status", "1 for the state of Sluice that the status page shows, 0 for the others.", []string{"state"}, nil)
+	"sluice_status",
+	"1 for the state of Sluice that the status page shows, 0 for the others; sampled every 15 s.", []string{"state"}, nil)
 
 // Collector returns a collector of the state at the last sample.
 func (s *Sampler) Collector() prometheus.Collector { return collector{s} }

@@ -31,14 +31,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}, append(labels, "reason")),
 		passes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_pass_budget_reads_total",
-			Help: "Reads that the cache could not show at once and that count for the budget of such reads, " +
-				"by the reason and what became of them.",
+			Help: "Lists and streaming lists that the cache could not show at once, by the reason and what became of them: " +
+				`"passed"; after a wait "waited-passed" or "waited-served" from the cache; "refused" with 429.`,
 		}, []string{"reason", "result"}),
 		passBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_pass_budget_bytes", Help: "What reads that pass at the moment take of their budget, by its part.",
+			Name: "sluice_pass_budget_bytes",
+			Help: `What lists that the cache cannot show take of cache.passedBytes now: "part" is "common", or "reserved" ` +
+				"for system callers, a quarter.",
 		}, []string{"part"}),
 		passWaiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sluice_pass_budget_waiting", Help: "Reads that wait until the cache can show them or the budget lets them pass.",
+			Name: "sluice_pass_budget_waiting", Help: "Lists that wait until the cache can show them, or they may pass.",
 		}),
 	}
 	if r != nil {

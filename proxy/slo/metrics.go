@@ -10,7 +10,8 @@ type Objective struct{ met, missed prometheus.Counter }
 // New returns an objective whose counters are registered with r, or nowhere if r is nil.
 func New(r prometheus.Registerer, name string) Objective {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_slo_requests_total", Help: "Requests of callers with a name, by objective and whether they met it.",
+		Name:        "sluice_slo_requests_total",
+		Help:        `Requests of callers that Sluice has authenticated, by objective; "result" is "met" or "missed".`,
 		ConstLabels: prometheus.Labels{"slo": name},
 	}, []string{"result"})
 	if r != nil {

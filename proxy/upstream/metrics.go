@@ -24,10 +24,15 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_upstream_requests_total",
-			Help: "Requests sent to the apiserver, by purpose; code is canceled or error if there was no response.",
+			Help: `Requests to the apiserver. "purpose" is "authenticated" (the caller has a verified token), "anonymous" ` +
+				`(an unauthenticated caller), "upgrade", "on-behalf" (a caller with a client certificate, named by ` +
+				`headers) or "self" (discovery, reflectors, proofs, reviews, health). Without an answer "code" is ` +
+				`"canceled" if the client, or Sluice itself, had given the request up, and else "error".`,
 		}, []string{"purpose", "code"}),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_upstream_watches", Help: "Watches that Sluice itself has open at the apiserver.",
+			Name: "sluice_upstream_watches",
+			Help: "Sluice's own watches at the apiserver: one per cached resource, and one of apiservices, without second " +
+				"watches and those of RBAC objects. A resource without one has no series.",
 		}, []string{"group", "version", "resource"}),
 		watches: map[[3]string]int{},
 	}

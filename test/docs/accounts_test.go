@@ -7,15 +7,10 @@ import (
 	"testing"
 
 	"sluice/proxy/accounts"
+	"sluice/test/harness"
 )
 
 var update = flag.Bool("update", false, "write the tables that come from the code into docs")
-
-// The table stands between these lines of docs/security.md.
-const (
-	accountsBegin = "<!-- accounts: make docs -->\n"
-	accountsEnd   = "<!-- end of accounts -->\n"
-)
 
 // TestSecurityHasTheTableOfAccounts: operators read there what callers can hold, from the table that
 // counts it.
@@ -30,5 +25,5 @@ func TestSecurityHasTheTableOfAccounts(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", row.Name, row.Unit, memory, row.Total, row.Scarce, row.Refusal)
 	}
-	replaceTable(t, "docs/security.md", accountsBegin, accountsEnd, table.String())
+	harness.CheckGenerated(t, "docs/security.md", "accounts", table.String(), *update)
 }

@@ -2,8 +2,6 @@ package docs
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,29 +9,6 @@ import (
 	"sluice/proxy/message"
 	"sluice/test/harness"
 )
-
-// replaceTable compares what stands between two lines of a page with a table, or writes it there with -update.
-func replaceTable(t *testing.T, page, begin, end, table string) {
-	t.Helper()
-	text := read(t, page)
-	before, rest, begins := strings.Cut(text, begin)
-	got, after, ends := strings.Cut(rest, end)
-	switch {
-	case !begins || !ends:
-		t.Fatalf("%s has no place for the table", page)
-	case got == table:
-		return
-	case !*update:
-		t.Fatalf("the table of %s is old: run make docs\n%s", page, table)
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, page), []byte(before+begin+table+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 var verb = regexp.MustCompile(`%[a-z.0-9]*[a-z]`)
 
@@ -55,7 +30,7 @@ func TestTroubleshootingHasEveryMessage(t *testing.T) {
 			t.Errorf("message.All lacks %s", d[1])
 		}
 	}
-	replaceTable(t, "docs/troubleshooting.md", "<!-- messages: make docs -->\n", "<!-- end of messages -->\n", table.String())
+	harness.CheckGenerated(t, "docs/troubleshooting.md", "messages", table.String(), *update)
 }
 
 // words of the apiserver that Sluice uses where it answers in its place.

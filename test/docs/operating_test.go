@@ -84,14 +84,12 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingListsEveryName finds metrics, flags and reasons in the source by their form, and looks for
+// TestOperatingListsEveryName finds flags and reasons in the source by their form, and looks for
 // each in docs/operating.md.
 func TestOperatingListsEveryName(t *testing.T) {
 	text, reasons := operating(t), map[string]bool{"roll-call": true}
 	for _, tt := range []struct{ what, folder, form, as string }{
-		{"metrics", "cmd", `"(sluice_[a-z_]+)"`, "`%`"},
-		{"metrics", "proxy", `"(sluice_[a-z_]*[a-z])"`, "`%`"},
-		{"metrics of stores", "proxy/resources", `describeMetric\("([a-z_]+)"`, "`sluice_store_%`"},
+		{"metrics of the library", "proxy/flowcontrol/priority", `"([a-z_]+_(?:requests|seats|seconds|total))"`, "`sluice_flowcontrol_%`"},
 		{"flags", "cmd/sluice", `set\.\w+Var\(&[\w.]+, "([a-z-]+)"`, "`--%`"},
 		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
@@ -136,7 +134,7 @@ func TestTroubleshootingHasAdviceForEveryReason(t *testing.T) {
 	for _, a := range message.AllAdvice {
 		fmt.Fprintf(&table, "| <a id=\"%s\"></a>`%[1]s` | %s |\n", a.Reason, a.Do)
 	}
-	replaceTable(t, why.Troubleshooting, "<!-- reasons: make docs -->\n", "<!-- end of reasons -->\n", table.String())
+	harness.CheckGenerated(t, why.Troubleshooting, "reasons", table.String(), *update)
 	for _, a := range message.AllAdvice {
 		page, anchor, _ := strings.Cut(why.New(why.Passed, a.Reason).Doc, "#")
 		if !slices.Contains(anchors(read(t, page)), anchor) {

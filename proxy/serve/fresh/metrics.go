@@ -23,11 +23,13 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		proofs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_fence_proofs_total", Help: "Reads that needed a state proven recent, by what proved it or why none did.",
+			Name: "sluice_fence_proofs_total",
+			Help: "Reads that needed a state proven recent, by what proved it or why nothing did.",
 		}, []string{"proof"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:                        "sluice_proof_duration_seconds",
-			Help:                        "Time from the start of a read until the state that it needed was proven, or given up.",
+			Name: "sluice_proof_duration_seconds",
+			Help: "Time from the start of a read that needed a proof until its state was proven, or until it was given up " +
+				`("not-proven-in-time").`,
 			Buckets:                     []float64{.001, .005, .01, .025, .05, .1, .25, .5, provenWithin.Seconds(), 2, 3},
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"proof"}),

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sluice/test/harness"
+)
+
+var update = flag.Bool("update", false, "write the lists that come from the code into docs")
+
+// description is what a prometheus.Desc shows of itself, label a label in it, and setting what else stands for code.
+var (
+	description = regexp.MustCompile(`^Desc{fqName: "(sluice_\w+)", help: "(.*?)", (?:unit: ".*", )?constLabels: {(.*)}, variableLabels: {(.*)}}$`)
+	label       = regexp.MustCompile(`(\w+)(?:="[^"]*")?`)
+	setting     = regexp.MustCompile(`sluice_\w+|(?:cache|limits)\.\w+`)
+)
+
+// TestOperatingHasEveryMetric lists the metrics of a process by their own words, in which quotation marks stand for code.
+func TestOperatingHasEveryMetric(t *testing.T) {
+	metrics := newMetrics()
+	defer buildComponents(t, 0, metrics).upstream.Close()
+	descriptions := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descriptions)
+		metrics.registry.Describe(descriptions)
+	}()
+	items := map[string]string{}
+	for d := range descriptions {
+		found := description.FindStringSubmatch(d.String())
+		if found == nil {
+			continue // of Go and the process
+		}
+		var labels []string
+		for _, l := range label.FindAllStringSubmatch(found[3]+","+found[4], -1) {
+			labels = append(labels, "`"+l[1]+"`")
+		}
+		text := "- `" + found[1] + "`"
+		if labels != nil {
+			text += " (" + strings.Join(labels, ", ") + ")"
+		}
+		help := setting.ReplaceAllString(strings.ReplaceAll(strings.TrimSuffix(found[2], "."), `\"`, "`"), "`$0`")
+		items[found[1]] = wrapped(text+": "+help, "  ")
+	}
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(items)) {
+		list.WriteString(items[name])
+	}
+	harness.CheckGenerated(t, "docs/operating.md", "metrics", list.String(), *update)
+}
+
+// TestDocumentsHaveEveryCommand lists the commands and their flags by their own words.
+func TestDocumentsHaveEveryCommand(t *testing.T) {
+	var text strings.Builder
+	var describe func(*cobra.Command)
+	describe = func(c *cobra.Command) {
+		if c.Runnable() {
+			fmt.Fprintf(&text, "\n## %s\n\n    %s\n\n%s", c.CommandPath(), c.UseLine(), wrapped(strings.TrimSuffix(cmp.Or(c.Long, c.Short), ".")+".", ""))
+			if c.HasLocalFlags() {
+				text.WriteString("\n")
+			}
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) { text.WriteString(wrapped(flagItem(f), "  ")) })
+		}
+		for _, sub := range c.Commands() {
+			describe(sub)
+		}
+	}
+	describe(rootCommand())
+	harness.CheckGenerated(t, "docs/commands.md", "commands", text.String(), *update)
+}
+
+// flagItem describes a flag, and its default unless that is nothing.
+func flagItem(f *pflag.Flag) string {
+	kind, usage := pflag.UnquoteUsage(f)
+	text := "- `--" + f.Name + "`"
+	if f.Shorthand != "" {
+		text += ", `-" + f.Shorthand + "`"
+	}
+	if kind != "" {
+		text += " " + kind
+	}
+	if !slices.Contains([]string{"", "false", "[]", "0", "0s"}, f.DefValue) {
+		text += " (`" + f.DefValue + "`)"
+	}
+	return text + ": " + usage
+}
+
+// wrapped breaks a text into lines.
+func wrapped(text, indent string) string {
+	const width = 120
+	var b strings.Builder
+	length := 0
+	for word := range strings.FieldsSeq(text) {
+		if length > 0 && length+1+len(word) > width {
+			b.WriteString("\n" + indent)
+			length = len(indent)
+		} else if length > 0 {
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	return b.String() + "\n"
+}
