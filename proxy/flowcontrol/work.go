@@ -163,7 +163,7 @@ func (w *Work) Rest() {
 	}
 	if w.had {
 		w.giveBack()
-		w.had = false
+		w.had, w.timer = false, nil // a watch may rest for hours
 	}
 }
 

@@ -44,15 +44,13 @@ type accessRecheck struct {
 	revoked func()
 	denied  atomic.Pointer[apierrors.StatusError]
 
-	ctx    context.Context // of the rechecks
-	cancel context.CancelFunc
 	ignore func() // ends the notifications
 
 	mu        sync.Mutex // guards what follows
 	timer     *time.Timer
-	confirmed time.Time // when access was last known to be allowed
-	checking  bool
-	again     bool // access rules have changed during the recheck
+	confirmed time.Time          // when access was last known to be allowed
+	checking  context.CancelFunc // ends the recheck that runs; nil if none does
+	again     bool               // access rules have changed during the recheck
 	stopped   bool
 	running   sync.WaitGroup
 }
@@ -65,7 +63,6 @@ func startRechecks(access Access, every *atomic.Int64, r *http.Request, read *re
 		access: access, r: r, read: read, every: every, client: client,
 		revoked: revoked, confirmed: time.Now(),
 	}
-	a.ctx, a.cancel = context.WithCancel(r.Context())
 	a.mu.Lock()
 	a.timer = time.AfterFunc(a.wait(), a.check)
 	a.mu.Unlock()
@@ -86,7 +83,7 @@ func (a *accessRecheck) changed() {
 	defer a.mu.Unlock()
 	switch {
 	case a.stopped:
-	case a.checking:
+	case a.checking != nil:
 		a.again = true
 	default:
 		a.timer.Reset(rand.N(recheckSpread))
@@ -95,17 +92,17 @@ func (a *accessRecheck) changed() {
 
 // check is one recheck. The timer calls it.
 func (a *accessRecheck) check() {
+	ctx, cancel := context.WithTimeout(a.r.Context(), recheckLimit)
+	defer cancel()
 	a.mu.Lock()
-	if a.stopped || a.checking {
+	if a.stopped || a.checking != nil {
 		a.mu.Unlock()
 		return
 	}
-	a.checking = true
+	a.checking = cancel
 	a.running.Add(1)
 	a.mu.Unlock()
 	defer a.running.Done()
-	ctx, cancel := context.WithTimeout(a.ctx, recheckLimit)
-	defer cancel()
 	denied, err := a.access.StillAllowed(a.r.WithContext(ctx), a.read)
 	a.finish(denied, err)
 }
@@ -114,7 +111,7 @@ func (a *accessRecheck) check() {
 func (a *accessRecheck) finish(denied *apierrors.StatusError, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.checking = false
+	a.checking = nil
 	if a.stopped {
 		return
 	}
@@ -159,7 +156,9 @@ func (a *accessRecheck) stop() {
 	a.mu.Lock()
 	a.stopped = true
 	a.timer.Stop()
+	if a.checking != nil {
+		a.checking()
+	}
 	a.mu.Unlock()
-	a.cancel()
 	a.running.Wait()
 }
