@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"sluice/codec/json"
 )
 
 func TestCountItemsCountsNestedItems(t *testing.T) {
@@ -21,7 +23,7 @@ func TestCountItemsCountsNestedItems(t *testing.T) {
 
 func TestAppendJSONBoundsItsOutput(t *testing.T) {
 	src := "\x98\x64" + strings.Repeat("\x41\x01", 100) // two bytes become nine
-	if _, err := AppendJSON(nil, []byte(src), 500); !errors.Is(err, ErrSize) {
+	if _, err := AppendJSON(nil, []byte(src), 500); !errors.Is(err, json.ErrSize) {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := AppendJSON([]byte("before"), []byte(src), 1000); err != nil {

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 
 	"sluice/codec/json"
 )
@@ -11,43 +15,26 @@ import (
 // errDuplicate stops a transcoder at an object that has, or may have, duplicate names.
 var errDuplicate = errors.New("duplicate name")
 
-// seen records the names of one open object and detects duplicates without comparing all pairs. A
-// name whose bit in the filter is clear is new. Up to fewNames, other names are compared with all
-// before them. Larger objects are mostly maps, which encoders sort: while their names ascend, there
-// is no duplicate. If they do not ascend and are more than manyNames, the object is treated as if
-// it had duplicates, which is slower and equally correct.
+// manyNames is how many names of one object are compared with each other, unless they ascend.
+const manyNames = 256
+
+// seen tells which names one open object has.
 type seen struct {
-	first    int    // index in transcoder.names of the first name of the object
-	filter   uint64 // one bit per hash of a name
-	unsorted bool   // the names do not ascend; valid beyond fewNames
+	first    int  // index in transcoder.names of the first name
+	unsorted bool // the names do not ascend
 }
 
-const (
-	fewNames  = 24
-	manyNames = 256
-)
-
-// distinct records a name, which is in dst with its head. It reports false if the name is, or may
-// be, a duplicate.
+// distinct records a name, which is in dst with its head. It reports false if the name is, or may be, a duplicate. Encoders
+// sort maps, and while names ascend there is no duplicate. Other objects have few names, so that each can be compared with
+// all before it. An object with many unsorted names is treated as if it had duplicates, which is slower and equally correct.
 func (t *transcoder) distinct(s *seen, name span) bool {
 	names := t.names[s.first:]
 	t.names = append(t.names, name)
-	bit := t.bit(name)
-	isNew := s.filter&bit == 0
-	s.filter |= bit
-	switch n := len(names); {
-	case n < fewNames:
-		return isNew || !t.among(names, name)
-	case n == fewNames:
-		s.unsorted = !t.ascending(names)
+	if n := len(names); !s.unsorted && (n == 0 || t.ascends(names[n-1], name)) {
+		return true
 	}
-	if !s.unsorted {
-		if t.ascends(names[len(names)-1], name) {
-			return true
-		}
-		s.unsorted = true
-	}
-	return isNew || len(names) <= manyNames && !t.among(names, name)
+	s.unsorted = true
+	return len(names) <= manyNames && !t.among(names, name)
 }
 
 // among reports whether name is one of names.
@@ -59,16 +46,6 @@ func (t *transcoder) among(names []span, name span) bool {
 		}
 	}
 	return false
-}
-
-// ascending reports whether the names are strictly ascending.
-func (t *transcoder) ascending(names []span) bool {
-	for i := 1; i < len(names); i++ {
-		if !t.ascends(names[i-1], names[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // ascends reports whether a < b, without their heads, which differ in length.
@@ -92,61 +69,17 @@ func (t *transcoder) nameText(s span) []byte {
 	return b[1:]
 }
 
-// bit returns the bit of a name in the filter.
-func (t *transcoder) bit(s span) uint64 {
-	b := t.dst[s.start:s.end]
-	h := uint(b[0])*7 + uint(b[len(b)-1])*31 + uint(b[len(b)/2])*17
-	if len(b) > 1 {
-		h += uint(b[1]) * 5
-	}
-	return 1 << (h & 63)
-}
-
-// appendDistinct is AppendFromJSON for JSON with duplicate names: it decodes the value, so that the
-// last duplicate counts, and encodes the result.
+// appendDistinct is AppendFromJSON for JSON with duplicate names, by way of Go values, as at the apiserver: the last duplicate
+// counts.
 func appendDistinct(dst, src []byte) ([]byte, error) {
-	d := stdjson.NewDecoder(bytes.NewReader(src))
-	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return dst, at(ErrJSON, "JSON ("+err.Error()+")", int(d.InputOffset()))
+	var number *stdjson.UnmarshalTypeError
+	switch err := kjson.Unmarshal(src, &v); {
+	case errors.As(err, &number):
+		return dst, json.At(ErrNumber, "JSON", int(number.Offset))
+	case err != nil:
+		return dst, fmt.Errorf("%w: %w", json.ErrSyntax, err)
 	}
-	return appendAny(dst, v)
-}
-
-func appendAny(dst []byte, v any) ([]byte, error) {
-	var err error
-	switch v := v.(type) {
-	case nil:
-		return append(dst, Null), nil
-	case bool:
-		return AppendBool(dst, v), nil
-	case string:
-		return AppendString(dst, v), nil
-	case stdjson.Number:
-		n := json.Value(v)
-		if i, ok := n.Int(); ok {
-			return AppendInt(dst, i), nil
-		}
-		f, ok := n.Float()
-		if !ok {
-			return dst, at(ErrNumber, "JSON number "+string(v), 0)
-		}
-		return AppendFloat(dst, f), nil
-	case []any:
-		dst = AppendArray(dst, len(v))
-		for _, e := range v {
-			if dst, err = appendAny(dst, e); err != nil {
-				return dst, err
-			}
-		}
-	case map[string]any:
-		dst = AppendMap(dst, len(v))
-		for name, e := range v {
-			if dst, err = appendAny(AppendString(dst, name), e); err != nil {
-				return dst, err
-			}
-		}
-	}
-	return dst, nil
+	out, err := direct.Marshal(v)
+	return append(dst, out...), err
 }

@@ -14,8 +14,8 @@ import (
 // spelled as an integer and fits int64 becomes an integer; every other number, 1.0 and 1e3
 // included, becomes a float. Of duplicate names the last counts, as for the apiserver.
 //
-// src must be well-formed; that is checked only as far as transcoding needs. The error is ErrJSON,
-// ErrNumber, or ErrDepth beyond json.MaxDepth; dst is then returned unchanged.
+// src must be well-formed; that is checked only as far as transcoding needs. The error is json.ErrSyntax,
+// ErrNumber, or json.ErrDepth; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	t := transcoders.Get().(*transcoder)
 	base := len(dst)
@@ -79,7 +79,7 @@ func (t *transcoder) run(dst, src []byte) ([]byte, error) {
 	i := t.value(json.SkipSpace(src, 0))
 	if i >= 0 {
 		if i = json.SkipSpace(src, i); i < len(src) {
-			t.fail(ErrJSON, i)
+			t.fail(json.ErrSyntax, i)
 		}
 	}
 	if t.err != nil {
@@ -92,7 +92,7 @@ func (t *transcoder) run(dst, src []byte) ([]byte, error) {
 // fail records the first error and returns -1.
 func (t *transcoder) fail(err error, i int) int {
 	if t.err == nil {
-		t.err = at(err, "JSON", i)
+		t.err = json.At(err, "JSON", i)
 	}
 	return -1
 }
@@ -100,7 +100,7 @@ func (t *transcoder) fail(err error, i int) int {
 // value transcodes the value at src[i] and returns the index after it, or -1.
 func (t *transcoder) value(i int) int {
 	if i >= len(t.src) {
-		return t.fail(ErrJSON, i)
+		return t.fail(json.ErrSyntax, i)
 	}
 	switch c := t.src[i]; c {
 	case '"':
@@ -122,7 +122,7 @@ func (t *transcoder) value(i int) int {
 func (t *transcoder) literal(i int, word string, b byte) int {
 	end := i + len(word)
 	if end > len(t.src) || string(t.src[i:end]) != word {
-		return t.fail(ErrJSON, i)
+		return t.fail(json.ErrSyntax, i)
 	}
 	t.dst = append(t.dst, b)
 	return end
@@ -131,7 +131,7 @@ func (t *transcoder) literal(i int, word string, b byte) int {
 func (t *transcoder) string(i int) int {
 	end, tr := json.SkipString(t.src, i)
 	if end < 0 {
-		return t.fail(ErrJSON, i)
+		return t.fail(json.ErrSyntax, i)
 	}
 	raw := t.src[i+1 : end-1]
 	if tr == 0 {
@@ -154,7 +154,7 @@ func (t *transcoder) number(i int) int {
 		n = n*10 + uint64(src[j]-'0')
 	}
 	if j == start {
-		return t.fail(ErrJSON, i)
+		return t.fail(json.ErrSyntax, i)
 	}
 	if j-start > 18 || j < len(src) && (src[j] == '.' || src[j]|0x20 == 'e') {
 		return t.otherNumber(i)
@@ -180,7 +180,7 @@ func (t *transcoder) otherNumber(i int) int {
 		if math.IsInf(f, 0) {
 			return t.fail(ErrNumber, i)
 		}
-		return t.fail(ErrJSON, i)
+		return t.fail(json.ErrSyntax, i)
 	}
 	t.dst = AppendFloat(t.dst, f)
 	return end
@@ -189,7 +189,7 @@ func (t *transcoder) otherNumber(i int) int {
 // enter opens a map or array and reserves a byte for its head, at the index that it returns.
 func (t *transcoder) enter(i int) (head int, ok bool) {
 	if t.depth++; t.depth > json.MaxDepth {
-		t.fail(ErrDepth, i)
+		t.fail(json.ErrDepth, i)
 		return 0, false
 	}
 	head = len(t.dst)
@@ -228,7 +228,7 @@ func (t *transcoder) array(i int) int {
 			return i + 1
 		}
 		if i >= len(t.src) || t.src[i] != ',' {
-			return t.fail(ErrJSON, i)
+			return t.fail(json.ErrSyntax, i)
 		}
 		i = json.SkipSpace(t.src, i+1)
 	}
@@ -247,7 +247,7 @@ func (t *transcoder) object(i int) int {
 	}
 	for {
 		if i >= len(t.src) || t.src[i] != '"' {
-			return t.fail(ErrJSON, i)
+			return t.fail(json.ErrSyntax, i)
 		}
 		start := len(t.dst)
 		if i = t.string(i); i < 0 {
@@ -259,7 +259,7 @@ func (t *transcoder) object(i int) int {
 		}
 		i = json.SkipSpace(t.src, i)
 		if i >= len(t.src) || t.src[i] != ':' {
-			return t.fail(ErrJSON, i)
+			return t.fail(json.ErrSyntax, i)
 		}
 		if i = t.value(json.SkipSpace(t.src, i+1)); i < 0 {
 			return i
@@ -271,7 +271,7 @@ func (t *transcoder) object(i int) int {
 			return i + 1
 		}
 		if i >= len(t.src) || t.src[i] != ',' {
-			return t.fail(ErrJSON, i)
+			return t.fail(json.ErrSyntax, i)
 		}
 		i = json.SkipSpace(t.src, i+1)
 	}

@@ -128,10 +128,10 @@ func TestAppendFromJSONErrors(t *testing.T) {
 	nested := strings.Repeat(`{"a":[`, json.MaxDepth/2) + strings.Repeat("]}", json.MaxDepth/2)
 	checkFromJSON(t, []byte(nested))
 	for in, want := range map[string]error{
-		"": ErrJSON, " ": ErrJSON, "{": ErrJSON, "[": ErrJSON, "[1": ErrJSON, "[1,": ErrJSON, "[1,]": ErrJSON, `{"a"`: ErrJSON, `{"a":`: ErrJSON, `{"a":1`: ErrJSON, `{"a":1,`: ErrJSON, `{"a":1,}`: ErrJSON, `{a:1}`: ErrJSON,
-		"tru": ErrJSON, "nulL": ErrJSON, "-": ErrJSON, `"a`: ErrJSON, "1 2": ErrJSON, "[] x": ErrJSON, "1e": ErrJSON, "1.e.": ErrJSON, "x": ErrJSON, "\x00": ErrJSON,
+		"": json.ErrSyntax, " ": json.ErrSyntax, "{": json.ErrSyntax, "[": json.ErrSyntax, "[1": json.ErrSyntax, "[1,": json.ErrSyntax, "[1,]": json.ErrSyntax, `{"a"`: json.ErrSyntax, `{"a":`: json.ErrSyntax, `{"a":1`: json.ErrSyntax, `{"a":1,`: json.ErrSyntax, `{"a":1,}`: json.ErrSyntax, `{a:1}`: json.ErrSyntax,
+		"tru": json.ErrSyntax, "nulL": json.ErrSyntax, "-": json.ErrSyntax, `"a`: json.ErrSyntax, "1 2": json.ErrSyntax, "[] x": json.ErrSyntax, "1e": json.ErrSyntax, "1.e.": json.ErrSyntax, "x": json.ErrSyntax, "\x00": json.ErrSyntax,
 		"1e999": ErrNumber, "-1e999": ErrNumber, `[1,{"a":1e309}]`: ErrNumber, `{"a":1,"a":[1e309]}`: ErrNumber,
-		"[" + nested + "]": ErrDepth, strings.Repeat("[", 1<<20): ErrDepth,
+		"[" + nested + "]": json.ErrDepth, strings.Repeat("[", 1<<20): json.ErrDepth,
 	} {
 		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%.40q: %.40x, %v, want %v", in, got, err, want)

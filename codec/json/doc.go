@@ -5,7 +5,8 @@
 // they can, and cost only what they look at. The Append functions perform the operations on whole
 // objects that list and watch responses need: [AppendPartialObjectMetadata],
 // [AppendWithoutManagedFields], [AppendWithResourceVersion], [AppendWithoutTypeMeta] and
-// [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes strings.
+// [AppendWithTypeMeta], [AppendIndent] and [AppendCompact]. [AppendString] writes strings, and
+// [AppendTree] what a decoder of another encoding has made.
 // [SkipSpace], [SkipString], [SkipScalar] and [AppendUnquoted] serve packages that transcode JSON
 // in a loop of their own.
 //

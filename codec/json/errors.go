@@ -15,13 +15,13 @@ var (
 	// ErrFieldType is returned when a field has a value of the wrong kind, for example a number in
 	// metadata.name.
 	ErrFieldType = errors.New("wrong type of value")
-	// ErrExpands is returned for a value whose indented form would be many times as long.
-	ErrExpands = errors.New("expands too much")
+	// ErrSize is returned when the result would exceed a limit, or be many times as long as the input.
+	ErrSize = errors.New("too large")
 	// ErrNoField is returned when a required field is missing.
 	ErrNoField = errors.New("no such field")
 )
 
-// at wraps a sentinel with what was read and the byte offset at which reading stopped.
-func at(err error, what string, offset int) error {
+// At wraps a sentinel with what was read and the byte offset at which reading stopped.
+func At(err error, what string, offset int) error {
 	return fmt.Errorf("%s at byte %d: %w", what, offset, err)
 }

@@ -18,13 +18,13 @@ const (
 func MaxIndented(n int) int { return indentFactor*n + indentFloor }
 
 // AppendBoundedIndent is AppendIndent for a value that somebody may have made to expand, or for several with
-// commas between them. If one of them became longer than MaxIndented permits, it returns ErrExpands, and
+// commas between them. If one of them became longer than MaxIndented permits, it returns ErrSize, and
 // dst unchanged. places holds ascending offsets into src, each within a JSON string. They are replaced by the offsets of the
 // same bytes in the result.
 func AppendBoundedIndent(dst, src []byte, depth int, places []int) ([]byte, error) {
 	out, ok := appendIndent(dst, src, depth, true, places)
 	if !ok {
-		return dst, ErrExpands
+		return dst, ErrSize
 	}
 	return out, nil
 }

@@ -64,7 +64,7 @@ func TestAppendBoundedIndentRefusesWhatExpands(t *testing.T) {
 	check([]byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))) // 20 KB of 600 bytes
 	nest := func(n int, inner string) string { return strings.Repeat("[", n) + inner + strings.Repeat("]", n) }
 	for _, b := range []string{nest(MaxDepth, ""), nest(MaxDepth, "1"), nest(100, strings.Repeat("0,", 10_000)+"0"), strings.Repeat("[", MaxDepth)} {
-		if got, err := AppendBoundedIndent([]byte("x"), []byte(b), 0, nil); !errors.Is(err, ErrExpands) || string(got) != "x" {
+		if got, err := AppendBoundedIndent([]byte("x"), []byte(b), 0, nil); !errors.Is(err, ErrSize) || string(got) != "x" {
 			t.Errorf("%.40s: %v, %d bytes", b, err, len(got))
 		}
 	}

@@ -30,7 +30,7 @@ func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) 
 	base := len(dst)
 	m := membersOf(obj)
 	if m.bad {
-		return dst, at(ErrNotObject, "object", m.pos)
+		return dst, At(ErrNotObject, "object", m.pos)
 	}
 	for m.next() {
 		if !m.is(name) {
@@ -43,7 +43,7 @@ func appendWithout(dst, obj []byte, name string, edit func(dst []byte, v Value) 
 		return append(dst, obj[m.start+len(m.val):]...), nil
 	}
 	if m.bad {
-		return dst, at(ErrSyntax, "object", m.pos)
+		return dst, At(ErrSyntax, "object", m.pos)
 	}
 	return append(dst, obj...), nil
 }
@@ -67,7 +67,7 @@ func appendWithoutMembers(dst []byte, v Value, what string, names ...string) ([]
 		dst = append(dst, v[after:m.pos]...)
 	}
 	if m.bad {
-		return dst, at(ErrSyntax, what, m.pos)
+		return dst, At(ErrSyntax, what, m.pos)
 	}
 	if !last {
 		dst = dst[:end]

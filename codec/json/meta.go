@@ -12,25 +12,6 @@ type ObjectMeta struct {
 	Labels, Annotations Value // objects
 }
 
-// The fields of an ObjectMeta as bits, so that parsing stops once it has all of them.
-const (
-	haveAPIVersion = 1 << iota
-	haveKind
-	haveMetadata
-
-	haveTop = 1<<iota - 1
-)
-
-const (
-	haveNamespace = 1 << iota
-	haveName
-	haveResourceVersion
-	haveLabels
-	haveAnnotations
-
-	haveAllMeta = 1<<iota - 1
-)
-
 // ParseObjectMeta reads an object's ObjectMeta in one pass that ends as soon as everything has been
 // seen: for objects in the apiserver's field order, with kind and apiVersion, before the spec. A null
 // counts as absent.
@@ -41,33 +22,50 @@ func ParseObjectMeta(obj []byte) (ObjectMeta, error) {
 	var meta ObjectMeta
 	m := membersOf(obj)
 	if m.bad {
-		return meta, at(ErrNotObject, "object", m.pos)
+		return meta, At(ErrNotObject, "object", m.pos)
 	}
-	var err error
-	for have := 0; have != haveTop && m.next(); {
-		switch {
-		case have&haveMetadata == 0 && m.is("metadata"):
-			have |= haveMetadata
-			err = meta.read(m.val)
-		case have&haveKind == 0 && m.is("kind"):
-			have |= haveKind
-			meta.Kind, err = text(m.val, "kind")
-		case have&haveAPIVersion == 0 && m.is("apiVersion"):
-			have |= haveAPIVersion
-			meta.APIVersion, err = text(m.val, "apiVersion")
+	err := m.first(topFields, func(name string, v Value) (err error) {
+		switch name {
+		case "metadata":
+			return meta.read(v)
+		case "kind":
+			meta.Kind, err = text(v, name)
+		case "apiVersion":
+			meta.APIVersion, err = text(v, name)
 		}
-		if err != nil {
-			return meta, err
+		return err
+	})
+	if err == nil && m.bad {
+		err = At(ErrSyntax, "object", m.pos)
+	}
+	return meta, err
+}
+
+// The members that an ObjectMeta is read from.
+var (
+	topFields  = []string{"metadata", "kind", "apiVersion"}
+	metaFields = []string{"name", "namespace", "resourceVersion", "labels", "annotations"}
+)
+
+// first calls read for the first member of each of these names, and ends once all have been seen.
+func (m *members) first(names []string, read func(name string, v Value) error) error {
+	for have := 0; have != 1<<len(names)-1 && m.next(); {
+		for i, name := range names {
+			if have>>i&1 != 0 || !m.is(name) {
+				continue
+			}
+			have |= 1 << i
+			if err := read(name, m.val); err != nil {
+				return err
+			}
+			break
 		}
 	}
-	if m.bad {
-		return meta, at(ErrSyntax, "object", m.pos)
-	}
-	return meta, nil
+	return nil
 }
 
 // read fills in the fields from the object's metadata.
-func (meta *ObjectMeta) read(metadata Value) (err error) {
+func (meta *ObjectMeta) read(metadata Value) error {
 	if metadata.Kind() == Null {
 		return nil
 	}
@@ -75,27 +73,23 @@ func (meta *ObjectMeta) read(metadata Value) (err error) {
 	if m.bad {
 		return fmt.Errorf("metadata is %s: %w", metadata.Kind(), ErrFieldType)
 	}
-	for have := 0; have != haveAllMeta && err == nil && m.next(); {
-		switch {
-		case have&haveName == 0 && m.is("name"):
-			have |= haveName
-			meta.Name, err = text(m.val, "metadata.name")
-		case have&haveNamespace == 0 && m.is("namespace"):
-			have |= haveNamespace
-			meta.Namespace, err = text(m.val, "metadata.namespace")
-		case have&haveResourceVersion == 0 && m.is("resourceVersion"):
-			have |= haveResourceVersion
-			meta.ResourceVersion, err = text(m.val, "metadata.resourceVersion")
-		case have&haveLabels == 0 && m.is("labels"):
-			have |= haveLabels
-			meta.Labels, err = object(m.val, "metadata.labels")
-		case have&haveAnnotations == 0 && m.is("annotations"):
-			have |= haveAnnotations
-			meta.Annotations, err = object(m.val, "metadata.annotations")
+	err := m.first(metaFields, func(name string, v Value) (err error) {
+		switch name {
+		case "name":
+			meta.Name, err = text(v, "metadata.name")
+		case "namespace":
+			meta.Namespace, err = text(v, "metadata.namespace")
+		case "resourceVersion":
+			meta.ResourceVersion, err = text(v, "metadata.resourceVersion")
+		case "labels":
+			meta.Labels, err = object(v, "metadata.labels")
+		case "annotations":
+			meta.Annotations, err = object(v, "metadata.annotations")
 		}
-	}
+		return err
+	})
 	if err == nil && m.bad {
-		return at(ErrSyntax, "metadata", m.pos)
+		return At(ErrSyntax, "metadata", m.pos)
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func appendRaw(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 	}
 	end := skipValue(b, i)
 	if end < 0 {
-		return dst, 0, false, at(ErrSyntax, name, i)
+		return dst, 0, false, At(ErrSyntax, name, i)
 	}
 	dst, err := AppendCompact(dst, b[i:end])
 	return dst, end, true, err
@@ -138,7 +138,7 @@ func appendList(dst, b []byte, i int, name string,
 		}
 	}
 	if e.bad {
-		return dst, 0, false, at(ErrSyntax, name, e.pos)
+		return dst, 0, false, At(ErrSyntax, name, e.pos)
 	}
 	return append(dst, ']'), e.pos + 1, n > 0, nil
 }
@@ -169,7 +169,7 @@ func appendMap(dst, b []byte, i int, name string) ([]byte, int, bool, error) {
 		}
 	}
 	if m.bad {
-		return dst, 0, false, at(ErrSyntax, name, m.pos)
+		return dst, 0, false, At(ErrSyntax, name, m.pos)
 	}
 	return append(dst, '}'), m.pos + 1, n > 0, nil
 }
@@ -186,7 +186,7 @@ func appendUnsorted(dst, b []byte, i int, name string) ([]byte, int, bool, error
 		pairs = append(pairs, pair{m.key(), m.start})
 	}
 	if m.bad {
-		return dst, 0, false, at(ErrSyntax, name, m.pos)
+		return dst, 0, false, At(ErrSyntax, name, m.pos)
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return bytes.Compare(a.key, b.key) })
 	dst = append(dst, '{')

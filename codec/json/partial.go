@@ -16,7 +16,7 @@ func AppendPartialObjectMetadata(dst, obj []byte, apiVersion string) ([]byte, er
 	base := len(dst)
 	m := membersOf(obj)
 	if m.bad {
-		return dst, at(ErrNotObject, "object", m.pos)
+		return dst, At(ErrNotObject, "object", m.pos)
 	}
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":`...)
 	dst = AppendString(dst, apiVersion)
@@ -30,11 +30,11 @@ func AppendPartialObjectMetadata(dst, obj []byte, apiVersion string) ([]byte, er
 			return append(out, '}'), nil
 		}
 		if end := skipValue(obj, m.start); end < 0 || !m.after(end) {
-			return dst[:base], at(ErrSyntax, "object", m.start)
+			return dst[:base], At(ErrSyntax, "object", m.start)
 		}
 	}
 	if m.bad {
-		return dst[:base], at(ErrSyntax, "object", m.pos)
+		return dst[:base], At(ErrSyntax, "object", m.pos)
 	}
 	return append(dst, `{}}`...), nil
 }

@@ -9,7 +9,7 @@ package json
 func AppendWithResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {
-		return dst, at(ErrNotObject, "object", m.pos)
+		return dst, At(ErrNotObject, "object", m.pos)
 	}
 	for m.next() {
 		if !m.is("metadata") {
@@ -25,5 +25,5 @@ func AppendWithResourceVersion(dst, obj []byte, rv string) ([]byte, error) {
 		}
 		break
 	}
-	return dst, at(ErrNoField, "metadata.resourceVersion", m.pos)
+	return dst, At(ErrNoField, "metadata.resourceVersion", m.pos)
 }

@@ -118,11 +118,11 @@ func appendStruct(dst, b []byte, i int, s structFields, name string) ([]byte, in
 			}
 		}
 		if end < 0 || !m.after(end) {
-			return dst, 0, at(ErrSyntax, name, m.start)
+			return dst, 0, At(ErrSyntax, name, m.start)
 		}
 	}
 	if m.bad {
-		return dst, 0, at(ErrSyntax, name, m.pos)
+		return dst, 0, At(ErrSyntax, name, m.pos)
 	}
 	p.upTo(len(s))
 	return append(p.dst, '}'), m.pos + 1, nil
@@ -139,7 +139,7 @@ func appendReordered(dst, b []byte, i int, s structFields, name string) ([]byte,
 		}
 	}
 	if m.bad {
-		return dst, 0, at(ErrSyntax, name, m.pos)
+		return dst, 0, At(ErrSyntax, name, m.pos)
 	}
 	p := printer{s: s, dst: append(dst, '{'), first: true}
 	for k := range s {
@@ -160,5 +160,5 @@ func wrongType(name string, b []byte, i int) error {
 	if i < len(b) {
 		kind = Value(b[i:]).Kind()
 	}
-	return at(ErrFieldType, name+" is "+kind.String(), i)
+	return At(ErrFieldType, name+" is "+kind.String(), i)
 }

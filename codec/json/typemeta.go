@@ -25,7 +25,7 @@ func AppendWithTypeMeta(dst, obj []byte, apiVersion, kind string) ([]byte, error
 func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 	m := membersOf(obj)
 	if m.bad {
-		return dst, at(ErrNotObject, "object", m.pos)
+		return dst, At(ErrNotObject, "object", m.pos)
 	}
 	base := len(dst)
 	dst, first := appendField(append(dst, '{'), "kind", kind, true)
@@ -43,14 +43,14 @@ func appendTyped(dst, obj []byte, apiVersion, kind string) ([]byte, error) {
 			run = m.nameAt
 			if seen == 2 { // the rest is one run
 				if end = 1 + bytes.LastIndexByte(obj, '}'); end <= run {
-					return dst[:base], at(ErrSyntax, "object", len(obj))
+					return dst[:base], At(ErrSyntax, "object", len(obj))
 				}
 				return append(appendComma(dst, first), obj[run:end]...), nil
 			}
 		}
 	}
 	if m.bad {
-		return dst[:base], at(ErrSyntax, "object", m.pos)
+		return dst[:base], At(ErrSyntax, "object", m.pos)
 	}
 	dst, _ = appendRun(dst, obj, run, end, first)
 	return append(dst, '}'), nil

@@ -42,5 +42,5 @@ func ExampleAppendJSON() {
 	fmt.Println(err)
 	// Output:
 	// {"a":"some text","b":["some text",true,8]} <nil>
-	// JSON of this YAML: too large
+	// too large
 }

@@ -5,10 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 	"unsafe"
-
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"sluice/codec/json"
 )
@@ -18,10 +15,10 @@ import (
 // For JSON in the form of encoding/json the bytes are those of the apiserver. The apiserver fails
 // with status 500 for strings with a control character between U+007F and U+009F except U+0085, with
 // U+FFFE or U+FFFF, and for names with U+0085 or of more than 1,020 characters as they are written in
-// JSON; AppendFromJSON prints these in the way of its emitter.
+// JSON; AppendFromJSON prints these as the emitter of yaml/v2 does.
 //
 // src must be well-formed; that is checked only as far as finding the ends of values needs. The
-// error is ErrJSON, ErrDepth beyond json.MaxDepth, or ErrSize beyond 4 GiB or what json.MaxIndented
+// error is json.ErrSyntax, json.ErrDepth, or json.ErrSize beyond 4 GiB or what json.MaxIndented
 // permits; dst is then returned unchanged.
 func AppendFromJSON(dst, src []byte) ([]byte, error) {
 	return convert(dst, src, (*printer).document)
@@ -64,8 +61,8 @@ func convert(dst, src []byte, run func(*printer)) ([]byte, error) {
 	}
 	p.dst, p.fresh, p.bol, p.limit = dst, true, len(dst), len(dst)+json.MaxIndented(len(src))
 	run(p)
-	if len(p.dst) > p.limit {
-		return dst, at(ErrSize, "YAML", p.limit-len(dst))
+	if p.expands || len(p.dst) > p.limit {
+		return dst, json.At(json.ErrSize, "YAML", p.limit-len(dst))
 	}
 	return p.dst, nil
 }
@@ -77,8 +74,9 @@ type printer struct {
 	text    []byte   // scratch for unescaped names of all open objects, and one value
 	members []member // the members of all open objects, sorted
 	fresh   bool     // dst ends at the start of a line
-	bol     int      // index in dst of the start of the line, before any folding
+	bol     int      // index in dst of the start of the line
 	limit   int      // the length of dst beyond which lines are not indented any more, and the result is an error
+	expands bool     // a text that was left out would exceed the limit
 }
 
 // member is a member of an open object.
@@ -105,7 +103,7 @@ func (p *printer) release() {
 		p.members = nil
 	}
 	clear(p.members[:cap(p.members)]) // they alias the source
-	p.src, p.dst = nil, nil
+	p.src, p.dst, p.expands = nil, nil, false
 	printers.Put(p)
 }
 
@@ -117,7 +115,9 @@ func (p *printer) document() {
 	case p.isBlock(0):
 		p.sequence(0, 0)
 	default:
-		p.scalar(0, 2)
+		if start := len(p.dst); !p.scalar(0, 2) {
+			p.rare(start, 0, p.value(0, 0))
+		}
 	}
 	p.endLine()
 }
@@ -139,7 +139,9 @@ func (p *printer) endLine() {
 // line begins a line at the given indentation.
 func (p *printer) line(indent int) {
 	p.endLine()
-	p.dst = appendIndentation(p.dst, indent, p.limit)
+	if len(p.dst) <= p.limit {
+		p.dst = appendSpaces(p.dst, indent)
+	}
 	p.fresh = false
 }
 
@@ -164,7 +166,7 @@ func (p *printer) collect(n uint32) {
 	first, sorted := len(p.members), true
 	end := p.nodes[n].next
 	for i := n + 1; i < end; {
-		name := p.name(i)
+		name := p.unquoted(i)
 		if len(p.members) > first && sorted {
 			sorted = compare(p.members[len(p.members)-1].name, name) < 0
 		}
@@ -185,8 +187,8 @@ func (p *printer) collect(n uint32) {
 	p.members = p.members[:first+len(kept)]
 }
 
-// name returns the text of the name at node n, which may alias p.text.
-func (p *printer) name(n uint32) []byte {
+// unquoted returns the text of the string at node n, which may alias p.text.
+func (p *printer) unquoted(n uint32) []byte {
 	v := p.nodes[n]
 	raw := p.src[v.start+1 : v.end-1]
 	if v.flags == 0 {
@@ -199,24 +201,21 @@ func (p *printer) name(n uint32) []byte {
 
 // member prints a name and its value at the indentation of the map.
 func (p *printer) member(name []byte, value uint32, indent int) {
-	t := traits{}
-	if len(name) > 0 {
-		t = analyse(name)
-	}
-	explicit := t.breaks || len(name) > maxSimple
-	if explicit {
-		p.dst = append(p.dst, '?', ' ')
-	}
-	p.string(name, t, indent+2, !explicit)
-	if explicit {
-		p.line(indent)
-	}
-	p.dst = append(p.dst, ':')
+	start, explicit := len(p.dst), false
 	p.fresh = false
-	switch block := p.isBlock(value); {
+	block := p.isBlock(value)
+	simple := len(name) <= maxSimple && p.string(name, 0)
+	switch {
+	case simple:
+		p.dst = append(p.dst, ':')
+	case block:
+		explicit = p.rareName(name, indent)
+	}
+	switch {
 	case !block:
-		p.dst = append(p.dst, ' ')
-		p.scalar(value, indent+2)
+		if p.dst = append(p.dst, ' '); !simple || !p.scalar(value, indent+2) {
+			p.rare(start, indent, map[string]any{p.bounded(string(name), indent): p.value(value, indent)})
+		}
 	case explicit:
 		p.inner(value, indent)
 	case p.nodes[value].kind == json.Object:
@@ -228,8 +227,8 @@ func (p *printer) member(name []byte, value uint32, indent int) {
 	}
 }
 
-// maxSimple is the length in bytes of the longest name that the emitter prints without a question
-// mark.
+// maxSimple is the length in bytes of the longest name that the emitter certainly prints without a
+// question mark.
 const maxSimple = 128
 
 // inner prints a list or map that begins on the line of its dash or colon.
@@ -255,18 +254,20 @@ func (p *printer) sequence(n uint32, indent int) {
 
 // item prints a dash and an element.
 func (p *printer) item(n uint32, indent int) {
+	start := len(p.dst)
 	p.dst = append(p.dst, '-')
 	p.fresh = false
 	if p.isBlock(n) {
 		p.inner(n, indent)
 		return
 	}
-	p.dst = append(p.dst, ' ')
-	p.scalar(n, indent+2)
+	if p.dst = append(p.dst, ' '); !p.scalar(n, indent+2) {
+		p.rare(start, indent, []any{p.value(n, indent)})
+	}
 }
 
-// scalar prints a scalar or an empty list or map.
-func (p *printer) scalar(n uint32, indent int) {
+// scalar prints a scalar or an empty list or map, unless that is left to rare. Further lines have this indentation.
+func (p *printer) scalar(n uint32, indent int) bool {
 	p.fresh = false
 	v := p.nodes[n]
 	raw := p.src[v.start:v.end]
@@ -276,82 +277,76 @@ func (p *printer) scalar(n uint32, indent int) {
 	case json.Array:
 		p.dst = append(p.dst, '[', ']')
 	case json.Number:
-		p.dst = appendNumber(p.dst, raw)
+		if i, ok := json.Value(raw).Int(); ok {
+			p.dst = strconv.AppendInt(p.dst, i, 10)
+			break
+		}
+		f, ok := json.Value(raw).Float()
+		if !ok || !bytes.ContainsAny(raw, ".eE") {
+			return false
+		}
+		p.dst = strconv.AppendFloat(p.dst, f, 'g', -1, 64)
 	case json.String:
-		text := raw[1 : len(raw)-1]
-		if v.flags != 0 {
-			start := len(p.text)
-			p.text = unescape(p.text, raw, v.flags)
-			text = p.text[start:]
-			defer func() { p.text = p.text[:start] }()
-		}
-		t := traits{}
-		if len(text) > 0 {
-			t = analyse(text)
-		}
-		p.string(text, t, indent, false)
+		mark := len(p.text)
+		ok := v.flags&json.NonASCII == 0 && p.string(p.unquoted(n), indent)
+		p.text = p.text[:mark]
+		return ok
 	default:
 		p.dst = append(p.dst, raw...)
 	}
+	return true
 }
 
-// string prints a text. A simple key is never folded.
-func (p *printer) string(text []byte, t traits, indent int, simple bool) {
-	p.fresh = false
-	st := styleOf(text, t)
-	if st == literal {
-		if p.dst, p.fresh = appendLiteral(p.dst, text, t, indent, p.limit); p.fresh {
-			p.bol = len(p.dst)
+// string prints a text, unless that is left to rare. Further lines have this indentation; a name, whose indentation is 0, has
+// none and is never folded.
+func (p *printer) string(text []byte, indent int) bool {
+	mark := ""
+	switch styleOf(text) {
+	case rare:
+		return false
+	case literal:
+		if indent > 0 {
+			p.literal(text, indent)
 		}
-		return
+		return indent > 0
+	case single:
+		mark = "'"
+	case double:
+		mark = `"`
 	}
-	mark := len(p.dst)
-	folds := t.breaks && st == single || !simple && t.spaced && mark-p.bol+len(text) > maxWidth
+	wide := len(p.dst)-p.bol+len(text)+2*len(mark) > maxWidth
+	if wide && indent > 0 && bytes.IndexByte(text, ' ') >= 0 {
+		return false
+	}
+	p.dst = append(append(append(p.dst, mark...), text...), mark...)
+	return true
+}
+
+// literal prints a text of several lines as they are. What follows the bar says how many line breaks are at the end of the text:
+// - for none, nothing for one, + for more.
+func (p *printer) literal(s []byte, indent int) {
+	p.dst = append(p.dst, '|')
 	switch {
-	case folds:
-	case st == plain:
-		p.dst = append(p.dst, text...)
-	case st == single:
-		p.dst = appendSingle(p.dst, text)
-	case st == double:
-		p.dst = appendDouble(p.dst, text)
+	case s[len(s)-1] != '\n':
+		p.dst = append(p.dst, '-')
+	case s[len(s)-2] == '\n':
+		p.dst = append(p.dst, '+')
 	}
-	// Quotes and escapes may make the text wider than maxWidth.
-	if folds || !simple && t.spaced && len(p.dst)-p.bol > maxWidth {
-		p.dst = p.dst[:mark]
-		column := utf8.RuneCount(p.dst[p.bol:])
-		p.dst = appendFolded(p.dst, text, st, column, indent, p.limit)
-	}
-}
-
-// unescape appends the text of a string. The apiserver reads the JSON with its YAML parser, for
-// which a raw U+0085 is a line break, so the parser decides how such a string is folded.
-func unescape(dst, quoted []byte, t json.StringFlags) []byte {
-	if t&json.NonASCII != 0 && bytes.Contains(quoted, nextLine) {
-		if folded, err := sigsyaml.YAMLToJSON(quoted); err == nil {
-			dst, _ = json.Value(bytes.TrimSpace(folded)).AppendText(dst)
-			return dst
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(s, []byte{'\n'}), []byte{'\n'}) {
+		p.dst = append(p.dst, '\n')
+		if len(line) > 0 && len(p.dst) <= p.limit {
+			p.dst = appendSpaces(p.dst, indent)
 		}
+		p.dst = append(p.dst, line...)
 	}
-	return json.AppendUnquoted(dst, quoted[1:len(quoted)-1])
 }
 
-var nextLine = []byte("\u0085")
+const spaces = "                                                                "
 
-// appendNumber prints a number: integers that fit int64 or uint64 unchanged, and other numbers in
-// the shortest spelling of the float64. Numbers beyond float64 are strings to the apiserver.
-func appendNumber(dst, raw []byte) []byte {
-	v := json.Value(raw)
-	if n, ok := v.Int(); ok {
-		return strconv.AppendInt(dst, n, 10)
+// appendSpaces appends n spaces.
+func appendSpaces(dst []byte, n int) []byte {
+	for ; n > len(spaces); n -= len(spaces) {
+		dst = append(dst, spaces...)
 	}
-	s := unsafe.String(&raw[0], len(raw)) // does not escape
-	if fits(raw, 10, false, true) {
-		return append(dst, raw...)
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return append(dst, raw...)
-	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+	return append(dst, spaces[:n]...)
 }

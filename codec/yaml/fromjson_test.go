@@ -179,8 +179,8 @@ func TestNamesAreOrderedLikeTheApiserver(t *testing.T) {
 
 func TestAppendFromJSONErrors(t *testing.T) {
 	for in, want := range map[string]error{
-		"": ErrJSON, "{": ErrJSON, "[1,": ErrJSON, `{"a"`: ErrJSON, `{"a":1,}`: ErrJSON, "[1 2]": ErrJSON, "[1}": ErrJSON, `{"a":1]`: ErrJSON, `"a`: ErrJSON, "1 2": ErrJSON, "{1:2}": ErrJSON, "]": ErrJSON,
-		strings.Repeat("[", json.MaxDepth+1): ErrDepth, strings.Repeat(`{"a":`, 1<<18): ErrDepth,
+		"": json.ErrSyntax, "{": json.ErrSyntax, "[1,": json.ErrSyntax, `{"a"`: json.ErrSyntax, `{"a":1,}`: json.ErrSyntax, "[1 2]": json.ErrSyntax, "[1}": json.ErrSyntax, `{"a":1]`: json.ErrSyntax, `"a`: json.ErrSyntax, "1 2": json.ErrSyntax, "{1:2}": json.ErrSyntax, "]": json.ErrSyntax,
+		strings.Repeat("[", json.MaxDepth+1): json.ErrDepth, strings.Repeat(`{"a":`, 1<<18): json.ErrDepth,
 	} {
 		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, want) || string(got) != "x" {
 			t.Errorf("%.40q: %.40q, %v, want %v", in, got, err, want)
@@ -234,10 +234,10 @@ func TestDocumentsThatExpandAreRefused(t *testing.T) {
 		"single":  nest(100, `"# `+strings.Repeat("a ", 10_000)+`a"`),
 		"double":  nest(100, `"\u0001`+strings.Repeat("a ", 10_000)+`a"`),
 	} {
-		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, ErrSize) || string(got) != "x" {
+		if got, err := AppendFromJSON([]byte("x"), []byte(in)); !errors.Is(err, json.ErrSize) || string(got) != "x" {
 			t.Errorf("%s: %v, %d bytes of %d", name, err, len(got), len(in))
 		}
-		if got, err := AppendItem([]byte("x"), []byte(in)); !errors.Is(err, ErrSize) || string(got) != "x" {
+		if got, err := AppendItem([]byte("x"), []byte(in)); !errors.Is(err, json.ErrSize) || string(got) != "x" {
 			t.Errorf("%s as an item: %v, %d bytes", name, err, len(got))
 		}
 	}

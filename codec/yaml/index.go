@@ -28,12 +28,12 @@ type index struct {
 func (x *index) build(src []byte) error {
 	x.src, x.nodes, x.depth, x.err = src, x.nodes[:0], 0, nil
 	if uint64(len(src)) > math.MaxUint32 {
-		return at(ErrSize, "JSON", len(src))
+		return json.At(json.ErrSize, "JSON", len(src))
 	}
 	i := x.value(json.SkipSpace(src, 0))
 	if i >= 0 {
 		if i = json.SkipSpace(src, i); i < len(src) {
-			x.fail(ErrJSON, i)
+			x.fail(json.ErrSyntax, i)
 		}
 	}
 	return x.err
@@ -42,7 +42,7 @@ func (x *index) build(src []byte) error {
 // fail records the first error and returns -1.
 func (x *index) fail(err error, i int) int {
 	if x.err == nil {
-		x.err = at(err, "JSON", i)
+		x.err = json.At(err, "JSON", i)
 	}
 	return -1
 }
@@ -50,7 +50,7 @@ func (x *index) fail(err error, i int) int {
 // value indexes the value at src[i] and returns the index after it, or -1.
 func (x *index) value(i int) int {
 	if i >= len(x.src) {
-		return x.fail(ErrJSON, i)
+		return x.fail(json.ErrSyntax, i)
 	}
 	n := len(x.nodes)
 	kind := json.Value(x.src[i : i+1]).Kind()
@@ -66,7 +66,7 @@ func (x *index) value(i int) int {
 		end = json.SkipScalar(x.src, i)
 	}
 	if end < 0 {
-		return x.fail(ErrJSON, i)
+		return x.fail(json.ErrSyntax, i)
 	}
 	x.nodes[n].end, x.nodes[n].next = uint32(end), uint32(len(x.nodes))
 	return end
@@ -75,7 +75,7 @@ func (x *index) value(i int) int {
 // container indexes the members or elements of the object or array at src[i].
 func (x *index) container(i int, object bool) int {
 	if x.depth++; x.depth > json.MaxDepth {
-		return x.fail(ErrDepth, i)
+		return x.fail(json.ErrDepth, i)
 	}
 	src, shut := x.src, x.src[i]+2 // '{' and '[' are two less than '}' and ']'
 	i = json.SkipSpace(src, i+1)
@@ -98,7 +98,7 @@ func (x *index) container(i int, object bool) int {
 			return i + 1
 		}
 		if i >= len(src) || src[i] != ',' {
-			return x.fail(ErrJSON, i)
+			return x.fail(json.ErrSyntax, i)
 		}
 		i = json.SkipSpace(src, i+1)
 	}
@@ -108,16 +108,16 @@ func (x *index) container(i int, object bool) int {
 func (x *index) name(i int) int {
 	src := x.src
 	if i >= len(src) || src[i] != '"' {
-		return x.fail(ErrJSON, i)
+		return x.fail(json.ErrSyntax, i)
 	}
 	end, t := json.SkipString(src, i)
 	if end < 0 {
-		return x.fail(ErrJSON, i)
+		return x.fail(json.ErrSyntax, i)
 	}
 	x.nodes = append(x.nodes, node{start: uint32(i), end: uint32(end), next: uint32(len(x.nodes) + 1), flags: t, kind: json.String})
 	i = json.SkipSpace(src, end)
 	if i >= len(src) || src[i] != ':' {
-		return x.fail(ErrJSON, i)
+		return x.fail(json.ErrSyntax, i)
 	}
 	return json.SkipSpace(src, i+1)
 }

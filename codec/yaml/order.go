@@ -21,7 +21,7 @@ func compare(a, b []byte) int {
 			return cmp.Compare(len(a), len(b))
 		}
 	}
-	if i < len(a) && i < len(b) && letter[a[i]] && letter[b[i]] {
+	if i < len(a) && i < len(b) && class[a[i]]&class[b[i]]&letter != 0 {
 		return cmp.Compare(a[i], b[i])
 	}
 	for i > 0 && (i < len(a) && !utf8.RuneStart(a[i]) || i < len(b) && !utf8.RuneStart(b[i])) {
@@ -29,13 +29,6 @@ func compare(a, b []byte) int {
 	}
 	return compareAt(a, b, i)
 }
-
-var letter = func() (t [256]bool) {
-	for c := 'a'; c <= 'z'; c++ {
-		t[c], t[c-'a'+'A'] = true, true
-	}
-	return t
-}()
 
 // compareAt compares two names that first differ in the rune at i.
 func compareAt(a, b []byte, i int) int {

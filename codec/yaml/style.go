@@ -2,210 +2,147 @@ package yaml
 
 import (
 	"bytes"
-	"unicode/utf8"
+
+	"sluice/codec/json"
 )
 
-// style is how a string is printed.
+// style is how a text is printed.
 type style uint8
 
 const (
-	plain style = iota
-	single
-	double
+	// rare texts are left to the emitter of yaml/v2.
+	rare style = iota
+	plain
+	single // in single quotes
+	double // in double quotes, without escapes
 	literal
 )
 
-// traits are the properties of a text that determine its style.
-type traits struct {
-	newline bool // has a line feed
-	breaks  bool // has any line break: \n, \r, U+0085, U+2028, U+2029
-	odd     bool // has a line break other than \n
-	special bool // has a rune that needs an escape
-
-	spaced     bool // has a space
-	indicator  bool // is YAML syntax if plain
-	leading    bool // begins with a space or break
-	trailing   bool // ends with a space or break
-	spaceLast  bool // ends with a space
-	spaceBreak bool // has a space before a break
-	breakSpace bool // has a space after a break
-}
-
-// Classes of bytes inside a plain scalar.
+// What a byte may be at the start of a text and inside it.
 const (
-	harmless = iota
-	space
-	colon
-	hash
-	feed    // \n
-	control // not printable, \r too
-	wide    // not ASCII
+	printable = 1 << iota // ASCII, neither a space nor a control character
+	letter
+	digit
+	slash     // begins no other type and has no meaning to YAML
+	indicator // begins no plain text, and no other type
+	numeric   // occurs in numbers and times
 )
 
-var inside = func() (t [256]uint8) {
-	for c := range t {
-		switch {
-		case c < ' ' || c == 0x7f:
-			t[c] = control
-		case c > 0x7f:
-			t[c] = wide
+var class = func() (t [256]uint8) {
+	for c := byte('!'); c <= '~'; c++ {
+		t[c] = printable
+	}
+	mark := func(bit uint8, bytes string) {
+		for _, c := range []byte(bytes) {
+			t[c] |= bit
 		}
 	}
-	t[' '], t[':'], t['#'], t['\n'] = space, colon, hash, feed
+	mark(letter, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	mark(digit, "0123456789")
+	mark(slash, "/")
+	mark(indicator, "#,[]{}&*!|>\"%@`")
+	mark(numeric, "0123456789abcdefABCDEFxXoOTtZz_+-.,: ")
 	return t
 }()
 
-// first marks the bytes that a plain scalar must not begin with.
-var first = func() (t [256]bool) {
-	for _, c := range []byte("#,[]{}&*!|>'\"%@`") {
-		t[c] = true
-	}
-	return t
-}()
-
-// analyse returns the traits of a text, which must not be empty. It handles ASCII only; analyseAll
-// handles other texts.
-func analyse(s []byte) (t traits) {
-	t.indicator = begins(s)
-	last := len(s) - 1
-	for i, c := range s {
-		switch inside[c] {
-		case space:
-			t.spaced = true
-			t.breakSpace = t.breakSpace || i > 0 && isFeed(s[i-1])
-		case colon:
-			t.indicator = t.indicator || i == last || s[i+1] == ' ' || s[i+1] == '\t'
-		case hash:
-			t.indicator = t.indicator || i > 0 && isBlank[s[i-1]]
-		case feed:
-			t.breaks, t.newline = true, true
-			t.spaceBreak = t.spaceBreak || i > 0 && s[i-1] == ' '
-		case control:
-			t.special = true
-			if c == '\r' {
-				t.breaks, t.odd = true, true
-			}
-		case wide:
-			return analyseAll(s)
-		}
-	}
-	t.leading = s[0] == ' ' || isFeed(s[0])
-	t.spaceLast = s[last] == ' '
-	t.trailing = t.spaceLast || isFeed(s[last])
-	return t
-}
-
-func isFeed(c byte) bool { return c == '\n' || c == '\r' }
-
-// isBlank marks the ASCII bytes after which a # begins a comment.
-var isBlank = [256]bool{' ': true, '\t': true, '\n': true, '\r': true, 0: true}
-
-// begins reports whether the start of s is YAML syntax.
-func begins(s []byte) bool {
-	if first[s[0]] {
-		return true
-	}
-	switch s[0] {
-	case '-':
-		return len(s) == 1 || s[1] == ' ' || s[1] == '\t' || bytes.HasPrefix(s, dashes)
-	case '?', ':':
-		return len(s) == 1 || s[1] == ' ' || s[1] == '\t'
-	case '.':
-		return bytes.HasPrefix(s, dots)
-	}
-	return false
-}
-
-var dashes, dots = []byte("---"), []byte("...")
-
-// analyseAll is analyse for any text.
-func analyseAll(s []byte) (t traits) {
-	t.indicator = begins(s)
-	afterSpace, afterBreak, afterBlank := false, false, true
-	for i := 0; i < len(s); {
-		c := s[i]
-		w := width(s[i:])
-		end := i+w >= len(s)
-		switch c {
-		case ':':
-			t.indicator = t.indicator || end || s[i+1] == ' ' || s[i+1] == '\t'
-		case '#':
-			t.indicator = t.indicator || afterBlank
-		}
-		t.special = t.special || !printable(s[i:])
-		isBreak := breakAt(s[i:])
-		switch {
-		case c == ' ':
-			t.spaced = true
-			t.leading = t.leading || i == 0
-			t.spaceLast = end
-			t.trailing = t.trailing || end
-			t.breakSpace = t.breakSpace || afterBreak
-		case isBreak:
-			t.breaks = true
-			t.newline = t.newline || c == '\n'
-			t.odd = t.odd || c != '\n'
-			t.leading = t.leading || i == 0
-			t.trailing = t.trailing || end
-			t.spaceBreak = t.spaceBreak || afterSpace
-		}
-		afterSpace, afterBreak = c == ' ', isBreak
-		afterBlank = c == ' ' || c == '\t' || c == 0 || isBreak
-		i += w
-	}
-	return t
-}
-
-// width returns the length of the rune at the start of b, which is UTF-8.
-func width(b []byte) int {
-	if b[0] < utf8.RuneSelf {
-		return 1
-	}
-	_, n := utf8.DecodeRune(b)
-	return n
-}
-
-// breakAt reports whether b begins with a line break.
-func breakAt(b []byte) bool {
-	switch b[0] {
-	case '\n', '\r':
-		return true
-	case 0xc2:
-		return b[1] == 0x85
-	case 0xe2:
-		return b[1] == 0x80 && b[2]&^1 == 0xa8
-	}
-	return false
-}
-
-// printable reports whether the rune at the start of b is printed without an escape. For the
-// emitter of yaml/v2 neither tabs nor runes beyond U+FFFF are printable.
-func printable(b []byte) bool {
-	switch c := b[0]; {
-	case c < utf8.RuneSelf:
-		return c == '\n' || c >= ' ' && c <= '~'
-	case c == 0xc2:
-		return b[1] >= 0xa0
-	case c == 0xef:
-		return !(b[1] == 0xbb && b[2] == 0xbf) && !(b[1] == 0xbf && b[2] >= 0xbe)
-	default:
-		return c < 0xf0
-	}
-}
-
-// styleOf returns the style for a text with these traits.
-func styleOf(s []byte, t traits) style {
-	if t.newline {
-		if t.spaceLast || t.spaceBreak || t.special {
-			return double
-		}
-		return literal
-	}
-	if !isString(s) || t.breakSpace || t.spaceBreak || t.special {
+// styleOf returns the style in which the emitter of yaml/v2 certainly prints a text, provided that it needs no folding, and
+// rare if that is not certain.
+func styleOf(s []byte) style {
+	if len(s) == 0 {
 		return double
 	}
-	if t.indicator || t.leading || t.trailing || t.breaks {
-		return single
+	if bytes.IndexByte(s, '\n') >= 0 {
+		return blockStyle(s)
 	}
-	return plain
+	st := rare
+	switch c := class[s[0]]; {
+	case c&letter != 0:
+		if st = plain; isWord(s) {
+			st = double
+		}
+	case c&slash != 0, s[0] == '-' && isOption(s), len(s) == 1 && s[0] == '.':
+		st = plain
+	case c&indicator != 0:
+		st = single
+	case c&digit != 0:
+		st = digitStyle(s)
+	}
+	if st == rare || s[len(s)-1] == ' ' {
+		return rare
+	}
+	for i, c := range s {
+		switch {
+		case class[c] == 0 && c != ' ', c == '\'' && st == single:
+			return rare
+		case st == plain && (c == ':' && (i+1 == len(s) || s[i+1] == ' ') || c == '#' && i > 0 && s[i-1] == ' '):
+			st = single
+			if bytes.IndexByte(s, '\'') >= 0 {
+				return rare
+			}
+		}
+	}
+	return st
+}
+
+// blockStyle is styleOf for a text of several lines.
+func blockStyle(s []byte) style {
+	if s[0] == ' ' || s[0] == '\n' || s[len(s)-1] == ' ' || bytes.Contains(s, []byte(" \n")) {
+		return rare
+	}
+	for _, c := range s {
+		if class[c] == 0 && c != ' ' && c != '\n' {
+			return rare
+		}
+	}
+	return literal
+}
+
+// isWord reports whether YAML reads a text that begins with a letter as null or a bool.
+func isWord(s []byte) bool {
+	if len(s) > 5 {
+		return false
+	}
+	switch string(s) {
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON",
+		"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", "null", "Null", "NULL":
+		return true
+	}
+	return false
+}
+
+// isOption reports whether a text begins like a command line option: -a or --a.
+func isOption(s []byte) bool {
+	if len(s) > 1 && s[1] == '-' {
+		s = s[1:]
+	}
+	return len(s) > 1 && class[s[1]]&letter != 0
+}
+
+// digitStyle is styleOf for a text that begins with a digit, of which it looks at the type only: most are quantities, numbers,
+// addresses and UIDs.
+func digitStyle(s []byte) style {
+	points, dashes, digits, letters := 0, 0, 0, 0
+	for _, c := range s {
+		switch {
+		case class[c]&numeric == 0:
+			return plain
+		case class[c]&digit != 0:
+			digits++
+		case c == '.':
+			points++
+		case c == '-':
+			dashes++
+		case class[c]&letter != 0 && c|0x20 != 'e':
+			letters++
+		}
+	}
+	switch {
+	case digits == len(s) && digits < 300, json.IsTimestamp(s):
+		return double
+	case len(s) < 5 || s[4] == '-': // short, or like a time
+		return rare
+	case points > 1, dashes > 1, letters > 0 && (s[0] != '0' || class[s[1]]&digit != 0): // not a number either
+		return plain
+	}
+	return rare
 }

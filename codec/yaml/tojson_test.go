@@ -36,7 +36,7 @@ func checkToJSON(t *testing.T, src []byte) {
 	want, wantErr := sigsyaml.YAMLToJSON(src)
 	got, err := AppendJSON([]byte("x"), src, maxOutput)
 	switch {
-	case errors.Is(err, ErrSize) || errors.Is(err, ErrDepth):
+	case errors.Is(err, json.ErrSize) || errors.Is(err, json.ErrDepth):
 	case wantErr != nil:
 		if err == nil || string(got) != "x" || !errors.Is(err, ErrDecode) || !strings.Contains(wantErr.Error(), "map[") && err.Error() != wantErr.Error() {
 			t.Errorf("%q: %s, %v, want error %v", src, got, err, wantErr)
@@ -105,12 +105,12 @@ func TestAppendJSONBoundsHostileDocuments(t *testing.T) {
 		want  error
 	}{
 		"billion laughs":       {laughs, maxOutput, ErrDecode},
-		"long text repeated":   {long, maxOutput, ErrSize},
-		"long name repeated":   {"a: &a {" + strings.Repeat("k", 1000) + ": 1}\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", 900), ",") + "]\n", 1 << 16, ErrSize},
+		"long text repeated":   {long, maxOutput, json.ErrSize},
+		"long name repeated":   {"a: &a {" + strings.Repeat("k", 1000) + ": 1}\nb: [" + strings.TrimSuffix(strings.Repeat("*a,", 900), ",") + "]\n", 1 << 16, json.ErrSize},
 		"deep flow":            {strings.Repeat("[", 1<<18), maxOutput, ErrDecode},
 		"deep flow maps":       {strings.Repeat("{a: ", 1<<18), maxOutput, ErrDecode},
 		"deep block":           {strings.Repeat("- ", 1<<16) + "a", maxOutput, ErrDecode},
-		"deep by aliases":      {"a: &a " + nested("x") + "\nb: " + nested("*a"), maxOutput, ErrDepth},
+		"deep by aliases":      {"a: &a " + nested("x") + "\nb: " + nested("*a"), maxOutput, json.ErrDepth},
 		"recursive":            {"a: &a {b: *a}", maxOutput, ErrDecode},
 		"explicit keys":        {strings.Repeat("? ", 1<<16), maxOutput, ErrDecode},
 		"many documents":       {strings.Repeat("---\na\n", 1<<16), maxOutput, nil},

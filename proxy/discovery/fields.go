@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/client-go/util/jsonpath"
+
 	"sluice/cache/tree"
 	"sluice/codec/json"
 	"sluice/codec/proto"
@@ -60,13 +62,34 @@ func customFields(version json.Value, namespaced bool) Fields {
 	}
 	for _, s := range version.Get("selectableFields").Elements {
 		jsonPath, _ := s.Get("jsonPath").Text()
-		names, err := json.ParsePath(jsonPath)
-		if err != nil {
+		names, ok := memberNames(jsonPath)
+		if !ok {
 			return Fields{}
 		}
 		f.add(strings.TrimPrefix(jsonPath, "."), fieldPath{names: names})
 	}
 	return f
+}
+
+// memberNames splits a JSONPath, such as .spec.color or .metadata.labels['a\.b'], by the parser of the apiserver. ok is false for
+// everything but a chain of names: indices, wildcards, filters, ranges and unions.
+func memberNames(path string) (names []string, ok bool) {
+	parsed, err := jsonpath.Parse("", "{"+path+"}")
+	if err != nil || len(parsed.Root.Nodes) != 1 {
+		return nil, false
+	}
+	list, _ := parsed.Root.Nodes[0].(*jsonpath.ListNode)
+	if list == nil {
+		return nil, false
+	}
+	for _, n := range list.Nodes {
+		field, ok := n.(*jsonpath.FieldNode)
+		if !ok || field.Value == "" {
+			return nil, false
+		}
+		names = append(names, field.Value)
+	}
+	return names, len(names) > 0
 }
 
 func (f *Fields) add(label string, p fieldPath) {

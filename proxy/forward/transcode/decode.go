@@ -60,7 +60,7 @@ func (b *requestBody) toJSON(info *request.Info) (err error) {
 		b.json, err = cbor.AppendJSON(nil, b.buffered, maxRequest)
 	}
 	switch {
-	case errors.Is(err, yaml.ErrSize), errors.Is(err, cbor.ErrSize), len(b.json) > maxRequest:
+	case errors.Is(err, json.ErrSize), len(b.json) > maxRequest:
 		return tooLarge()
 	case err != nil:
 		return apierrors.NewBadRequest("the object provided is unrecognized: " + err.Error())

@@ -15,7 +15,6 @@ import (
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/splice"
-	"sluice/codec/yaml"
 	"sluice/proxy/message"
 	"sluice/proxy/response"
 )
@@ -86,7 +85,7 @@ func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) 
 	switch {
 	case errors.Is(err, codec.ErrUnsupported):
 		return nil, err
-	case errors.Is(err, yaml.ErrSize), errors.Is(err, json.ErrExpands):
+	case errors.Is(err, json.ErrSize):
 		return nil, notAcceptable("would become too large as %s: limit is %d bytes", f, json.MaxIndented(len(body)))
 	case err != nil:
 		return nil, cannotTranscode(err)

@@ -1,0 +1,56 @@
+package discovery
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/client-go/util/jsonpath"
+	kjson "sigs.k8s.io/json"
+
+	"sluice/codec/json"
+)
+
+// selectable is the oracle: the value that apiextensions selects by.
+func selectable(t *testing.T, obj []byte, path string) string {
+	t.Helper()
+	p := jsonpath.New("selectableField")
+	p.AllowMissingKeys(true)
+	if err := p.Parse("{" + path + "}"); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var content map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(obj, &content); err != nil {
+		t.Fatal(err)
+	}
+	results, err := p.FindResults(content)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if len(results) == 0 || len(results[0]) == 0 || results[0][0].Interface() == nil {
+		return ""
+	}
+	return fmt.Sprint(results[0][0].Interface())
+}
+
+func TestSelectableFieldsEqualApiextensions(t *testing.T) {
+	obj := []byte(`{"spec":{"color":"blue","n":5,"on":true,"off":false,"nothing":null,"empty":"","a.b":"dotted","deep":{"er":"x\u00e9\"<"},"list":[1],"a-b":"dash","f":1.50}}`)
+	for _, path := range []string{".spec.color", ".spec.n", ".spec.on", ".spec.off", ".spec.nothing", ".spec.empty", ".spec['a.b']", `.spec['a\.b']`, ".spec['deep.er']", ".spec['deep'].er", `.spec.a\.b`, ".spec.deep.er", ".spec.a-b", ".spec.f", ".nope.x", ".spec.color.x", ".spec.list.x", ".spec['deep']['er']"} {
+		names, ok := memberNames(path)
+		if !ok {
+			t.Errorf("%s is refused", path)
+			continue
+		}
+		got, ok := json.Value(obj).Field(names...)
+		if want := selectable(t, obj, path); !ok || got != want {
+			t.Errorf("%s: %q, %v, want %q", path, got, ok, want)
+		}
+	}
+}
+
+func TestSelectableFieldsAreChainsOfNames(t *testing.T) {
+	for _, path := range []string{"", ".", "..", ".a..b", ".a[0]", ".a[*]", ".*", ".a['b','c']", ".a[?(@.b)]", ".a['b", `.a["b"]`, ".a b", "{.a}", ".a.", `.a\`, "[a]", ".a['']"} {
+		if got, ok := memberNames(path); ok {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
