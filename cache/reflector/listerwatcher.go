@@ -22,8 +22,9 @@ type ListerWatcher interface {
 	Inventory(ctx context.Context) (*cache.Inventory, error)
 
 	// Changes returns the events after version from, up to until, in ascending order. It returns io.EOF
-	// if the apiserver does not tell that there are no others.
-	Changes(ctx context.Context, from, until uint64) ([]cache.Change, error)
+	// if the apiserver does not tell that there are no others, and an error that wraps ErrExpired if there are more than
+	// most.
+	Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error)
 
 	// WatchList opens a streaming list (KEP-3157): the initial events, which are Added events of
 	// every object, the bookmark that ends them, and the events after it. It returns

@@ -79,9 +79,12 @@ func (s *script) Inventory(context.Context) (*cache.Inventory, error) {
 	return r, st.err
 }
 
-// Changes returns the keys and versions of the events of a step, and its error.
-func (s *script) Changes(_ context.Context, from, until uint64) (changes []cache.Change, err error) {
+// Changes returns the keys and versions of the events of a step, and its error; for more than most events, an error.
+func (s *script) Changes(_ context.Context, from, until uint64, most int) (changes []cache.Change, err error) {
 	st := s.play(fmt.Sprintf("changes %d-%d", from, until))
+	if len(st.events) > most {
+		return nil, ErrExpired
+	}
 	for _, e := range st.events {
 		changes = append(changes, cache.Change{RV: e.Version, Key: e.Object.Key})
 	}

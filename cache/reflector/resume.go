@@ -21,6 +21,9 @@ const (
 	maxUntold = 3
 	// inventoryLimit bounds the comparison of a store with the apiserver.
 	inventoryLimit = 2 * time.Minute
+	// fewChanges is how many events are read for the comparison also where the resource has fewer objects. The metadata
+	// of as many events as there are objects costs the apiserver less than a new list does, and the store goes on.
+	fewChanges = 10_000
 )
 
 // errUntold is returned when the events that would explain a difference are not known to be complete.
@@ -92,7 +95,7 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 	if err != nil || len(differing) == 0 {
 		return listed, err
 	}
-	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version)
+	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
 	}

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,41 @@ func TestStoreGoesOnOnlyIfAnInventoryExplainsEachDifference(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A list costs the apiserver more than the metadata of as many events, and ends every watch of the store.
+func TestStoreGoesOnAfterAsManyEventsAsItHasObjects(t *testing.T) {
+	const objects = fewChanges + 1
+	synctest.Test(t, func(t *testing.T) {
+		var before, after []Event
+		var now []*tree.Object
+		for i := range objects {
+			name := tree.Key(fmt.Sprintf("a/x%05d", i))
+			before = append(before, event(added, name, uint64(1+i)))
+			after = append(after, event(modified, name, uint64(objects+1+i)))
+			now = append(now, after[i].Object)
+		}
+		src := &script{t: t, steps: []step{
+			{call: "watchlist", events: append(before, synced(objects)), end: errors.New("connection reset")},
+			{call: fmt.Sprint("watch ", objects), doubtful: true, events: after},
+			{call: "inventory", objects: now, version: 2 * objects},
+			{call: fmt.Sprintf("changes %d-%d", objects, 2*objects), events: after},
+		}}
+		published := 0
+		r := New(src, Options{Publish: func(s *cache.Store) { published++ }})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(src.steps) != 0 || published != 1 {
+			t.Errorf("%d stores, %d steps left, calls %v", published, len(src.steps), src.calls)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Whatever the new watch delivers, nothing of it is applied and nothing is proven before the verdict.

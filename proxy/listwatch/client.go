@@ -95,8 +95,8 @@ func (c *Client) Inventory(ctx context.Context) (*cache.Inventory, error) {
 }
 
 // Changes implements reflector.ListerWatcher.
-func (c *Client) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
-	return c.session.Changes(ctx, from, until)
+func (c *Client) Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error) {
+	return c.session.Changes(ctx, from, until, most)
 }
 
 // WatchList implements reflector.ListerWatcher by a streaming list (KEP-3157).

@@ -129,18 +129,18 @@ func (s *Session) SecondWatch(ctx context.Context, version uint64, event, bookma
 	})
 }
 
-// maxChanges bounds the events of Changes.
-const maxChanges = 10_000
-
-// Changes returns the events after version from, up to until, in ascending order; with an error, perhaps not all
-// of them. It is slower the less happens: the bookmark that shows that nothing more comes takes a second.
-func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Change, error) {
+// Changes returns the events after version from, up to until, in ascending order; with an error, which wraps
+// reflector.ErrExpired if there are more than most, perhaps not all of them. It is slower the less happens: the bookmark that shows that nothing more comes takes a second.
+func (s *Session) Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error) {
 	var changes []cache.Change
 	complete := false
 	err := s.probeEvents(ctx, from, func(isBookmark bool, meta metadata) bool {
 		if !isBookmark && meta.version <= until {
+			if len(changes) == most {
+				return false
+			}
 			changes = append(changes, cache.Change{RV: meta.version, Key: meta.key()})
-			return len(changes) < maxChanges
+			return true
 		}
 		// The first of several events at one version may be followed by a bookmark at that version.
 		shared := len(changes) > 0 && changes[len(changes)-1].RV == until
@@ -151,13 +151,10 @@ func (s *Session) Changes(ctx context.Context, from, until uint64) ([]cache.Chan
 	case complete:
 		return changes, nil
 	case err == nil:
-		err = errTooManyChanges
+		err = fmt.Errorf("more than %d events: %w", most, reflector.ErrExpired)
 	}
 	return changes, classify(err)
 }
-
-// errTooManyChanges is returned for more than maxChanges events: it is not worth more to know them.
-var errTooManyChanges = fmt.Errorf("more than %d events: %w", maxChanges, reflector.ErrExpired)
 
 // probeEvents calls report with the metadata of each event and bookmark of a second watch, until report
 // returns false.

@@ -152,6 +152,7 @@ func TestChangesAreCompleteOrUnknown(t *testing.T) {
 			{"some, and a later event", d.Ended(d.Added("a/x@11"), d.Added("a/y@21")), "a/x@11"},
 			{"at the last version, and a bookmark there", d.Ended(d.Deleted("a/x@20"), d.Bookmark("20")), unknown}, // there may be another
 			{"two at the last version", d.Ended(d.Deleted("a/x@20"), d.Bookmark("20"), d.Deleted("a/y@20"), d.Bookmark("21")), "a/x@20 a/y@20"},
+			{"as many as are wanted, and another", d.Ended(d.Added("a/x@11"), d.Added("a/y@12"), d.Added("a/z@13"), d.Bookmark("25")), expired},
 			{"an early bookmark", d.Ended(d.Bookmark("19")), unknown},
 			{"no bookmark", d.Ended(d.Added("a/x@11")), unknown},
 			{"expired", fake.Refuse(http.StatusGone), expired},
@@ -162,7 +163,7 @@ func TestChangesAreCompleteOrUnknown(t *testing.T) {
 				steps := []step{{"watchlist", d.Stream(d.InitialEventsEnd("20"))}, {"metadata watch", tt.respond}}
 				run(t, d, steps, func(t *testing.T, e *env) {
 					pass(time.Second)
-					changes, err := e.client.Session().Changes(t.Context(), 10, 20)
+					changes, err := e.client.Session().Changes(t.Context(), 10, 20, 2)
 					var all []string
 					for _, c := range changes {
 						all = append(all, fmt.Sprintf("%s@%d", c.Key, c.RV))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -35,7 +36,7 @@ func (e *entry) searchGhosts(ctx context.Context, source changesReader, s *cache
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, prehistoryLimit)
-		changes, err := source.Changes(limited, version-1, version)
+		changes, err := source.Changes(limited, version-1, version, math.MaxInt) // of one version there are few
 		cancel()
 		if errors.Is(err, reflector.ErrExpired) { // its cache began with a whole list, at this version or later
 			return

@@ -24,11 +24,13 @@ const (
 	prehistoryTries = 10
 	// prehistoryLimit bounds one try.
 	prehistoryLimit = 5 * time.Second
+	// prehistoryEvents bounds the events of one try. Clients from before more of them list again.
+	prehistoryEvents = 10_000
 )
 
 // changesReader reads the events between two versions at the apiserver.
 type changesReader interface {
-	Changes(ctx context.Context, from, until uint64) ([]cache.Change, error)
+	Changes(ctx context.Context, from, until uint64, most int) ([]cache.Change, error)
 }
 
 // prehistory makes a store serve watches from before its first version, if they have missed nothing. A
@@ -128,7 +130,7 @@ func (p *prehistory) readFrom(versions []uint64) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(p.ctx, prehistoryLimit)
-		changes, err := p.source.Changes(ctx, versions[0], p.until)
+		changes, err := p.source.Changes(ctx, versions[0], p.until, prehistoryEvents)
 		cancel()
 		expired := errors.Is(err, reflector.ErrExpired)
 		p.mu.Lock()

@@ -24,7 +24,7 @@ type changes struct {
 }
 
 // Changes implements changesReader.
-func (c *changes) Changes(ctx context.Context, from, _ uint64) ([]cache.Change, error) {
+func (c *changes) Changes(ctx context.Context, from, _ uint64, _ int) ([]cache.Change, error) {
 	c.reads = append(c.reads, from)
 	wait.Pause(ctx, c.took)
 	switch {
