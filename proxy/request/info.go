@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/net/http/httpguts"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -142,7 +143,7 @@ func Parse(r *http.Request) (*Info, error) {
 		Query:             query,
 		tooManyParameters: strings.Count(r.URL.RawQuery, "&") >= maxParameters,
 		AuditID:           auditID(r),
-		Upgrade:           headerHasToken(r.Header["Connection"], "upgrade"),
+		Upgrade:           httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"),
 		Impersonates:      impersonates(r.Header),
 	}, err
 }
@@ -181,19 +182,6 @@ func auditID(r *http.Request) string {
 		return id
 	}
 	return uuid.NewString()
-}
-
-// headerHasToken reports whether token is among the comma-separated values, ignoring case (RFC 9110,
-// section 7.6.1).
-func headerHasToken(values []string, token string) bool {
-	for _, v := range values {
-		for part := range strings.SplitSeq(v, ",") {
-			if strings.EqualFold(strings.TrimSpace(part), token) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func impersonates(h http.Header) bool {

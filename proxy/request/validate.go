@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,23 +99,8 @@ func validateQuery(query string, info *Info) error {
 // malformed reports whether url.ParseQuery drops a pair: for a semicolon, or a percent sign without two
 // hexadecimal digits.
 func malformed(pair string) bool {
-	if strings.Contains(pair, ";") {
-		return true
-	}
-	for {
-		_, rest, escaped := strings.Cut(pair, "%")
-		if !escaped {
-			return false
-		}
-		if len(rest) < 2 || !isHex(rest[0]) || !isHex(rest[1]) {
-			return true
-		}
-		pair = rest[2:]
-	}
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+	_, err := url.QueryUnescape(pair)
+	return err != nil || strings.Contains(pair, ";")
 }
 
 // endToEnd are headers that every server on the way must see. A proxy removes the headers that
@@ -133,21 +119,13 @@ func validateConnection(h http.Header, isIdentity func(string) bool) error {
 	for _, line := range h["Connection"] {
 		for option := range strings.SplitSeq(line, ",") {
 			option = strings.ToLower(strings.TrimSpace(option))
-			if endToEnd[option] || hasAnyPrefix(option, endToEndPrefixes) || isIdentity(option) {
+			prefixes := func(p string) bool { return strings.HasPrefix(option, p) }
+			if endToEnd[option] || slices.ContainsFunc(endToEndPrefixes, prefixes) || isIdentity(option) {
 				return fmt.Errorf("the header Connection names %.64q, which must pass to the apiserver", option)
 			}
 		}
 	}
 	return nil
-}
-
-func hasAnyPrefix(s string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
 }
 
 // validateSingle rejects repeated headers of which the ends might take different ones: credentials,
