@@ -3,18 +3,16 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 )
 
@@ -44,17 +42,11 @@ func NewHealth(u *Upstream) *Health { return &Health{upstream: u} }
 
 // Run probes the apiserver every healthInterval until ctx ends. It always returns nil.
 func (h *Health) Run(ctx context.Context) error {
-	t := time.NewTicker(healthInterval)
-	defer t.Stop()
-	for {
+	wait.NonSlidingUntilWithContext(ctx, func(ctx context.Context) {
 		err := h.probe(ctx)
 		h.last.Store(&err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	}, healthInterval)
+	return nil
 }
 
 // Check returns why the last probe failed, or nil if it succeeded. It does not block.
@@ -98,22 +90,12 @@ func (h *Health) Version() *version.Info { return h.version.Load() }
 func (h *Health) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	target := h.upstream.Resolve(&url.URL{Path: "/version"}, "")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
-	if err != nil {
-		return err
+	info, err := h.upstream.Version(ctx)
+	if status, answered := errors.AsType[*apierrors.StatusError](err); answered {
+		return badStatus(status.ErrStatus.Code)
 	}
-	resp, err := h.upstream.Self.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // lets the connection be reused
-	if resp.StatusCode != http.StatusOK {
-		return badStatus(resp.StatusCode)
-	}
-	if info := new(version.Info); json.Unmarshal(body, info) == nil {
+	if err == nil {
 		h.version.Store(info)
 	}
-	return nil
+	return err
 }
