@@ -2,7 +2,6 @@ package forward
 
 import (
 	"encoding/binary"
-	"math"
 	"mime"
 
 	"sluice/codec"
@@ -28,8 +27,6 @@ func newEventScanner(contentType string) eventScanner {
 		return &jsonScanner{}
 	case codec.MediaProtobuf:
 		return &protobufScanner{}
-	case codec.MediaCBORSequence:
-		return &cborScanner{}
 	}
 	return nil
 }
@@ -106,124 +103,3 @@ func (s *protobufScanner) scan(piece []byte) (end int) {
 }
 
 func (s *protobufScanner) between() bool { return s.read == 0 }
-
-// cborScanner scans the data items of a CBOR sequence (RFC 8742).
-type cborScanner struct {
-	open     []uint64 // of each open item, how many items it still takes; indefinite has no number
-	head     int      // how many bytes of the argument of an item follow
-	major    byte
-	argument uint64
-	payload  uint64 // how many bytes of a string follow
-	broken   bool   // the stream is not well-formed
-}
-
-// indefinite is the number of items of an array, map or string that a break ends.
-const indefinite = math.MaxUint64
-
-// maxOpen bounds the depth of items.
-const maxOpen = 1000
-
-func (s *cborScanner) scan(piece []byte) (end int) {
-	end = -1
-	for i := 0; i < len(piece) && !s.broken; {
-		switch {
-		case s.payload > 0:
-			n := min(s.payload, uint64(len(piece)-i))
-			s.payload -= n
-			if i += int(n); s.payload == 0 {
-				s.close()
-			}
-		case s.head > 0:
-			s.argument = s.argument<<8 | uint64(piece[i])
-			s.head--
-			if i++; s.head == 0 {
-				s.begin()
-			}
-		default:
-			s.first(piece[i])
-			i++
-		}
-		if s.between() {
-			end = i
-		}
-	}
-	if s.broken {
-		return -1
-	}
-	return end
-}
-
-// first reads the first byte of an item.
-func (s *cborScanner) first(b byte) {
-	s.major, s.argument = b>>5, 0
-	switch info := b & 31; {
-	case info < 24:
-		s.argument = uint64(info)
-		s.begin()
-	case info < 28:
-		s.head = 1 << (info - 24)
-	case b == 0xff: // break
-		if n := len(s.open); n == 0 || s.open[n-1] != indefinite {
-			s.broken = true
-			return
-		}
-		s.open = s.open[:len(s.open)-1]
-		s.close()
-	case info == 31 && s.major >= 2 && s.major <= 5:
-		s.enter(indefinite)
-	default:
-		s.broken = true
-	}
-}
-
-// begin begins an item whose argument has been read.
-func (s *cborScanner) begin() {
-	switch s.major {
-	case 2, 3:
-		if s.payload = s.argument; s.payload == 0 {
-			s.close()
-		}
-	case 4:
-		s.enterOrClose(s.argument)
-	case 5:
-		if s.argument > math.MaxUint32 {
-			s.broken = true
-			return
-		}
-		s.enterOrClose(2 * s.argument)
-	case 6:
-		s.enter(1)
-	default:
-		s.close()
-	}
-}
-
-func (s *cborScanner) enterOrClose(items uint64) {
-	if items == 0 {
-		s.close()
-		return
-	}
-	s.enter(items)
-}
-
-func (s *cborScanner) enter(items uint64) {
-	s.broken = s.broken || len(s.open) >= maxOpen
-	s.open = append(s.open, items)
-}
-
-// close ends an item, and the items of which it was the last.
-func (s *cborScanner) close() {
-	for n := len(s.open); n > 0; n = len(s.open) {
-		if s.open[n-1] == indefinite {
-			return
-		}
-		if s.open[n-1]--; s.open[n-1] > 0 {
-			return
-		}
-		s.open = s.open[:n-1]
-	}
-}
-
-func (s *cborScanner) between() bool {
-	return len(s.open) == 0 && s.head == 0 && s.payload == 0 && !s.broken
-}

@@ -23,7 +23,7 @@ func withCancel(r *http.Request) (out *http.Request, cancel context.CancelFunc) 
 }
 
 // endBetweenEvents makes a passed watch end between two events once its PassedWatch is ended. It does
-// not touch a body whose framing it cannot read, such as a compressed one, which is not asked for: the apiserver would
+// not touch a body whose framing it cannot read, such as CBOR, or a compressed one, which is not asked for: the apiserver would
 // compress streaming lists, and keep those that pass while the cache fills.
 func endBetweenEvents(resp *http.Response, watch *request.PassedWatch) {
 	if watch == nil || resp.StatusCode != http.StatusOK {
