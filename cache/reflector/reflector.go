@@ -33,7 +33,6 @@ type Reflector struct {
 	store       *cache.Store  // nil while none is published
 	began       time.Time     // when the store began to be read
 	took        time.Duration // of the last fill
-	changed     time.Time     // when the store was published or applied its newest event
 	backoff     backoff
 	unreadable  backoff     // after ErrUnreadable; never reset: the next unreadable event may come as soon
 	noWatchList atomic.Bool // the apiserver has no streaming lists

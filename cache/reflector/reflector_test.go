@@ -228,53 +228,6 @@ func TestPublishedStoreFollowsTheAPIServer(t *testing.T) {
 			stores: 2, objects: 0, version: 50,
 		},
 		{
-			name: "a quiet store whose history has expired goes on with the objects that an inventory matches",
-			steps: []step{
-				{call: "watchlist", events: []Event{event(added, "a/x", 3), event(added, "a/y", 4), synced(10)}, end: io.EOF, after: quietFor},
-				{call: "watch 10", err: ErrExpired},
-				{call: "inventory", objects: []*tree.Object{object("a/x", 3), object("a/y", 4)}, version: 50},
-				{call: "watch 50", events: []Event{event(added, "a/z", 51)}},
-			},
-			stores: 2, objects: 3, version: 51,
-		},
-		{
-			name: "a quiet store that differs from the inventory is filled again",
-			steps: []step{
-				{call: "watchlist", events: []Event{event(added, "a/x", 3), synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "inventory", objects: []*tree.Object{object("a/x", 4)}, version: 50},
-				{call: "watchlist", events: []Event{event(added, "a/x", 4), synced(50)}},
-			},
-			stores: 2, objects: 1, version: 50,
-		},
-		{
-			name: "a quiet store without an inventory is filled again",
-			steps: []step{
-				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "inventory", err: broken},
-				{call: "watchlist", events: []Event{synced(50)}},
-			},
-			stores: 2, objects: 0, version: 50,
-		},
-		{
-			name: "an apiserver that is behind the store fills it again",
-			steps: []step{
-				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "inventory", version: 9},
-				{call: "watchlist", events: []Event{synced(9)}},
-			},
-			stores: 2, objects: 0, version: 9,
-		},
-		{
-			name: "a store that expires again at once is filled again",
-			steps: []step{
-				{call: "watchlist", events: []Event{synced(10)}, end: ErrExpired, after: quietFor},
-				{call: "inventory", version: 20},
-				{call: "watch 20", err: ErrExpired},
-				{call: "watchlist", events: []Event{synced(50)}},
-			},
-			stores: 3, objects: 0, version: 50,
-		},
-		{
 			name: "an event that contradicts the state starts a new session",
 			steps: []step{
 				{call: "watchlist", events: []Event{synced(10), event(modified, "a/x", 11)}},

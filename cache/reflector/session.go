@@ -30,42 +30,14 @@ func (r *Reflector) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
-		err := r.watch(ctx, stream)
-		if stream = nil; !errors.Is(err, ErrExpired) || !r.renew(ctx) {
-			return err
-		}
-		r.options.Report(fmt.Errorf("store goes on with the same objects: %w", err))
-	}
-}
-
-// quietFor is how long a store is without an event before it is renewed rather than filled again. An
-// apiserver keeps the history for longer, so that only a quiet store, of a resource without bookmarks,
-// cannot be continued so soon.
-const quietFor = 4 * time.Minute
-
-// renew replaces the store, whose history has expired at the apiserver, by one of the same objects at the
-// version of an inventory that matches them. It reports whether it has.
-func (r *Reflector) renew(ctx context.Context) bool {
-	if time.Since(r.changed) < quietFor {
-		return false
-	}
-	state := r.store.Snapshot()
-	r.began = time.Now()
-	roll, err := r.source.Inventory(ctx)
-	if err != nil || roll.Version < state.Version || !roll.Matches(state) {
-		return false
-	}
-	r.unpublish()
-	r.publish(slices.Collect(state.Objects(tree.Range{})), roll.Version)
-	return true
+	return r.watch(ctx, stream)
 }
 
 // publish creates a store of objects in the order of their keys, and publishes it.
 func (r *Reflector) publish(objects []*tree.Object, version uint64) {
 	r.store = cache.New(r.options.Store(), objects, version)
 	r.took = time.Since(r.began)
-	r.changed, r.heldBack, r.cut = time.Now(), false, 0
+	r.heldBack, r.cut = false, 0
 	r.options.Publish(r.store)
 }
 

@@ -77,7 +77,6 @@ func (r *Reflector) apply(event Event) error {
 	if event.Type == 0 {
 		err = r.store.ApplyBookmark(event.Version)
 	} else {
-		r.changed = now
 		err = r.store.Apply(event.Type, event.Object, now)
 	}
 	if err == nil {
