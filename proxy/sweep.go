@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/proxy/discovery"
 )
@@ -15,17 +16,9 @@ const sweepEvery = 10 * time.Minute
 // SweepMetrics deletes the series of resources that the apiserver no longer serves, such as those of
 // deleted CRDs, until ctx ends. It always returns nil.
 func (g *Gateway) SweepMetrics(ctx context.Context) error {
-	t := time.NewTicker(sweepEvery)
-	defer t.Stop()
 	var before map[schema.GroupVersionResource]activity
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-			before = g.sweepMetrics(ctx, before)
-		}
-	}
+	wait.UntilWithContext(ctx, func(ctx context.Context) { before = g.sweepMetrics(ctx, before) }, sweepEvery)
+	return nil
 }
 
 // sweepMetrics deletes the series of a resource that discovery does not name, unless it is in use: some

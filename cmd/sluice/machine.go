@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"sluice/cmd/sluice/memory"
 	"sluice/proxy/accounts"
 )
@@ -52,15 +54,9 @@ func callerMemory(m accounts.Machine, cached int64) int64 {
 
 // followCallerMemory keeps the memory of callers in step with what is cached, until ctx ends.
 func (c *components) followCallerMemory(ctx context.Context) error {
-	t := time.NewTicker(callerMemoryEvery)
-	defer t.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(context.Context) {
 		objects, history := c.resources.Memory()
 		c.accounts.SetMemory(callerMemory(c.machine, objects+history+c.encoded.Used()))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-	}
+	}, callerMemoryEvery)
+	return nil
 }

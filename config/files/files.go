@@ -7,6 +7,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Interval is how often files are looked at. A change is noticed when two looks agree on it, so after one
@@ -57,16 +59,9 @@ func (f *Files) content() []byte {
 
 // Follow calls changed after each change, until ctx ends.
 func (f *Files) Follow(ctx context.Context, changed func()) {
-	t := time.NewTicker(Interval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			if f.Changed() {
-				changed()
-			}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		if f.Changed() {
+			changed()
 		}
-	}
+	}, Interval)
 }

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"context"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,20 +21,6 @@ type Limits struct {
 	Bytes int64
 	// Idle is for how long a store without readers is kept; required.
 	Idle time.Duration
-}
-
-// enforceLimits stops stores that are idle or too large, until the context ends.
-func (r *Registry) enforceLimits(ctx context.Context) {
-	t := time.NewTicker(enforceEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-t.C:
-			r.enforce(now)
-		}
-	}
 }
 
 // Memory returns about how many bytes the objects of all stores take, and what only their histories hold.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cachelib "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/cache"
 	"sluice/cache/fence"
@@ -95,7 +96,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.run = ctx
 	r.mu.Unlock()
-	r.enforceLimits(ctx)
+	wait.UntilWithContext(ctx, func(context.Context) { r.enforce(time.Now()) }, enforceEvery)
 	r.mu.Lock()
 	r.run = nil // no reflector starts from here on
 	r.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 const (
@@ -44,16 +46,8 @@ func newReleaser() *releaser {
 // Release returns memory to the operating system that the process has stopped using, until ctx ends.
 func Release(ctx context.Context) error {
 	r := newReleaser()
-	ticker := time.NewTicker(releaseEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			r.look()
-		}
-	}
+	wait.UntilWithContext(ctx, func(context.Context) { r.look() }, releaseEvery)
+	return nil
 }
 
 // look releases memory if there is enough of it, and less has been allocated since the last look. Releasing
