@@ -132,7 +132,7 @@ func TestRapidResetEndsTheConnection(t *testing.T) {
 		if end := <-done; !end.goAway && end.err == nil {
 			t.Errorf("ended with %+v", end)
 		}
-		if limit := int64(e.gateway.options.Limits.StreamsPerConnection); most.Load() > limit {
+		if limit := int64(e.gateway.options.Config.Limits.StreamsPerConnection); most.Load() > limit {
 			t.Errorf("%d requests ran at a time, more than %d", most.Load(), limit)
 		}
 	})
@@ -148,7 +148,7 @@ func TestContinuationFloodEndsTheConnection(t *testing.T) {
 		if err := c.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndStream: true}); err != nil {
 			t.Fatal(err)
 		}
-		sent, limit := 0, 4*e.gateway.options.Limits.HeaderBytes
+		sent, limit := 0, 4*e.gateway.options.Config.Limits.HeaderBytes
 		for i := 0; sent < 10*limit; i++ {
 			c.header.Reset()
 			_ = c.hpack.WriteField(hpack.HeaderField{Name: fmt.Sprintf("x-%d", i), Value: strings.Repeat("x", 8<<10), Sensitive: true})
@@ -368,7 +368,7 @@ func TestResponseIsCompleteAfterASlowLog(t *testing.T) {
 // Slowloris: a connection that sends no request ends, before and after its TLS handshake.
 func TestConnectionWithoutRequestEnds(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		limit := e.gateway.options.Limits.ReadHeaderTimeout.Duration
+		limit := e.gateway.options.Config.Limits.ReadHeaderTimeout.Duration
 		plain, err := e.listener.Dial(t.Context(), "", "")
 		if err != nil {
 			t.Fatal(err)

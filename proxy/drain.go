@@ -23,19 +23,10 @@ const (
 	watchEnd = 1500 * time.Millisecond
 )
 
-// Drain configures graceful shutdown, which takes at most Delay + Grace + 5 seconds.
-type Drain struct {
-	// Delay is how long requests are still accepted after shutdown has begun, so that load balancers
-	// have time to see that the process is not ready.
-	Delay time.Duration
-	// Grace is how long requests may run after Delay; then they are cut.
-	Grace time.Duration
-}
-
 // spread returns the time over which the open watches end.
 func (g *Gateway) spread() time.Duration {
 	spread := max(time.Duration(g.watches.count())*watchSpread, leastSpread)
-	return min(spread, g.options.Drain.Grace/2)
+	return min(spread, g.options.Config.Shutdown.Grace.Duration/2)
 }
 
 // withDrain counts the requests for the drain, and refuses new watches once all watches have to end.

@@ -16,7 +16,7 @@ import (
 	"sluice/test/support/proxytest"
 )
 
-var drain = Drain{Delay: 5 * time.Second, Grace: 20 * time.Second}
+var drain = drainOf(5*time.Second, 20*time.Second)
 
 // fakeAPIServer responds to /version at once, to /slow after a time, and to nothing else.
 func fakeAPIServer(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +48,7 @@ const cutMessage = "requests cut after grace period"
 func TestConnectionsAreAcceptedDuringShutdownDelayAndRefusedAfter(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		e.shutdown()
-		time.Sleep(drain.Delay - time.Second)
+		time.Sleep(drain.Delay.Duration - time.Second)
 		if code := e.get(t, "/version"); code != http.StatusOK {
 			t.Errorf("during the delay: status %d", code)
 		}
@@ -73,7 +73,7 @@ func TestWatchesEndOnlyAfterShutdownDelay(t *testing.T) {
 			}
 		}
 		e.shutdown()
-		time.Sleep(drain.Delay - time.Second)
+		time.Sleep(drain.Delay.Duration - time.Second)
 		if ended() {
 			t.Error("watches end during the delay")
 		}
@@ -95,7 +95,7 @@ func TestRunningRequestsFinishWithinGrace(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 		<-e.stopped
-		if e.took >= drain.Delay+drain.Grace || e.logged(cutMessage) {
+		if e.took >= drain.Delay.Duration+drain.Grace.Duration || e.logged(cutMessage) {
 			t.Errorf("shutdown took %v, %s was logged: %v", e.took, cutMessage, e.logged(cutMessage))
 		}
 	})
@@ -108,7 +108,7 @@ func TestIdleGatewayStopsAfterShutdownDelay(t *testing.T) {
 		}
 		e.shutdown()
 		<-e.stopped
-		if e.took >= drain.Delay+drain.Grace || e.logged(cutMessage) {
+		if e.took >= drain.Delay.Duration+drain.Grace.Duration || e.logged(cutMessage) {
 			t.Errorf("shutdown took %v", e.took)
 		}
 	})
@@ -122,8 +122,8 @@ func TestRequestsAreCutAfterGrace(t *testing.T) {
 		e.shutdown()
 		<-code
 		<-e.stopped
-		if e.took != drain.Delay+drain.Grace || !e.logged(cutMessage) {
-			t.Errorf("shutdown took %v, want %v; %s was logged: %v", e.took, drain.Delay+drain.Grace, cutMessage, e.logged(cutMessage))
+		if e.took != drain.Delay.Duration+drain.Grace.Duration || !e.logged(cutMessage) {
+			t.Errorf("shutdown took %v, want %v; %s was logged: %v", e.took, drain.Delay.Duration+drain.Grace.Duration, cutMessage, e.logged(cutMessage))
 		}
 	})
 }
@@ -137,7 +137,7 @@ func TestServeReturnsAlthoughHandlersIgnoreTheCut(t *testing.T) {
 		synctest.Wait()
 		e.shutdown()
 		<-e.stopped
-		if want := drain.Delay + drain.Grace + cutTimeout; e.took != want {
+		if want := drain.Delay.Duration + drain.Grace.Duration + cutTimeout; e.took != want {
 			t.Errorf("shutdown took %v, want %v", e.took, want)
 		}
 		close(release)
@@ -158,7 +158,7 @@ func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
 			t.Fatalf("%v, %v", resp, err)
 		}
 		e.shutdown()
-		time.Sleep(drain.Delay + drain.Grace - time.Second)
+		time.Sleep(drain.Delay.Duration + drain.Grace.Duration - time.Second)
 		if _, err := io.WriteString(conn, "still open\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
 			t.Error("more data than the echo")
 		}
 		<-e.stopped
-		if e.took != drain.Delay+drain.Grace || !e.logged(cutMessage) {
+		if e.took != drain.Delay.Duration+drain.Grace.Duration || !e.logged(cutMessage) {
 			t.Errorf("shutdown took %v", e.took)
 		}
 	})
@@ -216,7 +216,7 @@ func TestRequestsAreServedWhileOthersFinish(t *testing.T) {
 		go func() { code <- e.get(t, "/slow") }()
 		synctest.Wait()
 		e.shutdown()
-		time.Sleep(drain.Delay + 5*time.Second)
+		time.Sleep(drain.Delay.Duration + 5*time.Second)
 		if got := e.get(t, "/version"); got != http.StatusOK {
 			t.Errorf("status %d", got)
 		}
@@ -243,7 +243,7 @@ func fakeWatch(w http.ResponseWriter, r *http.Request) {
 
 // A gateway that has only watches must be gone, and its successor there, before leases expire.
 func TestPassedWatchesEndInOrderAtTheBeginningOfTheGrace(t *testing.T) {
-	run(t, Drain{Grace: 20 * time.Second}, fakeWatch, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 20*time.Second), fakeWatch, func(t *testing.T, e *env) {
 		type result struct {
 			body string
 			err  error
@@ -277,7 +277,7 @@ func TestPassedWatchesEndInOrderAtTheBeginningOfTheGrace(t *testing.T) {
 }
 
 func TestWatchesAreRefusedOnceTheyHaveToEnd(t *testing.T) {
-	run(t, Drain{Grace: 20 * time.Second}, fakeWatch, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 20*time.Second), fakeWatch, func(t *testing.T, e *env) {
 		code := make(chan int, 1)
 		go func() { code <- e.get(t, "/slow") }()
 		go func() {
@@ -305,7 +305,7 @@ func TestWatchesAreRefusedOnceTheyHaveToEnd(t *testing.T) {
 
 // http.Server.Shutdown waits a second for HTTP/2 connections, although they are idle.
 func TestIdleConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
-	run(t, Drain{Grace: 20 * time.Second}, fakeAPIServer, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 20*time.Second), fakeAPIServer, func(t *testing.T, e *env) {
 		resp, err := e.client.Get("https://sluice/version") // which keeps its connection
 		if err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestIdleConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
 
 // http.Server.Shutdown waits five seconds for the first request of a connection.
 func TestUnusedConnectionsDoNotHoldUpTheShutdown(t *testing.T) {
-	run(t, Drain{Grace: 20 * time.Second}, fakeAPIServer, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 20*time.Second), fakeAPIServer, func(t *testing.T, e *env) {
 		conn := e.dialTLS(t, "http/1.1")
 		defer conn.Close()
 		synctest.Wait()

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 
@@ -43,8 +44,12 @@ type env struct {
 	took     time.Duration // from the begin of the shutdown until then
 }
 
+func drainOf(delay, grace time.Duration) config.Shutdown {
+	return config.Shutdown{Delay: metav1.Duration{Duration: delay}, Grace: metav1.Duration{Duration: grace}}
+}
+
 // run runs a test in a bubble of virtual time. The shutdown ends before the test does.
-func run(t *testing.T, drain Drain, apiserver http.HandlerFunc, test func(t *testing.T, e *env)) {
+func run(t *testing.T, drain config.Shutdown, apiserver http.HandlerFunc, test func(t *testing.T, e *env)) {
 	t.Helper()
 	files, err := certs.Ensure(t.TempDir(), []string{"sluice"})
 	if err != nil {
@@ -68,7 +73,7 @@ func run(t *testing.T, drain Drain, apiserver http.HandlerFunc, test func(t *tes
 	})
 }
 
-func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) *env {
+func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files certs.Files) *env {
 	t.Helper()
 	core, logs := observer.New(zap.InfoLevel)
 	e := &env{listener: proxytest.NewListener(), log: logs, metrics: prometheus.NewRegistry(), stopped: make(chan struct{})}
@@ -85,10 +90,11 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain Drain, files certs.Files) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	file.DebugHeaders = true
+	file.Shutdown = drain
 	e.gateway = New(Options{
-		Limits: file.Limits, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
-		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Drain: drain, Encoded: tree.NewBudget(0), DebugHeaders: true,
-		WatchRecheck: ttls.WatchRecheck.Duration,
+		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
+		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Encoded: tree.NewBudget(0),
 		Access: &auth.Access{
 			Authenticator: authenticator,
 			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{

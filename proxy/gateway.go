@@ -27,12 +27,11 @@ import (
 	"sluice/proxy/why"
 )
 
-// Features are optional API features that Sluice serves although the apiserver may lack them.
-type Features = plan.Features
-
-// Options configures a Gateway. Upstream, Access, Resources, Levels, Accounts,
-// Machine, Limits, Log and Metrics are required.
+// Options configures a Gateway. Config, Upstream, Access, Resources, Levels, Accounts,
+// Machine, Log and Metrics are required.
 type Options struct {
+	// Config is the configuration file. It must have its defaults.
+	Config    *config.File
 	Upstream  *upstream.Upstream
 	Access    *auth.Access
 	Resources *resources.Registry
@@ -52,22 +51,6 @@ type Options struct {
 	Accounts *accounts.Ledger
 	// Machine is what the totals of Accounts follow from.
 	Machine accounts.Machine
-	// Limits bounds what callers may use. It must have its defaults.
-	Limits config.Limits
-	// WatchRecheck is the interval at which the access of open watches is checked again.
-	WatchRecheck time.Duration
-	Drain        Drain
-	// CompressWatches compresses every watch whose client accepts it, not only streaming lists.
-	CompressWatches bool
-	// PassedBytes bounds what the reads cost the apiserver at the same time that pass although the cache
-	// should show them.
-	PassedBytes int64
-	// Strict serves only the formats that the apiserver itself supports.
-	Strict bool
-	// Features are enabled one by one.
-	Features Features
-	// DebugHeaders adds the headers Sluice-Source and Sluice-As-Of to responses.
-	DebugHeaders bool
 }
 
 // Gateway serves the Kubernetes API.
@@ -93,8 +76,8 @@ type Gateway struct {
 // New returns a Gateway that is ready to serve.
 func New(o Options) *Gateway {
 	g := &Gateway{options: o, draining: make(chan struct{})}
-	g.debugHeaders.Store(o.DebugHeaders)
-	l := &o.Limits
+	g.debugHeaders.Store(o.Config.DebugHeaders)
+	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
 	g.connections = flowcontrol.NewConnections(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
 	g.strangers = flowcontrol.NewFairSeats(l.UnauthenticatedUpstream, l.QueueWait.Duration)
@@ -102,7 +85,7 @@ func New(o Options) *Gateway {
 	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
-	if !o.Strict {
+	if !strict {
 		transcoder = transcode.New()
 	}
 	g.reads = serve.New(serve.Options{
@@ -112,15 +95,16 @@ func New(o Options) *Gateway {
 			Upstream: o.Upstream, Log: o.Log.Named("forward"), Places: g.places,
 			Rejected: o.Access.Authenticator.Forget, Transcoder: transcoder, SlowReaders: g.slowReaders,
 		}),
-		Recheck:  o.WatchRecheck,
+		Recheck:  o.Config.Authorization.WatchRecheck.Duration,
 		Draining: g.draining,
 		Spread:   g.spread,
 		Encoded:  o.Encoded,
-		Strict:   o.Strict,
-		Features: o.Features,
+		Strict:   strict,
+		Features: plan.Features(o.Config.Features),
 		Metrics:  o.Metrics.reads,
 
-		CompressWatches: o.CompressWatches, PassedBytes: o.PassedBytes, SlowReaders: g.slowReaders, CPU: g.cpu,
+		CompressWatches: o.Config.Compression.Watches, PassedBytes: o.Config.Cache.PassedBytes,
+		SlowReaders: g.slowReaders, CPU: g.cpu,
 	})
 	g.handler = chain(g.reads,
 		flowcontrol.WithConnection,
@@ -129,7 +113,7 @@ func New(o Options) *Gateway {
 		withAccessLog(o.Log, o.Metrics, &g.debugHeaders, &g.kept),
 		withAudit(o.Audit),
 		g.withDrain,
-		withHeaderLimit(o.Limits.HeaderFields),
+		withHeaderLimit(l.HeaderFields),
 		withValidation(o.Upstream), // rejects requests of two meanings, before they cost anything
 		o.Access.Authenticator.WithAuthentication,
 		withTrace(o.Tracer),
@@ -137,7 +121,7 @@ func New(o Options) *Gateway {
 		o.Access.Authorizer.WithImpersonation,
 	)
 	g.foresight = chain(http.HandlerFunc(g.reads.Foresee),
-		g.withDrain, withHeaderLimit(o.Limits.HeaderFields), withValidation(o.Upstream),
+		g.withDrain, withHeaderLimit(l.HeaderFields), withValidation(o.Upstream),
 		g.control.WithFlowControl, o.Access.Authorizer.WithImpersonation)
 	return g
 }

@@ -37,7 +37,7 @@ type generationKey struct{}
 // newGeneration starts a server on a part of the listener.
 func (g *Gateway) newGeneration(base context.Context, l *sharedListener, config *tls.Config) *generation {
 	s := &generation{
-		Server: newServer(g, &g.options.Limits, g.options.Log.Named("http")),
+		Server: newServer(g, &g.options.Config.Limits, g.options.Log.Named("http")),
 		failed: make(chan error, 1), conns: map[net.Conn]http.ConnState{},
 	}
 	base = context.WithValue(base, generationKey{}, s)

@@ -83,7 +83,7 @@ func (c *rawHTTP2) listen(stream uint32, most time.Duration) ended {
 
 func TestIdleConnectionEndsInOrder(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		idle := e.gateway.options.Limits.IdleTimeout.Duration
+		idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
 		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/lasts" {
 				untilItEnds(w, r)
@@ -124,7 +124,7 @@ func TestIdleConnectionEndsInOrder(t *testing.T) {
 // A client may send a request when the server has just given its connection up.
 func TestRequestOnAnIdleConnectionIsAnswered(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		idle := e.gateway.options.Limits.IdleTimeout.Duration
+		idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
 		transport := e.transport(true)
 		defer transport.CloseIdleConnections()
 		for _, after := range []time.Duration{-1, 0, 1, time.Millisecond, time.Second - 1, time.Second, time.Second + 1} {

@@ -49,12 +49,13 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 }
 
 // Serve serves the API over TLS on l, and closes l. The config must have the protocols. When ctx ends it drains, as
-// shutdown describes. It returns nil after a drain, whether requests had to be cut or not.
+// shutdown describes, for at most the delay and the grace of the configuration and five seconds. It returns nil after a
+// drain, whether requests had to be cut or not.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	shared := share(handshake.Listen(g.connections.Listener(l), handshake.Options{
-		Config: config, Name: "api", Timeout: g.options.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"),
+		Config: config, Name: "api", Timeout: g.options.Config.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"),
 		Metrics: g.options.Handshakes,
 	}))
 	defer shared.Close()
@@ -65,7 +66,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 		return fmt.Errorf("API listener: %w", err)
 	case <-ctx.Done():
 	}
-	time.Sleep(g.options.Drain.Delay)
+	time.Sleep(g.options.Config.Shutdown.Delay.Duration)
 	after := g.newGeneration(base, shared, config)
 	g.shutdown(shared, before, after, cut)
 	for _, s := range []*generation{before, after} {
@@ -86,10 +87,11 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 //
 // After the grace period cut cancels what remains.
 func (g *Gateway) shutdown(l *sharedListener, before, after *generation, cut context.CancelFunc) {
-	grace, cancel := context.WithTimeout(context.Background(), g.options.Drain.Grace)
+	limit := g.options.Config.Shutdown.Grace.Duration
+	grace, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	go before.drain(grace)
-	g.awaitFor(grace, &before.requests, max(g.options.Drain.Grace-g.spread()-watchEnd, g.options.Drain.Grace/2))
+	g.awaitFor(grace, &before.requests, max(limit-g.spread()-watchEnd, limit/2))
 	spread := g.spread()
 	close(g.draining)
 	g.awaitFor(grace, &g.watches, spread+watchEnd)

@@ -17,7 +17,7 @@ import (
 // A handler begins when another one ends, or a processor is free for it. What it will need is there already.
 func TestHeadersOfRequestsThatHaveNotBegunCount(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
-		block, limit := make(chan struct{}), e.gateway.options.Limits.StreamsPerConnection
+		block, limit := make(chan struct{}), e.gateway.options.Config.Limits.StreamsPerConnection
 		e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }))
 		used := func() int64 {
 			synctest.Wait()

@@ -52,7 +52,7 @@ func TestConnectionEndsAfterARequestThatMayBeMisframed(t *testing.T) {
 		"two hosts":                   "GET /api HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
 		"line feed in a chunk length": "POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\n\r\n", // CVE-2025-22871
 	}
-	run(t, Drain{}, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 0), func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, func(t *testing.T, e *env) {
 		for name, text := range tests {
 			if responses := e.sendText(t, text+next); len(responses) != 1 {
 				t.Errorf("%s: %d responses", name, len(responses))
@@ -66,7 +66,7 @@ func TestConnectionEndsAfterARequestThatMayBeMisframed(t *testing.T) {
 }
 
 func TestAmbiguousRequestIsRefusedAndCounted(t *testing.T) {
-	run(t, Drain{}, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s passed", r.URL) }, func(t *testing.T, e *env) {
+	run(t, drainOf(0, 0), func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s passed", r.URL) }, func(t *testing.T, e *env) {
 		for name, head := range map[string]string{
 			"Connection: Authorization":                     "GET /api HTTP/1.1\r\nAuthorization: Bearer x\r\nConnection: Authorization",
 			"Connection: Impersonate-User (CVE-2021-31999)": "GET /api HTTP/1.1\r\nImpersonate-User: x\r\nConnection: close, impersonate-user",

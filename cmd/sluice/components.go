@@ -129,13 +129,9 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	metrics.observeEncoded(c.encoded)
 	metrics.registry.MustRegister(memory.Collector{Stores: c.resources.Memory, Encoded: c.encoded.Used})
 	c.gateway = proxy.New(proxy.Options{
-		Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
-		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded, DebugHeaders: file.DebugHeaders,
-		Strict:          file.Compatibility == config.Strict,
-		CompressWatches: file.Compression.Watches, PassedBytes: file.Cache.PassedBytes,
-		WatchRecheck: file.Authorization.WatchRecheck.Duration,
-		Features:     proxy.Features(file.Features), Limits: file.Limits, Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
-		Drain: proxy.Drain{Delay: file.Shutdown.Delay.Duration, Grace: file.Shutdown.Grace.Duration},
+		Config: file, Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
+		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
+		Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
 	if c.tls, err = c.servingTLS(file, log, metrics); err != nil {
