@@ -131,8 +131,8 @@ func (upperCase) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, 
 	return fmt.Appendf(dst, "%s %s", t, bytes.ToUpper(o.Data)), nil
 }
 
-func (upperCase) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	return fmt.Appendf(dst, "%s %s at %d", cache.Deleted, bytes.ToUpper(o.Data), rv), nil
+func (upperCase) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
+	return &tree.Object{Key: o.Key, RV: rv, Data: fmt.Appendf(nil, "%s at %d", o.Data, rv)}, nil
 }
 
 // named is a Filter.

@@ -12,10 +12,10 @@ import (
 type Encoder interface {
 	// AppendEvent appends the frame of an event to dst.
 	AppendEvent(dst []byte, t Type, o *tree.Object) ([]byte, error)
-	// AppendDeletedFromSelection appends to dst the frame of a Deleted event for an object that
-	// an event of resource version rv has removed from a selection. The frame has the content of
-	// o, the object before the event, with resource version rv.
-	AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error)
+	// DeletedFromSelection returns the object of the Deleted event for an object that an event of
+	// resource version rv has removed from a selection: the content of o, the object before the event,
+	// with resource version rv.
+	DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error)
 }
 
 // Frame returns the event encoded by enc, with the type that TypeFor returned. Recent events are
@@ -24,11 +24,20 @@ func (e *Event) Frame(enc Encoder, t Type) ([]byte, error) {
 	return e.frames.get(enc, t, e)
 }
 
-func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
+// ObjectFor returns the object that the event shows with the type that TypeFor returned.
+func (e *Event) ObjectFor(enc Encoder, t Type) (*tree.Object, error) {
 	if t == Deleted && e.Type != Deleted {
-		return enc.AppendDeletedFromSelection(nil, e.Previous, e.RV)
+		return enc.DeletedFromSelection(e.Previous, e.RV)
 	}
-	return enc.AppendEvent(nil, t, e.Object)
+	return e.Object, nil
+}
+
+func (e *Event) encode(enc Encoder, t Type) ([]byte, error) {
+	o, err := e.ObjectFor(enc, t)
+	if err != nil {
+		return nil, err
+	}
+	return enc.AppendEvent(nil, t, o)
 }
 
 // frames memoizes the encodings of one event. Reading takes no lock.

@@ -24,8 +24,8 @@ func (g *gatedEncoder) AppendEvent(dst []byte, t Type, o *tree.Object) ([]byte, 
 	return append(dst, string(o.Key)...), nil
 }
 
-func (g *gatedEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, _ uint64) ([]byte, error) {
-	return g.AppendEvent(dst, Deleted, o)
+func (g *gatedEncoder) DeletedFromSelection(o *tree.Object, _ uint64) (*tree.Object, error) {
+	return o, nil
 }
 
 func TestReadersOfOneFormatWaitForOneEncodingAndDelayNoOther(t *testing.T) {

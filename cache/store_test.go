@@ -206,9 +206,8 @@ func (e *countingEncoder) AppendEvent(dst []byte, t Type, o *tree.Object) ([]byt
 	return fmt.Appendf(dst, "%s %s", t, o.Key), nil
 }
 
-func (e *countingEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	e.calls++
-	return fmt.Appendf(dst, "DELETED %s from selection at %d", o.Key, rv), nil
+func (e *countingEncoder) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
+	return &tree.Object{Key: o.Key + tree.Key(fmt.Sprintf(" from selection at %d", rv))}, nil
 }
 
 type filterFunc func(*tree.Object) bool

@@ -116,17 +116,7 @@ func (e *Format) Verbatim() bool {
 	return e.Copies() && e.Format().Encoding == codec.JSON && e.resource.Style == codec.Unstructured
 }
 
-// AppendDeletedFromSelection implements cache.Encoder.
-func (e *Format) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	deleted, err := e.DeletedFromSelection(o, rv)
-	if err != nil {
-		return dst, err
-	}
-	return e.AppendEvent(dst, cache.Deleted, deleted)
-}
-
-// DeletedFromSelection returns the object of the DELETED event that a selecting watch receives when
-// the event at rv takes o out of its selection: the content before the event, with rv.
+// DeletedFromSelection implements cache.Encoder.
 func (e *Format) DeletedFromSelection(o *tree.Object, rv uint64) (*tree.Object, error) {
 	data, err := e.resource.SetResourceVersion(nil, o.Data, strconv.FormatUint(rv, 10))
 	return &tree.Object{Key: o.Key, RV: rv, Data: data}, e.check(err)

@@ -37,22 +37,13 @@ func (e *Format) WriteAged(event *cache.Event, t cache.Type, write func(text []b
 
 // blockEncoder is a cache.Encoder whose frames are packed blocks.
 type blockEncoder struct {
-	encoder *Format
-	coding  splice.Coding
+	*Format
+	coding splice.Coding
 }
 
 // AppendEvent implements cache.Encoder.
 func (b blockEncoder) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendEvent(text, t, o) })
-}
-
-// AppendDeletedFromSelection implements cache.Encoder.
-func (b blockEncoder) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	return b.pack(dst, func(text []byte) ([]byte, error) { return b.encoder.AppendDeletedFromSelection(text, o, rv) })
-}
-
-func (b blockEncoder) pack(dst []byte, encode func([]byte) ([]byte, error)) ([]byte, error) {
-	block, err := compressBlock(b.coding, encode)
+	block, err := compressBlock(b.coding, func(text []byte) ([]byte, error) { return b.Format.AppendEvent(text, t, o) })
 	if err != nil {
 		return dst, err
 	}
@@ -60,31 +51,16 @@ func (b blockEncoder) pack(dst []byte, encode func([]byte) ([]byte, error)) ([]b
 }
 
 // agelessFrames is a cache.Encoder whose frames are packed texts.
-type agelessFrames struct{ encoder *Format }
+type agelessFrames struct{ *Format }
 
 // AppendEvent implements cache.Encoder.
 func (f agelessFrames) AppendEvent(dst []byte, t cache.Type, o *tree.Object) ([]byte, error) {
-	text, err := f.text(t, o)
-	if err != nil {
-		return dst, err
-	}
-	return text.Pack(dst), nil
-}
-
-// AppendDeletedFromSelection implements cache.Encoder.
-func (f agelessFrames) AppendDeletedFromSelection(dst []byte, o *tree.Object, rv uint64) ([]byte, error) {
-	deleted, err := f.encoder.DeletedFromSelection(o, rv)
-	if err != nil {
-		return dst, err
-	}
-	return f.AppendEvent(dst, cache.Deleted, deleted)
-}
-
-func (f agelessFrames) text(t cache.Type, o *tree.Object) (table.Text, error) {
 	var text table.Text
 	var err error
-	text.Bytes, err = f.encoder.Ageless(&text.Ages).AppendEvent(nil, t.String(), o.Data, false)
-	return text, f.encoder.check(err)
+	if text.Bytes, err = f.Ageless(&text.Ages).AppendEvent(nil, t.String(), o.Data, false); err != nil {
+		return dst, f.check(err)
+	}
+	return text.Pack(dst), nil
 }
 
 var (

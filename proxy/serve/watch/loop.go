@@ -277,12 +277,9 @@ func (l *loop) writeEvent(e *cache.Event, t cache.Type) error {
 	case encoder.Memoizable() && !l.first():
 		return encoder.WriteAged(e, t, l.out.write)
 	}
-	o := e.Object
-	var err error
-	if t == cache.Deleted && e.Type != cache.Deleted {
-		if o, err = encoder.DeletedFromSelection(e.Previous, e.RV); err != nil {
-			return err
-		}
+	o, err := e.ObjectFor(encoder, t)
+	if err != nil {
+		return err
 	}
 	if l.buf, err = l.appendEvent(l.buf[:0], t, o); err != nil {
 		return err
