@@ -2,7 +2,6 @@ package encode
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,43 +14,6 @@ import (
 // The bytes of Tables depend on the time by their ages only. Segments memoize their rows without
 // ages, which are written anew for each reader, and compressed with ages, which stand still for
 // seconds to days. Events share their text without ages.
-
-// ageless returns the text of a run without ages, memoized if it is shared. Indented text that is not may be in scratch.
-func (e *Segments) ageless(r tree.Run, scratch *[]byte) (*table.Text, error) {
-	if compact := e.compact(); compact != nil {
-		return e.indentAgeless(compact, r, scratch)
-	}
-	if !e.MemoizesText(r) {
-		return e.encodeAgeless(r.Objects())
-	}
-	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
-		text, err := e.encodeAgeless(objects)
-		if err != nil {
-			return nil, 0, err
-		}
-		return text, textSize(text), nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return v.(*table.Text), nil
-}
-
-func (e *Segments) encodeAgeless(objects []*tree.Object) (*table.Text, error) {
-	text := new(table.Text)
-	apart := *e
-	apart.writer = e.writer.Ageless(&text.Ages)
-	var err error
-	text.Bytes, err = cloned(func(dst []byte) ([]byte, error) { return apart.append(dst, objects) })
-	text.Ages = slices.Clone(text.Ages)
-	return text, err
-}
-
-// ageSize is the memory of a table.Age, in bytes.
-const ageSize = 32
-
-// textSize returns the memory of a text.
-func textSize(t *table.Text) int64 { return int64(cap(t.Bytes)) + int64(cap(t.Ages))*ageSize }
 
 // validity is the time in which ages are printed as they are, from its first to before its last
 // nanosecond since 1970. Ages before the first one are not known: a clock may be set back.
@@ -97,7 +59,7 @@ func (e *Segments) agedBlock(coding splice.Coding, r tree.Run) (*splice.Block, e
 	if v, ok := r.Recall(key); ok {
 		return e.renewed(v.(*agedBlock), coding, r)
 	}
-	text, err := e.ageless(r, new([]byte))
+	text, err := e.text(r, new([]byte))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +82,7 @@ func (e *Segments) renewed(b *agedBlock, coding splice.Coding, r tree.Run) (*spl
 	if block, ok := b.at(time.Now()); ok {
 		return block, nil
 	}
-	text, err := e.ageless(r, new([]byte))
+	text, err := e.text(r, new([]byte))
 	if err != nil {
 		return nil, err
 	}

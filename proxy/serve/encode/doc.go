@@ -5,7 +5,7 @@
 //
 //	format.go    one format of one resource
 //	segments.go  the memos of segments; aged.go those of Tables, whose ages change; pretty.go those of
-//	             indented text; loose.go compresses together what is too small for a memo
+//	             indented text
 //	frames.go    the compressed frames of events
 //
 // A memo belongs to exactly the objects that its readers may see whole: a segment, or the part of it that a

@@ -2,7 +2,6 @@ package encode
 
 import (
 	"bytes"
-	"iter"
 
 	"sluice/cache/tree"
 	"sluice/codec/splice"
@@ -22,47 +21,14 @@ func (e *Segments) compact() *Segments {
 	return &Segments{Format: c, writer: c.Writer, events: e.events, selects: e.selects, budget: e.budget}
 }
 
-// indented yields the text of a run that is shared, indented for one reader.
-func (e *Segments) indented(compact *Segments, r tree.Run) (iter.Seq[[]byte], error) {
-	key := memoKey{e.Format, e.events, splice.Identity}
-	if v, ok := r.Recall(key); ok {
-		return func(yield func([]byte) bool) { yield(v.([]byte)) }, nil
-	}
-	scratch := scratches.Get().(*[]byte)
-	text, err := e.appendIndented((*scratch)[:0], compact, r)
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(text)) <= e.budget.Limit()-e.budget.Used() {
-		_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) { return bytes.Clone(text), int64(len(text)), nil })
-		if err != nil {
-			return nil, err
-		}
-	}
-	return func(yield func([]byte) bool) {
-		if yield(text) { // else the connection may still read the buffer
-			recycle(scratch, text)
-		}
-	}, nil
-}
-
-// appendIndented appends the text of a run that is shared.
-func (e *Segments) appendIndented(dst []byte, compact *Segments, r tree.Run) ([]byte, error) {
-	text, err := compact.text(r)
-	if err == nil {
-		dst, err = e.writer.AppendIndented(dst, text, nil)
-	}
-	return dst, e.Format.check(err)
-}
-
-// indentAgeless returns the indented text of a run without its ages, which are as long in either form. A text that is not
-// memoized is in scratch.
-func (e *Segments) indentAgeless(compact *Segments, r tree.Run, scratch *[]byte) (*table.Text, error) {
+// indented returns the indented text of a run that is shared; ages are as long in either form. A text that is not memoized
+// is in scratch.
+func (e *Segments) indented(compact *Segments, r tree.Run, scratch *[]byte) (*table.Text, error) {
 	key := memoKey{e.Format, e.events, splice.Identity}
 	if v, ok := r.Recall(key); ok {
 		return v.(*table.Text), nil
 	}
-	text, err := compact.ageless(r, nil)
+	text, err := compact.text(r, nil)
 	if err == nil {
 		text, err = text.Indented((*scratch)[:0], e.writer.AppendIndented)
 	}
@@ -70,8 +36,7 @@ func (e *Segments) indentAgeless(compact *Segments, r tree.Run, scratch *[]byte)
 		return nil, e.Format.check(err)
 	}
 	*scratch = text.Bytes
-	size := int64(len(text.Bytes)) + int64(len(text.Ages))*ageSize
-	if !compact.MemoizesText(r) || size > e.budget.Limit()-e.budget.Used() {
+	if !compact.MemoizesText(r) || textSize(text) > e.budget.Limit()-e.budget.Used() {
 		return text, nil
 	}
 	_, err = r.Memo(e.budget, key, func([]*tree.Object) (any, int64, error) {

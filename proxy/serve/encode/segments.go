@@ -2,12 +2,14 @@ package encode
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
+	"sluice/codec/table"
 )
 
 // Segments encodes the objects of segments in one format, as the items of a list or as the
@@ -65,40 +67,69 @@ func (e *Segments) Pays(r tree.Run) bool { return r.Whole() || e.selects && r.Re
 // Parts yields the text of a run that is shared, in pieces that are valid until the next one. The
 // caller must not change them.
 func (e *Segments) Parts(r tree.Run) (iter.Seq[[]byte], error) {
-	if e.Format.agesApart() {
-		scratch := scratches.Get().(*[]byte)
-		text, err := e.ageless(r, scratch)
-		if err != nil {
-			return nil, err
-		}
-		now := time.Now()
-		return func(yield func([]byte) bool) {
-			for part := range text.Parts(now) {
-				if !yield(part) {
-					return // the connection may still read the buffer
-				}
+	var scratch *[]byte
+	if e.Format.compact != nil {
+		scratch = scratches.Get().(*[]byte)
+	}
+	text, err := e.text(r, scratch)
+	if err != nil {
+		return nil, err
+	}
+	if scratch == nil && len(text.Ages) == 0 {
+		return func(yield func([]byte) bool) { yield(text.Bytes) }, nil
+	}
+	now := time.Now()
+	return func(yield func([]byte) bool) {
+		for part := range text.Parts(now) {
+			if !yield(part) {
+				return // the connection may still read the buffer
 			}
+		}
+		if scratch != nil {
 			recycle(scratch, *scratch)
-		}, nil
-	}
-	if compact := e.compact(); compact != nil {
-		return e.indented(compact, r)
-	}
-	text, err := e.text(r)
-	return func(yield func([]byte) bool) { yield(text) }, err
+		}
+	}, nil
 }
 
-// text returns the encoded objects of a run that is shared. The caller must not change it.
-func (e *Segments) text(r tree.Run) ([]byte, error) {
+// text returns the encoded objects of a run that is shared, of Tables without their ages, memoized if MemoizesText. Indented
+// text that is not may be in scratch. The caller must not change it.
+func (e *Segments) text(r tree.Run, scratch *[]byte) (*table.Text, error) {
+	if compact := e.compact(); compact != nil {
+		return e.indented(compact, r, scratch)
+	}
+	if !e.MemoizesText(r) {
+		return e.encode(r.Objects())
+	}
 	v, err := r.Memo(e.budget, memoKey{e.Format, e.events, splice.Identity}, func(objects []*tree.Object) (any, int64, error) {
-		text, err := cloned(func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
-		return text, int64(cap(text)), err
+		text, err := e.encode(objects)
+		if err != nil {
+			return nil, 0, err
+		}
+		return text, textSize(text), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return v.([]byte), nil
+	return v.(*table.Text), nil
 }
+
+// encode encodes objects, of Tables without their ages.
+func (e *Segments) encode(objects []*tree.Object) (*table.Text, error) {
+	text, apart := new(table.Text), *e
+	if e.Format.agesApart() {
+		apart.writer = e.writer.Ageless(&text.Ages)
+	}
+	var err error
+	text.Bytes, err = cloned(func(dst []byte) ([]byte, error) { return apart.append(dst, objects) })
+	text.Ages = slices.Clone(text.Ages)
+	return text, err
+}
+
+// ageSize is the memory of a table.Age, in bytes.
+const ageSize = 32
+
+// textSize returns the memory of a text.
+func textSize(t *table.Text) int64 { return int64(cap(t.Bytes)) + int64(cap(t.Ages))*ageSize }
 
 // Block returns the encoded objects of a run, compressed, out of the memo if MemoizesBlock.
 func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error) {
@@ -123,21 +154,6 @@ func (e *Segments) Block(coding splice.Coding, r tree.Run) (*splice.Block, error
 
 func (e *Segments) compress(coding splice.Coding, objects []*tree.Object) (*splice.Block, error) {
 	return compressBlock(coding, func(dst []byte) ([]byte, error) { return e.append(dst, objects) })
-}
-
-// appendRun appends the encoded objects of a run, out of the memo if memoize is set.
-func (e *Segments) appendRun(dst []byte, r tree.Run, memoize bool) ([]byte, error) {
-	if !memoize {
-		return e.append(dst, r.Objects())
-	}
-	parts, err := e.Parts(r)
-	if err != nil {
-		return dst, err
-	}
-	for part := range parts {
-		dst = append(dst, part...)
-	}
-	return dst, nil
 }
 
 // append appends the encoded objects: items with separators between them, or ADDED events.

@@ -86,13 +86,13 @@ func TestItemsOfAListAreNoInitialEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := e.text(run)
+			text, err := e.text(run, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			texts[i], plain[i] = string(text), int64(b.Plain)
-			if plain[i] != int64(len(text)) {
-				t.Errorf("events %v: a block of %d bytes of a text of %d", e.events, plain[i], len(text))
+			texts[i], plain[i] = string(text.Bytes), int64(b.Plain)
+			if plain[i] != int64(len(text.Bytes)) {
+				t.Errorf("events %v: a block of %d bytes of a text of %d", e.events, plain[i], len(text.Bytes))
 			}
 		}
 		if texts[0] == texts[1] || !strings.Contains(texts[1], `"type":"ADDED"`) {

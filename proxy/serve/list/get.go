@@ -36,5 +36,6 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	if out.buf, err = p.Format.AppendObject(out.buf, o.Data); err != nil {
 		return outcome.UnservedFormat
 	}
-	return out.finish()
+	_, err = out.finish()
+	return err
 }

@@ -63,18 +63,18 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	return err
 }
 
-// write writes the list: as compressed blocks if it is a long one of whole segments, else as text.
+// write writes the list. What of a long one is memoized as compressed blocks is written so.
 func (l *contents) write(out *responseWriter, e *encode.Segments) error {
 	size, err := l.itemsSize(e)
 	if err != nil {
 		return err
 	}
-	if l.bytes >= encode.BlocksPay && out.accepted != splice.Identity && e.Format.Memoizable() {
-		if written, err := l.writeBlocks(out, e, size); written || err != nil {
-			return err
-		}
+	blocks := l.bytes >= encode.BlocksPay && out.accepted != splice.Identity && e.Format.Memoizable()
+	written, err := l.writeItems(&itemsWriter{responseWriter: out, segments: e, blocks: blocks}, size)
+	if !written && err == nil {
+		_, err = l.writeItems(&itemsWriter{responseWriter: out, segments: e}, size)
 	}
-	return l.writeText(out, e, size)
+	return err
 }
 
 // itemsSize returns the length of all items in bytes if the head of the list contains it: in
@@ -106,115 +106,84 @@ func (l *contents) itemsSize(e *encode.Segments) (size int, err error) {
 	return size, nil
 }
 
-// writeBlocks writes the list as a stream of compressed blocks, those that are shared out of the
-// memo. Runs that are too small for that are compressed together. It reports false, with nothing
-// written, if the list is too short to be compressed.
-func (l *contents) writeBlocks(out *responseWriter, e *encode.Segments, size int) (bool, error) {
-	coding := out.accepted
-	stored := func(text []byte) error { // for text that is too short to gain by compression
-		b := coding.Store(nil, text)
-		return out.addBlock(&b)
-	}
-	out.startBlocks()
-	if err := stored(e.Format.AppendListHead(nil, l.meta, l.count, size)); err != nil {
-		return false, err
-	}
-	separator, first := coding.Store(nil, []byte(e.Format.Separator())), true
-	add := func(block *splice.Block, err error) error {
-		if err == nil && !first {
-			err = out.addBlock(&separator)
-		}
-		first = false
-		if err != nil {
-			return err
-		}
-		return out.addBlock(block)
-	}
-	loose := encode.Loose{Segments: e}
-	compressLoose := func() error {
-		if loose.Empty() {
-			return nil
-		}
-		return add(loose.Compress(coding))
-	}
-	for run := range l.runs {
-		err := out.work.Next()
-		if err != nil {
-			return false, err
-		}
-		if pays := e.Pays(run); pays && e.MemoizesBlock(run) {
-			if err = compressLoose(); err == nil {
-				err = add(e.Block(coding, run))
-			}
-		} else if loose.Add(run, pays && e.MemoizesText(run)); loose.Full() {
-			err = compressLoose()
-		}
-		if err != nil {
+// writeItems writes the head, the items and the tail. It reports false, with nothing written, if the list is too
+// short for its blocks.
+func (l *contents) writeItems(w *itemsWriter, size int) (bool, error) {
+	w.buf = w.segments.Format.AppendListHead(w.buf, l.meta, l.count, size)
+	for r := range l.runs {
+		if err := w.run(r); err != nil {
 			return false, err
 		}
 	}
-	if err := compressLoose(); err != nil {
-		return false, err
-	}
-	if err := stored(e.Format.AppendListTail(nil, l.meta, l.count)); err != nil {
-		return false, err
-	}
-	return out.finishBlocks()
+	w.buf = w.segments.Format.AppendListTail(w.buf, l.meta, l.count)
+	return w.finish()
 }
 
-// writeText writes the list as text, what is shared out of the memo.
-func (l *contents) writeText(out *responseWriter, e *encode.Segments, size int) error {
-	w := e.Format
-	separator := "" // before the next item
-	separate := func() {
-		out.buf = append(out.buf, separator...)
-		separator = w.Separator()
+// itemsWriter writes the items of a list, what is shared out of the memo.
+type itemsWriter struct {
+	*responseWriter
+	segments  *encode.Segments
+	blocks    bool   // compressed, where they are memoized
+	separator string // before the next item
+}
+
+func (w *itemsWriter) separate() {
+	w.buf = append(w.buf, w.separator...)
+	w.separator = w.segments.Format.Separator()
+}
+
+// run writes the items of a run.
+func (w *itemsWriter) run(r tree.Run) error {
+	if err := w.work.Next(); err != nil {
+		return err
 	}
-	item := func(o *tree.Object) error {
-		if err := out.work.Next(); err != nil {
-			return err
-		}
-		separate()
-		if e.Format.Verbatim() {
-			return out.add(o.Data)
-		}
-		out.reserve()
-		var err error
-		if out.buf, err = e.AppendItem(out.buf, o); err != nil {
-			return err
-		}
-		return out.spill()
-	}
-	run := func(r tree.Run) error {
-		if !e.Pays(r) || !e.MemoizesText(r) {
-			for _, o := range r.Objects() {
-				if err := item(o); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		if err := out.work.Next(); err != nil {
-			return err
-		}
-		parts, err := e.Parts(r)
+	switch pays := w.segments.Pays(r); {
+	case pays && w.blocks && w.segments.MemoizesBlock(r):
+		b, err := w.segments.Block(w.accepted, r)
 		if err != nil {
 			return err
 		}
-		separate()
-		for part := range parts {
-			if err := out.add(part); err != nil {
-				return err
-			}
-		}
-		return nil
+		w.separate()
+		return w.addBlock(b)
+	case pays && w.segments.MemoizesText(r):
+		return w.shared(r)
 	}
-	out.buf = w.AppendListHead(out.buf, l.meta, l.count, size)
-	for r := range l.runs {
-		if err := run(r); err != nil {
+	for _, o := range r.Objects() {
+		if err := w.item(o); err != nil {
 			return err
 		}
 	}
-	out.buf = w.AppendListTail(out.buf, l.meta, l.count)
-	return out.finish()
+	return nil
+}
+
+// shared writes the memoized text of a run.
+func (w *itemsWriter) shared(r tree.Run) error {
+	parts, err := w.segments.Parts(r)
+	if err != nil {
+		return err
+	}
+	w.separate()
+	for part := range parts {
+		if err := w.add(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// item writes an item that is not shared.
+func (w *itemsWriter) item(o *tree.Object) error {
+	if err := w.work.Next(); err != nil {
+		return err
+	}
+	w.separate()
+	if w.segments.Format.Verbatim() {
+		return w.add(o.Data)
+	}
+	w.reserve()
+	var err error
+	if w.buf, err = w.segments.AppendItem(w.buf, o); err != nil {
+		return err
+	}
+	return w.spill()
 }

@@ -1,7 +1,6 @@
 package list
 
 import (
-	"io"
 	"net/http"
 	"sync"
 
@@ -13,10 +12,8 @@ import (
 
 // responseWriter writes the body of a get or list. It sends the headers with the first byte, so that
 // until then the request can still pass. A body that is longer than response.CompressFrom is
-// compressed if the client accepts it, in one of two ways that must not be mixed:
-//
-//   - text (buf, spill, add, finish) is compressed while it is written;
-//   - blocks (startBlocks, addBlock, finishBlocks) are compressed already.
+// compressed if the client accepts it, as a stream of blocks: text is compressed piece by piece, and between
+// its pieces there may be blocks that are compressed already.
 type responseWriter struct {
 	buf     []byte // text that has been gathered, not written yet
 	started bool   // the headers are sent
@@ -26,24 +23,26 @@ type responseWriter struct {
 	header   func(http.Header) // sets the headers
 	client   *response.WriteDeadline
 	accepted splice.Coding
-	failed   bool   // a write has failed
-	encoded  *int64 // counts what is compressed, before that; nil counts nothing
+	coding   splice.Coding // of the body, once it is started
+	failed   bool          // a write has failed
+	encoded  *int64        // counts what is compressed, before that; nil counts nothing
 
-	compressor compressor // of text; nil if it is not compressed
-
-	stream  *splice.Stream // of blocks
-	pending []*splice.Block
+	stream  *splice.Stream
+	pending []*splice.Block // of a body that is not started
+	scratch []byte          // for a piece of compressed text; nil until one is needed
 }
 
-// smallBlock is the length below which blocks are gathered: separators, heads and tails.
-const smallBlock = 1 << 10
+// smallText is the length below which text gains nothing by compression: separators, heads and tails.
+const smallText = 4 << 10
 
 var pieces = sync.Pool{New: func() any { b := make([]byte, 0, encode.PieceSize+encode.PieceSize/4); return &b }}
 
 // newResponseWriter returns the writer of a response; header is called before its first byte.
 func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, header func(http.Header)) *responseWriter {
+	accepted := response.Accepted(r.Header)
 	return &responseWriter{
-		w: work.Writer(w), work: work, header: header, client: response.NewWriteDeadline(w), accepted: response.Accepted(r.Header),
+		w: work.Writer(w), work: work, header: header, client: response.NewWriteDeadline(w), accepted: accepted,
+		stream: splice.NewStream(accepted),
 	}
 }
 
@@ -55,26 +54,36 @@ func (w *responseWriter) reserve() {
 	}
 }
 
-// release returns the buffers to their pools. After a failed write over HTTP/2 it keeps them from
-// the pools, because the connection may still read them.
+// release returns the buffers to their pool. After a failed write over HTTP/2 it keeps them from the pool, because
+// the connection may still read them.
 func (w *responseWriter) release() {
 	w.client.Stop()
-	if w.failed {
-		return
-	}
-	if encode.PieceSize <= cap(w.buf) && cap(w.buf) <= encode.LargestPiece {
-		pieces.Put(&w.buf)
-	}
-	if w.compressor != nil {
-		releaseCompressor(w.accepted, w.compressor)
+	for _, b := range []*[]byte{&w.buf, &w.scratch} {
+		if !w.failed && encode.PieceSize <= cap(*b) && cap(*b) <= encode.LargestPiece {
+			pieces.Put(b)
+		}
 	}
 }
 
-// start sends the headers.
-func (w *responseWriter) start(coding splice.Coding) {
+// start sends the headers and what is pending. long says whether the body is long enough to be compressed.
+func (w *responseWriter) start(long bool) error {
 	w.started = true
 	w.header(w.w.Header())
-	response.SetCoding(w.w.Header(), coding)
+	if !long || w.accepted == splice.Identity {
+		return nil
+	}
+	w.coding = w.accepted
+	response.SetCoding(w.w.Header(), w.coding)
+	if err := w.write(w.stream.Begin(nil)); err != nil {
+		return err
+	}
+	for _, b := range w.pending {
+		if err := w.writeBlock(b); err != nil {
+			return err
+		}
+	}
+	w.pending = nil
+	return nil
 }
 
 // spill writes the gathered text if it is longer than a piece.
@@ -95,107 +104,98 @@ func (w *responseWriter) add(text []byte) error {
 	if err := w.flush(true); err != nil {
 		return err
 	}
-	return w.write(text)
+	return w.writeText(text)
 }
 
-// finish writes the rest of the text and ends the body.
-func (w *responseWriter) finish() error {
-	if err := w.flush(len(w.buf) > response.CompressFrom); err != nil || w.compressor == nil {
-		return err
+// addBlock adds a block in the accepted coding. Nothing is written before the body is known to be long enough
+// to be compressed.
+func (w *responseWriter) addBlock(b *splice.Block) error {
+	if w.started || w.plain()+b.Plain > response.CompressFrom {
+		if err := w.flush(true); err != nil {
+			return err
+		}
+		w.stream.Add(b)
+		return w.writeBlock(b)
 	}
-	err := w.client.Close(w.compressor)
-	w.failed = w.failed || err != nil
-	return err
+	text := w.pack(nil, w.buf)
+	w.buf = w.buf[:0]
+	for _, b := range []*splice.Block{&text, b} {
+		w.stream.Add(b)
+		w.pending = append(w.pending, b)
+	}
+	return nil
+}
+
+// plain returns the length, before compression, of the text that is gathered and of all blocks.
+func (w *responseWriter) plain() int { return int(w.stream.Plain()) + len(w.buf) }
+
+// finish writes the rest of the body. It reports false if the body has blocks and is too short to be compressed:
+// nothing has been written then, and the body can be written again as text.
+func (w *responseWriter) finish() (bool, error) {
+	long := w.plain() > response.CompressFrom
+	if len(w.pending) > 0 && !long {
+		w.buf, w.pending, w.stream = w.buf[:0], nil, splice.NewStream(w.accepted)
+		return false, nil
+	}
+	if err := w.flush(long); err != nil || w.coding == splice.Identity {
+		return true, err
+	}
+	return true, w.write(w.stream.End(nil))
 }
 
 // flush writes the gathered text. long says whether the body is long enough to be compressed, which
 // counts before the first byte only.
 func (w *responseWriter) flush(long bool) error {
-	switch {
-	case w.started:
-	case long && w.accepted != splice.Identity:
-		w.start(w.accepted)
-		w.compressor = newCompressor(w.accepted, w.w)
-	default:
-		w.start(splice.Identity)
-	}
-	text := w.buf
-	w.buf = w.buf[:0]
-	return w.write(text)
-}
-
-func (w *responseWriter) write(p []byte) error {
-	var out io.Writer = w.w
-	if w.compressor != nil {
-		out = w.compressor
-		count(w.encoded, len(p))
-	}
-	err := w.work.Write(w.client, out, p)
-	w.failed = w.failed || err != nil
-	return err
-}
-
-// startBlocks begins a body of blocks in the accepted coding.
-func (w *responseWriter) startBlocks() { w.stream = splice.NewStream(w.accepted) }
-
-// addBlock adds a block. Nothing is written before the body is known to be long enough to be
-// compressed.
-func (w *responseWriter) addBlock(b *splice.Block) error {
-	w.stream.Add(b)
-	w.pending = append(w.pending, b)
-	if !w.blocksAreLong() {
-		return nil
-	}
-	return w.flushBlocks()
-}
-
-// blocksAreLong reports whether the body is long enough to be compressed. Once it is, it remains so.
-func (w *responseWriter) blocksAreLong() bool { return w.stream.Plain() > response.CompressFrom }
-
-func (w *responseWriter) flushBlocks() error {
 	if !w.started {
-		w.start(w.accepted)
-		w.buf = w.stream.Begin(w.buf)
-	}
-	for _, b := range w.pending {
-		count(w.encoded, b.Plain)
-		if err := w.writeBlock(b.Data); err != nil {
+		if err := w.start(long); err != nil {
 			return err
 		}
 	}
-	w.pending = w.pending[:0]
+	text := w.buf
+	w.buf = w.buf[:0]
+	return w.writeText(text)
+}
+
+// writeText writes text of a body that is started.
+func (w *responseWriter) writeText(text []byte) error {
+	if w.coding == splice.Identity {
+		return w.write(text)
+	}
+	for len(text) > 0 {
+		if err := w.work.Next(); err != nil {
+			return err
+		}
+		piece := text[:min(len(text), encode.PieceSize)]
+		text = text[len(piece):]
+		if w.scratch == nil {
+			w.scratch = (*pieces.Get().(*[]byte))[:0]
+		}
+		b := w.pack(w.scratch, piece)
+		w.stream.Add(&b)
+		if err := w.writeBlock(&b); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// writeBlock writes the data of a block; small ones are gathered.
-func (w *responseWriter) writeBlock(data []byte) error {
-	if len(data) < smallBlock {
-		w.buf = append(w.buf, data...)
-		return w.spill()
+// pack makes a block of text.
+func (w *responseWriter) pack(dst, text []byte) splice.Block {
+	if len(text) < smallText {
+		return w.accepted.Store(dst, text)
 	}
-	if err := w.flush(true); err != nil {
-		return err
-	}
-	return w.write(data)
+	return w.accepted.Compress(dst, text)
 }
 
-// finishBlocks ends the body. It reports false if the body is too short to be compressed: nothing
-// has been written then, and the body can be written as text.
-func (w *responseWriter) finishBlocks() (bool, error) {
-	if !w.blocksAreLong() {
-		w.pending = nil
-		return false, nil
+func (w *responseWriter) writeBlock(b *splice.Block) error {
+	if w.encoded != nil {
+		*w.encoded += int64(b.Plain)
 	}
-	if err := w.flushBlocks(); err != nil {
-		return false, err
-	}
-	w.buf = w.stream.End(w.buf)
-	return true, w.flush(true)
+	return w.write(b.Data)
 }
 
-// count adds n to a counter, if there is one.
-func count(counter *int64, n int) {
-	if counter != nil {
-		*counter += int64(n)
-	}
+func (w *responseWriter) write(p []byte) error {
+	err := w.work.Write(w.client, w.w, p)
+	w.failed = w.failed || err != nil
+	return err
 }

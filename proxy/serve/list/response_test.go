@@ -44,7 +44,7 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := out.finish(); err != nil {
+			if _, err := out.finish(); err != nil {
 				t.Fatal(err)
 			}
 			compressed := w.Header().Get("Content-Encoding") != ""
@@ -73,7 +73,7 @@ func TestHeadersAreSentWithTheFirstByte(t *testing.T) {
 		{"more than a piece", func(out *responseWriter) error { return out.add(make([]byte, encode.PieceSize+1)) }, true},
 		{"gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize); return out.spill() }, false},
 		{"more gathered text", func(out *responseWriter) error { out.buf = make([]byte, encode.PieceSize+1); return out.spill() }, true},
-		{"an empty body", (*responseWriter).finish, true},
+		{"an empty body", func(out *responseWriter) error { _, err := out.finish(); return err }, true},
 		{"short blocks", blocksOf(encode.PieceSize), false},
 		{"long blocks", blocksOf(encode.PieceSize + 1), true},
 	} {
@@ -92,7 +92,6 @@ func TestHeadersAreSentWithTheFirstByte(t *testing.T) {
 // blocksOf adds blocks of so many bytes of text.
 func blocksOf(n int) func(*responseWriter) error {
 	return func(out *responseWriter) error {
-		out.startBlocks()
 		for rest := n; rest > 0; rest -= 1 << 10 {
 			b := out.accepted.Compress(nil, make([]byte, min(rest, 1<<10)))
 			if err := out.addBlock(&b); err != nil {
@@ -109,13 +108,13 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 		if err := blocksOf(encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
-		if written, err := out.finishBlocks(); written || err != nil {
+		if written, err := out.finish(); written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
 		if err := out.add([]byte("text")); err != nil {
 			t.Fatal(err)
 		}
-		if err := out.finish(); err != nil {
+		if _, err := out.finish(); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.Body.String(); got != "text" || w.Header().Get("Content-Encoding") != "" {
@@ -132,7 +131,7 @@ func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
-		if written, err := out.finishBlocks(); !written || err != nil {
+		if written, err := out.finish(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
 		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || encoded != int64(len(got)) {
