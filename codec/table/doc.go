@@ -20,8 +20,8 @@
 //   - Columns must not be modified after construction; they are safe for concurrent use.
 //   - A cell that cannot be derived from the JSON is an error ([ErrUndetermined]), never a guess: the
 //     caller then passes the request through.
-//   - Printing a row must not allocate in the steady state, strings with escapes and JSONPaths beyond
-//     plain member paths aside.
+//   - Printing a row must not allocate in the steady state, strings with escapes, label
+//     selectors and JSONPaths beyond plain member paths aside.
 //
 // Cells contain ages relative to the time given to [Columns.AppendCells], so they must not be
 // cached. [Columns.AppendAgeless] leaves the ages out: a [Text] can be cached, prints its cells at

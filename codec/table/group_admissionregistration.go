@@ -1,7 +1,5 @@
 package table
 
-import "sluice/codec/json"
-
 var admissionGroup = group{"admissionregistration.k8s.io", []kind{
 	{"MutatingWebhookConfiguration", versions("v1"), webhookConfiguration},
 	{"ValidatingWebhookConfiguration", versions("v1"), webhookConfiguration},
@@ -53,7 +51,7 @@ func paramKind(dst []byte, r *row) []byte {
 }
 
 // paramRef prints "namespace/name" of the params, with "*" for any namespace, or the selector of
-// the params.
+// the params as the String method of its Go type prints it.
 func paramRef(dst []byte, r *row) []byte {
 	ref := r.spec.Get("paramRef")
 	name, selector := ref.Get("name"), ref.Get("selector")
@@ -62,28 +60,7 @@ func paramRef(dst []byte, r *row) []byte {
 		dst = append(appendFilled(dst, ref.Get("namespace"), "*"), '/')
 		return appendScalar(dst, name)
 	case present(selector):
-		return appendGoSelector(dst, selector)
+		return append(dst, readSelector(selector).String()...)
 	}
 	return append(dst, unset...)
-}
-
-// appendGoSelector appends a label selector as the String method of its Go type prints it. Only
-// param references are printed this way.
-func appendGoSelector(dst []byte, selector json.Value) []byte {
-	dst = append(dst, "&LabelSelector{MatchLabels:map[string]string{"...)
-	for key, v := range selector.Get("matchLabels").Members {
-		dst = append(append(dst, key...), ": "...)
-		dst = append(appendScalar(dst, v), ',')
-	}
-	dst = append(dst, "},MatchExpressions:[]LabelSelectorRequirement{"...)
-	for _, e := range selector.Get("matchExpressions").Elements {
-		dst = append(dst, "LabelSelectorRequirement{Key:"...)
-		dst = appendScalar(dst, e.Get("key"))
-		dst = append(dst, ",Operator:"...)
-		dst = appendScalar(dst, e.Get("operator"))
-		dst = append(dst, ",Values:["...)
-		dst = appendJoined(dst, e.Get("values"), " ")
-		dst = append(dst, "],},"...)
-	}
-	return append(dst, "},}"...)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"sluice/codec/json"
 )
 
@@ -31,12 +33,11 @@ var deployment = newColumns(
 
 // deploymentSelector prints an empty selector and an invalid one differently from other kinds.
 func deploymentSelector(dst []byte, r *row) []byte {
-	start := len(dst)
-	dst, ok := r.appendTerms(dst, r.spec.Get("selector"))
-	if !ok {
-		return append(dst[:start], "<invalid>"...)
+	selector, err := metav1.LabelSelectorAsSelector(readSelector(r.spec.Get("selector")))
+	if err != nil {
+		return append(dst, "<invalid>"...)
 	}
-	return dst
+	return append(dst, selector.String()...)
 }
 
 var replicaSet = newColumns(

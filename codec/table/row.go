@@ -24,7 +24,6 @@ type row struct {
 
 	scratch []byte
 	parts   [][]byte
-	terms   []term
 }
 
 var rows = sync.Pool{New: func() any { return new(row) }}
@@ -66,11 +65,9 @@ func (r *row) openMeta() {
 // close returns the row to the pool. It drops every reference to the object.
 func (r *row) close() {
 	clear(r.parts[:cap(r.parts)])
-	clear(r.terms[:cap(r.terms)])
 	*r = row{
 		scratch: r.scratch[:0],
 		parts:   r.parts[:0],
-		terms:   r.terms[:0],
 		pod:     podState{reason: r.pod.reason[:0], failure: r.pod.failure[:0]},
 	}
 	rows.Put(r)
