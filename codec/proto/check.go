@@ -108,7 +108,7 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 			return tc.errorAt(ErrValue, p, b, 0)
 		}
 	case opStringList:
-		return tc.checkStringList(b, p)
+		_, err = tc.checkStringList(b, p)
 	case opTime, opMicroTime:
 		_, err = tc.readTimestamp(b, p)
 	case opDuration:
@@ -124,19 +124,19 @@ func (tc *transcoder) checkValue(o op, sub *plan, b []byte, number uint64, p *pl
 	return err
 }
 
-// checkStringList checks a slice type that is a message of its own.
-func (tc *transcoder) checkStringList(b []byte, p *plan) error {
-	for i := 0; i < len(b); {
+// checkStringList checks a slice type that is a message of its own, and counts its elements.
+func (tc *transcoder) checkStringList(b []byte, p *plan) (n int, err error) {
+	for i := 0; i < len(b); n++ {
 		f, err := readField(b, i)
 		if err == nil && (f.num != 1 || f.typ != wireBytes) {
 			err = ErrUnknownField
 		}
 		if err != nil {
-			return tc.errorAt(err, p, b, i)
+			return n, tc.errorAt(err, p, b, i)
 		}
 		i = f.end
 	}
-	return nil
+	return n, nil
 }
 
 // checkEmbedded checks JSON inside a message by compacting it into scratch space.
@@ -145,7 +145,7 @@ func (tc *transcoder) checkEmbedded(o op, b []byte, p *plan) error {
 	if err != nil || raw == nil {
 		return err
 	}
-	if tc.scratch, err = appendEmbedded(tc.scratch[:0], raw); err != nil {
+	if tc.scratch, err = compact(tc.scratch[:0], raw); err != nil {
 		return tc.errorAt(err, p, raw, 0)
 	}
 	return nil

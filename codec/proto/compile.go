@@ -107,7 +107,7 @@ func (p *plan) addField(f planField, printed bool) error {
 	if printed {
 		p.printed.add(uint8(n))
 	}
-	if f.json.absent != "" {
+	if f.out[asJSON].absent.text != "" {
 		p.printedWhenAbsent.add(uint8(n))
 	}
 	f.setTag()
@@ -285,13 +285,13 @@ func (p *plan) checkDuplicateNames() error {
 				}
 				continue
 			}
-			if f.json.key == "" {
+			if f.out[asJSON].key == "" {
 				continue
 			}
-			if seen[f.json.key] {
-				return fmt.Errorf("%s: member %s twice: %w", p.name, f.json.key, errSchema)
+			if seen[f.out[asJSON].key] {
+				return fmt.Errorf("%s: member %s twice: %w", p.name, f.out[asJSON].key, errSchema)
 			}
-			seen[f.json.key] = true
+			seen[f.out[asJSON].key] = true
 		}
 		return nil
 	}

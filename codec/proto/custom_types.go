@@ -185,9 +185,9 @@ func cborToJSON(b []byte) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// appendEmbedded appends embedded JSON as encoding/json prints the output of a MarshalJSON method.
+// compact appends embedded JSON as encoding/json prints the output of a MarshalJSON method.
 // Errors: ErrValue, ErrTooDeep.
-func appendEmbedded(dst, js []byte) ([]byte, error) {
+func compact(dst, js []byte) ([]byte, error) {
 	dst, err := sjson.AppendCompact(dst, js)
 	switch {
 	case err == nil:

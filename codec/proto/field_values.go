@@ -176,7 +176,7 @@ func (n *pathNode) add(p *plan, path string, i int) error {
 // fieldByName returns the field with a JSON name, inlined fields excluded.
 func (p *plan) fieldByName(name string) (*planField, bool) {
 	for i := range p.fields {
-		if p.fields[i].json.key == `,"`+name+`":` {
+		if p.fields[i].out[asJSON].key == `,"`+name+`":` {
 			return &p.fields[i], true
 		}
 	}

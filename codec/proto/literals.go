@@ -14,29 +14,26 @@ import (
 // setLiterals prepares the output of f that does not depend on the object: its name, and its output
 // when it is not on the wire. The latter comes from the apiserver's own encoders.
 func (f *planField) setLiterals(tag fieldTags, t reflect.Type) error {
-	zero := reflect.Zero(t).Interface()
-	js, err := json.Marshal(zero)
+	zero, err := marshal(reflect.Zero(t))
 	if err != nil {
-		return fmt.Errorf("zero value: %w", err)
+		return err
 	}
-	cb, err := direct.Marshal(zero)
-	if err != nil {
-		return fmt.Errorf("zero value: %w", err)
-	}
+	js, cb := &f.out[asJSON], &f.out[asCBOR]
 	if f.op == opInline {
-		f.json.absent = inlineJSON(js)
-		f.cbor.absent, f.cbor.absentPairs, err = inlineCBOR(cb)
+		js.absent = inlineJSON(zero[asJSON])
+		cb.absent, err = inlineCBOR(zero[asCBOR])
 		return err
 	}
 	name, err := json.Marshal(tag.name)
 	if err != nil {
 		return err
 	}
-	f.json.key = "," + string(name) + ":"
-	f.cbor.key = string(cbor.AppendString(nil, tag.name))
+	js.key = "," + string(name) + ":"
+	cb.key = string(cbor.AppendString(nil, tag.name))
 	if !tag.omitZero && !(tag.omitEmpty && omittable(t)) {
-		f.json.absent = f.json.key + string(js)
-		f.cbor.absent, f.cbor.absentPairs = f.cbor.key+string(cb), 1
+		for e := range f.out {
+			f.out[e].absent = literal{f.out[e].key + string(zero[e]), 1}
+		}
 	}
 	if f.op == opMap {
 		return f.setAbsentValue(t.Elem())
@@ -51,16 +48,22 @@ func (f *planField) setAbsentValue(t reflect.Type) error {
 	if t.Kind() == reflect.Slice {
 		zero = reflect.MakeSlice(t, 0, 0)
 	}
-	js, err := json.Marshal(zero.Interface())
-	if err != nil {
-		return fmt.Errorf("zero map value: %w", err)
+	out, err := marshal(zero)
+	for e := range out {
+		f.out[e].absentValue = string(out[e])
 	}
-	cb, err := direct.Marshal(zero.Interface())
-	if err != nil {
-		return fmt.Errorf("zero map value: %w", err)
+	return err
+}
+
+// marshal encodes a zero value in each notation.
+func marshal(zero reflect.Value) (out [2][]byte, err error) {
+	if out[asJSON], err = json.Marshal(zero.Interface()); err == nil {
+		out[asCBOR], err = direct.Marshal(zero.Interface())
 	}
-	f.json.absentValue, f.cbor.absentValue = string(js), string(cb)
-	return nil
+	if err != nil {
+		return out, fmt.Errorf("zero value: %w", err)
+	}
+	return out, nil
 }
 
 // omittable reports whether omitempty omits the zero value of type t, as it does for all types
@@ -69,19 +72,19 @@ func omittable(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct
 }
 
-// inlineJSON returns the members of an object, each preceded by a comma.
-func inlineJSON(object []byte) string {
+// inlineJSON returns the members of an object. In JSON nothing needs their number.
+func inlineJSON(object []byte) literal {
 	members := bytes.TrimSuffix(bytes.TrimPrefix(object, []byte("{")), []byte("}"))
 	if len(members) == 0 {
-		return ""
+		return literal{}
 	}
-	return "," + string(members)
+	return literal{text: "," + string(members)}
 }
 
-// inlineCBOR returns the pairs of a map of at most 23 pairs, and their number.
-func inlineCBOR(object []byte) (pairs string, n int, err error) {
+// inlineCBOR returns the members of a map of at most 23 of them.
+func inlineCBOR(object []byte) (literal, error) {
 	if len(object) == 0 || cbor.Major(object[0]&^31) != cbor.Map || object[0]&31 > maxTiny {
-		return "", 0, fmt.Errorf("inlined zero value %x: %w", object, errSchema)
+		return literal{}, fmt.Errorf("inlined zero value %x: %w", object, errSchema)
 	}
-	return string(object[1:]), int(object[0] & 31), nil
+	return literal{string(object[1:]), int(object[0] & 31)}, nil
 }

@@ -25,20 +25,21 @@ var nestedObjects = map[structField]kindKey{
 func (c compiler) compileObject(t reflect.Type, k kindKey) (*plan, error) {
 	p := &plan{typ: t, name: t.String()}
 	var f planField
-	f.json.absent, f.cbor.absent = typeMetaLiterals(k.apiVersion, k.kind)
-	f.cbor.absentPairs = typeMetaPairs
+	for e, l := range typeMetaLiterals(k.apiVersion, k.kind) {
+		f.out[e].absent = l
+	}
 	if err := p.addField(f, false); err != nil {
 		return nil, err
 	}
 	return p, c.addFields(p)
 }
 
-// typeMetaLiterals returns kind and apiVersion as two JSON members, each after a comma, and as two
-// CBOR pairs.
-func typeMetaLiterals(apiVersion, kind string) (js, pairs string) {
+// typeMetaLiterals returns kind and apiVersion in each notation.
+func typeMetaLiterals(apiVersion, kind string) [2]literal {
 	b := cbor.AppendString(nil, "kind")
 	b = cbor.AppendString(b, kind)
 	b = cbor.AppendString(b, "apiVersion")
 	b = cbor.AppendString(b, apiVersion)
-	return `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`, string(b)
+	js := `,"kind":"` + kind + `","apiVersion":"` + apiVersion + `"`
+	return [2]literal{asJSON: {js, 2}, asCBOR: {string(b), 2}}
 }

@@ -82,22 +82,26 @@ type planField struct {
 	omitEmpty bool // omit a zero scalar even if it is on the wire
 	omitZero  bool // omit a zero time even if it is on the wire
 
-	num  int      // field number; 0 if the field is not on the wire
-	sub  *plan    // of messages, also as elements and map values
-	json literals // for JSON
-	cbor literals // for CBOR
+	num int         // field number; 0 if the field is not on the wire
+	sub *plan       // of messages, also as elements and map values
+	out [2]literals // by notation
 
 	tagBytes uint16 // the tag of a length-delimited field, as two bytes little-endian
 	tagLen   uint8  // the number of these bytes in use: 1 or 2
 }
 
 // literals are the parts of the output of a field that do not depend on the object, in one
-// encoding.
+// notation.
 type literals struct {
-	key         string // the name with the separators around it
-	absent      string // key and value of a field that is not on the wire; empty if it is omitted
-	absentPairs int    // the number of members in absent
-	absentValue string // of a map: the value of an entry that has none on the wire
+	key         string  // the name with the separators around it
+	absent      literal // key and value of a field that is not on the wire; empty if it is omitted
+	absentValue string  // of a map: the value of an entry that has none on the wire
+}
+
+// A literal is the text of some members, in JSON each after a comma.
+type literal struct {
+	text    string
+	members int
 }
 
 // A set is a set of indexes into plan.fields.

@@ -14,9 +14,8 @@ import (
 type Schema struct {
 	APIVersion, Kind string
 
-	plan         *plan
-	jsonTypeMeta string // the members kind and apiVersion, each after a comma
-	cborTypeMeta string // the same as two pairs
+	plan     *plan
+	typeMeta [2]literal // kind and apiVersion, by notation
 
 	zero []byte // the zero object as a raw message
 
@@ -98,6 +97,6 @@ func compileSchema(apiVersion, kind string, t reflect.Type) (*Schema, error) {
 	if m.reader, err = newFieldReader(apiVersion, kind, p); err != nil {
 		return nil, fmt.Errorf("compile %s %s: %w", apiVersion, kind, err)
 	}
-	m.jsonTypeMeta, m.cborTypeMeta = typeMetaLiterals(apiVersion, kind)
+	m.typeMeta = typeMetaLiterals(apiVersion, kind)
 	return m, nil
 }

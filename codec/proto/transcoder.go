@@ -16,10 +16,12 @@ const maxMergeFactor = 64
 
 // A transcoder is the state of one walk over one raw object. Transcoders are pooled.
 type transcoder struct {
+	notation notation
+
 	root    []byte     // the raw object, for the offsets in errors
 	spans   []span     // a stack with one frame per open message
 	entries []mapEntry // a stack of the maps whose entries must be sorted
-	scratch []byte     // for output whose length must be known first, and for output of Check
+	scratch []byte     // for output of Check
 
 	depth       int  // levels of messages that are open
 	mergedBytes int  // bytes copied so far to merge messages

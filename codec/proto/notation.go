@@ -1,0 +1,161 @@
+package proto
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+
+	"sluice/codec/cbor"
+	"sluice/codec/json"
+)
+
+// A notation is what a transcoder writes: JSON or CBOR. The walk over an object is the same for both.
+// In JSON each member and element has a comma in front, of which the first is replaced by the
+// bracket. In CBOR the head has the number of entries.
+type notation uint8
+
+const (
+	asJSON notation = iota
+	asCBOR
+)
+
+// maxTiny is the largest argument that fits into the first byte of a CBOR item.
+const maxTiny = 23
+
+// openObject begins an object whose number of members is not known yet, to be ended with closeObject. In CBOR it leaves a byte
+// free for the head.
+func (tc *transcoder) openObject(dst []byte) []byte {
+	if tc.notation == asCBOR {
+		return append(dst, 0)
+	}
+	return dst
+}
+
+// closeObject ends an object of n members, which are everything after start. In CBOR more than 23 members are moved.
+func (tc *transcoder) closeObject(dst []byte, start, n int) []byte {
+	if tc.notation == asJSON {
+		return closeJSON(dst, start, '{', '}')
+	}
+	return setHead(dst, start, cbor.Map, n)
+}
+
+// setHead replaces the byte at start, which was left free, by the head of a CBOR item, whose content is everything after it.
+func setHead(dst []byte, start int, m cbor.Major, n int) []byte {
+	if n <= maxTiny {
+		dst[start] = byte(m) | byte(n)
+		return dst
+	}
+	var head [9]byte
+	return slices.Replace(dst, start, start+1, cbor.AppendHead(head[:0], m, uint64(n))...)
+}
+
+// openList begins an array of n elements, or a map of n members if m is cbor.Map, to be ended with closeList.
+func (tc *transcoder) openList(dst []byte, m cbor.Major, n int) []byte {
+	if tc.notation == asCBOR {
+		return cbor.AppendHead(dst, m, uint64(n))
+	}
+	return dst
+}
+
+// closeList ends an array or a map, whose content is everything after start.
+func (tc *transcoder) closeList(dst []byte, m cbor.Major, start int) []byte {
+	switch {
+	case tc.notation == asCBOR:
+		return dst
+	case m == cbor.Map:
+		return closeJSON(dst, start, '{', '}')
+	}
+	return closeJSON(dst, start, '[', ']')
+}
+
+// closeJSON turns the members or elements after start, each preceded by a comma, into an object or
+// array.
+func closeJSON(dst []byte, start int, open, end byte) []byte {
+	if len(dst) == start {
+		return append(dst, open, end)
+	}
+	dst[start] = open
+	return append(dst, end)
+}
+
+// appendComma appends what precedes an element.
+func (tc *transcoder) appendComma(dst []byte) []byte {
+	if tc.notation == asJSON {
+		return append(dst, ',')
+	}
+	return dst
+}
+
+// appendKey appends the name of a member of a map.
+func (tc *transcoder) appendKey(dst, key []byte) []byte {
+	if tc.notation == asJSON {
+		return append(json.AppendString(append(dst, ','), key), ':')
+	}
+	return cbor.AppendString(dst, key)
+}
+
+func (tc *transcoder) appendString(dst, s []byte) []byte {
+	if tc.notation == asJSON {
+		return json.AppendString(dst, s)
+	}
+	return cbor.AppendString(dst, s)
+}
+
+// closeText ends a text that needs no escapes, which follows a quotation mark at start.
+func (tc *transcoder) closeText(dst []byte, start int) []byte {
+	if tc.notation == asJSON {
+		return append(dst, '"')
+	}
+	return setHead(dst, start, cbor.Bytes, len(dst)-start-1)
+}
+
+// appendBytes appends bytes, in JSON as base64.
+func (tc *transcoder) appendBytes(dst, b []byte) []byte {
+	if tc.notation == asCBOR {
+		return cbor.AppendBase64(dst, b)
+	}
+	return append(base64.StdEncoding.AppendEncode(append(dst, '"'), b), '"')
+}
+
+func (tc *transcoder) appendNull(dst []byte) []byte {
+	if tc.notation == asJSON {
+		return append(dst, "null"...)
+	}
+	return append(dst, cbor.Null)
+}
+
+func (tc *transcoder) appendBool(dst []byte, v bool) []byte {
+	if tc.notation == asJSON {
+		return strconv.AppendBool(dst, v)
+	}
+	return cbor.AppendBool(dst, v)
+}
+
+func (tc *transcoder) appendInt(dst []byte, v int64) []byte {
+	if tc.notation == asJSON {
+		return strconv.AppendInt(dst, v, 10)
+	}
+	return cbor.AppendInt(dst, v)
+}
+
+func (tc *transcoder) appendUint(dst []byte, v uint64) []byte {
+	if tc.notation == asJSON {
+		return strconv.AppendUint(dst, v, 10)
+	}
+	return cbor.AppendHead(dst, cbor.Uint, v)
+}
+
+func (tc *transcoder) appendFloat(dst []byte, v float64) []byte {
+	if tc.notation == asJSON {
+		return json.AppendFloat(dst, v)
+	}
+	return cbor.AppendFloat(dst, v)
+}
+
+// appendEmbedded appends the JSON in a RawExtension, FieldsV1 or JSONSchemaProps JSON.
+func (tc *transcoder) appendEmbedded(dst, js []byte) ([]byte, error) {
+	if tc.notation == asJSON {
+		return compact(dst, js)
+	}
+	return cbor.AppendFromJSON(dst, js)
+}
