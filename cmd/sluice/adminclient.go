@@ -20,8 +20,9 @@ import (
 
 // adminClient asks the admin listener of a Sluice.
 type adminClient struct {
-	address, caFile, tokenFile string
-	timeout                    time.Duration
+	address, caFile, serverName, tokenFile string
+	timeout                                time.Duration
+	pod                                    pod
 }
 
 // prepare gives a command the flags of the client, and the exit code of an unknown state to wrong usage.
@@ -31,7 +32,9 @@ func (c *adminClient) prepare(command *cobra.Command) *pflag.FlagSet {
 	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set.StringVar(&c.address, "address", "http://127.0.0.1:9443", "URL of the admin listener")
 	set.StringVar(&c.caFile, "ca-file", "", "path of the CA of its certificate, for https")
+	set.StringVar(&c.serverName, "tls-server-name", "", "name in its certificate; default: the host of the address")
 	set.StringVar(&c.tokenFile, "token-file", "", "path of a bearer token, where admin.access is authorized")
+	c.pod.register(set)
 	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
 	return set
 }
@@ -50,12 +53,15 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	if err != nil {
 		return nil, err
 	}
-	if c.tokenFile != "" && r.URL.Scheme != "https" && !loopback(r.URL.Hostname()) {
+	if c.tokenFile != "" && r.URL.Scheme != "https" && c.pod.at == "" && !loopback(r.URL.Hostname()) {
 		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}
 	r.Header.Set("Content-Type", "application/json")
-	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}}
 	defer transport.CloseIdleConnections()
+	if c.pod.at != "" {
+		c.pod.through(transport, r.URL.Port())
+	}
 	if c.caFile != "" {
 		ca, err := os.ReadFile(c.caFile)
 		if err != nil {

@@ -27,12 +27,16 @@ func acceptedNames(p config.FrontProxy) upstream.HeaderNames {
 	return upstream.HeaderNames{User: p.UserHeaders, UID: p.UIDHeaders, Group: p.GroupHeaders, ExtraPrefix: p.ExtraPrefixes}
 }
 
+// loadKubeconfig reads a kubeconfig as kubectl does.
+func loadKubeconfig(path, context string) clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = path
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+}
+
 // restConfig loads the kubeconfig by client-go's rules.
 func restConfig(u config.Upstream) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = u.Kubeconfig
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: u.Context}).ClientConfig()
+	c, err := loadKubeconfig(u.Kubeconfig, u.Context).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -96,7 +96,7 @@ func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer
 
 // connect sets the clients and the namespace.
 func (f *verifyFlags) connect() error {
-	target := f.loader(f.kubeconfig, f.context)
+	target := loadKubeconfig(f.kubeconfig, f.context)
 	cfg, other, err := f.endpoints(target)
 	if err != nil {
 		return err
@@ -136,21 +136,14 @@ func (f *verifyFlags) other(target *rest.Config, kubeconfig clientcmd.ClientConf
 	}
 	raw, err := kubeconfig.RawConfig()
 	if err == nil && raw.Contexts[f.against] != nil {
-		return f.loader(f.kubeconfig, f.against).ClientConfig()
+		return loadKubeconfig(f.kubeconfig, f.against).ClientConfig()
 	}
-	return f.loader(f.against, "").ClientConfig()
-}
-
-// loader reads a kubeconfig as kubectl does.
-func (f *verifyFlags) loader(path, context string) clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = path
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
+	return loadKubeconfig(f.against, "").ClientConfig()
 }
 
 // compare compares resources.
 func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Writer) error {
-	target := f.loader(f.kubeconfig, f.context)
+	target := loadKubeconfig(f.kubeconfig, f.context)
 	sluice, apiserver, err := f.endpoints(target)
 	if err == nil && apiserver == nil {
 		apiserver, err = f.noted(target)

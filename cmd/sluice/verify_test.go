@@ -95,13 +95,13 @@ current-context: c
 		t.Fatal(err)
 	}
 	f := verifyFlags{kubeconfig: path}
-	if _, err := f.noted(f.loader(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
+	if _, err := f.noted(loadKubeconfig(path, "")); err == nil || !strings.Contains(err.Error(), "--against") {
 		t.Errorf("nothing is noted: %v", err)
 	}
 	if _, code := execute(t, "kubeconfig", "--kubeconfig", path, "--server", "https://sluice.example.com", "--write"); code != 0 {
 		t.Fatal(code)
 	}
-	target := f.loader(path, "")
+	target := loadKubeconfig(path, "")
 	sluice, err := target.ClientConfig()
 	if err != nil {
 		t.Fatal(err)

@@ -149,6 +149,7 @@ func (n *Node) overlayServesClients(t *testing.T, overlay string) {
 		if pods := e.guide.Run("edge-try"); !strings.Contains(pods, edgeNamespace+" ") {
 			t.Errorf("the guide's kubectl printed\n%s", pods)
 		}
+		t.Run("PortForward", e.commandsReachPods)
 		t.Run("Roll", func(t *testing.T) {
 			e.rollKeepsInformersRight(t, func() {
 				e.k.run("rollout", "restart", "--namespace="+edgeNamespace, "deployment/sluice")
@@ -162,6 +163,22 @@ func (n *Node) overlayServesClients(t *testing.T, overlay string) {
 		e.k.run("delete", "--kustomize="+overlay, "--wait=false")
 	}
 	n.nothingLeft(t, before)
+}
+
+// commandsReachPods asks a pod for its status through the apiserver and the kubelet.
+func (e *edge) commandsReachPods(t *testing.T) {
+	pod := e.waitPodsReady(t, edgeNamespace, edgePods, 2)[0]
+	g := harness.NewGuide(t, "docs/operating.md", "test/cluster", e.Kubeconfig("admin"), "POD="+pod.Name)
+	g.Write("ca.crt", e.ca)
+	g.Write("token", e.RESTConfig("admin").BearerToken)
+	out := g.Shell(strings.TrimSpace(g.Commands("pod")[0]) + " -o json || test $? = 1") // it answers, well or not
+	if !strings.Contains(out, `"kind": "Status"`) {
+		t.Errorf("the pod answers\n%s", out)
+	}
+	out = g.Shell("timeout 60 sluice status --pod sluice/$POD --address http://127.0.0.1:1 2>&1 || test $? = 2")
+	if !strings.Contains(out, "refused") { // by the pod, as the kubelet says
+		t.Errorf("a port without a listener: %s", out)
+	}
 }
 
 // checkClient runs a client whose workload the component client points to the Service.

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// pod is a pod of Sluice, whose admin listener is reached through the apiserver, as kubectl port-forward does. No port of this
+// host is opened for it.
+type pod struct {
+	at                  string // namespace/name, or a namespace with one ready pod of Sluice
+	kubeconfig, context string
+}
+
+func (p *pod) register(set *pflag.FlagSet) {
+	set.StringVar(&p.at, "pod", "", "NAMESPACE/NAME of the pod to reach by port-forward; a NAMESPACE alone if one pod of Sluice is ready there")
+	set.StringVar(&p.kubeconfig, "kubeconfig", "", "path of the kubeconfig for --pod")
+	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
+}
+
+// dial connects to a port of the pod.
+func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
+	cfg, err := loadKubeconfig(p.kubeconfig, p.context).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	namespace, name, named := strings.Cut(p.at, "/")
+	if !named {
+		if name, err = onlyPod(ctx, client, namespace); err != nil {
+			return nil, err
+		}
+	}
+	u := client.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").Name(name).SubResource("portforward").URL()
+	overWebSocket, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, cfg)
+	if err != nil {
+		return nil, err
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	overSPDY := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, u)
+	c, _, err := portforward.NewFallbackDialerForStreaming(overWebSocket, overSPDY, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}).Dial(portforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s/%s: %w", namespace, name, err)
+	}
+	conn, err := newForwarded(c, port)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return conn, nil
+}
+
+// podLabel is the label of the pods of Sluice.
+const podLabel = "app.kubernetes.io/name=sluice"
+
+// onlyPod returns the name of the only ready pod of Sluice in a namespace.
+func onlyPod(ctx context.Context, client kubernetes.Interface, namespace string) (string, error) {
+	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: podLabel})
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, p := range pods.Items {
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && p.DeletionTimestamp == nil {
+				names = append(names, namespace+"/"+p.Name)
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "", fmt.Errorf("--pod: no pod with %s is ready in %s", podLabel, namespace)
+	case 1:
+		return strings.TrimPrefix(names[0], namespace+"/"), nil
+	}
+	return "", fmt.Errorf("--pod: name one of %s", strings.Join(names, ", "))
+}
+
+// forwarded is a connection to a port of a pod.
+type forwarded struct {
+	httpstream.Stream
+	connection httpstream.Connection
+	failed     sync.WaitGroup
+	failure    []byte // why the node could not connect; set when failed is done
+}
+
+func newForwarded(c httpstream.Connection, port string) (*forwarded, error) {
+	header := http.Header{corev1.PortHeader: {port}, corev1.PortForwardRequestIDHeader: {"0"}}
+	header.Set(corev1.StreamType, corev1.StreamTypeError)
+	failures, err := c.CreateStream(header)
+	if err != nil {
+		return nil, err
+	}
+	_ = failures.Close() // nothing is written to it
+	f := &forwarded{connection: c}
+	f.failed.Go(func() { f.failure, _ = io.ReadAll(io.LimitReader(failures, 1<<10)) })
+	header.Set(corev1.StreamType, corev1.StreamTypeData)
+	f.Stream, err = c.CreateStream(header)
+	return f, err
+}
+
+// Read implements net.Conn. At the end it says why the node could not connect.
+func (f *forwarded) Read(b []byte) (int, error) {
+	n, err := f.Stream.Read(b)
+	if err != nil && n == 0 {
+		_ = f.Stream.Reset() // the node tells why only once all is read
+		f.failed.Wait()
+		if len(f.failure) > 0 {
+			return 0, errors.New(string(bytes.TrimSpace(f.failure)))
+		}
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (f *forwarded) Close() error { return f.connection.Close() }
+
+// The rest of net.Conn. The client of the connection ends it by Close.
+
+// LocalAddr implements net.Conn.
+func (f *forwarded) LocalAddr() net.Addr { return &net.TCPAddr{} }
+
+// RemoteAddr implements net.Conn.
+func (f *forwarded) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
+// SetDeadline implements net.Conn.
+func (f *forwarded) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline implements net.Conn.
+func (f *forwarded) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements net.Conn.
+func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
+
+// adminPort is the port of the admin listener where an address has none.
+const adminPort = "9443"
+
+// through lets a transport reach an address in the pod.
+func (p *pod) through(transport *http.Transport, port string) {
+	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return p.dial(ctx, cmp.Or(port, adminPort))
+	}
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+)
+
+// startForwarding serves port-forward to ports of this host as an apiserver without WebSockets does it, and lists of pods. It
+// returns a kubeconfig.
+func startForwarding(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("labelSelector") != podLabel {
+			t.Errorf("lists %s", r.URL)
+		}
+		var items []string
+		for i, ready := range map[string][]string{"one": {"True", "False"}, "two": {"True", "True"}}[r.PathValue("namespace")] {
+			items = append(items, fmt.Sprintf(`{"metadata":{"name":"sluice-%d"},"status":{"conditions":[{"type":"Ready","status":%q}]}}`, i, ready))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"apiVersion":"v1","kind":"PodList","items":[%s]}`, strings.Join(items, ","))
+	})
+	mux.HandleFunc("POST /api/v1/namespaces/one/pods/sluice-0/portforward", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
+			t.Error(err)
+			return
+		}
+		streams := make(chan httpstream.Stream, 2)
+		c := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, _ <-chan struct{}) error {
+			streams <- s
+			return nil
+		})
+		defer c.Close()
+		failures, data := <-streams, <-streams
+		if data.Headers().Get(corev1.StreamType) == corev1.StreamTypeError {
+			failures, data = data, failures
+		}
+		if to, err := net.Dial("tcp", "127.0.0.1:"+data.Headers().Get(corev1.PortHeader)); err != nil {
+			fmt.Fprint(failures, "cannot connect: ", err)
+			_ = data.Close()
+			_ = failures.Close()
+		} else {
+			go func() { _, _ = io.Copy(to, data) }()
+			go func() { _, _ = io.Copy(data, to) }()
+			defer to.Close()
+		}
+		<-c.CloseChan()
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"` + server.URL + `"}}],
+		"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPodsAreReachedThroughTheApiserver by every command that asks the admin listener.
+func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
+	kubeconfig := startForwarding(t)
+	admin, err := url.Parse(startAdmin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused.Close()
+	address := "http://sluice.example.com:" + admin.Port()
+	for _, tt := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"status", "--pod", "one/sluice-0"}, exitNotWell},
+		{[]string{"status", "--pod", "one"}, exitNotWell}, // one of the two is ready
+		{[]string{"clients", "--pod", "one", "--hints"}, exitNotWell},
+		{[]string{"watches", "--pod", "one"}, 0},
+		{[]string{"top", "--pod", "one", "--once"}, exitNotWell},
+		{[]string{"status", "--pod", "two"}, exitUnknown},
+		{[]string{"status", "--pod", "none"}, exitUnknown},
+		{[]string{"status", "--pod", "one/sluice-7"}, exitUnknown},
+	} {
+		out, code := execute(t, append(tt.args, "--address", address, "--kubeconfig", kubeconfig)...)
+		if code != tt.code || code != exitUnknown && out == "" {
+			t.Errorf("%q: exit %d, want %d: %s", tt.args, code, tt.code, out)
+		}
+	}
+	for at, want := range map[string]string{"two": "name one of two/sluice-0, two/sluice-1", "none": "no pod with", "one": "cannot connect"} {
+		c := adminClient{address: "http://" + unused.Addr().String(), timeout: time.Minute, pod: pod{at: at, kubeconfig: kubeconfig}}
+		if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", at, err, want)
+		}
+	}
+}
