@@ -27,9 +27,12 @@ type listFlags struct {
 	output string
 }
 
+// outputs are the formats of lists.
+var outputs = []string{"text", "wide", "json"}
+
 // check returns why a flag is wrong.
 func (f *listFlags) check() error {
-	if !slices.Contains([]string{"text", "wide", "json"}, f.output) {
+	if !slices.Contains(outputs, f.output) {
 		return fmt.Errorf("--output: %q is none of text, wide and json", f.output)
 	}
 	return nil
@@ -76,6 +79,8 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
 	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, lists, bytes, watches, behind, refused or hints")
 	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
+	complete(c, "sort-by", topOrders...)
+	complete(c, "output", outputs...)
 	return c
 }
 

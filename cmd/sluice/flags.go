@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"sluice/config"
@@ -12,6 +13,13 @@ import (
 type flags struct {
 	config    string
 	overrides config.File
+}
+
+// complete lets a shell complete the values of a flag.
+func complete(c *cobra.Command, flag string, values ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag is there
+	}
 }
 
 func (f *flags) register(set *pflag.FlagSet) {

@@ -51,7 +51,8 @@ is being filled either, for as long as --timeout. With -w it prints the status a
 	set.StringVar(&f.wait, "wait", "", "wait until it is ready or synced")
 	set.Lookup("wait").NoOptDefVal = "ready"
 	set.BoolVarP(&f.watch, "watch", "w", false, "print the status again when it changes, until it is interrupted")
-	_ = c.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"ready", "synced"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "wait", "ready", "synced")
+	complete(c, "output", "text", "json")
 	return c
 }
 

@@ -192,3 +192,18 @@ func TestStatusThatCannotTellExitsApart(t *testing.T) {
 		server.Close()
 	}
 }
+
+// TestShellsCompleteValues of flags that have few.
+func TestShellsCompleteValues(t *testing.T) {
+	for flag, want := range map[string]string{
+		"status --wait=": "synced", "verify -o": "json", "why --show": "refused", "clients --sort-by": "would-cost", "watches -o": "wide",
+	} {
+		args := append([]string{"__complete"}, strings.Fields(flag)...)
+		if !strings.HasSuffix(flag, "=") {
+			args = append(args, "")
+		}
+		if out, _ := execute(t, args...); !strings.Contains(out, want+"\n") {
+			t.Errorf("%s: %s", flag, out)
+		}
+	}
+}

@@ -50,6 +50,8 @@ with --once, it prints one answer, and exits as status does.`,
 	set.StringVarP(&f.output, "output", "o", "text", "text, or wide or json, which print one answer")
 	set.BoolVar(&f.once, "once", false, "print one answer")
 	set.StringVar(&f.by, "sort-by", topOrders[0], "what to sort clients by: "+strings.Join(topOrders, ", "))
+	complete(c, "sort-by", topOrders...)
+	complete(c, "output", outputs...)
 	return c
 }
 

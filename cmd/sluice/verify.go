@@ -40,8 +40,9 @@ With --conformance, check that an apiserver, gateway, tunnel or load balancer ke
 pages, versions, watches, streaming lists, negotiation and compression. It reads a few resources with the identity of the
 kubeconfig and writes nothing. With --against each request also goes to another endpoint, such as the apiserver
 itself, and differences are printed. It exits with 1 if a law is broken or the endpoints differ.`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: f.names,
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },
 	}
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
 	set := c.Flags()
@@ -59,7 +60,22 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	set.DurationVar(&f.options.Idle, "idle", 50*time.Second, "how long a watch without events must stay open")
 	set.DurationVar(&f.options.Patience, "patience", 10*time.Second, "how long to wait for what must come at once")
 	set.StringVarP(&f.output, "output", "o", "text", "text or json")
+	complete(c, "output", "text", "json")
 	return c
+}
+
+// names completes names of resources.
+func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := loadKubeconfig(f.kubeconfig, f.context).ClientConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	cfg.Timeout = 5 * time.Second // nobody waits longer for a shell
+	names, err := compare.Names(cfg)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {

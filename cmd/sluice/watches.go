@@ -41,6 +41,7 @@ there is one that far behind, and with 2 if it cannot tell.`,
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.DurationVar(&f.behind, "behind", 0, "only watches for which an event has waited so long")
 	set.BoolVar(&f.passed, "passed", false, "only watches that pass to the apiserver")
+	complete(c, "output", outputs...)
 	return c
 }
 

@@ -52,6 +52,8 @@ answer is unknown.`,
 	set.StringArrayVar(&f.groups, "as-group", nil, "a group of that user")
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests")
 	set.StringVar(&f.show, "show", why.Classes[0], "which of them: "+strings.Join(why.Classes[:], ", "))
+	complete(c, "show", why.Classes[:]...)
+	complete(c, "output", outputs...)
 	return c
 }
 

@@ -132,6 +132,10 @@ func TestVerifyExitsByWhatItFinds(t *testing.T) {
 		!strings.Contains(out, "DIFFERENT") || !strings.Contains(out, "missing    default/c  version -, at the apiserver ") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
+	if names, err := compare.Names(sluice.RESTConfig("admin")); err != nil || !slices.Contains(names, "configmaps") ||
+		!slices.Contains(names, "deployments.apps") || slices.Contains(names, "tokenreviews.authentication.k8s.io") {
+		t.Errorf("the shell completes %q, %v", names, err)
+	}
 	for _, args := range [][]string{{"--kubeconfig", apiserver.Kubeconfig("admin")}, {"--nothing"}} {
 		if out, code := run(args...); code != 2 {
 			t.Errorf("%q: exit %d\n%s", args, code, out)

@@ -60,6 +60,25 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 	return v, nil
 }
 
+// Names returns the names of the resources that can be compared.
+func Names(cfg *rest.Config) (names []string, err error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := client.ServerPreferredResources()
+	if len(lists) == 0 { // an extension server that is down is no reason
+		return nil, err
+	}
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "watch"}}, lists) {
+		version, _ := schema.ParseGroupVersion(list.GroupVersion)
+		for _, r := range list.APIResources {
+			names = append(names, version.WithResource(r.Name).GroupResource().String())
+		}
+	}
+	return names, nil
+}
+
 // resource is a resource to compare.
 type resource struct{ name, path string }
 
