@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -32,8 +31,7 @@ func (e *reviewError) Unwrap() error { return e.error }
 
 // asker is who asks for an unknown review: it waits for a place in the name of somebody.
 type asker struct {
-	// key is in whose name it waits, and most how many such reviews of the group run at once; 0 means
-	// three quarters of those that may.
+	// key is in whose name it waits, and most how many such reviews of the group run at once, as Queue.Join says.
 	key  func() (k accounts.Key, most int64)
 	hold func() (*accounts.Grant, error) // takes what the wait holds; nil if that is counted already
 }
@@ -244,12 +242,10 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 type places struct {
 	all     *semaphore.Weighted
 	unknown *flowcontrol.Queue
-	most    int64 // of the unknown for one group of accounts
 }
 
 func newPlaces(n int) *places {
-	half := max(1, int64(n)/2)
-	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(half).NewestFirst(), max(1, half*3/4)}
+	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared()}
 }
 
 // enter waits for a place; leave frees it.
@@ -273,7 +269,7 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (leave func(),
 func (p *places) turn(ctx context.Context, by asker) (*flowcontrol.Ticket, error) {
 	key, most := by.key()
 	for {
-		t := p.unknown.Join(key, 1, cmp.Or(most, p.most))
+		t := p.unknown.Join(key, 1, most)
 		if err := t.Wait(ctx); err != nil {
 			return nil, err
 		}

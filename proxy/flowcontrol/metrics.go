@@ -19,7 +19,7 @@ func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
 			running(strangers)),
 		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(strangers)),
 		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.",
-			u.strangers.places.Load),
+			u.strangers.queue.Places),
 		gauge("sluice_long_reads_working", "Long responses from the cache that Sluice works on.", running(c.Numbers)),
 		gauge("sluice_long_reads_waiting", "Long responses from the cache that wait for their turn.", waiting(c.Numbers)),
 		gauge("sluice_long_reads_places",

@@ -17,6 +17,7 @@ import (
 // A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
 	newest bool // of one account, the newest waits least
+	shared bool // no group has all places
 
 	mu       sync.Mutex // guards all below, and the tickets
 	places   int64
@@ -66,12 +67,25 @@ func (q *Queue) NewestFirst() *Queue {
 	return q
 }
 
+// Shared leaves a quarter of the places to others, whichever group asks for more. It must be called before Join.
+func (q *Queue) Shared() *Queue {
+	q.shared = true
+	return q
+}
+
 // SetPlaces changes the number of places. Requests that run beyond it go on.
 func (q *Queue) SetPlaces(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.places = n
 	q.start()
+}
+
+// Places returns how many places there are.
+func (q *Queue) Places() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.places
 }
 
 // Enter waits for a place until ctx ends. leave gives it back.
@@ -85,7 +99,7 @@ var started = make(chan struct{})
 
 func init() { close(started) }
 
-// Join asks for n places for an account whose group may have most places at once, or any number if most is
+// Join asks for n places for an account whose group may have most places at once, or as many as any group if most is
 // 0. The caller must call Leave.
 func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 	q.mu.Lock()
@@ -95,7 +109,9 @@ func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 		g = &flowGroup{name: k.Group, flows: map[string]*flow{}, index: -1}
 		q.groups[k.Group] = g
 	}
-	g.most = most
+	if g.most = most; most == 0 && q.shared {
+		g.most = max(1, q.places*3/4)
+	}
 	t := &Ticket{queue: q, group: g, n: n, started: started}
 	if len(q.eligible) == 0 && len(g.flows) == 0 && q.fits(t) && g.fits(t) {
 		q.running += n

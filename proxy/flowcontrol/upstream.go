@@ -30,27 +30,21 @@ type Seats interface {
 	Take(ctx context.Context, r *http.Request) (leave func(), err error)
 }
 
-// most returns how many of the places of a queue one group may have: of requests that cannot be taken
-// back, a quarter is left for others.
-func most(places int64) int64 { return max(1, places*3/4) }
-
 // FairSeats are Seats that callers get in turn.
 type FairSeats struct {
-	queue  *Queue
-	places atomic.Int64
-	wait   atomic.Int64 // a time.Duration
+	queue *Queue
+	wait  atomic.Int64 // a time.Duration
 }
 
 // NewFairSeats returns so many FairSeats, for which a request waits no longer than wait.
 func NewFairSeats(places int, wait time.Duration) *FairSeats {
-	s := &FairSeats{queue: NewQueue(0)}
+	s := &FairSeats{queue: NewQueue(0).Shared()}
 	s.Set(places, wait)
 	return s
 }
 
 // Set changes the number of seats, and how long requests wait from now on.
 func (s *FairSeats) Set(places int, wait time.Duration) {
-	s.places.Store(int64(places))
 	s.wait.Store(int64(wait))
 	s.queue.SetPlaces(int64(places))
 }
@@ -59,7 +53,7 @@ func (s *FairSeats) Set(places int, wait time.Duration) {
 func (s *FairSeats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, time.Duration(s.wait.Load()))
 	defer cancel()
-	t := s.queue.Join(keyOf(r, request.From(r.Context())), 1, most(s.places.Load()))
+	t := s.queue.Join(keyOf(r, request.From(r.Context())), 1, 0)
 	switch err := t.Wait(wait); {
 	case err == nil:
 		return t.Leave, nil

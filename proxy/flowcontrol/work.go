@@ -29,9 +29,8 @@ const (
 type CPU struct {
 	queue *Queue
 
-	mu     sync.Mutex // guards what follows
-	places int
-	short  map[string]int // short responses that began without a turn, by group of accounts
+	mu    sync.Mutex     // guards short
+	short map[string]int // short responses that began without a turn, by group of accounts
 }
 
 // NewCPU returns a CPU. With 0 places there are as many as processors.
@@ -46,9 +45,6 @@ func (c *CPU) SetPlaces(n int) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	c.mu.Lock()
-	c.places = n
-	c.mu.Unlock()
 	c.queue.SetPlaces(int64(n))
 }
 
@@ -56,11 +52,7 @@ func (c *CPU) SetPlaces(n int) {
 func (c *CPU) Numbers() (working int64, waiting int) { return c.queue.Numbers() }
 
 // Places returns how many responses work at the same time.
-func (c *CPU) Places() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return int64(c.places)
-}
+func (c *CPU) Places() int64 { return c.queue.Places() }
 
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {
@@ -95,7 +87,7 @@ func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 func (c *CPU) begin(k accounts.Key) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.short[k.Group] >= c.places {
+	if int64(c.short[k.Group]) >= c.Places() {
 		return false
 	}
 	c.short[k.Group]++
