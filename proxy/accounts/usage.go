@@ -3,8 +3,8 @@ package accounts
 // Usage is how one resource is used.
 type Usage struct {
 	Used, Total int64
-	Largest     int64 // what the account or group with the most holds
-	Accounts    int   // how many hold something; those of a group count as one
+	Heaviest    string // the group that holds most, by name the first of several; empty if nobody holds any
+	Largest     int64  // what it holds
 	Refused     uint64
 	Revoked     uint64
 }
@@ -14,9 +14,11 @@ func (l *Ledger) Usage(r Resource) Usage {
 	p := &l.pools[r]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u := Usage{Used: p.used, Total: p.total, Accounts: len(p.groups), Refused: p.refused, Revoked: p.ended}
-	for _, g := range p.groups {
-		u.Largest = max(u.Largest, g.used)
+	u := Usage{Used: p.used, Total: p.total, Refused: p.refused, Revoked: p.ended}
+	for name, g := range p.groups {
+		if g.used > u.Largest || g.used == u.Largest && name < u.Heaviest {
+			u.Heaviest, u.Largest = name, g.used
+		}
 	}
 	return u
 }
@@ -29,15 +31,5 @@ func (l *Ledger) Memory() (used, total int64) {
 }
 
 // Heaviest returns the group of accounts that holds most of a resource, such as user:NAME, namespace:NAME of service
-// accounts or address:ADDRESS; empty if nobody holds any. Of several it returns the first by name.
-func (l *Ledger) Heaviest(r Resource) (name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	most := int64(0)
-	for group, g := range l.pools[r].groups {
-		if g.used > most || g.used == most && most > 0 && group < name {
-			name, most = group, g.used
-		}
-	}
-	return name
-}
+// accounts or address:ADDRESS; empty if nobody holds any.
+func (l *Ledger) Heaviest(r Resource) (name string) { return l.Usage(r).Heaviest }

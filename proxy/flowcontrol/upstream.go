@@ -23,6 +23,10 @@ const TooManyUpstream = "too-many-upstream"
 // cause it.
 const TooManyUnauthenticated = "too-many-unauthenticated"
 
+// Lasts reports whether a request goes on for as long as its client likes: a watch, or a session such as
+// exec, attach, port-forward, logs, and whatever is proxied to nodes, pods and services.
+func Lasts(info *request.Info) bool { return info.Upgrade || info.Proxied() || info.Verb == "watch" }
+
 // Seats are the places at the apiserver of requests that do not last.
 type Seats interface {
 	// Take waits for a place for a request. The error is a *StatusError to respond with, or ctx.Err().
