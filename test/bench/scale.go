@@ -99,7 +99,8 @@ func scaleOfCluster(ctx context.Context, w *world, r *report) {
 	if !w.only.matches("feed") {
 		return
 	}
-	for _, t := range w.targets() {
+	// Sluice comes first: a feed that ends a watch at the apiserver may end the watch of Sluice, too.
+	for _, t := range slices.Backward(w.targets()) {
 		for _, rate := range w.feeds {
 			row := w.feed(ctx, t, rate)
 			if r.add(row); row.Note != "" {
