@@ -60,6 +60,8 @@ type Fence struct {
 	recovering  int           // readers that wait in recover
 	refused     refusal       // of the last probe
 	stats       Stats
+	proven      map[Proof]int // reads
+	last        LastProof
 }
 
 // Stats describes the work of a fence for metrics.
@@ -74,7 +76,10 @@ type Stats struct {
 // than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
 // the store. What cost returns may change at any time.
 func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
-	return &Fence{store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1)}
+	return &Fence{
+		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1),
+		proven: map[Proof]int{},
+	}
 }
 
 // report reports that the store has diverged, unless it has been replaced.

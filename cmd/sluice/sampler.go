@@ -29,6 +29,7 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 		Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(),
 		Names: file.Admin.Access == config.AccessAuthorized,
 	}
+	o.Fences = c.resources.EachFence
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))
 	c.followers = append(c.followers, o.Clients.Run)

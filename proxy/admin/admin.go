@@ -45,7 +45,7 @@ func Handler(o Options) http.Handler {
 	mux.Handle("GET /readyz/", o.Ready.handler("/readyz", o.Notes))
 	mux.Handle("GET /metrics", protect(promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true})))
 	if o.Status != nil {
-		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /clients", "GET /clients/", "/why", "/see/"} {
+		for _, pattern := range []string{"GET /{$}", "GET /r/", "GET /limits", "GET /proofs", "GET /clients", "GET /clients/", "/why", "/see/"} {
 			mux.Handle(pattern, protect(o.Status))
 		}
 	}

@@ -222,6 +222,15 @@ func (r *Registry) States() []State {
 	return states
 }
 
+// EachFence calls do with what the fence of each store in sync has done and knows, by the name of its resource.
+func (r *Registry) EachFence(do func(resource string, f fence.Report)) {
+	for gvr, e := range r.all() {
+		if c := e.current.Load(); c != nil {
+			do(name(gvr), c.Fence.Report())
+		}
+	}
+}
+
 // CheckRights returns an error that names the resources that were in sync and that the apiserver forbids
 // Sluice to read since. A resource that Sluice never could read is not among them: that is how it is set up,
 // and its reads are forwarded.

@@ -14,6 +14,8 @@ type Facts struct {
 	Others    Reads      `json:"others"` // of resources that are not cached
 	Saved     Saved      `json:"saved"`
 	Limits    []Limit    `json:"limits"`
+	// Proofs are the ways in which reads of all resources were proven, or not.
+	Proofs []ProofKind `json:"proofs"`
 
 	Requests       float64  `json:"requests"`         // finished since the start
 	RefusedPerSec  float64  `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
@@ -86,6 +88,8 @@ type Resource struct {
 	MismatchedSeconds *float64 `json:"mismatchedSeconds"`
 	// Passed is how many reads have passed since the start, by reason.
 	Passed map[string]float64 `json:"passed"`
+	// Proofs is null while not in sync.
+	Proofs *Proofs `json:"proofs"`
 }
 
 // Limit is something that is scarce.

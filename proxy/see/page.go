@@ -24,6 +24,7 @@ func (s *Sampler) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page(func(*http.Request) string { return "overview" }))
 	mux.HandleFunc("GET /limits", s.page(func(*http.Request) string { return "limits" }))
+	mux.HandleFunc("GET /proofs", s.page(func(*http.Request) string { return "proofs" }))
 	mux.HandleFunc("GET /r/{resource}", s.page(func(r *http.Request) string { return "r/" + r.PathValue("resource") }))
 	if s.options.Clients != nil {
 		mux.HandleFunc("GET /clients", s.clients(func(r *http.Request) *clientsView { return s.newClientsView(r.URL.Query()) }))
@@ -136,6 +137,9 @@ func newView(f *Facts, page string) *view {
 		for i := range v.Shown {
 			v.Values.resource(&v.Shown[i])
 		}
+	case page == "proofs":
+		v.Shown = f.Resources[:min(len(f.Resources), mostRows)]
+		v.Values.proofs(v.Shown, f.Proofs)
 	case page == "clients", page == "why":
 	case page == "limits":
 		for _, l := range f.Limits {

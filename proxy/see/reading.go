@@ -38,6 +38,15 @@ func (r reading) each(metric string, do func(l labels, v float64)) {
 	}
 }
 
+// unserved selects open watches that the cache should serve, as the alert SluiceWatchesPass does.
+func unserved(l labels) bool {
+	switch l["reason"] {
+	case "not-in-sync", "version-before-history", "version-not-reached", "not-proven-in-time":
+		return true
+	}
+	return false
+}
+
 // sum returns the sum of the series of a metric that are selected; nil selects all.
 func (r reading) sum(metric string, selects func(labels) bool) (sum float64) {
 	r.each(metric, func(l labels, v float64) {

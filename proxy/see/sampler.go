@@ -12,6 +12,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"sluice/cache/fence"
 	"sluice/proxy/accounts"
 	"sluice/proxy/clients"
 )
@@ -24,7 +25,7 @@ const (
 	ratesOver = 5 * time.Minute
 )
 
-// Options configures a Sampler. All but Heaviest, Clients and Why are required.
+// Options configures a Sampler. All but Heaviest, Clients, Fences and Why are required.
 type Options struct {
 	Version string
 	// Gather returns the metrics of the process.
@@ -40,6 +41,8 @@ type Options struct {
 	Names   bool
 	// Hold counts a page that stays open for its reader. It is refused, or ends by end, when others need the memory.
 	Hold func(r *http.Request, end func()) (*accounts.Grant, error)
+	// Fences calls a function with what each fence has done and knows, by the name of its resource; nil shows none.
+	Fences func(func(resource string, f fence.Report))
 	// Why answers questions about requests; nil answers none.
 	Why *Why
 }
@@ -179,17 +182,9 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 		}
 	}
 	s.resources(f, r, now, base)
+	s.proofs(f, r)
 	f.Limits = s.limits(r)
 	return f
-}
-
-// unserved selects open watches that the cache should serve, as the alert SluiceWatchesPass does.
-func unserved(l labels) bool {
-	switch l["reason"] {
-	case "not-in-sync", "version-before-history", "version-not-reached", "not-proven-in-time":
-		return true
-	}
-	return false
 }
 
 func (s *Sampler) upstream(now time.Time) Upstream {

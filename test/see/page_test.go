@@ -78,7 +78,7 @@ func start(t *testing.T, flags ...string) *harness.Sluice {
 	return s
 }
 
-var pages = []string{"/", "/limits", "/r/configmaps.v1", "/clients", "/why"}
+var pages = []string{"/", "/limits", "/proofs", "/r/configmaps.v1", "/clients", "/why"}
 
 // TestPageShowsNothingOfCallersAndObjects looks for what Sluice has seen, on every page.
 func TestPageShowsNothingOfCallersAndObjects(t *testing.T) {
