@@ -2,7 +2,13 @@ package docs
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,28 +39,71 @@ func TestTroubleshootingHasEveryMessage(t *testing.T) {
 	harness.CheckGenerated(t, "docs/troubleshooting.md", "messages", table.String(), *update)
 }
 
-// words of the apiserver that Sluice uses where it answers in its place.
+// theirs are words of the apiserver that Sluice uses where it answers in its place, and one that only the log shows.
 var theirs = []string{
-	"limit is %d", "The resourceVersion for the provided list is too old.", "storage is (re)initializing",
-	"too old resource version: %d (%d)", "the object provided is unrecognized: ", "strict decoding error: ",
+	"-", "Unauthorized", "Connection closed early", "limit is %d", "The resourceVersion for the provided list is too old.",
+	"storage is (re)initializing", "too old resource version: %d (%d)", "the object provided is unrecognized: ",
+	"strict decoding error: ", "the backend attempted to redirect this request, which is not permitted",
+	"apiserver responds %d: %s",
 }
 
-// TestOwnErrorsAreMessages looks for errors to clients that are written where they occur.
+// makesStatus matches the functions that make a Status, a warning, or an answer in plain text.
+var makesStatus = regexp.MustCompile(`^(apierrors\.New\w+|response\.New\w+|newRefusal|newError|http\.Error|utilnet\.NewWarningHeader)$`)
+
+// TestOwnErrorsAreMessages looks at each Status that Sluice makes for words that are neither a message's nor the apiserver's.
 func TestOwnErrorsAreMessages(t *testing.T) {
-	errors := regexp.MustCompile(`(?:apierrors\.New\w+|response\.New\w+|newRefusal|http\.Error)\((?:[^"\n]|\n\t*)*?"([^"\n]* [^"\n]*)"`)
-	code := sources(t, "proxy")
-	for _, line := range strings.Split(code, "\n") {
-		for _, found := range errors.FindAllStringSubmatch(line, -1) {
-			known := false
-			for _, text := range theirs {
-				known = known || text == found[1]
+	said := 0
+	check := func(words ast.Node) {
+		ast.Inspect(words, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if strings.HasSuffix(types.ExprString(n.Fun), ".Say") {
+					said++
+					return false
+				}
+			case *ast.BasicLit:
+				text, err := strconv.Unquote(n.Value)
+				if n.Kind == token.STRING && text != "" && (err != nil || !slices.Contains(theirs, text)) {
+					t.Errorf("a client receives %s, which is neither in package message nor in the apiserver's words", n.Value)
+				}
 			}
-			if !known {
-				t.Errorf("a client receives %q, which is neither in package message nor in the apiserver's words", found[1])
+			return true
+		})
+	}
+	statuses := 0
+	inspect := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if makesStatus.MatchString(types.ExprString(n.Fun)) {
+				check(&ast.CompositeLit{Elts: n.Args})
+			}
+		case *ast.CompositeLit:
+			if n.Type == nil || types.ExprString(n.Type) != "metav1.Status" {
+				break
+			}
+			statuses++
+			for _, e := range n.Elts {
+				if field, named := e.(*ast.KeyValueExpr); named && types.ExprString(field.Key) == "Message" {
+					check(field.Value)
+				}
+			}
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if strings.HasSuffix(types.ExprString(to), "Status.Message") {
+					check(n.Rhs[min(i, len(n.Rhs)-1)])
+				}
 			}
 		}
+		return true
 	}
-	if n := len(regexp.MustCompile(`message\.\w+\.Say\(`).FindAllString(code, -1)); n < 30 {
-		t.Errorf("%d messages are said: the pattern is wrong", n)
+	for _, path := range goFiles(t, "proxy") {
+		file, err := parser.ParseFile(token.NewFileSet(), path, read(t, path), parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, inspect)
+	}
+	if said < 30 || statuses < 8 {
+		t.Errorf("%d messages are said, %d statuses written out: the patterns are wrong", said, statuses)
 	}
 }

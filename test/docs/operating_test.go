@@ -32,22 +32,31 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// sources returns the text of all Go files below a folder, without tests.
-func sources(t *testing.T, folder string) string {
+// goFiles returns the paths of all Go files below a folder, without tests.
+func goFiles(t *testing.T, folder string) (paths []string) {
 	t.Helper()
 	root, err := harness.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all strings.Builder
 	err = fs.WalkDir(os.DirFS(root), folder, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-			all.WriteString(read(t, path))
+			paths = append(paths, path)
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return paths
+}
+
+// sources returns the text of all Go files below a folder, without tests.
+func sources(t *testing.T, folder string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, path := range goFiles(t, folder) {
+		all.WriteString(read(t, path))
 	}
 	return all.String()
 }

@@ -14,6 +14,7 @@ import (
 	"sluice/codec/cbor"
 	"sluice/codec/json"
 	"sluice/codec/yaml"
+	"sluice/proxy/message"
 	"sluice/proxy/request"
 )
 
@@ -40,7 +41,7 @@ func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 	nodes := b.countNodes()
 	if nodes > maxNodes {
 		b.refusal = &apierrors.StatusError{ErrStatus: metav1.Status{
-			Message: fmt.Sprintf("the object has too many parts to be transcoded: limit is %d", maxNodes),
+			Message: message.TooManyParts.Say(maxNodes),
 			Reason:  metav1.StatusReasonRequestEntityTooLarge, Code: http.StatusRequestEntityTooLarge,
 		}}
 		return b.refusal
