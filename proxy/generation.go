@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/proxy/accept"
 	"sluice/proxy/auth"
 	"sluice/proxy/flowcontrol"
 )
@@ -35,7 +36,7 @@ type generation struct {
 type generationKey struct{}
 
 // newGeneration starts a server on a part of the listener.
-func (g *Gateway) newGeneration(base context.Context, l *sharedListener, config *tls.Config) *generation {
+func (g *Gateway) newGeneration(base context.Context, l *accept.Listener, config *tls.Config) *generation {
 	s := &generation{
 		Server: newServer(g, &g.options.Config.Limits, g.options.Log.Named("http")),
 		failed: make(chan error, 1), conns: map[net.Conn]http.ConnState{},
@@ -47,12 +48,11 @@ func (g *Gateway) newGeneration(base context.Context, l *sharedListener, config 
 	}
 	s.ConnState = s.track
 	s.TLSConfig = config.Clone() // for its protocols; the server adds to it
-	part := l.part()
 	if err := flowcontrol.ServeHTTP2(s.Server); err != nil {
 		s.failed <- err
 		return s
 	}
-	go func() { s.failed <- s.Serve(part) }()
+	go func() { s.failed <- s.Serve(part(l)) }()
 	return s
 }
 

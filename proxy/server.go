@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
+	"sluice/proxy/accept"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 )
@@ -54,10 +55,10 @@ func newServer(h http.Handler, l *config.Limits, log *zap.Logger) *http.Server {
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	shared := share(handshake.Listen(g.connections.Listener(l), handshake.Options{
+	shared := handshake.Listen(g.connections.Listener(l), handshake.Options{
 		Config: config, Name: "api", Timeout: g.options.Config.Limits.ReadHeaderTimeout.Duration, Log: g.options.Log.Named("http"),
 		Metrics: g.options.Handshakes,
-	}))
+	})
 	defer shared.Close()
 	go g.slowReaders.Run(base)
 	before := g.newGeneration(base, shared, config)
@@ -86,7 +87,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener, config *tls.Config)
 //  3. The listener closes, and the requests that remain finish.
 //
 // After the grace period cut cancels what remains.
-func (g *Gateway) shutdown(l *sharedListener, before, after *generation, cut context.CancelFunc) {
+func (g *Gateway) shutdown(l *accept.Listener, before, after *generation, cut context.CancelFunc) {
 	limit := g.options.Config.Shutdown.Grace.Duration
 	grace, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

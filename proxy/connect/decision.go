@@ -86,27 +86,23 @@ const replyTimeout = 10 * time.Second
 
 // intercept hands a connection to the server of the API.
 func (p *Proxy) intercept(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
-	select {
-	case <-p.closed:
+	if p.api.Context().Err() != nil {
 		p.fail(r, client, decisionShuttingDown, newRefusal(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
 			message.ProxyEnding.Say()))
 		return
-	default:
 	}
-	if !accept(client) {
+	if !accepted(client) {
 		return
 	}
-	select {
-	case p.handed <- client:
+	if p.api.Hand(client) {
 		p.options.Metrics.connections.WithLabelValues(decisionIntercepted).Inc()
-	case <-p.closed:
+	} else {
 		p.refused(r, decisionShuttingDown)
-		_ = client.Close()
 	}
 }
 
-// accept tells the client that it is connected. If that fails it closes the connection.
-func accept(client net.Conn) bool {
+// accepted tells the client that it is connected. If that fails it closes the connection and returns false.
+func accepted(client net.Conn) bool {
 	_ = client.SetWriteDeadline(time.Now().Add(replyTimeout))
 	if _, err := client.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
 		_ = client.Close()

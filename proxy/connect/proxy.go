@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"sluice/config"
+	"sluice/proxy/accept"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 )
@@ -45,9 +46,7 @@ type Proxy struct {
 	allowed atomic.Pointer[map[config.Destination]bool] // of tunnels
 	handler *goproxy.ProxyHttpServer
 
-	handed chan net.Conn // intercepted connections, for the listener of Merge; unbuffered, never closed
-	closed chan struct{} // closed with that listener
-	close  sync.Once
+	api *accept.Listener // of Merge, which gets the intercepted connections
 
 	requests sync.WaitGroup  // includes tunnels, which http.Server does not track
 	cut      context.Context // ends when tunnels must
@@ -62,7 +61,6 @@ type Proxy struct {
 func New(o Options) *Proxy {
 	p := &Proxy{
 		options: o, hosts: set(o.Hosts),
-		handed: make(chan net.Conn), closed: make(chan struct{}),
 		lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		},

@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sluice/proxy/accept"
 	"sluice/proxy/handshake"
 )
 
@@ -39,7 +39,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) e
 	case err = <-failed:
 		err = fmt.Errorf("proxy listener: %w", err)
 		p.cutAll() // nothing of the process can go on
-	case <-p.closed:
+	case <-p.api.Context().Done():
 	}
 	p.shutdown(server)
 	return err
@@ -83,57 +83,9 @@ func (p *Proxy) shutdown(server *http.Server) {
 }
 
 // Merge returns a listener that accepts the connections of l and those that the proxy intercepts. The
-// proxy shuts down when it is closed. Call it once.
+// proxy shuts down when it is closed. Call it once, before Serve.
 func (p *Proxy) Merge(l net.Listener) net.Listener {
-	m := &merged{Listener: l, proxy: p, accepted: make(chan accepted)}
-	go m.run()
-	return m
-}
-
-// merged is the listener of Merge.
-type merged struct {
-	net.Listener
-	proxy    *Proxy
-	accepted chan accepted // results of Listener.Accept; unbuffered, never closed
-}
-
-type accepted struct {
-	conn net.Conn
-	err  error
-}
-
-// run accepts connections until the listener is closed.
-func (m *merged) run() {
-	for {
-		conn, err := m.Listener.Accept()
-		select {
-		case m.accepted <- accepted{conn, err}:
-		case <-m.proxy.closed:
-			if conn != nil {
-				_ = conn.Close()
-			}
-			return
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-	}
-}
-
-// Accept implements net.Listener.
-func (m *merged) Accept() (net.Conn, error) {
-	select {
-	case a := <-m.accepted:
-		return a.conn, a.err
-	case c := <-m.proxy.handed:
-		return c, nil
-	case <-m.proxy.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (m *merged) Close() error {
-	m.proxy.close.Do(func() { close(m.proxy.closed) })
-	return m.Listener.Close()
+	p.api = accept.New(l)
+	go p.api.Run(func(c net.Conn) { p.api.Hand(c) })
+	return p.api
 }

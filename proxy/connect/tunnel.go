@@ -39,7 +39,7 @@ func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *gopr
 				message.ProxyNowhere.Say()))
 			return
 		}
-		if !accept(client) {
+		if !accepted(client) {
 			_ = target.Close()
 			return
 		}

@@ -1,7 +1,6 @@
 package handshake
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"sluice/proxy/accept"
 	"sluice/proxy/flood"
 )
 
@@ -28,73 +28,35 @@ type Options struct {
 
 // listener accepts connections whose handshakes are complete.
 type listener struct {
-	net.Listener
+	*accept.Listener
 	options  Options
 	failures *flood.Log
-	ctx      context.Context // ends with the listener
-	cancel   context.CancelFunc
-	accepted chan accepted // unbuffered; never closed
-}
-
-// accepted is the result of one Accept.
-type accepted struct {
-	conn net.Conn
-	err  error
 }
 
 // Listen returns a listener for the connections of l, each a *tls.Conn. The caller must close it, which closes l and
 // the connections that were not accepted.
-func Listen(l net.Listener, o Options) net.Listener {
-	h := &listener{
-		Listener: l, options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes"), accepted: make(chan accepted),
-	}
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	go h.run()
-	return h
-}
-
-// run begins handshakes until the listener is closed.
-func (l *listener) run() {
-	for {
-		conn, err := l.Listener.Accept()
-		if err == nil {
-			go l.shake(tls.Server(conn, l.options.Config))
-			continue
-		}
-		if !l.hand(accepted{err: err}) || errors.Is(err, net.ErrClosed) {
-			return
-		}
-	}
-}
-
-// hand gives a result to Accept. It reports whether the listener is still open.
-func (l *listener) hand(a accepted) bool {
-	select {
-	case l.accepted <- a:
-		return true
-	case <-l.ctx.Done():
-		return false
-	}
+func Listen(l net.Listener, o Options) *accept.Listener {
+	h := &listener{Listener: accept.New(l), options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
+	go h.Run(func(c net.Conn) { go h.shake(tls.Server(c, o.Config)) })
+	return h.Listener
 }
 
 // shake makes the handshake of a connection.
 func (l *listener) shake(c *tls.Conn) {
 	_ = c.SetDeadline(time.Now().Add(l.options.Timeout))
-	if err := c.HandshakeContext(l.ctx); err != nil {
+	if err := c.HandshakeContext(l.Context()); err != nil {
 		answerPlaintext(err)
 		_ = c.Close()
 		l.failed(c, err)
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	if !l.hand(accepted{conn: c}) {
-		_ = c.Close()
-	}
+	l.Hand(c)
 }
 
 // failed counts and logs a failure, unless the listener is closed.
 func (l *listener) failed(c net.Conn, err error) {
-	if l.ctx.Err() != nil {
+	if l.Context().Err() != nil {
 		return
 	}
 	reason := reasonOf(err)
@@ -112,20 +74,4 @@ func answerPlaintext(err error) {
 	if ok && plain.Conn != nil && slices.Contains(begins, string(plain.RecordHeader[:])) {
 		_, _ = io.WriteString(plain.Conn, answer)
 	}
-}
-
-// Accept implements net.Listener.
-func (l *listener) Accept() (net.Conn, error) {
-	select {
-	case a := <-l.accepted:
-		return a.conn, a.err
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (l *listener) Close() error {
-	l.cancel()
-	return l.Listener.Close()
 }
