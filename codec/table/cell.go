@@ -125,6 +125,18 @@ func each(field string, path []string) cell {
 	})
 }
 
+// reference prints two fields of parent as "first/second", or instead if parent is absent.
+func reference(instead string, parent []string, first, second string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		ref := r.at(parent)
+		if !present(ref) {
+			return append(dst, instead...)
+		}
+		dst = append(appendScalar(dst, ref.Get(first)), '/')
+		return appendScalar(dst, ref.Get(second))
+	})
+}
+
 // path returns member names as a path.
 func path(names ...string) []string { return names }
 

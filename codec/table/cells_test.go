@@ -25,7 +25,7 @@ var printings = []printing{
 	{"created in the future", "", "v1", "ServiceAccount", `{"metadata":{"name":"s","creationTimestamp":"2027-01-01T00:00:00Z"}}`, `["s","\u003cinvalid\u003e"]`},
 	{"text that needs escapes", "", "v1", "Secret", `{"metadata":{"name":"s"},"type":"a\u003cb\"\\\u2028é"}`, `["s","a\u003cb\"\\\u2028é",0,"\u003cunknown\u003e"]`},
 
-	{"integer minus zero", "autoscaling", "v1", "Scale", `{"metadata":{"name":"s"},"spec":{"replicas":-0},"status":{"replicas":-0}}`, `["s",0,0,"\u003cunknown\u003e"]`},
+	{"integer minus zero", "apps", "v1", "ControllerRevision", `{"metadata":{"name":"s"},"revision":-0}`, `["s","\u003cnone\u003e",0,"\u003cunknown\u003e"]`},
 
 	{"pod without status", "", "v1", "Pod", `{"metadata":{"name":"p",` + made + `},"spec":{"containers":[{},{}]}}`,
 		`["p","0/2","","0","10m","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e"]`},
@@ -72,9 +72,6 @@ var printings = []printing{
 		`["e","p","Pod","Failed (R)","r","Eviction","10m"]`},
 	{"autoscaler without metrics", "autoscaling", "v2", "HorizontalPodAutoscaler", `{"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"kind":"K","name":"n"},"minReplicas":1,"maxReplicas":3}}`,
 		`["h","K/n","\u003cnone\u003e","1",3,0,"\u003cunknown\u003e"]`},
-	{"autoscaler of version 1", "autoscaling", "v1", "HorizontalPodAutoscaler", `{"metadata":{"name":"h","annotations":{"autoscaling.alpha.kubernetes.io/current-metrics":` +
-		`"[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"currentAverageUtilization\":40}}]"}},"spec":{"targetCPUUtilizationPercentage":80}}`,
-		`["h","/","cpu: 40%/80%","\u003cunset\u003e",0,0,"\u003cunknown\u003e"]`},
 }
 
 func TestCellsEqualTheApiservers(t *testing.T) {
@@ -89,23 +86,6 @@ func TestCellsEqualTheApiservers(t *testing.T) {
 				t.Errorf("got %s, %v\nwant %s", got, err, p.cells)
 			}
 		})
-	}
-}
-
-// Version 1 of an autoscaler does not record everything that the apiserver prints from its internal
-// type.
-func TestCellsThatTheObjectDoesNotDetermineAreErrors(t *testing.T) {
-	const metrics = `"autoscaling.alpha.kubernetes.io/metrics":`
-	const current = `"autoscaling.alpha.kubernetes.io/current-metrics":`
-	c, _ := Builtin("autoscaling", "v1", "HorizontalPodAutoscaler")
-	for name, src := range map[string]string{
-		"position of the CPU": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\"}]"}},"spec":{"targetCPUUtilizationPercentage":80}}`,
-		"zero or missing": `{"metadata":{"annotations":{` + metrics + `"[{\"type\":\"Pods\",\"pods\":{\"targetAverageValue\":\"5\"}}]",` +
-			current + `"[{\"type\":\"Pods\",\"pods\":{\"currentAverageValue\":\"0\"}}]"}}}`,
-	} {
-		if got, err := c.AppendCells(nil, sjson.Value(src), testNow); !errors.Is(err, ErrUndetermined) {
-			t.Errorf("%s: got %s, %v", name, got, err)
-		}
 	}
 }
 

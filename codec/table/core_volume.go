@@ -8,7 +8,7 @@ var persistentVolume = newColumns(
 	text("Access Modes", pvSpecDoc["accessModes"], quoted(volumeModes)),
 	text("Reclaim Policy", pvSpecDoc["persistentVolumeReclaimPolicy"], str("spec", "persistentVolumeReclaimPolicy")),
 	text("Status", pvStatusDoc["phase"], quoted(volumePhase)),
-	text("Claim", pvSpecDoc["claimRef"], quoted(volumeClaim)),
+	text("Claim", pvSpecDoc["claimRef"], reference("", path("spec", "claimRef"), "namespace", "name")),
 	text("StorageClass", "StorageClass of the pv", quoted(volumeClass)),
 	text("VolumeAttributesClass", "VolumeAttributesClass of the pv", strOr(unset, "spec", "volumeAttributesClassName")),
 	text("Reason", pvStatusDoc["reason"], str("status", "reason")),
@@ -64,16 +64,6 @@ func volumePhase(dst []byte, r *row) []byte {
 		return append(dst, "Terminating"...)
 	}
 	return appendScalar(dst, r.status.Get("phase"))
-}
-
-// volumeClaim prints "namespace/name".
-func volumeClaim(dst []byte, r *row) []byte {
-	ref := r.spec.Get("claimRef")
-	if !present(ref) {
-		return dst
-	}
-	dst = append(appendScalar(dst, ref.Get("namespace")), '/')
-	return appendScalar(dst, ref.Get("name"))
 }
 
 // volumeClass prints the storage class; the beta annotation takes precedence.

@@ -3,7 +3,6 @@ package table
 import (
 	apiserverinternal "k8s.io/api/apiserverinternal/v1alpha1"
 	apps "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	certificates "k8s.io/api/certificates/v1"
@@ -84,8 +83,6 @@ var (
 	resourcePoolDoc           = fieldDocs(resource.ResourcePool{}.SwaggerDoc())
 	resourceSliceSpecDoc      = fieldDocs(resource.ResourceSliceSpec{}.SwaggerDoc())
 	roleBindingDoc            = fieldDocs(rbac.RoleBinding{}.SwaggerDoc())
-	scaleSpecDoc              = fieldDocs(autoscalingv1.ScaleSpec{}.SwaggerDoc())
-	scaleStatusDoc            = fieldDocs(autoscalingv1.ScaleStatus{}.SwaggerDoc())
 	secretDoc                 = fieldDocs(core.Secret{}.SwaggerDoc())
 	serviceCIDRSpecDoc        = fieldDocs(networking.ServiceCIDRSpec{}.SwaggerDoc())
 	serviceSpecDoc            = fieldDocs(core.ServiceSpec{}.SwaggerDoc())

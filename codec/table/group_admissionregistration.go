@@ -39,16 +39,7 @@ var policyBinding = newColumns(
 )
 
 var paramKindColumn = text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy",
-	quoted(paramKind))
-
-func paramKind(dst []byte, r *row) []byte {
-	k := r.spec.Get("paramKind")
-	if !present(k) {
-		return append(dst, unset...)
-	}
-	dst = append(appendScalar(dst, k.Get("apiVersion")), '/')
-	return appendScalar(dst, k.Get("kind"))
-}
+	reference(unset, path("spec", "paramKind"), "apiVersion", "kind"))
 
 // paramRef prints "namespace/name" of the params, with "*" for any namespace, or the selector of
 // the params as the String method of its Go type prints it.

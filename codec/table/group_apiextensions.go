@@ -2,6 +2,7 @@ package table
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -44,10 +45,5 @@ func servedVersions(dst []byte, r *row) []byte {
 
 // established reports whether one of the conditions Established is true.
 func established(dst []byte, r *row) []byte {
-	for _, c := range r.status.Get("conditions").Elements {
-		if is(c.Get("type"), "Established") && is(c.Get("status"), "True") {
-			return append(dst, "true"...)
-		}
-	}
-	return append(dst, "false"...)
+	return strconv.AppendBool(dst, hasTrue(r.status.Get("conditions"), "Established"))
 }

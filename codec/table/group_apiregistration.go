@@ -7,24 +7,14 @@ var apiRegistrationGroup = group{"apiregistration.k8s.io", []kind{
 var apiService = func() *Columns {
 	c := newColumns(
 		nameColumn,
-		text("Service", "The reference to the service that hosts this API endpoint.", quoted(apiServiceBackend)),
+		text("Service", "The reference to the service that hosts this API endpoint.",
+			reference("Local", path("spec", "service"), "namespace", "name")),
 		text("Available", "Whether this service is available.", quoted(apiServiceAvailable)),
 		ageColumn,
 	)
 	c.repeats = true
 	return c
 }()
-
-// apiServiceBackend prints "namespace/name" of the service behind the API, or "Local" if the
-// apiserver itself serves it.
-func apiServiceBackend(dst []byte, r *row) []byte {
-	s := r.spec.Get("service")
-	if !present(s) {
-		return append(dst, "Local"...)
-	}
-	dst = append(appendScalar(dst, s.Get("namespace")), '/')
-	return appendScalar(dst, s.Get("name"))
-}
 
 // apiServiceAvailable prints the status of the condition Available, with the reason if the status
 // is not True.

@@ -2,35 +2,19 @@ package table
 
 import "sluice/codec/json"
 
+// Tables of version 1 are left to the apiserver: that version does not record the order of the metrics, nor whether an amount is
+// zero or missing.
 var autoscalingGroup = group{"autoscaling", []kind{
-	{"HorizontalPodAutoscaler", versions("v2"), autoscaler(targetsV2)},
-	{"HorizontalPodAutoscaler", versions("v1"), autoscaler(targetsV1)},
-	{"Scale", versions("v1"), scale},
+	{"HorizontalPodAutoscaler", versions("v2"), autoscaler},
 }}
 
-func autoscaler(targets printer) *Columns {
-	return newColumns(
-		nameColumn,
-		text("Reference", hpaSpecDoc["scaleTargetRef"], quoted(scaleTarget)),
-		text("Targets", hpaSpecDoc["metrics"], quoted(targets)),
-		text("MinPods", hpaSpecDoc["minReplicas"], strOr(unset, "spec", "minReplicas")),
-		text("MaxPods", hpaSpecDoc["maxReplicas"], num("spec", "maxReplicas")),
-		text("Replicas", hpaStatusDoc["currentReplicas"], num("status", "currentReplicas")),
-		ageColumn,
-	)
-}
-
-// scaleTarget prints "Kind/name".
-func scaleTarget(dst []byte, r *row) []byte {
-	ref := r.spec.Get("scaleTargetRef")
-	dst = append(appendScalar(dst, ref.Get("kind")), '/')
-	return appendScalar(dst, ref.Get("name"))
-}
-
-var scale = newColumns(
-	text("Name", metaDoc["name"], nameCell),
-	integer("Desired", scaleSpecDoc["replicas"], num("spec", "replicas")),
-	integer("Available", scaleStatusDoc["replicas"], num("status", "replicas")),
+var autoscaler = newColumns(
+	nameColumn,
+	text("Reference", hpaSpecDoc["scaleTargetRef"], reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
+	text("Targets", hpaSpecDoc["metrics"], quoted(metricTargets)),
+	text("MinPods", hpaSpecDoc["minReplicas"], strOr(unset, "spec", "minReplicas")),
+	text("MaxPods", hpaSpecDoc["maxReplicas"], num("spec", "maxReplicas")),
+	text("Replicas", hpaStatusDoc["currentReplicas"], num("status", "currentReplicas")),
 	ageColumn,
 )
 
@@ -95,4 +79,68 @@ func appendPercent(dst []byte, v json.Value, instead string) []byte {
 		return append(dst, instead...)
 	}
 	return append(appendInt(dst, v), '%')
+}
+
+// metricFields maps the type of a metric to the member that holds its source.
+var metricFields = map[string]string{
+	"External":          "external",
+	"Object":            "object",
+	"Pods":              "pods",
+	"Resource":          "resource",
+	"ContainerResource": "containerResource",
+}
+
+// optional returns v, or nil if it is null.
+func optional(v json.Value) json.Value {
+	if present(v) {
+		return v
+	}
+	return nil
+}
+
+// elementAt returns element n of an array, or nil.
+func elementAt(array json.Value, n int) json.Value {
+	for i, v := range array.Elements {
+		if i == n {
+			return v
+		}
+	}
+	return nil
+}
+
+// metricTargets prints the first metrics, each with the status at the same index.
+func metricTargets(dst []byte, r *row) []byte {
+	statuses := r.status.Get("currentMetrics")
+	list := shortlist{max: 2, sep: ", "}
+	for i, spec := range r.spec.Get("metrics").Elements {
+		var ok bool
+		if dst, ok = list.add(dst); ok {
+			m := readMetric(spec, elementAt(statuses, i))
+			dst = appendMetric(dst, &m)
+		}
+	}
+	if list.n == 0 {
+		return append(dst, none...)
+	}
+	return list.end(dst)
+}
+
+// readMetric reads a metric from its spec and the status at the same index.
+func readMetric(spec, status json.Value) (m metric) {
+	typ, _ := spec.Get("type").Text()
+	field := metricFields[typ]
+	source, current := spec.Get(field), status.Get(field)
+	m.source, m.resource = typ, source.Get("name")
+	m.target = readMeasures(source.Get("target"))
+	m.current = readMeasures(current.Get("current"))
+	m.measured = present(current)
+	return m
+}
+
+func readMeasures(v json.Value) measures {
+	return measures{
+		value:       optional(v.Get("value")),
+		average:     optional(v.Get("averageValue")),
+		utilization: optional(v.Get("averageUtilization")),
+	}
 }

@@ -5,7 +5,6 @@ import "strconv"
 // coreGroup is the group with the empty name. The larger kinds have files of their own, core_*.go;
 // events are in group_events.go.
 var coreGroup = group{"", []kind{
-	{"ComponentStatus", versions("v1"), componentStatus},
 	{"ConfigMap", versions("v1"), configMap},
 	{"Endpoints", versions("v1"), endpoints},
 	{"Event", versions("v1"), coreEvent},
@@ -25,29 +24,6 @@ var coreGroup = group{"", []kind{
 
 // nameAndAge are the columns of kinds that print nothing else.
 var nameAndAge = newColumns(nameColumn, ageColumn)
-
-var componentStatus = newColumns(
-	nameColumn,
-	text("Status", "Status of the component conditions", quoted(componentHealth)),
-	text("Message", "Message of the component conditions", quoted(componentField("message"))),
-	text("Error", "Error of the component conditions", quoted(componentField("error"))),
-)
-
-func componentHealth(dst []byte, r *row) []byte {
-	switch c := condition(r.object.Get("conditions"), "Healthy"); {
-	case c == nil:
-		return append(dst, "Unknown"...)
-	case is(c.Get("status"), "True"):
-		return append(dst, "Healthy"...)
-	}
-	return append(dst, "Unhealthy"...)
-}
-
-func componentField(name string) printer {
-	return func(dst []byte, r *row) []byte {
-		return appendScalar(dst, condition(r.object.Get("conditions"), "Healthy").Get(name))
-	}
-}
 
 var configMap = newColumns(
 	nameColumn,

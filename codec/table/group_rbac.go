@@ -10,19 +10,12 @@ var rbacGroup = group{"rbac.authorization.k8s.io", []kind{
 func binding(what, roleDoc string) *Columns {
 	return newColumns(
 		nameColumn,
-		text("Role", roleDoc, quoted(boundRole)),
+		text("Role", roleDoc, reference("/", path("roleRef"), "kind", "name")),
 		ageColumn,
 		wide(text("Users", "Users in the "+what, subjects("User"))),
 		wide(text("Groups", "Groups in the "+what, subjects("Group"))),
 		wide(text("ServiceAccounts", "ServiceAccounts in the "+what, subjects("ServiceAccount"))),
 	)
-}
-
-// boundRole prints "Kind/name".
-func boundRole(dst []byte, r *row) []byte {
-	ref := r.object.Get("roleRef")
-	dst = append(appendScalar(dst, ref.Get("kind")), '/')
-	return appendScalar(dst, ref.Get("name"))
 }
 
 // subjects prints the names of the subjects of one kind; service accounts with their namespaces.
