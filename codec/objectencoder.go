@@ -88,12 +88,6 @@ func pipe(first, second objectEncoder) objectEncoder {
 
 func piped(first, second appendFunc) appendFunc {
 	return func(dst, src []byte) ([]byte, error) {
-		s := scratch.Get()
-		defer s.Put()
-		var err error
-		if s.B, err = first(s.B, src); err != nil {
-			return dst, err
-		}
-		return second(dst, s.B)
+		return scratch.Through(dst, func(b []byte) ([]byte, error) { return first(b, src) }, second)
 	}
 }

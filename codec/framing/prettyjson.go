@@ -16,24 +16,17 @@ const itemDepth = 2
 
 // AppendObject appends the response to a get.
 func (p *PrettyJSON) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
-		return dst, err
-	}
-	return json.AppendBoundedIndent(dst, s.B, 0, nil)
+	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendObject(b, src, true) }, indented(0))
 }
 
 // AppendItem appends an item of a list.
 func (p *PrettyJSON) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendItem(s.B, src); err != nil {
-		return dst, err
-	}
-	return json.AppendBoundedIndent(dst, s.B, itemDepth, nil)
+	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendItem(b, src) }, indented(itemDepth))
+}
+
+// indented returns a function that indents an object at a level.
+func indented(depth int) func(dst, src []byte) ([]byte, error) {
+	return func(dst, src []byte) ([]byte, error) { return json.AppendBoundedIndent(dst, src, depth, nil) }
 }
 
 // AppendItems appends items of a compact list, with its separators between them. The places are those of

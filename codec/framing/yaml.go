@@ -19,24 +19,12 @@ type YAML struct{ List List }
 
 // AppendObject appends the response to a get.
 func (y *YAML) AppendObject(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendObject(s.B, src, true); err != nil {
-		return dst, err
-	}
-	return yaml.AppendFromJSON(dst, s.B)
+	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendObject(b, src, true) }, yaml.AppendFromJSON)
 }
 
 // AppendItem appends an item of a list.
 func (y *YAML) AppendItem(dst, src []byte, e ObjectEncoder) ([]byte, error) {
-	s := scratch.Get()
-	defer s.Put()
-	var err error
-	if s.B, err = e.AppendItem(s.B, src); err != nil {
-		return dst, err
-	}
-	return yaml.AppendItem(dst, s.B)
+	return scratch.Through(dst, func(b []byte) ([]byte, error) { return e.AppendItem(b, src) }, yaml.AppendItem)
 }
 
 // Separator returns what separates two items: nothing, for an item ends its line.

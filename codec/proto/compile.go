@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -141,7 +142,7 @@ func (p *plan) addField(f planField, printed bool) error {
 // setTag sets the tag of f that nextElement compares with. Field numbers up to maxNumber fit two
 // bytes.
 func (f *planField) setTag() {
-	tag := append(appendVarint(nil, uint64(f.num)<<3|wireBytes), 0)
+	tag := append(protowire.AppendTag(nil, protowire.Number(f.num), protowire.BytesType), 0)
 	f.tagBytes, f.tagLen = binary.LittleEndian.Uint16(tag), uint8(len(tag)-1)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,10 +81,10 @@ func TestErrorsNameFieldAndOffset(t *testing.T) {
 func nested(n int) []byte {
 	inner := []byte{}
 	for range n {
-		inner = append(appendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...) // not: 28
+		inner = append(protowire.AppendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...) // not: 28
 	}
 	for _, tag := range []byte{0x0a, 0x22, 0x3a, 0x12} { // openAPIV3Schema, schema, versions, spec
-		inner = append(appendVarint([]byte{tag}, uint64(len(inner))), inner...)
+		inner = append(protowire.AppendVarint([]byte{tag}, uint64(len(inner))), inner...)
 	}
 	return inner
 }
@@ -109,12 +110,12 @@ func TestNestingIsBounded(t *testing.T) {
 func TestMergingIsBounded(t *testing.T) {
 	inner := []byte{}
 	for range 2000 {
-		part := append(appendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...)
+		part := append(protowire.AppendVarint([]byte{0xe2, 0x01}, uint64(len(inner))), inner...)
 		inner = append(part, 0xe2, 0x01, 0x00)
 	}
 	inner = append(inner, "\x0a\xe0\xa7\x12"+strings.Repeat("x", 300_000)...)
 	for _, tag := range []byte{0x0a, 0x22, 0x3a, 0x12} {
-		inner = append(appendVarint([]byte{tag}, uint64(len(inner))), inner...)
+		inner = append(protowire.AppendVarint([]byte{tag}, uint64(len(inner))), inner...)
 	}
 	m := mustLookup(t, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
 	for walk, f := range walks(m) {

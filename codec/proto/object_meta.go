@@ -139,7 +139,13 @@ func (m ObjectMeta) Labels(yield func(key, value []byte) bool) {
 
 // Annotation returns the value of an annotation, and whether the object has it.
 func (m ObjectMeta) Annotation(key string) (value []byte, ok bool) {
-	return m.find(metaAnnotations, key)
+	m.entries(metaAnnotations, func(k, v []byte) bool {
+		if string(k) == key {
+			value, ok = v, true
+		}
+		return true
+	})
+	return value, ok
 }
 
 func (m ObjectMeta) entries(num int, yield func(key, value []byte) bool) {
@@ -153,20 +159,4 @@ func (m ObjectMeta) entries(num int, yield func(key, value []byte) bool) {
 		}
 		i = f.end
 	}
-}
-
-func (m ObjectMeta) find(num int, key string) (value []byte, ok bool) {
-	for i := 0; i < len(m.raw); {
-		f, err := readField(m.raw, i)
-		if err != nil {
-			break
-		}
-		if f.num == num {
-			if k, v := parseStringEntry(m.raw[f.start:f.end]); string(k) == key {
-				value, ok = v, true
-			}
-		}
-		i = f.end
-	}
-	return value, ok
 }

@@ -1,6 +1,6 @@
 package proto
 
-import "math/bits"
+import "google.golang.org/protobuf/encoding/protowire"
 
 // Wire types, the low three bits of a tag.
 const (
@@ -119,28 +119,15 @@ func wellFormed(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func appendVarint(dst []byte, v uint64) []byte {
-	for v >= 0x80 {
-		dst = append(dst, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(dst, byte(v))
-}
-
-// varintSize returns the number of bytes that appendVarint appends.
-func varintSize(v uint64) int {
-	return (bits.Len64(v|1) + 6) / 7
-}
-
 // bytesSize returns the size of a length-delimited field of n bytes: tag, length, payload. The
 // field number must be below 16.
 func bytesSize(n int) int {
-	return 1 + varintSize(uint64(n)) + n
+	return 1 + protowire.SizeBytes(n)
 }
 
 // appendHead appends tag and length of a length-delimited field. The field number must be below 16.
 func appendHead(dst []byte, num, size int) []byte {
-	return appendVarint(append(dst, byte(num<<3|wireBytes)), uint64(size))
+	return protowire.AppendVarint(append(dst, byte(num<<3|wireBytes)), uint64(size))
 }
 
 // appendBytes appends a length-delimited field. The field number must be below 16.

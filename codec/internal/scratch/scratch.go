@@ -14,6 +14,17 @@ var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 // Get returns an empty buffer, which the caller must give back with Put.
 func Get() *Buffer { return buffers.Get().(*Buffer) }
 
+// Through appends what second makes of what first makes: first appends to a buffer, second to dst.
+func Through(dst []byte, first func(buf []byte) ([]byte, error), second func(dst, src []byte) ([]byte, error)) ([]byte, error) {
+	s := Get()
+	defer s.Put()
+	var err error
+	if s.B, err = first(s.B); err != nil {
+		return dst, err
+	}
+	return second(dst, s.B)
+}
+
 // Put gives the buffer back. Nothing may alias B any more.
 func (b *Buffer) Put() {
 	if cap(b.B) > maxKept {
