@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -172,17 +171,15 @@ func warnings(log io.Reader) ([]byte, error) {
 
 // contentsOf says what the parts are.
 func contentsOf(parts []part) []byte {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	t := table{}
 	for _, p := range parts {
 		size := bytesText(float64(len(p.text)))
 		if p.err != nil {
-			size, p.has = "-", "missing: "+text(p.err.Error())
+			size, p.has = "-", "missing: "+p.err.Error()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.name, size, p.has)
+		t.row(p.name, size, p.has)
 	}
-	_ = w.Flush() // a buffer takes everything
-	return out.Bytes()
+	return t.bytes()
 }
 
 // writeNew writes an archive to a file that does not exist yet.

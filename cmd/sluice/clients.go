@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,11 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -26,9 +21,6 @@ type listFlags struct {
 	adminClient
 	output string
 }
-
-// outputs are the formats of lists.
-var outputs = []string{"text", "wide", "json"}
 
 // check returns why a flag is wrong.
 func (f *listFlags) check() error {
@@ -94,97 +86,38 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return unknown(err)
 	}
+	value := any(json.RawMessage(body))
 	if f.hints {
 		l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return len(r.Hints) == 0 })
-		body, err = json.MarshalIndent(l, "", "  ")
-		body = append(body, '\n')
+		value = l
 	}
-	if f.output != "json" {
-		body = clientsText(&l, f.output == "wide" || f.hints)
-	}
-	if _, err := out.Write(body); err != nil {
-		return unknown(err)
-	}
-	if f.hints && len(l.Items) > 0 {
-		return exitError{nil, exitNotWell}
-	}
-	return unknown(err)
+	return answer(out, f.output, value, clientsText(&l, f.output == "wide" || f.hints), !f.hints || len(l.Items) == 0)
 }
 
 // clientsText returns clients for people.
 func clientsText(l *clients.ClientList, wide bool) []byte {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	columns := "USER\tAGENT\tRESOURCE\tNAMESPACE\tLISTS/S\tWATCHES\tSENT/S\tWOULD-COST\tCOST\tWHY-PASSED\tHINTS"
+	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST WHY-PASSED HINTS", ""
 	if wide {
-		columns += "\tSERVED\tPASSED\tREFUSED\tFAILED"
+		columns += " SERVED PASSED REFUSED FAILED"
 	}
-	fmt.Fprintln(w, columns)
+	t := newTable(columns)
 	for i := range l.Items {
 		r := &l.Items[i]
-		var hints []string
+		var names []string
 		for _, h := range r.Hints {
-			hints = append(hints, h.Name)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.2f\t%d\t%s\t%s\t%s\t%s\t%s", text(r.User), text(r.Agent), text(r.Resource), text(r.Namespace),
-			r.Recent.Lists, r.Watches, bytesText(r.Recent.Sent), milli(r.Recent.WouldCost), milli(r.Recent.Cost), text(r.PassedBecause),
-			text(strings.Join(hints, ",")))
-		if wide {
-			fmt.Fprintf(w, "\t%d\t%d\t%d\t%d", r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"))
-		}
-		fmt.Fprintln(w)
-	}
-	_ = w.Flush() // a buffer takes everything
-	for i := range l.Items {
-		for _, h := range l.Items[i].Hints {
-			if r := &l.Items[i]; wide {
-				fmt.Fprintf(&out, "\n%s of %s %s: it %s.\n  %s\n", h.Name, text(r.User), text(r.Resource), h.Evidence, h.Advice)
+			names = append(names, h.Name)
+			if wide {
+				hints += fmt.Sprintf("\n%s of %s %s: it %s.\n  %s\n", h.Name, text(r.User), text(r.Resource), h.Evidence, h.Advice)
 			}
 		}
-	}
-	return out.Bytes()
-}
-
-// text returns a text that a client may have chosen for a terminal.
-func text(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
+		cells := []any{
+			r.User, r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
+			milli(r.Recent.WouldCost), milli(r.Recent.Cost), r.PassedBecause, strings.Join(names, ","),
 		}
-		return r
-	}, s)
-}
-
-// milli formats cores as Kubernetes does: 280m.
-func milli(cores float64) string {
-	switch m := cores * 1000; {
-	case m == 0:
-		return "0"
-	case m < 1:
-		return "<1m"
-	default:
-		return strconv.FormatFloat(m, 'f', 0, 64) + "m"
-	}
-}
-
-// bytesText formats a number of bytes in SI units.
-func bytesText(n float64) string {
-	for _, unit := range []string{"B", "kB", "MB"} {
-		if n < 999.5 {
-			return strconv.FormatFloat(n, 'f', 0, 64) + unit
+		if wide {
+			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"))
 		}
-		n /= 1000
+		t.row(cells...)
 	}
-	return strconv.FormatFloat(n, 'f', 1, 64) + "GB"
-}
-
-// ageText formats a time that may be unknown.
-func ageText(seconds *float64) string {
-	if seconds == nil {
-		return "-"
-	}
-	return time.Duration(*seconds * float64(time.Second)).Round(time.Millisecond).String()
+	return append(t.bytes(), hints...)
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,29 +54,6 @@ is being filled either, for as long as --timeout. With -w it prints the status a
 	complete(c, "wait", "ready", "synced")
 	complete(c, "output", "text", "json")
 	return c
-}
-
-// exitError is an error with an exit code of its own. Without an error nothing is printed.
-type exitError struct {
-	error
-	code int
-}
-
-// Unwrap returns the error.
-func (e exitError) Unwrap() error { return e.error }
-
-// The exit codes of status besides 0.
-const (
-	exitNotWell = 1
-	exitUnknown = 2
-)
-
-// unknown adds the exit code of an unknown state to an error. It returns nil for nil.
-func unknown(err error) error {
-	if err == nil {
-		return nil
-	}
-	return exitError{err, exitUnknown}
 }
 
 func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
@@ -209,17 +186,20 @@ func statusText(s *see.Status) []byte {
 
 // resourcesText returns the table of a status.
 func resourcesText(s *see.Status) []byte {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RESOURCE\tSYNCED\tOBJECTS\tBYTES\tVERSION\tHEARD\tPROVEN\tREADS/S\tSERVED\tWATCHES")
+	t := newTable("RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES")
+	whole := func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 	for _, r := range s.Resources {
-		served := "-"
-		if part, ok := r.Reads.Served(); ok {
-			served = fmt.Sprintf("%.1f%%", part*100)
-		}
-		fmt.Fprintf(w, "%s\t%v\t%.0f\t%.0f\t%.0f\t%s\t%s\t%.1f\t%s\t%.0f\n", r.Name, r.Synced, r.Objects, r.Bytes, r.Version,
-			ageText(r.HeardSeconds), ageText(r.ProvenSeconds), r.Reads.ServedPerSec+r.Reads.PassedPerSec, served, r.Watches)
+		t.row(r.Name, r.Synced, whole(r.Objects), whole(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
+			fmt.Sprintf("%.1f", r.Reads.ServedPerSec+r.Reads.PassedPerSec), servedText(r.Reads), whole(r.Watches))
 	}
-	_ = w.Flush() // a buffer takes everything
-	return out.Bytes()
+	return t.bytes()
+}
+
+// servedText returns the part of reads that is served.
+func servedText(r see.Reads) string {
+	part, ok := r.Served()
+	if !ok {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", part*100)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,15 +73,15 @@ func (f *topFlags) run(ctx context.Context, view string, in io.Reader, out io.Wr
 	return unknown(err)
 }
 
-// answer is what is shown of a view.
-type answer struct {
+// shown is what is shown of a view.
+type shown struct {
 	see.Status
 	list any // nil for resources
 	text []byte
 }
 
 // get returns what a view shows.
-func (f *topFlags) get(ctx context.Context, view string) (a answer, err error) {
+func (f *topFlags) get(ctx context.Context, view string) (a shown, err error) {
 	wide := f.output == "wide"
 	_, err = f.list(ctx, "status", nil, "Status", &a.Status)
 	if err == nil && a.Facts == nil {
@@ -111,30 +110,13 @@ func (f *topFlags) printOnce(ctx context.Context, view string, out io.Writer) er
 	if err != nil {
 		return unknown(err)
 	}
-	body := append([]byte(headline(&a.Status)+"\n"), a.text...)
-	if f.output == "json" {
-		if body, err = json.MarshalIndent(a.list, "", "  "); err != nil {
-			return unknown(err)
-		}
-		body = append(body, '\n')
-	}
-	if _, err := out.Write(body); err != nil {
-		return unknown(err)
-	}
-	if !a.Well() {
-		return exitError{nil, exitNotWell}
-	}
-	return nil
+	return answer(out, f.output, a.list, append([]byte(headline(&a.Status)+"\n"), a.text...), a.Well())
 }
 
 // headline says in one line how a Sluice is.
 func headline(s *see.Status) string {
-	served := "-"
-	if part, ok := s.Reads.Served(); ok {
-		served = fmt.Sprintf("%.1f%%", part*100)
-	}
 	return fmt.Sprintf("%s %s  reads %.1f/s  served %s  saved at least %s, spent %s", s.Mark(), s.State,
-		s.Reads.ServedPerSec+s.Reads.PassedPerSec, served, milli(s.Saved.Cores), milli(s.Saved.SpentCores))
+		s.Reads.ServedPerSec+s.Reads.PassedPerSec, servedText(s.Reads), milli(s.Saved.Cores), milli(s.Saved.SpentCores))
 }
 
 // top is the live screen.
@@ -143,14 +125,14 @@ type top struct {
 	ctx           context.Context
 	view          string
 	width, height int
-	shown         answer
+	shown         shown
 	err           error
 }
 
 // answered is an answer, and of which view.
 type answered struct {
 	view string
-	answer
+	shown
 	err error
 }
 
@@ -181,7 +163,7 @@ func (t *top) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	case answered:
 		t.err = m.err
 		if m.err == nil && m.view == t.view {
-			t.shown = m.answer
+			t.shown = m.shown
 		}
 		return t, tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
 	case tea.KeyPressMsg:

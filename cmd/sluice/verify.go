@@ -173,20 +173,8 @@ func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Wr
 	if err != nil {
 		return unknown(err)
 	}
-	body := []byte(differencesText(v))
-	if f.output == "json" {
-		if body, err = json.MarshalIndent(v, "", "  "); err != nil {
-			return unknown(err)
-		}
-		body = append(body, '\n')
-	}
-	if _, err := out.Write(body); err != nil {
-		return unknown(err)
-	}
-	if slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() }) {
-		return exitError{nil, exitNotWell}
-	}
-	return nil
+	well := !slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() })
+	return answer(out, f.output, v, []byte(differencesText(v)), well)
 }
 
 // noted returns the configuration of the apiserver that sluice kubeconfig has noted.

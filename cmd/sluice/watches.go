@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/url"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,46 +53,28 @@ func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	body := watchesText(&l, f.output == "wide")
-	if f.output == "json" {
-		var err error
-		if body, err = json.MarshalIndent(l, "", "  "); err != nil {
-			return unknown(err)
-		}
-		body = append(body, '\n')
-	}
-	if _, err := out.Write(body); err != nil {
-		return unknown(err)
-	}
-	if f.behind > 0 && len(l.Items) > 0 {
-		return exitError{nil, exitNotWell}
-	}
-	return nil
+	return answer(out, f.output, l, watchesText(&l, f.output == "wide"), f.behind == 0 || len(l.Items) == 0)
 }
 
 // watchesText returns open watches for people.
 func watchesText(l *clients.OpenWatchList, wide bool) []byte {
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	columns := "USER\tAGENT\tRESOURCE\tSELECTS\tAGE\tFROM\tEVENTS-BEHIND\tFIRST-WAITS\tSOURCE"
+	columns := "USER AGENT RESOURCE SELECTS AGE FROM EVENTS-BEHIND FIRST-WAITS SOURCE"
 	if wide {
-		columns += "\tNAMESPACE\tADDRESS"
+		columns += " NAMESPACE ADDRESS"
 	}
-	fmt.Fprintln(w, columns)
+	t := newTable(columns)
 	for i := range l.Items {
 		r := &l.Items[i]
 		behind := "-"
 		if r.BehindEvents != nil {
 			behind = strconv.Itoa(*r.BehindEvents)
 		}
-		age := (time.Duration(r.AgeSeconds) * time.Second).String()
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", text(r.User), text(r.Agent), text(r.Resource), text(r.Selects), age,
-			text(r.FromVersion), behind, ageText(r.WaitingSeconds), r.Source)
+		age := time.Duration(r.AgeSeconds) * time.Second
+		cells := []any{r.User, r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source}
 		if wide {
-			fmt.Fprintf(w, "\t%s\t%s", text(r.Namespace), text(r.Address))
+			cells = append(cells, r.Namespace, r.Address)
 		}
-		fmt.Fprintln(w)
+		t.row(cells...)
 	}
-	_ = w.Flush() // a buffer takes everything
-	return out.Bytes()
+	return t.bytes()
 }

@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +59,7 @@ answer is unknown.`,
 
 func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.Writer) error {
 	switch {
-	case f.output != "text" && f.output != "wide" && f.output != "json":
+	case !slices.Contains(outputs, f.output):
 		return unknown(fmt.Errorf("--output: %q is neither text nor wide nor json", f.output))
 	case !slices.Contains(why.Classes[:], f.show):
 		return unknown(fmt.Errorf("--show: %q is none of %s", f.show, strings.Join(why.Classes[:], ", ")))
@@ -141,13 +141,13 @@ func (f *whyFlags) question(target string, in io.Reader) (q why.Question, err er
 func explanationText(e *why.Explanation, wide bool) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s\n", text(strings.ToUpper(string(e.Verdict))), text(strings.Trim(e.Reason+": "+e.Sentence, ": ")))
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	t := table{}
 	for _, r := range e.Rules {
 		if wide || r.Answer == why.No || r.Answer == why.Unsure {
-			fmt.Fprintf(w, "  %d\t%s\t%s\t%s\n", r.N, text(r.Rule), text(string(r.Answer)), text(r.Facts))
+			t.row("  "+strconv.Itoa(r.N), r.Rule, string(r.Answer), r.Facts)
 		}
 	}
-	_ = w.Flush() // a buffer takes everything
+	out.Write(t.bytes())
 	if e.Do != "" {
 		fmt.Fprintf(&out, "Do: %s; see %s\n", text(e.Do), text(e.Doc))
 	}
@@ -165,16 +165,9 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("%s: %w", f.address, err)
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]
-	if f.output == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tTIME\tVERB\tRESOURCE\tUSER\tAGENT\tREASON\tCODE")
+	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
 	for _, s := range list.Items {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\n",
-			text(s.ID), s.At.UTC().Format("15:04:05"), text(s.Verb), text(s.Resource), text(s.User), text(s.Agent), text(s.Reason), s.Code)
+		t.row(s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
 	}
-	return w.Flush()
+	return answer(out, f.output, list, t.bytes(), true)
 }
