@@ -12,6 +12,7 @@ import (
 
 	"sluice/proxy/auth"
 	"sluice/proxy/request"
+	"sluice/proxy/response"
 	"sluice/proxy/why"
 )
 
@@ -23,7 +24,7 @@ func (g *Gateway) Explain(ctx context.Context, q why.Question) (*why.Explanation
 	if err != nil {
 		return nil, err
 	}
-	g.foresight.ServeHTTP(nowhere{http.Header{}}, r)
+	g.foresight.ServeHTTP(response.Nowhere{}, r)
 	verdict := why.Passed
 	switch info.Outcome.Source {
 	case request.SourceCache:
@@ -102,15 +103,3 @@ func (g *Gateway) admits(q *why.Question, reader auth.Reader) error {
 	}
 	return nil
 }
-
-// nowhere is a ResponseWriter that writes nothing.
-type nowhere struct{ header http.Header }
-
-// Header implements http.ResponseWriter.
-func (n nowhere) Header() http.Header { return n.header }
-
-// Write implements http.ResponseWriter.
-func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
-
-// WriteHeader implements http.ResponseWriter.
-func (n nowhere) WriteHeader(int) {}

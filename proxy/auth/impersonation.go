@@ -95,25 +95,13 @@ func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.H
 // user returns the user that r, by its headers, impersonates, or nil if that is not allowed. The error
 // means that it could not be reviewed.
 func (i *impersonator) user(r *http.Request) (got user.Info, err error) {
-	a := i.apply(&discard{http.Header{}}, r,
+	a := i.apply(response.Nowhere{}, r,
 		func(_ http.ResponseWriter, r *http.Request) { got, _ = apirequest.UserFrom(r.Context()) })
 	if got == nil {
 		return nil, a.failed
 	}
 	return got, nil
 }
-
-// discard is a ResponseWriter that writes nothing.
-type discard struct{ header http.Header }
-
-// Header implements http.ResponseWriter.
-func (d *discard) Header() http.Header { return d.header }
-
-// Write implements http.ResponseWriter.
-func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// WriteHeader implements http.ResponseWriter.
-func (d *discard) WriteHeader(int) {}
 
 // WithImpersonation is a filter that authorizes and applies the impersonation headers of ClientCert
 // callers: next sees the impersonated user. Impersonation headers of other callers are forwarded, and
