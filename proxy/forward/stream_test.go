@@ -68,7 +68,7 @@ func TestPassedWatchEndsBetweenEventsAlthoughItsClientAcceptsGzip(t *testing.T) 
 	if _, err := io.ReadFull(resp.Body, event); err != nil {
 		t.Fatal(err)
 	}
-	watch.End()
+	watch.Ended.Set()
 	if rest := forwardtest.ReadAll(t, resp.Body); rest != "" || resp.Header.Get("Content-Encoding") != "" {
 		t.Errorf("received %q after the end, headers %v", rest, resp.Header)
 	}

@@ -29,7 +29,7 @@ func endBetweenEvents(resp *http.Response, watch *request.PassedWatch) {
 	if watch == nil || resp.StatusCode != http.StatusOK {
 		return
 	}
-	watch.Open()
+	watch.Opened.Set()
 	cancel, _ := resp.Request.Context().Value(cancelKey{}).(context.CancelFunc)
 	events := newEventScanner(resp.Header.Get("Content-Type"))
 	if events == nil || cancel == nil || resp.Header.Get("Content-Encoding") != "" {
@@ -61,7 +61,7 @@ func (b *watchBody) awaitEnd() {
 	select {
 	case <-b.closed:
 		return
-	case <-b.watch.Ended():
+	case <-b.watch.Ended.Done():
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func (b *watchBody) Read(p []byte) (int, error) {
 	end := b.events.scan(p[:n])
 	if !b.watch.InitialEvents || b.marker.scan(p[:n]) {
 		if end >= 0 {
-			b.watch.Resume()
+			b.watch.Resumable.Set()
 		}
 	}
 	if b.ending && end >= 0 {

@@ -119,7 +119,7 @@ func TestPassedWatchEndsBetweenEvents(t *testing.T) {
 					_, _ = io.WriteString(u, row.before)
 				}
 				synctest.Wait()
-				u.watch.End()
+				u.watch.Ended.Set()
 				synctest.Wait()
 				if row.after != "" {
 					_, _ = io.WriteString(u, row.after)
@@ -147,7 +147,7 @@ func TestPassedWatchThatCannotBeScannedIsLeftAlone(t *testing.T) {
 			t.Errorf("%v is scanned", header)
 		}
 		select {
-		case <-u.watch.Opened():
+		case <-u.watch.Opened.Done():
 		default:
 			t.Errorf("%v is not counted as open", header)
 		}
@@ -172,7 +172,7 @@ func TestPassedWatchIsResumableAfterItsInitialEvents(t *testing.T) {
 			n, err := u.body.Read(p)
 			read += n
 			select {
-			case <-u.watch.Resumable():
+			case <-u.watch.Resumable.Done():
 				if read <= len("{}\n{}\n") {
 					t.Errorf("in pieces of %d: resumable after %d bytes", size, read)
 				}

@@ -109,7 +109,7 @@ func newPassedWatch(options *Options, info *request.Info, reason outcome.Pass) *
 
 // follow ends the watch when it is due, until ctx ends.
 func (p *passedWatch) follow(ctx context.Context) {
-	if !wait.For(ctx, p.Opened(), nil) {
+	if !wait.For(ctx, p.Opened.Done(), nil) {
 		return
 	}
 	if p.allowed != nil {
@@ -127,7 +127,7 @@ func (p *passedWatch) follow(ctx context.Context) {
 		spread = p.options.Spread()
 	}
 	wait.Pause(ctx, max(rand.N(spread+1), watch.Shortest-time.Since(opened)))
-	p.End()
+	p.Ended.Set()
 	<-ctx.Done()
 }
 
@@ -144,19 +144,19 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 		if !p.InitialEvents {
 			return true
 		}
-		resumable = p.Resumable()
+		resumable = p.Resumable.Done()
 	case p.reason == outcome.VersionBeforeHistory:
 		if p.awaitHistory(ctx) {
 			return true
 		}
-		resumable = p.Resumable()
+		resumable = p.Resumable.Done()
 	}
 	return wait.For(ctx, resumable, p.options.Draining)
 }
 
 // endClaim ends the claim of the watch with its initial events.
 func (p *passedWatch) endClaim(ctx context.Context) {
-	if p.InitialEvents && wait.For(ctx, p.Resumable(), nil) {
+	if p.InitialEvents && wait.For(ctx, p.Resumable.Done(), nil) {
 		p.claim.end()
 	}
 }
@@ -205,7 +205,7 @@ func (p *passedWatch) awaitHistory(ctx context.Context) bool {
 			return true
 		}
 		next, stop := context.WithTimeout(ctx, historyRetry)
-		resumable := wait.For(next, p.Resumable(), p.options.Draining)
+		resumable := wait.For(next, p.Resumable.Done(), p.options.Draining)
 		stop()
 		if resumable {
 			return true

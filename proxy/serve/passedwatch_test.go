@@ -125,10 +125,10 @@ func (f *filling) pass(url string) *passed {
 	f.handler.options.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		p := &passed{PassedWatch: request.From(r.Context()).PassedWatch}
-		p.Open()
+		p.Opened.Set()
 		got <- p
 		select {
-		case <-p.Ended():
+		case <-p.Ended.Done():
 			p.after = time.Since(start)
 		case <-r.Context().Done():
 		}
@@ -150,7 +150,7 @@ func (p *passed) endsWithin(d time.Duration) bool {
 func TestPassedWatchEndsOnceTheCacheMayServeIt(t *testing.T) {
 	const settled = watch.Shortest + comeBackSpread
 	synced := func(f *filling, _ *passed) { f.change(resources.Progress{Synced: true}) }
-	resume := func(_ *filling, p *passed) { p.Resume() }
+	resume := func(_ *filling, p *passed) { p.Resumable.Set() }
 	nothing := func(*filling, *passed) {}
 	for _, row := range []struct {
 		name, query string
@@ -218,7 +218,7 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 						if p.endsWithin(rarestTry + watch.Shortest + comeBackSpread) {
 							t.Fatal("ended among its initial events")
 						}
-						p.Resume()
+						p.Resumable.Set()
 					}
 					if !p.endsWithin(rarestTry + watch.Shortest + comeBackSpread) {
 						t.Error("goes on passing")

@@ -220,7 +220,7 @@ func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 		f.handler.options.Next = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
 			watch := request.From(r.Context()).PassedWatch
-			watch.Open()
+			watch.Opened.Set()
 			open <- watch
 			<-r.Context().Done()
 		})
@@ -231,7 +231,7 @@ func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 		if len(open) != 1 {
 			t.Fatalf("%d pass before that", len(open))
 		}
-		(<-open).Resume()
+		(<-open).Resumable.Set()
 		synctest.Wait()
 		if len(open) != 1 {
 			t.Error("a second one does not pass after that")
