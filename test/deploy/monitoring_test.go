@@ -191,11 +191,21 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rule := range alerts(t, objects(t, charted(t, "components"))) {
+	const base = "https://docs.example.com/deploying.html"
+	values := filepath.Join(t.TempDir(), "runbooks.yaml")
+	if err := os.WriteFile(values, []byte("monitoring: {enabled: true, runbooks: '"+base+"'}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := alerts(t, objects(t, program(t, "chart", path(t, "deploy/helm/sluice"), "sluice", "sluice", values)))
+	for i, rule := range alerts(t, objects(t, charted(t, "components"))) {
 		name := rule["alert"].(string)
+		section := "#" + strings.ToLower(name)
 		annotations := rule["annotations"].(map[string]any)
-		if want := "docs/deploying.md#" + strings.ToLower(name); annotations["runbook"] != want {
+		if want := "docs/deploying.md" + section; annotations["runbook"] != want {
 			t.Errorf("%s: runbook %v, want %s", name, annotations["runbook"], want)
+		}
+		if got := elsewhere[i]["annotations"].(map[string]any)["runbook_url"]; got != base+section {
+			t.Errorf("%s: runbook_url %v", name, got)
 		}
 		if !strings.Contains(string(text), "\n### "+name+"\n") {
 			t.Errorf("docs/deploying.md has no section %s", name)
