@@ -121,6 +121,9 @@ func (a *statusAnswer) change() string {
 	return text
 }
 
+// longestQuestion bounds each of several questions: a Sluice that starts meanwhile may answer the next one.
+const longestQuestion = 10 * time.Second
+
 // follow asks for the status until it is as it should be or, without --wait, until it is interrupted.
 func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
 	if f.wait != "" {
@@ -128,11 +131,13 @@ func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
 		ctx, cancel = context.WithTimeout(ctx, f.timeout)
 		defer cancel()
 	}
+	question := *f
+	question.timeout = min(f.timeout, longestQuestion)
 	t := time.NewTicker(f.every)
 	defer t.Stop()
 	var last statusAnswer
 	for shown := ""; ctx.Err() == nil; {
-		a := f.get(ctx)
+		a := question.get(ctx)
 		if ctx.Err() != nil && last.Status != nil {
 			break // the answer was cut
 		}
