@@ -91,7 +91,7 @@ var rules = []struct {
 			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, new reads fail.",
 				seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
 		}},
-	{stateWrong, "Report it, with the log line \"store differs from the apiserver\".",
+	{stateWrong, "Report it, with the log line \"store differs from the apiserver\" and what sluice bundle collects.",
 		"sluicestoremismatch", func(f *Facts) string {
 			return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.",
 				func(r *Resource) bool { return r.MismatchedSeconds != nil })
