@@ -93,13 +93,12 @@ func TestSecurityNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingListsEveryName finds flags and reasons in the source by their form, and looks for
+// TestOperatingListsEveryName finds reasons and decisions in the source by their form, and looks for
 // each in docs/operating.md.
 func TestOperatingListsEveryName(t *testing.T) {
 	text, reasons := operating(t), map[string]bool{"roll-call": true}
 	for _, tt := range []struct{ what, folder, form, as string }{
 		{"metrics of the library", "proxy/flowcontrol/priority", `"([a-z_]+_(?:requests|seats|seconds|total))"`, "`sluice_flowcontrol_%`"},
-		{"flags", "cmd/sluice", `set\.\w+Var\(&[\w.]+, "([a-z-]+)"`, "`--%`"},
 		{"reasons", "proxy", `\bReason: "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\breason[A-Z]\w+ += "([a-z-]+)"`, "`%`"},
 		{"reasons", "proxy", `\bconst \w+ = "(too-[a-z-]+)"`, "`%`"},
