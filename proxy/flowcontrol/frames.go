@@ -63,7 +63,9 @@ func observed(c *tls.Conn, s *http.Server) net.Conn {
 	}
 	_ = counted.count() // takes no more than before
 	f := &framed{Conn: c, counted: counted, idleTimeout: s.IdleTimeout, received: frame{payload: len(http2.ClientPreface)}}
-	f.expect(s.IdleTimeout)
+	if s.IdleTimeout > 0 {
+		_ = c.SetReadDeadline(time.Now().Add(s.IdleTimeout))
+	}
 	return f
 }
 

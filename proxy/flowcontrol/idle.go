@@ -20,28 +20,18 @@ func (f *framed) read(p []byte) (int, error) {
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		switch rest := f.idleTimeout - f.counted.idle(); {
-		case rest > 0:
-			f.expect(rest)
-		case f.received.incomplete():
-			return 0, err
-		default:
-			f.expect(0)
-			f.farewell = goAway
+		rest := f.idleTimeout - f.counted.idle()
+		if rest <= 0 {
+			if f.received.incomplete() {
+				return 0, err
+			}
+			f.farewell, rest = goAway, f.idleTimeout
 		}
+		_ = f.SetReadDeadline(time.Now().Add(rest))
 	}
 	n := copy(p, f.farewell)
 	f.farewell = f.farewell[n:]
 	return n, nil
-}
-
-// expect makes reads fail after a time; with 0 they do not.
-func (f *framed) expect(d time.Duration) {
-	var deadline time.Time
-	if d > 0 {
-		deadline = time.Now().Add(d)
-	}
-	_ = f.SetReadDeadline(deadline)
 }
 
 // incomplete reports whether more of a frame, or of a header, must come.
