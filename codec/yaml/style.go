@@ -121,10 +121,12 @@ func isOption(s []byte) bool {
 // digitStyle is styleOf for a text that begins with a digit, of which it looks at the type only: most are quantities, numbers,
 // addresses and UIDs.
 func digitStyle(s []byte) style {
-	points, dashes, digits, letters := 0, 0, 0, 0
+	points, dashes, digits := 0, 0, 0
+	noTime := len(s) > 4 && s[4] != '-'                          // a time begins with a year
+	decimal := noTime && (s[0] != '0' || class[s[1]]&digit != 0) // a number without a prefix such as 0x, if it is one
 	for _, c := range s {
 		switch {
-		case class[c]&numeric == 0:
+		case class[c]&numeric == 0, decimal && class[c]&letter != 0 && c|0x20 != 'e':
 			return plain
 		case class[c]&digit != 0:
 			digits++
@@ -132,16 +134,12 @@ func digitStyle(s []byte) style {
 			points++
 		case c == '-':
 			dashes++
-		case class[c]&letter != 0 && c|0x20 != 'e':
-			letters++
 		}
 	}
 	switch {
 	case digits == len(s) && digits < 300, json.IsTimestamp(s):
 		return double
-	case len(s) < 5 || s[4] == '-': // short, or like a time
-		return rare
-	case points > 1, dashes > 1, letters > 0 && (s[0] != '0' || class[s[1]]&digit != 0): // not a number either
+	case noTime && (points > 1 || dashes > 1): // not a number either
 		return plain
 	}
 	return rare
