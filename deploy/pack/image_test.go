@@ -25,7 +25,7 @@ import (
 )
 
 // sources is what make image reads of the repository.
-var sources = []string{"cmd", "proxy", "codec", "cache", "config", "deploy", "go.mod", "go.sum", "Makefile", "LICENSE", "test/controlplane/build.mk"}
+var sources = []string{"cmd", "proxy", "codec", "cache", "config", "deploy", "docs", "go.mod", "go.sum", "Makefile", "LICENSE", "test/controlplane/build.mk"}
 
 // makeImage runs make image in a copy of the repository, for one platform, and returns the folder that it
 // fills.
