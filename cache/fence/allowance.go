@@ -5,25 +5,15 @@ import (
 	"time"
 )
 
-// Cost bounds what the proofs of one store may cost the apiserver, on average. Zero values mean the
-// defaults.
+// Cost bounds what the proofs of one store may cost the apiserver, on average. Both are
+// required.
 type Cost struct {
-	// Share is the part of one core's time; 0 means 0.05. A request counts by its duration, but not by
+	// Share is the part of one core's time. A request counts by its duration, but not by
 	// more than the work that the length of its response explains: an apiserver that waits for its own
 	// watch cache, or for a core, works for others meanwhile.
 	Share float64
-	// BytesPerSecond bounds the length of the responses; 0 means 4 MiB.
+	// BytesPerSecond bounds the length of the responses.
 	BytesPerSecond int64
-}
-
-func (c Cost) withDefaults() Cost {
-	if c.Share == 0 {
-		c.Share = 0.05
-	}
-	if c.BytesPerSecond == 0 {
-		c.BytesPerSecond = 4 << 20
-	}
-	return c
 }
 
 const (
@@ -61,7 +51,7 @@ type allowance struct {
 
 // newAllowance returns an allowance that has saved as much as it can.
 func newAllowance(rate func() Cost) *allowance {
-	a := &allowance{rate: func() Cost { return rate().withDefaults() }, at: time.Now()}
+	a := &allowance{rate: rate, at: time.Now()}
 	a.seconds, a.bytes = a.rate().most()
 	return a
 }

@@ -63,7 +63,7 @@ func (a slowly) Inventory(ctx context.Context, _ cache.Scope, version uint64) (*
 func TestInventoryCountsFromWhenItWasAskedFor(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, _ *Fence) {
 		s := cache.New(cache.Options{}, []*tree.Object{object("a/x", 9), object("a/y", 10)}, 10)
-		f := New(s, slowly{a, time.Second}, func() Cost { return Cost{} }, a.report)
+		f := New(s, slowly{a, time.Second}, func() Cost { return usual }, a.report)
 		go func() {
 			time.Sleep(time.Millisecond) // the inventory has been asked for
 			if err := s.Apply(cache.Deleted, object("a/x", 11), time.Now()); err != nil {

@@ -167,7 +167,7 @@ func withFence(t *testing.T, test func(t *testing.T, a *fakeAPIServer, s *cache.
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeAPIServer{version: 10, probeTime: 5 * time.Millisecond}
 		s := cache.New(cache.Options{}, nil, 10)
-		f := New(s, a, func() Cost { return Cost{} }, a.report)
+		f := New(s, a, func() Cost { return usual }, a.report)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { f.Run(ctx) })

@@ -280,7 +280,7 @@ func TestProbesPauseWhileTheAllowanceIsOverdrawn(t *testing.T) {
 // A rate that changes holds for stores that exist.
 func TestAllowanceFollowsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rate := Cost{Share: 0.1}
+		rate := Cost{Share: 0.1, BytesPerSecond: 4 << 20}
 		a := newAllowance(func() Cost { return rate })
 		a.charge(2*time.Second, 0) // all that it had saved
 		a.charge(time.Second, 0)

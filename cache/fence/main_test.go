@@ -7,3 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// usual is the cost by default.
+var usual = Cost{Share: 0.05, BytesPerSecond: 4 << 20}

@@ -219,9 +219,9 @@ func simulate(t *testing.T, c cell, p policy) (result figures) {
 			objects, s.versions = append(objects, object(k, uint64(i+1))), append(s.versions, uint64(i+1))
 		}
 		s.store = cache.New(cache.Options{}, objects, s.version)
-		f := New(s.store, s, func() Cost { return Cost{} }, func(err error) { panic(err) })
+		f := New(s.store, s, func() Cost { return usual }, func(err error) { panic(err) })
 		f.inventory = inventoryRecord{perObject: int64(c.entry), at: time.Now()}
-		_, saved := Cost{}.withDefaults().most()
+		_, saved := usual.most()
 		f.allowance.charge(time.Second, int64(saved)) // as after a while
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup

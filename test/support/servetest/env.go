@@ -71,7 +71,7 @@ func New(t testing.TB, resource *resources.CachedResource) *Env {
 		TB: t, Resource: &c, Apiserver: &apiserver{version: c.Store.Snapshot().Version},
 		Access: &access{Allowed: true, still: true}, Draining: make(chan struct{}),
 	}
-	c.Fence = fence.New(c.Store, e.Apiserver, func() fence.Cost { return fence.Cost{} }, func(err error) { t.Error(err) })
+	c.Fence = fence.New(c.Store, e.Apiserver, func() fence.Cost { return fence.Cost{Share: 0.05, BytesPerSecond: 4 << 20} }, func(err error) { t.Error(err) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { c.Fence.Run(ctx) })
