@@ -1,9 +1,8 @@
 package cbor
 
 import (
-	"fmt"
+	"errors"
 	"math"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
@@ -29,7 +28,11 @@ func AppendJSON(dst, src []byte, limit int) ([]byte, error) {
 	if err := direct.Unmarshal(src, &v); err != nil {
 		return dst, &decodeError{err}
 	}
-	return json.AppendTree(dst, v, limit, prepare)
+	dst, err := json.AppendTree(dst, v, limit, prepare)
+	if errors.Is(err, json.ErrSyntax) {
+		err = &decodeError{err}
+	}
+	return dst, err
 }
 
 // decodeError has the text of the decoder's error and wraps ErrDecode.
@@ -40,15 +43,8 @@ func (e *decodeError) Unwrap() []error { return []error{ErrDecode, e.err} }
 
 // prepare turns a decoded value into one that json.AppendTree prints with the meaning that the value has in CBOR.
 func prepare(v any) (any, error) {
-	switch v := v.(type) {
-	case float64:
-		return floatJSON(v), nil
-	case map[string]any:
-		for name := range v {
-			if !utf8.ValidString(name) { // two such names could become the same
-				return nil, &decodeError{fmt.Errorf("cbor: map key %q is not UTF-8", name)}
-			}
-		}
+	if f, ok := v.(float64); ok {
+		return floatJSON(f), nil
 	}
 	return v, nil
 }

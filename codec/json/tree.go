@@ -6,14 +6,15 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // AppendTree appends a value that a decoder has made, as encoding/json prints it: nil, a bool, a string, an int, int64, uint64 or
 // finite float64, a Value as it is, or an []any or map[string]any of such values, whose members are sorted. prepare sees each
 // value first and returns what is printed instead, such as another type in place of one that is not in this list.
 //
-// limit is the largest number of bytes that are appended; 0 is unlimited. The error is one of prepare, ErrSize, ErrDepth or
-// ErrFieldType; dst is then returned unchanged.
+// limit is the largest number of bytes that are appended; 0 is unlimited. The error is one of prepare, ErrSize, ErrDepth,
+// ErrFieldType, or ErrSyntax for a name that is not UTF-8; dst is then returned unchanged.
 func AppendTree(dst []byte, v any, limit int, prepare func(v any) (any, error)) ([]byte, error) {
 	t := tree{dst: dst, max: math.MaxInt, prepare: prepare}
 	if limit > 0 {
@@ -100,8 +101,13 @@ func (t *tree) object(m map[string]any, levels int) error {
 	if levels < 0 {
 		return ErrDepth
 	}
+	names := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
+	slices.Sort(names)
 	t.dst = append(t.dst, '{')
-	for i, name := range slices.Sorted(maps.Keys(m)) {
+	for i, name := range names {
+		if !utf8.ValidString(name) { // two such names could become the same
+			return fmt.Errorf("map key %q is not UTF-8: %w", name, ErrSyntax)
+		}
 		t.dst = appendComma(t.dst, i == 0)
 		if err := t.text(name); err != nil {
 			return err
