@@ -127,7 +127,7 @@ func TestConsistentRead(t *testing.T) {
 				e.Apiserver.Slow = row.slow
 				if row.doubt {
 					e.Resource.Store.Doubt()
-					time.Sleep(1) // an inventory must be asked for later
+					time.Sleep(time.Nanosecond) // an inventory must be asked for later
 				}
 				if row.deleted {
 					e.Apply(cache.Deleted, servetest.Foo(0, 4))
