@@ -38,6 +38,20 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
+// TestTracingEndpointsHaveNoCredentials that /configz would show.
+func TestTracingEndpointsHaveNoCredentials(t *testing.T) {
+	for endpoint, valid := range map[string]bool{
+		"https://c:4318/v1/traces": true, "https://user@c:4318": false, "https://c:4318/?api_key=secret": false,
+	} {
+		c := Empty()
+		c.File.Default()
+		c.File.Tracing.Endpoint = endpoint
+		if err := c.Check(); (err == nil) != valid || err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", endpoint, err)
+		}
+	}
+}
+
 func TestCheckReportsEveryInvalidField(t *testing.T) {
 	c := Empty()
 	f := c.File
@@ -57,7 +71,7 @@ func TestCheckReportsEveryInvalidField(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user or password"} {
+	for _, field := range []string{"listen:", "tls:", "tls.sni[0]:", "log.level:", "cache.exclude[0]:", "admin.profiling:", "limits.seats:", "limits.memory:", "limits.headerBytes:", "cache.historyAge:", "cache.passedBytes:", "cache.proofs.corePercent:", "cache.proofs.bytesPerSecond:", "tracing.endpoint: must have no user, password or query"} {
 		if !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("no error about %q in:\n%v", field, err)
 		}

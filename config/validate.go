@@ -36,8 +36,8 @@ func (f *File) problems() []Problem {
 	}
 	p.check(f.Tracing.Endpoint == "" || httpURL(f.Tracing.Endpoint), "tracing.endpoint", "is not an http or https URL")
 	u, err := url.Parse(f.Tracing.Endpoint)
-	p.check(err != nil || u.User == nil, "tracing.endpoint",
-		"must have no user or password, since /configz shows it: set the variable OTEL_EXPORTER_OTLP_HEADERS instead")
+	p.check(err != nil || u.User == nil && u.RawQuery == "", "tracing.endpoint",
+		"must have no user, password or query, since /configz shows it: set the variable OTEL_EXPORTER_OTLP_HEADERS instead")
 	p.check(f.Tracing.SamplingRatePerMillion <= 1e6, "tracing.samplingRatePerMillion", "must be at most 1000000")
 	f.Proxy.validate(&p)
 	return p

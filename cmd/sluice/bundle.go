@@ -145,26 +145,54 @@ func (f *bundleFlags) collect(ctx context.Context) ([]part, error) {
 	}
 	defer log.Close()
 	text, err := warnings(log)
-	return append(parts, part{name: "log.txt", has: "last warnings and errors, with addresses", text: text}), err
+	return append(parts, part{name: "log.txt", has: "last warnings and errors; no paths, no users, no texts of errors", text: text}), err
 }
 
 // mostLines bounds the lines of the log.
 const mostLines = 1000
 
-// warnings returns the last warnings and errors of a log in JSON. Other lines name callers and what they ask for.
+// logLine is what is kept of a line: fields whose values are Sluice's own. Errors, paths and users are texts of callers and
+// servers.
+type logLine struct {
+	Time       string   `json:"ts,omitempty"`
+	Level      string   `json:"level"`
+	Logger     string   `json:"logger,omitempty"`
+	Message    string   `json:"msg,omitempty"`
+	Resource   string   `json:"resource,omitempty"`
+	Version    string   `json:"version,omitempty"` // of the API
+	Code       int      `json:"code,omitempty"`
+	Reason     string   `json:"reason,omitempty"`
+	Fields     []string `json:"fields,omitempty"`      // of the configuration
+	NotApplied []string `json:"not_applied,omitempty"` // such fields
+	Events     int64    `json:"events,omitempty"`
+	Bytes      int64    `json:"bytes,omitempty"`
+	AllBytes   int64    `json:"all_bytes,omitempty"`
+	LimitBytes int64    `json:"limit_bytes,omitempty"`
+}
+
+// warnings returns what is kept of the last warnings and errors of a log in JSON.
 func warnings(log io.Reader) ([]byte, error) {
 	var lines [][]byte
+	given, understood := false, false
 	for in := bufio.NewReader(log); ; {
 		line, err := in.ReadBytes('\n')
-		var is struct{ Level string }
-		if json.Unmarshal(line, &is) == nil && (is.Level == "warn" || is.Level == "error") {
-			lines = append(lines[max(0, len(lines)-mostLines+1):], line)
+		var kept logLine
+		_ = json.Unmarshal(line, &kept) // a line without a level is none of Sluice's
+		given, understood = given || len(line) > 0, understood || kept.Level != ""
+		if kept.Level == "warn" || kept.Level == "error" {
+			if strings.HasPrefix(kept.Logger, kubernetesLogger) { // its messages may have any text
+				kept = logLine{Time: kept.Time, Level: kept.Level, Logger: kubernetesLogger}
+			}
+			text, _ := json.Marshal(kept) // strings and numbers
+			lines = append(lines[max(0, len(lines)-mostLines+1):], append(text, '\n'))
 		}
-		if err == io.EOF {
-			return bytes.Join(lines, nil), nil
-		}
-		if err != nil {
+		switch {
+		case err != nil && err != io.EOF:
 			return nil, err
+		case err == io.EOF && given && !understood:
+			return nil, errors.New("--log: no line is a line of Sluice in JSON")
+		case err == io.EOF:
+			return bytes.Join(lines, nil), nil
 		}
 	}
 }

@@ -83,6 +83,7 @@ type Settings struct {
 	Strict   bool // without a Transcoder
 	// Transcoder is used in place of a new one.
 	Transcoder *transcode.Transcoder
+	Log        *zap.Logger // nil means none
 }
 
 func many() *flowcontrol.FairSeats { return flowcontrol.NewFairSeats(1000, Timeout) }
@@ -108,7 +109,7 @@ func New(t *testing.T, s Settings) *Env {
 	e.Transcoder = s.Transcoder
 	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
 	f := forward.New(forward.Options{
-		Upstream: u, Log: zap.NewNop(), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
+		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
 		Places: flowcontrol.NewUpstream(cmp.Or(s.Seats, many()), cmp.Or(s.Strangers, many())), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
