@@ -53,12 +53,17 @@ func (s *streams) begun() (n int) {
 	return n
 }
 
-// uncounted returns how many streams no request counts.
-func (s *streams) uncounted() int64 { return int64(max(0, len(s.open)-s.begun()+s.reset)) }
+// uncounted returns how many streams no request counts. Frames of streams whose handlers run look at no stream.
+func (s *streams) uncounted() int64 {
+	if s.each == 0 && s.reset == 0 { // none was opened, nor left by its handler, since there was none
+		return 0
+	}
+	return int64(max(0, len(s.open)-s.begun()+s.reset))
+}
 
 // bytes returns how many bytes no request counts.
 func (s *streams) bytes() int64 {
-	if !s.full() { // there was a handler for each
+	if s.reset > 0 && !s.full() { // there was a handler for each
 		s.reset = 0
 	}
 	n := s.uncounted()

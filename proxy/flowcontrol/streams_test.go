@@ -204,6 +204,46 @@ func TestNothingAddsUpOnAConnection(t *testing.T) {
 	})
 }
 
+// asked is a request whose state is asked for.
+type asked struct {
+	context.Context
+	times int
+}
+
+func (a *asked) Err() error {
+	a.times++
+	return a.Context.Err()
+}
+
+// A connection with many watches sends and receives frames all the time.
+func TestFrameOfARunningRequestLooksAtNoOther(t *testing.T) {
+	l := receiving(t, math.MaxInt64)
+	m := multiplex(t, l.accept("192.0.2.1:1"))
+	watches := []*asked{}
+	for i := range uint32(testStreams) {
+		m.get(2*i+1, 100)
+		r, cancel := streamed()
+		t.Cleanup(cancel)
+		w := &asked{Context: r.Context()}
+		m.begin(r.WithContext(w))
+		watches = append(watches, w)
+	}
+	for _, w := range watches {
+		w.times = 0
+	}
+	for range 10 {
+		m.send(http2.FrameData, 0, 1, 100)
+		m.receive(http2.FrameWindowUpdate, 0, 1, 4)
+		m.receive(http2.FramePing, 0, 0, 8)
+		m.send(http2.FramePing, http2.FlagPingAck, 0, 8)
+	}
+	for i, w := range watches {
+		if w.times > 0 {
+			t.Fatalf("watch %d was looked at %d times", i, w.times)
+		}
+	}
+}
+
 // Answers that the client causes and does not receive wait in the server.
 func TestAnswersThatAreNotReceivedCount(t *testing.T) {
 	for kind, stream := range map[http2.FrameType]uint32{
