@@ -85,6 +85,7 @@ func (c *rawHTTP2) get(stream uint32, block []byte) error {
 type ended struct {
 	status string        // of the response to the stream
 	code   http2.ErrCode // of GOAWAY, if goAway is set
+	last   uint32        // stream that GOAWAY names
 	goAway bool
 	err    error // of the connection
 }
@@ -102,7 +103,7 @@ func (c *rawHTTP2) read(stream uint32) ended {
 				return ended{status: f.PseudoValue("status")}
 			}
 		case *http2.GoAwayFrame:
-			return ended{goAway: true, code: f.ErrCode}
+			return ended{goAway: true, code: f.ErrCode, last: f.LastStreamID}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -76,7 +77,7 @@ func (c *rawHTTP2) listen(stream uint32, most time.Duration) ended {
 				return ended{status: f.PseudoValue("status")}
 			}
 		case *http2.GoAwayFrame:
-			return ended{goAway: true, code: f.ErrCode}
+			return ended{goAway: true, code: f.ErrCode, last: f.LastStreamID}
 		}
 	}
 }
@@ -143,4 +144,74 @@ func TestRequestOnAnIdleConnectionIsAnswered(t *testing.T) {
 			}
 		}
 	})
+}
+
+// frames returns a request, the last byte of whose header may be in a frame of its own.
+func (c *rawHTTP2) frames(stream uint32, block []byte, continued bool) []byte {
+	var b bytes.Buffer
+	f, first := http2.NewFramer(&b, nil), block
+	if continued {
+		first = block[:len(block)-1]
+	}
+	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndHeaders: !continued, EndStream: true})
+	if continued {
+		_ = f.WriteContinuation(stream, true, block[len(first):])
+	}
+	return b.Bytes()
+}
+
+// Clients send a POST again only if GOAWAY says that it is not handled.
+func TestRequestOfWhichAnIdleConnectionHasAPartIsAnsweredOrNotHandled(t *testing.T) {
+	const grace = 10 * time.Second
+	for name, row := range map[string]struct {
+		continued bool
+		missing   int           // bytes of the request when the connection is idle for too long
+		after     time.Duration // until they come
+		handled   bool
+	}{
+		"some of a frame":               {false, 3, 5 * time.Millisecond, true},
+		"some of the header of a frame": {false, 6, 5 * time.Millisecond, true},
+		"a frame without the next":      {true, 10, 5 * time.Millisecond, true},
+		"the rest comes in time":        {false, 3, grace - time.Millisecond, true},
+		"the rest is late":              {false, 3, grace + time.Millisecond, false},
+		"the rest of a frame is late":   {false, 6, grace + time.Millisecond, false},
+		"the next frame is late":        {true, 10, grace + time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
+				idle := e.gateway.options.Config.Limits.IdleTimeout.Duration
+				e.gateway.handler = flowcontrol.WithConnection(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				c := e.dialHTTP2(t)
+				if err := c.get(1, c.encode("/version")); err != nil {
+					t.Fatal(err)
+				}
+				if end := c.listen(1, idle); end.status != "200" {
+					t.Fatalf("the first request: %+v", end)
+				}
+				const before = 5 * time.Millisecond
+				if end := c.listen(0, idle-before); !errors.Is(end.err, os.ErrDeadlineExceeded) {
+					t.Fatalf("the connection ends too soon: %+v", end)
+				}
+				request := c.frames(3, c.encode("/version"), row.continued)
+				part := len(request) - row.missing
+				if _, err := c.conn.Write(request[:part]); err != nil {
+					t.Fatal(err)
+				}
+				_ = c.conn.SetReadDeadline(time.Now().Add(before + row.after))
+				end := c.read(3)
+				if errors.Is(end.err, os.ErrDeadlineExceeded) {
+					if _, err := c.conn.Write(request[part:]); err != nil {
+						t.Fatal(err)
+					}
+					end = c.listen(3, idle)
+				}
+				if handled := end.status == "200"; handled != row.handled {
+					t.Errorf("it ends with %+v", end)
+				}
+				if !row.handled && (!end.goAway || end.last != 1) {
+					t.Errorf("GOAWAY does not say that it is not handled: %+v", end)
+				}
+			})
+		})
+	}
 }

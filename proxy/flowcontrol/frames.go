@@ -74,6 +74,7 @@ type framed struct {
 	*tls.Conn
 	counted        *conn
 	idleTimeout    time.Duration // 0 for none
+	late           bool          // the grace has begun
 	received, sent frame
 	farewell       string // what the server receives before it receives more from the client
 }
