@@ -194,6 +194,13 @@ func (w *Work) Write(client *response.WriteDeadline, out interface{ Write([]byte
 	return nil
 }
 
+// Compressed tells that what is written next was made of so many bytes more. Text costs what it was, not what it became.
+func (w *Work) Compressed(saved int) {
+	if w != nil {
+		w.free -= int64(saved)
+	}
+}
+
 // Writer returns a writer to the client during whose calls, if they take longer than a turn, others work.
 func (w *Work) Writer(to http.ResponseWriter) http.ResponseWriter {
 	if w == nil {

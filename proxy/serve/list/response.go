@@ -172,6 +172,7 @@ func (w *responseWriter) writeText(text []byte) error {
 		}
 		b := w.pack(w.scratch, piece)
 		w.stream.Add(&b)
+		w.work.Compressed(b.Plain - len(b.Data))
 		if err := w.writeBlock(&b); err != nil {
 			return err
 		}

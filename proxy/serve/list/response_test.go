@@ -5,8 +5,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/test/support/servetest"
@@ -137,6 +141,47 @@ func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || encoded != int64(len(got)) {
 			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), encoded)
 		}
+	}
+}
+
+// Text that compresses well costs no less: what is written of it is no measure of the work.
+func TestTextTakesTurnsByItsLengthBeforeCompression(t *testing.T) {
+	for _, coding := range servetest.Codings {
+		synctest.Test(t, func(t *testing.T) {
+			cpu := flowcontrol.NewCPU(1)
+			busy := cpu.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+			if err := busy.Next(); err != nil {
+				t.Fatal(err)
+			}
+			short := cpu.Work(t.Context(), accounts.ByUser("short"), 0)
+			defer short.Rest()
+			out, w, _ := newTestResponse(coding)
+			out.work = short
+			var written atomic.Int64
+			done := make(chan error, 1)
+			go func() {
+				for written.Load() < 10<<20 {
+					if err := out.add(make([]byte, 2*encode.PieceSize)); err != nil {
+						done <- err
+						return
+					}
+					written.Add(2 * encode.PieceSize)
+				}
+				_, err := out.finish()
+				done <- err
+			}()
+			synctest.Wait()
+			if n := written.Load(); n < encode.PieceSize || n > 512<<10 {
+				t.Errorf("%q: it waits for a turn after %d bytes", coding, n)
+			}
+			busy.Rest()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if got := len(servetest.Decoded(t, w)); int64(got) != written.Load() {
+				t.Errorf("%q: %d bytes of %d", coding, got, written.Load())
+			}
+		})
 	}
 }
 
