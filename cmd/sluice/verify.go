@@ -170,11 +170,15 @@ func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Wr
 	v, err := compare.Run(ctx, compare.Options{
 		Sluice: sluice, Apiserver: apiserver, Namespace: f.options.Namespace, Patience: f.options.Patience,
 	}, resources)
-	if err != nil {
+	if v == nil || len(v.Items) == 0 {
 		return unknown(err)
 	}
 	well := !slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() })
-	return answer(out, f.output, v, []byte(differencesText(v)), well)
+	failure := answer(out, f.output, v, []byte(differencesText(v)), well)
+	if exit, _ := errors.AsType[exitError](failure); exit.code == exitNotWell { // whatever cannot be compared besides
+		return exitError{err, exitNotWell}
+	}
+	return unknown(errors.Join(failure, err))
 }
 
 // noted returns the configuration of the apiserver that sluice kubeconfig has noted.

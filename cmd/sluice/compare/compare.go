@@ -25,6 +25,8 @@ type Options struct {
 	Namespace         string // empty means all
 	// Patience is how long to wait until the cache serves a resource, and has a state that the apiserver still knows.
 	Patience time.Duration
+	// Silence is how long a server may send neither an answer nor an object; 0 means a minute.
+	Silence time.Duration
 }
 
 // again is the time between two looks.
@@ -33,7 +35,8 @@ const again = 500 * time.Millisecond
 // page is how many objects the apiserver is asked for at once.
 const page = "500"
 
-// Run compares resources by their names as kubectl takes them, such as pods or deployments.apps.
+// Run compares resources by their names as kubectl takes them, such as pods or deployments.apps. With an error there may be
+// results of those that can be compared.
 func Run(ctx context.Context, o Options, names []string) (*Verification, error) {
 	sluice, err := newEndpoint(o.Sluice)
 	if err != nil {
@@ -43,21 +46,31 @@ func Run(ctx context.Context, o Options, names []string) (*Verification, error) 
 	if err != nil {
 		return nil, err
 	}
-	paths, err := o.paths(names)
+	mapper, err := o.mapper()
 	if err != nil {
 		return nil, err
 	}
+	sluice.silence = cmp.Or(o.Silence, time.Minute)
+	apiserver.silence = sluice.silence
 	v := &Verification{APIVersion: "sluice/v1alpha1", Kind: "Verification", Items: []Result{}}
-	for _, r := range paths {
-		c := comparison{sluice, apiserver, r.path}
+	var failed []error
+	for _, name := range names {
+		r, err := find(mapper, name)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		name = strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
+		c := comparison{sluice, apiserver, o.path(r)}
 		result, err := c.run(ctx, o.Patience)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+			continue
 		}
-		result.Resource = r.name
+		result.Resource = name
 		v.Items = append(v.Items, *result)
 	}
-	return v, nil
+	return v, errors.Join(failed...)
 }
 
 // Names returns the names of the resources that can be compared.
@@ -79,12 +92,11 @@ func Names(cfg *rest.Config) (names []string, err error) {
 	return names, nil
 }
 
-// resource is a resource to compare.
-type resource struct{ name, path string }
-
-// paths finds resources at the apiserver.
-func (o *Options) paths(names []string) (found []resource, err error) {
-	client, err := discovery.NewDiscoveryClientForConfig(o.Apiserver)
+// mapper finds resources at the apiserver.
+func (o *Options) mapper() (meta.RESTMapper, error) {
+	cfg := rest.CopyConfig(o.Apiserver)
+	cfg.Timeout = cmp.Or(o.Silence, time.Minute)
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -92,23 +104,19 @@ func (o *Options) paths(names []string) (found []resource, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
-	mapper := restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil)
-	for _, name := range names {
-		r, err := find(mapper, name)
-		if err != nil {
-			return nil, err
-		}
-		path := "/apis/" + r.Group + "/" + r.Version
-		if r.Group == "" {
-			path = "/api/" + r.Version
-		}
-		if o.Namespace != "" {
-			path += "/namespaces/" + o.Namespace
-		}
-		name := strings.TrimSuffix(r.Resource+"."+r.Version+"."+r.Group, ".")
-		found = append(found, resource{name, path + "/" + r.Resource})
+	return restmapper.NewShortcutExpander(restmapper.NewDiscoveryRESTMapper(groups), client, nil), nil
+}
+
+// path returns the path of a resource.
+func (o *Options) path(r schema.GroupVersionResource) string {
+	path := "/apis/" + r.Group + "/" + r.Version
+	if r.Group == "" {
+		path = "/api/" + r.Version
 	}
-	return found, nil
+	if o.Namespace != "" {
+		path += "/namespaces/" + o.Namespace
+	}
+	return path + "/" + r.Resource
 }
 
 // find finds pods, deployments.apps and deployments.v1.apps.
@@ -130,18 +138,26 @@ type comparison struct {
 
 var errPasses = errors.New("Sluice does not serve it from its cache, so there is nothing to compare; sluice why says why")
 
-// run looks until there is a result. A difference is looked at twice: while etcd deletes several objects at one version, as
-// when a lease expires, two lists of that version may differ.
+var errChanges = errors.New("other objects differ at each look, so that no difference is confirmed")
+
+// run looks until there is a result. Only objects that differ in two looks, one after the other, differ: while etcd deletes
+// several objects at one version, as when a lease expires, two lists of that version may differ.
 func (c *comparison) run(ctx context.Context, patience time.Duration) (*Result, error) {
-	until, differed := time.Now().Add(patience), false
+	until := time.Now().Add(patience)
+	var before map[Difference]bool
 	for {
 		r, err := c.look(ctx)
-		switch {
-		case err == nil && (r.Equal() || differed):
-			return r, nil
-		case err == nil:
-			differed = true
-		case !temporary(err) || time.Now().After(until):
+		var now map[Difference]bool
+		if err == nil {
+			if now = r.objects(); before != nil && r.keep(before) || len(now) == 0 {
+				return r, nil
+			}
+			if before != nil {
+				err = errChanges
+			}
+			before = now
+		}
+		if err != nil && (!temporary(err) || time.Now().After(until)) {
 			return nil, err
 		}
 		select {
@@ -154,14 +170,20 @@ func (c *comparison) run(ctx context.Context, patience time.Duration) (*Result, 
 
 // temporary reports whether another look may end otherwise: once a cache is filled, it serves, and has a later version.
 func temporary(err error) bool {
-	return errors.Is(err, errPasses) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
+	return errors.Is(err, errPasses) || errors.Is(err, errChanges) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
 }
 
 // look lists the cache, and the same version at the apiserver.
 func (c *comparison) look(ctx context.Context) (*Result, error) {
-	r, cached := newResult(), map[string]object{}
-	list, err := c.sluice.list(ctx, c.path, url.Values{"resourceVersion": {"0"}}, func(key string, o object) { cached[key] = o })
+	r, cached := newResult(), map[string]listed{}
+	list, err := c.sluice.list(ctx, c.path, url.Values{"resourceVersion": {"0"}}, func(key string, o object) {
+		if _, twice := cached[key]; twice {
+			r.Extra = append(r.Extra, newDifference(key, o.version, ""))
+			return
+		}
+		cached[key] = listed{object: o}
+	})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("Sluice: %w", err)
@@ -185,7 +207,9 @@ func (c *comparison) look(ctx context.Context) (*Result, error) {
 		}
 	}
 	for key, o := range cached {
-		r.Extra = append(r.Extra, newDifference(key, o.version, ""))
+		if !o.seen {
+			r.Extra = append(r.Extra, newDifference(key, o.version, ""))
+		}
 	}
 	for _, all := range [][]Difference{r.Missing, r.Extra, r.Different} {
 		slices.SortFunc(all, func(a, b Difference) int {
@@ -195,15 +219,24 @@ func (c *comparison) look(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// compare compares an object of the apiserver with the cached one, which it removes.
-func (r *Result) compare(key string, o object, cached map[string]object) {
-	r.Objects++
+// listed is an object that a list has.
+type listed struct {
+	object
+	seen bool // at the apiserver
+}
+
+// compare compares an object of the apiserver with the cached one. An object that moves between pages may come twice.
+func (r *Result) compare(key string, o object, cached map[string]listed) {
 	is, found := cached[key]
-	delete(cached, key)
+	if is.seen {
+		return
+	}
+	r.Objects++
+	cached[key] = listed{is.object, true}
 	switch {
 	case !found:
 		r.Missing = append(r.Missing, newDifference(key, "", o.version))
-	case is != o:
+	case is.object != o:
 		r.Different = append(r.Different, newDifference(key, is.version, o.version))
 	}
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -19,7 +21,9 @@ import (
 // endpoint is Sluice or the apiserver.
 type endpoint struct {
 	client rest.Interface
-	asOf   string // the header of the last answer that only an answer from a cache of Sluice has
+	// silence is how long it may send nothing of a list.
+	silence time.Duration
+	asOf    string // the header of the last answer that only an answer from a cache of Sluice has
 }
 
 // asOfHeader is that header, and the value by which a request asks for it.
@@ -92,17 +96,22 @@ type listMeta struct{ version, continues string }
 
 // list reads a list, and calls do with each of its objects.
 func (e *endpoint) list(ctx context.Context, path string, query url.Values, do func(string, object)) (listMeta, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(e.silence, func() { cancel(fmt.Errorf("it is silent for %s", e.silence)) })
+	defer limit.Stop()
 	q := e.client.Get().AbsPath(path).SetHeader("Accept", "application/json").SetHeader(asOfHeader, wanted)
 	for name := range query {
 		q.Param(name, query.Get(name))
 	}
 	body, err := q.Stream(ctx)
 	if err != nil {
-		return listMeta{}, err
+		return listMeta{}, cmp.Or(context.Cause(ctx), err)
 	}
 	defer body.Close()
-	meta, err := readList(body, do)
+	meta, err := readList(body, func(key string, o object) { limit.Reset(e.silence); do(key, o) })
 	if err != nil {
+		err = cmp.Or(context.Cause(ctx), err)
 		return meta, fmt.Errorf("the list of %s: %w", path, err)
 	}
 	return meta, nil

@@ -1,6 +1,9 @@
 package compare
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Verification is the JSON of results.
 type Verification struct {
@@ -38,4 +41,21 @@ type Difference struct {
 func newDifference(key, sluice, apiserver string) Difference {
 	namespace, name, _ := strings.Cut(key, "/")
 	return Difference{namespace, name, sluice, apiserver}
+}
+
+// objects returns the names of what differs.
+func (r *Result) objects() map[Difference]bool {
+	names := map[Difference]bool{}
+	for _, d := range slices.Concat(r.Missing, r.Extra, r.Different) {
+		names[Difference{Namespace: d.Namespace, Name: d.Name}] = true
+	}
+	return names
+}
+
+// keep keeps the differences of some objects, and reports whether there is one.
+func (r *Result) keep(names map[Difference]bool) bool {
+	for _, all := range []*[]Difference{&r.Missing, &r.Extra, &r.Different} {
+		*all = slices.DeleteFunc(*all, func(d Difference) bool { return !names[Difference{Namespace: d.Namespace, Name: d.Name}] })
+	}
+	return !r.Equal()
 }
