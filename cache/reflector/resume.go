@@ -96,11 +96,8 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 		return listed, err
 	}
 	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
-	switch {
-	case errors.Is(err, io.EOF):
+	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
-	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded): // a list takes no longer
-		err = fmt.Errorf("%w: %w", err, ErrExpired)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)
