@@ -32,12 +32,13 @@ type Table struct {
 
 // shard has the rows of some of the users.
 type shard struct {
-	mu      sync.Mutex // guards what follows
-	rows    map[Key]*row
-	ofUser  map[string]int
-	rest    counts // of rows that have made room
-	halved  time.Duration
-	watches map[*OpenWatch]struct{}
+	mu       sync.Mutex // guards what follows
+	rows     map[Key]*row
+	ofUser   map[string]int
+	rest     counts      // of rows that have made room
+	restOpen map[Key]int // their watches that are open
+	halved   time.Duration
+	watches  map[*OpenWatch]struct{}
 }
 
 // NewTable returns an empty Table.
@@ -45,7 +46,7 @@ func NewTable() *Table {
 	t := &Table{start: time.Now(), seed: maphash.MakeSeed()}
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.rows, s.ofUser, s.watches = map[Key]*row{}, map[string]int{}, map[*OpenWatch]struct{}{}
+		s.rows, s.ofUser, s.restOpen, s.watches = map[Key]*row{}, map[string]int{}, map[Key]int{}, map[*OpenWatch]struct{}{}
 	}
 	return t
 }
@@ -104,15 +105,16 @@ func (s *shard) row(k Key, now time.Duration) *row {
 		}
 		s.halved = now
 	}
-	r = &row{Key: k.cloned(), since: now, weight: s.makeRoom(k.User)}
+	r = &row{Key: k.cloned(), since: now, weight: s.makeRoom(k.User), open: s.restOpen[k]}
+	delete(s.restOpen, k)
 	s.rows[r.Key] = r
 	s.ofUser[r.User]++
 	return r
 }
 
 // makeRoom removes the lightest row, if there is no room for another one of a user: of this user, if it has as many as a user may
-// have, and one without open watches, if there is one. It returns its weight, which its successor starts with: what comes once
-// cannot remove what comes often.
+// have. Rows with open watches stay while at least half of the rows have none: watches push no heavy client out. It returns the
+// weight of the row, which its successor starts with: what comes once cannot remove what comes often.
 func (s *shard) makeRoom(user string) time.Duration {
 	most := rowsOfUser
 	if user == "" {
@@ -122,26 +124,39 @@ func (s *shard) makeRoom(user string) time.Duration {
 	if !own && len(s.rows) < rowsOfShard {
 		return 0
 	}
-	var lightest *row
+	var out, idle *row // the lightest, and the lightest without open watches
+	all, idles := 0, 0
 	for _, r := range s.rows {
-		if (!own || r.User == user) && (lightest == nil || r.lighter(lightest)) {
-			lightest = r
+		if own && r.User != user {
+			continue
+		}
+		all++
+		out = lighter(out, r)
+		if r.open == 0 {
+			idles++
+			idle = lighter(idle, r)
 		}
 	}
-	s.rest.plus(&lightest.counts)
-	delete(s.rows, lightest.Key)
-	if s.ofUser[lightest.User]--; s.ofUser[lightest.User] == 0 {
-		delete(s.ofUser, lightest.User)
+	if 2*idles >= all {
+		out = idle
 	}
-	return lightest.weight
+	s.rest.plus(&out.counts)
+	delete(s.rows, out.Key)
+	if out.open > 0 {
+		s.restOpen[out.Key] = out.open
+	}
+	if s.ofUser[out.User]--; s.ofUser[out.User] == 0 {
+		delete(s.ofUser, out.User)
+	}
+	return out.weight
 }
 
-// lighter reports whether a row makes room before another one.
-func (r *row) lighter(than *row) bool {
-	if open := r.open > 0; open != (than.open > 0) {
-		return !open
+// lighter returns the lighter one of two rows, the first of which may be nil.
+func lighter(a, b *row) *row {
+	if a == nil || b.weight < a.weight {
+		return b
 	}
-	return r.weight < than.weight
+	return a
 }
 
 // each calls do for each shard, while its mutex is held.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,42 +84,6 @@ func TestRandomNamesPushNoHeavyClientOut(t *testing.T) {
 		t.Errorf("rows have %d requests, everything else %d", rows, rest)
 	}
 	checkSeries(t, table)
-}
-
-// TestRowsWithOpenWatchesStay while others can make room; if all have some, the watches are those of everything else.
-func TestRowsWithOpenWatchesStay(t *testing.T) {
-	key := func(i int) Key { return Key{User: "jane", Resource: "pods", Namespace: strconv.Itoa(i)} }
-	table := NewTable()
-	first := table.Open(WatchFacts{Key: key(0)})
-	for i := range 2 * rowsOfUser {
-		table.Add(&Use{Key: key(i + 1), Verb: List, Ended: true, Encoded: 1 << 20})
-	}
-	open := func(namespace string) (rows, watches int) {
-		for _, r := range table.List(true).Items {
-			if r.Namespace == namespace {
-				return rows + 1, r.Watches
-			}
-		}
-		return 0, 0
-	}
-	if rows, watches := open("0"); rows != 1 || watches != 1 || table.List(true).RestWatches != 0 {
-		t.Errorf("%d rows with %d watches", rows, watches)
-	}
-	for i := range rowsOfUser {
-		table.Open(WatchFacts{Key: key(-i - 1)})
-	}
-	sum := 0
-	l := table.List(true)
-	for _, r := range l.Items {
-		sum += r.Watches
-	}
-	if l.Tracked != rowsOfUser || l.RestWatches != 1 || sum != rowsOfUser {
-		t.Errorf("%d rows with %d watches, everything else has %d", l.Tracked, sum, l.RestWatches)
-	}
-	first.Close()
-	if l := table.List(true); l.RestWatches != 0 {
-		t.Errorf("everything else has %d watches", l.RestWatches)
-	}
 }
 
 // TestLongNamesStayApart, although they are cut.

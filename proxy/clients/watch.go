@@ -10,7 +10,6 @@ import (
 type OpenWatch struct {
 	WatchFacts
 	shard  *shard
-	row    *row // which may have made room
 	opened time.Duration
 
 	mu  sync.Mutex
@@ -45,7 +44,7 @@ func (t *Table) Open(f WatchFacts) *OpenWatch {
 	defer w.shard.mu.Unlock()
 	w.shard.watches[w] = struct{}{}
 	r := w.shard.row(w.Key, w.opened)
-	w.Key, w.row = r.Key, r // instead of texts that keep the request in memory
+	w.Key = r.Key // instead of texts that keep the request in memory
 	r.open++
 	r.watches(f.From, w.opened)
 	if f.Initial {
@@ -62,7 +61,11 @@ func (w *OpenWatch) Close() {
 	w.shard.mu.Lock()
 	defer w.shard.mu.Unlock()
 	delete(w.shard.watches, w)
-	w.row.open--
+	if r := w.shard.rows[w.Key]; r != nil {
+		r.open--
+	} else if w.shard.restOpen[w.Key]--; w.shard.restOpen[w.Key] == 0 {
+		delete(w.shard.restOpen, w.Key)
+	}
 }
 
 // Follow sets what tells the lag, which must be safe for concurrent use until Follow is called with nil.
