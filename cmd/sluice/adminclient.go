@@ -53,14 +53,15 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 	if err != nil {
 		return nil, err
 	}
-	if c.tokenFile != "" && r.URL.Scheme != "https" && c.pod.at == "" && !loopback(r.URL.Hostname()) {
+	encrypted := r.URL.Scheme == "https" || c.pod.at == "" && loopback(r.URL.Hostname()) || c.pod.at != "" && c.pod.encrypted()
+	if c.tokenFile != "" && !encrypted {
 		return nil, errors.New("--token-file: the token would be sent unencrypted; use https")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.serverName}}
 	defer transport.CloseIdleConnections()
 	if c.pod.at != "" {
-		c.pod.through(transport, r.URL.Port())
+		c.pod.through(ctx, transport, r.URL.Port())
 	}
 	if c.caFile != "" {
 		ca, err := os.ReadFile(c.caFile)

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
@@ -35,12 +36,34 @@ func (p *pod) register(set *pflag.FlagSet) {
 	set.StringVar(&p.context, "context", "", "context of the kubeconfig for --pod")
 }
 
-// dial connects to a port of the pod.
+// encrypted reports whether nothing between this host and the apiserver can read what is sent.
+func (p *pod) encrypted() bool {
+	cfg, err := loadKubeconfig(p.kubeconfig, p.context).ClientConfig()
+	if err != nil {
+		return false
+	}
+	u, _, err := rest.DefaultServerUrlFor(cfg)
+	return err == nil && (u.Scheme == "https" || loopback(u.Hostname()))
+}
+
+// bound bounds the requests of a transport, for which the dialers of client-go have no context.
+type bound struct {
+	ctx  context.Context
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bound) RoundTrip(r *http.Request) (*http.Response, error) {
+	return b.next.RoundTrip(r.WithContext(b.ctx))
+}
+
+// dial connects to a port of the pod until the context, which has a deadline, ends.
 func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 	cfg, err := loadKubeconfig(p.kubeconfig, p.context).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bound{ctx, next} })
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -67,6 +90,7 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pod %s/%s: %w", namespace, name, err)
 	}
+	context.AfterFunc(ctx, func() { _ = c.Close() })
 	conn, err := newForwarded(c, port)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -159,9 +183,9 @@ func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
 // adminPort is the port of the admin listener where an address has none.
 const adminPort = "9443"
 
-// through lets a transport reach an address in the pod.
-func (p *pod) through(transport *http.Transport, port string) {
-	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+// through lets a transport reach an address in the pod until a context ends. A transport may dial on after its request.
+func (p *pod) through(ctx context.Context, transport *http.Transport, port string) {
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		return p.dial(ctx, cmp.Or(port, adminPort))
 	}
 }

@@ -109,3 +109,47 @@ func TestPodsAreReachedThroughTheApiserver(t *testing.T) {
 		}
 	}
 }
+
+// kubeconfigFor returns the path of a kubeconfig for a server.
+func kubeconfigFor(t *testing.T, server string) string {
+	t.Helper()
+	return writeFile(t, "kubeconfig", `{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"`+server+`"}}],
+		"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`)
+}
+
+// TestHungApiserversKeepNoConnection once the question has ended.
+func TestHungApiserversKeepNoConnection(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	closed := make(chan error, 1)
+	go func() {
+		c, err := listener.Accept()
+		if err == nil {
+			_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+			_, err = io.Copy(io.Discard, c) // until it is closed
+		}
+		closed <- err
+	}()
+	c := adminClient{address: "http://127.0.0.1:1", timeout: 300 * time.Millisecond}
+	c.pod = pod{at: "one/sluice-0", kubeconfig: kubeconfigFor(t, "http://"+listener.Addr().String())}
+	if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil {
+		t.Error("there is an answer")
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("the connection is open: %v", err)
+	}
+}
+
+// TestTokensAreNotSentUnencryptedToPods: the way to the apiserver counts, and not the address in the pod.
+func TestTokensAreNotSentUnencryptedToPods(t *testing.T) {
+	for server, refused := range map[string]bool{"http://192.0.2.1:8080": true, "https://127.0.0.1:1": false, "http://127.0.0.1:1": false} {
+		c := adminClient{address: "http://127.0.0.1:9443", tokenFile: writeFile(t, "token", "sesame"), timeout: time.Minute}
+		c.pod = pod{at: "one/sluice-0", kubeconfig: kubeconfigFor(t, server)}
+		if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil || strings.Contains(err.Error(), "unencrypted") != refused {
+			t.Errorf("%s: %v", server, err)
+		}
+	}
+}

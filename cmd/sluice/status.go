@@ -132,7 +132,9 @@ func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
 		defer cancel()
 	}
 	question := *f
-	question.timeout = min(f.timeout, longestQuestion)
+	if question.timeout = min(f.timeout, longestQuestion); f.wait != "" {
+		question.timeout = min(f.timeout/4, longestQuestion) // so that a dead connection leaves time for others
+	}
 	t := time.NewTicker(f.every)
 	defer t.Stop()
 	var last statusAnswer

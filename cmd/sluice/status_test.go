@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -142,6 +143,24 @@ func TestStatusWaitsForAState(t *testing.T) {
 		if exit.code != tt.code || exit.code == 0 && err != nil || !slices.Equal(states, tt.prints) || strings.Count(log.String(), "\n") != tt.log {
 			t.Errorf("%s: %v (exit %d), prints %q and %q; want %+v", name, err, exit.code, states, &log, tt)
 		}
+	}
+}
+
+// TestStatusWaitsForNoDeadConnection: the first of all is never answered, whatever the time of the wait.
+func TestStatusWaitsForNoDeadConnection(t *testing.T) {
+	asked := 0 // by one request after the other
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is noticed
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte(`{"kind":"Status","state":"well","resources":[]}`))
+	}))
+	defer server.Close()
+	out, code := execute(t, "status", "--wait", "--timeout", "8s", "--address", server.URL)
+	if code != 0 || asked != 2 {
+		t.Errorf("exit %d after %d questions: %s", code, asked, out)
 	}
 }
 
