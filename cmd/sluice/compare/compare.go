@@ -136,7 +136,7 @@ type comparison struct {
 	path              string
 }
 
-var errPasses = errors.New("Sluice does not serve it from its cache, so there is nothing to compare; sluice why says why")
+var errPasses = errors.New("nothing to compare: Sluice does not serve it from its cache; sluice why says why")
 
 var errChanges = errors.New("other objects differ at each look, so that no difference is confirmed")
 
@@ -186,7 +186,7 @@ func (c *comparison) look(ctx context.Context) (*Result, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("Sluice: %w", err)
+		return nil, fmt.Errorf("at Sluice: %w", err)
 	case c.sluice.asOf == "":
 		return nil, errPasses
 	}
@@ -196,7 +196,7 @@ func (c *comparison) look(ctx context.Context) (*Result, error) {
 		list, err := c.apiserver.list(ctx, c.path, q, func(key string, o object) { r.compare(key, o, cached) })
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("the apiserver: %w", err)
+			return nil, fmt.Errorf("at the apiserver: %w", err)
 		case list.version != r.ResourceVersion:
 			return nil, fmt.Errorf("the apiserver shows version %s instead of %s", list.version, r.ResourceVersion)
 		case c.apiserver.asOf != "":
