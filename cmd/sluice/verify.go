@@ -53,7 +53,7 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	set.StringVar(&f.against, "against", "",
 		"endpoint to compare with: a context, the path of a kubeconfig, or a URL for the same credentials")
 	set.StringVar(&f.options.Namespace, "namespace", "",
-		"namespace to compare; with --conformance, to read in if the user may not read in all (default: that of the context)")
+		"compare this namespace; with --conformance, read here if the user may not list all namespaces (default: the context's namespace)")
 	set.StringArrayVar(&f.options.Resources, "resource", nil,
 		"resource to read, such as pods or deployments.apps; may be repeated; default: a choice")
 	set.StringArrayVar(&f.options.Rows, "row", nil, "row to check; may be repeated; default: all")

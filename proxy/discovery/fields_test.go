@@ -1,36 +1,11 @@
 package discovery
 
 import (
-	"fmt"
 	"testing"
 
-	"k8s.io/client-go/util/jsonpath"
-	kjson "sigs.k8s.io/json"
-
 	"sluice/codec/json"
+	"sluice/test/support/jsontest"
 )
-
-// selectable is the oracle: the value that apiextensions selects by.
-func selectable(t *testing.T, obj []byte, path string) string {
-	t.Helper()
-	p := jsonpath.New("selectableField")
-	p.AllowMissingKeys(true)
-	if err := p.Parse("{" + path + "}"); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	var content map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(obj, &content); err != nil {
-		t.Fatal(err)
-	}
-	results, err := p.FindResults(content)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	if len(results) == 0 || len(results[0]) == 0 || results[0][0].Interface() == nil {
-		return ""
-	}
-	return fmt.Sprint(results[0][0].Interface())
-}
 
 func TestSelectableFieldsEqualApiextensions(t *testing.T) {
 	obj := []byte(`{"spec":{"color":"blue","n":5,"on":true,"off":false,"nothing":null,"empty":"","a.b":"dotted","deep":{"er":"x\u00e9\"<"},"list":[1],"a-b":"dash","f":1.50}}`)
@@ -41,7 +16,7 @@ func TestSelectableFieldsEqualApiextensions(t *testing.T) {
 			continue
 		}
 		got, ok := json.Value(obj).Field(names...)
-		if want := selectable(t, obj, path); !ok || got != want {
+		if want := jsontest.Selectable(t, obj, path); !ok || got != want {
 			t.Errorf("%s: %q, %v, want %q", path, got, ok, want)
 		}
 	}

@@ -42,7 +42,7 @@ func TestSluiceServesWhatTheApiserverHas(t *testing.T) {
 	}
 }
 
-// TestWhatDiffersIsNamed where a proxy before Sluice hides, invents and changes objects; nothing of their contents is told.
+// A proxy before Sluice hides, adds and changes objects. verify names each of them, and prints nothing of their contents.
 func TestWhatDiffersIsNamed(t *testing.T) {
 	t.Parallel()
 	change := inLists(func(items []map[string]any) []map[string]any {
