@@ -88,16 +88,10 @@ func Matching(group, version, kind string, served json.Value) (c *Columns, ok bo
 // Default returns the columns of kinds that define none: Name and Created At.
 func Default() *Columns { return defaultColumns }
 
-var defaultColumns = func() *Columns {
-	c := newColumns(
-		nameColumn,
-		column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
-	)
-	c.nullRows = true
-	return c
-}()
+var defaultColumns = newColumns(nameColumn, createdColumn).with(rules{nullRows: true})
 
-// createdCell prints the creation timestamp; the year 1 if there is none.
-var createdCell = quoted(func(dst []byte, r *row) []byte {
-	return timeOf(r.created).UTC().AppendFormat(dst, time.RFC3339)
-})
+// createdColumn prints the creation timestamp; the year 1 if there is none.
+var createdColumn = column{
+	name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"],
+	cell: quoted(func(dst []byte, r *row) []byte { return timeOf(r.created).UTC().AppendFormat(dst, time.RFC3339) }),
+}

@@ -11,10 +11,15 @@ import (
 type Columns struct {
 	columns     []column
 	definitions []byte
-	conditions  func(dst []byte, r *row) []byte // nil if rows have none
-	sorted      bool
-	repeats     bool
-	nullRows    bool
+	rules
+}
+
+// rules are what few kinds do otherwise.
+type rules struct {
+	conditions func(dst []byte, r *row) []byte // nil if rows have none
+	sorted     bool
+	repeats    bool
+	nullRows   bool
 }
 
 func newColumns(columns ...column) *Columns {
@@ -29,6 +34,12 @@ func newColumns(columns ...column) *Columns {
 		c.definitions = columns[i].appendDefinition(c.definitions)
 	}
 	c.definitions = append(c.definitions, ']')
+	return c
+}
+
+// with sets the rules of the kind.
+func (c *Columns) with(r rules) *Columns {
+	c.rules = r
 	return c
 }
 

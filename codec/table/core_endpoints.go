@@ -3,12 +3,15 @@ package table
 import (
 	"bytes"
 
+	core "k8s.io/api/core/v1"
+
 	"sluice/codec/json"
 )
 
 var endpoints = newColumns(
 	nameColumn,
-	text("Endpoints", endpointsDoc["subsets"], quoted(endpointAddresses)),
+	//lint:ignore SA1019 the apiserver still serves and prints Endpoints
+	text("Endpoints", docOf[core.Endpoints]("subsets"), quoted(endpointAddresses)),
 	ageColumn,
 )
 

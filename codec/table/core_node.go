@@ -1,18 +1,22 @@
 package table
 
-import "bytes"
+import (
+	"bytes"
+
+	core "k8s.io/api/core/v1"
+)
 
 var node = newColumns(
 	nameColumn,
 	text("Status", "The status of the node", quoted(nodeState)),
 	text("Roles", "The roles of the node", quoted(nodeRoles)),
 	ageColumn,
-	text("Version", nodeSystemInfoDoc["kubeletVersion"], str("status", "nodeInfo", "kubeletVersion")),
-	wide(text("Internal-IP", nodeStatusDoc["addresses"], nodeAddress("InternalIP"))),
-	wide(text("External-IP", nodeStatusDoc["addresses"], nodeAddress("ExternalIP"))),
-	wide(text("OS-Image", nodeSystemInfoDoc["osImage"], filledOr(unknown, "status", "nodeInfo", "osImage"))),
-	wide(text("Kernel-Version", nodeSystemInfoDoc["kernelVersion"], quoted(nodeKernel))),
-	wide(text("Container-Runtime", nodeSystemInfoDoc["containerRuntimeVersion"],
+	text("Version", docOf[core.NodeSystemInfo]("kubeletVersion"), str("status", "nodeInfo", "kubeletVersion")),
+	wide(text("Internal-IP", docOf[core.NodeStatus]("addresses"), nodeAddress("InternalIP"))),
+	wide(text("External-IP", docOf[core.NodeStatus]("addresses"), nodeAddress("ExternalIP"))),
+	wide(text("OS-Image", docOf[core.NodeSystemInfo]("osImage"), filledOr(unknown, "status", "nodeInfo", "osImage"))),
+	wide(text("Kernel-Version", docOf[core.NodeSystemInfo]("kernelVersion"), quoted(nodeKernel))),
+	wide(text("Container-Runtime", docOf[core.NodeSystemInfo]("containerRuntimeVersion"),
 		filledOr(unknown, "status", "nodeInfo", "containerRuntimeVersion"))),
 )
 

@@ -4,25 +4,23 @@ import (
 	"bytes"
 	"strconv"
 
+	core "k8s.io/api/core/v1"
+
 	"sluice/codec/json"
 )
 
-var pod = func() *Columns {
-	c := newColumns(
-		nameColumn,
-		text("Ready", "The aggregate readiness state of this pod for accepting traffic.", quoted(podReady)),
-		text("Status", "The aggregate status of the containers in this pod.", quoted(podStatus)),
-		text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod "+
-			"has restarted.", quoted(podRestarts)),
-		ageColumn,
-		wide(text("IP", podStatusDoc["podIP"], quoted(podIP))),
-		wide(text("Node", podSpecDoc["nodeName"], quoted(podNode))),
-		wide(text("Nominated Node", podStatusDoc["nominatedNodeName"], quoted(nominatedNode))),
-		wide(text("Readiness Gates", podSpecDoc["readinessGates"], quoted(readinessGates))),
-	)
-	c.conditions = podConditions
-	return c
-}()
+var pod = newColumns(
+	nameColumn,
+	text("Ready", "The aggregate readiness state of this pod for accepting traffic.", quoted(podReady)),
+	text("Status", "The aggregate status of the containers in this pod.", quoted(podStatus)),
+	text("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod "+
+		"has restarted.", quoted(podRestarts)),
+	ageColumn,
+	wide(text("IP", docOf[core.PodStatus]("podIP"), quoted(podIP))),
+	wide(text("Node", docOf[core.PodSpec]("nodeName"), quoted(podNode))),
+	wide(text("Nominated Node", docOf[core.PodStatus]("nominatedNodeName"), quoted(nominatedNode))),
+	wide(text("Readiness Gates", docOf[core.PodSpec]("readinessGates"), quoted(readinessGates))),
+).with(rules{conditions: podConditions})
 
 func podReady(dst []byte, r *row) []byte {
 	p := r.podState()

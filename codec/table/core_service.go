@@ -1,15 +1,19 @@
 package table
 
-import "sluice/codec/json"
+import (
+	core "k8s.io/api/core/v1"
+
+	"sluice/codec/json"
+)
 
 var service = newColumns(
 	nameColumn,
-	text("Type", serviceSpecDoc["type"], str("spec", "type")),
-	text("Cluster-IP", serviceSpecDoc["clusterIP"], quoted(clusterIP)),
-	text("External-IP", serviceSpecDoc["externalIPs"], quoted(externalIP)),
-	text("Port(s)", serviceSpecDoc["ports"], quoted(servicePorts)),
+	text("Type", docOf[core.ServiceSpec]("type"), str("spec", "type")),
+	text("Cluster-IP", docOf[core.ServiceSpec]("clusterIP"), quoted(clusterIP)),
+	text("External-IP", docOf[core.ServiceSpec]("externalIPs"), quoted(externalIP)),
+	text("Port(s)", docOf[core.ServiceSpec]("ports"), quoted(servicePorts)),
 	ageColumn,
-	wide(text("Selector", serviceSpecDoc["selector"], labelsCell("spec", "selector"))),
+	wide(text("Selector", docOf[core.ServiceSpec]("selector"), labelsCell("spec", "selector"))),
 )
 
 // clusterIP prints the first cluster IP.

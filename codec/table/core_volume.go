@@ -1,31 +1,36 @@
 package table
 
-import "sluice/codec/json"
+import (
+	core "k8s.io/api/core/v1"
+
+	"sluice/codec/json"
+)
 
 var persistentVolume = newColumns(
 	nameColumn,
-	text("Capacity", pvSpecDoc["capacity"], quantity("spec", "capacity", "storage")),
-	text("Access Modes", pvSpecDoc["accessModes"], quoted(volumeModes)),
-	text("Reclaim Policy", pvSpecDoc["persistentVolumeReclaimPolicy"], str("spec", "persistentVolumeReclaimPolicy")),
-	text("Status", pvStatusDoc["phase"], quoted(volumePhase)),
-	text("Claim", pvSpecDoc["claimRef"], reference("", path("spec", "claimRef"), "namespace", "name")),
+	text("Capacity", docOf[core.PersistentVolumeSpec]("capacity"), quantity("spec", "capacity", "storage")),
+	text("Access Modes", docOf[core.PersistentVolumeSpec]("accessModes"), quoted(volumeModes)),
+	text("Reclaim Policy", docOf[core.PersistentVolumeSpec]("persistentVolumeReclaimPolicy"),
+		str("spec", "persistentVolumeReclaimPolicy")),
+	text("Status", docOf[core.PersistentVolumeStatus]("phase"), quoted(volumePhase)),
+	text("Claim", docOf[core.PersistentVolumeSpec]("claimRef"), reference("", path("spec", "claimRef"), "namespace", "name")),
 	text("StorageClass", "StorageClass of the pv", quoted(volumeClass)),
 	text("VolumeAttributesClass", "VolumeAttributesClass of the pv", strOr(unset, "spec", "volumeAttributesClassName")),
-	text("Reason", pvStatusDoc["reason"], str("status", "reason")),
+	text("Reason", docOf[core.PersistentVolumeStatus]("reason"), str("status", "reason")),
 	ageColumn,
-	wide(text("VolumeMode", pvSpecDoc["volumeMode"], strOr(unset, "spec", "volumeMode"))),
+	wide(text("VolumeMode", docOf[core.PersistentVolumeSpec]("volumeMode"), strOr(unset, "spec", "volumeMode"))),
 )
 
 var persistentVolumeClaim = newColumns(
 	nameColumn,
-	text("Status", pvcStatusDoc["phase"], quoted(volumePhase)),
-	text("Volume", pvcSpecDoc["volumeName"], str("spec", "volumeName")),
-	text("Capacity", pvcStatusDoc["capacity"], quoted(claimCapacity)),
-	text("Access Modes", pvcStatusDoc["accessModes"], quoted(claimModes)),
+	text("Status", docOf[core.PersistentVolumeClaimStatus]("phase"), quoted(volumePhase)),
+	text("Volume", docOf[core.PersistentVolumeClaimSpec]("volumeName"), str("spec", "volumeName")),
+	text("Capacity", docOf[core.PersistentVolumeClaimStatus]("capacity"), quoted(claimCapacity)),
+	text("Access Modes", docOf[core.PersistentVolumeClaimStatus]("accessModes"), quoted(claimModes)),
 	text("StorageClass", "StorageClass of the pvc", quoted(volumeClass)),
 	text("VolumeAttributesClass", "VolumeAttributesClass of the pvc", strOr(unset, "spec", "volumeAttributesClassName")),
 	ageColumn,
-	wide(text("VolumeMode", pvcSpecDoc["volumeMode"], strOr(unset, "spec", "volumeMode"))),
+	wide(text("VolumeMode", docOf[core.PersistentVolumeClaimSpec]("volumeMode"), strOr(unset, "spec", "volumeMode"))),
 )
 
 // accessModes maps access modes to their abbreviations, in the order of printing.

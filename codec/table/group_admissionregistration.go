@@ -3,31 +3,27 @@ package table
 var admissionGroup = group{"admissionregistration.k8s.io", []kind{
 	{"MutatingWebhookConfiguration", versions("v1"), webhookConfiguration},
 	{"ValidatingWebhookConfiguration", versions("v1"), webhookConfiguration},
-	{"ValidatingAdmissionPolicy", versions("v1"), validatingPolicy},
+	{"ValidatingAdmissionPolicy", versions("v1"), newColumns(
+		nameColumn,
+		integer("Validations", "Validations indicates the number of validation rules defined in this configuration",
+			count("spec", "validations")),
+		paramKindColumn,
+		ageColumn,
+	)},
 	{"ValidatingAdmissionPolicyBinding", versions("v1"), policyBinding},
-	{"MutatingAdmissionPolicy", versions("v1", "v1beta1", "v1alpha1"), mutatingPolicy},
+	{"MutatingAdmissionPolicy", versions("v1", "v1beta1", "v1alpha1"), newColumns(
+		nameColumn,
+		integer("Mutations", "Mutation indicates the number of mutations rules defined in this configuration",
+			count("spec", "mutations")),
+		paramKindColumn,
+		ageColumn,
+	)},
 	{"MutatingAdmissionPolicyBinding", versions("v1", "v1beta1", "v1alpha1"), policyBinding},
 }}
 
 var webhookConfiguration = newColumns(
 	nameColumn,
 	integer("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration", count("webhooks")),
-	ageColumn,
-)
-
-var validatingPolicy = newColumns(
-	nameColumn,
-	integer("Validations", "Validations indicates the number of validation rules defined in this configuration",
-		count("spec", "validations")),
-	paramKindColumn,
-	ageColumn,
-)
-
-var mutatingPolicy = newColumns(
-	nameColumn,
-	integer("Mutations", "Mutation indicates the number of mutations rules defined in this configuration",
-		count("spec", "mutations")),
-	paramKindColumn,
 	ageColumn,
 )
 

@@ -7,24 +7,18 @@ import (
 )
 
 var apiExtensionsGroup = group{"apiextensions.k8s.io", []kind{
-	{"CustomResourceDefinition", versions("v1"), crd},
-	{"CustomResourceDefinition", versions("v1"), defaultColumns}, // up to 1.36
-}}
-
-var crd = func() *Columns {
-	c := newColumns(
+	{"CustomResourceDefinition", versions("v1"), newColumns(
 		nameColumn,
 		text("Scope", "Cluster/Namespaced", str("spec", "scope")),
 		text("Versions", "Served versions", quoted(servedVersions)),
-		column{name: "Created At", typ: "date", doc: metaDoc["creationTimestamp"], cell: createdCell},
+		createdColumn,
 		wide(text("Group", "API group", str("spec", "group"))),
 		wide(text("Kind", "CustomResource kind", str("spec", "names", "kind"))),
 		wide(text("ShortNames", "Short names", joined("spec", "names", "shortNames"))),
 		wide(boolean("Established", "Established status", established)),
-	)
-	c.nullRows = true
-	return c
-}()
+	).with(rules{nullRows: true})},
+	{"CustomResourceDefinition", versions("v1"), defaultColumns}, // up to 1.36
+}}
 
 // servedVersions prints the names of the served versions in order, and which one is stored.
 func servedVersions(dst []byte, r *row) []byte {

@@ -1,20 +1,14 @@
 package table
 
 var apiRegistrationGroup = group{"apiregistration.k8s.io", []kind{
-	{"APIService", versions("v1"), apiService},
-}}
-
-var apiService = func() *Columns {
-	c := newColumns(
+	{"APIService", versions("v1"), newColumns(
 		nameColumn,
 		text("Service", "The reference to the service that hosts this API endpoint.",
 			reference("Local", path("spec", "service"), "namespace", "name")),
 		text("Available", "Whether this service is available.", quoted(apiServiceAvailable)),
 		ageColumn,
-	)
-	c.repeats = true
-	return c
-}()
+	).with(rules{repeats: true})},
+}}
 
 // apiServiceAvailable prints the status of the condition Available, with the reason if the status
 // is not True.

@@ -4,32 +4,64 @@ import (
 	"bytes"
 	"fmt"
 
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sluice/codec/json"
 )
 
 var appsGroup = group{"apps", []kind{
-	{"Deployment", versions("v1"), deployment},
-	{"ReplicaSet", versions("v1"), replicaSet},
-	{"StatefulSet", versions("v1"), statefulSet},
-	{"DaemonSet", versions("v1"), daemonSet},
-	{"ControllerRevision", versions("v1"), controllerRevision},
+	{"Deployment", versions("v1"), newColumns(
+		nameColumn,
+		text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+		text("Up-to-date", docOf[apps.DeploymentStatus]("updatedReplicas"), num("status", "updatedReplicas")),
+		text("Available", docOf[apps.DeploymentStatus]("availableReplicas"), num("status", "availableReplicas")),
+		ageColumn,
+		wide(containerNames(templateContainers)),
+		wide(containerImages(templateContainers)),
+		wide(text("Selector", docOf[apps.DeploymentSpec]("selector"), quoted(deploymentSelector))),
+	)},
+	{"ReplicaSet", versions("v1"), newColumns(
+		nameColumn,
+		integer("Desired", docOf[apps.ReplicaSetSpec]("replicas"), num("spec", "replicas")),
+		integer("Current", docOf[apps.ReplicaSetStatus]("replicas"), num("status", "replicas")),
+		integer("Ready", docOf[apps.ReplicaSetStatus]("readyReplicas"), num("status", "readyReplicas")),
+		ageColumn,
+		wide(containerNames(templateContainers)),
+		wide(containerImages(templateContainers)),
+		wide(text("Selector", docOf[apps.ReplicaSetSpec]("selector"), selectorCell("spec", "selector"))),
+	)},
+	{"StatefulSet", versions("v1"), newColumns(
+		nameColumn,
+		text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
+		ageColumn,
+		wide(containerNames(templateContainers)),
+		wide(containerImages(templateContainers)),
+	)},
+	{"DaemonSet", versions("v1"), newColumns(
+		nameColumn,
+		integer("Desired", docOf[apps.DaemonSetStatus]("desiredNumberScheduled"), num("status", "desiredNumberScheduled")),
+		integer("Current", docOf[apps.DaemonSetStatus]("currentNumberScheduled"), num("status", "currentNumberScheduled")),
+		integer("Ready", docOf[apps.DaemonSetStatus]("numberReady"), num("status", "numberReady")),
+		integer("Up-to-date", docOf[apps.DaemonSetStatus]("updatedNumberScheduled"), num("status", "updatedNumberScheduled")),
+		integer("Available", docOf[apps.DaemonSetStatus]("numberAvailable"), num("status", "numberAvailable")),
+		text("Node Selector", docOf[core.PodSpec]("nodeSelector"), labelsCell("spec", "template", "spec", "nodeSelector")),
+		ageColumn,
+		wide(containerNames(templateContainers)),
+		wide(containerImages(templateContainers)),
+		wide(text("Selector", docOf[apps.DaemonSetSpec]("selector"), selectorCell("spec", "selector"))),
+	)},
+	{"ControllerRevision", versions("v1"), newColumns(
+		nameColumn,
+		text("Controller", "Controller of the object", quoted(controller)),
+		text("Revision", docOf[apps.ControllerRevision]("revision"), num("revision")),
+		ageColumn,
+	)},
 }}
 
 // templateContainers is the path of the containers in the pod template of a workload.
 var templateContainers = path("spec", "template", "spec", "containers")
-
-var deployment = newColumns(
-	nameColumn,
-	text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
-	text("Up-to-date", deploymentStatusDoc["updatedReplicas"], num("status", "updatedReplicas")),
-	text("Available", deploymentStatusDoc["availableReplicas"], num("status", "availableReplicas")),
-	ageColumn,
-	wide(containerNames(templateContainers)),
-	wide(containerImages(templateContainers)),
-	wide(text("Selector", deploymentSpecDoc["selector"], quoted(deploymentSelector))),
-)
 
 // deploymentSelector prints an empty selector and an invalid one differently from other kinds.
 func deploymentSelector(dst []byte, r *row) []byte {
@@ -39,46 +71,6 @@ func deploymentSelector(dst []byte, r *row) []byte {
 	}
 	return append(dst, selector.String()...)
 }
-
-var replicaSet = newColumns(
-	nameColumn,
-	integer("Desired", replicaSetSpecDoc["replicas"], num("spec", "replicas")),
-	integer("Current", replicaSetStatusDoc["replicas"], num("status", "replicas")),
-	integer("Ready", replicaSetStatusDoc["readyReplicas"], num("status", "readyReplicas")),
-	ageColumn,
-	wide(containerNames(templateContainers)),
-	wide(containerImages(templateContainers)),
-	wide(text("Selector", replicaSetSpecDoc["selector"], selectorCell("spec", "selector"))),
-)
-
-var statefulSet = newColumns(
-	nameColumn,
-	text("Ready", "Number of the pod with ready state", ratio(path("status", "readyReplicas"), path("spec", "replicas"))),
-	ageColumn,
-	wide(containerNames(templateContainers)),
-	wide(containerImages(templateContainers)),
-)
-
-var daemonSet = newColumns(
-	nameColumn,
-	integer("Desired", daemonSetStatusDoc["desiredNumberScheduled"], num("status", "desiredNumberScheduled")),
-	integer("Current", daemonSetStatusDoc["currentNumberScheduled"], num("status", "currentNumberScheduled")),
-	integer("Ready", daemonSetStatusDoc["numberReady"], num("status", "numberReady")),
-	integer("Up-to-date", daemonSetStatusDoc["updatedNumberScheduled"], num("status", "updatedNumberScheduled")),
-	integer("Available", daemonSetStatusDoc["numberAvailable"], num("status", "numberAvailable")),
-	text("Node Selector", podSpecDoc["nodeSelector"], labelsCell("spec", "template", "spec", "nodeSelector")),
-	ageColumn,
-	wide(containerNames(templateContainers)),
-	wide(containerImages(templateContainers)),
-	wide(text("Selector", daemonSetSpecDoc["selector"], selectorCell("spec", "selector"))),
-)
-
-var controllerRevision = newColumns(
-	nameColumn,
-	text("Controller", "Controller of the object", quoted(controller)),
-	text("Revision", controllerRevisionDoc["revision"], num("revision")),
-	ageColumn,
-)
 
 // controller prints "kind.group/name" of the controlling owner.
 func controller(dst []byte, r *row) []byte {

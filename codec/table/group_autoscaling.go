@@ -1,22 +1,26 @@
 package table
 
-import "sluice/codec/json"
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"sluice/codec/json"
+)
 
 // Tables of version 1 are left to the apiserver: that version does not record the order of the metrics, nor whether an amount is
 // zero or missing.
 var autoscalingGroup = group{"autoscaling", []kind{
-	{"HorizontalPodAutoscaler", versions("v2"), autoscaler},
+	{"HorizontalPodAutoscaler", versions("v2"), newColumns(
+		nameColumn,
+		text("Reference", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("scaleTargetRef"),
+			reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
+		text("Targets", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("metrics"), quoted(metricTargets)),
+		text("MinPods", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("minReplicas"), strOr(unset, "spec", "minReplicas")),
+		text("MaxPods", docOf[autoscalingv2.HorizontalPodAutoscalerSpec]("maxReplicas"), num("spec", "maxReplicas")),
+		text("Replicas", docOf[autoscalingv2.HorizontalPodAutoscalerStatus]("currentReplicas"),
+			num("status", "currentReplicas")),
+		ageColumn,
+	)},
 }}
-
-var autoscaler = newColumns(
-	nameColumn,
-	text("Reference", hpaSpecDoc["scaleTargetRef"], reference("/", path("spec", "scaleTargetRef"), "kind", "name")),
-	text("Targets", hpaSpecDoc["metrics"], quoted(metricTargets)),
-	text("MinPods", hpaSpecDoc["minReplicas"], strOr(unset, "spec", "minReplicas")),
-	text("MaxPods", hpaSpecDoc["maxReplicas"], num("spec", "maxReplicas")),
-	text("Replicas", hpaStatusDoc["currentReplicas"], num("status", "currentReplicas")),
-	ageColumn,
-)
 
 // A metric is one metric of a HorizontalPodAutoscaler: its target and its current measures. A
 // measure that is not set is nil; current is empty until something has been measured.

@@ -1,22 +1,35 @@
 package table
 
-import "sluice/codec/json"
+import (
+	batch "k8s.io/api/batch/v1"
+
+	"sluice/codec/json"
+)
 
 var batchGroup = group{"batch", []kind{
-	{"Job", versions("v1"), job},
-	{"CronJob", versions("v1"), cronJob},
+	{"Job", versions("v1"), newColumns(
+		nameColumn,
+		text("Status", "Status of the job.", quoted(jobState)),
+		text("Completions", docOf[batch.JobStatus]("succeeded"), quoted(jobCompletions)),
+		text("Duration", "Time required to complete the job.", quoted(jobDuration)),
+		ageColumn,
+		wide(containerNames(templateContainers)),
+		wide(containerImages(templateContainers)),
+		wide(text("Selector", docOf[batch.JobSpec]("selector"), selectorCell("spec", "selector"))),
+	)},
+	{"CronJob", versions("v1"), newColumns(
+		nameColumn,
+		text("Schedule", docOf[batch.CronJobSpec]("schedule"), str("spec", "schedule")),
+		text("Timezone", docOf[batch.CronJobSpec]("timeZone"), strOr(none, "spec", "timeZone")),
+		boolean("Suspend", docOf[batch.CronJobSpec]("suspend"), quoted(cronJobSuspended)),
+		integer("Active", docOf[batch.CronJobStatus]("active"), count("status", "active")),
+		text("Last Schedule", docOf[batch.CronJobStatus]("lastScheduleTime"), quoted(cronJobLast)),
+		ageColumn,
+		wide(containerNames(cronJobContainers)),
+		wide(containerImages(cronJobContainers)),
+		wide(text("Selector", docOf[batch.JobSpec]("selector"), selectorCell("spec", "jobTemplate", "spec", "selector"))),
+	)},
 }}
-
-var job = newColumns(
-	nameColumn,
-	text("Status", "Status of the job.", quoted(jobState)),
-	text("Completions", jobStatusDoc["succeeded"], quoted(jobCompletions)),
-	text("Duration", "Time required to complete the job.", quoted(jobDuration)),
-	ageColumn,
-	wide(containerNames(templateContainers)),
-	wide(containerImages(templateContainers)),
-	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "selector"))),
-)
 
 // jobState prints the first state that applies. A finished job keeps its state while it is being
 // deleted, and a job that is being deleted is not called suspended.
@@ -67,19 +80,6 @@ func jobDuration(dst []byte, r *row) []byte {
 }
 
 var cronJobContainers = path("spec", "jobTemplate", "spec", "template", "spec", "containers")
-
-var cronJob = newColumns(
-	nameColumn,
-	text("Schedule", cronJobSpecDoc["schedule"], str("spec", "schedule")),
-	text("Timezone", cronJobSpecDoc["timeZone"], strOr(none, "spec", "timeZone")),
-	boolean("Suspend", cronJobSpecDoc["suspend"], quoted(cronJobSuspended)),
-	integer("Active", cronJobStatusDoc["active"], count("status", "active")),
-	text("Last Schedule", cronJobStatusDoc["lastScheduleTime"], quoted(cronJobLast)),
-	ageColumn,
-	wide(containerNames(cronJobContainers)),
-	wide(containerImages(cronJobContainers)),
-	wide(text("Selector", jobSpecDoc["selector"], selectorCell("spec", "jobTemplate", "spec", "selector"))),
-)
 
 // cronJobSuspended prints a string although the column is of type boolean.
 func cronJobSuspended(dst []byte, r *row) []byte {

@@ -1,21 +1,39 @@
 package table
 
-import "time"
+import (
+	"time"
+
+	certificates "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+)
 
 var certificatesGroup = group{"certificates.k8s.io", []kind{
-	{"CertificateSigningRequest", versions("v1"), signingRequest},
-	{"ClusterTrustBundle", versions("v1", "v1beta1", "v1alpha1"), trustBundle},
-	{"PodCertificateRequest", versions("v1", "v1beta1"), podCertificateRequest},
+	{"CertificateSigningRequest", versions("v1"), newColumns(
+		nameColumn,
+		ageColumn,
+		text("SignerName", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("signerName"),
+			filledOr(none, "spec", "signerName")),
+		text("Requestor", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("request"), str("spec", "username")),
+		text("RequestedDuration", docOf[certificatesv1beta1.CertificateSigningRequestSpec]("expirationSeconds"),
+			quoted(requestedDuration)),
+		text("Condition", docOf[certificatesv1beta1.CertificateSigningRequestStatus]("conditions"), quoted(signingState)),
+	)},
+	{"ClusterTrustBundle", versions("v1", "v1beta1", "v1alpha1"), newColumns(
+		nameColumn,
+		text("SignerName", docOf[certificates.ClusterTrustBundleSpec]("signerName"), filledOr(none, "spec", "signerName")),
+	)},
+	{"PodCertificateRequest", versions("v1", "v1beta1"), newColumns(
+		nameColumn,
+		text("PodName", docOf[certificates.PodCertificateRequestSpec]("podName"), str("spec", "podName")),
+		text("ServiceAccountName", docOf[certificates.PodCertificateRequestSpec]("serviceAccountName"),
+			str("spec", "serviceAccountName")),
+		text("NodeName", docOf[certificates.PodCertificateRequestSpec]("nodeName"), str("spec", "nodeName")),
+		text("SignerName", docOf[certificates.PodCertificateRequestSpec]("signerName"), str("spec", "signerName")),
+		text("State", "Is the request Pending, Issued, Denied, or Failed?", quoted(podCertificateState)),
+		text("UnverifiedUserAnnotations", docOf[certificates.PodCertificateRequestSpec]("unverifiedUserAnnotations"),
+			labelsCell("spec", "unverifiedUserAnnotations")),
+	)},
 }}
-
-var signingRequest = newColumns(
-	nameColumn,
-	ageColumn,
-	text("SignerName", csrSpecDoc["signerName"], filledOr(none, "spec", "signerName")),
-	text("Requestor", csrSpecDoc["request"], str("spec", "username")),
-	text("RequestedDuration", csrSpecDoc["expirationSeconds"], quoted(requestedDuration)),
-	text("Condition", csrStatusDoc["conditions"], quoted(signingState)),
-)
 
 func requestedDuration(dst []byte, r *row) []byte {
 	seconds := r.spec.Get("expirationSeconds")
@@ -45,22 +63,6 @@ func signingState(dst []byte, r *row) []byte {
 	}
 	return dst
 }
-
-var trustBundle = newColumns(
-	nameColumn,
-	text("SignerName", trustBundleSpecDoc["signerName"], filledOr(none, "spec", "signerName")),
-)
-
-var podCertificateRequest = newColumns(
-	nameColumn,
-	text("PodName", podCertificateSpecDoc["podName"], str("spec", "podName")),
-	text("ServiceAccountName", podCertificateSpecDoc["serviceAccountName"], str("spec", "serviceAccountName")),
-	text("NodeName", podCertificateSpecDoc["nodeName"], str("spec", "nodeName")),
-	text("SignerName", podCertificateSpecDoc["signerName"], str("spec", "signerName")),
-	text("State", "Is the request Pending, Issued, Denied, or Failed?", quoted(podCertificateState)),
-	text("UnverifiedUserAnnotations", podCertificateSpecDoc["unverifiedUserAnnotations"],
-		labelsCell("spec", "unverifiedUserAnnotations")),
-)
 
 // podCertificateState prints the last condition that is a final state.
 func podCertificateState(dst []byte, r *row) []byte {

@@ -1,29 +1,24 @@
 package table
 
-import "sluice/codec/json"
+import (
+	discovery "k8s.io/api/discovery/v1"
+
+	"sluice/codec/json"
+)
 
 var discoveryGroup = group{"discovery.k8s.io", []kind{
-	{"EndpointSlice", versions("v1"), endpointSlice},
+	{"EndpointSlice", versions("v1"), newColumns(
+		nameColumn,
+		text("AddressType", docOf[discovery.EndpointSlice]("addressType"), str("addressType")),
+		text("Ports", docOf[discovery.EndpointSlice]("ports"), quoted(slicePorts)),
+		text("Endpoints", docOf[discovery.EndpointSlice]("endpoints"), quoted(sliceAddresses)),
+		ageColumn,
+	)},
 }}
-
-var endpointSlice = newColumns(
-	nameColumn,
-	text("AddressType", endpointSliceDoc["addressType"], str("addressType")),
-	text("Ports", endpointSliceDoc["ports"], quoted(slicePorts)),
-	text("Endpoints", endpointSliceDoc["endpoints"], quoted(sliceAddresses)),
-	ageColumn,
-)
 
 // slicePorts prints the first ports: the number, or the name of a port without a number.
 func slicePorts(dst []byte, r *row) []byte {
-	list, start := shortlist{max: 3, sep: ","}, len(dst)
-	for _, p := range r.object.Get("ports").Elements {
-		var ok bool
-		if dst, ok = list.add(dst); ok {
-			dst = appendSlicePort(dst, p)
-		}
-	}
-	return list.endOr(dst, start, unset)
+	return appendFirst(dst, r.object.Get("ports"), appendSlicePort)
 }
 
 func appendSlicePort(dst []byte, port json.Value) []byte {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"time"
 
+	core "k8s.io/api/core/v1"
+
 	"sluice/codec/json"
 )
 
@@ -40,15 +42,15 @@ var (
 
 func eventColumns(f eventFields) *Columns {
 	return newColumns(
-		text("Last Seen", eventDoc["lastTimestamp"], quoted(f.lastSeen)),
-		text("Type", eventDoc["type"], str("type")),
-		text("Reason", eventDoc["reason"], str("reason")),
-		text("Object", eventDoc["involvedObject"], quoted(f.object)),
-		wide(text("Subobject", objectReferenceDoc["fieldPath"], str(f.target, "fieldPath"))),
-		wide(text("Source", eventDoc["source"], quoted(f.reporter))),
-		text("Message", eventDoc["message"], quoted(f.trimmed)),
-		wide(text("First Seen", eventDoc["firstTimestamp"], quoted(f.firstSeen))),
-		wide(text("Count", eventDoc["count"], f.times)),
+		text("Last Seen", docOf[core.Event]("lastTimestamp"), quoted(f.lastSeen)),
+		text("Type", docOf[core.Event]("type"), str("type")),
+		text("Reason", docOf[core.Event]("reason"), str("reason")),
+		text("Object", docOf[core.Event]("involvedObject"), quoted(f.object)),
+		wide(text("Subobject", docOf[core.ObjectReference]("fieldPath"), str(f.target, "fieldPath"))),
+		wide(text("Source", docOf[core.Event]("source"), quoted(f.reporter))),
+		text("Message", docOf[core.Event]("message"), quoted(f.trimmed)),
+		wide(text("First Seen", docOf[core.Event]("firstTimestamp"), quoted(f.firstSeen))),
+		wide(text("Count", docOf[core.Event]("count"), f.times)),
 		wide(nameColumn),
 	)
 }

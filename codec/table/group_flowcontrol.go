@@ -1,22 +1,30 @@
 package table
 
-var flowControlGroup = group{"flowcontrol.apiserver.k8s.io", []kind{
-	{"FlowSchema", versions("v1"), flowSchema},
-	{"PriorityLevelConfiguration", versions("v1"), priorityLevel},
-}}
+import flowcontrol "k8s.io/api/flowcontrol/v1"
 
-var flowSchema = func() *Columns {
-	c := newColumns(
+var flowControlGroup = group{"flowcontrol.apiserver.k8s.io", []kind{
+	{"FlowSchema", versions("v1"), newColumns(
 		nameColumn,
-		text("PriorityLevel", priorityReferenceDoc["name"], str("spec", "priorityLevelConfiguration", "name")),
-		text("MatchingPrecedence", flowSchemaSpecDoc["matchingPrecedence"], num("spec", "matchingPrecedence")),
-		text("DistinguisherMethod", flowSchemaSpecDoc["distinguisherMethod"], strOr(none, "spec", "distinguisherMethod", "type")),
+		text("PriorityLevel", docOf[flowcontrol.PriorityLevelConfigurationReference]("name"),
+			str("spec", "priorityLevelConfiguration", "name")),
+		text("MatchingPrecedence", docOf[flowcontrol.FlowSchemaSpec]("matchingPrecedence"), num("spec", "matchingPrecedence")),
+		text("DistinguisherMethod", docOf[flowcontrol.FlowSchemaSpec]("distinguisherMethod"),
+			strOr(none, "spec", "distinguisherMethod", "type")),
 		ageColumn,
 		text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", quoted(danglingReference)),
-	)
-	c.sorted = true // by precedence and name
-	return c
-}()
+	).with(rules{sorted: true})}, // by precedence and name
+	{"PriorityLevelConfiguration", versions("v1"), newColumns(
+		nameColumn,
+		text("Type", docOf[flowcontrol.PriorityLevelConfigurationSpec]("type"), str("spec", "type")),
+		text("NominalConcurrencyShares", docOf[flowcontrol.LimitedPriorityLevelConfiguration]("nominalConcurrencyShares"),
+			numIn(limited, "nominalConcurrencyShares")),
+		text("Queues", docOf[flowcontrol.QueuingConfiguration]("queues"), numIn(queuing, "queues")),
+		text("HandSize", docOf[flowcontrol.QueuingConfiguration]("handSize"), numIn(queuing, "handSize")),
+		text("QueueLengthLimit", docOf[flowcontrol.QueuingConfiguration]("queueLengthLimit"),
+			numIn(queuing, "queueLengthLimit")),
+		ageColumn,
+	)},
+}}
 
 // danglingReference prints the status of the condition Dangling.
 func danglingReference(dst []byte, r *row) []byte {
@@ -30,14 +38,4 @@ func danglingReference(dst []byte, r *row) []byte {
 var (
 	limited = path("spec", "limited")
 	queuing = path("spec", "limited", "limitResponse", "queuing")
-)
-
-var priorityLevel = newColumns(
-	nameColumn,
-	text("Type", prioritySpecDoc["type"], str("spec", "type")),
-	text("NominalConcurrencyShares", limitedPriorityDoc["nominalConcurrencyShares"], numIn(limited, "nominalConcurrencyShares")),
-	text("Queues", queuingDoc["queues"], numIn(queuing, "queues")),
-	text("HandSize", queuingDoc["handSize"], numIn(queuing, "handSize")),
-	text("QueueLengthLimit", queuingDoc["queueLengthLimit"], numIn(queuing, "queueLengthLimit")),
-	ageColumn,
 )

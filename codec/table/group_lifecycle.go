@@ -1,19 +1,19 @@
 package table
 
+import lifecycle "k8s.io/api/lifecycle/v1alpha1"
+
 // Tables of Eviction are left to the apiserver: they contain the time until a completion.
 var lifecycleGroup = group{"lifecycle.k8s.io", []kind{
-	{"EvictionRequest", versions("v1alpha1"), evictionRequest},
+	{"EvictionRequest", versions("v1alpha1"), newColumns(
+		nameColumn,
+		text("Target", docOf[lifecycle.EvictionRequestSpec]("target"), strOr(unset, "spec", "target", "pod", "name")),
+		text("Target Type", docOf[lifecycle.EvictionRequestSpec]("target"), quoted(evictionTargetType)),
+		text("Status", docOf[lifecycle.EvictionRequestStatus]("conditions"), quoted(evictionState)),
+		text("Requester", docOf[lifecycle.EvictionRequestSpec]("requester"), str("spec", "requester")),
+		text("Intent", docOf[lifecycle.EvictionRequestSpec]("intent"), str("spec", "intent")),
+		ageColumn,
+	)},
 }}
-
-var evictionRequest = newColumns(
-	nameColumn,
-	text("Target", evictionRequestSpecDoc["target"], strOr(unset, "spec", "target", "pod", "name")),
-	text("Target Type", evictionRequestSpecDoc["target"], quoted(evictionTargetType)),
-	text("Status", evictionRequestStatusDoc["conditions"], quoted(evictionState)),
-	text("Requester", evictionRequestSpecDoc["requester"], str("spec", "requester")),
-	text("Intent", evictionRequestSpecDoc["intent"], str("spec", "intent")),
-	ageColumn,
-)
 
 func evictionTargetType(dst []byte, r *row) []byte {
 	if present(r.spec.Get("target", "pod")) {

@@ -1,22 +1,40 @@
 package table
 
-var networkingGroup = group{"networking.k8s.io", []kind{
-	{"Ingress", versions("v1"), ingress},
-	{"IngressClass", versions("v1"), ingressClass},
-	{"NetworkPolicy", versions("v1"), networkPolicy},
-	{"ServiceCIDR", versions("v1", "v1beta1"), serviceCIDR},
-	{"IPAddress", versions("v1", "v1beta1"), ipAddress},
-}}
+import networking "k8s.io/api/networking/v1"
 
-var ingress = newColumns(
-	nameColumn,
-	text("Class", "The name of the IngressClass resource that should be used for additional configuration",
-		strOr(none, "spec", "ingressClassName")),
-	text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", quoted(ingressHosts)),
-	text("Address", "Address is a list containing ingress points for the load-balancer", quoted(balancerAddresses)),
-	text("Ports", "Ports of TLS configurations that open", quoted(ingressPorts)),
-	ageColumn,
-)
+var networkingGroup = group{"networking.k8s.io", []kind{
+	{"Ingress", versions("v1"), newColumns(
+		nameColumn,
+		text("Class", "The name of the IngressClass resource that should be used for additional configuration",
+			strOr(none, "spec", "ingressClassName")),
+		text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", quoted(ingressHosts)),
+		text("Address", "Address is a list containing ingress points for the load-balancer", quoted(balancerAddresses)),
+		text("Ports", "Ports of TLS configurations that open", quoted(ingressPorts)),
+		ageColumn,
+	)},
+	{"IngressClass", versions("v1"), newColumns(
+		named(text("Name", metaDoc["name"], quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
+		text("Controller", "Controller that is responsible for handling this class", str("spec", "controller")),
+		text("Parameters", "A reference to a resource with additional parameters", quoted(ingressParameters)),
+		ageColumn,
+	)},
+	{"NetworkPolicy", versions("v1"), newColumns(
+		nameColumn,
+		text("Pod-Selector", docOf[networking.NetworkPolicySpec]("podSelector"), selectorCell("spec", "podSelector")),
+		ageColumn,
+	)},
+	{"ServiceCIDR", versions("v1", "v1beta1"), newColumns(
+		nameColumn,
+		text("CIDRs", docOf[networking.ServiceCIDRSpec]("cidrs"), joined("spec", "cidrs")),
+		ageColumn,
+	)},
+	// A row has three cells, although the apiserver defines two columns.
+	{"IPAddress", versions("v1", "v1beta1"), newColumns(
+		nameColumn,
+		text("ParentRef", docOf[networking.IPAddressSpec]("parentRef"), quoted(parentRef)),
+		hidden(ageColumn),
+	)},
+}}
 
 // ingressHosts prints the first three hosts. Rules without a host are skipped, but they count in
 // the number of rules that are left out.
@@ -64,13 +82,6 @@ func balancerAddresses(dst []byte, r *row) []byte {
 	return appendSorted(dst, r.parts)
 }
 
-var ingressClass = newColumns(
-	named(text("Name", metaDoc["name"], quoted(nameOrDefault("ingressclass.kubernetes.io/is-default-class")))),
-	text("Controller", "Controller that is responsible for handling this class", str("spec", "controller")),
-	text("Parameters", "A reference to a resource with additional parameters", quoted(ingressParameters)),
-	ageColumn,
-)
-
 // nameOrDefault prints the name, marked if one of the annotations makes this the default class.
 func nameOrDefault(annotations ...string) printer {
 	return func(dst []byte, r *row) []byte {
@@ -96,25 +107,6 @@ func ingressParameters(dst []byte, r *row) []byte {
 	}
 	return appendScalar(append(dst, '/'), p.Get("name"))
 }
-
-var networkPolicy = newColumns(
-	nameColumn,
-	text("Pod-Selector", networkPolicySpecDoc["podSelector"], selectorCell("spec", "podSelector")),
-	ageColumn,
-)
-
-var serviceCIDR = newColumns(
-	nameColumn,
-	text("CIDRs", serviceCIDRSpecDoc["cidrs"], joined("spec", "cidrs")),
-	ageColumn,
-)
-
-// ipAddress prints three cells per row, although the apiserver defines two columns.
-var ipAddress = newColumns(
-	nameColumn,
-	text("ParentRef", ipAddressSpecDoc["parentRef"], quoted(parentRef)),
-	hidden(ageColumn),
-)
 
 // parentRef prints "resource.group/namespace/name".
 func parentRef(dst []byte, r *row) []byte {

@@ -1,11 +1,9 @@
 package table
 
 var nodeGroup = group{"node.k8s.io", []kind{
-	{"RuntimeClass", versions("v1"), runtimeClass},
+	{"RuntimeClass", versions("v1"), newColumns(
+		nameColumn,
+		text("Handler", "", str("handler")),
+		ageColumn,
+	)},
 }}
-
-var runtimeClass = newColumns(
-	nameColumn,
-	text("Handler", "", str("handler")),
-	ageColumn,
-)

@@ -1,10 +1,12 @@
 package table
 
+import rbac "k8s.io/api/rbac/v1beta1"
+
 var rbacGroup = group{"rbac.authorization.k8s.io", []kind{
 	{"Role", versions("v1"), defaultColumns},
 	{"ClusterRole", versions("v1"), defaultColumns},
-	{"RoleBinding", versions("v1"), binding("roleBinding", roleBindingDoc["roleRef"])},
-	{"ClusterRoleBinding", versions("v1"), binding("clusterRoleBinding", crbDoc["roleRef"])},
+	{"RoleBinding", versions("v1"), binding("roleBinding", docOf[rbac.RoleBinding]("roleRef"))},
+	{"ClusterRoleBinding", versions("v1"), binding("clusterRoleBinding", docOf[rbac.ClusterRoleBinding]("roleRef"))},
 }}
 
 func binding(what, roleDoc string) *Columns {

@@ -1,19 +1,32 @@
 package table
 
+import resource "k8s.io/api/resource/v1"
+
 var resourceGroup = group{"resource.k8s.io", []kind{
 	{"DeviceClass", versions("v1", "v1beta2", "v1beta1"), nameAndAge},
-	{"ResourceClaim", versions("v1", "v1beta2", "v1beta1"), resourceClaim},
+	{"ResourceClaim", versions("v1", "v1beta2", "v1beta1"), newColumns(
+		nameColumn,
+		text("State", "A summary of the current state (allocated, pending, reserved, etc.).", quoted(claimState)),
+		ageColumn,
+	)},
 	{"ResourceClaimTemplate", versions("v1", "v1beta2", "v1beta1"), nameAndAge},
-	{"ResourceSlice", versions("v1", "v1beta2", "v1beta1"), resourceSlice},
-	{"DeviceTaintRule", versions("v1", "v1beta2", "v1alpha3"), deviceTaintRule},
+	{"ResourceSlice", versions("v1", "v1beta2", "v1beta1"), newColumns(
+		nameColumn,
+		text("Node", docOf[resource.ResourceSliceSpec]("nodeName"), str("spec", "nodeName")),
+		text("Driver", docOf[resource.ResourceSliceSpec]("driver"), str("spec", "driver")),
+		text("Pool", docOf[resource.ResourcePool]("name"), str("spec", "pool", "name")),
+		ageColumn,
+	)},
+	{"DeviceTaintRule", versions("v1", "v1beta2", "v1alpha3"), newColumns(
+		nameColumn,
+		text("Key", docOf[resource.DeviceTaint]("key"), str("spec", "taint", "key")),
+		text("Value", docOf[resource.DeviceTaint]("value"), str("spec", "taint", "value")),
+		text("Effect", docOf[resource.DeviceTaint]("effect"), str("spec", "taint", "effect")),
+		text("TimeAdded", docOf[resource.DeviceTaint]("timeAdded"), quoted(taintAge)),
+		ageColumn,
+	)},
 	{"ResourcePoolStatusRequest", versions("v1alpha3"), poolStatusRequest},
 }}
-
-var resourceClaim = newColumns(
-	nameColumn,
-	text("State", "A summary of the current state (allocated, pending, reserved, etc.).", quoted(claimState)),
-	ageColumn,
-)
 
 func claimState(dst []byte, r *row) []byte {
 	start := len(dst)
@@ -30,23 +43,6 @@ func claimState(dst []byte, r *row) []byte {
 	}
 	return dst[:max(start, len(dst)-1)]
 }
-
-var resourceSlice = newColumns(
-	nameColumn,
-	text("Node", resourceSliceSpecDoc["nodeName"], str("spec", "nodeName")),
-	text("Driver", resourceSliceSpecDoc["driver"], str("spec", "driver")),
-	text("Pool", resourcePoolDoc["name"], str("spec", "pool", "name")),
-	ageColumn,
-)
-
-var deviceTaintRule = newColumns(
-	nameColumn,
-	text("Key", deviceTaintDoc["key"], str("spec", "taint", "key")),
-	text("Value", deviceTaintDoc["value"], str("spec", "taint", "value")),
-	text("Effect", deviceTaintDoc["effect"], str("spec", "taint", "effect")),
-	text("TimeAdded", deviceTaintDoc["timeAdded"], quoted(taintAge)),
-	ageColumn,
-)
 
 func taintAge(dst []byte, r *row) []byte {
 	added := r.spec.Get("taint", "timeAdded")

@@ -1,34 +1,34 @@
 package table
 
+import (
+	scheduling "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+)
+
 var schedulingGroup = group{"scheduling.k8s.io", []kind{
-	{"PriorityClass", versions("v1"), priorityClass},
+	{"PriorityClass", versions("v1"), newColumns(
+		nameColumn,
+		integer("Value", docOf[scheduling.PriorityClass]("value"), num("value")),
+		boolean("Global-Default", docOf[scheduling.PriorityClass]("globalDefault"), flag(false, "globalDefault")),
+		ageColumn,
+		text("PreemptionPolicy", docOf[scheduling.PriorityClass]("preemptionPolicy"), str("preemptionPolicy")),
+	)},
 	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
-	{"PodGroup", versions("v1beta1", "v1alpha3"), podGroup},
-	{"CompositePodGroup", versions("v1alpha3"), compositePodGroup},
+	{"PodGroup", versions("v1beta1", "v1alpha3"), newColumns(
+		nameColumn,
+		text("Policy", docOf[schedulingv1beta1.PodGroupSpec]("schedulingPolicy"), quoted(groupPolicy)),
+		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
+		text("Status", "Status of the PodGroup", quoted(groupState)),
+		ageColumn,
+	)},
+	{"CompositePodGroup", versions("v1alpha3"), newColumns(
+		nameColumn,
+		text("Policy", docOf[schedulingv1alpha3.CompositePodGroupSpec]("schedulingPolicy"), quoted(groupPolicy)),
+		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
+		ageColumn,
+	)},
 }}
-
-var priorityClass = newColumns(
-	nameColumn,
-	integer("Value", priorityClassDoc["value"], num("value")),
-	boolean("Global-Default", priorityClassDoc["globalDefault"], flag(false, "globalDefault")),
-	ageColumn,
-	text("PreemptionPolicy", priorityClassDoc["preemptionPolicy"], str("preemptionPolicy")),
-)
-
-var podGroup = newColumns(
-	nameColumn,
-	text("Policy", podGroupSpecDoc["schedulingPolicy"], quoted(groupPolicy)),
-	text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
-	text("Status", "Status of the PodGroup", quoted(groupState)),
-	ageColumn,
-)
-
-var compositePodGroup = newColumns(
-	nameColumn,
-	text("Policy", compositeGroupSpecDoc["schedulingPolicy"], quoted(groupPolicy)),
-	text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
-	ageColumn,
-)
 
 func groupPolicy(dst []byte, r *row) []byte {
 	if present(r.spec.Get("schedulingPolicy", "gang")) {

@@ -1,14 +1,12 @@
 package table
 
 var migrationGroup = group{"storagemigration.k8s.io", []kind{
-	{"StorageVersionMigration", versions("v1", "v1beta1"), migration},
+	{"StorageVersionMigration", versions("v1", "v1beta1"), newColumns(
+		text("Name", metaDoc["name"], nameCell),
+		text("Resource", "GroupResource to migrate", quoted(migratedResource)),
+		text("Status", "Status of the migration", quoted(migrationState)),
+	)},
 }}
-
-var migration = newColumns(
-	text("Name", metaDoc["name"], nameCell),
-	text("Resource", "GroupResource to migrate", quoted(migratedResource)),
-	text("Status", "Status of the migration", quoted(migrationState)),
-)
 
 // migratedResource prints "resource.group".
 func migratedResource(dst []byte, r *row) []byte {
