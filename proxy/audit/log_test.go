@@ -198,3 +198,10 @@ func TestUnusablePathIsAnError(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// An alert sees no increase in a series that begins above zero.
+func TestEachResultIsCountedFromZero(t *testing.T) {
+	if n := testutil.CollectAndCount(NewMetrics(nil).events); n != 3 {
+		t.Errorf("%d series before the first event, want 3", n)
+	}
+}

@@ -18,6 +18,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		Name: "sluice_audit_events_total",
 		Help: `Events of the audit log: "written", "dropped" because the queue was full, "failed" to be written.`,
 	}, []string{"result"})}
+	for _, result := range []string{written, dropped, failed} { // an alert sees no increase in a series that begins above 0
+		m.events.WithLabelValues(result)
+	}
 	if r != nil {
 		r.MustRegister(m.events)
 	}
