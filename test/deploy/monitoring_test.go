@@ -28,7 +28,7 @@ var (
 )
 
 // scraped are the labels that Prometheus adds to what it scrapes.
-var scraped = []string{"pod", "namespace", "le"}
+var scraped = []string{"job", "pod", "namespace", "le"}
 
 // TestQueriesUseMetricsThatExist compares the dashboard, the alerts and the autoscaler with the metrics of a
 // gateway that has served lists, watches and errors.
@@ -197,6 +197,7 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := alerts(t, objects(t, program(t, "chart", path(t, "deploy/helm/sluice"), "sluice", "sluice", values)))
+	kustomization := alerts(t, objects(t, render(t, newGuide(t, ""), "runbooks", "")))
 	for i, rule := range alerts(t, objects(t, charted(t, "components"))) {
 		name := rule["alert"].(string)
 		section := "#" + strings.ToLower(name)
@@ -206,6 +207,10 @@ func TestEveryAlertHasARunbook(t *testing.T) {
 		}
 		if got := elsewhere[i]["annotations"].(map[string]any)["runbook_url"]; got != base+section {
 			t.Errorf("%s: runbook_url %v", name, got)
+		}
+		want := "https://docs.example.com/sluice/deploying.html" + section
+		if got := kustomization[i]["annotations"].(map[string]any)["runbook"]; got != want {
+			t.Errorf("%s: runbook %v of the kustomization, want %s", name, got, want)
 		}
 		if !strings.Contains(string(text), "\n### "+name+"\n") {
 			t.Errorf("docs/deploying.md has no section %s", name)

@@ -1,9 +1,11 @@
 package deploy
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,40 @@ func TestRatiosCountSuccessesOnly(t *testing.T) {
 	}
 	if ratios < 4 {
 		t.Errorf("%d counters in ratios: the pattern is wrong", ratios)
+	}
+}
+
+// copies are metrics of which each replica has its own copy, so that they are not added up, with how replicas are joined.
+var copies = map[string]string{"sluice_store_synced": "min", "sluice_store_proven_seconds": "max", "sluice_store_objects": "max"}
+
+// joined is how a query joins series, and of which metric.
+var joined = regexp.MustCompile(`\b(sum|min|max|avg|count|group)\b[^(]*(?:by \([^)]*\) )?\((?:rate\()?((?:sluice|process|go)_[a-z_]+)`)
+
+// TestReplicasAddUp: what replicas did is added up, and quantiles and ratios are taken of the sums.
+func TestReplicasAddUp(t *testing.T) {
+	sums, seen := 0, map[string]bool{}
+	for name, query := range queries(t, objects(t, charted(t, "components"))) {
+		for _, f := range joined.FindAllStringSubmatch(query, -1) {
+			want := cmp.Or(copies[f[2]], "sum")
+			if f[1] != want {
+				t.Errorf("%s joins replicas of %s by %s, want %s", name, f[2], f[1], want)
+			}
+			sums, seen[f[2]] = sums+1, true
+		}
+		if strings.Contains(query, "histogram_quantile") && !strings.Contains(query, "sum by (le, ") {
+			t.Errorf("%s takes a quantile of each replica: %s", name, query)
+		}
+		if before, after, ratio := strings.Cut(query, " / "); ratio && (!strings.Contains(before, "sum") || !strings.HasPrefix(after, "sum")) {
+			t.Errorf("%s divides before it adds: %s", name, query)
+		}
+	}
+	for metric := range copies {
+		if !seen[metric] {
+			t.Errorf("no query joins replicas of %s", metric)
+		}
+	}
+	if sums < 20 {
+		t.Errorf("%d sums: the pattern is wrong", sums)
 	}
 }
 
