@@ -252,12 +252,7 @@ func TestAReadThatIsRefusedUpstreamFreesItsRoom(t *testing.T) {
 			go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
 		}
 		synctest.Wait()
-		f.handler.budget.mu.Lock()
-		used, waiting := len(f.handler.budget.used), len(f.handler.budget.waiting)
-		f.handler.budget.mu.Unlock()
-		if used != 0 || waiting != 0 {
-			t.Errorf("%d use the budget, %d wait", used, waiting)
-		}
+		checkUnused(t, f.handler.budget)
 		close(leave)
 	})
 }
@@ -273,12 +268,7 @@ func TestAResponseOfASlowClientDoesNotKeepItsRoom(t *testing.T) {
 		go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList, nil))
 		time.Sleep(claimFor)
 		synctest.Wait()
-		f.handler.budget.mu.Lock()
-		used := len(f.handler.budget.used)
-		f.handler.budget.mu.Unlock()
-		if used != 0 {
-			t.Error("it keeps its room")
-		}
+		checkUnused(t, f.handler.budget)
 		time.Sleep(time.Hour)
 	})
 }
