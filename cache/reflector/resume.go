@@ -19,7 +19,8 @@ const (
 	// maxUntold is how often it may remain unknown whether a watch continues the store before the store is
 	// filled anew: an apiserver without a watch cache of the resource sends no bookmarks.
 	maxUntold = 3
-	// inventoryLimit bounds the comparison of a store with the apiserver.
+	// inventoryLimit bounds the comparison of a store with the apiserver. The store is filled anew if reading the events
+	// that must explain a difference takes longer.
 	inventoryLimit = 2 * time.Minute
 	// fewChanges is how many events are read for the comparison also where the resource has fewer objects. The metadata
 	// of as many events as there are objects costs the apiserver less than a new list does, and the store goes on.
@@ -98,6 +99,9 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", err, ErrRebuild) // they would take as long again
 	}
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)
