@@ -41,7 +41,11 @@ func (w *writer) write(text []byte) error {
 	if w.coding == splice.Identity {
 		return w.send(text)
 	}
+	if err := w.work.Next(); err != nil {
+		return err
+	}
 	b := w.coding.Compress(w.scratch[:0], text)
+	w.work.Compressed(b.Plain - len(b.Data))
 	if cap(b.Data) <= encode.LargestPiece {
 		w.scratch = b.Data
 	}

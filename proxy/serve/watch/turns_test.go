@@ -1,0 +1,39 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"sluice/codec/splice"
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
+)
+
+// Text costs what it was before a watch compressed it.
+func TestWatchesThatCompressTakeTurnsAsOthersDo(t *testing.T) {
+	const piece = 64 << 10
+	pieces := map[splice.Coding]int{}
+	for _, coding := range []splice.Coding{splice.Identity, splice.Gzip, splice.Zstd} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cpu := flowcontrol.NewCPU(1)
+		other := cpu.Work(ctx, accounts.ByUser("other"), 1<<30)
+		if err := other.Next(); err != nil {
+			t.Fatal(err)
+		}
+		cancel() // now a watch ends where it would wait for its turn
+		w := newWriter(httptest.NewRecorder(), cpu.Work(ctx, accounts.ByUser("jane"), 1), coding)
+		var err error
+		for ; err == nil && pieces[coding] < 100; pieces[coding]++ {
+			err = w.write(make([]byte, piece))
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("coding %v: %v after %d pieces", coding, err, pieces[coding])
+		}
+		other.Rest()
+	}
+	if n := pieces[splice.Identity]; pieces[splice.Gzip] != n || pieces[splice.Zstd] != n {
+		t.Errorf("written before the first turn: %v", pieces)
+	}
+}
