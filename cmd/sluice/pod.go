@@ -9,8 +9,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
+	spdystream "k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 // pod is a pod of Sluice, whose admin listener is reached through the apiserver, as kubectl port-forward does. No port of this
@@ -79,11 +82,10 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, upgrader, err := spdy.RoundTripperFor(cfg)
+	overSPDY, err := spdyDialer(ctx, u, cfg)
 	if err != nil {
 		return nil, err
 	}
-	overSPDY := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, u)
 	c, _, err := portforward.NewFallbackDialerForStreaming(overWebSocket, overSPDY, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}).Dial(portforward.PortForwardProtocolV1Name)
@@ -96,6 +98,32 @@ func (p *pod) dial(ctx context.Context, port string) (net.Conn, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return conn, nil
+}
+
+// spdyDialer returns a dialer over SPDY, whose connections end with ctx. That of client-go reads the answer to its request
+// without bound.
+func spdyDialer(ctx context.Context, u *url.URL, cfg *rest.Config) (httpstream.Dialer, error) {
+	encryption, err := rest.TLSConfigFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	proxy := http.ProxyFromEnvironment
+	if cfg.Proxy != nil {
+		proxy = cfg.Proxy
+	}
+	upgrader, err := spdystream.NewRoundTripperWithConfig(
+		spdystream.RoundTripperConfig{TLS: encryption, Proxier: proxy, PingPeriod: 5 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	upgrader.Dialer = &net.Dialer{ControlContext: func(_ context.Context, _, _ string, c syscall.RawConn) error {
+		context.AfterFunc(ctx, func() {
+			_ = c.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // unless it is closed
+		})
+		return nil
+	}}
+	transport, err := rest.HTTPWrappersForConfig(cfg, upgrader)
+	return spdy.NewDialerForStreaming(spdy.NewUpgraderForStreaming(upgrader), &http.Client{Transport: transport}, http.MethodPost, u), err
 }
 
 // podLabel is the label of the pods of Sluice.

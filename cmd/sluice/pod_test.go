@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,29 +120,55 @@ func kubeconfigFor(t *testing.T, server string) string {
 		"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`)
 }
 
-// TestHungApiserversKeepNoConnection once the question has ended.
+// TestHungApiserversKeepNoConnection once the question has ended, however far the answer has come.
 func TestHungApiserversKeepNoConnection(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	closed := make(chan error, 1)
-	go func() {
-		c, err := listener.Accept()
-		if err == nil {
-			_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-			_, err = io.Copy(io.Discard, c) // until it is closed
-		}
-		closed <- err
-	}()
-	c := adminClient{address: "http://127.0.0.1:1", timeout: 300 * time.Millisecond}
-	c.pod = pod{at: "one/sluice-0", kubeconfig: kubeconfigFor(t, "http://"+listener.Addr().String())}
-	if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil {
-		t.Error("there is an answer")
-	}
-	if err := <-closed; err != nil {
-		t.Errorf("the connection is open: %v", err)
+	for name, answers := range map[string]map[string]string{
+		"nothing":            {},
+		"no WebSockets":      {"GET": "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"},
+		"a part of an error": {"GET": "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n", "POST": "HTTP/1.1 500 x\r\n\r\n{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			var connections sync.WaitGroup
+			var asked sync.Map
+			connections.Go(func() {
+				for {
+					c, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					connections.Go(func() {
+						defer c.Close()
+						_ = c.SetReadDeadline(time.Now().Add(time.Minute))
+						r, err := http.ReadRequest(bufio.NewReader(c))
+						if err != nil {
+							return
+						}
+						asked.Store(r.Method, true)
+						if _, err = io.WriteString(c, answers[r.Method]); r.Method == http.MethodPost || answers[r.Method] == "" {
+							_, err = io.Copy(io.Discard, c) // until it is closed
+						}
+						if errors.Is(err, os.ErrDeadlineExceeded) {
+							t.Error("the connection is open")
+						}
+					})
+				}
+			})
+			c := adminClient{address: "http://127.0.0.1:1", timeout: time.Second}
+			c.pod = pod{at: "one/sluice-0", kubeconfig: kubeconfigFor(t, "http://"+listener.Addr().String())}
+			if _, err := c.ask(t.Context(), http.MethodGet, "/", nil); err == nil {
+				t.Error("there is an answer")
+			}
+			listener.Close()
+			connections.Wait()
+			if _, posted := asked.Load(http.MethodPost); posted != (answers[http.MethodGet] != "") {
+				t.Errorf("asked over SPDY: %v", posted)
+			}
+		})
 	}
 }
 
