@@ -242,7 +242,7 @@ func TestInvalidOptionsAreErrors(t *testing.T) {
 }
 
 func TestFloorServesThePreparedResponse(t *testing.T) {
-	f := startFloor()
+	f := startFloor(nil)
 	defer f.stop()
 	want := &harness.Response{Header: map[string][]string{"Content-Type": {"a/b"}, "Content-Encoding": {"gzip"}}, Body: []byte("body")}
 	f.put(t.Context(), "/x", want)

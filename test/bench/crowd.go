@@ -31,7 +31,7 @@ func (w *world) crowds(ctx context.Context, r *report) {
 	}
 	tokens := w.podReaders(ctx, 2)
 	if selected(floorName) {
-		f := startFloor("GOGC=50") // as Sluice with many connections
+		f := startFloor(nil, "GOGC=50") // as Sluice with many connections
 		defer func() { stopped(f.stop()) }()
 		f.put(ctx, crowdPath, &harness.Response{Body: []byte(`{"metadata":{"resourceVersion":"1"}}`)})
 		r.add(w.crowdAt(ctx, f.target(), tokens, func(int) string { return crowdPath + "?" }, f.release))

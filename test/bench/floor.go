@@ -27,12 +27,22 @@ type floor struct {
 	dir string
 	url string
 	raw *harness.RawClient
+
+	token string // of its clients, for the server that it relays to
 }
 
-// startFloor runs this program again as the floor, with variables of its environment.
-func startFloor(environment ...string) *floor {
+// startFloor runs this program again as the floor, with variables of its environment. What it has no bytes for it relays to
+// a target, unless that is nil.
+func startFloor(to *target, environment ...string) *floor {
 	f := &floor{dir: must(os.MkdirTemp("", "floor-"))}
-	f.child = startChild(environment, floorCommand, f.dir)
+	args := []string{floorCommand, f.dir}
+	if to != nil {
+		check(rest.LoadTLSFiles(to.config))
+		ca := filepath.Join(f.dir, "upstream.crt")
+		check(os.WriteFile(ca, to.config.CAData, 0o600))
+		args, f.token = append(args, to.config.Host, ca), to.config.BearerToken
+	}
+	f.child = startChild(environment, args...)
 	line, err := bufio.NewReader(f.out).ReadString('\n')
 	if err != nil {
 		check(errors.Join(fmt.Errorf("floor: %w", err), f.stop()))
@@ -43,7 +53,7 @@ func startFloor(environment ...string) *floor {
 }
 
 func (f *floor) target() *target {
-	config := &rest.Config{Host: f.url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
+	config := &rest.Config{Host: f.url, BearerToken: f.token, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(f.dir, "ca.crt")}}
 	return &target{name: floorName, proc: proc(f.cmd.Process.Pid), config: config}
 }
 

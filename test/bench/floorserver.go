@@ -7,8 +7,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"runtime/debug"
 	"sync"
+
+	"k8s.io/client-go/rest"
 
 	"sluice/proxy/certs"
 )
@@ -18,7 +22,7 @@ func serveFloor(_ context.Context, args []string, stdin io.Reader, out io.Writer
 	files := must(certs.Ensure(args[0], []string{"127.0.0.1"}))
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	s := &http.Server{
-		Handler: newFloorHandler(),
+		Handler: newFloorHandler(relayTo(args[1:])),
 		HTTP2:   &http.HTTP2Config{MaxConcurrentStreams: streams},
 	}
 	fmt.Fprintf(out, "https://%s\n", l.Addr())
@@ -31,8 +35,24 @@ func serveFloor(_ context.Context, args []string, stdin io.Reader, out io.Writer
 	}
 }
 
+// relayTo returns the bare reverse proxy of the standard library before a server, by its address and CA file: the least
+// that a gateway can add to a read that it passes. Without them it relays nothing.
+func relayTo(server []string) http.Handler {
+	if len(server) == 0 {
+		return nil
+	}
+	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAFile: server[1]}}
+	base := must(url.Parse(server[0]))
+	return &httputil.ReverseProxy{
+		Transport: &http.Transport{TLSClientConfig: must(rest.TLSConfigFor(config)), DisableCompression: true, ForceAttemptHTTP2: true},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(base) },
+	}
+}
+
 // floorHandler serves the bytes that PUT and POST requests have set. DELETE returns memory to the operating system.
 type floorHandler struct {
+	relay http.Handler // of requests for other paths; may be nil
+
 	mu     sync.RWMutex // guards the fields below
 	bodies map[string]*floorBody
 	frames [][]byte
@@ -44,8 +64,8 @@ type floorBody struct {
 	bytes  []byte
 }
 
-func newFloorHandler() *floorHandler {
-	return &floorHandler{bodies: map[string]*floorBody{}, added: make(chan struct{})}
+func newFloorHandler(relay http.Handler) *floorHandler {
+	return &floorHandler{relay: relay, bodies: map[string]*floorBody{}, added: make(chan struct{})}
 }
 
 func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +81,11 @@ func (h *floorHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.watch(r.Context(), w, h.body(floorWatch))
 			return
 		}
-		h.body(r.URL.Path).write(w)
+		if b := h.body(r.URL.Path); b != nil || h.relay == nil {
+			b.write(w)
+			return
+		}
+		h.relay.ServeHTTP(w, r)
 	}
 }
 

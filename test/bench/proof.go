@@ -127,17 +127,20 @@ func (w *world) proofs(ctx context.Context, r *report) {
 // targets leaves the apiserver out if the lists would take too much of its memory; the row then has its CPU per
 // read with fewer readers, which is about the same.
 func (p proof) targets(w *world, s *scenario, r *row, family string) []*target {
-	sluices := []*target{w.cached, w.tiers}
+	others := []*target{w.cached, w.tiers}
+	if s.clients == 1 && !p.streaming {
+		others = append(others, w.bare) // which relays the read
+	}
 	needs := formatOf("protobuf").apiserverMemory * int64(p.selected(w, 0)) * int64(s.clients)
 	if p.streaming || p.paged || needs <= memoryLimit {
-		return append([]*target{w.apiserver}, sluices...)
+		return append([]*target{w.apiserver}, others...)
 	}
 	r.note("apiserver skipped: needs %d GB", needs>>30)
 	if cpu, measured := w.fewer[family]; measured {
 		r.note("its CPU is per read of fewer readers")
 		r.By[apiserverName] = &figures{Upstream: cpu}
 	}
-	return sluices
+	return others
 }
 
 // query is what a reader asks, as client-go does with Protobuf. Readers select different namespaces and nodes.
@@ -198,7 +201,11 @@ func proofFigures(target string, rounds []*sample) *figures {
 	f.timed(wallsOf(rounds))
 	for _, s := range rounds {
 		f.Upstream += s.plane.Seconds() / float64(f.Requests)
-		if target != apiserverName {
+		switch target {
+		case apiserverName:
+		case floorName:
+			f.Own += s.cpu[floorName].Seconds() / float64(f.Requests)
+		default:
 			f.Own += (s.cpu[sluiceName] + s.cpu[twoTiersName]).Seconds() / float64(f.Requests)
 		}
 		f.Wall += s.wall.Seconds()

@@ -70,8 +70,8 @@ var tables = []table{
 	},
 	{
 		proofTable,
-		"consistent reads|p50/p99 ms|||p50 ratio||upstream CPU ms/read|||CPU ratio||own CPU ms/read||goals missed by|\n" +
-			"|apiserver|sluice|two tiers|sluice|two tiers|apiserver|sluice|two tiers|sluice|two tiers|sluice|two tiers||" +
+		"consistent reads|p50/p99 ms||||p50 ratio||upstream CPU ms/read|||CPU ratio||own CPU ms/read|||goals missed by|\n" +
+			"|apiserver|sluice|two tiers|floor|sluice|two tiers|apiserver|sluice|two tiers|sluice|two tiers|sluice|two tiers|floor||" +
 			"sluice: source; proofs",
 		proofCells,
 	},
@@ -171,10 +171,10 @@ func idleCells(r *row) []string {
 	return []string{r.Case, megabytes(a.RSS), megabytes(s.RSS), fmt.Sprintf("%.1f", 100*a.Share), fmt.Sprintf("%.1f", 100*s.Share)}
 }
 
-// proofCells has ratios over the apiserver. The apiserver may have CPU without reads, from a case with fewer
+// proofCells has ratios over the apiserver. The floor relays what it is asked. The apiserver may have CPU without reads, from a case with fewer
 // readers. Zero is a measurement.
 func proofCells(r *row) []string {
-	a, s, u := r.of(apiserverName), r.of(sluiceName), r.of(twoTiersName)
+	a, s, u, fl := r.of(apiserverName), r.of(sluiceName), r.of(twoTiersName), r.of(floorName)
 	latency := func(f *figures) string { return f.unlessNone(fmt.Sprintf("%.1f/%.1f", f.P50*1e3, f.P99*1e3)) }
 	cpu := func(f *figures, seconds float64) string {
 		if f.Requests == 0 && seconds == 0 {
@@ -189,9 +189,9 @@ func proofCells(r *row) []string {
 		return f.unlessNone(fmt.Sprintf("%.2fx", value/apiserver))
 	}
 	return []string{
-		r.Case, latency(a), latency(s), latency(u), over(s, s.P50, a.P50), over(u, u.P50, a.P50),
+		r.Case, latency(a), latency(s), latency(u), latency(fl), over(s, s.P50, a.P50), over(u, u.P50, a.P50),
 		cpu(a, a.Upstream), cpu(s, s.Upstream), cpu(u, u.Upstream),
-		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), r.missed(),
+		over(s, s.Upstream, a.Upstream), over(u, u.Upstream, a.Upstream), cpu(s, s.Own), cpu(u, u.Own), cpu(fl, fl.Own), r.missed(),
 		s.Source + strings.TrimSuffix("; "+joined("; ", s.Proofs, r.Note), "; "),
 	}
 }

@@ -89,7 +89,7 @@ func (w *world) start(ctx context.Context, of setting) {
 	w.apiserver = w.direct(user)
 	w.cached = sluiceTarget(sluiceName, w.sluice, user)
 	if of.floor {
-		w.floor = startFloor()
+		w.floor = startFloor(w.apiserver)
 		w.bare = w.floor.target()
 	}
 }
