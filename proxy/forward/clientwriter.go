@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
@@ -16,24 +17,25 @@ const seatPatience = 250 * time.Millisecond
 // pieces of up to 32 KiB.
 type clientWriter struct {
 	http.ResponseWriter
+	info     *request.Info
 	deadline *response.WriteDeadline
 	place    *flowcontrol.Place
 	waited   time.Duration // for the client
 }
 
-func newClientWriter(w http.ResponseWriter) *clientWriter {
-	return &clientWriter{ResponseWriter: w, deadline: response.NewWriteDeadline(w)}
+func newClientWriter(w http.ResponseWriter, info *request.Info) *clientWriter {
+	return &clientWriter{ResponseWriter: w, info: info, deadline: response.NewWriteDeadline(w)}
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
 func (c *clientWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// WriteHeader flushes the headers of a response of unknown length at once. The client of a watch or a
-// log then learns that the stream is open before the first byte arrives, and a stream that ends
-// without one keeps the framing of a stream.
+// WriteHeader flushes the headers of a stream at once. The client of a watch or a log then learns that the stream is open
+// before the first byte arrives, and a stream that ends without one keeps the framing of a stream. The header of a list goes
+// with its beginning, in one packet.
 func (c *clientWriter) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
-	if code == http.StatusOK && c.Header().Get("Content-Length") == "" {
+	if code == http.StatusOK && c.Header().Get("Content-Length") == "" && !isWhole(code, c.info) {
 		_ = c.FlushError() // the first write returns the same error
 	}
 }

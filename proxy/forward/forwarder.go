@@ -81,7 +81,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r, cancel := withCancel(r)
 	defer cancel()
-	client := newClientWriter(w)
+	client := newClientWriter(w, info)
 	defer client.deadline.Stop()
 	client.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer client.place.Leave()

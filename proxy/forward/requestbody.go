@@ -60,7 +60,8 @@ type clientBodyKey struct{}
 // 401 of another one. The memory counts for the caller. The caller must call release when the request has
 // ended.
 func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.Request, release func(), err error) {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
+		r.Body = http.NoBody
 		return r, func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}

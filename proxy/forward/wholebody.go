@@ -9,12 +9,19 @@ import (
 
 // readInFull makes the body of a list or an object be read in full buffers. kube-apiserver writes a list in
 // pieces of 4 KiB, and passing each on as it comes takes several times as long; the client can use none of
-// them before the last one. The body of an upgraded connection, which is also written to, is not touched.
+// them before the last one, nor the header. ReverseProxy takes a body of unknown length for a stream, and flushes it, by a
+// goroutine besides: so the length counts as known. The body of an upgraded connection, which is also written to, is not
+// touched.
 func readInFull(resp *http.Response, info *request.Info) {
-	read := info.Verb == "list" || info.Verb == "get"
-	if resp.StatusCode == http.StatusOK && read && info.IsResourceRequest && info.Subresource == "" {
-		resp.Body = wholeBody{resp.Body}
+	if isWhole(resp.StatusCode, info) {
+		resp.Body, resp.ContentLength = wholeBody{resp.Body}, max(resp.ContentLength, 0)
 	}
+}
+
+// isWhole reports whether a response with this status code is a list or an object.
+func isWhole(code int, info *request.Info) bool {
+	read := info.Verb == "list" || info.Verb == "get"
+	return code == http.StatusOK && read && info.IsResourceRequest && info.Subresource == ""
 }
 
 // wholeBody is a body whose Read returns less than it is asked for only before the end or an error.

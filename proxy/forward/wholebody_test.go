@@ -12,8 +12,8 @@ import (
 	"sluice/proxy/request"
 )
 
-// TestBodiesThatAreReadInFull: bodies whose clients wait for their end, and no streams.
-func TestBodiesThatAreReadInFull(t *testing.T) {
+// Bodies whose clients wait for their end are read in full and not flushed, and streams are passed as they come.
+func TestBodiesThatAreReadInFullAreNotFlushed(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789"), 10)
 	cut := errors.New("cut")
 	for _, row := range []struct {
@@ -36,8 +36,13 @@ func TestBodiesThatAreReadInFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := io.MultiReader(iotest.OneByteReader(bytes.NewReader(text)), iotest.ErrReader(cut))
-		resp := &http.Response{StatusCode: row.code, Body: io.NopCloser(body)}
+		resp := &http.Response{StatusCode: row.code, Body: io.NopCloser(body), ContentLength: -1}
 		readInFull(resp, info)
+		client := httptest.NewRecorder()
+		newClientWriter(client, info).WriteHeader(row.code)
+		if streams := row.code == http.StatusOK && !row.full; client.Flushed != streams || (resp.ContentLength < 0) == row.full {
+			t.Errorf("%s, %d: flushed: %v, length %d", row.url, row.code, client.Flushed, resp.ContentLength)
+		}
 		buf := make([]byte, 60)
 		n, err := resp.Body.Read(buf)
 		if full := n == len(buf); err != nil || full != row.full || !bytes.Equal(buf[:n], text[:n]) {
@@ -50,4 +55,16 @@ func TestBodiesThatAreReadInFull(t *testing.T) {
 			t.Errorf("%s: then %q, %v", row.url, buf[:n], err)
 		}
 	}
+}
+
+// An HTTP/2 server gives a request without a body an empty one; to read it would cost two deadlines, each a message to the
+// goroutine of the connection.
+func TestARequestWithoutABodyIsNotRead(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
+	r.Body = io.NopCloser(iotest.ErrReader(errors.New("read")))
+	r, free, err := (&Forwarder{}).withBody(nil, r)
+	if err != nil || r.Body != http.NoBody {
+		t.Fatalf("%v, body %v", err, r.Body)
+	}
+	free()
 }
