@@ -5,17 +5,21 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"sluice/proxy/see"
 )
 
 // adminClient asks the admin listener of a Sluice.
@@ -96,6 +100,27 @@ func (c *adminClient) ask(ctx context.Context, method, path string, body []byte)
 		return nil, fmt.Errorf("the answer is longer than %d MiB", most>>20)
 	}
 	return answer, nil
+}
+
+// read asks below /see/v1alpha1/ for a value of a kind, and returns its JSON too.
+func (c *adminClient) read(ctx context.Context, method, path string, body []byte, kind string, into any) ([]byte, error) {
+	answer, err := c.ask(ctx, method, "/see/v1alpha1/"+path, body)
+	var is struct{ Kind string }
+	if err == nil {
+		err = errors.Join(json.Unmarshal(answer, &is), json.Unmarshal(answer, into))
+	}
+	if status, ok := into.(*see.Status); err == nil && (is.Kind != kind || ok && status.Facts == nil) {
+		err = fmt.Errorf("the answer is no %s of Sluice", kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.address, err)
+	}
+	return answer, nil
+}
+
+// get is read by GET.
+func (c *adminClient) get(ctx context.Context, path string, q url.Values, kind string, into any) ([]byte, error) {
+	return c.read(ctx, http.MethodGet, path+"?"+q.Encode(), nil, kind, into)
 }
 
 // refusal is an answer other than 200.

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,22 +26,6 @@ func (f *listFlags) check() error {
 		return fmt.Errorf("--output: %q is none of text, wide and json", f.output)
 	}
 	return nil
-}
-
-// list returns a list of a kind, and its JSON.
-func (f *listFlags) list(ctx context.Context, path string, q url.Values, kind string, into any) ([]byte, error) {
-	body, err := f.ask(ctx, http.MethodGet, "/see/v1alpha1/"+path+"?"+q.Encode(), nil)
-	var is struct{ Kind string }
-	if err == nil {
-		err = errors.Join(json.Unmarshal(body, &is), json.Unmarshal(body, into))
-	}
-	if err == nil && is.Kind != kind {
-		err = fmt.Errorf("the answer is no %s of Sluice", kind)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.address, err)
-	}
-	return body, nil
 }
 
 // clientsFlags are the command line flags of clients.
@@ -82,7 +64,7 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	var l clients.ClientList
 	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by}}
-	body, err := f.list(ctx, "clients", q, "ClientList", &l)
+	body, err := f.get(ctx, "clients", q, "ClientList", &l)
 	if err != nil {
 		return unknown(err)
 	}

@@ -168,9 +168,9 @@ func TestTopSortsFailsAndEnds(t *testing.T) {
 func TestOtherAnswersAreNoLists(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"kind": "Status"}`)) }))
 	defer server.Close()
-	for _, name := range []string{"clients", "watches", "top"} {
-		if _, code := execute(t, name, "--address", server.URL); code != exitUnknown {
-			t.Errorf("%s: exit %d", name, code)
+	for _, arguments := range [][]string{{"clients"}, {"watches"}, {"top"}, {"status"}, {"why", "--last=1"}, {"why", "/api"}} {
+		if _, code := execute(t, append(arguments, "--address", server.URL)...); code != exitUnknown {
+			t.Errorf("%s: exit %d", arguments, code)
 		}
 	}
 }
@@ -182,8 +182,8 @@ func TestWhyPrintsNothingThatControlsTheTerminal(t *testing.T) {
 	answer := func(v any) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(v) }
 	}
-	mux.HandleFunc("GET /see/v1alpha1/why", answer(see.WhyList{Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}}))
-	mux.HandleFunc("POST /see/v1alpha1/why", answer(see.WhyExplanation{Explanation: &why.Explanation{
+	mux.HandleFunc("GET /see/v1alpha1/why", answer(see.WhyList{Kind: "RequestList", Items: []why.Seen{{Verb: bad, Resource: bad, User: bad, Agent: bad}}}))
+	mux.HandleFunc("POST /see/v1alpha1/why", answer(see.WhyExplanation{Kind: "Explanation", Explanation: &why.Explanation{
 		Verdict: why.Served, Sentence: bad, Rules: []why.Row{{Answer: why.No, Facts: bad}},
 	}}))
 	server := httptest.NewServer(mux)

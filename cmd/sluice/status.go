@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -65,7 +62,7 @@ func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 	case f.watch || f.wait != "":
 		return f.follow(ctx, out, log)
 	}
-	a := f.get(ctx)
+	a := f.now(ctx)
 	if err := f.print(out, a); err != nil {
 		return err
 	}
@@ -82,18 +79,9 @@ type statusAnswer struct {
 	err  error
 }
 
-func (f *statusFlags) get(ctx context.Context) (a statusAnswer) {
+func (f *statusFlags) now(ctx context.Context) (a statusAnswer) {
 	a.Status = &see.Status{}
-	a.body, a.err = f.ask(ctx, http.MethodGet, "/see/v1alpha1/status", nil)
-	if a.err == nil {
-		a.err = json.Unmarshal(a.body, a.Status)
-	}
-	if a.err == nil && (a.Kind != "Status" || a.Facts == nil) {
-		a.err = errors.New("this is no status of Sluice")
-	}
-	if a.err != nil {
-		a.err = fmt.Errorf("%s: %w", f.address, a.err)
-	}
+	a.body, a.err = f.get(ctx, "status", nil, "Status", a.Status)
 	return a
 }
 
@@ -139,7 +127,7 @@ func (f *statusFlags) follow(ctx context.Context, out, log io.Writer) error {
 	defer t.Stop()
 	var last statusAnswer
 	for shown := ""; ctx.Err() == nil; {
-		a := question.get(ctx)
+		a := question.now(ctx)
 		if ctx.Err() != nil && last.Status != nil {
 			break // the answer was cut
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -80,24 +79,20 @@ type shown struct {
 	text []byte
 }
 
-// get returns what a view shows.
-func (f *topFlags) get(ctx context.Context, view string) (a shown, err error) {
+// show returns what a view shows.
+func (f *topFlags) show(ctx context.Context, view string) (a shown, err error) {
 	wide := f.output == "wide"
-	_, err = f.list(ctx, "status", nil, "Status", &a.Status)
-	if err == nil && a.Facts == nil {
-		err = errors.New("this is no status of Sluice")
-	}
-	if err != nil {
+	if _, err = f.get(ctx, "status", nil, "Status", &a.Status); err != nil {
 		return a, err
 	}
 	switch view {
 	case "clients":
 		l := &clients.ClientList{}
-		_, err = f.list(ctx, "clients", url.Values{"by": {f.by}}, "ClientList", l)
+		_, err = f.get(ctx, "clients", url.Values{"by": {f.by}}, "ClientList", l)
 		a.list, a.text = l, clientsText(l, wide)
 	case "watches":
 		l := &clients.OpenWatchList{}
-		_, err = f.list(ctx, "watches", nil, "OpenWatchList", l)
+		_, err = f.get(ctx, "watches", nil, "OpenWatchList", l)
 		a.list, a.text = l, watchesText(l, wide)
 	default:
 		a.list, a.text = a.Status, resourcesText(&a.Status)
@@ -106,7 +101,7 @@ func (f *topFlags) get(ctx context.Context, view string) (a shown, err error) {
 }
 
 func (f *topFlags) printOnce(ctx context.Context, view string, out io.Writer) error {
-	a, err := f.get(ctx, view)
+	a, err := f.show(ctx, view)
 	if err != nil {
 		return unknown(err)
 	}
@@ -148,7 +143,7 @@ func (t *top) Init() tea.Cmd { return t.fetch() }
 func (t *top) fetch() tea.Cmd {
 	view, flags := t.view, *t.topFlags
 	return func() tea.Msg {
-		a, err := flags.get(t.ctx, view)
+		a, err := flags.show(t.ctx, view)
 		return answered{view, a, err}
 	}
 }

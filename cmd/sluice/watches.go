@@ -46,7 +46,7 @@ func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
 		return unknown(err)
 	}
 	var l clients.OpenWatchList
-	if _, err := f.list(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
+	if _, err := f.get(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
 		return unknown(err)
 	}
 	l.Items = slices.DeleteFunc(l.Items, func(w clients.Watching) bool {

@@ -71,18 +71,12 @@ func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.
 		return unknown(err)
 	}
 	body, err := json.Marshal(q)
-	if err == nil {
-		body, err = f.ask(ctx, http.MethodPost, "/see/v1alpha1/why", body)
-	}
-	var e see.WhyExplanation
-	if err == nil {
-		err = json.Unmarshal(body, &e)
-	}
-	if err == nil && e.Explanation == nil {
-		err = errors.New("this is no explanation of Sluice")
-	}
 	if err != nil {
-		return unknown(fmt.Errorf("%s: %w", f.address, err))
+		return unknown(err)
+	}
+	e := see.WhyExplanation{Explanation: &why.Explanation{}}
+	if body, err = f.read(ctx, http.MethodPost, "why", body, "Explanation", &e); err != nil {
+		return unknown(err)
 	}
 	if f.output != "json" {
 		body = explanationText(e.Explanation, f.output == "wide")
@@ -93,7 +87,7 @@ func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.
 	switch e.Verdict {
 	case why.Served:
 		return nil
-	case why.Unknown:
+	case why.Unknown, "":
 		return exitError{nil, exitUnknown}
 	}
 	return exitError{nil, exitNotWell}
@@ -156,13 +150,9 @@ func explanationText(e *why.Explanation, wide bool) []byte {
 
 // printLast prints the last requests.
 func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
-	body, err := f.ask(ctx, http.MethodGet, "/see/v1alpha1/why?show="+f.show, nil)
 	var list see.WhyList
-	if err == nil {
-		err = json.Unmarshal(body, &list)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.address, err)
+	if _, err := f.get(ctx, "why", url.Values{"show": {f.show}}, "RequestList", &list); err != nil {
+		return err
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]
 	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
