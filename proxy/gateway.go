@@ -60,7 +60,6 @@ type Gateway struct {
 	foresight   http.Handler // of dry runs: the filters of handler that decide about a request
 	connections *flowcontrol.Connections
 	control     *flowcontrol.Control
-	strangers   *flowcontrol.FairSeats // places of callers that are not authenticated
 	places      *flowcontrol.Upstream
 	slowReaders *flowcontrol.SlowReaders
 	cpu         *flowcontrol.CPU
@@ -80,8 +79,7 @@ func New(o Options) *Gateway {
 	l, strict := &o.Config.Limits, o.Config.Compatibility == config.Strict
 	g.connections = flowcontrol.NewConnections(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
-	g.strangers = flowcontrol.NewFairSeats(l.UnauthenticatedUpstream, l.QueueWait.Duration)
-	g.places = flowcontrol.NewUpstream(o.Levels, g.strangers)
+	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
@@ -131,7 +129,7 @@ func New(o Options) *Gateway {
 func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
-	g.strangers.Set(l.UnauthenticatedUpstream, l.QueueWait.Duration)
+	g.places.SetStrangers(l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.cpu.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.reads.SetPassedBytes(file.Cache.PassedBytes)

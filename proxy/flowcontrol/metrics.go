@@ -13,13 +13,12 @@ func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
 	waiting := func(numbers func() (int64, int)) func() int64 {
 		return func() int64 { _, n := numbers(); return int64(n) }
 	}
-	strangers := u.strangers.queue.Numbers
 	return []prometheus.Collector{
 		gauge("sluice_unauthenticated_passing", "Requests of unauthenticated callers that are being passed to the apiserver.",
-			running(strangers)),
-		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(strangers)),
+			running(u.strangers.Numbers)),
+		gauge("sluice_unauthenticated_waiting", "Requests of unauthenticated callers that wait to be passed.", waiting(u.strangers.Numbers)),
 		gauge("sluice_unauthenticated_places", "How many requests of unauthenticated callers may be passed at the same time.",
-			u.strangers.queue.Places),
+			u.strangers.Places),
 		gauge("sluice_long_reads_working", "Long responses from the cache that Sluice works on.", running(c.Numbers)),
 		gauge("sluice_long_reads_waiting", "Long responses from the cache that wait for their turn.", waiting(c.Numbers)),
 		gauge("sluice_long_reads_places",

@@ -106,7 +106,7 @@ func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 	defer q.mu.Unlock()
 	g := q.groups[k.Group]
 	if g == nil {
-		g = &flowGroup{name: k.Group, flows: map[string]*flow{}, index: -1}
+		g = &flowGroup{name: k.Group, index: -1}
 		q.groups[k.Group] = g
 	}
 	if g.most = most; most == 0 && q.shared {
@@ -207,6 +207,9 @@ func (q *Queue) add(t *Ticket, account string) {
 	if f == nil {
 		f = &flow{name: account}
 		f.turn = t.group.turns.PushBack(f)
+		if t.group.flows == nil { // few groups wait
+			t.group.flows = map[string]*flow{}
+		}
 		t.group.flows[account] = f
 	}
 	t.flow = f

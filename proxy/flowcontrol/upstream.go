@@ -34,49 +34,28 @@ type Seats interface {
 	Take(ctx context.Context, r *http.Request) (leave func(), err error)
 }
 
-// FairSeats are Seats that callers get in turn.
-type FairSeats struct {
-	queue *Queue
-	wait  atomic.Int64 // a time.Duration
-}
-
-// NewFairSeats returns so many FairSeats, for which a request waits no longer than wait.
-func NewFairSeats(places int, wait time.Duration) *FairSeats {
-	s := &FairSeats{queue: NewQueue(0).Shared()}
-	s.Set(places, wait)
-	return s
-}
-
-// Set changes the number of seats, and how long requests wait from now on.
-func (s *FairSeats) Set(places int, wait time.Duration) {
-	s.wait.Store(int64(wait))
-	s.queue.SetPlaces(int64(places))
-}
-
-// Take implements Seats.
-func (s *FairSeats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
-	wait, cancel := context.WithTimeout(ctx, time.Duration(s.wait.Load()))
-	defer cancel()
-	t := s.queue.Join(keyOf(r, request.From(r.Context())), 1, 0)
-	switch err := t.Wait(wait); {
-	case err == nil:
-		return t.Leave, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	}
-	return nil, apierrors.NewTooManyRequests(message.NoPlace.Say(), response.RetryAfter)
-}
-
 // Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own
 // for callers that are not authenticated, each of whom has a connection of its own, and streams for
 // requests that last.
 type Upstream struct {
 	seats     Seats
-	strangers *FairSeats
+	strangers *Queue
+	wait      atomic.Int64 // a time.Duration
 }
 
-// NewUpstream returns an Upstream.
-func NewUpstream(seats Seats, strangers *FairSeats) *Upstream { return &Upstream{seats, strangers} }
+// NewUpstream returns an Upstream with so many places for callers that are not authenticated, for which a request waits
+// no longer than wait.
+func NewUpstream(seats Seats, strangers int, wait time.Duration) *Upstream {
+	u := &Upstream{seats: seats, strangers: NewQueue(0).Shared()}
+	u.SetStrangers(strangers, wait)
+	return u
+}
+
+// SetStrangers changes how many such places there are, and how long requests wait from now on.
+func (u *Upstream) SetStrangers(places int, wait time.Duration) {
+	u.wait.Store(int64(wait))
+	u.strangers.SetPlaces(int64(places))
+}
 
 // Place is the place of one passed request, which takes it when it is first sent: a client that stalls its
 // body holds no place.
@@ -129,7 +108,12 @@ func (p *Place) Take(ctx context.Context) error {
 func (p *Place) take(ctx context.Context) (leave func(), err error) {
 	switch {
 	case p.info.Caller == request.Unauthenticated:
-		return p.upstream.strangers.Take(ctx, p.request)
+		wait, cancel := context.WithTimeout(ctx, time.Duration(p.upstream.wait.Load()))
+		defer cancel()
+		if leave, err = p.upstream.strangers.Enter(wait, keyOf(p.request, p.info)); err != nil {
+			err = apierrors.NewTooManyRequests(message.NoPlace.Say(), response.RetryAfter)
+		}
+		return leave, err
 	case Lasts(p.info):
 		g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
 		return g.Release, err

@@ -1,7 +1,9 @@
 package flowcontrol
 
 import (
+	"context"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -10,22 +12,29 @@ import (
 	"sluice/proxy/request"
 )
 
+// seats are places of a Queue.
+type seats struct{ *Queue }
+
+func (s seats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+	return s.Enter(ctx, request.From(r.Context()).Account.Key)
+}
+
 // Each write of a passed response that its client accepts slowly says so again.
 func TestSlowResponseCountsOnce(t *testing.T) {
-	seats, ledger := NewFairSeats(4, time.Minute), accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
+	seats, ledger := seats{NewQueue(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
 	r := httptest.NewRequest("GET", lists, nil)
 	info, err := request.Parse(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	info.Caller, info.User, info.Account = request.BearerToken, "jane", ledger.Account(accounts.ByUser("jane"))
-	p := NewUpstream(seats, seats).Place(r.WithContext(request.With(r.Context(), info)), func() { t.Error("the response ends") })
+	p := NewUpstream(seats, 1, time.Minute).Place(r.WithContext(request.With(r.Context(), info)), func() { t.Error("the response ends") })
 	if err := p.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		p.Slow()
-		if running, _ := seats.queue.Numbers(); running != 0 || ledger.Usage(accounts.SlowResponses).Used != 1 {
+		if running, _ := seats.Numbers(); running != 0 || ledger.Usage(accounts.SlowResponses).Used != 1 {
 			t.Errorf("%d seats, %d slow responses", running, ledger.Usage(accounts.SlowResponses).Used)
 		}
 	}
@@ -33,5 +42,5 @@ func TestSlowResponseCountsOnce(t *testing.T) {
 	if n := ledger.Usage(accounts.SlowResponses).Used; n != 0 {
 		t.Errorf("%d slow responses are left", n)
 	}
-	checkEmpty(t, seats.queue)
+	checkEmpty(t, seats.Queue)
 }

@@ -2,6 +2,7 @@ package flowcontrol
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"runtime"
 	"sync"
@@ -28,14 +29,12 @@ const (
 // wait, unless their user has as many under way as there are places. A nil CPU lets everything work at once.
 type CPU struct {
 	queue *Queue
-
-	mu    sync.Mutex     // guards short
-	short map[string]int // short responses that began without a turn, by group of accounts
+	short *Queue // of short responses that began without a turn, for which there are places without end
 }
 
 // NewCPU returns a CPU. With 0 places there are as many as processors.
 func NewCPU(places int) *CPU {
-	c := &CPU{queue: NewQueue(0), short: map[string]int{}}
+	c := &CPU{queue: NewQueue(0), short: NewQueue(math.MaxInt64)}
 	c.SetPlaces(places)
 	return c
 }
@@ -59,9 +58,9 @@ type Work struct {
 	cpu   *CPU
 	ctx   context.Context
 	key   accounts.Key
-	free  int64 // bytes that may still be written without a turn
-	brief bool  // counts in CPU.short
-	had   bool  // a place has been taken since the last Rest; without one nothing below changes
+	free  int64   // bytes that may still be written without a turn
+	brief *Ticket // of CPU.short; nil if it does not count there
+	had   bool    // a place has been taken since the last Rest; without one nothing below changes
 
 	mu       sync.Mutex // guards what follows
 	leave    func()     // gives the place back; nil while there is none
@@ -76,31 +75,16 @@ func (c *CPU) Work(ctx context.Context, k accounts.Key, bytes int64) *Work {
 	if c == nil {
 		return nil
 	}
-	w := &Work{cpu: c, ctx: ctx, key: k, free: shortWork}
-	if w.brief = bytes <= shortWork && c.begin(k); !w.brief {
-		w.free = 0
+	w := &Work{cpu: c, ctx: ctx, key: k}
+	if bytes > shortWork {
+		return w
+	}
+	if t := c.short.Join(k, 1, c.Places()); t.HasStarted() {
+		w.free, w.brief = shortWork, t
+	} else {
+		t.Leave()
 	}
 	return w
-}
-
-// begin counts a short response, unless its group has as many under way as there are places.
-func (c *CPU) begin(k accounts.Key) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if int64(c.short[k.Group]) >= c.Places() {
-		return false
-	}
-	c.short[k.Group]++
-	return true
-}
-
-// end ends the count of begin.
-func (c *CPU) end(k accounts.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.short[k.Group]--; c.short[k.Group] == 0 {
-		delete(c.short, k.Group)
-	}
 }
 
 // Next waits for a turn if the response is long and its last turn is over. It returns an error only if the
@@ -149,9 +133,9 @@ func (w *Work) Rest() {
 		return
 	}
 	w.free = shortWork
-	if w.brief {
-		w.brief = false
-		w.cpu.end(w.key)
+	if w.brief != nil {
+		w.brief.Leave()
+		w.brief = nil
 	}
 	if w.had {
 		w.giveBack()

@@ -156,9 +156,7 @@ func TestShortResponsesOfOneUserBeyondThePlacesTakeTurns(t *testing.T) {
 			w.Rest()
 			w.Rest()
 		}
-		if len(c.short) != 0 {
-			t.Errorf("%v are left", c.short)
-		}
+		checkEmpty(t, c.short)
 	})
 }
 

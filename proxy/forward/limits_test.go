@@ -20,7 +20,7 @@ import (
 )
 
 // one seat is waited for a little, because a handler gives its seat back after the client has the response.
-func one() *flowcontrol.FairSeats { return flowcontrol.NewFairSeats(1, 300*time.Millisecond) }
+func one() forwardtest.Places { return forwardtest.Places{N: 1, Wait: 300 * time.Millisecond} }
 
 // TestPlacesAreApart: watches and strangers take no seats of others.
 func TestPlacesAreApart(t *testing.T) {
@@ -64,7 +64,7 @@ func TestUsersGetSeatsInTurn(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
 	e := forwardtest.New(t, forwardtest.Settings{
-		Caller: request.BearerToken, Seats: flowcontrol.NewFairSeats(4, forwardtest.Timeout),
+		Caller: request.BearerToken, Seats: forwardtest.Places{N: 4, Wait: forwardtest.Timeout},
 		Handler: func(http.ResponseWriter, *http.Request) { <-more },
 	})
 	inner := e.Gateway.Config.Handler
@@ -100,7 +100,7 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 	const limit = 9 // of one address, of twelve places
 	var connections, most atomic.Int32
 	more := make(chan bool)
-	e := forwardtest.New(t, forwardtest.Settings{Strangers: flowcontrol.NewFairSeats(12, forwardtest.Timeout), Handler: func(http.ResponseWriter, *http.Request) {
+	e := forwardtest.New(t, forwardtest.Settings{Strangers: forwardtest.Places{N: 12, Wait: forwardtest.Timeout}, Handler: func(http.ResponseWriter, *http.Request) {
 		most.Store(max(most.Load(), connections.Add(1)))
 		<-more
 		connections.Add(-1)
@@ -145,7 +145,7 @@ func TestAnonymousConnectionsAreBounded(t *testing.T) {
 func TestNetworkCountsAsOneStranger(t *testing.T) {
 	more := make(chan bool)
 	defer close(more)
-	e := forwardtest.New(t, forwardtest.Settings{Strangers: flowcontrol.NewFairSeats(3, time.Millisecond), Handler: func(http.ResponseWriter, *http.Request) { <-more }})
+	e := forwardtest.New(t, forwardtest.Settings{Strangers: forwardtest.Places{N: 3, Wait: time.Millisecond}, Handler: func(http.ResponseWriter, *http.Request) { <-more }})
 	inner := e.Gateway.Config.Handler
 	e.Gateway.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = r.Header.Get("X-Address")
@@ -200,7 +200,7 @@ func TestClientThatAcceptsSlowlyGivesItsSeatBack(t *testing.T) {
 	readers := flowcontrol.NewSlowReaders(1 << 30)
 	go readers.Run(t.Context())
 	e := forwardtest.New(t, forwardtest.Settings{
-		Caller: request.BearerToken, User: jane, Seats: flowcontrol.NewFairSeats(1, forwardtest.Timeout), ClientHTTP1: true, SlowReaders: readers,
+		Caller: request.BearerToken, User: jane, Seats: forwardtest.Places{N: 1, Wait: forwardtest.Timeout}, ClientHTTP1: true, SlowReaders: readers,
 		Handler: func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/openapi/v2" {
 				_, _ = w.Write(make([]byte, size))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"errors"
 	"io"
 	"maps"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
@@ -73,8 +75,8 @@ type Settings struct {
 	Config        func(*rest.Config) // changes the upstream's configuration
 	FrontProxy    upstream.KeyPair
 	HeaderNames   *upstream.HeaderNames // nil means the default
-	// Seats and Strangers are the places of authenticated and of other callers; nil means many.
-	Seats, Strangers *flowcontrol.FairSeats
+	// Seats and Strangers are the places of authenticated and of other callers; the zero value means many.
+	Seats, Strangers Places
 	// SlowReaders, which must run, finds clients that accept nothing.
 	SlowReaders *flowcontrol.SlowReaders
 	// Totals are what callers may hold; the zero value means a lot.
@@ -86,7 +88,29 @@ type Settings struct {
 	Log        *zap.Logger // nil means none
 }
 
-func many() *flowcontrol.FairSeats { return flowcontrol.NewFairSeats(1000, Timeout) }
+// Places are so many places, for which a request waits no longer than Wait.
+type Places struct {
+	N    int
+	Wait time.Duration
+}
+
+var many = Places{1000, Timeout}
+
+// seats are the places of a queue.
+type seats struct {
+	*flowcontrol.Queue
+	wait time.Duration
+}
+
+// Take implements flowcontrol.Seats.
+func (s seats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	if leave, err = s.Enter(ctx, request.From(r.Context()).Account.Key); errors.Is(err, context.DeadlineExceeded) {
+		err = apierrors.NewTooManyRequests("no place", 1)
+	}
+	return leave, err
+}
 
 // New starts an Env that ends with the test.
 func New(t *testing.T, s Settings) *Env {
@@ -108,9 +132,11 @@ func New(t *testing.T, s Settings) *Env {
 	}
 	e.Transcoder = s.Transcoder
 	e.Accounts = accounts.New(cmp.Or(s.Totals, accounts.TotalsOf(accounts.Machine{Memory: 2 << 30, Descriptors: 1 << 16}, 900)), math.MaxInt64)
+	own, others := cmp.Or(s.Seats, many), cmp.Or(s.Strangers, many)
+	taken := seats{flowcontrol.NewQueue(int64(own.N)).Shared(), own.Wait}
 	f := forward.New(forward.Options{
 		Upstream: u, Log: cmp.Or(s.Log, zap.NewNop()), Transcoder: e.Transcoder, SlowReaders: s.SlowReaders,
-		Places: flowcontrol.NewUpstream(cmp.Or(s.Seats, many()), cmp.Or(s.Strangers, many())), Rejected: s.Rejected,
+		Places: flowcontrol.NewUpstream(taken, others.N, others.Wait), Rejected: s.Rejected,
 	})
 	e.Gateway = startServer(t, !s.ClientHTTP1, e.withInfo(s, f))
 	e.Client = &http.Client{
