@@ -13,6 +13,7 @@ import (
 // TestApiserverAcceptsEveryObject sends each set of objects to a real kube-apiserver, as a dry run with strict
 // field validation, into a namespace of restricted pod security.
 func TestApiserverAcceptsEveryObject(t *testing.T) {
+	t.Parallel()
 	admin := harness.Start(t).Kubeconfig("admin")
 	apply(t, admin, program(t, "kubectl", "create", "namespace", "sluice", "--dry-run=client", "-o", "yaml"))
 	if warnings := apply(t, admin, kustomized(t, "deploy/kustomize/base"), "--dry-run=server"); warnings != "" {

@@ -51,6 +51,7 @@ func render(t *testing.T, g *harness.Guide, block, manifests string) []byte {
 }
 
 func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
+	t.Parallel()
 	admin := harness.Start(t).Kubeconfig("admin")
 	g := newGuide(t, admin)
 	if _, err := kubectl(t, admin, nil, "create", "namespace", "sluice"); err != nil {
@@ -96,6 +97,7 @@ func TestCommandsOfTheGuideForClientsAndSidecars(t *testing.T) {
 }
 
 func TestOverlaysOfTheGuide(t *testing.T) {
+	t.Parallel()
 	apiserver := harness.Start(t)
 	admin := apiserver.Kubeconfig("admin")
 	g := newGuide(t, admin)

@@ -33,6 +33,7 @@ var scraped = []string{"job", "pod", "namespace", "le"}
 // TestQueriesUseMetricsThatExist compares the dashboard, the alerts and the autoscaler with the metrics of a
 // gateway that has served lists, watches and errors.
 func TestQueriesUseMetricsThatExist(t *testing.T) {
+	t.Parallel()
 	exported := exercised(t)
 	all := objects(t, charted(t, "components"))
 	for name, query := range queries(t, all) {
@@ -143,20 +144,8 @@ func valuesOf(f *dto.MetricFamily, label string) (values []string) {
 func queries(t *testing.T, all map[string]*unstructured.Unstructured) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	text, _, _ := unstructured.NestedString(all["ConfigMap/sluice-dashboard"].Object, "data", "sluice.json")
-	if err := json.Unmarshal([]byte(text), &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range dashboard.Panels {
-		for _, target := range p.Targets {
-			found["panel "+p.Title+": "+target.Expr] = target.Expr
-		}
+	for _, c := range curves(t, all) {
+		found["panel "+c.panel+": "+c.Expr] = c.Expr
 	}
 	for _, rule := range alerts(t, all) {
 		found["alert "+rule["alert"].(string)] = rule["expr"].(string)
@@ -168,6 +157,36 @@ func queries(t *testing.T, all map[string]*unstructured.Unstructured) map[string
 	}
 	if len(found) < 30 {
 		t.Errorf("only %d queries", len(found))
+	}
+	return found
+}
+
+// curve is a query of a panel.
+type curve struct {
+	panel, Expr, LegendFormat string
+}
+
+// curves returns all queries of the dashboard. Each panel has one.
+func curves(t *testing.T, all map[string]*unstructured.Unstructured) (found []curve) {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []curve
+		}
+	}
+	text, _, _ := unstructured.NestedString(all["ConfigMap/sluice-dashboard"].Object, "data", "sluice.json")
+	if err := json.Unmarshal([]byte(text), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range dashboard.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("panel %s is empty", p.Title)
+		}
+		for _, c := range p.Targets {
+			c.panel = p.Title
+			found = append(found, c)
+		}
 	}
 	return found
 }

@@ -42,6 +42,7 @@ func download(t *testing.T, module, sum string) string {
 // TestOperatorsDefineEveryField sends the objects for cert-manager and for the Prometheus operator
 // to a kube-apiserver that has their real definitions, which knows each field then.
 func TestOperatorsDefineEveryField(t *testing.T) {
+	t.Parallel()
 	var definitions []string
 	for _, o := range operators {
 		dir := download(t, o.module, o.sum)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -159,19 +160,47 @@ func (m *monitor) awaitQuiet(t *testing.T) {
 	})
 }
 
-// empty returns the queries of the dashboard that return no data.
-func (m *monitor) empty(all map[string]string) (names []string, err error) {
-	for name, query := range all {
-		if !strings.HasPrefix(name, "panel ") {
-			continue
+// awaitCurve waits until a query has a number.
+func (m *monitor) awaitCurve(t *testing.T, query string) {
+	t.Helper()
+	harness.Eventually(t, query, func() error {
+		names, err := m.empty([]curve{{Expr: query}})
+		if err == nil && len(names) > 0 {
+			err = errors.New("no number")
 		}
-		query = strings.NewReplacer("$__rate_interval", "10s", "$pod", ".*").Replace(query)
-		var data struct{ Result []json.RawMessage }
+		return err
+	})
+}
+
+// legendLabel is a label in the legend of a panel.
+var legendLabel = regexp.MustCompile(`{{(\w+)}}`)
+
+// empty returns the curves without a number, or without a label of their legend.
+func (m *monitor) empty(all []curve) (names []string, err error) {
+	for _, c := range all {
+		query := strings.NewReplacer("$__rate_interval", "10s", "$pod", ".*").Replace(c.Expr)
+		var data struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any
+			}
+		}
 		if err := m.get("/api/v1/query?query="+url.QueryEscape(query), &data); err != nil {
 			return nil, fmt.Errorf("%s: %w", query, err)
 		}
-		if len(data.Result) == 0 {
-			names = append(names, name)
+		numbers := 0
+		for _, r := range data.Result {
+			if r.Value[1] != "NaN" {
+				numbers++
+			}
+			for _, l := range legendLabel.FindAllStringSubmatch(c.LegendFormat, -1) {
+				if r.Metric[l[1]] == "" && l[1] != "group" { // which is empty for the core group
+					names = append(names, c.panel+" has a curve without "+l[1])
+				}
+			}
+		}
+		if numbers == 0 {
+			names = append(names, c.panel+": "+c.Expr)
 		}
 	}
 	return names, nil

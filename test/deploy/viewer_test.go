@@ -16,6 +16,7 @@ import (
 
 // TestViewerSeesTheStatusPagesAndNothingElse has a real apiserver review who reads the admin listener.
 func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	const name = "sluice-viewer"
 	role := typed[rbacv1.ClusterRole](t, objects(t, kustomized(t, "deploy/kustomize/base"))["ClusterRole/"+name])
 	plane := harness.Start(t)

@@ -1,0 +1,155 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"sluice/test/harness"
+)
+
+// limited is the configuration of a gateway that compares often and has little room, but for the path of its audit log.
+const limited = "{apiVersion: sluice/v1alpha1, kind: Configuration, cache: {checkEvery: 1s}, audit: {path: %s}," +
+	" limits: {connections: 8, upstreamStreams: 1}}"
+
+// lost is the alert of a lost event. It ends by itself: the store is rebuilt.
+const lost = "SluiceStoreMismatch limited"
+
+// refused are the alerts that faults of a relay, limits, and a pipe that nobody reads fire.
+var refused = []string{
+	"SluiceAuditIncomplete limited", "SluiceRefusesRequests limited", "SluiceRefusesConnections limited",
+	"SluiceStoreNotSynced relayed", "SluiceWatchesPass",
+}
+
+// stale is the alert of a store whose watch says nothing. Its three minutes are a figure of the metric, which passes as time does.
+const stale = "SluiceStoreLagging relayed"
+
+// TestLossesAndLimitsFireAlertsAndRepairEndsThem makes faults that the apiserver does not know of.
+func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
+	t.Parallel()
+	apiserver := harness.Start(t)
+	silent, lossy, unfilled := &fault{}, &fault{}, &fault{fills: true}
+	relay := newFaultyRelay(t, apiserver, map[string]*fault{
+		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled,
+	})
+	start := func(config string) *harness.Sluice {
+		return apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Flags: []string{"--kubeconfig=" + relay.kubeconfig}})
+	}
+	pipe := filepath.Join(t.TempDir(), "audit")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	leave := read(t, pipe)
+	little, relayed := start(fmt.Sprintf(limited, pipe)), start("")
+	m := startPrometheus(t, alerts(t, objects(t, charted(t, "components"))), map[string]*harness.Sluice{"limited": little, "relayed": relayed})
+	relayed.WaitForCacheSync(t, "/api/v1/limitranges", "limitranges.v1")
+	silent.on.Store(true)
+
+	little.WaitForCacheSync(t, "/api/v1/podtemplates", "podtemplates.v1")
+	m.awaitCurve(t, `sluice_store_mismatches_total{resource="podtemplates"}`)
+	loseEvent(t, apiserver, lossy)
+	m.awaitFiring(t, lost)
+	unfilled.on.Store(true)
+	watch(t, relayed, "/api/v1/replicationcontrollers?watch=1&resourceVersion=0")
+	leave()
+	stop := exceed(t, little)
+	m.awaitFiring(t, refused...)
+
+	unfilled.on.Store(false)
+	read(t, pipe)
+	stop()
+	harness.Eventually(t, "two minutes without a proof", func() error {
+		metrics, err := relayed.Metrics()
+		if s := metrics.Sum("sluice_store_proven_seconds", "resource=limitranges"); err == nil && s < 120 {
+			err = fmt.Errorf("%v s", s)
+		}
+		return err
+	})
+	m.awaitFiring(t, stale)
+	silent.on.Store(false)
+	limits := apiserver.Client("admin").CoreV1().LimitRanges("default")
+	if _, err := limits.Create(t.Context(), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "news"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.awaitQuiet(t)
+}
+
+// read reads what is written to a pipe, until it is told to leave.
+func read(t *testing.T, path string) (leave func()) {
+	t.Helper()
+	pipe, err := os.OpenFile(path, os.O_RDWR, 0) // which waits for no writer
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, pipe) }()
+	leave = func() { pipe.Close() }
+	t.Cleanup(leave)
+	return leave
+}
+
+// loseEvent has stores of podtemplates lose an event, and receive the next one.
+func loseEvent(t *testing.T, c *harness.ControlPlane, lossy *fault) {
+	t.Helper()
+	create := func(name string) {
+		template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}, Template: corev1.PodTemplateSpec{
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}}
+		if _, err := c.Client("admin").CoreV1().PodTemplates("default").Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lossy.on.Store(true)
+	create("lost")
+	harness.Eventually(t, "an event that is lost", func() error {
+		if lossy.lost.Load() == 0 {
+			return errors.New("none")
+		}
+		return nil
+	})
+	lossy.on.Store(false)
+	create("received")
+}
+
+// exceed uses more than the limits of a gateway, until it is told to stop.
+func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
+	t.Helper()
+	var open []*harness.RawClient
+	connect := func(ctx context.Context, user string) *harness.RawClient {
+		c, err := harness.NewRawClient(s.RESTConfig(user))
+		if err != nil {
+			panic(err) // as Raw for an unknown user
+		}
+		_, _ = c.Get(ctx, "/api/v1/podtemplates?resourceVersion=0", "application/json") // its connection may be one too many
+		return c
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopConnecting := repeat(t, func(limited context.Context) {
+		if open = append(open, connect(limited, "admin")); len(open) > 16 {
+			open[0].Close()
+			open = open[1:]
+		}
+		connect(limited, "nobody").Close() // a user with fewer, for whom one of the others is closed
+	})
+	stopWatching := repeat(t, func(context.Context) { // a watch that passes stays open
+		if resp, err := s.Raw("admin-cert").Open(ctx, harness.Request{Path: "/api/v1/events?watch=1"}); err == nil && resp.StatusCode != http.StatusOK {
+			resp.Body.Close()
+		}
+	})
+	return func() {
+		cancel()
+		stopWatching()
+		stopConnecting()
+		for _, c := range open {
+			c.Close()
+		}
+	}
+}
