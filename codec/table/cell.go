@@ -102,6 +102,26 @@ func quantity(path ...string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendQuantity(dst, r.at(path)) })
 }
 
+// since prints the age of the time of a field, or instead if it is not set.
+func since(instead string, path ...string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		if v := r.at(path); isSet(v) {
+			return r.appendSince(dst, v)
+		}
+		return append(dst, instead...)
+	})
+}
+
+// either prints one text if a field is present, and another one if it is absent.
+func either(there, absent string, path ...string) cell {
+	return quoted(func(dst []byte, r *row) []byte {
+		if present(r.at(path)) {
+			return append(dst, there...)
+		}
+		return append(dst, absent...)
+	})
+}
+
 // ratio prints two integer fields as "part/whole".
 func ratio(part, whole []string) cell {
 	return quoted(func(dst []byte, r *row) []byte { return appendRatio(dst, r.at(part), r.at(whole)) })

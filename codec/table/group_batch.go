@@ -23,7 +23,7 @@ var batchGroup = group{"batch", []kind{
 		text("Timezone", docOf[batch.CronJobSpec]("timeZone"), strOr(none, "spec", "timeZone")),
 		boolean("Suspend", docOf[batch.CronJobSpec]("suspend"), quoted(cronJobSuspended)),
 		integer("Active", docOf[batch.CronJobStatus]("active"), count("status", "active")),
-		text("Last Schedule", docOf[batch.CronJobStatus]("lastScheduleTime"), quoted(cronJobLast)),
+		text("Last Schedule", docOf[batch.CronJobStatus]("lastScheduleTime"), since(none, "status", "lastScheduleTime")),
 		ageColumn,
 		wide(containerNames(cronJobContainers)),
 		wide(containerImages(cronJobContainers)),
@@ -90,12 +90,4 @@ func cronJobSuspended(dst []byte, r *row) []byte {
 		return append(dst, "True"...)
 	}
 	return append(dst, "False"...)
-}
-
-func cronJobLast(dst []byte, r *row) []byte {
-	last := r.status.Get("lastScheduleTime")
-	if !isSet(last) {
-		return append(dst, none...)
-	}
-	return r.appendSince(dst, last)
 }

@@ -7,20 +7,13 @@ var lifecycleGroup = group{"lifecycle.k8s.io", []kind{
 	{"EvictionRequest", versions("v1alpha1"), newColumns(
 		nameColumn,
 		text("Target", docOf[lifecycle.EvictionRequestSpec]("target"), strOr(unset, "spec", "target", "pod", "name")),
-		text("Target Type", docOf[lifecycle.EvictionRequestSpec]("target"), quoted(evictionTargetType)),
+		text("Target Type", docOf[lifecycle.EvictionRequestSpec]("target"), either("Pod", unset, "spec", "target", "pod")),
 		text("Status", docOf[lifecycle.EvictionRequestStatus]("conditions"), quoted(evictionState)),
 		text("Requester", docOf[lifecycle.EvictionRequestSpec]("requester"), str("spec", "requester")),
 		text("Intent", docOf[lifecycle.EvictionRequestSpec]("intent"), str("spec", "intent")),
 		ageColumn,
 	)},
 }}
-
-func evictionTargetType(dst []byte, r *row) []byte {
-	if present(r.spec.Get("target", "pod")) {
-		return append(dst, "Pod"...)
-	}
-	return append(dst, unset...)
-}
 
 // evictionState prints the result with its reason, or how far the request has got.
 func evictionState(dst []byte, r *row) []byte {

@@ -22,7 +22,7 @@ var resourceGroup = group{"resource.k8s.io", []kind{
 		text("Key", docOf[resource.DeviceTaint]("key"), str("spec", "taint", "key")),
 		text("Value", docOf[resource.DeviceTaint]("value"), str("spec", "taint", "value")),
 		text("Effect", docOf[resource.DeviceTaint]("effect"), str("spec", "taint", "effect")),
-		text("TimeAdded", docOf[resource.DeviceTaint]("timeAdded"), quoted(taintAge)),
+		text("TimeAdded", docOf[resource.DeviceTaint]("timeAdded"), since("", "spec", "taint", "timeAdded")),
 		ageColumn,
 	)},
 	{"ResourcePoolStatusRequest", versions("v1alpha3"), poolStatusRequest},
@@ -42,12 +42,4 @@ func claimState(dst []byte, r *row) []byte {
 		dst = append(dst, "pending,"...)
 	}
 	return dst[:max(start, len(dst)-1)]
-}
-
-func taintAge(dst []byte, r *row) []byte {
-	added := r.spec.Get("taint", "timeAdded")
-	if !isSet(added) {
-		return dst
-	}
-	return r.appendSince(dst, added)
 }

@@ -17,25 +17,20 @@ var schedulingGroup = group{"scheduling.k8s.io", []kind{
 	{"Workload", versions("v1beta1", "v1alpha3"), nameAndAge},
 	{"PodGroup", versions("v1beta1", "v1alpha3"), newColumns(
 		nameColumn,
-		text("Policy", docOf[schedulingv1beta1.PodGroupSpec]("schedulingPolicy"), quoted(groupPolicy)),
+		text("Policy", docOf[schedulingv1beta1.PodGroupSpec]("schedulingPolicy"), groupPolicy),
 		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
 		text("Status", "Status of the PodGroup", quoted(groupState)),
 		ageColumn,
 	)},
 	{"CompositePodGroup", versions("v1alpha3"), newColumns(
 		nameColumn,
-		text("Policy", docOf[schedulingv1alpha3.CompositePodGroupSpec]("schedulingPolicy"), quoted(groupPolicy)),
+		text("Policy", docOf[schedulingv1alpha3.CompositePodGroupSpec]("schedulingPolicy"), groupPolicy),
 		text("Workload", "Name of the referenced Workload object", quoted(groupWorkload)),
 		ageColumn,
 	)},
 }}
 
-func groupPolicy(dst []byte, r *row) []byte {
-	if present(r.spec.Get("schedulingPolicy", "gang")) {
-		return append(dst, "Gang"...)
-	}
-	return append(dst, "Basic"...)
-}
+var groupPolicy = either("Gang", "Basic", "spec", "schedulingPolicy", "gang")
 
 func groupWorkload(dst []byte, r *row) []byte {
 	ref := r.spec.Get("workloadRef")
