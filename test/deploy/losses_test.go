@@ -30,7 +30,7 @@ var refused = []string{
 	"SluiceStoreNotSynced relayed", "SluiceWatchesPass",
 }
 
-// stale is the alert of a store whose watch says nothing. Its three minutes are a figure of the metric, which passes as time does.
+// stale is the alert of a store whose watch says nothing. Its three minutes are a figure of the metric, which no rule shortens.
 const stale = "SluiceStoreLagging relayed"
 
 // TestLossesAndLimitsFireAlertsAndRepairEndsThem makes faults that the apiserver does not know of.
@@ -42,7 +42,9 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 		"limitranges": silent, "podtemplates": lossy, "replicationcontrollers": unfilled,
 	})
 	start := func(config string) *harness.Sluice {
-		return apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: config, Flags: []string{"--kubeconfig=" + relay.kubeconfig}})
+		return apiserver.StartSluice(t, harness.SluiceOptions{
+			Binary: "sluice", Config: config, Flags: []string{"--kubeconfig=" + relay.kubeconfig},
+		})
 	}
 	pipe := filepath.Join(t.TempDir(), "audit")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -50,7 +52,8 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	}
 	leave := read(t, pipe)
 	little, relayed := start(fmt.Sprintf(limited, pipe)), start("")
-	m := startPrometheus(t, alerts(t, objects(t, charted(t, "components"))), map[string]*harness.Sluice{"limited": little, "relayed": relayed})
+	rules := alerts(t, objects(t, charted(t, "components")))
+	m := startPrometheus(t, rules, map[string]*harness.Sluice{"limited": little, "relayed": relayed})
 	relayed.WaitForCacheSync(t, "/api/v1/limitranges", "limitranges.v1")
 	silent.on.Store(true)
 
@@ -76,8 +79,9 @@ func TestLossesAndLimitsFireAlertsAndRepairEndsThem(t *testing.T) {
 	})
 	m.awaitFiring(t, stale)
 	silent.on.Store(false)
+	news := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "news"}}
 	limits := apiserver.Client("admin").CoreV1().LimitRanges("default")
-	if _, err := limits.Create(t.Context(), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "news"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := limits.Create(t.Context(), news, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	m.awaitQuiet(t)
@@ -99,11 +103,12 @@ func read(t *testing.T, path string) (leave func()) {
 // loseEvent has stores of podtemplates lose an event, and receive the next one.
 func loseEvent(t *testing.T, c *harness.ControlPlane, lossy *fault) {
 	t.Helper()
+	templates := c.Client("admin").CoreV1().PodTemplates("default")
 	create := func(name string) {
 		template := &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{Name: name}, Template: corev1.PodTemplateSpec{
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
 		}}
-		if _, err := c.Client("admin").CoreV1().PodTemplates("default").Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
+		if _, err := templates.Create(t.Context(), template, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +145,8 @@ func exceed(t *testing.T, s *harness.Sluice) (stop func()) {
 		connect(limited, "nobody").Close() // a user with fewer, for whom one of the others is closed
 	})
 	stopWatching := repeat(t, func(context.Context) { // a watch that passes stays open
-		if resp, err := s.Raw("admin-cert").Open(ctx, harness.Request{Path: "/api/v1/events?watch=1"}); err == nil && resp.StatusCode != http.StatusOK {
+		resp, err := s.Raw("admin-cert").Open(ctx, harness.Request{Path: "/api/v1/events?watch=1"})
+		if err == nil && resp.StatusCode != http.StatusOK {
 			resp.Body.Close()
 		}
 	})

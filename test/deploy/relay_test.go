@@ -8,7 +8,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -74,8 +73,9 @@ func (f *faultyRelay) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case fault == nil:
 	case fault.fills && fault.on.Load() && (!watch || q.Get("sendInitialEvents") != ""):
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r,
-			Body: io.NopCloser(strings.NewReader("no leader"))}, nil
+		refusal := httptest.NewRecorder()
+		http.Error(refusal, "no leader", http.StatusServiceUnavailable)
+		return refusal.Result(), nil
 	case !fault.fills && watch:
 		resp, err := f.next.RoundTrip(r)
 		if err == nil {
