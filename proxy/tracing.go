@@ -20,7 +20,7 @@ func withTrace(t *trace.Tracer) func(http.Handler) http.Handler {
 			ctx, span := t.Begin(r, info.Acting, info.Received)
 			if span.Recorded() {
 				info.Span = span
-				trace.Past(ctx, "authenticate", info.Received)
+				trace.Past(ctx, "authenticate", info.Received, info.TokenReview)
 				r = r.WithContext(ctx)
 			}
 			next.ServeHTTP(w, r)

@@ -9,13 +9,28 @@ import (
 // confirm is waitFor that also has the apiserver confirm the state. It returns the proof that came
 // first.
 func (f *Fence) confirm(ctx context.Context, version uint64) (Proof, error) {
-	if !f.store.Proves(version) {
-		defer f.enter(version, 0)()
+	if f.store.Proves(version) {
+		return f.proofOf(version), nil
 	}
+	defer f.enter(version, 0)()
 	if err := f.waitFor(ctx, version); err != nil {
 		return "", err
 	}
-	return f.proofOf(version), nil
+	return f.waited(ctx, version), nil
+}
+
+// waited returns the proof of a version that a read has waited for. What has brought it is shared; the store's own watch is not.
+func (f *Fence) waited(read context.Context, version uint64) Proof {
+	proof := f.proofOf(version)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case proof == ByInventory && f.inventory.shared != nil:
+		f.inventory.shared.Join(read)
+	case proof == BySecondWatch && f.lastWatch != nil:
+		f.lastWatch.Join(read)
+	}
+	return proof
 }
 
 // confirmHistory is like confirm and waits until the history of the store is complete up to version,

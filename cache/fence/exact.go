@@ -36,6 +36,7 @@ func (f *Fence) confirmAt(ctx context.Context, version uint64, page, rest int64)
 	if v := f.joinExact(version, rest); v.taken != nil {
 		late := time.NewTimer(time.Until(v.takenAt.Add(quickInventory)))
 		defer late.Stop()
+		v.shared.Join(ctx)
 		select {
 		case <-v.taken:
 		case <-late.C: // it goes on for the pages that follow
@@ -64,7 +65,7 @@ func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
 	case Next(Question{After: Exact, Work: readWork(rest), Spent: v.forwarded}, facts).Do == Forward:
 	case f.store.Begun(version): // its deletions are on their way
 	default:
-		v.taken, v.takenAt, f.exact.due = make(chan struct{}), time.Now(), v
+		v.taken, v.takenAt, v.shared, f.exact.due = make(chan struct{}), time.Now(), f.share("inventory"), v
 		f.worker.want(listingAt)
 	}
 	return *v
@@ -92,6 +93,7 @@ func (f *Fence) takeInventoryAt(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
 	start, uncharged, bytes := time.Now(), f.allowance.empty(), f.inventoryBytes()
+	defer v.shared.End()
 	r, err := f.apiserver.Inventory(ctx, cache.Scope{}, v.version)
 	if err == nil {
 		bytes = int64(r.Bytes)

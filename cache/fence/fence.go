@@ -32,11 +32,13 @@ import (
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
-	store          Store
-	apiserver      Apiserver
-	diverged       func(error)
-	allowance      *allowance
-	worker         worker
+	store     Store
+	apiserver Apiserver
+	diverged  func(error)
+	allowance *allowance
+	worker    worker
+	// Shares begins what the traces of reads show of work that they share; nil shows nothing. It must be set before Run.
+	Shares         func(name string) Shared
 	waitersChanged chan struct{} // holds one token after reads have begun or ceased to wait, or an inventory has ended
 
 	mu          sync.Mutex // guards the fields below
@@ -47,6 +49,7 @@ type Fence struct {
 	byWatch     uint64 // the highest version that a second watch has confirmed
 	secondWatch secondWatchSchedule
 	inventory   inventoryRecord
+	lastWatch   Shared // the second watch that has confirmed byWatch; nil for none
 	exact       exactReads
 	probedAt    time.Time     // when the last probe ended
 	rising      bool          // the last probe or inventory returned a version above the newest state's
@@ -62,6 +65,34 @@ type Fence struct {
 	stats       Stats
 	proven      map[Proof]int // reads
 	last        LastProof
+}
+
+// Shared is work that reads wait for, as their traces show it.
+type Shared interface {
+	// Join says that the read of a context waits for the work, or has waited for it.
+	Join(read context.Context)
+	// In returns a context for what the work asks the apiserver.
+	In(ctx context.Context) context.Context
+	// End ends the work.
+	End()
+}
+
+type untraced struct{}
+
+// Join implements Shared.
+func (untraced) Join(context.Context) {}
+
+// In implements Shared.
+func (untraced) In(ctx context.Context) context.Context { return ctx }
+
+// End implements Shared.
+func (untraced) End() {}
+
+func (f *Fence) share(name string) Shared {
+	if f.Shares == nil {
+		return untraced{}
+	}
+	return f.Shares(name)
 }
 
 // Stats describes the work of a fence for metrics.
@@ -167,6 +198,7 @@ func (f *Fence) charge(work time.Duration, bytes int64, uncharged bool) {
 
 // probe is one consistent LIST, whole or of one key, and the callers that share its answer.
 type probe struct {
+	shared  Shared
 	done    chan struct{} // closed when version and err are set
 	version uint64
 	err     error
@@ -188,6 +220,7 @@ type secondWatchSchedule struct {
 type inventoryRecord struct {
 	perObject int64     // length of the response for each object; zero before the first one
 	at        time.Time // when it ended
+	shared    Shared    // nil before the first one
 	retryAt   time.Time // after a failure
 	pending   uint64    // its version, if the store differed
 }
@@ -203,6 +236,7 @@ type exactVersion struct {
 	version   uint64
 	forwarded time.Duration // what the forwarded reads have cost the apiserver
 	taken     chan struct{} // closed when the inventory of this version has ended; nil before it
+	shared    Shared        // that inventory
 	takenAt   time.Time
 }
 

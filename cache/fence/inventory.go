@@ -36,11 +36,14 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 	defer cancel()
 	pause(ctx, time.Until(f.store.Settled()))
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
-	r, err := f.apiserver.Inventory(ctx, cache.Scope{}, 0)
+	shared := f.share("inventory")
+	defer shared.End()
+	shared.Join(ctx)
+	r, err := f.apiserver.Inventory(shared.In(ctx), cache.Scope{}, 0)
 	if err == nil {
 		r.Asked = start
 	}
-	f.recordInventory(r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled), uncharged)
+	f.recordInventory(shared, r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled), uncharged)
 	reached := false
 	switch {
 	case err != nil:
@@ -88,7 +91,7 @@ func (f *Fence) inventoryOf(ctx context.Context, scope cache.Scope) (*cache.Inve
 }
 
 // recordInventory records the cost of an inventory, also of one that failed or was canceled.
-func (f *Fence) recordInventory(r *cache.Inventory, err error, took time.Duration, canceled, uncharged bool) {
+func (f *Fence) recordInventory(shared Shared, r *cache.Inventory, err error, took time.Duration, canceled, uncharged bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stats.Inventories++
@@ -96,7 +99,7 @@ func (f *Fence) recordInventory(r *cache.Inventory, err error, took time.Duratio
 	switch {
 	case err == nil:
 		bytes = int64(r.Bytes)
-		f.inventory = inventoryRecord{perObject: int64(max(r.Bytes/max(r.Len(), 1), 1)), at: time.Now()}
+		f.inventory = inventoryRecord{perObject: int64(max(r.Bytes/max(r.Len(), 1), 1)), at: time.Now(), shared: shared}
 	case !canceled:
 		f.inventory.retryAt = time.Now().Add(inventoryRetry)
 		fallthrough

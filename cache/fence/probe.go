@@ -28,7 +28,7 @@ func (f *Fence) currentVersion(ctx context.Context) (uint64, error) {
 	if refused := f.lastRefusal(); time.Now().Before(refused.until) {
 		return 0, refused.err
 	}
-	p := f.joinNextProbe()
+	p := f.joinNextProbe(ctx)
 	select {
 	case <-p.done:
 		return p.version, p.err
@@ -63,13 +63,14 @@ func (f *Fence) versionFor(ctx context.Context, n Need) (version uint64, _ error
 
 // joinNextProbe returns the probe that has not begun yet, so that its answer is not older than the
 // call.
-func (f *Fence) joinNextProbe() *probe {
+func (f *Fence) joinNextProbe(read context.Context) *probe {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
-		f.nextProbe = &probe{done: make(chan struct{})}
+		f.nextProbe = &probe{done: make(chan struct{}), shared: f.share("probe")}
 		f.worker.want(asking) // if Run has ended, currentVersion sees the store end
 	}
+	f.nextProbe.shared.Join(read)
 	return f.nextProbe
 }
 
@@ -88,8 +89,9 @@ func (f *Fence) runProbe(ctx context.Context) {
 	if p == nil { // its readers have been told that Run has ended
 		return
 	}
+	defer p.shared.End()
 	before := f.store.Snapshot().Version
-	p.version, p.err = f.ask(ctx)
+	p.version, p.err = f.ask(p.shared.In(ctx))
 	if p.err == nil && p.version < before {
 		p.err = cache.Behind(p.version, before)
 	}

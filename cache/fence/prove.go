@@ -87,7 +87,7 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 		a.Proof = UpToDate
 		return a, nil
 	case f.waitBriefly(ctx, a.Version, f.next(&n, Known).For):
-		a.Proof = f.proofOf(a.Version)
+		a.Proof = f.waited(ctx, a.Version)
 		return a, nil
 	case n.MayPass != nil && f.next(&n, Waited).Do == Forward:
 		return a, read.pass()

@@ -37,13 +37,14 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, secondWatchLimit)
 	defer cancel()
 	start, bookmarks := time.Now(), 0
-	proof := cache.Silence{Last: f.store.Streamed()}
+	proof, shared := cache.Silence{Last: f.store.Streamed()}, f.share("second watch")
+	defer shared.End()
 	_ = f.apiserver.SecondWatch(ctx, proof.Last,
 		func(version uint64) { proof.Add(version) },
 		func(version uint64) {
 			bookmarks++
 			proof.Version = version
-			f.applySilence(ctx, proof)
+			f.applySilence(ctx, proof, shared)
 		})
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,13 +58,13 @@ func (f *Fence) runSecondWatch(ctx context.Context) {
 
 // applySilence applies a proof as soon as the store has the events of the second watch, unless the store becomes
 // doubtful before.
-func (f *Fence) applySilence(ctx context.Context, proof cache.Silence) {
+func (f *Fence) applySilence(ctx context.Context, proof cache.Silence, shared Shared) {
 	var diverged error
 	confirmed := func() (ok bool) {
 		f.mu.Lock() // held until the proof is recorded: ConfirmComplete wakes readers that ask for it
 		defer f.mu.Unlock()
 		if ok, diverged = f.store.ConfirmComplete(proof); ok {
-			f.byWatch = max(f.byWatch, proof.Version)
+			f.byWatch, f.lastWatch = max(f.byWatch, proof.Version), shared
 		}
 		return ok || diverged != nil || f.store.Doubtful()
 	}

@@ -115,6 +115,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 		ProofCost:  proofCost(file.Cache.Proofs),
 		Log:        log.Named("resources"),
 		Watches:    metrics.upstream.Watch,
+		Shares:     shares(tracer),
 	})
 	metrics.registry.MustRegister(c.resources.Collector())
 	c.levels = priority.New(priority.Options{
@@ -159,6 +160,14 @@ func (c *components) auditLog(a config.Audit, log *zap.Logger, metrics *metrics)
 	l := audit.New(out, log.Named("audit"), metrics.audit)
 	c.followers = append(c.followers, l.Run)
 	return l, nil
+}
+
+// shares returns what begins the spans of proofs; nil if nothing is traced.
+func shares(t *trace.Tracer) func(string) fence.Shared {
+	if t == nil {
+		return nil
+	}
+	return func(name string) fence.Shared { return t.Share(name) }
 }
 
 // tracer returns what records traces; nil if nothing does.

@@ -30,7 +30,8 @@ func (a *Access) MayRead(r *http.Request, read *request.Read) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
 	defer cancel()
-	defer trace.Start(ctx, "authorize").End()
+	ctx, span := trace.Start(ctx, "authorize")
+	defer span.End()
 	r = r.WithContext(ctx)
 	u, err := a.reader(r)
 	if err != nil || u == nil {

@@ -38,13 +38,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // reviewMetrics are the metrics of one kind of review.
 type reviewMetrics struct {
+	kind                                 string
 	positive, negative, failed, canceled prometheus.Counter
 	running                              prometheus.Gauge
 }
 
 func (m *Metrics) reviews(kind string) reviewMetrics {
 	made := func(result string) prometheus.Counter { return m.made.WithLabelValues(kind, result) }
-	return reviewMetrics{made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind)}
+	return reviewMetrics{kind, made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind)}
 }
 
 func (m reviewMetrics) started() { m.running.Inc() }

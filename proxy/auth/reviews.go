@@ -9,6 +9,8 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
+	"sluice/proxy/trace"
 )
 
 const (
@@ -34,6 +36,8 @@ type asker struct {
 	// key is in whose name it waits, and most how many such reviews of the group run at once, as Queue.Join says.
 	key  func() (k accounts.Key, most int64)
 	hold func() (*accounts.Grant, error) // takes what the wait holds; nil if that is counted already
+	// request takes note of the review that it waits for, which its span is to show. It may be nil.
+	request *request.Info
 }
 
 // recheckKey marks the context of a recheck of an open watch.
@@ -57,6 +61,7 @@ type reviews[V any] struct {
 
 // review is a review that runs.
 type review[V any] struct {
+	shared trace.Shared
 	done   chan struct{} // closed when value and err are set
 	value  V
 	err    error
@@ -99,9 +104,12 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		}
 		defer grant.Release()
 	}
-	running := r.join(key, known, by, ask)
+	running := r.join(ctx, key, known, by, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
+	if by.request != nil && !known {
+		by.request.TokenReview = &running.shared
+	}
 	usable := found && last.positive && now.Before(last.expires.Add(last.ttl))
 	var late <-chan time.Time
 	if usable {
@@ -176,13 +184,19 @@ func (r *reviews[V]) forget(key digest) {
 
 // join returns the review that runs for a key, or starts one. A known caller does not wait
 // behind an unknown review. The caller must hold mu and call leave.
-func (r *reviews[V]) join(key digest, known bool, by asker, ask func(context.Context) (result[V], error)) *review[V] {
+func (r *reviews[V]) join(caller context.Context, key digest, known bool, by asker,
+	ask func(context.Context) (result[V], error)) *review[V] {
 	v := r.running[key]
-	if v == nil || known && !v.known {
+	starts := v == nil || known && !v.known
+	if starts {
+		v = &review[V]{done: make(chan struct{}), known: known}
+		v.shared.Begin(r.metrics.kind + " review")
+	}
+	v.shared.Join(caller)
+	if starts {
 		ctx, cancel := context.WithTimeout(context.Background(), reviewTimeout)
-		v = &review[V]{done: make(chan struct{}), cancel: cancel, known: known}
-		r.running[key] = v
-		go r.run(ctx, key, v, by, ask)
+		v.cancel, r.running[key] = cancel, v
+		go r.run(v.shared.In(ctx), key, v, by, ask)
 	}
 	v.waiting++
 	return v
@@ -205,6 +219,7 @@ func (r *reviews[V]) leave(key digest, v *review[V]) {
 // run makes a review. It ends at the latest after reviewTimeout.
 func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker, ask func(context.Context) (result[V], error)) {
 	defer v.cancel()
+	defer v.shared.End()
 	got, err := r.ask(ctx, v.known, by, ask)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -225,7 +240,9 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
+	_, queued := trace.Start(ctx, "queue")
 	leave, err := r.places.enter(ctx, known, by)
+	queued.End()
 	if err != nil {
 		return result[V]{}, err
 	}

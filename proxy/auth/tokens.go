@@ -17,6 +17,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/request"
 )
 
 // tokens verifies bearer tokens by TokenReview. A rejected token is a result like a verified one, so
@@ -41,6 +42,7 @@ type bearer struct {
 	address string // request.AddressKey
 	account accounts.Account
 	bytes   int64 // of memory that its request takes
+	request *request.Info
 }
 
 // bearerKey is the key of the bearer in a context.
@@ -54,8 +56,9 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 	b, _ := ctx.Value(bearerKey{}).(bearer)
 	address := b.address
 	by := asker{
-		key:  func() (accounts.Key, int64) { return t.quota.key(address) },
-		hold: func() (*accounts.Grant, error) { return b.account.Take(accounts.Unverified, b.bytes) },
+		key:     func() (accounts.Key, int64) { return t.quota.key(address) },
+		hold:    func() (*accounts.Grant, error) { return b.account.Take(accounts.Unverified, b.bytes) },
+		request: b.request,
 	}
 	resp, err := t.reviews.get(ctx, tokenDigest(token), by, func(ctx context.Context) (result[*authenticator.Response], error) {
 		got, err := t.review(ctx, token)

@@ -86,7 +86,7 @@ func (p *Place) Take(ctx context.Context) error {
 	if taken {
 		return nil
 	}
-	queued := trace.Start(ctx, "queue")
+	_, queued := trace.Start(ctx, "queue")
 	leave, err := p.take(ctx)
 	queued.End()
 	if err != nil {

@@ -33,6 +33,8 @@ type Info struct {
 
 	Received time.Time  // when the request arrived; set by the access log
 	Span     trace.Span // of the request, if it is sampled
+	// TokenReview is what authentication has waited for, nil if it has not: only the caller says whether the request is sampled.
+	TokenReview *trace.Shared
 
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous

@@ -46,6 +46,8 @@ type Options struct {
 	// Watches is called when a watch of a resource is open at the apiserver. It returns a function
 	// that is called when that watch is closed. Nil counts none.
 	Watches func(group, version, resource string) (closed func())
+	// Shares begins what traces show of the work of proofs; nil shows nothing.
+	Shares func(name string) fence.Shared
 }
 
 // Registry holds the cached resources. It is safe for concurrent use.

@@ -14,19 +14,19 @@ import (
 // Span is something that a request does. The zero value records nothing.
 type Span struct{ span trace.Span }
 
-// Start begins a span under the one of ctx.
-func Start(ctx context.Context, name string) Span {
+// Start begins a span under the one of ctx. The context that it returns is for what the span stands for.
+func Start(ctx context.Context, name string) (context.Context, Span) {
 	if !trace.SpanFromContext(ctx).IsRecording() {
-		return Span{}
+		return ctx, Span{}
 	}
-	_, s := start(ctx, name, trace.SpanKindInternal, time.Now())
-	return s
+	return start(ctx, name, trace.SpanKindInternal, time.Now())
 }
 
-// Past records a span under the one of ctx that has ended just now.
-func Past(ctx context.Context, name string, began time.Time) {
+// Past records a span under the one of ctx that has ended just now, and that has waited for shared work, nil for none.
+func Past(ctx context.Context, name string, began time.Time, waited *Shared) {
 	if trace.SpanFromContext(ctx).IsRecording() {
-		_, s := start(ctx, name, trace.SpanKindInternal, began)
+		ctx, s := start(ctx, name, trace.SpanKindInternal, began)
+		waited.Join(ctx)
 		s.End()
 	}
 }

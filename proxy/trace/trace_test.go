@@ -1,20 +1,78 @@
 package trace
 
 import (
+	"context"
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
+
+// sampled returns a Tracer that samples everything, and what its spans are recorded by.
+func sampled() (*Tracer, *tracetest.SpanRecorder) {
+	recorder := tracetest.NewSpanRecorder()
+	p := sdk.NewTracerProvider(sdk.WithSpanProcessor(recorder))
+	return &Tracer{p, p.Tracer(scope)}, recorder
+}
+
+// Those who wait may come before, while and after the work is done; who is not sampled leaves no trace.
+func TestSharedWorkHasOneSpanToWhichTheOthersLink(t *testing.T) {
+	tracer, recorder := sampled()
+	waiter := func() (context.Context, Span) {
+		return tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
+	}
+	for first := range 3 {
+		work, began := tracer.Share("work"), time.Now()
+		var waiters []Span
+		for moment := range 3 {
+			if moment == 1 {
+				ctx := work.In(t.Context())
+				if _, request := Start(ctx, "request"); request.Recorded() != (first == 0) {
+					t.Errorf("with the first waiter at %d, the request of the work is recorded: %v", first, request.Recorded())
+				}
+			}
+			if moment == 2 {
+				work.End()
+			}
+			ctx := t.Context()
+			if moment >= first {
+				var s Span
+				ctx, s = waiter()
+				waiters = append(waiters, s)
+			}
+			work.Join(ctx)
+		}
+		ended := recorder.Ended()
+		if len(ended) != first+1 {
+			t.Fatalf("%d spans of work ended, want %d", len(ended), first+1)
+		}
+		span := ended[first]
+		if span.Parent().SpanID() != waiters[0].span.SpanContext().SpanID() || span.StartTime().After(began) {
+			t.Errorf("the span of the work: %v", span)
+		}
+		for i, w := range waiters {
+			links := w.span.(sdk.ReadOnlySpan).Links()
+			if want := min(i, 1); len(links) != want || want == 1 && links[0].SpanContext.SpanID() != span.SpanContext().SpanID() {
+				t.Errorf("waiter %d has links %v", i, links)
+			}
+		}
+	}
+}
 
 func TestNothingIsAllocatedWithoutASampledRequest(t *testing.T) {
 	var off *Tracer
+	var work Shared
 	r := httptest.NewRequest("GET", "/", nil)
 	allocated := testing.AllocsPerRun(100, func() {
 		ctx, span := off.Begin(r, nil, time.Time{})
-		child := Start(ctx, "child")
+		ctx, child := Start(ctx, "child")
 		child.Set("key", "value")
 		child.End()
-		Past(ctx, "past", time.Time{})
+		work.Join(ctx)
+		_ = work.In(ctx)
+		Past(ctx, "past", time.Time{}, &work)
 		span.Status(200)
 		span.End()
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -183,4 +184,48 @@ func TestTraceOfAnyCallerIsOnlyLinked(t *testing.T) {
 	if found := r.trace(p.trace); len(found) > 0 {
 		t.Errorf("the trace of the caller has %v", found)
 	}
+}
+
+// Reads at the same time wait for one proof, and callers for one review: the first of them has its span, the others link to it.
+func TestSpansShowWorkThatRequestsShare(t *testing.T) {
+	r := startReceiver(t)
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 1000000)})
+	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
+	const path = "/api/v1/configmaps?labelSelector=" + canary
+	harness.Eventually(t, "a link to a proof", func() error {
+		var reads sync.WaitGroup
+		for range 8 {
+			reads.Go(func() { newParent(6).send(t, s, "admin", path) })
+		}
+		reads.Wait()
+		return r.related("prove", func(s *tracev1.Span) (ids [][]byte) {
+			for _, l := range s.Links {
+				ids = append(ids, l.SpanId)
+			}
+			return ids
+		}, "probe", "inventory", "second watch")
+	})
+	parent := func(s *tracev1.Span) [][]byte { return [][]byte{s.ParentSpanId} }
+	for below, above := range map[string]string{
+		"token review": "authenticate", "access review": "authorize", "upstream self": "access review",
+	} {
+		harness.Eventually(t, below, func() error { return r.related(below, parent, above) })
+	}
+}
+
+// related returns nil if a span of a name names one of the others.
+func (r *receiver) related(from string, named func(*tracev1.Span) [][]byte, to ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := map[string]string{}
+	for _, s := range r.spans {
+		names[string(s.SpanId)] = s.Name
+	}
+	for _, s := range r.spans {
+		related := func(id []byte) bool { return slices.Contains(to, names[string(id)]) }
+		if s.Name == from && slices.ContainsFunc(named(s), related) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is related to none of %v, of %v", from, to, slices.Compact(slices.Sorted(maps.Values(names))))
 }

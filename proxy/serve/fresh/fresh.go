@@ -58,7 +58,7 @@ func (a *Attempt) filledSince(p *plan.Plan) bool {
 // cheapest proof that is fast enough comes first. With mayPass, a read passes where a proof would cost
 // the apiserver or the reader more.
 func (a *Attempt) EnsureFresh(ctx context.Context, p *plan.Plan, mayPass bool) (outcome.Hit, error) {
-	span := trace.Start(ctx, "prove")
+	ctx, span := trace.Start(ctx, "prove")
 	reason, err := a.ensureFresh(ctx, p, mayPass)
 	span.Set("sluice.proof", string(reason))
 	span.End()
