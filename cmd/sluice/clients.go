@@ -51,7 +51,7 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
-	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, lists, bytes, watches, behind, refused or hints")
+	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, cpu, lists, bytes, watches, behind, refused or hints")
 	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
 	complete(c, "sort-by", topOrders...)
 	complete(c, "output", outputs...)
@@ -78,7 +78,7 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 
 // clientsText returns clients for people.
 func clientsText(l *clients.ClientList, wide bool) []byte {
-	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST WHY-PASSED HINTS", ""
+	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST CPU WHY-PASSED HINTS", ""
 	if wide {
 		columns += " SERVED PASSED REFUSED FAILED"
 	}
@@ -94,7 +94,7 @@ func clientsText(l *clients.ClientList, wide bool) []byte {
 		}
 		cells := []any{
 			r.User, r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
-			milli(r.Recent.WouldCost), milli(r.Recent.Cost), r.PassedBecause, strings.Join(names, ","),
+			milli(r.Recent.WouldCost), milli(r.Recent.Cost), milli(r.Recent.CPU), r.PassedBecause, strings.Join(names, ","),
 		}
 		if wide {
 			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"))

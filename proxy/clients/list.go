@@ -35,6 +35,7 @@ type Totals struct {
 	Events       uint64                       `json:"events"`           // sent to watches from the cache
 	WouldCost    float64                      `json:"wouldCostSeconds"` // of the apiserver's CPU, of what was served
 	Cost         float64                      `json:"costSeconds"`      // the same, of what passed
+	CPU          float64                      `json:"cpuSeconds"`       // of Sluice, attributed
 }
 
 // Count returns the number of requests with an outcome, of all verbs.
@@ -53,6 +54,7 @@ type Recent struct {
 	Sent      float64 `json:"sentBytesPerSecond"`
 	WouldCost float64 `json:"wouldCostCores"`
 	Cost      float64 `json:"costCores"`
+	CPU       float64 `json:"cpuCores"` // of Sluice, attributed
 }
 
 // ClientList is what a Table has counted, the heaviest rows first.
@@ -67,6 +69,8 @@ type ClientList struct {
 	Rest       Totals    `json:"rest"` // everything else: what rows had that have made room
 	// RestWatches are the open watches of everything else.
 	RestWatches int `json:"restWatches"`
+	// OwnCPU is what Sluice has spent by itself, in seconds: the rows, everything else and this are all of the process.
+	OwnCPU float64 `json:"ownCpuSeconds"`
 }
 
 // OpenWatchList is the open watches, those that are furthest behind first.
@@ -118,6 +122,7 @@ func (t *Table) List(names bool) *ClientList {
 		l.RestWatches += of.open
 	}
 	l.Rest, l.Tracked = rest.view(), len(l.Items)
+	l.OwnCPU = time.Duration(t.own.Load()).Seconds()
 	heaviest(l.Items, func(r *Row) float64 { return r.Recent.WouldCost + r.Recent.Cost })
 	for i := range l.Items {
 		if r := &l.Items[i]; !names {
@@ -151,7 +156,7 @@ func (t *Table) view(r *row, w watching, now time.Duration) Row {
 func (c *counts) view() Totals {
 	t := Totals{
 		Requests: map[string]map[string]uint64{}, EncodedBytes: c.encoded, SentBytes: c.sent, Events: c.events,
-		WouldCost: c.wouldCost.Seconds(), Cost: c.passedCost.Seconds(),
+		WouldCost: c.wouldCost.Seconds(), Cost: c.passedCost.Seconds(), CPU: c.cpu.spent.Seconds(),
 	}
 	for v, of := range c.requests {
 		for o, n := range of {

@@ -27,6 +27,9 @@ var (
 		"Requests that end, by client: those of sluice_top_cost_cores.", topLabels, nil)
 )
 
+var descCPU = prometheus.NewDesc("sluice_top_cpu_cores",
+	"CPU of Sluice that is attributed, by client: those of sluice_top_cost_cores.", topLabels, nil)
+
 const (
 	topClients = 20              // that have series of their own
 	topEvery   = 5 * time.Minute // between two choices of them, which bounds how many series come and go
@@ -57,7 +60,7 @@ type collector struct {
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descTracked, descRest, descHints, descWould, descCost, descSent, descRate} {
+	for _, d := range []*prometheus.Desc{descTracked, descRest, descHints, descWould, descCost, descSent, descRate, descCPU} {
 		ch <- d
 	}
 }
@@ -86,6 +89,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, r := range c.heaviestNamed() {
 		for desc, v := range map[*prometheus.Desc]float64{
 			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests,
+			descCPU: r.CPU,
 		} {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, r.user, r.agent, r.group, r.resource)
 		}
@@ -122,6 +126,7 @@ func (t *Table) recentNamed() map[topKey]Recent {
 			sum := all[k]
 			sum.WouldCost += v.WouldCost
 			sum.Cost += v.Cost
+			sum.CPU += v.CPU
 			sum.Sent += v.Sent
 			sum.Requests += v.Requests
 			all[k] = sum

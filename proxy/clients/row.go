@@ -8,6 +8,7 @@ type counts struct {
 	encoded, sent         uint64
 	events                uint64
 	wouldCost, passedCost time.Duration // of the apiserver's CPU: what was served, and what passed
+	cpu                   cpu           // of Sluice
 }
 
 func (c *counts) plus(d *counts) {
@@ -21,6 +22,7 @@ func (c *counts) plus(d *counts) {
 	c.events += d.events
 	c.wouldCost += d.wouldCost
 	c.passedCost += d.passedCost
+	c.cpu.plus(&d.cpu)
 }
 
 // total returns the number of requests.
@@ -74,6 +76,7 @@ type minute struct {
 	requests, lists       uint32
 	sent                  float32
 	wouldCost, passedCost float32 // seconds
+	cpu                   float32 // seconds
 }
 
 // row is what one client has done with one resource. The mutex of its shard guards it.
@@ -119,6 +122,7 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 	r.encoded += uint64(u.Encoded)
 	r.sent += uint64(u.Sent)
 	r.events += uint64(u.Events)
+	r.cpu.next += u.here()
 	m.sent += float32(u.Sent)
 	cost := worth
 	switch u.Outcome {
@@ -157,6 +161,7 @@ func (r *row) rates(now time.Duration) Recent {
 			sum.sent += m.sent
 			sum.wouldCost += m.wouldCost
 			sum.passedCost += m.passedCost
+			sum.cpu += m.cpu
 		}
 	}
 	first := max(r.since, time.Duration(n-minutes+1)*time.Minute)
@@ -164,5 +169,6 @@ func (r *row) rates(now time.Duration) Recent {
 	return Recent{
 		Seconds: over, Requests: float64(sum.requests) / over, Lists: float64(sum.lists) / over,
 		Sent: float64(sum.sent) / over, WouldCost: float64(sum.wouldCost) / over, Cost: float64(sum.passedCost) / over,
+		CPU: float64(sum.cpu) / over,
 	}
 }

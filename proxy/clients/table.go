@@ -26,6 +26,7 @@ type Table struct {
 	start  time.Time
 	seed   maphash.Seed
 	turn   atomic.Uint32 // see Turn
+	own    atomic.Int64  // time.Duration of the CPU that no client explains
 	shards [numShards]shard
 	top    top
 }
@@ -51,15 +52,18 @@ func NewTable() *Table {
 	return t
 }
 
-// Run lets open watches be counted every few seconds until ctx ends. It always returns nil.
+// Run lets open watches be counted, and attributes CPU time, every few seconds until ctx ends. It always returns nil.
 func (t *Table) Run(ctx context.Context) error {
 	tick := time.NewTicker(watchesEvery)
 	defer tick.Stop()
-	for {
+	for before := time.Duration(0); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			used := processCPU()
+			t.settle(used - before)
+			before = used
 			t.NextTurn()
 		}
 	}

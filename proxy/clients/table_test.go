@@ -116,7 +116,7 @@ func checkSeries(t *testing.T, table *Table) {
 	for _, f := range families {
 		series += len(f.GetMetric())
 	}
-	if series > 100 {
+	if series > 5*topClients+10 {
 		t.Errorf("%d series", series)
 	}
 }

@@ -42,6 +42,7 @@ const mostHints = 5
 var orders = map[string]func(*clients.Row) float64{
 	"would-cost": func(r *clients.Row) float64 { return r.Recent.WouldCost },
 	"cost":       func(r *clients.Row) float64 { return r.Recent.Cost },
+	"cpu":        func(r *clients.Row) float64 { return r.Recent.CPU },
 	"lists":      func(r *clients.Row) float64 { return r.Recent.Lists },
 	"bytes":      func(r *clients.Row) float64 { return r.Recent.Sent },
 	"watches":    func(r *clients.Row) float64 { return float64(r.Watches) },
@@ -130,7 +131,7 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 	}
 	for _, c := range []column{
 		{Title: "Lists/s", By: "lists"}, {Title: "Watches", By: "watches"}, {Title: "Behind", By: "behind"},
-		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"},
+		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"}, {Title: "CPU here", By: "cpu"},
 		{Title: "Refused", By: "refused"}, {Title: "Hints", By: "hints"},
 	} {
 		c.URL, c.Sorted = link("by", c.By), c.By == q.Get("by")
