@@ -90,6 +90,7 @@ func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.folder, func(t *testing.T) {
 			w.require(t)
+			atRest()
 			program, e := w.build(t), newEnv(t)
 			directly, before := w.run(t, e, e.direct, program, e.directly)
 			counted := sourcesOf(t, e.sluice)
@@ -104,7 +105,7 @@ func TestPeersWriteTheSameThroughSluice(t *testing.T) {
 
 // run makes all steps but the last with a writer, measures what a start and the last step cost, and returns what the
 // writer made of each step.
-func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig string) (spent cost, made []string) {
+func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig string) (spent costs, made []string) {
 	t.Helper()
 	defer clean(t)
 	running := w.start(t, program, kubeconfig)
@@ -114,12 +115,13 @@ func (w writer) run(t *testing.T, e *env, r *harness.Relay, program, kubeconfig 
 	}
 	running.stop()
 	e.idle(t)
-	spent = e.measure(t, r, func() {
+	spent.start = measure(t, r, func() {
 		running = w.start(t, program, kubeconfig)
 		made = append(made, w.steps[last].make(t))
-		running.stop()
-		e.idle(t)
 	})
+	spent.hour = rest(t, r)
+	running.stop()
+	e.idle(t)
 	return spent, made
 }
 
