@@ -19,7 +19,11 @@ type Cost struct {
 const (
 	// requestWork is about what a request costs the apiserver, in time of a core; each byte of a response
 	// adds workPerByte, or metadataWork if the objects are reduced to their metadata. Under load the
-	// response takes several times as long.
+	// response takes several times as long. kube-apiserver 1.37.2 with etcd takes about half of each: 0.5 ms for a probe and
+	// 0.6 for 4 pods, 5.3 to 6.8 ns for a byte in Protobuf (14 in JSON), and 3.1 to 4.4 of metadata (CPU of the process by
+	// schedstat without that when idle, medians of 7 rounds of 20 to 300 requests of 100, 1,000 and 5,000 pods). [Next]
+	// compares prices, so halving them all changes none of testdata/decisions.txt; reads of busy resources would pass more
+	// often in testdata/simulations.txt.
 	requestWork  = time.Millisecond
 	workPerByte  = 13 * time.Nanosecond
 	metadataWork = 7 * time.Nanosecond
