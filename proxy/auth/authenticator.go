@@ -117,6 +117,9 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		u, caller, err := a.authenticate(r)
+		if caller == request.Unauthenticated && r.ProtoMajor == 2 && !unavailable(err) {
+			flowcontrol.EndStranger(w, r) // as the apiserver does
+		}
 		switch {
 		case errors.Is(err, errCertificate):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"time"
+
 	"golang.org/x/time/rate"
 	"k8s.io/utils/lru"
 
@@ -12,8 +14,14 @@ const (
 	// tokens wait among those of all such addresses, and rejectedBurst how many at once.
 	rejectedTokens = 10
 	rejectedBurst  = 50
+	// rejectedDebt is how many rejected tokens beyond that count at most: ten seconds later all are forgiven.
+	rejectedDebt = 10 * rejectedTokens
 	// rejectedAtOnce is how many tokens of all such addresses are reviewed at once.
 	rejectedAtOnce = 4
+	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, and
+	// maxRest how long at most: together they keep the apiserver busy for a fifth of one processor.
+	restFactor = 19
+	maxRest    = time.Second
 	// quotaAddresses is how many addresses are remembered, the most recent ones.
 	quotaAddresses = 10000
 )
@@ -45,5 +53,7 @@ func (q *quota) rejected(address string) {
 		l = rate.NewLimiter(rejectedTokens, rejectedBurst)
 		q.limiters.Add(address, l)
 	}
-	l.(*rate.Limiter).Allow()
+	if limiter := l.(*rate.Limiter); limiter.Tokens() > -rejectedDebt {
+		limiter.Reserve()
+	}
 }

@@ -241,14 +241,15 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
 	_, queued := trace.Start(ctx, "queue")
-	leave, err := r.places.enter(ctx, known, by)
+	p, err := r.places.enter(ctx, known, by)
 	queued.End()
 	if err != nil {
 		return result[V]{}, err
 	}
-	defer leave()
+	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
+	p.leave(time.Since(begin), got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
 }
@@ -265,34 +266,54 @@ func newPlaces(n int) *places {
 	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared()}
 }
 
-// enter waits for a place; leave frees it.
-func (p *places) enter(ctx context.Context, known bool, by asker) (leave func(), err error) {
-	if known {
-		return func() { p.all.Release(1) }, p.all.Acquire(ctx, 1)
+// place is that of a review that runs.
+type place struct {
+	all   *semaphore.Weighted
+	turn  *flowcontrol.Ticket // nil for a known review
+	rests bool                // in the group of those who present many rejected tokens
+}
+
+// leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
+// restFactor times as long as the review took: what they may cost follows from what it costs the apiserver.
+func (p place) leave(took time.Duration, positive bool) {
+	p.all.Release(1)
+	switch {
+	case p.turn == nil:
+	case p.rests && !positive:
+		time.AfterFunc(min(restFactor*took, maxRest), p.turn.Leave)
+	default:
+		p.turn.Leave()
 	}
-	turn, err := p.turn(ctx, by)
+}
+
+// enter waits for a place.
+func (p *places) enter(ctx context.Context, known bool, by asker) (place, error) {
+	if known {
+		return place{all: p.all}, p.all.Acquire(ctx, 1)
+	}
+	turn, rests, err := p.turn(ctx, by)
 	if err != nil {
-		return nil, err
+		return place{}, err
 	}
 	if err := p.all.Acquire(ctx, 1); err != nil {
 		turn.Leave()
-		return nil, err
+		return place{}, err
 	}
-	return func() { p.all.Release(1); turn.Leave() }, nil
+	return place{p.all, turn, rests}, nil
 }
 
 // turn waits for the turn of an unknown review. If it has to wait in another name by then, it does so again:
 // the reviews before it have shown what to think of who asks.
-func (p *places) turn(ctx context.Context, by asker) (*flowcontrol.Ticket, error) {
+func (p *places) turn(ctx context.Context, by asker) (t *flowcontrol.Ticket, rests bool, err error) {
 	key, most := by.key()
 	for {
 		t := p.unknown.Join(key, 1, most)
 		if err := t.Wait(ctx); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		before := key
 		if key, most = by.key(); key == before {
-			return t, nil
+			return t, key.Group == rejectedGroup, nil
 		}
 		t.Leave()
 	}
