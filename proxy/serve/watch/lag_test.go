@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sluice/cache"
 	"sluice/proxy/clients"
 	"sluice/proxy/request"
@@ -63,4 +65,55 @@ func checkLag(t *testing.T, url string) {
 	if w := table.Watches(true).Items[0]; w.BehindEvents != nil {
 		t.Errorf("after its end: %d events", *w.BehindEvents)
 	}
+}
+
+// An event waits from its arrival until its watch has taken it, and not before the watch has begun.
+func TestWaitOfEventsEndsWhenTheyAreWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{Metrics: serve.NewMetrics(registry)})
+		e.Apply(cache.Modified, servetest.Foo(0, 4))
+		time.Sleep(time.Hour)
+		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		synctest.Wait()
+		checkWaits(t, registry, 1, 0)
+		c.Stall()
+		e.Apply(cache.Modified, servetest.Foo(0, 5)) // is being written
+		synctest.Wait()
+		for version := range uint64(2) { // are written together
+			time.Sleep(time.Second)
+			e.Apply(cache.Modified, servetest.Foo(0, 6+version))
+		}
+		time.Sleep(time.Second)
+		checkWaits(t, registry, 1, 0)
+		c.Resume()
+		synctest.Wait()
+		checkWaits(t, registry, 3, 3+2)
+		c.Stall()
+		e.Apply(cache.Modified, servetest.Foo(0, 8))
+		synctest.Wait()
+		c.Leave()
+		<-c.Done
+		checkWaits(t, registry, 3, 3+2)
+	})
+}
+
+// checkWaits checks how many writes of events are counted, and for how many seconds their first events waited.
+func checkWaits(t *testing.T, from prometheus.Gatherer, writes uint64, seconds float64) {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() != "sluice_watch_events_dispatch_duration_seconds" {
+			continue
+		}
+		h := f.GetMetric()[0].GetHistogram()
+		if h.GetSampleCount() != writes || h.GetSampleSum() != seconds {
+			t.Errorf("%d writes have waited %v s, want %d and %v s", h.GetSampleCount(), h.GetSampleSum(), writes, seconds)
+		}
+		return
+	}
+	t.Error("the metric is missing")
 }

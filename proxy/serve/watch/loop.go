@@ -41,6 +41,7 @@ type loop struct {
 	out            *writer
 	columnsChanged <-chan struct{}
 	metrics        counters
+	began          time.Time
 	proof          *proof
 	proofLimit     time.Time        // until when the initial events are proven recent; zero if nothing was to be proven
 	inventory      *cache.Inventory // of the scope of this watch, to prove its initial events; nil if none was taken
@@ -73,6 +74,7 @@ func (l *loop) run() {
 // start starts what runs beside the loop.
 func (l *loop) start() {
 	ctx := l.r.Context()
+	l.began = time.Now()
 	l.wake = newWake()
 	l.ignoreContext = context.AfterFunc(ctx, l.wake.signal)
 	l.timer = newTimer(l.lifetime(), l.wake)
@@ -234,7 +236,7 @@ func (l *loop) deliver() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	written := 0
+	written, arrived := 0, time.Time{}
 	for i, e := range events[:n] {
 		events[i] = nil
 		t, selected := e.TypeFor(l.plan.Selection.Filter)
@@ -248,7 +250,9 @@ func (l *loop) deliver() (more bool, err error) {
 			return false, err
 		}
 		l.lastSent = e.RV
-		written++
+		if written++; written == 1 {
+			arrived = e.At
+		}
 		if l.reader.WasBlocked() && i+1 < n { // read the rest again, or find it gone, rather than hold it
 			l.cursor.Rewind(e)
 			clear(events[i+1 : n])
@@ -264,7 +268,11 @@ func (l *loop) deliver() (more bool, err error) {
 	}
 	l.metrics.sent(written)
 	l.plan.Info.Events += int64(written)
-	return more, l.out.flush()
+	if err := l.out.flush(); err != nil {
+		return false, err
+	}
+	l.metrics.written(arrived, l.began)
+	return more, nil
 }
 
 // writeEvent writes an event: the frame that all watches of the format share or, if it is the first

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/proxy/request"
@@ -10,6 +12,7 @@ import (
 type Metrics struct {
 	watchers *prometheus.GaugeVec
 	events   *prometheus.CounterVec
+	waits    *prometheus.HistogramVec
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil. The labels are those
@@ -22,29 +25,45 @@ func NewMetrics(r prometheus.Registerer, labels []string) *Metrics {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_watch_events_total", Help: "Events sent to watches from the cache, without initial events and bookmarks.",
 		}, labels),
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "sluice_watch_events_dispatch_duration_seconds",
+			Help: "Time from the arrival of an event, or from the start of a watch that began later, until the event was written " +
+				"to the watch. Of events that are written together, the first one counts.",
+			Buckets:                     []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 60},
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}, labels),
 	}
 	if r != nil {
-		r.MustRegister(m.watchers, m.events)
+		r.MustRegister(m.watchers, m.events, m.waits)
 	}
 	return m
 }
 
 // Resources returns the metrics whose labels name a resource.
 func (m *Metrics) Resources() []*prometheus.MetricVec {
-	return []*prometheus.MetricVec{m.watchers.MetricVec, m.events.MetricVec}
+	return []*prometheus.MetricVec{m.watchers.MetricVec, m.events.MetricVec, m.waits.MetricVec}
 }
 
 // counters are the metrics of one watch.
 type counters struct {
 	watchers prometheus.Gauge
 	events   prometheus.Counter
+	waits    prometheus.Observer
 }
 
 func (m *Metrics) of(info *request.Info) counters {
 	labels := []string{info.APIGroup, info.APIVersion, info.Resource}
-	return counters{m.watchers.WithLabelValues(labels...), m.events.WithLabelValues(labels...)}
+	return counters{m.watchers.WithLabelValues(labels...), m.events.WithLabelValues(labels...), m.waits.WithLabelValues(labels...)}
 }
 
 func (m counters) opened()    { m.watchers.Inc() }
 func (m counters) closed()    { m.watchers.Dec() }
 func (m counters) sent(n int) { m.events.Add(float64(n)) }
+
+// written counts the first of some events, which arrived at a time, once they have been written to a watch that began at a time.
+func (m counters) written(arrived, began time.Time) {
+	if arrived.Before(began) {
+		arrived = began
+	}
+	m.waits.Observe(time.Since(arrived).Seconds())
+}

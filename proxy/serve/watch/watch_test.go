@@ -128,11 +128,13 @@ func TestWatchCountsItselfAndItsEvents(t *testing.T) {
 		e.Apply(cache.Added, servetest.Foo(3, 4))
 		e.Apply(cache.Added, servetest.Foo(4, 5))
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 1, "sluice_watch_events_total": 2, "sluice_watch_events_dispatch_duration_seconds": 0,
+			"sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
 			"sluice_slo_requests_total": 1, "sluice_pass_budget_waiting": 0})
 		c.Leave()
 		synctest.Wait()
-		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
+		checkMetrics(t, registry, map[string]float64{"sluice_watchers": 0, "sluice_watch_events_total": 2, "sluice_watch_events_dispatch_duration_seconds": 0,
+			"sluice_fence_proofs_total": 1, "sluice_proof_duration_seconds": 0,
 			"sluice_slo_requests_total": 1, "sluice_pass_budget_waiting": 0})
 	})
 }
