@@ -125,9 +125,6 @@ func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 	return t
 }
 
-// Started returns a channel that is closed when the request has its places.
-func (t *Ticket) Started() <-chan struct{} { return t.started }
-
 // HasStarted reports whether the request has its places.
 func (t *Ticket) HasStarted() bool {
 	select {

@@ -35,7 +35,7 @@ func (h *Handler) foreseePass(p *plan.Plan, reason outcome.Pass) {
 	f := passFacts{verb: p.Verb, initialEvents: p.InitialEvents, reason: reason}
 	c := claim{resource: p.Read.GroupVersionResource, system: systemCaller(p.Info)}
 	if f.counts() {
-		if c.bytes = passCost(p, h.options.Resources); !h.budget.fits(c) {
+		if c.bytes = passCost(p, h.options.Resources); !h.budget.hasRoom(&c) {
 			p.Info.Why.Doubt(why.Place, "cache.passedBytes is used up: the read waits, and then passes or gets 429 (pass-budget)")
 		}
 	}

@@ -2,36 +2,35 @@ package serve
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/serve/plan"
 )
 
 // passBudget bounds what the reads that pass although the cache should show them cost the apiserver at the
 // same time, as bytes of the stored objects that they are answered with. Three quarters are for
 // everybody; system callers have the rest besides. Of either part the reads of one resource get half.
-// Reads of a resource that wait get room in the order in which they came. One that waits for its store to
-// recover is in no queue; a long one gets no room meanwhile: what passes one after the other would cost as
-// much as what passes at once.
+// Reads that wait get room in the order in which they came; a long one gets none while an older one waits
+// for its store to recover instead: what passes one after the other would cost as much as what passes at once.
 //
 // A read that is larger than its part counts as all of it: it passes once nothing else does.
 type passBudget struct {
 	metrics *Metrics
-	parts   [2]*flowcontrol.Queue // common and reserved; their places are bytes, their groups resources
 
-	mu         sync.Mutex      // guards what follows, and the claims
-	recovering map[waiters]int // claims that wait for their store
+	mu      sync.Mutex // guards what follows
+	total   int64
+	used    map[account]int64
+	waiting []*claim
 }
 
-// waiters are those of one resource that are system callers, or are not.
-type waiters struct {
-	resource schema.GroupVersionResource
-	system   bool
+// account is a part of the budget that claims are charged to.
+type account struct {
+	reserved bool                        // for system callers
+	resource schema.GroupVersionResource // empty for all resources together
 }
 
 // Shares of the budget.
@@ -46,63 +45,58 @@ type claim struct {
 	resource schema.GroupVersionResource
 	bytes    int64
 	system   bool
-	recovers bool                // it waits for its store to recover, and takes no room unless there is some at once
-	ticket   *flowcontrol.Ticket // nil while it is in no queue
-	late     *time.Timer         // ends the claim of a response that takes long; only the request's goroutine uses it
+	recovers bool          // it waits for its store to recover, and takes no room unless there is some at once
+	granted  chan struct{} // closed when there is room for it
+
+	account account // that it is charged to, once it is granted
+	charged int64
+	ended   bool        // budget.mu guards it and the two before
+	late    *time.Timer // ends the claim of a response that takes long; only the request's goroutine uses it
 }
 
 func newPassBudget(total int64, m *Metrics) *passBudget {
-	b := &passBudget{metrics: m, recovering: map[waiters]int{}}
-	b.parts[0], b.parts[1] = flowcontrol.NewQueue(0), flowcontrol.NewQueue(0)
-	b.setTotal(total)
-	return b
+	return &passBudget{total: total, metrics: m, used: map[account]int64{}}
 }
 
 // setTotal changes the total. Reads that pass go on.
 func (b *passBudget) setTotal(bytes int64) {
-	reserved := bytes / reservedShare
-	b.parts[0].SetPlaces(bytes - reserved)
-	b.parts[1].SetPlaces(reserved)
-}
-
-// claim asks for room for a read. The caller must call end, which may be done before there is room.
-func (b *passBudget) claim(c claim) *claim {
-	c.budget = b
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.join(&c, c.bytes > plan.SmallBytes)
-	if c.recovers = c.recovers && !c.hasRoom(); c.recovers {
-		c.leave()
-		b.recovering[waiters{c.resource, c.system}]++
-	}
-	b.measure()
+	b.total = bytes
+	b.grantWaiting()
+}
+
+// claim asks for room for a read. The caller must call end, which may be done before the claim is granted.
+func (b *passBudget) claim(c claim) *claim {
+	c.budget, c.granted = b, make(chan struct{})
+	recovers := c.recovers
+	c.recovers = false
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = append(b.waiting, &c)
+	b.grantWaiting()
+	c.recovers = recovers
 	return &c
 }
 
 // hurry makes the claim wait for its store no longer, and reports whether there is room for it.
 func (c *claim) hurry() bool {
-	b := c.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c.stopRecovering()
-	if !c.hasRoom() {
-		c.leave()
-		b.join(c, false)
-	}
-	b.measure()
+	c.budget.mu.Lock()
+	defer c.budget.mu.Unlock()
+	c.recovers = false
+	c.budget.grantWaiting()
 	return c.hasRoom()
 }
 
-// granted returns a channel that is closed when there is room; nil while the claim is in no queue.
-func (c *claim) granted() <-chan struct{} {
-	if c.ticket == nil {
-		return nil
+// hasRoom reports whether the claim is granted.
+func (c *claim) hasRoom() bool {
+	select {
+	case <-c.granted:
+		return true
+	default:
+		return false
 	}
-	return c.ticket.Started()
 }
-
-// hasRoom reports whether there is room for the claim.
-func (c *claim) hasRoom() bool { return c.ticket != nil && c.ticket.HasStarted() }
 
 // begun takes note of the status of the response. It may be called for nil.
 func (c *claim) begun(status int) {
@@ -120,63 +114,95 @@ func (c *claim) end() {
 	if c == nil {
 		return
 	}
-	c.budget.mu.Lock()
-	defer c.budget.mu.Unlock()
-	c.stopRecovering()
-	c.leave()
-	c.budget.measure()
-}
-
-// fits reports whether there is room for a claim that is not made.
-func (b *passBudget) fits(c claim) bool {
+	b := c.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.join(&c, c.bytes > plan.SmallBytes)
-	defer c.leave()
-	return c.hasRoom()
-}
-
-// join asks for room, a patient claim only where nobody of its resource waits for the store. A system caller takes what
-// is free, and waits in the reserved part. The caller must hold mu, as for all below.
-func (b *passBudget) join(c *claim, patient bool) {
-	for i, q := range b.parts {
-		reserved := i == 1
-		waits := b.recovering[waiters{c.resource, true}]
-		if !reserved {
-			waits += b.recovering[waiters{c.resource, false}]
-		}
-		if reserved && !c.system || patient && waits > 0 {
-			continue
-		}
-		c.leave()
-		most := q.Places() / resourceShare
-		if c.ticket = q.Join(accounts.Key{Group: c.resource.String()}, min(c.bytes, most), most); c.hasRoom() {
-			return
-		}
-	}
-}
-
-func (c *claim) leave() {
-	if c.ticket != nil {
-		c.ticket.Leave()
-	}
-}
-
-func (c *claim) stopRecovering() {
-	if !c.recovers {
+	if c.ended {
 		return
 	}
-	c.recovers = false
-	of := waiters{c.resource, c.system}
-	if c.budget.recovering[of]--; c.budget.recovering[of] == 0 {
-		delete(c.budget.recovering, of)
+	c.ended = true
+	if i := slices.Index(b.waiting, c); i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	} else {
+		b.charge(c, -c.charged)
 	}
+	b.grantWaiting()
 }
 
-// measure sets the metrics.
-func (b *passBudget) measure() {
-	for i, part := range []string{"common", "reserved"} {
-		used, _ := b.parts[i].Numbers()
-		b.metrics.passBytes.WithLabelValues(part).Set(float64(used))
+// grantWaiting grants the claims that fit, none before an older one of the same account. The caller must
+// hold mu.
+func (b *passBudget) grantWaiting() {
+	full, recovering := map[account]bool{}, map[account]bool{}
+	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
+		for _, a := range c.accounts() {
+			switch {
+			case c.recovers:
+				recovering[a] = true
+			case full[a], recovering[a] && c.bytes > plan.SmallBytes:
+			case b.grant(c, a):
+				return true
+			default:
+				full[a] = true
+			}
+		}
+		return false
+	})
+	b.metrics.passWaiting.Set(float64(len(b.waiting)))
+}
+
+// accounts returns those that the claim may be charged to, the first one preferably.
+func (c *claim) accounts() []account {
+	all := []account{{false, c.resource}, {true, c.resource}}
+	if !c.system {
+		return all[:1]
 	}
+	return all
+}
+
+// grant grants the claim if it fits into an account. The caller must hold mu.
+func (b *passBudget) grant(c *claim, a account) bool {
+	bytes, fits := b.fits(c, a)
+	if !fits {
+		return false
+	}
+	c.account, c.charged = a, bytes
+	b.charge(c, bytes)
+	close(c.granted)
+	return true
+}
+
+// fits returns what the claim counts in an account, and whether there is room. The caller must hold mu.
+func (b *passBudget) fits(c *claim, a account) (bytes int64, fits bool) {
+	part := b.total / reservedShare
+	if !a.reserved {
+		part = b.total - part
+	}
+	most := part / resourceShare
+	bytes = min(c.bytes, most)
+	return bytes, b.used[a]+bytes <= most && b.used[account{reserved: a.reserved}]+bytes <= part
+}
+
+// hasRoom reports whether there is room for a claim that is not made.
+func (b *passBudget) hasRoom(c *claim) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waiting) == 0 && slices.ContainsFunc(c.accounts(), func(a account) bool { _, fits := b.fits(c, a); return fits })
+}
+
+// charge adds bytes to what is used for a claim. The caller must hold mu.
+func (b *passBudget) charge(c *claim, bytes int64) {
+	all := account{reserved: c.account.reserved}
+	for _, a := range []account{c.account, all} {
+		if b.used[a] += bytes; b.used[a] == 0 {
+			delete(b.used, a)
+		}
+	}
+	b.metrics.passBytes.WithLabelValues(partName(all.reserved)).Set(float64(b.used[all]))
+}
+
+func partName(reserved bool) string {
+	if reserved {
+		return "reserved"
+	}
+	return "common"
 }

@@ -55,18 +55,10 @@ func TestPassBudgetGrantsWhatFits(t *testing.T) {
 				c.end()
 				c.end()
 			}
-			checkUnused(t, b)
+			if len(b.used) != 0 || len(b.waiting) != 0 {
+				t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+			}
 		})
-	}
-}
-
-// checkUnused fails the test unless nothing of the budget is used or waited for.
-func checkUnused(t *testing.T, b *passBudget) {
-	t.Helper()
-	for _, q := range b.parts {
-		if used, waiting := q.Numbers(); used != 0 || waiting != 0 || len(b.recovering) != 0 {
-			t.Errorf("%d is used, %d wait, %v recover", used, waiting, b.recovering)
-		}
 	}
 }
 
@@ -90,44 +82,35 @@ func TestPassBudgetIsKeptAndReturned(t *testing.T) {
 			open[i].end()
 			open = append(open[:i], open[i+1:]...)
 		}
-		common, _ := b.parts[0].Numbers()
-		reserved, _ := b.parts[1].Numbers()
-		if common > total*3/4 || reserved > total/4 {
-			t.Fatalf("%d of the common part are used and %d of the reserved one", common, reserved)
-		}
-		var sums int64
-		perResource, recovering := map[schema.GroupVersionResource]int64{}, 0
+		used, waiting := map[account]int64{}, 0
 		for _, c := range open {
-			switch {
-			case c.recovers && c.hasRoom():
-				t.Fatal("a read passes and waits for its store")
-			case c.recovers:
-				recovering++
-			case c.hasRoom() && !c.system: // of the common part alone
-				bytes := min(c.bytes, total*3/8)
-				sums += bytes
-				perResource[c.resource] += bytes
+			if !c.hasRoom() {
+				waiting++
+				continue
+			}
+			used[c.account] += c.charged
+		}
+		var sums [2]int64
+		for a, bytes := range used {
+			part := 0
+			most := int64(total * 3 / 4)
+			if a.reserved {
+				part, most = 1, total/4
+			}
+			if sums[part] += bytes; bytes > most/2 || sums[part] > most {
+				t.Fatalf("%v has %d, all have %v", a, bytes, sums)
 			}
 		}
-		if sums > common {
-			t.Fatalf("%d bytes pass and %d are counted", sums, common)
-		}
-		for resource, bytes := range perResource {
-			if bytes > total*3/8 {
-				t.Fatalf("%d bytes of %v pass", bytes, resource)
-			}
-		}
-		for _, n := range b.recovering {
-			recovering -= n
-		}
-		if recovering != 0 {
-			t.Fatalf("%d are not counted that wait for their store", recovering)
+		if waiting != len(b.waiting) {
+			t.Fatalf("%d wait, want %d", len(b.waiting), waiting)
 		}
 	}
 	for _, c := range open {
 		c.end()
 	}
-	checkUnused(t, b)
+	if len(b.used) != 0 || len(b.waiting) != 0 {
+		t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+	}
 }
 
 func TestSystemCallersAreThoseOnWhichTheClusterDepends(t *testing.T) {

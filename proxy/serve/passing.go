@@ -166,10 +166,8 @@ func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reaso
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
-	h.options.Metrics.passWaiting.Inc()
-	defer h.options.Metrics.passWaiting.Dec()
 	select {
-	case <-q.claim.granted():
+	case <-q.claim.granted:
 		cancel()
 		<-recovered
 		return false
