@@ -179,6 +179,7 @@ func (f *Fence) failNextProbe() {
 	defer f.mu.Unlock()
 	if f.nextProbe != nil {
 		f.nextProbe.err = cache.ErrClosed
+		f.nextProbe.shared.End()
 		close(f.nextProbe.done)
 		f.nextProbe = nil
 	}

@@ -85,8 +85,8 @@ func (r *Reflector) continued(ctx context.Context) (Stream, error) {
 
 // inventory compares the store with an inventory that begins now. Each difference must be explained by an event
 // after the version at which the watch of the store begins: the store is of another history if one is not.
-func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
-	ctx, cancel := context.WithTimeout(ctx, inventoryLimit)
+func (r *Reflector) inventory(parent context.Context) (*cache.Inventory, error) {
+	ctx, cancel := context.WithTimeout(parent, inventoryLimit)
 	defer cancel()
 	listed, err := r.source.Inventory(ctx)
 	if err != nil {
@@ -96,11 +96,13 @@ func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
 	if err != nil || len(differing) == 0 {
 		return listed, err
 	}
-	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
+	reading, stop := context.WithTimeout(parent, inventoryLimit)
+	defer stop()
+	changes, err := r.source.Changes(reading, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(reading.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", err, ErrRebuild) // they would take as long again
 	}
 	if err != nil {

@@ -21,7 +21,9 @@ const (
 	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, and
 	// maxRest how long at most: together they keep the apiserver busy for a fifth of one processor.
 	restFactor = 19
-	maxRest    = time.Second
+	maxRest    = 250 * time.Millisecond
+	// canceledRest is how long a turn rests after a review whose callers have gone.
+	canceledRest = 100 * time.Millisecond
 	// quotaAddresses is how many addresses are remembered, the most recent ones.
 	quotaAddresses = 10000
 )

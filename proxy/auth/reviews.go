@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -249,7 +250,7 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	begin := time.Now()
 	r.metrics.started()
 	got, err := ask(ctx)
-	p.leave(time.Since(begin), got.positive)
+	p.leave(ctx, time.Since(begin), err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
 }
@@ -274,12 +275,15 @@ type place struct {
 }
 
 // leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
-// restFactor times as long as the review took: what they may cost follows from what it costs the apiserver.
-func (p place) leave(took time.Duration, positive bool) {
+// restFactor times as long as the review took: what they may cost follows from what it costs the apiserver. A review
+// ends early when its callers have gone, but hardly for the apiserver.
+func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
 	p.all.Release(1)
 	switch {
 	case p.turn == nil:
-	case p.rests && !positive:
+	case errors.Is(ctx.Err(), context.Canceled):
+		time.AfterFunc(canceledRest, p.turn.Leave)
+	case p.rests && rejected:
 		time.AfterFunc(min(restFactor*took, maxRest), p.turn.Leave)
 	default:
 		p.turn.Leave()
@@ -307,6 +311,9 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 func (p *places) turn(ctx context.Context, by asker) (t *flowcontrol.Ticket, rests bool, err error) {
 	key, most := by.key()
 	for {
+		if most > 0 {
+			most = min(most, max(1, p.unknown.Places()/2)) // of few places, half are left to others
+		}
 		t := p.unknown.Join(key, 1, most)
 		if err := t.Wait(ctx); err != nil {
 			return nil, false, err

@@ -96,6 +96,25 @@ func TestReviewIsCanceledWhenItsCallersLeave(t *testing.T) {
 	})
 }
 
+// The apiserver has most of the work of a review before the client who resets its request can cancel it.
+func TestPlacesOfCanceledReviewsRest(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.breakWith(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		start := time.Now()
+		for i := range 100 {
+			ctx, reset := context.WithTimeout(t.Context(), time.Millisecond)
+			r := newRequest("/api/v1/pods", token(fmt.Sprint("random", i)))
+			authenticate(t, access.Authenticator, r.WithContext(request.With(ctx, request.From(r.Context()))))
+			reset()
+		}
+		made, _ := reviews.counts()
+		if most := 24 * (1 + int(time.Since(start)/canceledRest)); made > most {
+			t.Errorf("%d reviews in %s", made, time.Since(start))
+		}
+		time.Sleep(reviewTimeout)
+	})
+}
+
 // flood starts requests with different unknown tokens from an address, and returns a function that
 // waits for them.
 func flood(t *testing.T, a *Authenticator, n int, address string) (wait func()) {

@@ -56,7 +56,9 @@ func NewTable() *Table {
 func (t *Table) Run(ctx context.Context) error {
 	tick := time.NewTicker(watchesEvery)
 	defer tick.Stop()
-	for before := time.Duration(0); ; {
+	before := processCPU()
+	t.own.Add(int64(before)) // the start is nobody's
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
