@@ -3,7 +3,7 @@ package clients
 import "time"
 
 // PricesOf says which apiserver the prices are of, and when they were measured.
-const PricesOf = "kube-apiserver 1.37.2 of 2026-11-23; events 1.36.3 of 2026-11-22"
+const PricesOf = "kube-apiserver 1.37.2 of 2026-11-23"
 
 // Format is how a response is encoded, as far as its price depends on it.
 type Format uint8
@@ -31,7 +31,7 @@ const (
 	// perScanned is for each object that is looked at and not returned: 0.47 to 0.69 ms for 2,000 pods without the label.
 	perScanned = 100 * time.Nanosecond
 	// perEvent is for each event of a pod that is sent to a watch (docs/performance.md, plain watches).
-	perEvent = 42700 * time.Nanosecond
+	perEvent = 25 * time.Microsecond
 )
 
 // worth returns what a part of a request costs the apiserver if it answers it. Bytes are the length of a response before
