@@ -5,25 +5,29 @@ import (
 	"time"
 )
 
-// What Sluice itself spends on a request: docs/performance/lists.json has 82 ms for 75.7 MB of plain JSON, 7.6 ms for 4.2 MB in
-// gzip; docs/performance.md 21 us for an event. Go measures no goroutine, so these are weights: see settle.
+// What Sluice itself spends on a request. Go measures no goroutine, so these are weights: see settle. Measured are those of
+// events of plain watches (docs/performance.md) and of bytes of lists from the cache (docs/performance/lists.json: 82 ms for
+// 75.7 MB of plain JSON, 7.6 ms for 4.2 MB in gzip). The others are chosen, and no measurement has confirmed them.
 const (
-	herePerRequest    = 150 * time.Microsecond
 	herePerEvent      = 21 * time.Microsecond
 	herePerPlain      = 81.7e6 / 75.7e6 // nanoseconds for each byte that is sent
 	herePerCompressed = 7.6e6 / 4.24e6
-	// mostPerWeight bounds how dear a weight is: a single request does not explain what Sluice does by itself meanwhile.
+
+	herePerRequest = 150 * time.Microsecond // chosen
+	timesPassed    = 2                      // chosen: what passes is read before it is written
+	// mostPerWeight bounds how dear a weight is: a single request does not explain what Sluice does by itself meanwhile. It
+	// is chosen.
 	mostPerWeight = 4
 )
 
-// here returns the weight of a part of a request. What passes is read before it is written.
+// here returns the weight of a part of a request.
 func (u *Use) here() time.Duration {
 	each := herePerPlain
 	if u.Compressed {
 		each = herePerCompressed
 	}
 	if u.Outcome == Passed {
-		each *= 2
+		each *= timesPassed
 	}
 	bytes := u.Sent
 	if u.Verb == Watch && u.Outcome == Served && !u.Compressed { // of events, which have a weight of their own
