@@ -42,12 +42,17 @@ type Forwarder struct {
 	proxy      httputil.ReverseProxy
 }
 
-// placeKey is the key of the *flowcontrol.Place of a request in its context.
-type placeKey struct{}
+// passing is what a request keeps while it is passed. Its context carries it.
+type passing struct {
+	cancel   context.CancelFunc // ends the request upstream without its client
+	place    *flowcontrol.Place
+	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
+	body     *clientBody // nil if there is none
+}
 
-// identityKey is the key of the http.Header that names the user of a request to the apiserver, in the
-// context of a request whose caller only Sluice has seen.
-type identityKey struct{}
+type passingKey struct{}
+
+func passingOf(r *http.Request) *passing { return r.Context().Value(passingKey{}).(*passing) }
 
 // New returns a Forwarder.
 func New(o Options) *Forwarder {
@@ -70,30 +75,31 @@ func New(o Options) *Forwarder {
 func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	info.Outcome.Source = request.SourceUpstream
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	p := &passing{cancel: cancel}
+	r = r.WithContext(context.WithValue(ctx, passingKey{}, p)) // the only copy: withBody changes it
 	if isNamed(info) {
-		u, _ := apirequest.UserFrom(r.Context())
-		identity, err := f.identity(u)
-		if err != nil {
+		u, _ := apirequest.UserFrom(ctx)
+		var err error
+		if p.identity, err = f.identity(u); err != nil {
 			f.fail(w, r, err)
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), identityKey{}, identity))
 	}
-	r, cancel := withCancel(r)
-	defer cancel()
 	client := newClientWriter(w, info)
 	defer client.deadline.Stop()
-	client.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
-	defer client.place.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), placeKey{}, client.place))
-	r, free, err := f.withBody(w, r)
+	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
+	defer p.place.Leave()
+	client.place = p.place
+	free, err := p.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)
 		return
 	}
 	defer free()
 	reader := f.readers.Track(info.Account.Key, client.deadline, func() { client.deadline.EndWithin(0) })
-	reader.OnStuck(client.place.Slow)
+	reader.OnStuck(p.place.Slow)
 	defer func() {
 		reader.Done()
 		switch {
@@ -120,7 +126,7 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	if info.PassedWatch != nil {
 		p.Out.Header.Del("Accept-Encoding") // see endBetweenEvents
 	}
-	if identity, ok := p.In.Context().Value(identityKey{}).(http.Header); ok {
+	if identity := passingOf(p.In).identity; identity != nil {
 		setIdentity(p.Out.Header, identity)
 	}
 }

@@ -2,7 +2,6 @@ package forward
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,24 +51,21 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-type clientBodyKey struct{}
-
-// withBody returns the request with a body whose errors bodyError returns. A body of moderate length is
+// withBody gives the request a body whose errors bodyError returns. A body of moderate length is
 // read first: then a client that stalls holds no seat, and the transport can send the request again if
 // the upstream closes the connection before it has begun to process it, as the apiserver does after a
 // 401 of another one. The memory counts for the caller. The caller must call release when the request has
 // ended.
-func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.Request, release func(), err error) {
+func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
-		return r, func() {}, nil
+		return func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
-	r = r.WithContext(context.WithValue(r.Context(), clientBodyKey{}, body))
-	r.Body = body
+	p.body, r.Body = body, body
 	info := request.From(r.Context())
 	if flowcontrol.Lasts(info) {
-		return r, func() {}, nil
+		return func() {}, nil
 	}
 	client := http.NewResponseController(w)
 	kept := &keptBody{info: info}
@@ -80,11 +76,12 @@ func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.
 		complete, err := kept.read(body, r.ContentLength)
 		if err != nil {
 			kept.memory.Release()
-			return r, nil, err // the deadline stays, so that the connection ends
+			return nil, err // the deadline stays, so that the connection ends
 		}
 		_ = client.SetReadDeadline(time.Time{})
 		if complete {
-			return kept.whole(r), kept.memory.Release, nil
+			kept.whole(r)
+			return kept.memory.Release, nil
 		}
 	}
 	paced := &pacedBody{ReadCloser: body, client: client}
@@ -92,7 +89,7 @@ func (f *Forwarder) withBody(w http.ResponseWriter, r *http.Request) (out *http.
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
-	return r, func() { paced.stop(); kept.memory.Release() }, nil
+	return func() { paced.stop(); kept.memory.Release() }, nil
 }
 
 // keptBody is a body that is read into memory.
@@ -103,14 +100,13 @@ type keptBody struct {
 }
 
 // whole makes a request one with this body, which can be sent again.
-func (k *keptBody) whole(r *http.Request) *http.Request {
+func (k *keptBody) whole(r *http.Request) {
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(k.bytes)), nil }
 	r.Body, _ = r.GetBody()
 	r.ContentLength, r.TransferEncoding = int64(len(k.bytes)), nil
 	if len(k.bytes) == 0 {
 		r.Body = http.NoBody
 	}
-	return r
 }
 
 // read reads a body of a length, -1 if that is unknown, into buffers that are taken from the account before
@@ -199,8 +195,8 @@ func (b *pacedBody) end() {
 // bodyError returns why the body of the request could not be read, as the error to respond with, or
 // errClientGone. It returns nil if that is not why the request failed.
 func bodyError(r *http.Request) error {
-	body, ok := r.Context().Value(clientBodyKey{}).(*clientBody)
-	if !ok || body.failed.Load() == nil {
+	body := passingOf(r).body
+	if body == nil || body.failed.Load() == nil {
 		return nil
 	}
 	err := *body.failed.Load()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -19,7 +18,7 @@ func (f *Forwarder) roundTrip(r *http.Request) (*http.Response, error) {
 // send selects the transport by the credentials in the request that is sent, which must be those of
 // its caller. Credentials never cross from one transport to another.
 func (f *Forwarder) send(r *http.Request) (*http.Response, error) {
-	if err := r.Context().Value(placeKey{}).(*flowcontrol.Place).Take(r.Context()); err != nil {
+	if err := passingOf(r).place.Take(r.Context()); err != nil {
 		return nil, err
 	}
 	info := request.From(r.Context())

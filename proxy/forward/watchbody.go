@@ -12,16 +12,6 @@ import (
 	"sluice/proxy/request"
 )
 
-// cancelKey is the context key of the function that cancels a passed watch upstream.
-type cancelKey struct{}
-
-// withCancel makes it possible to cancel a request upstream without its client. The caller must call cancel
-// when the request has ended.
-func withCancel(r *http.Request) (out *http.Request, cancel context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
-	return r.WithContext(context.WithValue(ctx, cancelKey{}, cancel)), cancel
-}
-
 // endBetweenEvents makes a passed watch end between two events once its PassedWatch is ended. It does
 // not touch a body whose framing it cannot read, such as CBOR, or a compressed one, which is not asked for: the apiserver would
 // compress streaming lists, and keep those that pass while the cache fills.
@@ -30,12 +20,11 @@ func endBetweenEvents(resp *http.Response, watch *request.PassedWatch) {
 		return
 	}
 	watch.Opened.Set()
-	cancel, _ := resp.Request.Context().Value(cancelKey{}).(context.CancelFunc)
 	events := newEventScanner(resp.Header.Get("Content-Type"))
-	if events == nil || cancel == nil || resp.Header.Get("Content-Encoding") != "" {
+	if events == nil || resp.Header.Get("Content-Encoding") != "" {
 		return
 	}
-	b := &watchBody{body: resp.Body, watch: watch, events: events, cancel: cancel, closed: make(chan struct{})}
+	b := &watchBody{body: resp.Body, watch: watch, events: events, cancel: passingOf(resp.Request).cancel, closed: make(chan struct{})}
 	go b.awaitEnd()
 	resp.Body = b
 }

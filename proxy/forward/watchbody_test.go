@@ -85,10 +85,11 @@ type upstreamWatch struct {
 func newUpstreamWatch(t *testing.T, initialEvents bool, header http.Header) *upstreamWatch {
 	t.Helper()
 	u := &upstreamWatch{watch: request.NewPassedWatch(initialEvents)}
-	r, cancel := withCancel((&http.Request{}).WithContext(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	r := (&http.Request{}).WithContext(context.WithValue(ctx, passingKey{}, &passing{cancel: cancel}))
 	in, out := io.Pipe()
-	context.AfterFunc(r.Context(), func() { _ = out.CloseWithError(context.Canceled) })
+	context.AfterFunc(ctx, func() { _ = out.CloseWithError(context.Canceled) })
 	u.PipeWriter = out
 	resp := &http.Response{StatusCode: http.StatusOK, Header: header, Body: in, Request: r}
 	endBetweenEvents(resp, u.watch)
