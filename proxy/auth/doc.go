@@ -13,7 +13,7 @@
 //     read that is not allowed is not served from the cache. The request is then forwarded unchanged,
 //     and the apiserver decides.
 //   - Reviews are bounded: equal ones share one request to the apiserver, results are kept for seconds
-//     within a number of bytes, a number of reviews runs at the same time, and an address that
-//     presents rejected tokens gets no more reviews of unknown ones for a while.
+//     within a number of bytes, a number of reviews runs at the same time, and addresses that
+//     present many rejected tokens get few reviews of unknown ones for a while (quota.go).
 //   - A change of an RBAC object invalidates the results that it may affect ([Authorizer.Run]).
 package auth
