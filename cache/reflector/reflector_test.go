@@ -34,7 +34,7 @@ type step struct {
 	version uint64
 	events  []Event
 	end     error         // of the stream; nil keeps it open until the context ends
-	after   time.Duration // when the stream ends, or the inventory or the changes are answered
+	after   time.Duration // when the stream ends, or the inventory is answered
 	// doubtful is of a watch that may be of another history.
 	doubtful bool
 }
@@ -80,13 +80,8 @@ func (s *script) Inventory(context.Context) (*cache.Inventory, error) {
 }
 
 // Changes returns the keys and versions of the events of a step, and its error; for more than most events, an error.
-func (s *script) Changes(ctx context.Context, from, until uint64, most int) (changes []cache.Change, err error) {
+func (s *script) Changes(_ context.Context, from, until uint64, most int) (changes []cache.Change, err error) {
 	st := s.play(fmt.Sprintf("changes %d-%d", from, until))
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(st.after):
-	}
 	if len(st.events) > most {
 		return nil, ErrExpired
 	}

@@ -19,8 +19,7 @@ const (
 	// maxUntold is how often it may remain unknown whether a watch continues the store before the store is
 	// filled anew: an apiserver without a watch cache of the resource sends no bookmarks.
 	maxUntold = 3
-	// inventoryLimit bounds the comparison of a store with the apiserver. The store is filled anew if reading the events
-	// that must explain a difference takes longer.
+	// inventoryLimit bounds the comparison of a store with the apiserver.
 	inventoryLimit = 2 * time.Minute
 	// fewChanges is how many events are read for the comparison also where the resource has fewer objects. The metadata
 	// of as many events as there are objects costs the apiserver less than a new list does, and the store goes on.
@@ -85,8 +84,8 @@ func (r *Reflector) continued(ctx context.Context) (Stream, error) {
 
 // inventory compares the store with an inventory that begins now. Each difference must be explained by an event
 // after the version at which the watch of the store begins: the store is of another history if one is not.
-func (r *Reflector) inventory(parent context.Context) (*cache.Inventory, error) {
-	ctx, cancel := context.WithTimeout(parent, inventoryLimit)
+func (r *Reflector) inventory(ctx context.Context) (*cache.Inventory, error) {
+	ctx, cancel := context.WithTimeout(ctx, inventoryLimit)
 	defer cancel()
 	listed, err := r.source.Inventory(ctx)
 	if err != nil {
@@ -96,14 +95,9 @@ func (r *Reflector) inventory(parent context.Context) (*cache.Inventory, error) 
 	if err != nil || len(differing) == 0 {
 		return listed, err
 	}
-	reading, stop := context.WithTimeout(parent, inventoryLimit)
-	defer stop()
-	changes, err := r.source.Changes(reading, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
+	changes, err := r.source.Changes(ctx, r.store.ResumeVersion(), listed.Version, max(fewChanges, listed.Len()))
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", err, errUntold)
-	}
-	if err != nil && errors.Is(reading.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", err, ErrRebuild) // they would take as long again
 	}
 	if err != nil {
 		return nil, fmt.Errorf("inventory: %w", err)

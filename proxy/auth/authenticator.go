@@ -117,8 +117,8 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
 		u, caller, err := a.authenticate(r)
-		if caller == request.Unauthenticated && r.ProtoMajor == 2 && !unavailable(err) {
-			flowcontrol.EndStranger(w, r) // as the apiserver does
+		if u == nil && r.ProtoMajor == 2 && r.Header.Get("Authorization") != "" && !unavailable(err) {
+			flowcontrol.EndStranger(w, r) // the token was rejected; the apiserver ends such connections, too
 		}
 		switch {
 		case errors.Is(err, errCertificate):
