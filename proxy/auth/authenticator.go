@@ -211,7 +211,7 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r), request: request.From(r.Context())}
+	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r), request: request.Lookup(r.Context())}
 	if a.options.Accounts != nil {
 		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
 	}

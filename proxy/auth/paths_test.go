@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -37,8 +38,9 @@ func TestPathsAreForCallersWithTheRight(t *testing.T) {
 				reviews.fault = faults[row.fault]
 				served := false
 				h := access.WithPathAccess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, newRequest(row.path, row.header))
+				w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, row.path, nil)
+				maps.Copy(r.Header, row.header)
+				h.ServeHTTP(w, r)
 				if w.Code != row.code || served != (row.code == http.StatusOK) {
 					t.Errorf("%d, served %v", w.Code, served)
 				}

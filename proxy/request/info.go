@@ -238,3 +238,9 @@ func With(ctx context.Context, info *Info) context.Context {
 func From(ctx context.Context) *Info {
 	return ctx.Value(key{}).(*Info)
 }
+
+// Lookup returns the Info that ctx carries; nil if there is none, as for paths of Sluice itself.
+func Lookup(ctx context.Context) *Info {
+	info, _ := ctx.Value(key{}).(*Info)
+	return info
+}

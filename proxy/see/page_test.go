@@ -164,12 +164,13 @@ func TestRatesAreOfTheLastMinutes(t *testing.T) {
 		go func() { defer close(done); _ = p.Run(ctx) }()
 		p.read("cache", "200", 1e6) // long ago
 		for range 80 {
-			time.Sleep(step)
+			time.Sleep(step / 2) // between two samples
 			p.read("cache", "200", 30)
 			p.read("upstream", "200", 15)
 			p.read("upstream", "403", 1500) // by anybody
+			time.Sleep(step / 2)
+			synctest.Wait()
 		}
-		synctest.Wait()
 		f := p.Facts()
 		if r := f.Resources[0].Reads; number(r.ServedPerSec) != "2.0" || number(r.PassedPerSec) != "1.0" || *f.Reads.ListsPassed > 0.34 {
 			t.Errorf("%v and %v reads per second, %v of lists pass", r.ServedPerSec, r.PassedPerSec, *f.Reads.ListsPassed)
