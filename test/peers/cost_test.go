@@ -22,8 +22,11 @@ import (
 const (
 	// starts is how often a start is measured. The median counts.
 	starts = 3
-	// restFor is how long everything is left alone, to see what the apiserver uses by itself, and what a peer reads then.
+	// restFor is how long everything is left alone, to see what the apiserver uses by itself.
 	restFor = 10 * time.Second
+	// idleFor is how long a peer is left alone, to see what it reads then. Sluice renews each of its watches every five to
+	// ten minutes, so one renewal in a shorter time would count as hundreds in an hour.
+	idleFor = time.Minute
 	// often is how many changes of one pod are measured. An hour has one each second.
 	often       = 720
 	oftenInHour = int64(time.Hour / time.Second / often)
@@ -88,7 +91,7 @@ func hour(t *testing.T, r *harness.Relay, reader shows, name string) int64 {
 // rest returns the same of a peer for which nothing changes.
 func rest(t *testing.T, r *harness.Relay) int64 {
 	t.Helper()
-	return int64(time.Hour/restFor) * measure(t, r, func() { time.Sleep(restFor) }).bytes
+	return int64(time.Hour/idleFor) * measure(t, r, func() { time.Sleep(idleFor) }).bytes
 }
 
 // median returns the median of what several starts cost.
