@@ -1,7 +1,6 @@
 package list
 
 import (
-	"context"
 	"iter"
 	"slices"
 	"strconv"
@@ -11,26 +10,8 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
-	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 )
-
-// snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
-func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snapshot, outcome.Hit, error) {
-	if p.Match == plan.MatchExact {
-		state, err := fresh.StateAtExactly(ctx, p)
-		return state, outcome.PastVersion, err
-	}
-	reason, err := a.EnsureFresh(ctx, p, true)
-	if err != nil {
-		return nil, "", err
-	}
-	if p.Match == plan.MatchMostRecent {
-		return p.Resource.Store.Whole(), reason, nil
-	}
-	return p.Resource.Store.Snapshot(), reason, nil
-}
 
 // contents is the content of a list response.
 type contents struct {

@@ -1,8 +1,10 @@
 package list
 
 import (
+	"context"
 	"net/http"
 
+	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
 	"sluice/codec/splice"
@@ -61,6 +63,22 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		return outcome.UnservedFormat // an object cannot be encoded
 	}
 	return err
+}
+
+// snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
+func snapshot(ctx context.Context, p *plan.Plan, a *fresh.Attempt) (*cache.Snapshot, outcome.Hit, error) {
+	if p.Match == plan.MatchExact {
+		state, err := fresh.StateAtExactly(ctx, p)
+		return state, outcome.PastVersion, err
+	}
+	reason, err := a.EnsureFresh(ctx, p, true)
+	if err != nil {
+		return nil, "", err
+	}
+	if p.Match == plan.MatchMostRecent {
+		return p.Resource.Store.Whole(), reason, nil
+	}
+	return p.Resource.Store.Snapshot(), reason, nil
 }
 
 // write writes the list. What of a long one is memoized as compressed blocks is written so.

@@ -3,6 +3,7 @@ package plan
 import (
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/codec/negotiate"
 )
 
 // A read is small if it is a page of up to smallPage objects or if about SmallBytes of stored objects
@@ -28,6 +29,10 @@ func (p *Plan) Weigh(state *cache.Snapshot) (bytes int64, small bool) {
 	limit := p.Options.Limit
 	return p.limited(bytes, state), bytes <= SmallBytes || limit > 0 && limit <= smallPage
 }
+
+// ConsistentGet reports whether the plan is of a get of the most recent state, which costs the apiserver
+// next to nothing.
+func (p *Plan) ConsistentGet() bool { return p.Verb == negotiate.Get && p.Match == MatchMostRecent }
 
 // limited returns the bytes that the limit of a page permits, of an estimate of all.
 func (p *Plan) limited(bytes int64, state *cache.Snapshot) int64 {

@@ -262,7 +262,3 @@ func (p *Plan) selectObjects() error {
 
 // Key returns the key of the object that a get names.
 func (p *Plan) Key() tree.Key { return tree.KeyOf(p.Read.Namespace, p.Read.Name) }
-
-// ConsistentGet reports whether the plan is of a get of the most recent state, which costs the apiserver
-// next to nothing.
-func (p *Plan) ConsistentGet() bool { return p.Verb == negotiate.Get && p.Match == MatchMostRecent }

@@ -110,10 +110,11 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	work := s.CPU.Work(r.Context(), p.Info.Account.Key, p.Examined(start.state))
 	out := newWriter(w, work, coding)
 	out.encoded = &p.Info.Encoded
-	return &loop{
-		opening: start, plan: p, server: s, proofs: a.Proofs, r: r,
-		out: out, columnsChanged: columnsChanged(p), metrics: metrics,
-	}, nil
+	l := &loop{opening: start, plan: p, server: s, proofs: a.Proofs, r: r, out: out, metrics: metrics}
+	if p.Format.Format().Shape == codec.Table { // its first event has the columns, which cannot be sent again
+		l.columnsChanged = p.Resource.ColumnsChanged()
+	}
+	return l, nil
 }
 
 // opening is where a watch begins.
@@ -225,13 +226,4 @@ func (s *Server) coding(r *http.Request, p *plan.Plan, state *cache.Snapshot) sp
 		return response.Accepted(r.Header)
 	}
 	return splice.Identity
-}
-
-// columnsChanged returns the channel whose closing ends a watch of Tables: its first event has the
-// column definitions, which cannot be sent again.
-func columnsChanged(p *plan.Plan) <-chan struct{} {
-	if p.Format.Format().Shape != codec.Table {
-		return nil
-	}
-	return p.Resource.ColumnsChanged()
 }
