@@ -47,7 +47,7 @@ func (c *costs) open(l *loggedRequest) {
 	c.watch = table.Open(clients.WatchFacts{
 		Key: clientKey(l.r, info, http.StatusOK), From: table.Hash(host(l.r)), Address: host(l.r),
 		Version: info.Query.Get("resourceVersion"),
-		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Initial: initial,
+		Selects: selects(info), Cached: info.Outcome.Source == request.SourceCache, Reason: info.Outcome.Reason, Initial: initial,
 	})
 	info.Watch, c.turn = c.watch, table.Turn()
 	l.onWrite = func() {

@@ -76,13 +76,16 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 	return answer(out, f.output, value, clientsText(&l, f.output == "wide" || f.hints), !f.hints || len(l.Items) == 0)
 }
 
+// costUnits says what the columns of costs are in.
+const costUnits = "\nWOULD-COST and COST are of the apiserver, CPU of Sluice, in cores: 1000m is one.\n"
+
 // clientsText returns clients for people.
 func clientsText(l *clients.ClientList, wide bool) []byte {
 	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST CPU WHY-PASSED HINTS", ""
 	if wide {
-		columns += " SERVED PASSED REFUSED FAILED"
+		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED"
 	}
-	t := newTable(columns)
+	t, reasons := newTable(columns), []string{}
 	for i := range l.Items {
 		r := &l.Items[i]
 		var names []string
@@ -96,10 +99,12 @@ func clientsText(l *clients.ClientList, wide bool) []byte {
 			r.User, r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
 			milli(r.Recent.WouldCost), milli(r.Recent.Cost), milli(r.Recent.CPU), r.PassedBecause, strings.Join(names, ","),
 		}
+		reasons = append(reasons, r.PassedBecause)
 		if wide {
-			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"))
+			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"), r.RefusedBecause)
+			reasons = append(reasons, r.RefusedBecause)
 		}
 		t.row(cells...)
 	}
-	return append(t.bytes(), hints...)
+	return append(t.bytes(), costUnits+hints+adviceText(reasons)...)
 }

@@ -29,7 +29,7 @@ func startAdmin(t *testing.T) (url string) {
 	table.Add(&big)
 	slow := clients.Key{User: "joe", Agent: "kubelet/v1.37", Version: "v1", Resource: "secrets", Namespace: "*"}
 	table.Open(clients.WatchFacts{Key: slow, Cached: true}).Follow(func() clients.Lag { return clients.Lag{Events: 7, Oldest: 2 * time.Second} })
-	table.Open(clients.WatchFacts{Key: slow})
+	table.Open(clients.WatchFacts{Key: slow, Reason: "excluded"})
 	s := see.NewSampler(see.Options{
 		Version: "v1", Gather: func() ([]*dto.MetricFamily, error) { return nil, nil }, Stopping: func() bool { return false },
 		Upstream: func() see.Upstream { return see.Upstream{Probed: true, Error: "refused"} }, Clients: table, Names: true,
@@ -64,7 +64,7 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		"clients":           {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "uncompressed", "joe"}, []string{"\x1b", "took"}},
+		"clients":           {[]string{"clients"}, 0, []string{"jane", "?[2Jagent/v1.0", "uncompressed", "joe", "excluded: take"}, []string{"\x1b", "took"}},
 		"of one user":       {[]string{"clients", "--user", "joe"}, 0, []string{"joe"}, []string{"jane"}},
 		"in detail":         {[]string{"clients", "-o", "wide"}, 0, []string{"took 50.0 MB", "REFUSED"}, nil},
 		"hints":             {[]string{"clients", "--hints"}, 1, []string{"jane", "took 50.0 MB"}, []string{"joe"}},
@@ -74,7 +74,7 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		"watches":           {[]string{"watches"}, 0, []string{"joe", "2s", "cache", "upstream"}, nil},
 		"those behind":      {[]string{"watches", "--behind", "1s"}, 1, []string{"2s"}, []string{"upstream"}},
 		"those far behind":  {[]string{"watches", "--behind", "3s"}, 0, []string{"USER"}, []string{"joe"}},
-		"those that pass":   {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS"}, []string{"cache"}},
+		"those that pass":   {[]string{"watches", "--passed", "-o", "wide"}, 0, []string{"upstream", "ADDRESS", "excluded: take"}, []string{"2s"}},
 		"top":               {[]string{"top", "--once"}, 1, []string{"away", "RESOURCE"}, []string{"jane"}},
 		"top clients":       {[]string{"top", "clients"}, 1, []string{"jane"}, nil}, // no terminal
 		"top watches":       {[]string{"top", "watches", "--once"}, 1, []string{"joe"}, nil},

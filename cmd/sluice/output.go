@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"sluice/proxy/message"
 )
 
 // exitError is an error with an exit code of its own. Without an error nothing is printed.
@@ -99,6 +101,14 @@ func text(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// adviceText says what can be done about reasons.
+func adviceText(reasons []string) (text string) {
+	for _, a := range message.Advise(reasons...) {
+		text += fmt.Sprintf("\n%s: %s\n", a.Reason, a.Do)
+	}
+	return text
 }
 
 // milli formats cores as Kubernetes does: 280m.

@@ -8,8 +8,8 @@ import (
 	"sluice/proxy/see"
 )
 
-// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and what they cost
-// also to whoever is on this host.
+// sampler returns what the status page shows. Names of callers are shown where readers have names, too, and to whoever is on
+// this host.
 func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 	o := see.Options{
 		Version: version, Gather: metrics.gatherer(c.levels).Gather, Stopping: c.stopping.Load, Hold: flowcontrol.New(c.accounts).Hold,
@@ -21,14 +21,11 @@ func (c *components) sampler(file *config.File, metrics *metrics) *see.Sampler {
 			return u
 		},
 	}
-	if file.Admin.Access == config.AccessAuthorized {
+	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
+	if o.Names {
 		o.Heaviest = c.accounts.Heaviest
 	}
-	o.Clients, o.Names = metrics.gateway.Clients, file.Admin.Access == config.AccessAuthorized || file.Admin.PlainHTTP()
-	o.Why = &see.Why{
-		Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(),
-		Names: file.Admin.Access == config.AccessAuthorized,
-	}
+	o.Why = &see.Why{Explain: c.gateway.Explain, MayAsk: c.gateway.MayAsk, Kept: c.gateway.Kept(), Names: o.Names}
 	o.Fences = c.resources.EachFence
 	s := see.NewSampler(o)
 	metrics.registry.MustRegister(s.Collector(), o.Clients.Collector(o.Names))

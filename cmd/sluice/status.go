@@ -184,7 +184,7 @@ func resourcesText(s *see.Status) []byte {
 	t := newTable("RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES")
 	whole := func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 	for _, r := range s.Resources {
-		t.row(r.Name, r.Synced, whole(r.Objects), whole(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
+		t.row(r.Name, r.Synced, whole(r.Objects), bytesText(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
 			fmt.Sprintf("%.1f", r.Reads.ServedPerSec+r.Reads.PassedPerSec), servedText(r.Reads), whole(r.Watches))
 	}
 	return t.bytes()

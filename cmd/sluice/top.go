@@ -110,8 +110,8 @@ func (f *topFlags) printOnce(ctx context.Context, view string, out io.Writer) er
 
 // headline says in one line how a Sluice is.
 func headline(s *see.Status) string {
-	return fmt.Sprintf("%s %s  reads %.1f/s  served %s  saved at least %s, spent %s", s.Mark(), s.State,
-		s.Reads.ServedPerSec+s.Reads.PassedPerSec, servedText(s.Reads), milli(s.Saved.Cores), milli(s.Saved.SpentCores))
+	return fmt.Sprintf("%s %s  reads %.1f/s  served %s  saved at least %.3f cores, spent %.3f", s.Mark(), s.State,
+		s.Reads.ServedPerSec+s.Reads.PassedPerSec, servedText(s.Reads), s.Saved.Cores, s.Saved.SpentCores)
 }
 
 // top is the live screen.

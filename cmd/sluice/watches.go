@@ -58,11 +58,11 @@ func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
 
 // watchesText returns open watches for people.
 func watchesText(l *clients.OpenWatchList, wide bool) []byte {
-	columns := "USER AGENT RESOURCE SELECTS AGE FROM EVENTS-BEHIND FIRST-WAITS SOURCE"
+	columns := "USER AGENT RESOURCE SELECTS AGE FROM EVENTS-BEHIND FIRST-WAITS SOURCE WHY-PASSED"
 	if wide {
 		columns += " NAMESPACE ADDRESS"
 	}
-	t := newTable(columns)
+	t, reasons := newTable(columns), []string{}
 	for i := range l.Items {
 		r := &l.Items[i]
 		behind := "-"
@@ -70,11 +70,12 @@ func watchesText(l *clients.OpenWatchList, wide bool) []byte {
 			behind = strconv.Itoa(*r.BehindEvents)
 		}
 		age := time.Duration(r.AgeSeconds) * time.Second
-		cells := []any{r.User, r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source}
+		cells := []any{r.User, r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
+		reasons = append(reasons, r.PassedBecause)
 		if wide {
 			cells = append(cells, r.Namespace, r.Address)
 		}
 		t.row(cells...)
 	}
-	return t.bytes()
+	return append(t.bytes(), adviceText(reasons)...)
 }

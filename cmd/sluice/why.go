@@ -155,6 +155,10 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]
+	if len(list.Items) == 0 && f.output != "json" {
+		return answer(out, f.output, nil, fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show,
+			strings.Join(why.Classes[:], ", ")), true)
+	}
 	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
 	for _, s := range list.Items {
 		t.row(s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)

@@ -57,6 +57,16 @@ type Recent struct {
 	CPU       float64 `json:"cpuCores"` // of Sluice, attributed
 }
 
+// Plus adds the rates of another row.
+func (r *Recent) Plus(o Recent) {
+	r.Requests += o.Requests
+	r.Lists += o.Lists
+	r.Sent += o.Sent
+	r.WouldCost += o.WouldCost
+	r.Cost += o.Cost
+	r.CPU += o.CPU
+}
+
 // ClientList is what a Table has counted, the heaviest rows first.
 type ClientList struct {
 	APIVersion string    `json:"apiVersion"`
@@ -92,8 +102,9 @@ type Watching struct {
 	Selects        string   `json:"selects"`
 	AgeSeconds     float64  `json:"ageSeconds"`
 	FromVersion    string   `json:"fromVersion"`
-	Source         string   `json:"source"`       // cache or upstream
-	BehindEvents   *int     `json:"behindEvents"` // null if it is not known
+	Source         string   `json:"source"`        // cache or upstream
+	PassedBecause  string   `json:"passedBecause"` // empty if it does not pass
+	BehindEvents   *int     `json:"behindEvents"`  // null if it is not known
 	WaitingSeconds *float64 `json:"waitingSeconds"`
 }
 
@@ -210,9 +221,10 @@ func (t *Table) Watches(names bool) *OpenWatchList {
 		v := Watching{
 			Client: t.id(w.Key), User: w.User, Agent: w.Agent, Address: w.Address, Resource: w.resource(), Namespace: w.Namespace,
 			Selects: w.Selects, AgeSeconds: (now - w.opened).Seconds(), FromVersion: w.Version, Source: "upstream",
+			PassedBecause: w.Reason,
 		}
 		if w.Cached {
-			v.Source = "cache"
+			v.Source, v.PassedBecause = "cache", ""
 		}
 		if lag := w.behind(); lag != nil {
 			v.BehindEvents, v.WaitingSeconds = &lag.Events, new(lag.Oldest.Seconds())

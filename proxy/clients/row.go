@@ -114,7 +114,9 @@ func (r *row) add(u *Use, worth, now time.Duration) {
 		}
 		switch u.Outcome {
 		case Passed:
-			r.passed.add(u.Reason)
+			if u.Verb != Watch { // whose reason was counted when it opened: it may stay open for hours
+				r.passed.add(u.Reason)
+			}
 		case Refused:
 			r.refused.add(u.Reason)
 		}

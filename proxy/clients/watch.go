@@ -24,6 +24,7 @@ type WatchFacts struct {
 	Version string // from which it begins
 	Selects string // in words that name no object
 	Cached  bool   // else it passes
+	Reason  string // why it passes, out of a fixed set
 	Initial bool   // it begins with the objects that exist
 }
 
@@ -46,6 +47,10 @@ func (t *Table) Open(f WatchFacts) *OpenWatch {
 	r := w.shard.row(w.Key, w.opened)
 	w.Key = r.Key // instead of texts that keep the request in memory
 	r.open++
+	r.last = w.opened
+	if !f.Cached {
+		r.passed.add(f.Reason)
+	}
 	r.watches(f.From, w.opened)
 	if f.Initial {
 		r.begins(f.From, w.opened, w.opened)

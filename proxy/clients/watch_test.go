@@ -155,3 +155,24 @@ func TestOpenWatchesKeepNoRow(t *testing.T) {
 	}
 	checkOpen(t, table, len(open))
 }
+
+// TestPassedWatchHasItsReasonFromItsBeginning, and is not counted again when it ends.
+func TestPassedWatchHasItsReasonFromItsBeginning(t *testing.T) {
+	table := NewTable()
+	key := ask("jane", AllNamespaces).Key
+	served, passed := WatchFacts{Key: key, Cached: true, Reason: "any-version"}, WatchFacts{Key: key, Reason: "excluded"}
+	for _, f := range []WatchFacts{served, passed} {
+		w := table.Open(f)
+		defer w.Close()
+	}
+	for _, w := range table.Watches(true).Items {
+		if want := map[string]string{"upstream": "excluded"}[w.Source]; w.PassedBecause != want {
+			t.Errorf("from %s: %q", w.Source, w.PassedBecause)
+		}
+	}
+	table.Add(&Use{Key: key, Verb: Watch, Outcome: Passed, Reason: "excluded", Ended: true})
+	r := table.shard("jane").rows[table.shard("jane").row(key, 0).Key]
+	if n := r.passed[0].n; r.passed.top() != "excluded" || n != 1 {
+		t.Errorf("%q, %d times", r.passed.top(), n)
+	}
+}

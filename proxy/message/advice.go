@@ -1,5 +1,7 @@
 package message
 
+import "slices"
+
 // Advice is what can be done about a reason of the metrics.
 type Advice struct {
 	Reason, Do string
@@ -62,6 +64,16 @@ var AllAdvice = []Advice{
 	{"client-gone", "nothing, or give the client more time"},
 	{"client-stalled", "read responses"},
 	{"response-cut", "send the request again; see the log of the apiserver"},
+}
+
+// Advise returns the advice for those of the reasons that are some, each once.
+func Advise(reasons ...string) (all []Advice) {
+	for _, a := range AllAdvice {
+		if slices.Contains(reasons, a.Reason) {
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // AdviceFor returns the advice for a reason; false if it is none.

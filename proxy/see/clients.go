@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/proxy/clients"
+	"sluice/proxy/message"
 )
 
 // clientsView is what the pages of clients show.
@@ -20,6 +21,8 @@ type clientsView struct {
 	Client   *clients.Row // of the page of one client
 	Rows     []clients.Row
 	Watching []clients.Watching // of one client
+	Total    clients.Recent     // the same
+	Advice   []message.Advice   // the same: for reasons why its requests pass or are refused
 	Columns  []column
 	Query    url.Values
 	Next     string // the URL of the next rows; empty if there are none
@@ -155,11 +158,18 @@ func (s *Sampler) newClientView(id string) *clientsView {
 		return nil
 	}
 	v.Client, v.Rows = &v.Items[0], v.Items[:min(len(v.Items), mostRows)]
+	var reasons []string
+	for _, r := range v.Rows {
+		v.Total.Plus(r.Recent)
+		reasons = append(reasons, r.PassedBecause, r.RefusedBecause)
+	}
 	for _, w := range s.allWatches().Items {
 		if w.Client == id && len(v.Watching) < mostRows {
 			v.Watching = append(v.Watching, w)
+			reasons = append(reasons, w.PassedBecause)
 		}
 	}
+	v.Advice = message.Advise(reasons...)
 	return v
 }
 
@@ -234,6 +244,7 @@ func cores(v float64) string {
 // functions are what templates of clients call.
 var functions = map[string]any{
 	"who": whoOf, "cores": cores, "size": size, "number": number, "seconds": seconds,
-	"bytes": func(n uint64) string { return size(float64(n)) },
-	"count": func(n uint64) string { return count(float64(n)) },
+	"advice": func(reason string) string { a, _ := message.AdviceFor(reason); return a.Do },
+	"bytes":  func(n uint64) string { return size(float64(n)) },
+	"count":  func(n uint64) string { return count(float64(n)) },
 }

@@ -78,6 +78,7 @@ func TestClientPageShowsHintsAndWatches(t *testing.T) {
 	p.lists("jane", "pods", 1, 50e6)
 	w := p.clients.Open(clients.WatchFacts{
 		Key: clients.Key{User: "jane", Agent: "client/v1.0", Version: "v1", Resource: "secrets"}, Address: "192.0.2.7", Version: "237118",
+		Reason: "excluded",
 	})
 	defer w.Close()
 	w.Follow(func() clients.Lag { return clients.Lag{Events: 5417, Oldest: 2 * time.Second} })
@@ -89,7 +90,8 @@ func TestClientPageShowsHintsAndWatches(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	page := p.get(t, "/clients/"+list.Items[0].Client).Body.String()
-	for _, want := range []string{"jane · client/v1.0", "uncompressed: pods.v1", "50.0 MB without", "gzip", "5417", "192.0.2.7", "237118"} {
+	for _, want := range []string{"jane · client/v1.0", "uncompressed: pods.v1", "50.0 MB without", "gzip", "5417", "192.0.2.7", "237118",
+		"upstream", "excluded", "cache.exclude"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the client has no %q", want)
 		}
@@ -101,7 +103,7 @@ func TestClientPageShowsHintsAndWatches(t *testing.T) {
 	if err := json.Unmarshal(p.get(t, "/see/v1alpha1/watches?user=jane").Body.Bytes(), &watches); err != nil {
 		t.Fatal(err)
 	}
-	if len(watches.Items) != 1 || *watches.Items[0].BehindEvents != 5417 || *watches.Items[0].WaitingSeconds != 2 {
+	if len(watches.Items) != 1 || *watches.Items[0].BehindEvents != 5417 || *watches.Items[0].WaitingSeconds != 2 || watches.Items[0].PassedBecause != "excluded" {
 		t.Errorf("%+v", watches)
 	}
 	if code := p.get(t, "/clients/nobody").Code; code != http.StatusNotFound {

@@ -16,6 +16,8 @@ type Facts struct {
 	Limits    []Limit    `json:"limits"`
 	// Proofs are the ways in which reads of all resources were proven, or not.
 	Proofs []ProofKind `json:"proofs"`
+	// Ages are how old the answers from the cache were when they began, by their proof.
+	Ages []ProofKind `json:"ages"`
 
 	Requests       float64  `json:"requests"`         // finished since the start
 	RefusedPerSec  float64  `json:"refusedPerSecond"` // of authenticated callers, by limits, in half a minute
@@ -27,6 +29,7 @@ type Facts struct {
 	MemoryBytes    float64  `json:"memoryBytes"`      // of the process
 	Watches        float64  `json:"watches"`          // from the cache
 	PassedWatches  float64  `json:"passedWatches"`    // that the cache should serve
+	AllPassed      float64  `json:"allPassedWatches"` // for whatever reason
 	PassedBecause  string   `json:"passedBecause"`    // the most frequent reason
 }
 
@@ -102,6 +105,7 @@ type Limit struct {
 	By      string   `json:"by"`      // whose that is; empty where names are not shown
 	Refused *float64 `json:"refused"` // the same
 	Cache   bool     `json:"cache"`   // full on purpose
+	SetBy   string   `json:"setBy"`   // the option, or what the total follows from
 }
 
 // Full returns the part of 1 that is used.

@@ -139,7 +139,9 @@ func newView(f *Facts, page string) *view {
 		}
 	case page == "proofs":
 		v.Shown = f.Resources[:min(len(f.Resources), mostRows)]
-		v.Values.proofs(v.Shown, f.Proofs)
+		v.Values.proofs(v.Shown)
+		v.Values.kinds("/kind", f.Proofs)
+		v.Values.kinds("/age", f.Ages)
 	case page == "clients", page == "why":
 	case page == "limits":
 		for _, l := range f.Limits {

@@ -42,6 +42,12 @@ func (s *Sampler) proofs(f *Facts, r reading) {
 		h := waited[l["proof"]]
 		f.Proofs = append(f.Proofs, ProofKind{l["proof"], v, quantile(h, 0.5), quantile(h, 0.99)})
 	})
+	for _, m := range r["sluice_served_staleness_seconds"].GetMetric() {
+		if h := m.GetHistogram(); h.GetSampleCount() > 0 {
+			age := ProofKind{m.GetLabel()[0].GetValue(), float64(h.GetSampleCount()), quantile(h, 0.5), quantile(h, 0.99)}
+			f.Ages = append(f.Ages, age)
+		}
+	}
 	if s.options.Fences == nil {
 		return
 	}
@@ -98,11 +104,15 @@ func quantile(h *dto.Histogram, part float64) *float64 {
 	return &from
 }
 
-func (t values) proofs(shown []Resource, kinds []ProofKind) {
+// kinds adds what is known of each kind of proof, under a name.
+func (t values) kinds(name string, kinds []ProofKind) {
 	for _, k := range kinds {
-		t[k.Proof+"/kind/reads"] = count(k.Reads)
-		t[k.Proof+"/kind/p50"], t[k.Proof+"/kind/p99"] = optional(k.P50, seconds), optional(k.P99, seconds)
+		t[k.Proof+name+"/reads"] = count(k.Reads)
+		t[k.Proof+name+"/p50"], t[k.Proof+name+"/p99"] = optional(k.P50, seconds), optional(k.P99, seconds)
 	}
+}
+
+func (t values) proofs(shown []Resource) {
 	for i := range shown {
 		r, p := &shown[i], shown[i].Proofs
 		if p == nil {

@@ -15,7 +15,10 @@ func TestProofsShowWhatFencesKnow(t *testing.T) {
 	p := newProcess(false)
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sluice_proof_duration_seconds", Buckets: []float64{.1, 1}}, []string{"proof"})
 	reads := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sluice_fence_proofs_total"}, []string{"proof"})
-	p.registry.MustRegister(took, reads)
+	ages := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sluice_served_staleness_seconds", Buckets: []float64{1, 60}}, []string{"proof"})
+	p.registry.MustRegister(took, reads, ages)
+	ages.WithLabelValues("any-version").Observe(70)
+	ages.WithLabelValues("roll-call")
 	reads.WithLabelValues("small-read").Add(7)
 	reads.WithLabelValues("roll-call").Add(4)
 	for _, seconds := range []float64{.05, .05, .5, 5} {
@@ -35,6 +38,7 @@ func TestProofsShowWhatFencesKnow(t *testing.T) {
 		"pods.v1/passed": "7", "pods.v1/cpu": seconds(2), "pods.v1/proven": seconds(.009), "reports.v1.sbom.example/last": "none yet",
 		"reports.v1.sbom.example/doubts": "it is not in sync", "roll-call/kind/reads": "4", "roll-call/kind/p50": seconds(.1),
 		"roll-call/kind/p99": seconds(1), "small-read/kind/reads": "7", "small-read/kind/p50": "–",
+		"any-version/age/reads": "1", "any-version/age/p99": seconds(60), "roll-call/age/reads": "",
 	} {
 		if cells[key] != want {
 			t.Errorf("%s is %q, want %q", key, cells[key], want)

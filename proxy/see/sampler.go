@@ -150,6 +150,7 @@ func (s *Sampler) facts(r reading, now point) *Facts {
 		Saved:          Saved{Prices: clients.PricesOf},
 		Watches:        r.sum("sluice_watchers", nil),
 		PassedWatches:  r.sum("sluice_passed_watchers", unserved),
+		AllPassed:      r.sum("sluice_passed_watchers", nil),
 		ConfigOutdated: r.sum("sluice_config_last_reload_successful", nil) == 0,
 		ReviewsFailed:  max(0, now.failed-s.before(now, time.Minute).failed),
 		AuditLost:      max(0, now.lost-s.before(now, 10*time.Minute).lost),
@@ -325,7 +326,7 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 	for _, resource := range accounts.All() {
 		name := resource.String()
 		l := Limit{
-			Name: name, Unit: resource.Row().Unit, Used: of("sluice_account_used", name), Total: of("sluice_account_total", name),
+			Name: name, Unit: resource.Row().Unit, SetBy: strings.ReplaceAll(resource.Row().Total, "`", ""), Used: of("sluice_account_used", name), Total: of("sluice_account_total", name),
 			Largest: new(of("sluice_account_largest", name)), Refused: new(of("sluice_account_refused_total", name)),
 		}
 		if s.options.Heaviest != nil && l.Used > 0 {
@@ -333,19 +334,20 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 		}
 		all = append(all, l)
 	}
-	for _, l := range []struct{ name, unit, used, total string }{
-		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes"},
+	for _, l := range []struct{ name, unit, used, total, setBy string }{
+		{"memory of callers", "bytes", "sluice_account_memory_bytes", "sluice_account_memory_limit_bytes", "limits.memory"},
 		{"seats at the apiserver", "seats", "sluice_flowcontrol_current_executing_seats",
-			"sluice_flowcontrol_nominal_limit_seats"},
-		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places"},
-		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places"},
-		{"memory of slow readers", "bytes", "sluice_held_bytes", "sluice_held_bytes_limit"},
-		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes"},
-		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes"},
+			"sluice_flowcontrol_nominal_limit_seats", "limits.seats"},
+		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places",
+			"limits.unauthenticatedUpstream"},
+		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places", "limits.longReads, or the CPUs"},
+		{"memory of slow readers", "bytes", "sluice_held_bytes", "sluice_held_bytes_limit", "a quarter of limits.memory"},
+		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
+		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes"},
 	} {
 		all = append(all, Limit{
 			Name: l.name, Unit: l.unit, Used: r.sum(l.used, limited), Total: r.sum(l.total, limited),
-			Cache: l.used == "sluice_encoded_bytes",
+			Cache: l.used == "sluice_encoded_bytes", SetBy: l.setBy,
 		})
 	}
 	return all

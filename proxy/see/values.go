@@ -10,7 +10,7 @@ func newValues(f *Facts, v Verdict) values {
 	t := values{
 		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "",
 		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, number), "memory": size(f.MemoryBytes),
-		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "requests": count(f.Requests),
+		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "allpassedwatches": count(f.AllPassed), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
 	}
 	t["saved/cpu"], t["saved/spent"] = "at least "+cores(f.Saved.Cores), "at most "+cores(f.Saved.SpentCores)

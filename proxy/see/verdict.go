@@ -96,7 +96,7 @@ var rules = []struct {
 			return each(f, "differed from the apiserver within the last hour. The cache was rebuilt.",
 				func(r *Resource) bool { return r.MismatchedSeconds != nil })
 		}},
-	{stateOverloaded, "Talk to the client that holds most, or raise the limit that is full: see Limits.",
+	{stateOverloaded, "Clients, sorted by Refused, shows who is refused and why; Limits shows what is full. Talk to that client, or raise the limit.",
 		"sluicerefusesrequests", func(f *Facts) string {
 			if f.RefusedPerSec <= mostRefused {
 				return ""
@@ -127,7 +127,7 @@ var rules = []struct {
 		}
 		return fmt.Sprintf("Filling %d of %d caches; their reads pass until then.", filling, len(f.Resources))
 	}},
-	{statePassing, "The reason says what to change: see docs/operating.md, Metrics.",
+	{statePassing, "Clients, sorted by Cost, shows whose reads pass, why, and what to do about it.",
 		"sluicereadspass", func(f *Facts) string {
 			because := ""
 			if f.PassedBecause != "" {

@@ -81,6 +81,7 @@ type slot struct {
 	code   int
 	reason string
 	exists bool // the resource
+	known  bool // the caller is authenticated
 	cut    bool // something was too long
 	ends   [texts]uint16
 	text   []byte
@@ -107,7 +108,7 @@ func (r *Ring) Add(class int, q *Request) {
 		caller, size = 0, perClass
 	}
 	s := r.kept[class][caller].next(size)
-	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, text: s.text[:0]}
+	*s = slot{at: time.Now(), code: q.Code, reason: q.Reason, exists: q.Exists, known: q.Known, text: s.text[:0]}
 	for i, text := range [textPath + 1]string{q.Verb, q.User, q.Agent, q.Resource, q.Version, q.Group, q.Path} {
 		s.append(i, text)
 	}
@@ -223,7 +224,10 @@ func (s *slot) seen(names bool) Seen {
 		q.Resource = strings.TrimRight(text(textResource)+"."+text(textVersion)+"."+text(textGroup), ".")
 	}
 	if names {
-		q.User, q.Agent = cmp.Or(text(textUser), "nobody"), text(textAgent)
+		q.User = cmp.Or(text(textUser), "nobody")
+		if s.known { // else anybody may have written it
+			q.Agent = text(textAgent)
+		}
 	}
 	if url := text(textPath); url != "" && !s.cut {
 		q.question = &Question{Method: "GET", URL: url + text(textQuery), Header: map[string][]string{"Accept": {text(textAccept)}}}

@@ -62,6 +62,10 @@ func TestRingKeepsWhatCanBeAskedAbout(t *testing.T) {
 	if q := seen.Question(); q == nil || q.URL != "/apis/apps/v1/deployments?limit=5&watch&labelSelector=a%3Db=c" || q.Header.Get("Accept") != "*/*" {
 		t.Errorf("%+v", q)
 	}
+	r.Add(KeptRefused, &Request{Code: 401, Verb: "LIST", Agent: "curl"})
+	if seen, found := r.Find("refused-unknown-0", true); !found || seen.User != "nobody" || seen.Agent != Hidden {
+		t.Errorf("a stranger: %+v", seen)
+	}
 	if seen, _ := r.Find("passed-1", true); seen.User != "jane" || seen.Agent != "kubectl" {
 		t.Errorf("%+v", seen)
 	}
