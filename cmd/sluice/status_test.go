@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,9 +149,9 @@ func TestStatusWaitsForAState(t *testing.T) {
 
 // TestStatusWaitsForNoDeadConnection: the first of all is never answered, whatever the time of the wait.
 func TestStatusWaitsForNoDeadConnection(t *testing.T) {
-	asked := 0 // by one request after the other
+	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked == 1 {
+		if asked.Add(1) == 1 {
 			_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is noticed
 			<-r.Context().Done()
 			return
@@ -159,8 +160,8 @@ func TestStatusWaitsForNoDeadConnection(t *testing.T) {
 	}))
 	defer server.Close()
 	out, code := execute(t, "status", "--wait", "--timeout", "8s", "--address", server.URL)
-	if code != 0 || asked != 2 {
-		t.Errorf("exit %d after %d questions: %s", code, asked, out)
+	if code != 0 || asked.Load() != 2 {
+		t.Errorf("exit %d after %d questions: %s", code, asked.Load(), out)
 	}
 }
 
