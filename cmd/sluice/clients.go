@@ -14,23 +14,10 @@ import (
 	"sluice/proxy/clients"
 )
 
-// listFlags are the command line flags of clients, watches and top.
-type listFlags struct {
-	adminClient
-	output string
-}
-
-// check returns why a flag is wrong.
-func (f *listFlags) check() error {
-	if !slices.Contains(outputs, f.output) {
-		return fmt.Errorf("--output: %q is none of text, wide and json", f.output)
-	}
-	return nil
-}
-
 // clientsFlags are the command line flags of clients.
 type clientsFlags struct {
-	listFlags
+	adminClient
+	output                               printer
 	user, agent, resource, namespace, by string
 	hints                                bool
 }
@@ -46,7 +33,7 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
 	set := f.prepare(c)
-	set.StringVarP(&f.output, "output", "o", "text", "text, wide for requests by outcome and the evidence of hints, or json")
+	f.output.register(c, "requests by outcome and the evidence of hints")
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
@@ -54,14 +41,10 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, cpu, lists, bytes, watches, behind, refused or hints")
 	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
 	complete(c, "sort-by", topOrders...)
-	complete(c, "output", outputs...)
 	return c
 }
 
 func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
-	if err := f.check(); err != nil {
-		return unknown(err)
-	}
 	var l clients.ClientList
 	q := url.Values{"user": {f.user}, "agent": {f.agent}, "resource": {f.resource}, "ns": {f.namespace}, "by": {f.by}}
 	body, err := f.get(ctx, "clients", q, "ClientList", &l)
@@ -73,7 +56,7 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 		l.Items = slices.DeleteFunc(l.Items, func(r clients.Row) bool { return len(r.Hints) == 0 })
 		value = l
 	}
-	return answer(out, f.output, value, clientsText(&l, f.output == "wide" || f.hints), !f.hints || len(l.Items) == 0)
+	return f.output.answer(out, value, clientsText(&l, f.output.format == "wide" || f.hints), !f.hints || len(l.Items) == 0)
 }
 
 // costUnits says what the columns of costs are in.

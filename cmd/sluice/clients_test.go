@@ -6,12 +6,16 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	dto "github.com/prometheus/client_model/go"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"sluice/proxy/clients"
 	"sluice/proxy/see"
@@ -69,7 +73,6 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 		"in detail":         {[]string{"clients", "-o", "wide"}, 0, []string{"took 50.0 MB", "REFUSED"}, nil},
 		"hints":             {[]string{"clients", "--hints"}, 1, []string{"jane", "took 50.0 MB"}, []string{"joe"}},
 		"hints of nobody":   {[]string{"clients", "--hints", "--user", "joe"}, 0, []string{"USER"}, []string{"joe"}},
-		"a bad format":      {[]string{"clients", "-o", "xml"}, 2, nil, nil},
 		"an unknown flag":   {[]string{"clients", "--nothing"}, 2, nil, nil},
 		"watches":           {[]string{"watches"}, 0, []string{"joe", "2s", "cache", "upstream"}, nil},
 		"those behind":      {[]string{"watches", "--behind", "1s"}, 1, []string{"2s"}, []string{"upstream"}},
@@ -99,28 +102,95 @@ func TestListsOfClientsExitAsTheyShould(t *testing.T) {
 	}
 }
 
-func TestJSONOfListsIsOneValueOfItsKind(t *testing.T) {
+// TestJSONAndYAMLAreTheSameValue of one kind. The answer is one that does not change with time.
+func TestJSONAndYAMLAreTheSameValue(t *testing.T) {
+	answers := map[string]string{} // by their paths, from the real page
 	url := startAdmin(t)
-	for kind, args := range map[string][]string{
-		"ClientList": {"clients"}, "OpenWatchList": {"watches"}, "Status": {"top"},
+	for _, path := range []string{"status", "clients", "watches", "why"} {
+		body, err := (&adminClient{address: url, timeout: time.Minute}).ask(t.Context(), http.MethodGet, "/see/v1alpha1/"+path, nil)
+		if err != nil && path != "why" { // this Sluice keeps no requests
+			t.Fatal(err)
+		}
+		answers["GET /see/v1alpha1/"+path] = string(body)
+	}
+	answers["GET /see/v1alpha1/why"] = `{"apiVersion": "sluice/v1alpha1", "kind": "RequestList", "items": [{"id": "1", "user": "yes: <no>"}]}`
+	answers["POST /see/v1alpha1/why"] = `{"apiVersion": "sluice/v1alpha1", "kind": "Explanation", "verdict": "served", "rules": [{"n": 1}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(answers[r.Method+" "+r.URL.Path]))
+	}))
+	defer server.Close()
+	for command, kind := range map[string]string{
+		"status": "Status", "top": "Status", "top clients": "ClientList", "top watches": "OpenWatchList", "clients": "ClientList",
+		"clients --hints": "ClientList", "watches": "OpenWatchList", "why --last 1": "RequestList", "why /version": "Explanation",
 	} {
-		for _, more := range [][]string{nil, {"--hints"}} {
-			if more != nil && kind != "ClientList" {
-				continue
+		var got [2]map[string]any
+		for i, format := range []string{"json", "yaml"} {
+			out, _ := execute(t, append(strings.Fields(command), "--address", server.URL, "-o", format)...)
+			if json.Valid([]byte(out)) != (format == "json") {
+				t.Errorf("%s -o %s prints\n%s", command, format, out)
 			}
-			out, _ := execute(t, append(append(args, more...), "--address", url, "-o", "json")...)
-			var got struct{ APIVersion, Kind string }
-			if err := json.Unmarshal([]byte(out), &got); err != nil || got.Kind != kind || got.APIVersion != "sluice/v1alpha1" {
-				t.Errorf("%s: %v %+v", kind, err, got)
+			if err := yaml.Unmarshal([]byte(out), &got[i]); err != nil { // JSON is YAML
+				t.Errorf("%s -o %s: %v", command, format, err)
 			}
 		}
+		if !reflect.DeepEqual(got[0], got[1]) || got[0]["kind"] != kind || got[0]["apiVersion"] != "sluice/v1alpha1" {
+			t.Errorf("%s: %v is not %v of kind %s", command, got[1], got[0], kind)
+		}
+	}
+}
+
+// TestValuesAreDocumentsOneAfterTheOther, so that a reader of changes sees where each ends.
+func TestValuesAreDocumentsOneAfterTheOther(t *testing.T) {
+	for _, format := range []string{"json", "yaml"} {
+		p, out := printer{format: format}, &bytes.Buffer{}
+		for i := range 3 {
+			if err := p.print(out, map[string]int{"n": i}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		documents := utilyaml.NewYAMLOrJSONDecoder(out, 4096)
+		for i := range 3 {
+			var got map[string]int
+			if err := documents.Decode(&got); err != nil || got["n"] != i {
+				t.Errorf("%s: document %d is %v, %v", format, i, got, err)
+			}
+		}
+	}
+}
+
+// TestEveryFormatIsCompletedAndTaken by each command that prints a value, and no other one.
+func TestEveryFormatIsCompletedAndTaken(t *testing.T) {
+	commands := 0
+	for _, c := range rootCommand().Commands() {
+		f := c.Flags().Lookup("output")
+		if f == nil || c.Name() == "bundle" { // a path
+			continue
+		}
+		commands++
+		want := []string{"text", "wide", "json", "yaml"}
+		if c.Name() == "verify" {
+			want = slices.DeleteFunc(want, func(format string) bool { return format == "wide" }) // it prints no table
+		}
+		out, _ := execute(t, "__complete", c.Name(), "-o", "")
+		for _, format := range append(want, "xml") {
+			taken := f.Value.Set(format) == nil && f.Value.String() == format
+			if taken != (format != "xml") || strings.Contains(out, format+"\n") != taken || strings.Contains(f.Usage, format) != taken {
+				t.Errorf("%s -o %s: taken %v, completed among\n%s", c.Name(), format, taken, out)
+			}
+		}
+		if _, code := execute(t, c.Name(), "-o", "xml"); code != exitUnknown {
+			t.Errorf("%s -o xml: exit %d", c.Name(), code)
+		}
+	}
+	if commands < 6 {
+		t.Errorf("only %d commands print values", commands)
 	}
 }
 
 // TestTopFitsTheScreen drives the live screen by its messages.
 func TestTopFitsTheScreen(t *testing.T) {
 	f := topFlags{by: topOrders[0]}
-	f.address, f.timeout, f.output = startAdmin(t), 10*time.Second, "text"
+	f.address, f.timeout = startAdmin(t), 10*time.Second
 	screen := &top{topFlags: &f, ctx: t.Context(), view: "resources"}
 	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 200, Height: 50}, {Width: 20, Height: 2}, {}} {
 		screen.Update(size)
@@ -146,7 +216,7 @@ func TestTopFitsTheScreen(t *testing.T) {
 
 func TestTopSortsFailsAndEnds(t *testing.T) {
 	f := topFlags{by: topOrders[len(topOrders)-1]}
-	f.address, f.timeout, f.output = startAdmin(t), 10*time.Second, "text"
+	f.address, f.timeout = startAdmin(t), 10*time.Second
 	screen := &top{topFlags: &f, ctx: t.Context(), view: "clients", width: 80, height: 24}
 	screen.Update(screen.fetch()())
 	if screen.Update(tea.KeyPressMsg{Code: 's', Text: "s"}); !strings.Contains(screen.frame(), "[s]orted by "+topOrders[0]) {

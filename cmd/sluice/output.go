@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"sluice/proxy/message"
 )
@@ -37,20 +42,62 @@ func unknown(err error) error {
 	return exitError{err, exitUnknown}
 }
 
-// outputs are the formats of lists.
-var outputs = []string{"text", "wide", "json"}
+// printer is the flag --output: the format in which a command prints a value.
+type printer struct {
+	format  string
+	formats []string
+	printed bool // a value, after which another one is another document
+}
 
-// answer prints a text for people, or a value as JSON, and returns the exit code: 1 if somebody has to do something.
-func answer(out io.Writer, format string, value any, people []byte, well bool) error {
-	if format == "json" {
-		var err error
-		if people, err = json.MarshalIndent(value, "", "  "); err != nil {
-			return unknown(err)
-		}
-		people = append(people, '\n')
+// register gives a command the flag. A command without anything wide prints only one text.
+func (p *printer) register(c *cobra.Command, wide string) {
+	p.format, p.formats = "text", []string{"text", "json", "yaml"}
+	if wide != "" {
+		p.formats = slices.Insert(p.formats, 1, "wide")
+		wide = ", wide for " + wide
 	}
-	if _, err := out.Write(people); err != nil {
-		return unknown(err)
+	c.Flags().VarP(p, "output", "o", "text"+wide+", json or yaml")
+	complete(c, "output", p.formats...)
+}
+
+// String implements pflag.Value.
+func (p *printer) String() string { return p.format }
+
+// Type implements pflag.Value.
+func (p *printer) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (p *printer) Set(format string) error {
+	if !slices.Contains(p.formats, format) {
+		return errors.New("it is none of " + strings.Join(p.formats, ", "))
+	}
+	p.format = format
+	return nil
+}
+
+// print prints a text for people, or a value as JSON or YAML.
+func (p *printer) print(out io.Writer, value any, people []byte) (err error) {
+	switch p.format {
+	case "json":
+		if people, err = json.MarshalIndent(value, "", "  "); err == nil {
+			people = append(people, '\n')
+		}
+	case "yaml":
+		if people, err = yaml.Marshal(value); err == nil && p.printed {
+			people = append([]byte("---\n"), people...)
+		}
+	}
+	if err == nil {
+		p.printed = true
+		_, err = out.Write(people)
+	}
+	return unknown(err)
+}
+
+// answer prints a value, and returns the exit code: 1 if somebody has to do something.
+func (p *printer) answer(out io.Writer, value any, people []byte, well bool) error {
+	if err := p.print(out, value, people); err != nil {
+		return err
 	}
 	if !well {
 		return exitError{nil, exitNotWell}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -17,9 +19,10 @@ import (
 // statusFlags are the command line flags of status.
 type statusFlags struct {
 	adminClient
-	output, wait string
-	watch        bool
-	every        time.Duration // between two questions
+	output printer
+	wait   string
+	watch  bool
+	every  time.Duration // between two questions
 }
 
 // waits are what status can wait for.
@@ -37,39 +40,33 @@ func (f *statusFlags) command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [--address URL] [--wait[=ready|synced]] [-w]",
 		Short: "Say how a Sluice is, as its status page does",
-		Long: `Say how a Sluice is, in one sentence and a table, or as JSON. It exits with 0 if all is well, with 1 if somebody has
+		Long: `Say how a Sluice is, in one sentence and a table, or as a value. It exits with 0 if all is well, with 1 if somebody has
 to do something, and with 2 if the state is unknown. With --wait it waits until all is well, or for --wait=synced until no cache
 is being filled either, for as long as --timeout. With -w it prints the status again when the state, or a cache, changes.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	set := f.prepare(c)
-	set.StringVarP(&f.output, "output", "o", "text", "text or json")
+	f.output.register(c, "history, passed watches and why reads pass")
 	set.StringVar(&f.wait, "wait", "", "wait until it is ready or synced")
 	set.Lookup("wait").NoOptDefVal = "ready"
 	set.BoolVarP(&f.watch, "watch", "w", false, "print the status again when it changes, until it is interrupted")
 	complete(c, "wait", "ready", "synced")
-	complete(c, "output", "text", "json")
 	return c
 }
 
 func (f *statusFlags) run(ctx context.Context, out, log io.Writer) error {
 	switch {
-	case f.output != "text" && f.output != "json":
-		return unknown(fmt.Errorf("--output: %q is neither text nor json", f.output))
 	case waits[f.wait] == nil:
 		return unknown(fmt.Errorf("--wait: %q is neither ready nor synced", f.wait))
 	case f.watch || f.wait != "":
 		return f.follow(ctx, out, log)
 	}
 	a := f.now(ctx)
-	if err := f.print(out, a); err != nil {
+	if err := f.print(out, a); err != nil || a.Well() {
 		return err
 	}
-	if !a.Well() {
-		return exitError{nil, exitNotWell}
-	}
-	return nil
+	return exitError{nil, exitNotWell}
 }
 
 // statusAnswer is a status and its JSON, or why there is none.
@@ -90,11 +87,7 @@ func (f *statusFlags) print(out io.Writer, a statusAnswer) error {
 	if a.err != nil {
 		return unknown(a.err)
 	}
-	if f.output != "json" {
-		a.body = statusText(a.Status)
-	}
-	_, err := out.Write(a.body)
-	return unknown(err)
+	return f.output.print(out, json.RawMessage(a.body), statusText(a.Status, f.output.format == "wide"))
 }
 
 // change returns what of an answer is a change if it differs: the state, and which caches are in sync.
@@ -169,25 +162,46 @@ func (f *statusFlags) ended(out io.Writer, last statusAnswer) error {
 }
 
 // statusText returns a status for people.
-func statusText(s *see.Status) []byte {
+func statusText(s *see.Status, wide bool) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%s %s\n", s.Mark(), s.Sentence)
 	if s.Do != "" {
 		fmt.Fprintf(&out, "  %s\n", s.Do)
 	}
-	out.Write(resourcesText(s))
+	out.Write(resourcesText(s, wide))
 	return out.Bytes()
 }
 
 // resourcesText returns the table of a status.
-func resourcesText(s *see.Status) []byte {
-	t := newTable("RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES")
+func resourcesText(s *see.Status, wide bool) []byte {
+	columns := "RESOURCE SYNCED OBJECTS BYTES VERSION HEARD PROVEN READS/S SERVED WATCHES"
+	if wide {
+		columns += " HISTORY CONNECTED MISMATCHES PASSED-WATCHES WHY-PASSED"
+	}
+	t, reasons := newTable(columns), []string{}
 	whole := func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 	for _, r := range s.Resources {
-		t.row(r.Name, r.Synced, whole(r.Objects), bytesText(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
-			fmt.Sprintf("%.1f", r.Reads.ServedPerSec+r.Reads.PassedPerSec), servedText(r.Reads), whole(r.Watches))
+		cells := []any{
+			r.Name, r.Synced, whole(r.Objects), bytesText(r.Bytes), whole(r.Version), ageText(r.HeardSeconds), ageText(r.ProvenSeconds),
+			fmt.Sprintf("%.1f", r.Reads.ServedPerSec+r.Reads.PassedPerSec), servedText(r.Reads), whole(r.Watches),
+		}
+		if wide {
+			reasons = append(reasons, most(r.Passed))
+			cells = append(cells, bytesText(r.HistoryBytes), r.Connected, whole(r.Mismatches), whole(r.PassedWatches), most(r.Passed))
+		}
+		t.row(cells...)
 	}
-	return t.bytes()
+	return append(t.bytes(), adviceText(reasons)...)
+}
+
+// most returns the most frequent reason, and the first of equals.
+func most(counts map[string]float64) (reason string) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if counts[name] > counts[reason] {
+			reason = name
+		}
+	}
+	return reason
 }
 
 // servedText returns the part of reads that is served.

@@ -21,9 +21,10 @@ import (
 
 // topFlags are the command line flags of top.
 type topFlags struct {
-	listFlags
-	once bool
-	by   string
+	adminClient
+	output printer
+	once   bool
+	by     string
 }
 
 // topViews are what top can show.
@@ -45,11 +46,10 @@ with --once, it prints one answer, and exits as status does.`,
 		},
 	}
 	set := f.prepare(c)
-	set.StringVarP(&f.output, "output", "o", "text", "text, or wide or json, which print one answer")
-	set.BoolVar(&f.once, "once", false, "print one answer")
+	f.output.register(c, "more columns")
+	set.BoolVar(&f.once, "once", false, "print one answer, as all formats but text do")
 	set.StringVar(&f.by, "sort-by", topOrders[0], "what to sort clients by: "+strings.Join(topOrders, ", "))
 	complete(c, "sort-by", topOrders...)
-	complete(c, "output", outputs...)
 	return c
 }
 
@@ -57,11 +57,8 @@ with --once, it prints one answer, and exits as status does.`,
 var topOrders = []string{"would-cost", "cost", "cpu", "lists", "bytes", "watches", "behind", "refused", "hints"}
 
 func (f *topFlags) run(ctx context.Context, view string, in io.Reader, out io.Writer) error {
-	if err := f.check(); err != nil {
-		return unknown(err)
-	}
 	screen, ok := out.(*os.File)
-	if f.once || f.output != "text" || !ok || !term.IsTerminal(int(screen.Fd())) {
+	if f.once || f.output.format != "text" || !ok || !term.IsTerminal(int(screen.Fd())) {
 		return f.printOnce(ctx, view, out)
 	}
 	t := &top{topFlags: f, ctx: ctx, view: view}
@@ -81,7 +78,7 @@ type shown struct {
 
 // show returns what a view shows.
 func (f *topFlags) show(ctx context.Context, view string) (a shown, err error) {
-	wide := f.output == "wide"
+	wide := f.output.format == "wide"
 	if _, err = f.get(ctx, "status", nil, "Status", &a.Status); err != nil {
 		return a, err
 	}
@@ -95,7 +92,7 @@ func (f *topFlags) show(ctx context.Context, view string) (a shown, err error) {
 		_, err = f.get(ctx, "watches", nil, "OpenWatchList", l)
 		a.list, a.text = l, watchesText(l, wide)
 	default:
-		a.list, a.text = a.Status, resourcesText(&a.Status)
+		a.list, a.text = a.Status, resourcesText(&a.Status, wide)
 	}
 	return a, err
 }
@@ -105,7 +102,7 @@ func (f *topFlags) printOnce(ctx context.Context, view string, out io.Writer) er
 	if err != nil {
 		return unknown(err)
 	}
-	return answer(out, f.output, a.list, append([]byte(headline(&a.Status)+"\n"), a.text...), a.Well())
+	return f.output.answer(out, a.list, append([]byte(headline(&a.Status)+"\n"), a.text...), a.Well())
 }
 
 // headline says in one line how a Sluice is.

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +22,10 @@ import (
 
 // verifyFlags are the command line flags of verify.
 type verifyFlags struct {
-	conformance                          bool
-	kubeconfig, context, against, output string
-	options                              conformance.Options
+	conformance                  bool
+	kubeconfig, context, against string
+	output                       printer
+	options                      conformance.Options
 }
 
 func verifyCommand() *cobra.Command {
@@ -59,8 +60,7 @@ itself, and differences are printed. It exits with 1 if a law is broken or the e
 	set.StringArrayVar(&f.options.Rows, "row", nil, "row to check; may be repeated; default: all")
 	set.DurationVar(&f.options.Idle, "idle", 50*time.Second, "how long a watch without events must stay open")
 	set.DurationVar(&f.options.Patience, "patience", 10*time.Second, "how long to wait for what must come at once")
-	set.StringVarP(&f.output, "output", "o", "text", "text or json")
-	complete(c, "output", "text", "json")
+	f.output.register(c, "")
 	return c
 }
 
@@ -80,8 +80,6 @@ func (f *verifyFlags) names(*cobra.Command, []string, string) ([]string, cobra.S
 
 func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer) error {
 	switch {
-	case f.output != "text" && f.output != "json":
-		return unknown(fmt.Errorf("--output: %q is neither text nor json", f.output))
 	case f.options.Idle < time.Second || f.options.Patience < time.Second:
 		return unknown(errors.New("--idle and --patience are at least 1s"))
 	case f.conformance && len(resources) > 0:
@@ -98,14 +96,10 @@ func (f *verifyFlags) run(ctx context.Context, resources []string, out io.Writer
 	if err != nil {
 		return err
 	}
-	if f.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(results); err != nil {
-			return err
-		}
-	} else {
-		conformance.Write(out, results)
+	var text bytes.Buffer
+	conformance.Write(&text, results)
+	if err := f.output.print(out, results, text.Bytes()); err != nil {
+		return err
 	}
 	return conformance.Check(results)
 }
@@ -174,7 +168,7 @@ func (f *verifyFlags) compare(ctx context.Context, resources []string, out io.Wr
 		return unknown(err)
 	}
 	well := !slices.ContainsFunc(v.Items, func(r compare.Result) bool { return !r.Equal() })
-	failure := answer(out, f.output, v, []byte(differencesText(v)), well)
+	failure := f.output.answer(out, v, []byte(differencesText(v)), well)
 	if exit, _ := errors.AsType[exitError](failure); exit.code == exitNotWell { // whatever cannot be compared besides
 		return exitError{err, exitNotWell}
 	}

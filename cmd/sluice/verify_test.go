@@ -13,7 +13,7 @@ import (
 func TestVerifyRefusesWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"verify":                                     "say what to verify",
-		"verify --conformance -o yaml":               "neither text nor json",
+		"verify --conformance -o wide":               "none of text, json, yaml",
 		"verify --conformance --idle 0s":             "at least 1s",
 		"verify --conformance --kubeconfig /nowhere": "kubeconfig",
 		"verify --conformance pods":                  "--resource",

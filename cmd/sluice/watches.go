@@ -15,7 +15,8 @@ import (
 
 // watchesFlags are the command line flags of watches.
 type watchesFlags struct {
-	listFlags
+	adminClient
+	output         printer
 	user, resource string
 	behind         time.Duration
 	passed         bool
@@ -32,19 +33,15 @@ there is one that far behind, and with 2 if it cannot tell.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
 	set := f.prepare(c)
-	set.StringVarP(&f.output, "output", "o", "text", "text, wide for addresses and namespaces, or json")
+	f.output.register(c, "addresses and namespaces")
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.DurationVar(&f.behind, "behind", 0, "only watches for which an event has waited so long")
 	set.BoolVar(&f.passed, "passed", false, "only watches that pass to the apiserver")
-	complete(c, "output", outputs...)
 	return c
 }
 
 func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
-	if err := f.check(); err != nil {
-		return unknown(err)
-	}
 	var l clients.OpenWatchList
 	if _, err := f.get(ctx, "watches", url.Values{"user": {f.user}, "resource": {f.resource}}, "OpenWatchList", &l); err != nil {
 		return unknown(err)
@@ -53,7 +50,7 @@ func (f *watchesFlags) run(ctx context.Context, out io.Writer) error {
 		late := w.WaitingSeconds != nil && *w.WaitingSeconds >= f.behind.Seconds()
 		return f.behind > 0 && !late || f.passed && w.Source == "cache"
 	})
-	return answer(out, f.output, l, watchesText(&l, f.output == "wide"), f.behind == 0 || len(l.Items) == 0)
+	return f.output.answer(out, l, watchesText(&l, f.output.format == "wide"), f.behind == 0 || len(l.Items) == 0)
 }
 
 // watchesText returns open watches for people.

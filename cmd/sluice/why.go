@@ -23,11 +23,12 @@ import (
 // whyFlags are the command line flags of why.
 type whyFlags struct {
 	adminClient
-	output, file, method, show string
-	headers                    []string
-	last                       int
-	user                       string
-	groups                     []string
+	output             printer
+	file, method, show string
+	headers            []string
+	last               int
+	user               string
+	groups             []string
 }
 
 func whyCommand() *cobra.Command {
@@ -44,7 +45,7 @@ answer is unknown.`,
 		},
 	}
 	set := f.prepare(c)
-	set.StringVarP(&f.output, "output", "o", "text", "text, wide for all rules, or json")
+	f.output.register(c, "all rules")
 	set.StringVarP(&f.file, "filename", "f", "", "path of a request as it is sent: a line of method and URL, and headers; - for stdin")
 	set.StringVarP(&f.method, "request", "X", "", "method of the request, GET by default")
 	set.StringArrayVarP(&f.headers, "header", "H", nil, "a header of the request, as Accept: application/json; no credentials")
@@ -53,14 +54,11 @@ answer is unknown.`,
 	set.IntVar(&f.last, "last", 0, "print as many of the last requests")
 	set.StringVar(&f.show, "show", why.Classes[0], "which of them: "+strings.Join(why.Classes[:], ", "))
 	complete(c, "show", why.Classes[:]...)
-	complete(c, "output", outputs...)
 	return c
 }
 
 func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.Writer) error {
 	switch {
-	case !slices.Contains(outputs, f.output):
-		return unknown(fmt.Errorf("--output: %q is neither text nor wide nor json", f.output))
 	case !slices.Contains(why.Classes[:], f.show):
 		return unknown(fmt.Errorf("--show: %q is none of %s", f.show, strings.Join(why.Classes[:], ", ")))
 	case f.last > 0:
@@ -78,11 +76,8 @@ func (f *whyFlags) run(ctx context.Context, target string, in io.Reader, out io.
 	if body, err = f.read(ctx, http.MethodPost, "why", body, "Explanation", &e); err != nil {
 		return unknown(err)
 	}
-	if f.output != "json" {
-		body = explanationText(e.Explanation, f.output == "wide")
-	}
-	if _, err := out.Write(body); err != nil {
-		return unknown(err)
+	if err := f.output.print(out, json.RawMessage(body), explanationText(e.Explanation, f.output.format == "wide")); err != nil {
+		return err
 	}
 	switch e.Verdict {
 	case why.Served:
@@ -155,13 +150,13 @@ func (f *whyFlags) printLast(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	list.Items = list.Items[:min(len(list.Items), f.last)]
-	if len(list.Items) == 0 && f.output != "json" {
-		return answer(out, f.output, nil, fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show,
-			strings.Join(why.Classes[:], ", ")), true)
-	}
 	t := newTable("ID TIME VERB RESOURCE USER AGENT REASON CODE")
 	for _, s := range list.Items {
 		t.row(s.ID, s.At.UTC().Format("15:04:05"), s.Verb, s.Resource, s.User, s.Agent, s.Reason, s.Code)
 	}
-	return answer(out, f.output, list, t.bytes(), true)
+	people := t.bytes()
+	if len(list.Items) == 0 {
+		people = fmt.Appendf(nil, "There is no %s request since the start; --show chooses %s.\n", f.show, strings.Join(why.Classes[:], ", "))
+	}
+	return f.output.answer(out, list, people, true)
 }
