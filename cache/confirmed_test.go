@@ -450,3 +450,13 @@ func TestInventoryOfAScopeIsNoProofOfAnotherState(t *testing.T) {
 		t.Errorf("got %v up to %d", keys, version)
 	}
 }
+
+func TestAnInventoryBetweenTwoEventsOfAVersionContradictsNothing(t *testing.T) {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	apply(t, s, Deleted, "a/x", 11)
+	apply(t, s, Deleted, "a/y", 11)
+	apply(t, s, Added, "a/z", 12)
+	if _, err := s.ConfirmState(inventoryOf(t, 11, map[tree.Key]uint64{"a/y": 6})); err != nil {
+		t.Errorf("got %v", err)
+	}
+}

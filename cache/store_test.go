@@ -48,6 +48,15 @@ func TestKeysOfOneTransactionMayShareAVersion(t *testing.T) {
 	}
 }
 
+func TestAKeyChangesOnceAtAVersion(t *testing.T) {
+	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)
+	apply(t, s, Modified, "a/x", 11)
+	apply(t, s, Modified, "a/y", 11)
+	if err := s.Apply(Modified, testObject("a/y", 11), time.Now()); !errors.Is(err, ErrDiverged) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A bookmark at the version would tell a client that it has the rest, too.
 func TestReaderBetweenTwoEventsOfAVersionHasNotReachedIt(t *testing.T) {
 	s := New(Options{}, []*tree.Object{testObject("a/x", 5), testObject("a/y", 6)}, 10)

@@ -94,3 +94,42 @@ func TestReaderOfAnOlderVersionDoesNotEndTheProofOfANewer(t *testing.T) {
 		}
 	})
 }
+
+// What a read needed when it began says nothing of the version that it names.
+func TestAReadThatNamesAVersionIsNotProvenByAnOlderOne(t *testing.T) {
+	withFence(t, func(t *testing.T, _ *fakeAPIServer, _ *cache.Store, f *Fence) {
+		if a, err := f.Prove(t.Context(), Need{Version: 12, Current: 10}); !errors.Is(err, cache.ErrAhead) {
+			t.Errorf("proven at %d, %v", a.Version, err)
+		}
+	})
+}
+
+// A proof that somebody has waited for in vain must cost those who come later nothing.
+func TestAReaderThatHasLeftLeavesNothingToProve(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		f.enter(20, 20)()
+		if _, err := f.confirm(t.Context(), a.writeElsewhere()); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.secondWatches.Load(); n != 0 {
+			t.Errorf("%d second watches are opened for a history that nobody needs", n)
+		}
+	})
+}
+
+// The next probe may be answered: it is not the proofs that do not come.
+func TestReadsStallOthersOnlyIfTheApiserverHasToldTheVersion(t *testing.T) {
+	for late, want := range map[bool]bool{false: true, true: false} {
+		withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+			a.noBookmarks = true
+			if a.writeElsewhere(); late {
+				a.probeTime = time.Minute
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := f.Prove(ctx, Need{}); !errors.Is(err, context.DeadlineExceeded) || stalled(f) != want {
+				t.Errorf("late %v: stalled %v, %v", late, stalled(f), err)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -136,6 +137,60 @@ func TestAStoreIsNotReplacedBecauseNothingFollowsADeletion(t *testing.T) {
 		}
 		if n := a.inventories.Load(); n > 8 {
 			t.Errorf("an inventory is taken %d times", n)
+		}
+	})
+}
+
+func TestNoRequestFollowsAFailureTooSoonOrTooLate(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{0: failurePause, 5 * time.Second: 5 * time.Second, time.Hour: stallRetry} {
+		if got := retryDelay(fmt.Errorf("list: %w", &cache.RetryAfterError{After: after, Err: errNoList})); got != want {
+			t.Errorf("after %v the next comes after %v, want %v", after, got, want)
+		}
+	}
+	if got := retryDelay(errNoList); got != failurePause {
+		t.Error(got)
+	}
+}
+
+// busy is an Apiserver that refuses inventories.
+type busy struct{ *fakeAPIServer }
+
+// Inventory implements Apiserver.
+func (a busy) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
+	a.inventories.Add(1)
+	return nil, &cache.RetryAfterError{After: 5 * time.Second, Err: errNoList}
+}
+
+func TestAnInventoryThatIsRefusedIsTakenAgainWhenTheApiserverSays(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, _ *cache.Store, f *Fence) {
+		a.noBookmarks, f.apiserver = true, busy{a}
+		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
+		a.writeElsewhere()
+		recoverAll(t, f, 10, mendAfter+4*time.Second)
+		if n := a.inventories.Load(); n != 1 {
+			t.Errorf("%d inventories in four seconds", n)
+		}
+	})
+}
+
+// The store shows the version, and only lacks what would prove it.
+func TestADeletionThatADearInventoryDoesNotProveIsNotHeldBack(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		a.noBookmarks, a.inventoryTime, a.inventoryBytes = true, time.Second, 1<<30
+		f.inventory = inventoryRecord{perObject: 1 << 30, at: time.Now()}
+		deliver(t, s, a.write(), 0)
+		deleted := a.writeElsewhere()
+		a.mu.Lock()
+		a.events = nil
+		a.mu.Unlock()
+		go func() {
+			time.Sleep(mendAfter + time.Second/2) // after the inventory was asked for
+			if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
+				t.Error(err)
+			}
+		}()
+		if n := recoverAll(t, f, 1, 10*time.Second); n != 1 || a.reported() != nil {
+			t.Errorf("%d readers recover; reported: %v", n, a.reported())
 		}
 	})
 }

@@ -133,6 +133,16 @@ func TestSelectorsShareTheReviewOfTheWholeRead(t *testing.T) {
 	})
 }
 
+// The whole read of one name is not what others share.
+func TestAReadOfOneNameIsReviewedOnce(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane", "dev")
+		if allowed(t, access, "/api/v1/pods?fieldSelector=metadata.name%3Da") || len(reviews.accesses) != 1 {
+			t.Errorf("reviews: %v", reviews.accesses)
+		}
+	})
+}
+
 func TestOnlySelectedObjectsCanBeAllowed(t *testing.T) {
 	for group, want := range map[string]int{"dev": 2, user.NodesGroup: 1} { // reviews
 		run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {

@@ -311,6 +311,27 @@ func TestFloodOfRejectedTokensIsReviewedFewAtATimeAndAFifthOfTheTime(t *testing.
 	})
 }
 
+// Rests are for what is rejected: the others of the address do not wait for it.
+func TestGoodTokensOfAnAddressWithRejectedOnesDoNotRest(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		const good = 4 * rejectedAtOnce
+		for i := range good {
+			reviews.tokens[fmt.Sprint("good", i)] = verified("jane")
+		}
+		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
+		reviews.mu.Lock()
+		reviews.delay = time.Millisecond
+		reviews.mu.Unlock()
+		start := time.Now()
+		for i := range good {
+			authenticate(t, access.Authenticator, from(fmt.Sprint("good", i)))
+		}
+		if took := time.Since(start); took > 2*good*time.Millisecond {
+			t.Errorf("%d reviews of a millisecond take %v", good, took)
+		}
+	})
+}
+
 func TestRecheckOfAWatchIsIndependentOfTheQuota(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")

@@ -208,6 +208,9 @@ func TestCallerThatImpersonatesByTokenReadsAsTheImpersonatedUser(t *testing.T) {
 				if got := access.Allowed(r, readOf(t, r)); got != row.want {
 					t.Errorf("allowed: %v", got)
 				}
+				if as := request.From(r.Context()).Impersonated; (as != nil && as.GetName() == row.impersonates) != row.want {
+					t.Errorf("the logs name %v", as)
+				}
 				if r.Header.Get("Impersonate-User") == "" {
 					t.Error("a forwarded request would not impersonate")
 				}

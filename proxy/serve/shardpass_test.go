@@ -31,6 +31,7 @@ func TestShardsPassOnlyWhereTheResponseSaysWhatItIs(t *testing.T) {
 		{"&continue=" + servetest.Token(t, 9, "/ns/f000001\x00"), "", 0, "429"},
 		{"&continue=" + servetest.Token(t, 1, "/ns/f000001\x00"), "", 3, "410"},
 		{"&watch=1&resourceVersion=3", resources.NotInSync, 3, "429"},
+		{"&watch=1&" + servetest.Streaming, "", 0, "429"}, // it is not proven
 		{"&watch=1&resourceVersion=3", "excluded", 3, "passed"},
 	} {
 		e := newEnv(t, servetest.Foos(3), Options{Features: plan.Features{ShardSelector: true}})

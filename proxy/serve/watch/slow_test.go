@@ -1,0 +1,42 @@
+package watch_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/cache"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/serve"
+	"sluice/test/support/handlertest"
+	"sluice/test/support/servetest"
+)
+
+// What the client has not begun to read must be able to leave the memory of the history.
+func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		readers := flowcontrol.NewSlowReaders(1 << 30)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go readers.Run(ctx)
+		time.Sleep(time.Second / 2) // so that no write begins or ends when the readers are measured
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: readers})
+		c := e.Watch(servetest.FooWatch+servetest.FromThree, nil)
+		c.Slow = 2 * time.Second
+		for version := uint64(4); version < 10; version++ {
+			e.Apply(cache.Modified, servetest.Foo(0, version))
+		}
+		time.Sleep(c.Slow + time.Second) // the first event has been written, and all others were read
+		large := servetest.Foo(0, 10)
+		large.Data = append(large.Data, bytes.Repeat([]byte(" "), 2<<20)...)
+		e.Apply(cache.Modified, large)
+		e.Apply(cache.Modified, servetest.Foo(0, 11)) // keeps the large one alive, instead of all events before
+		time.Sleep(time.Minute)
+		if got := c.Take(); !slices.Equal(got, []string{"MODIFIED f000000@4", "MODIFIED f000000@5"}) || !c.Ended() {
+			t.Errorf("the client gets %q, ended %v", got, c.Ended())
+		}
+	})
+}
