@@ -193,7 +193,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		Reviews: clients.AuthorizationV1(), Version: c.health.Version,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight,
-		RBAC:            c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
+		CORS:            c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access,
 	}
 	var tokens authenticationclient.TokenReviewsGetter = clients.AuthenticationV1()
 	if file.Authentication.Callers == config.CallersSelf {

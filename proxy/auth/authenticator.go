@@ -90,7 +90,7 @@ func NewAuthenticator(o AuthenticatorOptions) (*Authenticator, error) {
 	if o.Reviews != nil {
 		a.tokens = &tokens{
 			client: o.Reviews.TokenReviews(), audiences: o.Audiences,
-			reviews: newReviews[*authenticator.Response](o.ReviewsInFlight, o.Metrics.reviews("token")), quota: newQuota(),
+			reviews: newReviews[*authenticator.Response](newPlaces(o.ReviewsInFlight), o.Metrics.reviews("token")), quota: newQuota(),
 		}
 		a.SetTokenTTL(o.TokenTTL)
 		a.byToken = group.NewAuthenticatedGroupAdder(union.New(bearertoken.New(a.tokens), websocket.NewProtocolAuthenticator(a.tokens)))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,9 @@ type AuthorizerOptions struct {
 	Reviews authorizationclient.SubjectAccessReviewsGetter
 	// AllowTTL and DenyTTL are how long the results of reviews are kept; required.
 	AllowTTL, DenyTTL time.Duration
-	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses that
+	// CORS asks the apiserver for the headers that it adds to responses for an Origin; nil knows of none.
+	CORS func(ctx context.Context, origin string) (http.Header, error)
+	// ReviewsInFlight is how many reviews run at the same time, at most half of them of accesses and origins that
 	// were not allowed lately, and three quarters of these of one user; required.
 	ReviewsInFlight int
 	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
@@ -43,6 +46,7 @@ type AuthorizerOptions struct {
 type Authorizer struct {
 	options      AuthorizerOptions
 	reviews      *reviews[decision]
+	origins      *reviews[http.Header]
 	changes      *changes
 	impersonator *impersonator
 
@@ -70,9 +74,10 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	p := newPlaces(o.ReviewsInFlight)
 	a := &Authorizer{
-		options: o, reviews: newReviews[decision](o.ReviewsInFlight, o.Metrics.reviews("access")),
-		changes: newChanges(o.Metrics),
+		options: o, reviews: newReviews[decision](p, o.Metrics.reviews("access")),
+		origins: newReviews[http.Header](p, o.Metrics.reviews("origin")), changes: newChanges(o.Metrics),
 	}
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
 	a.impersonator = &impersonator{authorizer: a, changes: a.changes, version: o.Version}

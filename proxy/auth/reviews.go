@@ -74,9 +74,10 @@ type review[V any] struct {
 	known bool
 }
 
-func newReviews[V any](inFlight int, m reviewMetrics) *reviews[V] {
+// newReviews returns the reviews of a kind. Kinds may share their places.
+func newReviews[V any](p *places, m reviewMetrics) *reviews[V] {
 	return &reviews[V]{
-		places: newPlaces(inFlight), metrics: m, kept: newResults[V](resultBytes), negative: newResults[V](negativeBytes),
+		places: p, metrics: m, kept: newResults[V](resultBytes), negative: newResults[V](negativeBytes),
 		running: map[digest]*review[V]{},
 	}
 }

@@ -43,6 +43,7 @@ type Info struct {
 	Acting, Impersonated user.Info
 	Account              accounts.Account // for whom the request counts; set by flow control
 	Decision             Decision         // of Sluice, about a read from the cache or an impersonation
+	CORS                 http.Header      // what the apiserver adds to responses for the Origin of a read; set before it is served
 	Outcome              Outcome          // set by the handler that responds
 	Encoded              int64            // how much of the body Sluice has compressed, in bytes before that
 	Scanned              int64            // objects that a list from the cache has passed over, as at the apiserver

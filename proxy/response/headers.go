@@ -1,6 +1,7 @@
 package response
 
 import (
+	"maps"
 	"net/http"
 
 	"sluice/proxy/request"
@@ -10,4 +11,5 @@ import (
 func Headers(h http.Header, info *request.Info) {
 	h.Set("Audit-Id", info.AuditID)
 	h.Set("Cache-Control", "no-cache, private")
+	maps.Copy(h, info.CORS)
 }

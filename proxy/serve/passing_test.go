@@ -41,7 +41,7 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
 		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
 		// The cache would show these in no other state of a store.
-		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, outcome.LargeSelector, outcome.CrossOrigin, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
+		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, outcome.LargeSelector, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
 		{list, []outcome.Pass{outcome.UnservedOptions, outcome.NotAllowed, resources.Excluded}, late, actionPass},
 	} {
 		for _, reason := range row.reasons {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,11 +71,28 @@ func (u *Upstream) open(ctx context.Context, path string, query url.Values, head
 	return resp, nil
 }
 
+// CORS returns the headers by which the apiserver lets scripts of an origin read its responses: it adds the same ones to
+// every response (wire.md 9). There are none if it does not allow the origin.
+func (u *Upstream) CORS(ctx context.Context, origin string) (http.Header, error) {
+	_, all, err := u.get(ctx, "/version", nil, http.Header{"Accept": {"application/json"}, "Origin": {origin}})
+	cors := http.Header{}
+	for name, values := range all {
+		if strings.HasPrefix(name, "Access-Control-") {
+			cors[name] = values
+		}
+	}
+	return cors, err
+}
+
 // Get is like Open and reads the whole body.
 func (u *Upstream) Get(ctx context.Context, path string, query url.Values, accept string) ([]byte, http.Header, error) {
+	return u.get(ctx, path, query, http.Header{"Accept": {accept}})
+}
+
+func (u *Upstream) get(ctx context.Context, path string, query url.Values, header http.Header) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, bodyTimeout)
 	defer cancel()
-	resp, err := u.Open(ctx, path, query, accept)
+	resp, err := u.open(ctx, path, query, header)
 	if err != nil {
 		return nil, nil, err
 	}

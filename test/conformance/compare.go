@@ -18,7 +18,8 @@ import (
 var comparedHeaders = []string{
 	"Content-Type", "Content-Length", "Content-Encoding", "Cache-Control", "Vary", "Warning", "Retry-After",
 	"X-Content-Type-Options", "Allow", "Etag", "Last-Modified", "Accept-Ranges", "Www-Authenticate",
-	"Upgrade", "Location", "Connection", "Sec-Websocket-Accept", "Sec-Websocket-Protocol",
+	"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+	"Access-Control-Expose-Headers", "Access-Control-Allow-Credentials", "Upgrade", "Location", "Connection", "Sec-Websocket-Accept", "Sec-Websocket-Protocol",
 }
 
 // comparison is the part of a response that must be equal.

@@ -26,10 +26,13 @@ cache: {secrets: true}
 // cborGate makes the apiserver support every format that Sluice supports.
 const cborGate = "--feature-gates=CBORServingAndStorage=true"
 
+// cors makes the apiserver allow the origins http://ex.io, with any port, and null.
+const cors = `--cors-allowed-origins=^http://ex\.io(:\d+)?$,^null$`
+
 func TestMain(m *testing.M) { harness.Main(m, 100, run) }
 
 func run(m *testing.M) (code int, err error) {
-	if apiserver, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate}}); err != nil {
+	if apiserver, err = harness.StartMain(harness.Options{Sample: true, Flags: []string{cborGate, cors}}); err != nil {
 		return 0, err
 	}
 	defer apiserver.Stop()

@@ -36,7 +36,6 @@ func (r Pass) Error() string { return string(r) }
 const (
 	NotARead             Pass = "not-a-read"
 	UnknownCaller        Pass = "unknown-caller"
-	CrossOrigin          Pass = "cross-origin"
 	UnservedOptions      Pass = "options"
 	LargeSelector        Pass = "large-selector"
 	ConsistentGet        Pass = "get-latest"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -12,8 +13,6 @@ import (
 )
 
 // The facts of rules, for a dry run. None names an object.
-
-func nothing() string { return "" }
 
 // HidesSize reports whether the reader of a dry run may not learn how much the read selects.
 func (p *Plan) HidesSize() bool {
@@ -27,6 +26,13 @@ func (p *Plan) sayAllowed() string {
 		return "supposed, since nobody in particular asks"
 	}
 	return cmp.Or(p.Info.Decision.Reason, "by a review")
+}
+
+func (p *Plan) sayOrigin(r *http.Request) string {
+	if r.Header.Get("Origin") == "" {
+		return "there is none"
+	}
+	return fmt.Sprintf("the apiserver adds %d headers for it", len(p.Info.CORS))
 }
 
 func saySelectors(err error) string {
