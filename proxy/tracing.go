@@ -23,6 +23,7 @@ func withTrace(t *trace.Tracer) func(http.Handler) http.Handler {
 				trace.Past(ctx, "authenticate", info.Received, info.TokenReview)
 				r = r.WithContext(ctx)
 			}
+			info.TokenReview = nil // a watch would keep it for hours
 			next.ServeHTTP(w, r)
 		})
 	}

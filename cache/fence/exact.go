@@ -71,6 +71,17 @@ func (f *Fence) joinExact(version uint64, rest int64) exactVersion {
 	return *v
 }
 
+// failExact ends the inventory that Run will not take any more.
+func (f *Fence) failExact() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if v := f.exact.due; v != nil {
+		v.shared.End()
+		f.exact.due = nil
+		close(v.taken)
+	}
+}
+
 // exactVersion returns what is known of a version. The caller must hold mu.
 func (f *Fence) exactVersion(version uint64) *exactVersion {
 	all := f.exact.versions

@@ -8,4 +8,5 @@ func (f *Fence) Run(ctx context.Context) {
 		asking: f.runProbe, listingAt: f.takeInventoryAt, proving: f.prove, reviving: f.endStall, mending: f.mend,
 	})
 	f.failNextProbe()
+	f.failExact()
 }

@@ -14,7 +14,8 @@ import (
 // ledger keeps who waits for which work.
 type ledger struct {
 	mu      sync.Mutex
-	waiting map[string]int // by the name of ended work
+	waiting map[string]int // by the name of work
+	ended   int
 }
 
 type sharedWork struct {
@@ -32,7 +33,11 @@ func (w *sharedWork) Join(read context.Context) {
 
 func (w *sharedWork) In(ctx context.Context) context.Context { return ctx }
 
-func (w *sharedWork) End() {}
+func (w *sharedWork) End() {
+	w.of.mu.Lock()
+	defer w.of.mu.Unlock()
+	w.of.ended++
+}
 
 type readKey struct{}
 
@@ -86,4 +91,26 @@ func TestEachReadJoinsTheWorkThatProvesItsState(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWorkThatIsNotBegunEndsWithRun: else its span would never be sent.
+func TestWorkThatIsNotBegunEndsWithRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &fakeAPIServer{version: 10}
+		f := New(cache.New(cache.Options{}, nil, 10), a, func() Cost { return usual }, a.report)
+		l := &ledger{waiting: map[string]int{}}
+		f.Shares = func(name string) Shared { return &sharedWork{l, name} }
+		v := f.joinExact(11, 1<<24)
+		if v.taken == nil {
+			t.Fatal("no inventory is wanted")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f.worker.states[listingAt] = running // as if Run had ended before this could begin
+		f.Run(ctx)
+		<-v.taken
+		if l.ended != 1 {
+			t.Errorf("%d have ended", l.ended)
+		}
+	})
 }

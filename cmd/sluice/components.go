@@ -204,7 +204,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 		self := auth.NewSelf(callers.AuthenticationV1(), clients.AuthenticationV1(), clients.AuthorizationV1())
 		tokens, o.Reviews, o.RBAC = self, self, nil // few may watch RBAC objects
 	}
-	authenticator, err := c.authenticator(&file.Authentication, tokens, metrics.access)
+	authenticator, err := c.authenticator(file, tokens, metrics.access)
 	if err != nil {
 		return err
 	}
@@ -218,11 +218,13 @@ func proofCost(p config.Proofs) fence.Cost {
 }
 
 // authenticator returns the authentication of callers.
-func (c *components) authenticator(a *config.Authentication, reviews authenticationclient.TokenReviewsGetter,
+func (c *components) authenticator(file *config.File, reviews authenticationclient.TokenReviewsGetter,
 	metrics *auth.Metrics) (*auth.Authenticator, error) {
+	a := &file.Authentication
 	o := auth.AuthenticatorOptions{
 		TokenTTL: a.TokenTTL.Duration, Audiences: a.TokenAudiences, Accounts: c.accounts,
 		ReviewsInFlight: a.ReviewsInFlight, Anonymous: a.Anonymous, Metrics: metrics,
+		Traced: file.Tracing.Endpoint != "",
 	}
 	if *a.Tokens {
 		o.Reviews = reviews

@@ -52,6 +52,8 @@ type AuthenticatorOptions struct {
 	Anonymous bool
 	// Metrics counts the reviews; nil counts nothing.
 	Metrics *Metrics
+	// Traced notes on requests which review they have waited for, until their traces have shown it.
+	Traced bool
 }
 
 // FrontProxy is a proxy that authenticates callers and names them in headers, as the flags
@@ -211,7 +213,10 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r), request: request.Lookup(r.Context())}
+	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r)}
+	if a.options.Traced {
+		b.request = request.Lookup(r.Context())
+	}
 	if a.options.Accounts != nil {
 		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
 	}

@@ -242,9 +242,7 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 
 func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	ask func(context.Context) (result[V], error)) (result[V], error) {
-	_, queued := trace.Start(ctx, "queue")
 	p, err := r.places.enter(ctx, known, by)
-	queued.End()
 	if err != nil {
 		return result[V]{}, err
 	}
@@ -294,17 +292,27 @@ func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
 // enter waits for a place.
 func (p *places) enter(ctx context.Context, known bool, by asker) (place, error) {
 	if known {
-		return place{all: p.all}, p.all.Acquire(ctx, 1)
+		return place{all: p.all}, p.acquire(ctx)
 	}
 	turn, rests, err := p.turn(ctx, by)
 	if err != nil {
 		return place{}, err
 	}
-	if err := p.all.Acquire(ctx, 1); err != nil {
+	if err := p.acquire(ctx); err != nil {
 		turn.Leave()
 		return place{}, err
 	}
 	return place{p.all, turn, rests}, nil
+}
+
+// acquire waits for one of all places.
+func (p *places) acquire(ctx context.Context) error {
+	if p.all.TryAcquire(1) {
+		return nil
+	}
+	_, queued := trace.Start(ctx, "queue")
+	defer queued.End()
+	return p.all.Acquire(ctx, 1)
 }
 
 // turn waits for the turn of an unknown review. If it has to wait in another name by then, it does so again:

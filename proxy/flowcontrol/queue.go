@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/trace"
 )
 
 // Queue gives out places, for which requests wait. The next ones go to the group of accounts that has the
@@ -135,11 +136,18 @@ func (t *Ticket) HasStarted() bool {
 	}
 }
 
-// Wait waits until the request has its places. If ctx ends first, the request leaves the Queue.
+// Wait waits until the request has its places, which its trace shows. If ctx ends first, the request leaves the Queue.
 func (t *Ticket) Wait(ctx context.Context) error {
 	if t.HasStarted() {
 		return nil
 	}
+	_, queued := trace.Start(ctx, "queue")
+	defer queued.End()
+	return t.wait(ctx)
+}
+
+// wait is Wait without a span of its own.
+func (t *Ticket) wait(ctx context.Context) error {
 	select {
 	case <-t.started:
 		return nil

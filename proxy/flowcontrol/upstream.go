@@ -13,7 +13,6 @@ import (
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
-	"sluice/proxy/trace"
 )
 
 // TooManyUpstream is the reason of a request that found no place at the apiserver in time.
@@ -86,9 +85,7 @@ func (p *Place) Take(ctx context.Context) error {
 	if taken {
 		return nil
 	}
-	_, queued := trace.Start(ctx, "queue")
 	leave, err := p.take(ctx)
-	queued.End()
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -10,6 +10,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/response"
+	"sluice/proxy/trace"
 )
 
 const (
@@ -60,13 +61,14 @@ type Work struct {
 	key   accounts.Key
 	free  int64   // bytes that may still be written without a turn
 	brief *Ticket // of CPU.short; nil if it does not count there
-	had   bool    // a place has been taken since the last Rest; without one nothing below changes
+	waits *trace.Pieces
+	had   bool // a place has been taken since the last Rest; without one nothing below changes
 
 	mu       sync.Mutex // guards what follows
+	over     bool       // the turn has been long enough
+	blocking bool       // a write runs, which the client may block
 	leave    func()     // gives the place back; nil while there is none
 	timer    *time.Timer
-	over     bool // the turn has been long enough
-	blocking bool // a write runs, which the client may block
 }
 
 // Work returns the work for a response to a caller, for which about as many bytes have to be examined or written. The
@@ -94,20 +96,32 @@ func (w *Work) Next() error {
 		return nil
 	}
 	w.giveBack()
-	leave, err := w.cpu.queue.Enter(w.ctx, w.key)
-	if err != nil {
+	t := w.cpu.queue.Join(w.key, 1, 0)
+	if err := w.await(t); err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.had = true
-	w.leave, w.over = leave, false
+	w.leave, w.over = t.Leave, false
 	if w.timer == nil {
 		w.timer = time.AfterFunc(turn, w.end)
 	} else {
 		w.timer.Reset(turn)
 	}
 	return nil
+}
+
+// await waits for a turn. All waits of a response are one span.
+func (w *Work) await(t *Ticket) error {
+	if t.HasStarted() {
+		return nil
+	}
+	if w.waits == nil {
+		w.waits = trace.InPieces(w.ctx, "turns")
+	}
+	defer w.waits.Done(w.waits.Begin())
+	return t.wait(w.ctx)
 }
 
 func (w *Work) inTurn() bool {
@@ -133,6 +147,8 @@ func (w *Work) Rest() {
 		return
 	}
 	w.free = shortWork
+	w.waits.End()
+	w.waits = nil
 	if w.brief != nil {
 		w.brief.Leave()
 		w.brief = nil

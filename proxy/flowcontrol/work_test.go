@@ -12,6 +12,7 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/response"
+	"sluice/test/support/spantest"
 )
 
 // long is more than a response may have without turns.
@@ -278,4 +279,30 @@ func TestWithoutACPUNothingWaits(t *testing.T) {
 		t.Error(err)
 	}
 	w.Rest()
+}
+
+func TestAllWaitsOfAResponseForItsTurnsAreOneSpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewCPU(1)
+		ctx, ended := spantest.Sampled(t.Context())
+		traced, other := c.Work(ctx, accounts.ByUser("jane"), long), c.Work(t.Context(), accounts.ByUser("joe"), long)
+		limited, cancel := context.WithTimeout(t.Context(), 9*turn+turn/2)
+		defer cancel()
+		var both sync.WaitGroup
+		for _, w := range []*Work{traced, other} {
+			both.Go(func() { work(t, limited, w) })
+		}
+		both.Wait()
+		if got := ended(); got["turns"] != 1 || len(got) != 1 {
+			t.Errorf("spans %v", got)
+		}
+		alone := c.Work(ctx, accounts.ByUser("jane"), long)
+		if err := alone.Next(); err != nil {
+			t.Error(err)
+		}
+		alone.Rest()
+		if got := ended(); got["turns"] != 1 {
+			t.Errorf("spans %v of a response that has not waited", got)
+		}
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/trace"
 )
 
 const (
@@ -163,6 +164,8 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 // awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
 // cache may show the read before that.
 func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
+	ctx, span := trace.Start(ctx, "room")
+	defer span.End()
 	ctx, cancel := context.WithDeadline(ctx, q.deadline())
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -73,6 +74,9 @@ func TestNothingIsAllocatedWithoutASampledRequest(t *testing.T) {
 		work.Join(ctx)
 		_ = work.In(ctx)
 		Past(ctx, "past", time.Time{}, &work)
+		pieces := InPieces(ctx, "pieces")
+		pieces.Done(pieces.Begin())
+		pieces.End()
 		span.Status(200)
 		span.End()
 	})
@@ -82,4 +86,36 @@ func TestNothingIsAllocatedWithoutASampledRequest(t *testing.T) {
 	if rt := off.Wrap("self", nil); rt != nil {
 		t.Errorf("wrapped: %v", rt)
 	}
+}
+
+// One span shows all pieces, and none shows that there was none.
+func TestPiecesAreOneSpan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracer, recorder := sampled()
+		ctx, _ := tracer.Begin(httptest.NewRequest("GET", "/", nil), nil, time.Now())
+		p := InPieces(ctx, "pieces")
+		p.End()
+		time.Sleep(time.Second) // before the first
+		began := time.Now()
+		for range 3 {
+			at := p.Begin()
+			time.Sleep(time.Millisecond)
+			p.Done(at)
+			time.Sleep(time.Second) // between two, and after the last
+		}
+		for range 2 {
+			p.End()
+		}
+		ended := recorder.Ended()
+		if len(ended) != 1 || ended[0].StartTime() != began || ended[0].EndTime().Sub(began) != 2*time.Second+3*time.Millisecond {
+			t.Fatalf("%v", ended)
+		}
+		got := map[string]int64{}
+		for _, a := range ended[0].Attributes() {
+			got[string(a.Key)] = a.Value.AsInt64()
+		}
+		if got["sluice.pieces"] != 3 || got["sluice.pieces_us"] != 3000 {
+			t.Errorf("attributes %v", got)
+		}
+	})
 }

@@ -128,12 +128,13 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Config: traced(r.URL, 0), Upstream: far})
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 
-	list, watch, passed, stranger := newParent(1), newParent(2), newParent(3), newParent(4)
+	list, watch, passed, stranger, table := newParent(1), newParent(2), newParent(3), newParent(4), newParent(7)
 	const path = "/api/v1/namespaces/" + canary + "/configmaps"
 	stranger.send(t, s, "nobody", path+"?resourceVersion=0") // first, so that its spans would be there with the others
 	list.send(t, s, "admin", path+"?resourceVersion=0&labelSelector="+canary)
 	watch.send(t, s, "admin", path+"?watch=1&fieldSelector=metadata.name="+canary)
 	passed.send(t, s, "admin", "/api/v1/namespaces/"+canary)
+	table.send(t, s, "admin", "/api/v1/configmaps?resourceVersion=0&pretty=true")
 
 	const route = "GET /api/v1/configmaps"
 	served := r.await(t, list.trace, route, "authenticate", "authorize", "prove")
@@ -145,7 +146,11 @@ func TestSpansSayHowARequestWasAnswered(t *testing.T) {
 	}
 	r.await(t, watch.trace, route, "prove") // the span of a watch ends with its headers
 	r.await(t, passed.trace, "GET other",   // since the apiserver answers 404
-		"queue", "upstream authenticated")
+		"upstream authenticated") // and no queue, since nobody else takes seats
+	if slices.ContainsFunc(r.trace(passed.trace), func(s *tracev1.Span) bool { return s.Name == "queue" }) {
+		t.Error("a request that has not waited has a span of its wait")
+	}
+	r.await(t, table.trace, route, "encode")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	spans := 0

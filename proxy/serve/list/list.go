@@ -13,6 +13,7 @@ import (
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
+	"sluice/proxy/trace"
 )
 
 // Server answers lists and gets from the cache.
@@ -48,6 +49,8 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)
 	}
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
+	e.Fresh = trace.InPieces(r.Context(), "encode")
+	defer e.Fresh.End()
 	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.encoded = &p.Info.Encoded
@@ -199,8 +202,11 @@ func (w *itemsWriter) item(o *tree.Object) error {
 		return w.add(o.Data)
 	}
 	w.reserve()
+	at := w.segments.Fresh.Begin()
 	var err error
-	if w.buf, err = w.segments.AppendItem(w.buf, o); err != nil {
+	w.buf, err = w.segments.AppendItem(w.buf, o)
+	w.segments.Fresh.Done(at)
+	if err != nil {
 		return err
 	}
 	return w.spill()
