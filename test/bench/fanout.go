@@ -21,8 +21,8 @@ const (
 // updates without watchers, as if they were a target.
 func fanOutScenarios(o *options) []*scenario {
 	var all []*scenario
-	for _, name := range o.watches.list {
-		for _, encoding := range o.watchEncodes.list {
+	for _, name := range o.watches {
+		for _, encoding := range o.watchEncodes {
 			for _, n := range o.watchers {
 				all = append(all, watching{formatOf(name), encoding, n, ""}.fanOut(o))
 			}

@@ -33,12 +33,12 @@ const (
 // apiserver with a large heap.
 func listScenarios(o *options) []*scenario {
 	var all, costly []*scenario
-	for _, name := range o.formats.list {
+	for _, name := range o.formats {
 		to := &all
 		if formatOf(name).costly {
 			to = &costly
 		}
-		for _, encoding := range o.encodes.list {
+		for _, encoding := range o.encodes {
 			for _, n := range o.clients {
 				for _, churn := range o.churns {
 					*to = append(*to, listing{formatOf(name), encoding, false}.scenario(o, n, churn))
@@ -46,8 +46,8 @@ func listScenarios(o *options) []*scenario {
 			}
 		}
 	}
-	for _, name := range o.streams.list {
-		for _, encoding := range o.encodes.list {
+	for _, name := range o.streams {
+		for _, encoding := range o.encodes {
 			for _, n := range o.clients {
 				all = append(all, listing{formatOf(name), encoding, true}.scenario(o, n, 0))
 			}

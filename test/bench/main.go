@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func bench(ctx context.Context, o *options) (*report, error) {
 	r := newReport(o)
 	measure := costs
-	if len(o.scale.list) > 0 {
+	if len(o.scale) > 0 {
 		measure = scale
 	}
 	err := try(func() { measure(ctx, o, r) })

@@ -1,23 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 )
 
 // options are the flags; define says what each is for.
 type options struct {
 	pods, updates, rate, lists, gets, rounds, users, agents, kinds, abuseFactor, configMaps, large, reports, stalled int
 
-	formats, encodes, streams, watches, watchEncodes, scale words // no scale means that --scale is not asked for
-	clients, churns, watchers, sizes, readers, feeds        counts
+	formats, encodes, streams, watches, watchEncodes, scale []string // no scale means that --scale is not asked for
+	clients, churns, watchers, sizes, readers, feeds        []int
 
 	turns, listEvery, abuseWindow, window, idle time.Duration
 	memory                                      int64
@@ -29,8 +30,9 @@ type options struct {
 
 // flags defines the flags of options with their defaults: those of a full run and those of a quick one.
 type flags struct {
-	*flag.FlagSet
+	*pflag.FlagSet
 	quick bool
+	from  map[string][]string // the words that a flag may have
 }
 
 func choose[T any](f flags, full, quick T) T {
@@ -42,23 +44,45 @@ func choose[T any](f flags, full, quick T) T {
 
 // number defines a flag of a positive number.
 func (f flags) number(to *int, name string, full, quick int, usage string) {
-	*to = choose(f, full, quick)
-	f.Var((*positive)(to), name, usage)
+	f.IntVar(to, name, choose(f, full, quick), usage)
 }
 
-func (f flags) numbers(to *counts, name string, full, quick counts, usage string) {
-	*to = choose(f, full, quick)
-	f.Var(to, name, usage)
+func (f flags) numbers(to *[]int, name string, full, quick []int, usage string) {
+	f.IntSliceVar(to, name, choose(f, full, quick), usage)
 }
 
 // words defines a flag of words from a list, which the usage names.
-func (f flags) words(to *words, name string, from []string, full, quick []string, usage string) {
-	*to = words{choose(f, full, quick), from}
-	f.Var(to, name, usage+", from "+strings.Join(from, ","))
+func (f flags) words(to *[]string, name string, from []string, full, quick []string, usage string) {
+	f.StringSliceVar(to, name, choose(f, full, quick), usage+", from "+strings.Join(from, ","))
+	f.from[name] = from
 }
 
 func (f flags) duration(to *time.Duration, name string, full, quick time.Duration, usage string) {
 	f.DurationVar(to, name, choose(f, full, quick), usage)
+}
+
+// validate returns an error if a number is too small, or a word is not one of those that its flag may have.
+func (f flags) validate() (err error) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		numbers, _ := f.GetIntSlice(flag.Name)
+		if n, other := f.GetInt(flag.Name); other == nil {
+			numbers = []int{n}
+		}
+		least := 1
+		if flag.Name == "churn" { // a case without updates is one
+			least = 0
+		}
+		if len(numbers) > 0 && slices.Min(numbers) < least {
+			err = cmp.Or(err, fmt.Errorf("--%s must be at least %d", flag.Name, least))
+		}
+		words, _ := f.GetStringSlice(flag.Name)
+		for _, word := range words {
+			if from := f.from[flag.Name]; !slices.Contains(from, word) {
+				err = cmp.Or(err, fmt.Errorf("--%s: %q is not one of %s", flag.Name, word, strings.Join(from, ", ")))
+			}
+		}
+	})
+	return err
 }
 
 // parseOptions returns the options of the arguments. The sizes of --scale are ten times as large as without it.
@@ -67,7 +91,7 @@ func parseOptions(args []string) (*options, error) {
 		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), name) })
 	}
 	o := &options{}
-	f := flags{flag.NewFlagSet("bench", flag.ContinueOnError), given("quick")}
+	f := flags{pflag.NewFlagSet("bench", pflag.ContinueOnError), given("quick"), map[string][]string{}}
 	f.SetOutput(os.Stderr)
 	times, updates := 1, choose(f, 150, 60)
 	if given("scale") {
@@ -75,14 +99,14 @@ func parseOptions(args []string) (*options, error) {
 	}
 	f.Bool("quick", false, "smaller defaults of all other flags; takes a few minutes")
 	o.define(f, times, updates)
-	if err := f.Parse(args); err != nil {
+	if err := cmp.Or(f.Parse(args), f.validate()); err != nil {
 		return nil, err
 	}
-	if len(o.scale.list) > 0 && o.stalled >= slices.Min(o.watchers) {
+	if len(o.scale) > 0 && o.stalled >= slices.Min(o.watchers) {
 		return nil, errors.New("--stalled must be less than --watchers")
 	}
-	if slices.Min(slices.Concat(o.clients, o.watchers, o.sizes, o.readers, o.feeds)) < 1 || o.listEvery <= 0 {
-		return nil, errors.New("--clients, --watchers, --sizes, --readers, --feeds and --list-every must be positive")
+	if o.listEvery <= 0 {
+		return nil, errors.New("--list-every must be positive")
 	}
 	if o.proofs {
 		o.pods = slices.Max(o.sizes) // the size that is measured first
@@ -101,9 +125,9 @@ func (o *options) define(f flags, times, updates int) {
 	f.words(&o.watches, "watches", watchNames(), []string{"json", "protobuf", "cbor"}, []string{"json", "cbor"},
 		"`formats` of fan-outs")
 	f.words(&o.watchEncodes, "watch-encodings", identityOrGzip, identityOrGzip, identityOrGzip, "content `encodings` of fan-outs")
-	f.numbers(&o.churns, "churn", counts{0, 50}, counts{0}, "`numbers` of updates per second during list cases")
-	f.numbers(&o.clients, "clients", counts{1, 20}, counts{1}, "`numbers` of concurrent clients of lists")
-	f.numbers(&o.watchers, "watchers", counts{1_000 * times}, counts{100 * times}, "`numbers` of watchers")
+	f.numbers(&o.churns, "churn", []int{0, 50}, []int{0}, "`numbers` of updates per second during list cases")
+	f.numbers(&o.clients, "clients", []int{1, 20}, []int{1}, "`numbers` of concurrent clients of lists")
+	f.numbers(&o.watchers, "watchers", []int{1_000 * times}, []int{100 * times}, "`numbers` of watchers")
 	f.number(&o.updates, "updates", updates, updates, "updates per fan-out and round")
 	f.number(&o.rate, "rate", 20, 40, "updates per second")
 	f.number(&o.lists, "consistent-lists", 30, 4, "consistent lists, one at a time")
@@ -122,13 +146,13 @@ func (o *options) define(f flags, times, updates int) {
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
 	f.words(&o.scale, "scale", scaleSections, nil, nil, "measure only these `sections` with ten times as many --pods and --watchers")
 	f.number(&o.configMaps, "configmaps", 300_000, 3_000, "ConfigMaps of 1 KB beside the pods, with --scale=cluster")
-	f.numbers(&o.feeds, "feeds", counts{500, 1_000, 2_000, 4_000, 8_000}, counts{100},
+	f.numbers(&o.feeds, "feeds", []int{500, 1_000, 2_000, 4_000, 8_000}, []int{100},
 		"`numbers` of updates of pods per second, with --scale=cluster")
 	f.number(&o.large, "large-configmaps", 10_000, 200, "ConfigMaps of 100 KB, with --scale=lists")
 	f.number(&o.reports, "reports", 500, 10, "custom resources of 1.3 MB, with --scale=memory")
 	f.number(&o.stalled, "stalled", 500, 50, "watchers that stop reading, with --scale=watches")
-	f.numbers(&o.sizes, "sizes", counts{100, 1_000, 10_000}, counts{100, 1_000}, "`numbers` of pods for consistent reads")
-	f.numbers(&o.readers, "readers", counts{1, 20, 200}, counts{1, 20}, "`numbers` of concurrent readers of consistent reads")
+	f.numbers(&o.sizes, "sizes", []int{100, 1_000, 10_000}, []int{100, 1_000}, "`numbers` of pods for consistent reads")
+	f.numbers(&o.readers, "readers", []int{1, 20, 200}, []int{1, 20}, "`numbers` of concurrent readers of consistent reads")
 	f.number(&o.rounds, "rounds", 5, 1,
 		"number of rounds, fewer for cases that take long; figures are their medians, with the spread behind them")
 	f.duration(&o.window, "window", 500*time.Millisecond, 300*time.Millisecond, "minimum duration per list case, server and round")
@@ -141,65 +165,18 @@ func (o *options) define(f flags, times, updates int) {
 	f.StringVar(&o.profiles, "profiles", "", "profile Sluice in an additional run of each case, into this `directory`")
 }
 
-// words is a flag such as "json,protobuf".
-type words struct{ list, from []string }
-
-func (w *words) String() string { return strings.Join(w.list, ",") }
-
-// Set implements flag.Value.
-func (w *words) Set(text string) error {
-	w.list = strings.Split(text, ",")
-	for _, word := range w.list {
-		if !slices.Contains(w.from, word) {
-			return fmt.Errorf("%q is not one of %s", word, strings.Join(w.from, ", "))
-		}
-	}
-	return nil
-}
-
 // uses reports whether any case uses a format.
 func (o *options) uses(format string) bool {
-	return slices.Contains(slices.Concat(o.formats.list, o.streams.list, o.watches.list), format)
-}
-
-// positive is a flag of a positive number.
-type positive int
-
-func (p *positive) String() string { return fmt.Sprint(int(*p)) }
-
-// Set implements flag.Value.
-func (p *positive) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if *p = positive(n); err == nil && n < 1 {
-		err = errors.New("must be positive")
-	}
-	return err
-}
-
-// counts is a flag such as "1,20".
-type counts []int
-
-func (c *counts) String() string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(*c), " ", ","), "[]")
-}
-
-// Set implements flag.Value.
-func (c *counts) Set(text string) error {
-	*c = nil
-	for part := range strings.SplitSeq(text, ",") {
-		var n int
-		if _, err := fmt.Sscanf(part, "%d", &n); err != nil || n < 0 {
-			return fmt.Errorf("%q is not a number", part)
-		}
-		*c = append(*c, n)
-	}
-	return nil
+	return slices.Contains(slices.Concat(o.formats, o.streams, o.watches), format)
 }
 
 // expression is a flag; its zero value matches everything.
 type expression struct{ regexp.Regexp }
 
-// Set implements flag.Value.
+// Type implements pflag.Value.
+func (e *expression) Type() string { return "expression" }
+
+// Set implements pflag.Value.
 func (e *expression) Set(text string) error {
 	re, err := regexp.Compile(text)
 	if err == nil {

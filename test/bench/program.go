@@ -68,7 +68,7 @@ func scriptArgs(interpreter, script, by string) func(string) []string {
 func programScenarios(o *options) []*scenario {
 	var all []*scenario
 	for _, p := range programs {
-		for _, encoding := range o.watchEncodes.list {
+		for _, encoding := range o.watchEncodes {
 			s := &scenario{
 				table: programTable, name: "program " + p.name + " " + encoding, clients: 1, rounds: 1,
 				op: func(ctx context.Context, w *world, _ *scenario, t *target) *sample {

@@ -42,7 +42,7 @@ func scale(ctx context.Context, o *options, r *report) {
 				continue
 			}
 		}
-		if !slices.Contains(o.scale.list, s.name) {
+		if !slices.Contains(o.scale, s.name) {
 			continue
 		}
 		err := try(func() {

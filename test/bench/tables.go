@@ -171,8 +171,8 @@ func idleCells(r *row) []string {
 	return []string{r.Case, megabytes(a.RSS), megabytes(s.RSS), fmt.Sprintf("%.1f", 100*a.Share), fmt.Sprintf("%.1f", 100*s.Share)}
 }
 
-// proofCells has ratios over the apiserver. The floor relays what it is asked. The apiserver may have CPU without reads, from a case with fewer
-// readers. Zero is a measurement.
+// proofCells has ratios over the apiserver. The floor relays what it is asked. The apiserver may have CPU without reads,
+// from a case with fewer readers. Zero is a measurement.
 func proofCells(r *row) []string {
 	a, s, u, fl := r.of(apiserverName), r.of(sluiceName), r.of(twoTiersName), r.of(floorName)
 	latency := func(f *figures) string { return f.unlessNone(fmt.Sprintf("%.1f/%.1f", f.P50*1e3, f.P99*1e3)) }
