@@ -37,7 +37,8 @@ func bundleCommand() *cobra.Command {
 		Long: `Write an archive with what a Sluice says of itself: its state, configuration, metrics, clients and last requests. It has
 no objects, no credentials, no queries and no headers; names of users only if the pages show them to you. What it will have is
 listed before it is written. It exits with 0 if it is written, and else with 2.`,
-		Args: cobra.NoArgs,
+		Example: "  sluice bundle --output sluice.tar.gz --yes",
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return unknown(f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
 		},

@@ -29,6 +29,8 @@ func certificateCommand() *cobra.Command {
 		Long: `Issue a serving certificate from the CA in --cert-dir, which is created if it does not exist. The output is a
 Secret with the certificate and its key, and a ConfigMap with the CA that clients must trust. Run it again with
 the same directory to renew the certificate: clients go on trusting it.`,
+		Example: `  sluice certificate --host sluice.sluice.svc --host 10.0.0.20 > sluice-tls.yaml
+  sluice certificate --host sluice.sluice.svc --only-ca --namespace inventory`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.print(c.OutOrStdout()) },
 	}

@@ -29,6 +29,8 @@ func clientsCommand() *cobra.Command {
 		Short: "Say who costs the apiserver what",
 		Long: `Say what each client costs the apiserver, and what it would cost without Sluice, in cores; with hints how it would cost
 less. It exits with 0, with --hints with 1 if there is one, and with 2 if it cannot tell.`,
+		Example: `  sluice clients --resource configmaps --sort-by cost -o wide
+  sluice clients --hints`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}

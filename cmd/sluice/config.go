@@ -18,20 +18,23 @@ func configCommand() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
-		Use:   "check FILE...",
-		Short: "Report every problem of configuration files, with its place",
-		Args:  cobra.MinimumNArgs(1),
-		RunE:  checkFiles,
+		Use:     "check FILE...",
+		Short:   "Report every problem of configuration files, with its place",
+		Example: "  sluice config check sluice.yaml",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    checkFiles,
 	}, &cobra.Command{
-		Use:   "defaults",
-		Short: "Print a configuration file with all defaults and comments",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, docs.Config) },
+		Use:     "defaults",
+		Short:   "Print a configuration file with all defaults and comments",
+		Example: "  sluice config defaults > sluice.yaml",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return write(c, docs.Config) },
 	}, &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of configuration files, for editors",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return write(c, config.Schema) },
+		Use:     "schema",
+		Short:   "Print the JSON Schema of configuration files, for editors",
+		Example: "  sluice config schema > sluice.schema.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return write(c, config.Schema) },
 	})
 	return c
 }

@@ -65,7 +65,10 @@ func TestDocumentsHaveEveryCommand(t *testing.T) {
 	var describe func(*cobra.Command)
 	describe = func(c *cobra.Command) {
 		if c.Runnable() {
-			fmt.Fprintf(&text, "\n## %s\n\n    %s\n\n%s", c.CommandPath(), c.UseLine(), wrapped(strings.TrimSuffix(cmp.Or(c.Long, c.Short), ".")+".", ""))
+			fmt.Fprintf(&text, "\n## %s\n\n`%s`\n\n%s", c.CommandPath(), c.UseLine(), wrapped(strings.TrimSuffix(cmp.Or(c.Long, c.Short), ".")+".", ""))
+			if !c.HasSubCommands() {
+				text.WriteString(examples(t, c))
+			}
 			if c.HasLocalFlags() {
 				text.WriteString("\n")
 			}
@@ -77,6 +80,19 @@ func TestDocumentsHaveEveryCommand(t *testing.T) {
 	}
 	describe(rootCommand())
 	harness.CheckGenerated(t, "docs/commands.md", "commands", text.String(), *update)
+}
+
+// examples returns the examples of a command as a block with the name of the test that runs them.
+func examples(t *testing.T, c *cobra.Command) string {
+	t.Helper()
+	block := fmt.Sprintf("\n<!-- test/see: %s -->\n", strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "sluice "), " ", "-"))
+	for line := range strings.Lines(c.Example + "\n") {
+		if !strings.HasPrefix(line, "  ") || !strings.Contains(line, c.CommandPath()) {
+			t.Errorf("%q is no example of %s", line, c.CommandPath())
+		}
+		block += "  " + line
+	}
+	return block
 }
 
 // flagItem describes a flag, and its default unless that is nothing.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -54,11 +55,15 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
-	}
-	root.AddCommand(serveCommand(), configCommand(), kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
+	config := configCommand()
+	root.AddCommand(serveCommand(), config, kubeconfigCommand(), certificateCommand(), verifyCommand(), statusCommand(),
 		versionCommand())
 	root.AddCommand(whyCommand(), clientsCommand(), watchesCommand(), topCommand(), bundleCommand())
+	if filepath.Base(os.Args[0]) == "kubectl-sluice" { // kubectl runs it as a plugin
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl sluice"}
+		for _, c := range append(root.Commands(), config.Commands()...) {
+			c.Example = strings.ReplaceAll(c.Example, "sluice ", "kubectl sluice ")
+		}
+	}
 	return root
 }

@@ -24,7 +24,9 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API of the apiserver in the kubeconfig",
-		Args:  cobra.NoArgs,
+		Example: `  sluice serve --listen 127.0.0.1:8443
+  sluice serve --config sluice.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve(c.Context(), newReloader(f.config, func() (*config.File, error) { return f.file(c.Flags()) }))
 		},

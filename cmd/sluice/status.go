@@ -43,6 +43,9 @@ func (f *statusFlags) command() *cobra.Command {
 		Long: `Say how a Sluice is, in one sentence and a table, or as a value. It exits with 0 if all is well, with 1 if somebody has
 to do something, and with 2 if the state is unknown. With --wait it waits until all is well, or for --wait=synced until no cache
 is being filled either, for as long as --timeout. With -w it prints the status again when the state, or a cache, changes.`,
+		Example: `  sluice status --wait=synced --timeout 2m
+  sluice status -o wide
+  sluice status -o yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}

@@ -38,6 +38,9 @@ func topCommand() *cobra.Command {
 		Long: `Show what a Sluice does, every two seconds: its resources, the clients that cost most, or the watches that are furthest
 behind. The keys r, c and w choose among them, s sorts clients by another column, and q ends it. Without a terminal, or
 with --once, it prints one answer, and exits as status does.`,
+		Example: `  sluice top
+  sluice top clients --sort-by cost
+  sluice top watches --once -o json`,
 		ValidArgs: topViews,
 		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
 		RunE: func(c *cobra.Command, args []string) error {

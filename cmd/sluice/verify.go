@@ -41,6 +41,8 @@ With --conformance, check that an apiserver, gateway, tunnel or load balancer ke
 pages, versions, watches, streaming lists, negotiation and compression. It reads a few resources with the identity of the
 kubeconfig and writes nothing. With --against each request also goes to another endpoint, such as the apiserver
 itself, and differences are printed. It exits with 1 if a law is broken or the endpoints differ.`,
+		Example: `  sluice verify configmaps deployments.apps
+  sluice verify --conformance --row 'streaming list' --resource configmaps`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: f.names,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c.Context(), args, c.OutOrStdout()) },

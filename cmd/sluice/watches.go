@@ -29,6 +29,8 @@ func watchesCommand() *cobra.Command {
 		Short: "Say which watches are open, and how far they are behind",
 		Long: `Say which watches are open and how far they are behind, the slowest first. It exits with 0, with --behind with 1 if
 there is one that far behind, and with 2 if it cannot tell.`,
+		Example: `  sluice watches --user system:node: --behind 1s
+  sluice watches --passed -o yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}

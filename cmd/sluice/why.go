@@ -39,6 +39,9 @@ func whyCommand() *cobra.Command {
 		Long: `Say whether a request would be served from the cache or passed to the apiserver if you made it now, and by which rule, or
 print the last requests. It exits with 0 if the request is served, with 1 if it is passed or refused, and with 2 if the
 answer is unknown.`,
+		Example: `  sluice why '/api/v1/configmaps?resourceVersion=0' -o wide
+  echo 'GET /api/v1/configmaps?watch=1&resourceVersion=0' | sluice why --filename -
+  sluice why --last 20 --show served`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), strings.Join(args, ""), c.InOrStdin(), c.OutOrStdout())

@@ -3,16 +3,20 @@ package docs
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"sluice/test/harness"
 )
 
+// guideMark stands above each block.
+var guideMark = regexp.MustCompile(`(?m)^<!-- \S+: \S+ -->$`)
+
 // TestEveryBlockOfAGuideIsRun finds each code block of a guide in the test that its mark names: in the Go files
 // of a folder by the block's name, and in a script, such as .ci/run, by its commands.
 func TestEveryBlockOfAGuideIsRun(t *testing.T) {
-	for guide, least := range map[string]int{"docs/deploying.md": 20, "docs/clients.md": 10} {
+	for guide, least := range map[string]int{"docs/deploying.md": 20, "docs/clients.md": 10, "docs/commands.md": 13} {
 		t.Run(guide, func(t *testing.T) { checkGuide(t, guide, least) })
 	}
 }
@@ -27,7 +31,7 @@ func checkGuide(t *testing.T, guide string, least int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(read(t, guide), "\n<!-- "); n < least || n != len(blocks) {
+	if n := len(guideMark.FindAllString(read(t, guide), -1)); n < least || n != len(blocks) {
 		t.Errorf("%d marks, %d blocks", n, len(blocks))
 	}
 	seen := map[string]bool{}

@@ -14,10 +14,11 @@ import (
 	"sluice/test/harness"
 )
 
-// TestCommandsShowAndCollect runs the commands of docs/operating.md. What the archive has tells nothing of objects, and no
-// credentials: neither those of callers nor those of Sluice.
+// TestCommandsShowAndCollect runs the commands of docs/operating.md, and the examples of all commands. What the archive has
+// tells nothing of objects, and no credentials: neither those of callers nor those of Sluice.
 func TestCommandsShowAndCollect(t *testing.T) {
-	s := start(t, "--profiling")
+	apiserver := harness.Start(t)
+	s := startAt(t, apiserver, "--profiling")
 	g := harness.NewGuide(t, "docs/operating.md", "test/see", os.DevNull)
 	logs, err := filepath.Glob(filepath.Join(s.Dir, "*.log"))
 	if err != nil || len(logs) != 1 {
@@ -29,6 +30,7 @@ func TestCommandsShowAndCollect(t *testing.T) {
 	if out := g.Run("wait", "sluice status", "sluice status --address "+s.Admin); !strings.Contains(out, "configmaps.v1") {
 		t.Errorf("status --wait prints\n%s", out)
 	}
+	runExamples(t, s, apiserver.Kubeconfig("admin"))
 	list := g.Run("bundle", "sluice bundle", "sluice bundle --address "+s.Admin)
 	files := unpack(t, filepath.Join(g.Dir, "sluice.tar.gz"))
 	token := s.RESTConfig("admin").BearerToken

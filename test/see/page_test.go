@@ -20,7 +20,13 @@ const canary = "canary5417"
 // start returns a gateway that has served and passed reads.
 func start(t *testing.T, flags ...string) *harness.Sluice {
 	t.Helper()
-	s := harness.Start(t).StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
+	return startAt(t, harness.Start(t), flags...)
+}
+
+// startAt is start before an apiserver that runs.
+func startAt(t *testing.T, apiserver *harness.ControlPlane, flags ...string) *harness.Sluice {
+	t.Helper()
+	s := apiserver.StartSluice(t, harness.SluiceOptions{Binary: "sluice", Flags: flags})
 	s.WaitForCacheSync(t, "/api/v1/configmaps", "configmaps.v1")
 	s.WaitForCacheSync(t, "/apis/apps/v1/deployments", "deployments.v1.apps")
 	maps := s.Client("admin").CoreV1().ConfigMaps("default")
