@@ -13,8 +13,9 @@ import (
 //
 // A nil Budget keeps no memos.
 type Budget struct {
-	limit atomic.Int64
-	used  atomic.Int64 // bytes of the memos that are alive
+	limit   atomic.Int64
+	used    atomic.Int64 // bytes of the memos that are alive
+	evicted atomic.Int64 // bytes of all memos that were evicted
 
 	mu   sync.Mutex // guards the fields below
 	ring []weak.Pointer[memo]
@@ -42,6 +43,14 @@ func (b *Budget) Used() int64 {
 		return 0
 	}
 	return b.used.Load()
+}
+
+// Evicted returns the approximate memory of all memos that had to make room for others, in bytes.
+func (b *Budget) Evicted() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.evicted.Load()
 }
 
 // Limit returns the limit in bytes.
@@ -115,6 +124,7 @@ func (b *Budget) evict() {
 		case m.touched.Swap(false):
 			b.hand++
 		default:
+			b.evicted.Add(m.charge.size)
 			m.owner.remove(m)
 			b.drop()
 		}

@@ -70,8 +70,8 @@ func TestBudgetEvictsUnusedMemosFirst(t *testing.T) {
 			kept++
 		}
 	}
-	if kept != 10 {
-		t.Errorf("%d memos are kept, the limit is 10", kept)
+	if kept != 10 || budget.Evicted() != int64(len(segments)-kept)*100 {
+		t.Errorf("%d memos are kept, the limit is 10; %d bytes were evicted", kept, budget.Evicted())
 	}
 	if _, err := segments[1].Memo(budget, "large", b.build(2000)); err != nil || segments[1].memos.find("large") != nil {
 		t.Error("a memo larger than the budget is kept")

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +59,33 @@ func TestOperatingHasEveryMetric(t *testing.T) {
 		list.WriteString(items[name])
 	}
 	harness.CheckGenerated(t, "docs/operating.md", "metrics", list.String(), *update)
+	checkMapping(t, items)
+}
+
+// mapped are the metrics in the last cell of a row of the table for dashboards of the apiserver, without their prefix.
+var mapped = regexp.MustCompile("`([a-z_]+)(?:{[^`]*})?`")
+
+// checkMapping looks for each metric that stands for one of the apiserver.
+func checkMapping(t *testing.T, metrics map[string]string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n### From the metrics of the apiserver\n")
+	section, _, _ = strings.Cut(section, "\n###")
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, " | ")
+		for _, found := range mapped.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			if rows++; len(cells) > 1 && metrics["sluice_"+found[1]] == "" {
+				t.Errorf("there is no metric sluice_%s for %s", found[1], cells[0])
+			}
+		}
+	}
+	if rows < 20 {
+		t.Errorf("the table has only %d metrics", rows)
+	}
 }
 
 // TestDocumentsHaveEveryCommand lists the commands and their flags by their own words.

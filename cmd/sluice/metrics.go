@@ -54,6 +54,9 @@ func (m *metrics) observeEncoded(b *tree.Budget) {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_encoded_bytes", Help: "Memory of encoded and compressed objects and of indexes of labels and fields.",
 		}, func() float64 { return float64(b.Used()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "sluice_encoded_evicted_bytes_total", Help: "What was evicted to keep sluice_encoded_bytes within its limit.",
+		}, func() float64 { return float64(b.Evicted()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "sluice_encoded_limit_bytes", Help: "Limit of sluice_encoded_bytes (cache.encodedBytes).",
 		}, func() float64 { return float64(b.Limit()) }),
