@@ -40,7 +40,7 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
 	set.StringVarP(&f.namespace, "namespace", "n", "", "only namespaces whose names contain this; * for reads of all")
-	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, cpu, lists, bytes, watches, behind, refused or hints")
+	set.StringVar(&f.by, "sort-by", "", "would-cost, cost, cpu, lists, bytes, watches, behind, refused, hints or passed")
 	set.BoolVar(&f.hints, "hints", false, "only clients with hints, and these hints")
 	complete(c, "sort-by", topOrders...)
 	return c

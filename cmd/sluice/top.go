@@ -57,7 +57,7 @@ with --once, it prints one answer, and exits as status does.`,
 }
 
 // topOrders are what clients can be sorted by.
-var topOrders = []string{"would-cost", "cost", "cpu", "lists", "bytes", "watches", "behind", "refused", "hints"}
+var topOrders = []string{"would-cost", "cost", "cpu", "lists", "bytes", "watches", "behind", "refused", "hints", "passed"}
 
 func (f *topFlags) run(ctx context.Context, view string, in io.Reader, out io.Writer) error {
 	screen, ok := out.(*os.File)

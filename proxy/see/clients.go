@@ -52,6 +52,12 @@ var orders = map[string]func(*clients.Row) float64{
 	"behind":     func(r *clients.Row) float64 { return r.BehindSeconds },
 	"refused":    func(r *clients.Row) float64 { return float64(r.Count("refused")) },
 	"hints":      func(r *clients.Row) float64 { return float64(len(r.Hints)) },
+	"passed": func(r *clients.Row) float64 {
+		if r.PassedBecause == "" {
+			return 0
+		}
+		return 1 + float64(r.Count("passed")) // a watch counts when it ends
+	},
 }
 
 // kept is a list that is made again when it is not fresh: however many readers there are, it seldom holds up requests.
@@ -135,7 +141,7 @@ func (s *Sampler) newClientsView(q url.Values) *clientsView {
 	for _, c := range []column{
 		{Title: "Lists/s", By: "lists"}, {Title: "Watches", By: "watches"}, {Title: "Behind", By: "behind"},
 		{Title: "Sent/s", By: "bytes"}, {Title: "Would cost", By: "would-cost"}, {Title: "Cost", By: "cost"}, {Title: "CPU here", By: "cpu"},
-		{Title: "Refused", By: "refused"}, {Title: "Hints", By: "hints"},
+		{Title: "Refused", By: "refused"}, {Title: "Hints", By: "hints"}, {Title: "Why passed", By: "passed"},
 	} {
 		c.URL, c.Sorted = link("by", c.By), c.By == q.Get("by")
 		v.Columns = append(v.Columns, c)

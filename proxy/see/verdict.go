@@ -127,7 +127,7 @@ var rules = []struct {
 		}
 		return fmt.Sprintf("Filling %d of %d caches; their reads pass until then.", filling, len(f.Resources))
 	}},
-	{statePassing, "Clients, sorted by Cost, shows whose reads pass, why, and what to do about it.",
+	{statePassing, "Clients, sorted by Why passed, shows whose reads pass, and the page of each what to do about it.",
 		"sluicereadspass", func(f *Facts) string {
 			because := ""
 			if f.PassedBecause != "" {

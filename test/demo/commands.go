@@ -30,6 +30,11 @@ and Sluice's own health and metrics:
   curl -s "$ADMIN/readyz?verbose"
   curl -s $ADMIN/metrics
 
+Its status page, for a browser, is {{.Admin}}. The same in a terminal:
+
+  sluice status --address $ADMIN
+  sluice top clients --address $ADMIN
+
 {{.Watchers}} clients already watch through Sluice, and {{.Listers}} list. Below is what all clients ask of Sluice, and what
 Sluice asks of the apiserver to answer them. Ctrl-C stops everything.
 
@@ -38,6 +43,7 @@ Sluice asks of the apiserver to answer them. Ctrl-C stops everything.
 // places are what the commands mention.
 type places struct {
 	Sluice, Apiserver string // addresses
+	Admin             string
 	Env               string // file that sets the variables of the commands
 	App               struct{ Namespace, Name string }
 	Watchers, Listers int
@@ -45,7 +51,7 @@ type places struct {
 
 func (d *demo) printCommands(s *samples) error {
 	p := places{
-		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Env: near(d.env()),
+		Sluice: d.sluice.URL, Apiserver: d.plane.URL, Admin: d.sluice.Admin, Env: near(d.env()),
 		Watchers: d.options.watchers, Listers: listers,
 	}
 	p.App.Namespace, p.App.Name = s.pods[0].Namespace, s.pods[0].Labels[nameLabel]

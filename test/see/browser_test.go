@@ -20,6 +20,7 @@ type browser struct {
 	out     *bufio.Reader
 	session string
 	next    int
+	loads   int      // pages that have loaded
 	reports []string // of the console: errors of scripts, and of the policy
 }
 
@@ -122,6 +123,8 @@ func (b *browser) receive(t *testing.T) message {
 		t.Fatal(err)
 	}
 	switch m.Method {
+	case "Page.loadEventFired":
+		b.loads++
 	case "Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled":
 		b.reports = append(b.reports, string(text))
 	}

@@ -1,0 +1,216 @@
+package see
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"sluice/test/docs/site"
+	"sluice/test/harness"
+)
+
+// task is a question of somebody who sees Sluice for the first time, and the way to its answer. Each step is a link that is
+// followed, and what the page then shows.
+type task struct {
+	question, from string
+	sees           []string // at the beginning
+	steps          []step
+	command        string
+	prints         []string
+}
+
+type step struct {
+	link string
+	sees []string
+}
+
+// alert is the page of the documents with the runbooks.
+const alert = "deploying.html#sluicerefusesrequests"
+
+var tasks = []task{
+	{
+		"Who lists all pods, and what does it cost?", "/", []string{"Hints", "pods.v1:", "listed everything", "would cost the apiserver"},
+		[]step{{"What to do", []string{"admin · reporter/1.0", "lists-all: pods.v1", "Watch it with an informer", "cores", "list served"}}},
+		"clients --hints", []string{"reporter/1.0", "WOULD-COST and COST are of the apiserver", "lists-all of admin pods.v1", "Watch it with an informer"},
+	},
+	{
+		"Why does the watch of my controller pass, and what can I do?", "/", []string{"watches that pass"},
+		[]step{
+			{"Whose reads pass, and why", []string{"admin · controller/2.0", "excluded"}},
+			{"admin · controller/2.0", []string{"Open watches", "secrets.v1", "upstream", "excluded", "take the resource out of cache.exclude"}},
+		},
+		"watches --passed", []string{"controller/2.0", "secrets.v1", "excluded: take the resource out of cache.exclude"},
+	},
+	{
+		"How old is an answer from the cache?", "/", []string{"pods.v1"},
+		[]step{
+			{"pods.v1", []string{"proven up to date", "Sluice-As-Of: ?1", "are at most as old as"}},
+			{"How old answers were", []string{"How old answers from the cache were", "any-version"}},
+		},
+		"status", []string{"PROVEN", "pods.v1"},
+	},
+	{
+		"The alert SluiceRefusesRequests fires. What is its cause?", alert, []string{"SluiceRefusesRequests", "/clients?by=refused", "who is refused"}, nil,
+		"clients --sort-by refused -o wide", []string{"greedy/1.0", "too-many-streams: open fewer watches that pass, or raise limits.upstreamStreams"},
+	},
+	{
+		"Who is refused?", "/limits", []string{"streams", "100 %", "limits.upstreamStreams", "user:admin"},
+		[]step{
+			{"Who is refused, and why", []string{"admin · greedy/1.0"}},
+			{"admin · greedy/1.0", []string{"watch refused", "too-many-streams", "raise limits.upstreamStreams"}},
+		},
+		"status", nil,
+	},
+}
+
+// TestAStrangerFindsTheAnswers follows the ways with a mouse, and by the keyboard on a narrow screen without JavaScript; and
+// asks the commands.
+func TestAStrangerFindsTheAnswers(t *testing.T) {
+	b := openBrowser(t)
+	s := startTasks(t)
+	binary, err := harness.Binary("sluice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range tasks {
+		var out bytes.Buffer
+		c := exec.CommandContext(t.Context(), binary, append(strings.Fields(k.command), "--address="+s.Admin)...)
+		c.Stdout = &out
+		_ = c.Run() // its exit code says how Sluice is
+		for _, want := range k.prints {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s sluice %s prints no %q:\n%s", k.question, k.command, want, out.String())
+			}
+		}
+	}
+	for _, keyboard := range []bool{false, true} {
+		b.screen(t, map[bool]int{false: 1920, true: 360}[keyboard], map[bool]string{false: "light", true: "dark"}[keyboard])
+		b.call(t, "Emulation.setScriptExecutionDisabled", map[string]any{"value": keyboard}, nil)
+		for _, k := range tasks {
+			from := s.Admin + k.from
+			if k.from == alert {
+				from = documents(t) + k.from
+			}
+			b.open(t, from)
+			b.sees(t, k.question, k.sees)
+			for _, step := range k.steps {
+				b.follow(t, step.link, keyboard)
+				b.sees(t, k.question+" "+step.link, step.sees)
+			}
+		}
+	}
+}
+
+// documents serves the documents as a site.
+func documents(t *testing.T) (url string) {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	if err := site.Build(root, out); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(out)))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}
+
+// sees compares the page with texts that it must show.
+func (b *browser) sees(t *testing.T, where string, texts []string) {
+	t.Helper()
+	shown := strings.ReplaceAll(b.evaluate(t, "document.body.innerText"), "\u00a0", " ")
+	for _, text := range texts {
+		if !strings.Contains(shown, text) {
+			t.Errorf("%s: no %q in\n%s", where, text, shown)
+		}
+	}
+}
+
+// follow follows the first link with a text, by Enter or a click.
+func (b *browser) follow(t *testing.T, text string, keyboard bool) {
+	t.Helper()
+	const find = "[...document.querySelectorAll('a[href]')].find(a => a.textContent.trim() === %q && a.tabIndex >= 0)"
+	link := fmt.Sprintf(find, text)
+	if b.evaluate(t, "String("+link+" !== undefined)") != "true" {
+		t.Fatalf("no link %q", text)
+	}
+	before := b.loads
+	if keyboard {
+		b.evaluate(t, link+".focus(); 'done'")
+		b.key(t, "Enter", 13, "\r")
+	} else {
+		b.evaluate(t, link+".click(); 'done'")
+	}
+	for b.loads == before {
+		b.receive(t)
+	}
+}
+
+// startTasks returns a gateway with a client for each task.
+func startTasks(t *testing.T) *harness.Sluice {
+	t.Helper()
+	c := harness.Start(t)
+	s := c.StartSluice(t, harness.SluiceOptions{
+		Binary: "sluice", Config: "{apiVersion: sluice/v1alpha1, kind: Configuration, limits: {upstreamStreams: 1}}",
+	})
+	ns := c.Namespace(t)
+	if err := c.CreatePods(t.Context(), harness.Pods(300, ns, 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitForCacheSync(t, "/api/v1/pods", "pods.v1")
+	as := func(agent string) *rest.Config {
+		config := s.RESTConfig("admin")
+		config.UserAgent = agent
+		return config
+	}
+	reporter := kubernetes.NewForConfigOrDie(as("reporter/1.0"))
+	for range 40 { // a hint needs 30
+		if _, err := reporter.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	controller := kubernetes.NewForConfigOrDie(as("controller/2.0"))
+	w, err := controller.CoreV1().Secrets("").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+	greedy, err := rest.HTTPClientFor(as("greedy/1.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "a watch too many", func() error {
+		resp, err := greedy.Get(s.URL + "/api/v1/events?watch=1")
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusTooManyRequests {
+			return fmt.Errorf("%s", resp.Status)
+		}
+		return nil
+	})
+	harness.Eventually(t, "all that the tasks need", func() error {
+		text, err := s.AdminGet("/see/v1alpha1/clients")
+		page, failed := s.AdminGet("/")
+		text, err = text+page, errors.Join(err, failed)
+		for _, want := range []string{"lists-all", "too-many-streams", `"passedBecause": "excluded"`, "/r/pods.v1"} {
+			if err == nil && !strings.Contains(text, want) {
+				err = fmt.Errorf("no %s yet", want)
+			}
+		}
+		return err
+	})
+	return s
+}
