@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"bufio"
 	"net/http"
 	"sync"
 	"time"
@@ -14,13 +15,14 @@ import (
 const seatPatience = 250 * time.Millisecond
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
-// pieces of up to 32 KiB.
+// pieces of up to 32 KiB. Only one goroutine at a time may write or flush.
 type clientWriter struct {
 	http.ResponseWriter
 	info     *request.Info
 	deadline *response.WriteDeadline
 	place    *flowcontrol.Place
 	waited   time.Duration // for the client
+	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 }
 
 func newClientWriter(w http.ResponseWriter, info *request.Info) *clientWriter {
@@ -35,12 +37,26 @@ func (c *clientWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // with its beginning, in one packet.
 func (c *clientWriter) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
-	if code == http.StatusOK && c.Header().Get("Content-Length") == "" && !isWhole(code, c.info) {
+	switch {
+	case isWhole(code, c.Header(), c.info):
+		c.joined = joiners.Get().(*bufio.Writer)
+		c.joined.Reset(unjoined{c})
+	case code == http.StatusOK && c.Header().Get("Content-Length") == "":
 		_ = c.FlushError() // the first write returns the same error
 	}
 }
 
 func (c *clientWriter) Write(p []byte) (int, error) {
+	if c.joined != nil {
+		return c.joined.Write(p)
+	}
+	return unjoined{c}.Write(p)
+}
+
+// unjoined writes to the client at once.
+type unjoined struct{ *clientWriter }
+
+func (c unjoined) Write(p []byte) (int, error) {
 	begin := time.Now()
 	n, err := c.deadline.Write(c.ResponseWriter, p)
 	if c.waited += time.Since(begin); c.waited > seatPatience {
@@ -50,7 +66,30 @@ func (c *clientWriter) Write(p []byte) (int, error) {
 }
 
 // FlushError implements the method that http.ResponseController.Flush calls.
-func (c *clientWriter) FlushError() error { return c.deadline.Flush() }
+func (c *clientWriter) FlushError() error {
+	if c.joined != nil {
+		if err := c.joined.Flush(); err != nil {
+			return err
+		}
+	}
+	return c.deadline.Flush()
+}
+
+// end writes what is left of a response. If that fails, it panics as ReverseProxy does, so that the response does not look
+// complete.
+func (c *clientWriter) end() {
+	if c.joined == nil {
+		return
+	}
+	if err := c.joined.Flush(); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	c.joined.Reset(nil)
+	joiners.Put(c.joined)
+}
+
+// joiners join the pieces of lists and objects.
+var joiners = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, copyBufferSize) }}
 
 // copyBuffers are the buffers with which ReverseProxy copies responses: it would allocate one for each,
 // which is most of what a small response costs in memory.

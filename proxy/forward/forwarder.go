@@ -67,6 +67,7 @@ func New(o Options) *Forwarder {
 		ErrorHandler:   f.fail,
 		ErrorLog:       zap.NewStdLog(o.Log),
 		BufferPool:     &copyBuffers{},
+		FlushInterval:  joinFor,
 	}
 	return f
 }
@@ -112,6 +113,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, done := f.transcoder.Begin(client, r)
 	defer done()
 	f.proxy.ServeHTTP(client, r)
+	client.end()
 }
 
 // rewrite addresses the request to the upstream. ReverseProxy has removed hop-by-hop headers
@@ -144,7 +146,7 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 		return err
 	}
 	endBetweenEvents(resp, info.PassedWatch)
-	readInFull(resp, info)
+	joinPieces(resp, info)
 	return nil
 }
 

@@ -17,11 +17,16 @@ import (
 	"sluice/test/support/forwardtest"
 )
 
-// TestStreamsArriveAsTheyAreSent: each piece of a log or a watch arrives before the next is
-// written, and the headers before the first.
+// TestStreamsArriveAsTheyAreSent: each piece of a log, a watch or what an extension apiserver streams in place of a list
+// arrives before the next is written, and the headers before the first.
 func TestStreamsArriveAsTheyAreSent(t *testing.T) {
-	for _, contentType := range []string{"text/plain", "application/json", "application/vnd.kubernetes.protobuf;stream=watch", ""} {
-		t.Run(contentType, func(t *testing.T) {
+	const log, list, object = "/api/v1/namespaces/ns/pods/p/log?follow=true", "/apis/ex.io/v1/foos", "/apis/ex.io/v1/foos/a"
+	for _, row := range []struct{ path, contentType string }{
+		{log, "text/plain"}, {log, "application/json"}, {log, "application/vnd.kubernetes.protobuf;stream=watch"}, {log, ""},
+		{list, "text/event-stream"}, {list, "application/json"}, {list, ""}, {object, "text/event-stream;charset=utf-8"}, {object, "x/y"},
+	} {
+		contentType := row.contentType
+		t.Run(row.path+" "+contentType, func(t *testing.T) {
 			more := make(chan bool)
 			handler := func(w http.ResponseWriter, r *http.Request) {
 				w.Header()["Content-Type"] = []string{contentType}
@@ -32,7 +37,7 @@ func TestStreamsArriveAsTheyAreSent(t *testing.T) {
 				}
 			}
 			forwardtest.EachProtocol(t, forwardtest.Settings{Caller: request.BearerToken, Handler: handler}, func(t *testing.T, e *forwardtest.Env) {
-				resp := e.Get(t, "/api/v1/namespaces/ns/pods/p/log?follow=true", nil)
+				resp := e.Get(t, row.path, nil)
 				for i := range 3 {
 					more <- true
 					want := fmt.Sprintf("piece %d\n", i)

@@ -1,38 +1,30 @@
 package forward
 
 import (
-	"io"
 	"net/http"
+	"strings"
+	"time"
 
 	"sluice/proxy/request"
 )
 
-// readInFull makes the body of a list or an object be read in full buffers. kube-apiserver writes a list in
-// pieces of 4 KiB, and passing each on as it comes takes several times as long; the client can use none of
-// them before the last one, nor the header. ReverseProxy takes a body of unknown length for a stream, and flushes it, by a
-// goroutine besides: so the length counts as known. The body of an upgraded connection, which is also written to, is not
-// touched.
-func readInFull(resp *http.Response, info *request.Info) {
-	if isWhole(resp.StatusCode, info) {
-		resp.Body, resp.ContentLength = wholeBody{resp.Body}, max(resp.ContentLength, 0)
+// joinFor is how long the pieces of a list or an object are joined before they are flushed, and how long its header waits for
+// the first of them. It is short for who reads what an extension apiserver streams in place of a list, and few lists need that
+// long.
+const joinFor = 10 * time.Millisecond
+
+// joinPieces makes the pieces of a list or an object be joined. kube-apiserver writes a list in pieces of 4 KiB, and passing
+// each on as it comes takes several times as long. ReverseProxy takes a body of unknown length for a stream, and flushes each
+// piece: so the length counts as known, and it flushes each joinFor.
+func joinPieces(resp *http.Response, info *request.Info) {
+	if isWhole(resp.StatusCode, resp.Header, info) {
+		resp.ContentLength = max(resp.ContentLength, 0)
 	}
 }
 
-// isWhole reports whether a response with this status code is a list or an object.
-func isWhole(code int, info *request.Info) bool {
+// isWhole reports whether a response with this status code and header is a list or an object.
+func isWhole(code int, h http.Header, info *request.Info) bool {
 	read := info.Verb == "list" || info.Verb == "get"
-	return code == http.StatusOK && read && info.IsResourceRequest && info.Subresource == ""
-}
-
-// wholeBody is a body whose Read returns less than it is asked for only before the end or an error.
-type wholeBody struct{ io.ReadCloser }
-
-// Read implements io.Reader.
-func (b wholeBody) Read(p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var more int
-		more, err = b.ReadCloser.Read(p[n:])
-		n += more
-	}
-	return n, err
+	return code == http.StatusOK && read && info.IsResourceRequest && info.Subresource == "" &&
+		!strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
 }

@@ -6,53 +6,68 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/iotest"
 
 	"sluice/proxy/request"
 )
 
-// Bodies whose clients wait for their end are read in full and not flushed, and streams are passed as they come.
-func TestBodiesThatAreReadInFullAreNotFlushed(t *testing.T) {
-	text := bytes.Repeat([]byte("0123456789"), 10)
-	cut := errors.New("cut")
+// writes records the lengths of what is written.
+type writes struct {
+	*httptest.ResponseRecorder
+	lengths []int
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.lengths = append(w.lengths, len(p))
+	return w.ResponseRecorder.Write(p)
+}
+
+// The pieces of bodies whose clients wait for their end are joined and not flushed, and streams are passed as they come.
+func TestPiecesOfAListAreJoined(t *testing.T) {
 	for _, row := range []struct {
-		url  string
-		code int
-		full bool
+		url, contentType string
+		code             int
+		joined           bool
 	}{
-		{"/api/v1/pods", http.StatusOK, true},
-		{"/api/v1/namespaces/ns/pods?limit=1", http.StatusOK, true},
-		{"/api/v1/namespaces/ns/pods/p", http.StatusOK, true},
-		{"/apis/ex.io/v1/foos", http.StatusOK, true},
-		{"/apis/ex.io/v1/foos", http.StatusSwitchingProtocols, false},
-		{"/api/v1/pods?watch=1", http.StatusOK, false},
-		{"/api/v1/namespaces/ns/pods/p/log", http.StatusOK, false},
-		{"/api/v1/namespaces/ns/pods/p/proxy/x", http.StatusOK, false},
-		{"/metrics", http.StatusOK, false},
+		{"/api/v1/pods", "application/json", http.StatusOK, true},
+		{"/api/v1/namespaces/ns/pods?limit=1", "application/json", http.StatusOK, true},
+		{"/api/v1/namespaces/ns/pods/p", "application/vnd.kubernetes.protobuf", http.StatusOK, true},
+		{"/apis/ex.io/v1/foos", "", http.StatusOK, true},
+		{"/apis/ex.io/v1/foos", "text/event-stream", http.StatusOK, false},
+		{"/apis/ex.io/v1/foos", "", http.StatusAccepted, false},
+		{"/api/v1/pods?watch=1", "application/json", http.StatusOK, false},
+		{"/api/v1/namespaces/ns/pods/p/log", "text/plain", http.StatusOK, false},
+		{"/api/v1/namespaces/ns/pods/p/proxy/x", "text/html", http.StatusOK, false},
+		{"/metrics", "text/plain", http.StatusOK, false},
 	} {
 		info, err := request.Parse(httptest.NewRequest(http.MethodGet, row.url, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := io.MultiReader(iotest.OneByteReader(bytes.NewReader(text)), iotest.ErrReader(cut))
-		resp := &http.Response{StatusCode: row.code, Body: io.NopCloser(body), ContentLength: -1}
-		readInFull(resp, info)
-		client := httptest.NewRecorder()
-		newClientWriter(client, info).WriteHeader(row.code)
-		if streams := row.code == http.StatusOK && !row.full; client.Flushed != streams || (resp.ContentLength < 0) == row.full {
+		resp := &http.Response{StatusCode: row.code, Header: http.Header{"Content-Type": {row.contentType}}, ContentLength: -1}
+		joinPieces(resp, info)
+		client := &writes{ResponseRecorder: httptest.NewRecorder()}
+		client.Header().Set("Content-Type", row.contentType)
+		w := newClientWriter(client, info)
+		w.WriteHeader(row.code)
+		if streams := row.code == http.StatusOK && !row.joined; client.Flushed != streams || (resp.ContentLength < 0) == row.joined {
 			t.Errorf("%s, %d: flushed: %v, length %d", row.url, row.code, client.Flushed, resp.ContentLength)
 		}
-		buf := make([]byte, 60)
-		n, err := resp.Body.Read(buf)
-		if full := n == len(buf); err != nil || full != row.full || !bytes.Equal(buf[:n], text[:n]) {
-			t.Errorf("%s, %d: read %q, %v", row.url, row.code, buf[:n], err)
+		text := bytes.Repeat([]byte("0123"), 1<<10)
+		for range 10 {
+			if _, err := w.Write(text); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if !row.full {
-			continue
+		w.end()
+		want := slices.Repeat([]int{len(text)}, 10)
+		if row.joined {
+			want = []int{copyBufferSize, 10*len(text) - copyBufferSize}
 		}
-		if n, err = resp.Body.Read(buf); n != 40 || !errors.Is(err, cut) || !bytes.Equal(buf[:n], text[60:]) {
-			t.Errorf("%s: then %q, %v", row.url, buf[:n], err)
+		if !slices.Equal(client.lengths, want) || !bytes.Equal(client.Body.Bytes(), bytes.Repeat(text, 10)) {
+			t.Errorf("%s, %d: written %v", row.url, row.code, client.lengths)
 		}
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
 	"sluice/proxy/request"
@@ -58,7 +60,9 @@ func benchmarkOverHTTP2(b *testing.B, pieces int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	forwarder := forward.New(forward.Options{Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New()})
+	forwarder := forward.New(forward.Options{
+		Upstream: u, Log: zap.NewNop(), Transcoder: transcode.New(), Places: flowcontrol.NewUpstream(seats{}, 1, time.Minute),
+	})
 	for _, target := range []struct {
 		name   string
 		server *httptest.Server
