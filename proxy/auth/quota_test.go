@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,5 +22,38 @@ func TestAnAddressIsForgivenTenSecondsAfterItsLastRejectedToken(t *testing.T) {
 		if time.Sleep(2 * time.Second); rests() {
 			t.Error("it is not forgiven")
 		}
+	})
+}
+
+func TestGoodTokensAreNotCountedAsRejected(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		for i := range 2 * rejectedBurst {
+			name := fmt.Sprint("good", i)
+			reviews.tokens[name] = verified("jane")
+			r := newRequest("/api/v1/pods", token(name))
+			r.RemoteAddr = "192.0.2.9:1"
+			authenticate(t, access.Authenticator, r)
+		}
+		if key, _ := access.Authenticator.tokens.quota.key("192.0.2.9"); key.Group == rejectedGroup {
+			t.Error("the next token of the address waits among rejected ones")
+		}
+	})
+}
+
+// RBAC objects of ever new namespaces must not take ever more memory.
+func TestChangedNamespacesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newChanges(NewMetrics(nil))
+		for i := range maxChangedNamespaces + 10 {
+			c.happened(fmt.Sprint("n", i))
+		}
+		if n := len(c.namespaces); n > maxChangedNamespaces {
+			t.Errorf("%d namespaces", n)
+		}
+		everywhere, before := c.count("n0")
+		if everywhere == 0 || before != 0 {
+			t.Errorf("what was allowed in n0 counts as %d, %d", everywhere, before)
+		}
+		time.Sleep(2 * settleTime)
 	})
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -135,6 +136,7 @@ func TestCertificatesAreVerifiedOncePerConnection(t *testing.T) {
 			t.Fatalf("got %q", got)
 		}
 		chains := verified.clientCA.chains
+		time.Sleep(2 * rejectedFor)           // what was verified is known until it expires
 		if got := names(bad); got != "jane" { // the certificates of a connection do not change
 			t.Errorf("verified again: %q", got)
 		}
@@ -165,6 +167,22 @@ func TestOpenConnectionsAreVerifiedAgainByAnotherCA(t *testing.T) {
 		trusted = before.provider(t)
 		if _, err := c.verify(&c.clientCA, presented, verify); err != nil {
 			t.Errorf("a certificate of the CA that is trusted again: %v", err)
+		}
+	})
+}
+
+func TestCertificatesOfAnIntermediateAuthorityNeedItsCertificate(t *testing.T) {
+	ca := newAuthority(t)
+	between := &authority{key: ca.key, cert: ca.sign(t, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "between"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: epoch.Add(-time.Hour), NotAfter: epoch.Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	})}
+	jane := between.sign(t, client("jane"))
+	run(t, ca, func(t *testing.T, _ *reviewAPI, access *Access) {
+		for want, chain := range map[string][]*x509.Certificate{"jane": {jane, between.cert}, "": {jane}} {
+			if got := authenticate(t, access.Authenticator, withCerts(newRequest("/api/v1/pods", nil), chain...)); got.Name != want {
+				t.Errorf("%d certificates: %+v", len(chain), got)
+			}
 		}
 	})
 }

@@ -122,6 +122,11 @@ func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
 	if fmt.Sprint(h.results) != fmt.Sprint(want) || h.peak != peak {
 		t.Errorf("%v, at most %d pass at once, want %v, %d", h.results, h.peak, want, peak)
 	}
+	h.handler.budget.mu.Lock()
+	defer h.handler.budget.mu.Unlock()
+	if n := len(h.handler.budget.waiting); n > 0 {
+		t.Errorf("%d claims wait for room after their reads have ended", n)
+	}
 }
 
 // stalled returns a herd of readers of a store whose events do not come.

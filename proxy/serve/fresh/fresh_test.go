@@ -1,6 +1,7 @@
 package fresh_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -8,10 +9,12 @@ import (
 
 	"sluice/cache"
 	"sluice/cache/tree"
+	"sluice/codec/negotiate"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve"
 	"sluice/proxy/serve/fresh"
+	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/test/support/handlertest"
 	"sluice/test/support/servetest"
@@ -191,5 +194,26 @@ func TestReadsPassAtOnceAfterAProofThatDidNotCome(t *testing.T) {
 		time.Sleep(time.Minute)
 		read(servetest.FooList, "up-to-date", false, 0)
 		read(stream, "up-to-date", false, time.Second)
+	})
+}
+
+// A store that is always some moments late would never show a read whose retry needed a newer version.
+func TestARetryNeedsNoNewerVersionThanTheFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := handlertest.New(t, servetest.HugeFoos(3), serve.Options{})
+		e.Apiserver.Set(9, 0)
+		p := &plan.Plan{Info: &request.Info{}, Verb: negotiate.List, Match: plan.MatchMostRecent, Resource: e.Resource}
+		a := &fresh.Attempt{Proofs: fresh.NewMetrics(nil).Since(time.Now()), Began: time.Now()}
+		if _, err := a.EnsureFresh(t.Context(), p, false); !errors.Is(err, outcome.NotProvenInTime) {
+			t.Fatal(err)
+		}
+		e.Apiserver.Set(12, 0)
+		if err := e.Resource.Store.ApplyBookmark(9); err != nil {
+			t.Fatal(err)
+		}
+		retried := time.Now()
+		if _, err := a.EnsureFresh(t.Context(), p, false); err != nil || time.Since(retried) > 0 {
+			t.Errorf("%v after %v", err, time.Since(retried))
+		}
 	})
 }

@@ -1,0 +1,36 @@
+package auth
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// An authorizer may allow what is selected: a review of the opposite would show what it denies.
+func TestReviewsHaveTheRequirementsOfSelectors(t *testing.T) {
+	const selectors = "pods?fieldSelector=spec.nodeName!%3Da,status.phase%3Db&labelSelector=app!%3Dc,tier,x+in+(y,z)"
+	for path, want := range map[string]*authorizationv1.ResourceAttributes{
+		"/api/v1/": {
+			Verb: "list", Version: "v1", Resource: "pods",
+			FieldSelector: &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{
+				{Key: "spec.nodeName", Operator: metav1.FieldSelectorOpNotIn, Values: []string{"a"}},
+				{Key: "status.phase", Operator: metav1.FieldSelectorOpIn, Values: []string{"b"}},
+			}},
+			LabelSelector: &authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{
+				{Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"c"}},
+				{Key: "tier", Operator: metav1.LabelSelectorOpExists, Values: []string{}},
+				{Key: "x", Operator: metav1.LabelSelectorOpIn, Values: []string{"y", "z"}},
+			}},
+		},
+		"/api/v1/watch/": {Verb: "watch", Version: "v1", Resource: "pods"}, // of the deprecated paths the apiserver reads none
+	} {
+		read := readOf(t, newRequest(path+selectors, nil))
+		got := reviewSpec(readAttributes(&user.DefaultInfo{Name: "jane"}, read)).ResourceAttributes
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+}
