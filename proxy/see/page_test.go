@@ -109,7 +109,7 @@ func (p *process) value(t *testing.T, name, resource string) (v float64) {
 		t.Fatal(err)
 	}
 	newReading(families).each(name, func(l labels, value float64) {
-		if l["resource"] == resource {
+		if l.of("resource") == resource {
 			v += value
 		}
 	})
@@ -375,6 +375,29 @@ func TestStreamsEndSoThatReadersAreAuthorizedAgain(t *testing.T) {
 }
 
 // Somebody who opens many pages takes none from others, and all of them while nobody else wants one.
+// TestSlowGathersAreRare: open pages must not keep a Sluice with many resources busy.
+func TestSlowGathersAreRare(t *testing.T) {
+	for took, want := range map[time.Duration]int{time.Millisecond: 30, 30 * time.Millisecond: 14, time.Second: 9} {
+		synctest.Test(t, func(t *testing.T) {
+			gathers := 0
+			s := NewSampler(Options{
+				Gather: func() ([]*dto.MetricFamily, error) {
+					gathers++
+					time.Sleep(took)
+					return nil, nil
+				},
+				Stopping: func() bool { return false }, Upstream: func() Upstream { return Upstream{Probed: true} },
+			})
+			for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(7 * time.Millisecond) {
+				s.Facts()
+			}
+			if gathers < want-1 || gathers > want+1 {
+				t.Errorf("gathered %d times in a minute, each time for %s; want %d", gathers, took, want)
+			}
+		})
+	}
+}
+
 func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)

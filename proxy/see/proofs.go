@@ -39,8 +39,8 @@ func (s *Sampler) proofs(f *Facts, r reading) {
 		waited[m.GetLabel()[0].GetValue()] = m.GetHistogram()
 	}
 	r.each("sluice_fence_proofs_total", func(l labels, v float64) {
-		h := waited[l["proof"]]
-		f.Proofs = append(f.Proofs, ProofKind{l["proof"], v, quantile(h, 0.5), quantile(h, 0.99)})
+		h := waited[l.of("proof")]
+		f.Proofs = append(f.Proofs, ProofKind{l.of("proof"), v, quantile(h, 0.5), quantile(h, 0.99)})
 	})
 	for _, m := range r["sluice_served_staleness_seconds"].GetMetric() {
 		if h := m.GetHistogram(); h.GetSampleCount() > 0 {

@@ -20,27 +20,33 @@ func newReading(families []*dto.MetricFamily) reading {
 }
 
 // labels are the labels of one series.
-type labels map[string]string
+type labels []*dto.LabelPair
+
+// of returns the value of a label; empty if there is none.
+func (l labels) of(name string) string {
+	for _, pair := range l {
+		if pair.GetName() == name {
+			return pair.GetValue()
+		}
+	}
+	return ""
+}
 
 // resource returns the name of the resource that the labels name, such as deployments.v1.apps.
 func (l labels) resource() string {
-	return strings.TrimSuffix(l["resource"]+"."+l["version"]+"."+l["group"], ".")
+	return strings.TrimSuffix(l.of("resource")+"."+l.of("version")+"."+l.of("group"), ".")
 }
 
 // each calls do for each series of a counter or gauge.
 func (r reading) each(metric string, do func(l labels, v float64)) {
 	for _, m := range r[metric].GetMetric() {
-		l := make(labels, len(m.GetLabel()))
-		for _, pair := range m.GetLabel() {
-			l[pair.GetName()] = pair.GetValue()
-		}
-		do(l, m.GetCounter().GetValue()+m.GetGauge().GetValue()) // at most one of the two is set
+		do(m.GetLabel(), m.GetCounter().GetValue()+m.GetGauge().GetValue()) // at most one of the two is set
 	}
 }
 
 // unserved selects open watches that the cache should serve, as the alert SluiceWatchesPass does.
 func unserved(l labels) bool {
-	switch l["reason"] {
+	switch l.of("reason") {
 	case "not-in-sync", "version-before-history", "version-not-reached", "not-proven-in-time":
 		return true
 	}
@@ -138,26 +144,26 @@ func (r reading) totals() totals {
 	t.costs(r)
 	r.each("sluice_request_total", func(l labels, v float64) {
 		t.requests += v
-		reason := l["reason"]
-		if l["source"] == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
+		reason := l.of("reason")
+		if l.of("source") == "gateway" && strings.HasPrefix(reason, "too-many-") && !byAnybody[reason] {
 			t.refused += v
 		}
-		if !reads[l["verb"]] || l["resource"] == "" || l["group"] == other || !strings.HasPrefix(l["code"], "2") {
+		if !reads[l.of("verb")] || l.of("resource") == "" || l.of("group") == other || !strings.HasPrefix(l.of("code"), "2") {
 			return
 		}
 		a := answers{passed: v}
-		if l["source"] == "cache" {
+		if l.of("source") == "cache" {
 			a = answers{served: v}
 		}
 		name := l.resource()
 		t.all[name] = t.all[name].plus(a)
-		if l["verb"] == "LIST" && !cheaper[reason] {
+		if l.of("verb") == "LIST" && !cheaper[reason] {
 			t.lists[name] = t.lists[name].plus(a)
 			t.reasons[passedFor{name, reason}] += a.passed
 		}
 	})
-	t.failed = r.sum("sluice_reviews_total", func(l labels) bool { return l["result"] == "failed" })
-	t.lost = r.sum("sluice_audit_events_total", func(l labels) bool { return l["result"] != "written" })
+	t.failed = r.sum("sluice_reviews_total", func(l labels) bool { return l.of("result") == "failed" })
+	t.lost = r.sum("sluice_audit_events_total", func(l labels) bool { return l.of("result") != "written" })
 	t.cpu = r.sum("process_cpu_seconds_total", nil)
 	return t
 }
@@ -174,11 +180,11 @@ func (t *totals) costs(r reading) {
 	add(t.spent, "sluice_store_received_total", clients.EventsWorth)
 	add(t.spent, "sluice_reviews_total", clients.ReviewsWorth)
 	r.each("sluice_response_bytes_total", func(l labels, v float64) {
-		if l["stage"] != "encoded" {
+		if l.of("stage") != "encoded" {
 			return
 		}
 		t.bytes[l.resource()] += v
-		if l["source"] == "cache" {
+		if l.of("source") == "cache" {
 			t.cached[l.resource()] += v
 		}
 	})

@@ -21,6 +21,8 @@ const (
 	step  = 15 * time.Second // between two points of a series
 	steps = 60               // points of a series
 	fresh = 2 * time.Second  // how long Facts and lists of clients are shown before they are gathered again
+	// sparing is how many times as long as gathering took the next one waits for, at most three times fresh.
+	sparing = 150
 	// ratesOver is the time over which rates are taken.
 	ratesOver = 5 * time.Minute
 )
@@ -59,6 +61,7 @@ type Sampler struct {
 	mu      sync.Mutex // guards what follows; held while metrics are gathered
 	ring    []point    // every step, the oldest first
 	last    *Facts
+	pause   time.Duration // until facts are gathered again for a reader
 	stores  map[string]*storeTimes
 	failed  time.Time // since when the apiserver has not answered; zero while it answers
 	asked   float64   // the last number of requests
@@ -103,7 +106,7 @@ func (s *Sampler) Run(ctx context.Context) error {
 func (s *Sampler) Facts() *Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last == nil || time.Since(s.last.At) >= fresh {
+	if s.last == nil || time.Since(s.last.At) >= s.pause {
 		s.sample(false)
 	}
 	return s.last
@@ -117,8 +120,11 @@ func (s *Sampler) State() string {
 	return ""
 }
 
-// sample gathers metrics. It keeps them as a point of the series if keep is set.
+// sample gathers metrics. It keeps them as a point of the series if keep is set. With many resources that takes long, so the
+// next reader's values may be older: open pages shall not cost much.
 func (s *Sampler) sample(keep bool) {
+	start := time.Now()
+	defer func() { s.pause = min(max(fresh, sparing*time.Since(start)), 3*fresh) }()
 	families, err := s.options.Gather() // without what cannot be gathered, as a scrape
 	r := newReading(families)
 	now := point{time.Now(), r.totals()}
@@ -250,8 +256,8 @@ func (s *Sampler) resources(f *Facts, r reading, now, base point) {
 		}
 	})
 	set("sluice_request_total", func(to *Resource, l labels, v float64) {
-		if reads[l["verb"]] && l["source"] == "upstream" && strings.HasPrefix(l["code"], "2") {
-			to.Passed[l["reason"]] += v
+		if reads[l.of("verb")] && l.of("source") == "upstream" && strings.HasPrefix(l.of("code"), "2") {
+			to.Passed[l.of("reason")] += v
 		}
 	})
 	cached := answers{}
@@ -316,12 +322,12 @@ func (s *Sampler) since(r *Resource, now time.Time) {
 }
 
 // limited leaves out the exempt priority level, whose requests come on top of the limit.
-func limited(l labels) bool { return l["priority_level"] != "exempt" }
+func limited(l labels) bool { return l.of("priority_level") != "exempt" }
 
 // limits returns everything that is scarce.
 func (s *Sampler) limits(r reading) (all []Limit) {
 	of := func(metric, name string) float64 {
-		return r.sum(metric, func(l labels) bool { return l["resource"] == name })
+		return r.sum(metric, func(l labels) bool { return l.of("resource") == name })
 	}
 	for _, resource := range accounts.All() {
 		name := resource.String()
