@@ -15,7 +15,7 @@ import (
 const seatPatience = 250 * time.Millisecond
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
-// pieces of up to 32 KiB. Only one goroutine at a time may write or flush.
+// pieces of up to 16 KiB. Only one goroutine at a time may write or flush.
 type clientWriter struct {
 	http.ResponseWriter
 	info     *request.Info
@@ -95,8 +95,8 @@ var joiners = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, copyBu
 // which is most of what a small response costs in memory.
 type copyBuffers struct{ pool sync.Pool }
 
-// copyBufferSize is about the size that ReverseProxy has by default.
-const copyBufferSize = 2 * response.FramePayload
+// copyBufferSize is that of a frame. A list has one such buffer to read and one to join; more at a time saves no CPU.
+const copyBufferSize = response.FramePayload
 
 // Get implements httputil.BufferPool.
 func (b *copyBuffers) Get() []byte {

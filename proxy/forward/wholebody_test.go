@@ -64,7 +64,7 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 		w.end()
 		want := slices.Repeat([]int{len(text)}, 10)
 		if row.joined {
-			want = []int{copyBufferSize, 10*len(text) - copyBufferSize}
+			want = []int{copyBufferSize, copyBufferSize, 10*len(text) - 2*copyBufferSize}
 		}
 		if !slices.Equal(client.lengths, want) || !bytes.Equal(client.Body.Bytes(), bytes.Repeat(text, 10)) {
 			t.Errorf("%s, %d: written %v", row.url, row.code, client.lengths)
