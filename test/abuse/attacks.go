@@ -1,6 +1,9 @@
 package abuse
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Callers are the identities that an attack needs.
 type Callers int
@@ -42,6 +45,7 @@ func Attacks() []Attack {
 		reviews    = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 		watches    = "/api/v1/pods?watch=1&resourceVersion=0&fieldSelector=spec.nodeName%3Dnowhere"
 	)
+	many := "&labelSelector=a%21%3Db" + strings.Repeat("%2Ca%21%3Db", 200)
 	stalled := post(configMaps, 1<<20, 1, 70)
 	stalled.Every, stalled.RandomToken = 0, 1000
 	return []Attack{
@@ -57,8 +61,11 @@ func Attacks() []Attack {
 		{Name: "slow-readers", What: "300 readers of /openapi/v2, 10 KB/s", By: Roleless, Attacker: Streams{
 			Connections: 6, Each: 50, Method: "GET", Path: "/openapi/v2", Every: time.Second, Reads: 10 << 10, Again: true,
 		}},
-		{Name: "passed-watches", What: "4,000 watches that pass by Origin", By: Readers, Attacker: Streams{
+		{Name: "origin-watches", What: "4,000 watches with an Origin", By: Readers, Attacker: Streams{
 			Connections: 40, Each: 100, Method: "GET", Path: watches, Header: map[string]string{"origin": "https://example.com"}, Again: true,
+		}},
+		{Name: "passed-watches", What: "4,000 watches that pass by 201 requirements", By: Readers, Attacker: Streams{
+			Connections: 40, Each: 100, Method: "GET", Path: watches + many, Again: true,
 		}},
 		{Name: "idle-admin", What: "19,800 idle connections to the admin listener", Admin: true, Attacker: Connections{Count: 19_800}},
 		{Name: "admin-headers", What: "800 unfinished headers of 1 MB to the admin listener", Admin: true, Attacker: Connections{Count: 800, Header: 1_000_000}},
