@@ -139,6 +139,16 @@ func (b *browser) open(t *testing.T, url string) {
 	}
 }
 
+// loading does what has another page loaded, and waits until it has. An expression must not be evaluated meanwhile.
+func (b *browser) loading(t *testing.T, do func()) {
+	t.Helper()
+	before := b.loads
+	do()
+	for b.loads == before {
+		b.receive(t)
+	}
+}
+
 // evaluate returns the string that an expression yields, once its promise is kept.
 func (b *browser) evaluate(t *testing.T, expression string) string {
 	t.Helper()

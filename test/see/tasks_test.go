@@ -145,16 +145,14 @@ func (b *browser) follow(t *testing.T, text string, keyboard bool) {
 	if b.evaluate(t, "String("+link+" !== undefined)") != "true" {
 		t.Fatalf("no link %q", text)
 	}
-	before := b.loads
-	if keyboard {
+	b.loading(t, func() {
+		if !keyboard {
+			b.evaluate(t, link+".click(); 'done'")
+			return
+		}
 		b.evaluate(t, link+".focus(); 'done'")
 		b.key(t, "Enter", 13, "\r")
-	} else {
-		b.evaluate(t, link+".click(); 'done'")
-	}
-	for b.loads == before {
-		b.receive(t)
-	}
+	})
 }
 
 // startTasks returns a gateway with a client for each task.

@@ -349,8 +349,9 @@ func TestWhyAnswersInTheBrowserAndTheTerminal(t *testing.T) {
 		b.open(t, s.Admin+"/why?show=served")
 		b.evaluate(t, `document.querySelector("[name=url]").focus(); "done"`)
 		b.call(t, "Input.insertText", map[string]any{"text": "/api/v1/configmaps?limit=x"}, nil)
-		b.key(t, "Enter", 13, "\r")
-		for b.evaluate(t, `String(document.readyState === "complete" && document.getElementById("reason")?.textContent)`) != "options" {
+		b.loading(t, func() { b.key(t, "Enter", 13, "\r") })
+		if reason := b.evaluate(t, `document.getElementById("reason").textContent`); reason != "options" {
+			t.Errorf("%s: the reason is %q", name, reason)
 		}
 		if over := b.evaluate(t, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); over != "0" {
 			t.Errorf("%s is wider than the screen by %s pixels", name, over)
