@@ -47,6 +47,11 @@ func runBench(t *testing.T, flags ...string) *report {
 	return r
 }
 
+// TestBenchOpensPages without and with readers.
+func TestBenchOpensPages(t *testing.T) {
+	checkRows(t, runBench(t, "--pages", "--pods=10", "--kinds=3", "--idle=100ms"), map[string]int{idleTable: 2})
+}
+
 // TestBenchReportsEveryCase checks the program, not the speed of the servers.
 func TestBenchReportsEveryCase(t *testing.T) {
 	r := runBench(t, "--pods=50", "--clients=3", "--churn=0,50", "--watchers="+fmt.Sprint(streams+1), "--updates=4", "--consistent-lists=2", "--gets=2",

@@ -149,8 +149,8 @@ const (
 	kindsVersion = "v1kinds"
 	// kindsOfGroup is how many kinds an API group has.
 	kindsOfGroup = 50
-	// definers create kinds at the same time.
-	definers = 8
+	// definers create kinds at the same time. The apiserver serves each some seconds after it was created.
+	definers = 50
 	// quietCPU is the share of a core below which the apiserver has taken note of the kinds.
 	quietCPU, quietEvery, quietLimit = 0.2, 2 * time.Second, 3 * time.Minute
 )

@@ -62,10 +62,15 @@ func bench(ctx context.Context, o *options) (*report, error) {
 	return r, err
 }
 
-// costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users cost.
+// costs measures latencies, fan-outs, programs, lists and proofs, or only proofs, or only what abusive users or
+// open status pages cost.
 func costs(ctx context.Context, o *options, r *report) {
 	of := setting{config: compressedWatches, floor: true, objects: []population{runningPods(o.pods)}}
 	withWorld(ctx, o, of, func(w *world) {
+		if o.pages {
+			w.statusPages(ctx, r)
+			return
+		}
 		w.awaitSync(ctx, w.sluice)
 		idle := w.rest(ctx)
 		if o.abuse {

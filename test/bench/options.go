@@ -23,7 +23,7 @@ type options struct {
 	turns, listEvery, abuseWindow, window, idle time.Duration
 	memory                                      int64
 
-	proofs, abuse                   bool
+	proofs, abuse, pages            bool
 	only                            expression
 	dir, json, plot, from, profiles string
 }
@@ -133,6 +133,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.number(&o.lists, "consistent-lists", 30, 4, "consistent lists, one at a time")
 	f.number(&o.gets, "gets", 600, 100, "gets of the most recent version, one at a time")
 	f.BoolVar(&o.proofs, "proofs", false, "measure only the latency and upstream CPU of consistent reads")
+	f.BoolVar(&o.pages, "pages", false, "measure only what open status pages of a Sluice with many kinds cost")
 	f.BoolVar(&o.abuse, "abuse", false,
 		"measure only what an abusive user, attackers, a crowd of agents and a controller of many kinds cost")
 	f.number(&o.users, "users", 5_000, 200, "users beside the abusive one")
@@ -140,7 +141,7 @@ func (o *options) define(f flags, times, updates int) {
 	f.DurationVar(&o.turns, "turns", 0,
 		"how long one Sluice bears the attacks in turns, for --abuse; each is on a new one without it")
 	f.Int64Var(&o.memory, "memory", 1<<30, "`bytes` of memory that a cgroup leaves this Sluice")
-	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse")
+	f.number(&o.kinds, "kinds", 1_000, 50, "kinds that one controller watches, for --abuse and --pages")
 	f.duration(&o.listEvery, "list-every", 30*time.Second, 10*time.Second, "time between two lists of a user, for --abuse")
 	f.number(&o.abuseFactor, "abuse-factor", 100, 100, "how many times as often as a user the abusive one lists")
 	f.duration(&o.abuseWindow, "abuse-window", 30*time.Second, 10*time.Second, "duration of each measurement of the users' lists")
