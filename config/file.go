@@ -152,8 +152,8 @@ type Authentication struct {
 	// apiserver.
 	TokenAudiences []string `json:"tokenAudiences,omitempty"`
 	// ReviewsInFlight is how many TokenReviews, and how many SubjectAccessReviews, run at the same
-	// time. Those for unknown callers take at most half of the places, and those of unknown accesses of
-	// one user at most an eighth.
+	// time. Unknown callers and accesses take at most half of the places, and those of one address or user
+	// at most three quarters of this half.
 	ReviewsInFlight int `json:"reviewsInFlight,omitempty"`
 	// Callers is "all", or "self" to serve only callers that present a token of the user of Sluice's own
 	// credentials, as in a sidecar. That needs no right to make reviews. Requests of others pass through.

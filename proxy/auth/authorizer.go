@@ -79,6 +79,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 		options: o, reviews: newReviews[decision](p, o.Metrics.reviews("access")),
 		origins: newReviews[http.Header](p, o.Metrics.reviews("origin")), changes: newChanges(o.Metrics),
 	}
+	a.origins.invented = true // an apiserver may allow every name of a domain
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
 	a.impersonator = &impersonator{authorizer: a, changes: a.changes, version: o.Version}
 	return a

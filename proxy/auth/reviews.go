@@ -53,6 +53,8 @@ func isRecheck(ctx context.Context) bool { return ctx.Value(recheckKey{}) != nil
 type reviews[V any] struct {
 	places  *places
 	metrics reviewMetrics
+	// invented reports whether callers can make up keys with positive results, which then make nobody known.
+	invented bool
 
 	mu       sync.Mutex  // guards what follows
 	kept     *results[V] // the positive ones
@@ -96,7 +98,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Unlock()
 		return last.value, nil
 	}
-	known := found && last.positive || isRecheck(ctx)
+	known := found && last.positive && !r.invented || isRecheck(ctx)
 	if !known && by.hold != nil {
 		grant, err := by.hold()
 		if err != nil {
