@@ -18,8 +18,9 @@ const (
 	rejectedDebt = 10 * rejectedTokens
 	// rejectedAtOnce is how many tokens of all such addresses are reviewed at once.
 	rejectedAtOnce = 4
-	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, and
-	// maxRest how long at most: together they keep the apiserver busy for a fifth of one processor.
+	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, so
+	// that all of them keep the apiserver busy for a fifth of one processor, and maxRest how long at most: of reviews
+	// above 13 ms, as of a slow webhook, they may take more, since good tokens of these addresses wait too.
 	restFactor = 19
 	maxRest    = 250 * time.Millisecond
 	// canceledRest is how long a turn rests after a review whose callers have gone.
