@@ -1,9 +1,14 @@
-// Package docs holds the pages for people, of which the program prints one.
+// Package docs holds the pages for people, which the program prints and serves.
 package docs
 
-import _ "embed"
+import "embed"
 
 // Config is a configuration file that sets every field to its default, with the documentation of each.
 //
 //go:embed config.yaml
 var Config []byte
+
+// Files are the documents and their pictures.
+//
+//go:embed *.md *.yaml performance/*.svg
+var Files embed.FS

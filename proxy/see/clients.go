@@ -13,6 +13,7 @@ import (
 
 	"sluice/proxy/clients"
 	"sluice/proxy/message"
+	"sluice/proxy/why"
 )
 
 // clientsView is what the pages of clients show.
@@ -247,9 +248,11 @@ func cores(v float64) string {
 	return number(v)
 }
 
-// functions are what templates of clients call.
+// functions are what templates call.
 var functions = map[string]any{
 	"who": whoOf, "cores": cores, "size": size, "number": number, "seconds": seconds,
+	"guide":  guide,
+	"reason": func(name string) string { return guide(why.Troubleshooting + "#" + name) },
 	"advice": func(reason string) string { a, _ := message.AdviceFor(reason); return a.Do },
 	"bytes":  func(n uint64) string { return size(float64(n)) },
 	"count":  func(n uint64) string { return count(float64(n)) },

@@ -37,6 +37,7 @@ func (s *Sampler) Handler() http.Handler {
 	}
 	mux.HandleFunc("GET /see/live", live.serve)
 	mux.HandleFunc("GET /see/v1alpha1/status", s.json)
+	mux.HandleFunc("GET "+guides+"{name...}", serveDocument)
 	mux.HandleFunc("GET /see/style.css", asset("style.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /see/icon.svg", asset("icon.svg", "image/svg+xml"))
 	mux.HandleFunc("GET /see/live.js", asset("live.js", "text/javascript; charset=utf-8"))

@@ -256,9 +256,13 @@ func TestRunbookIsLive(t *testing.T) {
 		if got := p.cells(t, "/")["runbook"]; got != "Runbook: docs/deploying.md#sluiceupstreamerrors" {
 			t.Errorf("away: %q", got)
 		}
+		const link = `<a data-k="@runbook" href="/see/docs/deploying.html#sluiceupstreamerrors">`
+		if page := p.get(t, "/limits").Body.String(); !strings.Contains(page, link) {
+			t.Errorf("away: no link to the runbook in %s", page)
+		}
 		p.options.Upstream = up
 		time.Sleep(fresh)
-		if frame := newLive(p.Sampler).frame("overview"); !strings.Contains(string(frame), `"runbook":""`) {
+		if frame := newLive(p.Sampler).frame("overview"); !strings.Contains(string(frame), `"@runbook":""`) || !strings.Contains(string(frame), `"runbook":""`) {
 			t.Errorf("well again: %s", frame)
 		}
 	})

@@ -3,12 +3,12 @@ package see
 import "cmp"
 
 // values are the texts of a page that change, by their keys. The text of a sparkline's points has the key ~NAME, and
-// its description =NAME.
+// its description =NAME; where a link leads has the key @NAME.
 type values map[string]string
 
 func newValues(f *Facts, v Verdict) values {
 	t := values{
-		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "",
+		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "", "@runbook": "",
 		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, number), "memory": size(f.MemoryBytes),
 		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "allpassedwatches": count(f.AllPassed), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
@@ -16,7 +16,7 @@ func newValues(f *Facts, v Verdict) values {
 	t["saved/cpu"], t["saved/spent"] = "at least "+cores(f.Saved.Cores), "at most "+cores(f.Saved.SpentCores)
 	t["saved/bytes"] = size(f.Saved.BytesPerSec) + "/s of " + size(f.Saved.AllBytesPerSec) + "/s"
 	if v.Runbook != "" {
-		t["runbook"] = "Runbook: docs/deploying.md#" + v.Runbook
+		t["runbook"], t["@runbook"] = "Runbook: "+runbook(v.Runbook), guide(runbook(v.Runbook))
 	}
 	switch {
 	case !f.Upstream.Probed:

@@ -59,7 +59,7 @@ func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg
 // below lists, for each tree of the module, the other trees that it may import.
 var below = map[string][]string{
 	"cmd":    {"proxy", "cache", "codec", "config", "docs"},
-	"proxy":  {"cache", "codec", "config"},
+	"proxy":  {"cache", "codec", "config", "docs"},
 	"codec":  {},
 	"cache":  {},
 	"config": {},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/test/docs/site"
+	"sluice/docs/site"
 	"sluice/test/harness"
 )
 

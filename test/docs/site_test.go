@@ -1,14 +1,16 @@
 package docs
 
 import (
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"sluice/test/docs/site"
+	"sluice/docs/site"
 	"sluice/test/harness"
 )
 
@@ -29,9 +31,7 @@ func TestEveryLinkOfTheSiteLeadsToAPageOrSection(t *testing.T) {
 	if out == "" {
 		out = t.TempDir()
 	}
-	if err := site.Build(root, out); err != nil {
-		t.Fatal(err)
-	}
+	build(t, os.DirFS(root), out)
 	files, err := filepath.Glob(filepath.Join(out, "*.html"))
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%d pages, %v", len(files), err)
@@ -66,5 +66,32 @@ func TestEveryLinkOfTheSiteLeadsToAPageOrSection(t *testing.T) {
 		if strings.Contains(text, "<script") || strings.Contains(text, "mermaid") {
 			t.Errorf("%s needs a script", name)
 		}
+	}
+}
+
+// build writes the site of the repository into a folder.
+func build(t *testing.T, root fs.FS, out string) {
+	t.Helper()
+	sources := map[string][]byte{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*.yaml", "docs/*.svg", "docs/performance/*", "proxy/see/assets/icon.svg"} {
+		names, err := fs.Glob(root, pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, names, err)
+		}
+		for _, name := range names {
+			if sources[name], err = fs.ReadFile(root, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sources["docs/icon.svg"] = sources["proxy/see/assets/icon.svg"]
+	delete(sources, "proxy/see/assets/icon.svg")
+	pages, err := site.Build(sources, "")
+	for name, text := range pages {
+		file := filepath.Join(out, name)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

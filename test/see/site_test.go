@@ -2,32 +2,38 @@ package see
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
-	"sluice/test/docs/site"
+	"sluice/docs"
+	"sluice/docs/site"
+	"sluice/proxy/see"
 	"sluice/test/harness"
 )
 
-// TestSiteFitsTheScreen looks at each page of the documents as a browser shows it.
+// TestSiteFitsTheScreen looks at each page of the documents as a browser shows it: those that the program serves, and those of
+// the repository's root.
 func TestSiteFitsTheScreen(t *testing.T) {
 	b := openBrowser(t)
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := t.TempDir()
-	if err := site.Build(root, out); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.FileServer(http.Dir(out)))
+	mux := http.NewServeMux()
+	mux.Handle("/", see.NewSampler(see.Options{}).Handler())
+	mux.Handle("/root/", http.StripPrefix("/root", http.FileServerFS(pagesOfTheRoot(t))))
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	pages, err := filepath.Glob(filepath.Join(out, "*.html"))
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("%d pages, %v", len(pages), err)
+	pages := []string{"/root/start.html", "/root/contributing.html", "/see/docs/config.html"}
+	names, err := fs.Glob(docs.Files, "*.md")
+	if err != nil || len(names) < 15 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	for _, name := range names {
+		pages = append(pages, "/see/docs/"+site.URL("docs/"+name))
 	}
 	for _, look := range []struct {
 		width  int
@@ -35,8 +41,8 @@ func TestSiteFitsTheScreen(t *testing.T) {
 	}{{360, "dark"}, {1920, "light"}} {
 		b.screen(t, look.width, look.scheme)
 		for _, page := range pages {
-			name := fmt.Sprintf("site-%s-%d", filepath.Base(page), look.width)
-			b.open(t, server.URL+"/"+filepath.Base(page))
+			name := fmt.Sprintf("site-%s-%d", path.Base(page), look.width)
+			b.open(t, server.URL+page)
 			if wide := b.evaluate(t, tooWide); wide != "" {
 				t.Errorf("%s is wider than the screen: %s", name, wide)
 			}
@@ -51,6 +57,33 @@ func TestSiteFitsTheScreen(t *testing.T) {
 	for _, report := range b.reports {
 		t.Errorf("the console reports %s", report)
 	}
+}
+
+// pagesOfTheRoot returns the site of the documents that the program does not carry.
+func pagesOfTheRoot(t *testing.T) fstest.MapFS {
+	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := map[string][]byte{}
+	for name, file := range map[string]string{
+		"README.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "docs/README.md": "docs/README.md",
+		"docs/icon.svg": "proxy/see/assets/icon.svg",
+	} {
+		if sources[name], err = os.ReadFile(filepath.Join(root, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	built, err := site.Build(sources, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{}
+	for name, text := range built {
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	return files
 }
 
 // tooWide yields the beginning of what is wider than the screen. Code scrolls in a box of its own.

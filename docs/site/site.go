@@ -4,15 +4,13 @@ package site
 
 import (
 	"bytes"
-	"embed"
-	"errors"
+	_ "embed"
 	"fmt"
 	"html/template"
-	"io/fs"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -24,11 +22,15 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-//go:embed page.html style.css
-var assets embed.FS
+var (
+	//go:embed page.html
+	frame string
+	//go:embed style.css
+	style []byte
+)
 
 var (
-	layout   = template.Must(template.ParseFS(assets, "page.html"))
+	layout   = template.Must(template.New("").Parse(frame))
 	markdown = goldmark.New(
 		goldmark.WithExtensions(extension.Table),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
@@ -52,85 +54,70 @@ type group struct {
 type page struct {
 	source   string // its path from the root of the repository
 	URL      string
+	Home     string
 	Title    string
 	Sections []link // its second headings
 	Groups   []group
 	Body     template.HTML
 }
 
-// Build writes the site of the repository at root into the folder out.
-func Build(root, out string) error {
-	pages, err := documents(os.DirFS(root))
-	if err != nil {
-		return err
+// Build renders the files of the repository that are given by their paths: documents become pages, and other files of docs stay
+// as they are. It returns the files of the site. Home is the URL of what the pages are part of, or empty.
+func Build(files map[string][]byte, home string) (map[string][]byte, error) {
+	built := map[string][]byte{"style.css": style}
+	pages := map[string]*page{}
+	for source, text := range files {
+		if url := urlOf(source); url != "" {
+			pages[source] = &page{source: source, URL: url, Home: home}
+		} else {
+			built[strings.TrimPrefix(source, "docs/")] = text
+		}
 	}
-	groups := pages[index].Groups
+	others := slices.Collect(maps.Keys(built))
+	for source, p := range pages {
+		if err := p.render(files[source], pages, others); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range pages {
-		p.Groups = groups
+		p.Groups = pages[index].Groups
 		var body bytes.Buffer
 		if err := layout.Execute(&body, p); err != nil {
-			return err
-		}
-		if err := write(filepath.Join(out, p.URL), body.Bytes()); err != nil {
-			return err
-		}
-	}
-	docs, icons := os.DirFS(filepath.Join(root, "docs")), os.DirFS(filepath.Join(root, "proxy/see/assets"))
-	return errors.Join(copyFiles(assets, "*.css", out), copyFiles(icons, "icon.svg", out),
-		copyFiles(docs, "*.svg", out), copyFiles(docs, "performance/*", out))
-}
-
-// copyFiles copies the files that match a pattern.
-func copyFiles(from fs.FS, pattern, out string) error {
-	names, err := fs.Glob(from, pattern)
-	for _, name := range names {
-		text, failed := fs.ReadFile(from, name)
-		err = errors.Join(err, failed, write(filepath.Join(out, name), text))
-	}
-	return err
-}
-
-func write(name string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(name, text, 0o644)
-}
-
-// documents renders every document, by its path.
-func documents(root fs.FS) (map[string]*page, error) {
-	sources, err := fs.Glob(root, "docs/*.md")
-	if err != nil {
-		return nil, err
-	}
-	pages := map[string]*page{}
-	for _, source := range append(sources, "README.md", "CONTRIBUTING.md", "docs/config.yaml") {
-		name := strings.ToLower(strings.TrimSuffix(path.Base(source), path.Ext(source)))
-		switch source {
-		case index:
-			name = "index"
-		case "README.md":
-			name = "start"
-		}
-		pages[source] = &page{source: source, URL: name + ".html"}
-	}
-	for _, p := range pages {
-		text, err := fs.ReadFile(root, p.source)
-		if err != nil {
 			return nil, err
 		}
-		if path.Ext(p.source) == ".yaml" {
-			text = fmt.Appendf(nil, "# Configuration\n\n```yaml\n%s```\n", text)
-		}
-		if err := p.render(text, pages); err != nil {
-			return nil, err
-		}
+		built[p.URL] = body.Bytes()
 	}
-	return pages, nil
+	return built, nil
 }
 
-// render renders the Markdown of a page.
-func (p *page) render(source []byte, pages map[string]*page) error {
+// urlOf returns the URL of the page of a document; empty for other files.
+func urlOf(source string) string {
+	name, extension := strings.ToLower(strings.TrimSuffix(path.Base(source), path.Ext(source))), path.Ext(source)
+	switch {
+	case source == index:
+		name = "index"
+	case source == "README.md":
+		name = "start"
+	case extension != ".md" && extension != ".yaml":
+		return ""
+	}
+	return name + ".html"
+}
+
+// URL returns the URL of a section of the documents, which is named by a path of the repository: docs/faq.md#what-if.
+func URL(section string) string {
+	source, anchor, found := strings.Cut(section, "#")
+	if found {
+		anchor = "#" + anchor
+	}
+	return urlOf(source) + anchor
+}
+
+// render renders the text of a page, which may link to other pages and files of the site.
+func (p *page) render(source []byte, pages map[string]*page, files []string) error {
+	if path.Ext(p.source) == ".yaml" {
+		source = fmt.Appendf(nil, "# Configuration\n\n```yaml\n%s```\n", source)
+	}
 	source = diagram.ReplaceAllFunc(source, drawn)
 	context := parser.NewContext(parser.WithIDs(anchors{}))
 	document := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(context))
@@ -143,10 +130,9 @@ func (p *page) render(source []byte, pages map[string]*page) error {
 		case *ast.Heading:
 			p.heading(n.Level, plain(n, source))
 		case *ast.Link:
-			if !p.resolve(n, pages) {
+			if !p.resolve(n, pages, files) {
 				outside = append(outside, n)
-			}
-			if last := len(p.Groups) - 1; p.source == index && last >= 0 {
+			} else if last := len(p.Groups) - 1; p.source == index && last >= 0 {
 				p.Groups[last].Links = append(p.Groups[last].Links, link{string(n.Destination), plain(n, source)})
 			}
 		case *ast.Image:
@@ -182,17 +168,16 @@ func (p *page) heading(level int, title string) {
 }
 
 // resolve makes a link to a document one to its page. It returns false for files of the repository that the site lacks.
-func (p *page) resolve(n *ast.Link, pages map[string]*page) bool {
+func (p *page) resolve(n *ast.Link, pages map[string]*page, files []string) bool {
 	target, section, found := strings.Cut(string(n.Destination), "#")
 	if target == "" || strings.Contains(target, "://") {
 		return true
 	}
 	file := path.Join(path.Dir(p.source), target)
-	inside, beside := strings.CutPrefix(file, "docs/")
-	switch to := pages[file]; {
-	case to != nil:
+	inside := strings.TrimPrefix(file, "docs/")
+	if to := pages[file]; to != nil {
 		inside = to.URL
-	case !beside || path.Ext(file) == "":
+	} else if !slices.Contains(files, inside) {
 		return false
 	}
 	if found {
