@@ -171,6 +171,9 @@ func statusText(s *see.Status, wide bool) []byte {
 	if s.Do != "" {
 		fmt.Fprintf(&out, "  %s\n", s.Do)
 	}
+	if s.Runbook != "" {
+		fmt.Fprintf(&out, "  Runbook: docs/deploying.md#%s\n", s.Runbook)
+	}
 	out.Write(resourcesText(s, wide))
 	return out.Bytes()
 }

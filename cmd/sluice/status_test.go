@@ -26,7 +26,7 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 	facts := &see.Facts{Resources: []see.Resource{{Name: "pods.v1", Synced: true, Objects: 10006, ProvenSeconds: &proven}}}
 	status := func(state string) string {
 		text, err := json.Marshal(see.Status{
-			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this."}, Facts: facts,
+			APIVersion: "sluice/v1alpha1", Kind: "Status", Verdict: see.Verdict{State: state, Sentence: "A sentence.", Do: "Do this.", Runbook: "section"}, Facts: facts,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestStatusExitsByTheVerdict(t *testing.T) {
 			switch {
 			case code == exitUnknown && out.Len() > 0, output == "json" && code != exitUnknown && !sameJSON(out.Bytes(), tt.body):
 				t.Errorf("%s: %s prints %q", tt.name, output, &out)
-			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.") && strings.Contains(out.String(), "10006")):
+			case output == "text" && code != exitUnknown && !(strings.Contains(out.String(), "A sentence.\n  Do this.\n  Runbook: docs/deploying.md#section\n") && strings.Contains(out.String(), "10006")):
 				t.Errorf("%s: prints %q", tt.name, &out)
 			}
 		}
