@@ -20,11 +20,10 @@ const (
 	rejectedAtOnce = 4
 	// restFactor is how many times as long as the review of another rejected token of theirs the next one waits, so
 	// that all of them keep the apiserver busy for a fifth of one processor, and maxRest how long at most: of reviews
-	// above 13 ms, as of a slow webhook, they may take more, since good tokens of these addresses wait too.
+	// above 13 ms, as of a slow webhook, they may take more, since good tokens of these addresses wait too. A turn rests
+	// for maxRest after a review whose callers have gone: what it has cost is not known.
 	restFactor = 19
 	maxRest    = 250 * time.Millisecond
-	// canceledRest is how long a turn rests after a review whose callers have gone.
-	canceledRest = 100 * time.Millisecond
 	// quotaAddresses is how many addresses are remembered, the most recent ones.
 	quotaAddresses = 10000
 )

@@ -283,7 +283,7 @@ func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
 	switch {
 	case p.turn == nil:
 	case errors.Is(ctx.Err(), context.Canceled):
-		time.AfterFunc(canceledRest, p.turn.Leave)
+		time.AfterFunc(maxRest, p.turn.Leave)
 	case p.rests && rejected:
 		time.AfterFunc(min(restFactor*took, maxRest), p.turn.Leave)
 	default:
