@@ -79,7 +79,11 @@ func pagesOfTheRoot(t *testing.T) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := fstest.MapFS{}
+	picture, err := os.ReadFile(filepath.Join(root, "docs/demo.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"demo.svg": {Data: picture}}
 	for name, text := range built {
 		files[name] = &fstest.MapFile{Data: text}
 	}
