@@ -49,7 +49,8 @@ type Read struct {
 
 // Read parses what the request selects. Info.CanonicalPath must be true and Verb one of get, list and
 // watch. It must be called only for authenticated callers, because selectors take long to parse. The
-// error is ErrLargeSelector, ErrAmbiguousScope, or wraps ErrInvalidOptions.
+// error is ErrLargeSelector, with a Read that selects everything in its scope, ErrAmbiguousScope, or wraps
+// ErrInvalidOptions.
 func (i *Info) Read() (*Read, error) {
 	r := &Read{
 		Verb:                 i.Verb,
@@ -92,6 +93,7 @@ func (r *Read) parseSelectors(i *Info) (err error) {
 	}
 	requirements, _ := r.Labels.Requirements()
 	if len(requirements)+len(r.Fields.Requirements()) > maxRequirements {
+		r.Labels, r.Fields = labels.Everything(), fields.Everything()
 		return ErrLargeSelector
 	}
 	return nil

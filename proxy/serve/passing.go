@@ -114,13 +114,12 @@ func next(f passFacts) action {
 	return actionWait
 }
 
-// counts reports whether the read counts for the budget: one that the cache would show in another state of
-// its store, and whose answer is long.
+// counts reports whether the read counts for the budget: a long one, of what the cache would otherwise show.
 func (f *passFacts) counts() bool {
 	if f.verb == negotiate.Get || f.verb == negotiate.Watch && !f.initialEvents {
 		return false
 	}
-	return f.reason.OfStore()
+	return f.reason.Cacheable()
 }
 
 // errAgain is returned for a read that the cache may show by now.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,16 +35,16 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 	}{
 		// Of the same reads, all reasons that do not last count, and those of resources without a store.
 		{list, []outcome.Pass{resources.NotInSync, resources.NotRunning, outcome.NotReviewed, outcome.NotProvenInTime, outcome.VersionNotReached, outcome.VersionBeforeHistory}, beyond, actionWait},
-		{list, []outcome.Pass{resources.StoresTooLarge}, beyond, actionWait},
+		{list, []outcome.Pass{resources.StoresTooLarge, outcome.LargeSelector}, beyond, actionWait},
 		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, within, actionPass},
 		{list, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, resources.StoresTooLarge}, late, actionRefuse},
-		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, beyond, actionWait},
+		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.LargeSelector}, beyond, actionWait},
 		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, late, actionRefuse},
 		// These cost the apiserver next to nothing.
 		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
 		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
 		// The cache would show these in no other state of a store.
-		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, outcome.LargeSelector, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
+		{list, []outcome.Pass{outcome.UnservedOptions, outcome.UnservedFormat, outcome.NotAllowed, resources.Excluded, resources.NotCacheable}, beyond, actionPass},
 		{list, []outcome.Pass{outcome.UnservedOptions, outcome.NotAllowed, resources.Excluded}, late, actionPass},
 	} {
 		for _, reason := range row.reasons {
@@ -217,6 +218,25 @@ func TestReadersOfAStoreThatCannotBeFilledPassInTurn(t *testing.T) {
 		h.read(5, servetest.FooList, nil)
 		h.expect(t, 1, map[string]int{"passed: not-in-sync": 5})
 	})
+}
+
+// The apiserver matches such selectors with all objects of the resource, as it answers a list of all.
+func TestReadsWithLargeSelectorsPassInTurnOnceTheyAreAllowed(t *testing.T) {
+	for _, url := range []string{servetest.FooList + "?", servetest.FooWatch + "&resourceVersion=0&"} {
+		for allowed, want := range map[bool]string{true: "passed: large-selector", false: "passed: not-allowed"} {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFilling(t)
+				f.progress = resources.Progress{Synced: true, Bytes: 1 << 30}
+				f.Access.Allowed = allowed
+				h, peak := newHerd(f.env), 1
+				if !allowed {
+					peak = 5
+				}
+				h.read(5, url+"labelSelector=a%3D"+strings.Repeat("b", 9000), nil)
+				h.expect(t, peak, map[string]int{want: 5})
+			})
+		}
+	}
 }
 
 func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {

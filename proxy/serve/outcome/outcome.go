@@ -71,10 +71,11 @@ func (r Pass) Ceases() bool {
 	return false
 }
 
-// OfStore reports whether the cache would show the same read in another state of its store.
-func (r Pass) OfStore() bool {
+// Cacheable reports whether the cache would show the same objects if its store were in another state, or if they were
+// selected by less text.
+func (r Pass) Cacheable() bool {
 	switch r {
-	case resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
+	case LargeSelector, resources.NotInSync, resources.NotRunning, resources.StoresTooLarge,
 		NotReviewed, NotProvenInTime, VersionNotReached, VersionBeforeHistory:
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAReasonMayLastOrCease(t *testing.T) {
-	type class struct{ temporary, ceases, ofStore bool }
+	type class struct{ temporary, ceases, cacheable bool }
 	for reason, want := range map[Pass]class{
 		NotARead:                    {},
 		UnservedOptions:             {},
@@ -18,18 +18,19 @@ func TestAReasonMayLastOrCease(t *testing.T) {
 		ConsistentGet:               {},
 		NotAllowed:                  {ceases: true},
 		resources.NotCacheable:      {ceases: true},
-		resources.NotRunning:        {ceases: true, ofStore: true},
-		resources.StoresTooLarge:    {ceases: true, ofStore: true},
-		NotReviewed:                 {temporary: true, ceases: true, ofStore: true},
-		resources.NotInSync:         {temporary: true, ceases: true, ofStore: true},
-		NotProvenInTime:             {temporary: true, ofStore: true},
-		VersionNotReached:           {temporary: true, ofStore: true},
-		VersionBeforeHistory:        {temporary: true, ofStore: true},
+		resources.NotRunning:        {ceases: true, cacheable: true},
+		resources.StoresTooLarge:    {ceases: true, cacheable: true},
+		LargeSelector:               {cacheable: true},
+		NotReviewed:                 {temporary: true, ceases: true, cacheable: true},
+		resources.NotInSync:         {temporary: true, ceases: true, cacheable: true},
+		NotProvenInTime:             {temporary: true, cacheable: true},
+		VersionNotReached:           {temporary: true, cacheable: true},
+		VersionBeforeHistory:        {temporary: true, cacheable: true},
 		Pass(resources.Excluded):    {},
 		PassBudgetFull:              {},
 		Pass("unknown to everyone"): {},
 	} {
-		if got := (class{reason.Temporary(), reason.Ceases(), reason.OfStore()}); got != want {
+		if got := (class{reason.Temporary(), reason.Ceases(), reason.Cacheable()}); got != want {
 			t.Errorf("%s: %+v, want %+v", reason, got, want)
 		}
 	}

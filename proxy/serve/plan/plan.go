@@ -32,6 +32,8 @@ type Plan struct {
 	Version       uint64   // for MatchNotOlderThan and MatchExact
 	PageStart     tree.Key // of a list with a continue token: the first key of the page
 	InitialEvents bool     // of a watch: it begins with the objects that exist
+	// LargeSelector reports whether the selectors are too large to be evaluated here. The read then passes, and Read has none.
+	LargeSelector bool
 
 	Resource  *resources.CachedResource // nil until it is found
 	Selection Selection
@@ -121,6 +123,9 @@ func (o *Options) Resolve(r *http.Request, p *Plan, deadline time.Time) error {
 		return outcome.NotAllowed
 	case !p.Info.Why.Rule(why.Origin, o.Access.AllowOrigin(r) == nil, func() string { return p.sayOrigin(r) }):
 		return outcome.NotReviewed
+	case p.LargeSelector: // after the review: only reads that the apiserver would answer count for the budget of what passes
+		p.Info.Why.Rule(why.Selectors, false, request.ErrLargeSelector.Error)
+		return outcome.LargeSelector
 	}
 	if err := p.lookup(r.Context(), o.Resources, deadline); err != nil {
 		return err
@@ -159,20 +164,23 @@ func (p *Plan) checkRequest(r *http.Request) error {
 // parseRead parses what the request selects.
 func (p *Plan) parseRead() (err error) {
 	p.Read, err = p.Info.Read()
+	if p.LargeSelector = errors.Is(err, request.ErrLargeSelector); p.LargeSelector {
+		err = nil
+	}
 	valid := err == nil || errors.Is(err, request.ErrInvalidOptions)
 	p.Info.Why.Rule(why.Selectors, valid, func() string { return saySelectors(err) })
 	if err != nil && valid {
 		p.Info.Why.Rule(why.Options, false, func() string { return "a selector that the apiserver refuses" })
 	}
 	switch {
-	case errors.Is(err, request.ErrLargeSelector):
-		return outcome.LargeSelector
 	case errors.Is(err, request.ErrAmbiguousScope):
 		return outcome.WrongScope
 	case err != nil:
 		return outcome.UnservedOptions
 	}
-	p.Info.Name = p.Read.RequiredName()
+	if !p.LargeSelector {
+		p.Info.Name = p.Read.RequiredName()
+	}
 	return nil
 }
 
