@@ -74,8 +74,14 @@ func (c *Control) Hold(r *http.Request, end func()) (*accounts.Grant, error) {
 	return c.ledger.Account(key).TakeRevocable(resource, Bytes(r), end)
 }
 
-// fieldBytes is what a field of a header takes besides its name and value.
-const fieldBytes = 48
+const (
+	// fieldBytes is what a field of a header takes besides its name and value, and trailerBytes what the name of a trailer
+	// takes that the header announces.
+	fieldBytes, trailerBytes = 48, 128
+	// urlExpansion is how many times its length a URL may take once it is parsed: into segments of a byte, and into selectors
+	// of as many short terms.
+	urlExpansion = 16
+)
 
 const (
 	// ReceiveBuffer is what a client may send of bodies ahead of their handlers, on one HTTP/2 connection: a MiB,
@@ -97,7 +103,7 @@ func Bytes(r *http.Request) int64 {
 }
 
 func headerBytes(r *http.Request) int64 {
-	n := len(r.URL.Path) + len(r.URL.RawQuery)
+	n := urlExpansion*(len(r.URL.Path)+len(r.URL.RawQuery)) + trailerBytes*len(r.Trailer)
 	for name, values := range r.Header {
 		n += fieldBytes + len(name)
 		for _, value := range values {

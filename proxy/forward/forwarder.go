@@ -122,6 +122,7 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	info := request.From(p.In.Context())
 	p.Out.URL = f.upstream.Resolve(p.In.URL, request.CanonicalQuery(p.In.URL.RawQuery, info.Subresource == "proxy"))
 	p.Out.Host = ""
+	p.Out.Trailer = nil // with one the transport does not end a request without a body, and the apiserver waits for it
 	appendForwardedFor(p.Out.Header, p.In)
 	f.removeFrontProxy(p.Out.Header)
 	p.Out.Header.Set("Audit-Id", info.AuditID) // one ID in the logs of both

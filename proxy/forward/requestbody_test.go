@@ -3,6 +3,7 @@ package forward_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -108,6 +109,22 @@ func TestMalformedBodyIsTheClientsFault(t *testing.T) {
 					t.Errorf("outcome is %+v", info.Outcome)
 				}
 			})
+		}
+	}
+}
+
+// The transport would not end such a request, and the apiserver would wait for the rest, with a seat of Sluice's.
+func TestRequestThatAnnouncesATrailerEndsWithoutBody(t *testing.T) {
+	for _, upstreamHTTP1 := range []bool{false, true} {
+		e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: upstreamHTTP1,
+			Handler: func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				w.Header().Set("Received", fmt.Sprint(len(body), err, len(r.Trailer)))
+			}})
+		r := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/pods", bearer("a-client's"), struct{ io.Reader }{strings.NewReader("")})
+		r.Trailer = http.Header{"X-A": nil}
+		if got := e.Do(t, r).Header.Get("Received"); got != "0 <nil> 0" {
+			t.Errorf("upstream received %q", got)
 		}
 	}
 }

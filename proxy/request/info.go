@@ -23,7 +23,7 @@ import (
 // in the second are set while the request is handled, only by the goroutine that serves it.
 type Info struct {
 	*apirequest.RequestInfo
-	Query           url.Values // without malformed pairs; of repeated parameters the first counts
+	Query           url.Values // the parameters that Sluice reads; of repeated ones the first counts
 	AuditID         string     // from the header Audit-Id, or a new UUID
 	Upgrade         bool       // the request asks to switch protocols
 	Impersonates    bool       // the request has impersonation headers
@@ -137,7 +137,7 @@ var factory = apirequest.RequestInfoFactory{
 // Parse returns the Info of r. The error is the apiserver's for a path that it rejects; the Info is
 // valid in either case.
 func Parse(r *http.Request) (*Info, error) {
-	query, _ := url.ParseQuery(r.URL.RawQuery) // drops malformed pairs, as the apiserver does
+	query := parseQuery(r.URL.RawQuery)
 	parsed, err := parse(r, query)
 	return &Info{
 		LegacyWatchPath: parsed != nil && parsed.IsResourceRequest && parsed.Verb == "watch" &&

@@ -2,8 +2,11 @@ package request
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -222,8 +225,8 @@ func TestAuditIDIsTheFirstHeaderOrNew(t *testing.T) {
 }
 
 func TestQueryTakesFirstValuesAndDropsMalformed(t *testing.T) {
-	q := parsed(t, "GET /api/v1/pods?limit=1&limit=2&labelSelector=%zz&a;b=c&d=e%20f", nil).Query
-	if q.Get("limit") != "1" || q.Has("labelSelector") || q.Has("a;b") || q.Has("b") || q.Get("d") != "e f" {
+	q := parsed(t, "GET /api/v1/pods?limit=1&limit=2&labelSelector=%zz&watch;b=c&continue=e%20f", nil).Query
+	if q.Get("limit") != "1" || q.Has("labelSelector") || q.Has("watch") || q.Get("continue") != "e f" {
 		t.Errorf("got %v", q)
 	}
 }
@@ -233,5 +236,28 @@ func TestContextCarriesInfo(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if got := From(With(r.Context(), info)); got != info {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A request may have thousands of parameters before anybody knows who sends it.
+func TestParametersThatNobodyReadsAreNotKept(t *testing.T) {
+	query := "watch=1&limit=%35&limit=6&limit=7&labelSelector=a;b&fieldSelector=%zz&conti%6Eue=x&timeout"
+	want := url.Values{"watch": {"1"}, "limit": {"5", "6"}, "continue": {"x"}, "timeout": {""}}
+	for i := range 900 {
+		query += fmt.Sprintf("&p%d=%d&watch=%d", i, i, i)
+	}
+	want["watch"] = []string{"1", "0"}
+	info, err := Parse(read(t, "GET /api/v1/pods?"+query))
+	if err != nil || !reflect.DeepEqual(info.Query, want) {
+		t.Errorf("%v, %v", info.Query, err)
+	}
+	all, _ := url.ParseQuery(query)
+	for name := range parameters {
+		if info.Query.Get(name) != all.Get(name) {
+			t.Errorf("%s is %q, url.ParseQuery has %q", name, info.Query.Get(name), all.Get(name))
+		}
+	}
+	if info, _ = Parse(read(t, "GET /api/v1/pods?watch=1"+strings.Repeat("&a", maxQueryParameters))); len(info.Query) > 0 || info.Verb != "list" {
+		t.Errorf("%v of a query with too many parameters, %s", info.Query, info.Verb)
 	}
 }

@@ -16,8 +16,8 @@ const (
 	// fillPatience is how long a list or watch waits for a store that is being filled. A watch that
 	// passes stays upstream for long, and a list that passes takes as long there as the fill does here.
 	fillPatience = 2 * time.Second
-	// pagePatience is the same for a page, and for a list of one namespace, which cost the apiserver
-	// little. Most stores fill in less.
+	// pagePatience is the same for a page, and for a list of one namespace or with a selector, which cost the
+	// apiserver little. Most stores fill in less.
 	pagePatience = 250 * time.Millisecond
 )
 
@@ -58,7 +58,7 @@ func (p *Plan) fillPatience() time.Duration {
 		return fillPatience
 	case p.Verb == negotiate.Get:
 		return 0 // a get costs the apiserver next to nothing
-	case p.Options.Limit > 0, p.Options.Continue != "", p.Read.Namespace != "":
+	case p.Options.Limit > 0, p.Options.Continue != "", !p.Read.Whole():
 		return pagePatience
 	}
 	return fillPatience
