@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/net/http/httpguts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -70,6 +71,11 @@ func (i *Info) What() string {
 		resource += "/" + i.Subresource
 	}
 	return i.Verb + " " + resource
+}
+
+// GroupVersionResource returns the resource of a request for one.
+func (i *Info) GroupVersionResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource}
 }
 
 // Memory returns the resource that bodies of the request and of its response take memory of.

@@ -29,6 +29,15 @@ type ListOptions struct {
 // ErrInvalidOptions is returned for parameters that the apiserver rejects.
 var ErrInvalidOptions = errors.New("invalid query parameter")
 
+// InitialEvents reports whether a watch with these options begins with the objects that exist. The apiserver takes 00 for 0.
+func (o *ListOptions) InitialEvents() bool {
+	if o.SendInitialEvents != nil {
+		return *o.SendInitialEvents
+	}
+	version, err := strconv.ParseUint(o.ResourceVersion, 10, 64)
+	return o.ResourceVersion == "" || err == nil && version == 0
+}
+
 // ParseListOptions parses a query as the apiserver does. An error wraps ErrInvalidOptions.
 func ParseListOptions(q url.Values) (ListOptions, error) {
 	o := ListOptions{

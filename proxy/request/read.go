@@ -54,7 +54,7 @@ type Read struct {
 func (i *Info) Read() (*Read, error) {
 	r := &Read{
 		Verb:                 i.Verb,
-		GroupVersionResource: schema.GroupVersionResource{Group: i.APIGroup, Version: i.APIVersion, Resource: i.Resource},
+		GroupVersionResource: i.GroupVersionResource(),
 		Namespace:            i.Namespace,
 		Labels:               labels.Everything(),
 		Fields:               fields.Everything(),

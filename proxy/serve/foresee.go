@@ -29,13 +29,9 @@ func (h *Handler) Foresee(w http.ResponseWriter, r *http.Request) {
 
 // foreseePass doubts that a read passes which the budget may hold back.
 func (h *Handler) foreseePass(p *plan.Plan, reason outcome.Pass) {
-	if p == nil {
-		return
-	}
-	f := passFacts{verb: p.Verb, initialEvents: p.InitialEvents, reason: reason}
-	c := claim{resource: p.Read.GroupVersionResource, system: systemCaller(p.Info)}
-	if f.counts() {
-		if c.bytes = passCost(p, h.options.Resources); !h.budget.hasRoom(&c) {
+	if f := factsOf(p, reason); f.counts() {
+		c := claim{resource: p.Info.GroupVersionResource(), system: systemCaller(p.Info)}
+		if c.bytes = passCost(p, h.options.Resources, reason); !h.budget.hasRoom(&c) {
 			p.Info.Why.Doubt(why.Place, "cache.passedBytes is used up: the read waits, and then passes or gets 429 (pass-budget)")
 		}
 	}

@@ -136,7 +136,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, info *request.Inf
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, info *request.Info, q *attempt) error {
 	for {
 		p, err := h.try(w, r, info, q)
-		if reason, passes := err.(outcome.Pass); passes && p != nil {
+		if reason, passes := err.(outcome.Pass); passes {
 			err = h.afford(r.Context(), p, q, reason)
 		}
 		if _, claims := err.(outcome.Forwarded); !claims {
@@ -168,12 +168,11 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 	return p, err
 }
 
-// plan returns the plan for a request, or why there is none. With a plan beside the error, the plan has what the
-// request asks for, and its resource if it was found.
+// plan returns the plan for a request, with the reason why the read passes. The plan then has what was found until then.
 func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
 	p, err := h.plans.Parse(r, info)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	if p.ConsistentGet() {
 		return p, h.consistentGet(r, p, q)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"sync"
@@ -14,7 +15,7 @@ import (
 // passBudget bounds what the reads that pass although the cache should show them cost the apiserver at the
 // same time, as bytes of the stored objects that they are answered with. Three quarters are for
 // everybody; system callers have the rest besides. Of either part the reads of one resource get half.
-// Reads that wait get room in the order in which they came; a long one gets none while an older one waits
+// Callers whose reads wait get room in turn; a long read gets none while one before it waits
 // for its store to recover instead: what passes one after the other would cost as much as what passes at once.
 //
 // A read that is larger than its part counts as all of it: it passes once nothing else does.
@@ -25,6 +26,8 @@ type passBudget struct {
 	total   int64
 	used    map[account]int64
 	waiting []*claim
+	turn    uint64            // counts what was granted
+	turns   map[string]uint64 // by caller, when it was last granted something; empty while nothing passes
 }
 
 // account is a part of the budget that claims are charged to.
@@ -39,11 +42,15 @@ const (
 	resourceShare = 2 // of either part, for one resource
 )
 
+// mostTurns is of how many callers it is known when they had their last turn.
+const mostTurns = 1 << 12
+
 // claim is what one read needs of the budget.
 type claim struct {
 	budget   *passBudget
 	resource schema.GroupVersionResource
 	bytes    int64
+	caller   string // the group of its account
 	system   bool
 	recovers bool          // it waits for its store to recover, and takes no room unless there is some at once
 	granted  chan struct{} // closed when there is room for it
@@ -55,7 +62,7 @@ type claim struct {
 }
 
 func newPassBudget(total int64, m *Metrics) *passBudget {
-	return &passBudget{total: total, metrics: m, used: map[account]int64{}}
+	return &passBudget{total: total, metrics: m, used: map[account]int64{}, turns: map[string]uint64{}}
 }
 
 // setTotal changes the total. Reads that pass go on.
@@ -104,7 +111,7 @@ func (c *claim) begun(status int) {
 	case c == nil:
 	case status >= http.StatusBadRequest:
 		c.end()
-	case status >= http.StatusOK:
+	case status >= http.StatusOK, status == http.StatusSwitchingProtocols:
 		c.late = time.AfterFunc(claimFor, c.end)
 	}
 }
@@ -129,10 +136,11 @@ func (c *claim) end() {
 	b.grantWaiting()
 }
 
-// grantWaiting grants the claims that fit, none before an older one of the same account. The caller must
-// hold mu.
+// grantWaiting grants the claims that fit, none before one of the same account whose caller has waited longer for a
+// grant. The caller must hold mu.
 func (b *passBudget) grantWaiting() {
 	full, recovering := map[account]bool{}, map[account]bool{}
+	slices.SortStableFunc(b.waiting, func(c, d *claim) int { return cmp.Compare(b.turns[c.caller], b.turns[d.caller]) })
 	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
 		for _, a := range c.accounts() {
 			switch {
@@ -147,6 +155,9 @@ func (b *passBudget) grantWaiting() {
 		}
 		return false
 	})
+	if len(b.waiting) == 0 && len(b.used) == 0 || len(b.turns) > mostTurns {
+		clear(b.turns)
+	}
 	b.metrics.passWaiting.Set(float64(len(b.waiting)))
 }
 
@@ -166,6 +177,8 @@ func (b *passBudget) grant(c *claim, a account) bool {
 		return false
 	}
 	c.account, c.charged = a, bytes
+	b.turn++
+	b.turns[c.caller] = b.turn
 	b.charge(c, bytes)
 	close(c.granted)
 	return true

@@ -82,6 +82,29 @@ func TestALongReadTakesNoRoomWhileOthersRecover(t *testing.T) {
 	long.end()
 }
 
+// One connection may have hundreds of reads that wait.
+func TestCallersGetRoomInTurn(t *testing.T) {
+	b := newPassBudget(1000, NewMetrics(nil))
+	many := make([]*claim, 5)
+	for i := range many {
+		many[i] = b.claim(claim{resource: somePods, bytes: 1000, caller: "user:many"})
+	}
+	one := b.claim(claim{resource: somePods, bytes: 1000, caller: "user:one"})
+	if many[0].end(); !one.hasRoom() || many[1].hasRoom() {
+		t.Errorf("room after the first: one %v, many %v", one.hasRoom(), many[1].hasRoom())
+	}
+	again := b.claim(claim{resource: somePods, bytes: 1000, caller: "user:one"})
+	if one.end(); again.hasRoom() || !many[1].hasRoom() {
+		t.Error("a caller has two turns before another has one")
+	}
+	for _, c := range append(many, again) {
+		c.end()
+	}
+	if len(b.turns) > 0 {
+		t.Errorf("turns of %d callers are left", len(b.turns))
+	}
+}
+
 func TestPassBudgetIsKeptAndReturned(t *testing.T) {
 	const total = 1000
 	rnd := rand.New(rand.NewPCG(1, 2))

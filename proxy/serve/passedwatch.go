@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"sluice/cache"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -31,6 +29,8 @@ const (
 	// What the apiserver has allowed is known for longer than the first try takes.
 	firstTry  = 5 * time.Second
 	rarestTry = 5 * time.Minute
+	// unmarkedFor is how long initial events whose end nothing marks are taken to last.
+	unmarkedFor = 2 * time.Second
 )
 
 // passWatch passes a watch to the apiserver. It ends between two events when the gateway drains, and
@@ -99,11 +99,10 @@ type passedWatch struct {
 func newPassedWatch(options *Options, info *request.Info, reason outcome.Pass) *passedWatch {
 	o, _ := request.ParseListOptions(info.Query) // the apiserver refuses what cannot be parsed
 	version, _ := plan.ParseVersion(o.ResourceVersion)
-	initialEvents := o.SendInitialEvents != nil && *o.SendInitialEvents
+	marked := o.SendInitialEvents != nil
 	return &passedWatch{
-		PassedWatch: request.NewPassedWatch(initialEvents), options: options, info: info, reason: reason,
-		version:  version,
-		unmarked: o.SendInitialEvents == nil && (o.ResourceVersion == "" || o.ResourceVersion == "0"),
+		PassedWatch: request.NewPassedWatch(marked && *o.SendInitialEvents), options: options, info: info, reason: reason,
+		version: version, unmarked: !marked && o.InitialEvents(),
 	}
 }
 
@@ -156,9 +155,13 @@ func (p *passedWatch) awaitCache(ctx context.Context) bool {
 
 // endClaim ends the claim of the watch with its initial events.
 func (p *passedWatch) endClaim(ctx context.Context) {
-	if p.InitialEvents && wait.For(ctx, p.Resumable.Done(), nil) {
-		p.claim.end()
+	switch {
+	case p.InitialEvents:
+		wait.For(ctx, p.Resumable.Done(), nil)
+	case wait.For(ctx, p.Opened.Done(), nil):
+		wait.Pause(ctx, unmarkedFor)
 	}
+	p.claim.end()
 }
 
 // awaitPlan waits until the cache may serve the watch: until its store is in sync if it is being filled, and otherwise by
@@ -189,8 +192,7 @@ func (p *passedWatch) awaitPlan(ctx context.Context) bool {
 
 // AwaitSync waits until the store of the resource is in sync. It returns false if there is none to come.
 func (p *passedWatch) awaitSync(ctx context.Context) bool {
-	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
-	return plan.AwaitSync(ctx, p.options.Resources, gvr, p.options.Draining, plan.NoneToCome)
+	return plan.AwaitSync(ctx, p.options.Resources, p.info.GroupVersionResource(), p.options.Draining, plan.NoneToCome)
 }
 
 // awaitHistory tries again to find out whether the watch has missed events before the store began, which
@@ -198,9 +200,8 @@ func (p *passedWatch) awaitSync(ctx context.Context) bool {
 func (p *passedWatch) awaitHistory(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, historyRetry*historyTries)
 	defer cancel()
-	gvr := schema.GroupVersionResource{Group: p.info.APIGroup, Version: p.info.APIVersion, Resource: p.info.Resource}
 	for range historyTries {
-		c, _ := p.options.Resources.Lookup(gvr, resources.Reader{User: p.info.User})
+		c, _ := p.options.Resources.Lookup(p.info.GroupVersionResource(), resources.Reader{User: p.info.User})
 		if c != nil && c.ExtendHistory(ctx, p.version) && p.coveredBy(c) {
 			return true
 		}

@@ -12,6 +12,7 @@ import (
 	"sluice/cache/fence"
 	"sluice/codec/negotiate"
 	"sluice/proxy/message"
+	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
@@ -55,7 +56,8 @@ func (h *Handler) newAttempt() *attempt {
 // claims asks for room for a read and reports whether there is.
 func (q *attempt) claims(p *plan.Plan, bytes int64, recovers bool) bool {
 	q.claim = q.budget.claim(claim{
-		resource: p.Read.GroupVersionResource, bytes: max(bytes, leastBytes), system: systemCaller(p.Info), recovers: recovers,
+		resource: p.Info.GroupVersionResource(), bytes: max(bytes, leastBytes), caller: p.Info.Account.Key.Group,
+		system: systemCaller(p.Info), recovers: recovers,
 	})
 	return q.claim.hasRoom()
 }
@@ -114,12 +116,27 @@ func next(f passFacts) action {
 	return actionWait
 }
 
-// counts reports whether the read counts for the budget: a long one, of what the cache would otherwise show.
+// counts reports whether the read counts for the budget: a list that the cache would otherwise show, or a watch that
+// begins with initial events, for whatever reason it passes, unless the apiserver is likely to refuse it: lists take
+// seats of their priority level besides, watches do not.
 func (f *passFacts) counts() bool {
-	if f.verb == negotiate.Get || f.verb == negotiate.Watch && !f.initialEvents {
-		return false
+	switch f.verb {
+	case negotiate.List:
+		return f.reason.Cacheable()
+	case negotiate.Watch:
+		return f.initialEvents && f.reason != outcome.NotAllowed && f.reason != outcome.UnknownCaller
 	}
-	return f.reason.Cacheable()
+	return false
+}
+
+// factsOf returns the facts about a read that passes for the reason, whose options the plan may lack.
+func factsOf(p *plan.Plan, reason outcome.Pass) passFacts {
+	f := passFacts{verb: p.Verb, reason: reason}
+	if f.verb == negotiate.Watch {
+		o, _ := request.ParseListOptions(p.Info.Query)
+		f.initialEvents = o.InitialEvents()
+	}
+	return f
 }
 
 // errAgain is returned for a read that the cache may show by now.
@@ -129,11 +146,11 @@ var errAgain = errors.New("the read is tried again")
 // share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
 // passes, a Refused, or errAgain.
 func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
-	f := passFacts{verb: p.Verb, initialEvents: p.InitialEvents, reason: reason}
+	f := factsOf(p, reason)
 	if !f.counts() {
 		return reason
 	}
-	f.room = q.claims(p, passCost(p, h.options.Resources), h.recovers(p, reason))
+	f.room = q.claims(p, passCost(p, h.options.Resources, reason), h.recovers(p, reason))
 	f.late = time.Until(q.deadline()) <= 0
 	for {
 		switch next(f) {
@@ -157,7 +174,7 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 // recovers reports whether the store of the read is likely to show it soon.
 func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 	return reason == outcome.NotProvenInTime ||
-		reason == resources.NotInSync && !h.options.Resources.Progress(p.Read.GroupVersionResource).Failing
+		reason == resources.NotInSync && !h.options.Resources.Progress(p.Info.GroupVersionResource()).Failing
 }
 
 // awaitRoom waits until there is room for the read, or for as long as it may wait. It returns true if the
@@ -194,7 +211,7 @@ func (q *attempt) pass(m *Metrics, reason outcome.Pass) error {
 func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
 	switch reason {
 	case resources.NotInSync:
-		plan.AwaitSync(ctx, h.options.Resources, p.Read.GroupVersionResource, nil, plan.NoneToCome)
+		plan.AwaitSync(ctx, h.options.Resources, p.Info.GroupVersionResource(), nil, plan.NoneToCome)
 	case outcome.NotProvenInTime:
 		need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: true}
 		if answer, err := p.Resource.Fence.Prove(ctx, need); err == nil {
@@ -209,22 +226,29 @@ func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, r
 // refusePass returns the refusal of a read that would cost the apiserver too much. The clients of a herd
 // are told to come back at different times.
 func refusePass(p *plan.Plan, reason outcome.Pass) error {
-	text := message.PassBudget.Say(p.Read.GroupResource(), reason)
+	text := message.PassBudget.Say(p.Info.GroupVersionResource().GroupResource(), reason)
 	return &outcome.Refused{Reason: outcome.PassBudgetFull,
 		Err: apierrors.NewTooManyRequests(text, 1+int(rand.N(retrySpread).Seconds()))}
 }
 
-// passCost estimates what a read costs the apiserver, as the length of the stored objects that answer it.
-func passCost(p *plan.Plan, from Resources) int64 {
+// passCost estimates what a read that passes for the reason costs the apiserver, as the length of the stored objects that
+// answer it.
+func passCost(p *plan.Plan, from Resources, reason outcome.Pass) int64 {
 	switch {
+	case reason == outcome.VersionNotReached && p.Match == plan.MatchNotOlderThan:
+		return 0 // the apiserver has not reached it either, and answers with an error
 	case p.Resource != nil && p.HidesSize():
 		return p.Resource.Store.Snapshot().Bytes()
 	case p.Resource != nil:
 		bytes, _ := p.Weigh(p.Resource.Store.Snapshot())
 		return bytes
 	}
-	bytes := cmp.Or(from.Progress(p.Read.GroupVersionResource).Bytes, unknownBytes)
-	if !p.Read.Whole() {
+	bytes := cmp.Or(from.Progress(p.Info.GroupVersionResource()).Bytes, unknownBytes)
+	switch {
+	case p.Read == nil || p.Read.Whole():
+	case p.Read.RequiredName() != "":
+		bytes = unknownObject
+	default:
 		bytes /= partOfAll
 	}
 	if limit := p.Options.Limit; limit > 0 && limit < bytes/unknownObject {

@@ -41,6 +41,9 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.LargeSelector}, beyond, actionWait},
 		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, late, actionRefuse},
 		// These cost the apiserver next to nothing.
+		// A watch that begins with them costs as much whatever the reason, unless the apiserver refuses it.
+		{streaming, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, resources.Excluded, outcome.UnservedFormat}, beyond, actionWait},
+		{streaming, []outcome.Pass{outcome.NotAllowed, outcome.UnknownCaller}, beyond, actionPass},
 		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
 		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
 		// The cache would show these in no other state of a store.
@@ -349,6 +352,7 @@ func TestAReadOfAStoreThatIsNotThereCostsWhatItMaySelect(t *testing.T) {
 		{servetest.FooList + "?limit=500", 100 << 20, 500 * unknownObject},
 		{servetest.FooList + "?limit=500", 1 << 20, 1 << 20},
 		{servetest.FooList + "?labelSelector=a", 0, unknownBytes / partOfAll},
+		{servetest.FooList + "?fieldSelector=metadata.name%3Da", 100 << 20, unknownObject},
 		{"/apis/ex.io/v1/namespaces/ns/foos", 100 << 20, 100 << 20 / partOfAll},
 	} {
 		e := newEnv(t, servetest.Foos(1), Options{})
@@ -357,7 +361,7 @@ func TestAReadOfAStoreThatIsNotThereCostsWhatItMaySelect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := passCost(p, progressing{bytes: row.known}); got != row.want {
+		if got := passCost(p, progressing{bytes: row.known}, resources.NotInSync); got != row.want {
 			t.Errorf("%s of %d: %d, want %d", row.url, row.known, got, row.want)
 		}
 	}

@@ -104,10 +104,7 @@ func (p *Plan) parseWatch() error {
 	if p.Read.Legacy && (o.SendInitialEvents != nil || p.Info.Query.Has("watch")) {
 		return outcome.UnservedOptions // combinations of the deprecated path with newer parameters
 	}
-	p.InitialEvents = p.Version == 0
-	if o.SendInitialEvents != nil {
-		p.InitialEvents = *o.SendInitialEvents
-	}
+	p.InitialEvents = o.InitialEvents()
 	p.matchVersion(!p.InitialEvents)
 	return nil
 }

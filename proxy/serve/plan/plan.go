@@ -95,19 +95,19 @@ const (
 	MatchMostRecent // a consistent read
 )
 
-// Parse returns what a request asks for, or the outcome.Pass of one that is never served. Requests that the
-// apiserver would refuse pass, so that the client gets the error of the apiserver.
+// Parse returns what a request asks for, with the outcome.Pass of one that is never served, whose plan may lack all but
+// Info and Verb. Requests that the apiserver would refuse pass, so that the client gets the error of the apiserver.
 func (o *Options) Parse(r *http.Request, info *request.Info) (*Plan, error) {
 	p := &Plan{Info: info, Indexes: o.Indexes}
 	if err := p.checkRequest(r); err != nil {
-		return nil, err
+		return p, err
 	}
 	if err := p.parseRead(); err != nil {
-		return nil, err
+		return p, err
 	}
 	err := p.parseOptions(o.Features)
 	if !info.Why.Rule(why.Options, err == nil, func() string { return p.sayOptions(err) }) {
-		return nil, err
+		return p, err
 	}
 	return p, nil
 }
