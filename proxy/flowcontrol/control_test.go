@@ -2,8 +2,8 @@ package flowcontrol
 
 import (
 	"encoding/json"
-	"math"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
