@@ -29,7 +29,7 @@ func (h *Handler) Foresee(w http.ResponseWriter, r *http.Request) {
 
 // foreseePass doubts that a read passes which the budget may hold back.
 func (h *Handler) foreseePass(p *plan.Plan, reason outcome.Pass) {
-	if f := factsOf(p, reason); f.counts() {
+	if f := h.factsOf(p, reason); f.counts() {
 		c := claim{resource: p.Info.GroupVersionResource(), system: systemCaller(p.Info)}
 		if c.bytes = passCost(p, h.options.Resources, reason); !h.budget.hasRoom(&c) {
 			p.Info.Why.Doubt(why.Place, "cache.passedBytes is used up: the read waits, and then passes or gets 429 (pass-budget)")

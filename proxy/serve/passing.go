@@ -100,6 +100,7 @@ const (
 type passFacts struct {
 	verb          negotiate.Verb
 	initialEvents bool // of a watch
+	cached        bool // the resource has a store in sync
 	reason        outcome.Pass
 	room          bool // the budget has room for it
 	late          bool // it has waited for as long as it may
@@ -117,22 +118,24 @@ func next(f passFacts) action {
 }
 
 // counts reports whether the read counts for the budget: a list that the cache would otherwise show, or a watch that
-// begins with initial events, for whatever reason it passes, unless the apiserver is likely to refuse it: lists take
-// seats of their priority level besides, watches do not.
+// begins with initial events. Watches of a cached resource count for whatever reason they pass, unless the apiserver is
+// likely to refuse them: lists take seats of their priority level besides, watches do not.
 func (f *passFacts) counts() bool {
 	switch f.verb {
 	case negotiate.List:
 		return f.reason.Cacheable()
 	case negotiate.Watch:
-		return f.initialEvents && f.reason != outcome.NotAllowed && f.reason != outcome.UnknownCaller
+		refused := f.reason == outcome.NotAllowed || f.reason == outcome.UnknownCaller
+		return f.initialEvents && (f.reason.Cacheable() || f.cached && !refused)
 	}
 	return false
 }
 
 // factsOf returns the facts about a read that passes for the reason, whose options the plan may lack.
-func factsOf(p *plan.Plan, reason outcome.Pass) passFacts {
+func (h *Handler) factsOf(p *plan.Plan, reason outcome.Pass) passFacts {
 	f := passFacts{verb: p.Verb, reason: reason}
 	if f.verb == negotiate.Watch {
+		f.cached = h.options.Resources.Progress(p.Info.GroupVersionResource()).Synced
 		o, _ := request.ParseListOptions(p.Info.Query)
 		f.initialEvents = o.InitialEvents()
 	}
@@ -146,7 +149,7 @@ var errAgain = errors.New("the read is tried again")
 // share, the fill of the store or the end of a stall, or for room in the budget. It returns why the read
 // passes, a Refused, or errAgain.
 func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) error {
-	f := factsOf(p, reason)
+	f := h.factsOf(p, reason)
 	if !f.counts() {
 		return reason
 	}

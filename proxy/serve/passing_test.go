@@ -25,6 +25,7 @@ import (
 
 func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 	list, streaming := passFacts{verb: negotiate.List}, passFacts{verb: negotiate.Watch, initialEvents: true}
+	cached := passFacts{verb: negotiate.Watch, initialEvents: true, cached: true}
 	get, watch := passFacts{verb: negotiate.Get}, passFacts{verb: negotiate.Watch}
 	const beyond, within, late = "beyond", "within", "late"
 	for _, row := range []struct {
@@ -42,8 +43,9 @@ func TestWhatBecomesOfAReadThatTheCacheCannotShow(t *testing.T) {
 		{streaming, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime}, late, actionRefuse},
 		// These cost the apiserver next to nothing.
 		// A watch that begins with them costs as much whatever the reason, unless the apiserver refuses it.
-		{streaming, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, resources.Excluded, outcome.UnservedFormat}, beyond, actionWait},
-		{streaming, []outcome.Pass{outcome.NotAllowed, outcome.UnknownCaller}, beyond, actionPass},
+		{cached, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, outcome.UnservedFormat}, beyond, actionWait},
+		{cached, []outcome.Pass{outcome.NotAllowed, outcome.UnknownCaller}, beyond, actionPass},
+		{streaming, []outcome.Pass{outcome.NotARead, outcome.UnservedOptions, resources.Excluded, outcome.UnservedFormat}, beyond, actionPass},
 		{get, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionNotReached}, beyond, actionPass},
 		{watch, []outcome.Pass{resources.NotInSync, outcome.NotProvenInTime, outcome.VersionBeforeHistory}, beyond, actionPass},
 		// The cache would show these in no other state of a store.

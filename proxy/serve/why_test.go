@@ -67,6 +67,8 @@ func TestForesightIsWhatHappens(t *testing.T) {
 		{watch + "resourceVersion=0", nothing, "any-version"},
 		{watch + "resourceVersion=3", nothing, "past-version"},
 		{watch + "resourceVersion=00", nothing, "options"},
+		{watch + "resourceVersion=0&fieldSelector=foo", nothing, "options"},
+		{servetest.FooWatch + "watch=1&resourceVersion=0&labelSelector=a%3D" + strings.Repeat("b", 9000), nothing, "large-selector"},
 		{watch + "resourceVersion=2", func(e *env) { e.Discards = 2 }, "history-discarded"},
 		{watch + "resourceVersion=1", nothing, "version-before-history"},
 	} {

@@ -162,8 +162,8 @@ func (p *Plan) checkRequest(r *http.Request) error {
 }
 
 // parseRead parses what the request selects.
-func (p *Plan) parseRead() (err error) {
-	p.Read, err = p.Info.Read()
+func (p *Plan) parseRead() error {
+	read, err := p.Info.Read()
 	if p.LargeSelector = errors.Is(err, request.ErrLargeSelector); p.LargeSelector {
 		err = nil
 	}
@@ -178,8 +178,8 @@ func (p *Plan) parseRead() (err error) {
 	case err != nil:
 		return outcome.UnservedOptions
 	}
-	if !p.LargeSelector {
-		p.Info.Name = p.Read.RequiredName()
+	if p.Read = read; !p.LargeSelector {
+		p.Info.Name = read.RequiredName()
 	}
 	return nil
 }
