@@ -4,8 +4,7 @@
 //
 // A request is sent as received. Only if the apiserver refuses a format (406, 415), or responds in
 // JSON to a client that does not accept it, does this package act: it sends the request again in
-// JSON, along an explicit list of attempts, and transcodes the JSON response. For some time it then
-// remembers that the API does not support CBOR, and sends JSON first.
+// JSON, at most once for each part that was refused, and transcodes the JSON response.
 //
 // Invariants: what the apiserver supports is not transcoded; a write is repeated only after a
 // refusal that precedes every effect; a response that the apiserver cut is cut for the client; all

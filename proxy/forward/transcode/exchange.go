@@ -36,15 +36,14 @@ type exchange struct {
 	// setReadTimeout bounds how long reading the request body may take; 0 removes the bound.
 	setReadTimeout func(time.Duration)
 
-	attempts        []attempt // the one to send now, and those that may follow
-	responseReserve int64     // bytes of memory, for the response to a write
-	cborRefused     bool      // the API does not support CBOR, provided that it accepts JSON
+	attempt         attempt // the present one
+	responseReserve int64   // bytes of memory, for the response to a write
 }
 
 func (e *exchange) roundTrip(r *http.Request, send Send) (*http.Response, error) {
 	e.request, e.send, e.target = r, send, targetOf(r, e.info)
 	resp, err := e.sendAttempts()
-	if err == nil && e.attempts[0].has(jsonBody) {
+	if err == nil && e.attempt.has(jsonBody) {
 		e.info.Outcome.Transcoded = true
 	}
 	return resp, err
@@ -54,9 +53,6 @@ func (e *exchange) roundTrip(r *http.Request, send Send) (*http.Response, error)
 func (e *exchange) sendAttempts() (*http.Response, error) {
 	var err error
 	if e.body, err = readRequestBody(e.request, &e.memory, e.setReadTimeout); err != nil {
-		return nil, err
-	}
-	if err := e.planAttempts(); err != nil {
 		return nil, err
 	}
 	for {
@@ -95,15 +91,14 @@ func (e *exchange) attemptRequest() *http.Request {
 			out.GetBody = func() (io.ReadCloser, error) { return e.body.received(), nil }
 		}
 	}
-	current := e.attempts[0]
-	if current != asReceived {
+	if e.attempt != asReceived {
 		out.Header = out.Header.Clone()
 	}
-	if current.has(jsonResponse) {
+	if e.attempt.has(jsonResponse) {
 		out.Header.Set("Accept", e.target.jsonAccept(e.info))
 		out.Header.Del("Accept-Encoding")
 	}
-	if current.has(jsonBody) {
+	if e.attempt.has(jsonBody) {
 		out.Header.Set("Content-Type", e.body.jsonType)
 		out.Header.Del("Content-Length")
 		json := e.body.json
@@ -123,11 +118,7 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 	}
 	e.body.drop()
 	e.memory.shrink(e.responseReserve)
-	refused := isFormatCode(resp.StatusCode)
-	if e.cborRefused && !refused {
-		e.unsupported.Add(apiOf(e.info), nil, unsupportedFor)
-	}
-	if len(e.body.warnings) > 0 && !refused {
+	if len(e.body.warnings) > 0 && !isFormatCode(resp.StatusCode) {
 		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)
 	}
 	if e.target == nil || bodiless(resp.StatusCode) || !isJSON(resp) {

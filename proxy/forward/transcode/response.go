@@ -39,7 +39,7 @@ func bodiless(code int) bool {
 // form.
 func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
-	asked := e.attempts[0].has(jsonResponse)
+	asked := e.attempt.has(jsonResponse)
 	switch {
 	case !success && asked:
 		return e.transcodeError(resp), nil

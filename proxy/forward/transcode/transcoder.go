@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/cache"
-
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
@@ -18,13 +16,12 @@ const maxDecoding = 2
 // Transcoder transcodes passed requests and holds what they share. It is safe for concurrent use. A
 // nil Transcoder sends every request once, as received.
 type Transcoder struct {
-	unsupported *cache.LRUExpireCache // the APIs that do not support CBOR, so that few requests are sent twice
-	decoding    *flowcontrol.Queue
+	decoding *flowcontrol.Queue
 }
 
 // New returns a Transcoder.
 func New() *Transcoder {
-	return &Transcoder{unsupported: cache.NewLRUExpireCache(maxUnsupported), decoding: flowcontrol.NewQueue(maxDecoding)}
+	return &Transcoder{decoding: flowcontrol.NewQueue(maxDecoding)}
 }
 
 // Begin returns the request to pass to RoundTrip. The caller must call release once the response
