@@ -93,7 +93,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer p.place.Leave()
 	client.place = p.place
-	free, err := p.withBody(w, r)
+	body, free, err := p.withBody(w, r, max(maxKept, f.transcoder.BodyLimit(r)))
 	if err != nil {
 		f.fail(w, r, err)
 		return
@@ -110,7 +110,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()
-	r, done := f.transcoder.Begin(client, r)
+	r, done := f.transcoder.Begin(r, body)
 	defer done()
 	f.proxy.ServeHTTP(client, r)
 	client.end()

@@ -16,14 +16,15 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/forward/transcode"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
 )
 
 const (
-	// maxKept is the longest request body that is read before the request is sent, in bytes, and firstKept
-	// the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
+	// maxKept is the longest request body that is read before the request is sent, in bytes, unless it may be transcoded,
+	// and firstKept the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
 	maxKept   = 1 << 20
 	firstKept = 4 << 10
 	// bodyTimeout bounds how long reading such a body may take: the apiserver's own limit for whole
@@ -51,51 +52,54 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withBody gives the request a body whose errors bodyError returns. A body of moderate length is
-// read first: then a client that stalls holds no seat, and the transport can send the request again if
+// withBody gives the request a body whose errors bodyError returns. A body of at most so many bytes is
+// read first, and returned: then a client that stalls holds no seat, and the transport can send the request again if
 // the upstream closes the connection before it has begun to process it, as the apiserver does after a
 // 401 of another one. The memory counts for the caller. The caller must call release when the request has
 // ended.
-func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
+func (p *passing) withBody(w http.ResponseWriter, r *http.Request, most int64) (read transcode.Body, release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
-		return func() {}, nil
+		return transcode.Body{Complete: true}, func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
 	p.body, r.Body = body, body
 	info := request.From(r.Context())
 	if flowcontrol.Lasts(info) {
-		return func() {}, nil
+		return read, func() {}, nil
 	}
 	client := http.NewResponseController(w)
-	kept := &keptBody{info: info}
+	kept := &keptBody{info: info, most: most}
 	kept.memory, _ = info.Account.Take(info.Memory(), 0)
+	read.TooLong = r.ContentLength > most
 	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if r.ContentLength <= maxKept && r.Header.Get("Expect") == "" {
+	if !read.TooLong && r.Header.Get("Expect") == "" {
 		_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
-		complete, err := kept.read(body, r.ContentLength)
+		read.Complete, err = kept.read(body, r.ContentLength)
 		if err != nil {
 			kept.memory.Release()
-			return nil, err // the deadline stays, so that the connection ends
+			return read, nil, err // the deadline stays, so that the connection ends
 		}
 		_ = client.SetReadDeadline(time.Time{})
-		if complete {
+		if read.Bytes = kept.bytes; read.Complete {
 			kept.whole(r)
-			return kept.memory.Release, nil
+			return read, kept.memory.Release, nil
 		}
+		read.TooLong = int64(len(kept.bytes)) > most
 	}
 	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
-	return func() { paced.stop(); kept.memory.Release() }, nil
+	return read, func() { paced.stop(); kept.memory.Release() }, nil
 }
 
 // keptBody is a body that is read into memory.
 type keptBody struct {
 	info   *request.Info
 	memory *accounts.Grant
+	most   int64 // bytes that are read of it
 	bytes  []byte
 }
 
@@ -120,7 +124,7 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 			if length >= 0 {
 				larger = min(larger, length+1) // and one for the end
 			}
-			if larger = min(larger, maxKept+1); int64(len(k.bytes)) == larger {
+			if larger = min(larger, k.most+1); int64(len(k.bytes)) == larger {
 				return false, nil
 			}
 			if err := k.memory.Resize(larger); err != nil {

@@ -77,8 +77,8 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 func TestARequestWithoutABodyIsNotRead(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 	r.Body = io.NopCloser(iotest.ErrReader(errors.New("read")))
-	free, err := new(passing).withBody(nil, r)
-	if err != nil || r.Body != http.NoBody {
+	body, free, err := new(passing).withBody(nil, r, maxKept)
+	if err != nil || r.Body != http.NoBody || !body.Complete {
 		t.Fatalf("%v, body %v", err, r.Body)
 	}
 	free()

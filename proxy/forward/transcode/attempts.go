@@ -33,9 +33,9 @@ func (e *exchange) retry(resp *http.Response) (bool, error) {
 	switch {
 	case next == e.attempt, e.request.Method != http.MethodGet && isWebhookDenial(resp):
 		return false, nil
-	case e.body.tooLong:
+	case e.body.TooLong:
 		return false, tooLarge()
-	case !e.body.isComplete():
+	case !e.body.Complete:
 		return false, nil
 	}
 	e.attempt = next
@@ -81,8 +81,8 @@ func (e *exchange) reserveResponse() error {
 	if !e.attempt.has(jsonResponse) || e.request.Method == http.MethodGet {
 		return nil
 	}
-	e.responseReserve = writeReserve + writeReserveFactor*int64(len(e.body.buffered))
-	return e.memory.reserve(e.body.size() + e.responseReserve)
+	e.responseReserve = writeReserve + writeReserveFactor*int64(len(e.body.Bytes))
+	return e.memory.reserve(int64(cap(e.body.json)) + e.responseReserve)
 }
 
 // isFormatCode reports whether the status code can be the refusal of a format.

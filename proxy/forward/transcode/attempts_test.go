@@ -69,7 +69,8 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 			}
 			info.Caller = request.BearerToken
 			tr := transcode.New()
-			r, release := tr.Begin(httptest.NewRecorder(), r.WithContext(request.With(r.Context(), info)))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
+			r, release := tr.Begin(r.WithContext(request.With(r.Context(), info)), transcode.Body{Bytes: []byte(body), Complete: true})
 			defer release()
 			resp, err := tr.RoundTrip(r, send)
 			if err != nil {

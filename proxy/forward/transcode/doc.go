@@ -8,7 +8,7 @@
 //
 // Invariants: what the apiserver supports is not transcoded; a write is repeated only after a
 // refusal that precedes every effect; a response that the apiserver cut is cut for the client; all
-// memory that bodies take is reserved before it is allocated, from quotas per process and per user.
+// memory that bodies take is taken from the account of the caller before it is allocated.
 //
 // Tables are made without the columns of the resource, which only its server knows: they have a
 // name and an age.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -30,11 +29,9 @@ type exchange struct {
 	send    Send
 	request *http.Request // as received, without hop-by-hop headers
 	info    *request.Info
-	target  *target      // nil if the response needs no transcoding
-	body    *requestBody // set by roundTrip
+	target  *target // nil if the response needs no transcoding
+	body    *requestBody
 	memory  reservation
-	// setReadTimeout bounds how long reading the request body may take; 0 removes the bound.
-	setReadTimeout func(time.Duration)
 
 	attempt         attempt // the present one
 	responseReserve int64   // bytes of memory, for the response to a write
@@ -51,10 +48,6 @@ func (e *exchange) roundTrip(r *http.Request, send Send) (*http.Response, error)
 
 // sendAttempts sends the request until the upstream refuses no format of it.
 func (e *exchange) sendAttempts() (*http.Response, error) {
-	var err error
-	if e.body, err = readRequestBody(e.request, &e.memory, e.setReadTimeout); err != nil {
-		return nil, err
-	}
 	for {
 		resp, err := e.send(e.attemptRequest())
 		if err != nil {
@@ -85,11 +78,8 @@ func (e *exchange) decodeBody() error {
 // attemptRequest returns the request for the current attempt.
 func (e *exchange) attemptRequest() *http.Request {
 	out := e.request.WithContext(e.request.Context())
-	if out.Body != nil {
-		out.Body = e.body.received()
-		if e.body.isComplete() {
-			out.GetBody = func() (io.ReadCloser, error) { return e.body.received(), nil }
-		}
+	if out.Body != nil && out.GetBody != nil {
+		out.Body, _ = out.GetBody()
 	}
 	if e.attempt != asReceived {
 		out.Header = out.Header.Clone()
@@ -116,7 +106,7 @@ func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, errSwitched
 	}
-	e.body.drop()
+	e.body.json = nil
 	e.memory.shrink(e.responseReserve)
 	if len(e.body.warnings) > 0 && !isFormatCode(resp.StatusCode) {
 		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)

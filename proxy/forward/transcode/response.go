@@ -105,6 +105,9 @@ func notAcceptable(text string, f codec.Format, limit int) error {
 	return response.NewNotAcceptable(message.Unacceptable.Say(fmt.Sprintf(text, f.Encoding.MediaType(), limit)))
 }
 
+// firstRead is the size of the first buffer for a body, in bytes.
+const firstRead = 16 << 10
+
 // readAll returns the whole body, decompressed.
 func (e *exchange) readAll(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()

@@ -3,7 +3,6 @@ package transcode
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
@@ -24,32 +23,32 @@ func New() *Transcoder {
 	return &Transcoder{decoding: flowcontrol.NewQueue(maxDecoding)}
 }
 
-// Begin returns the request to pass to RoundTrip. The caller must call release once the response
-// has been written to w: until then the response may take memory of the account.
-func (t *Transcoder) Begin(w http.ResponseWriter, r *http.Request) (out *http.Request, release func()) {
+// BodyLimit returns how long a body of the request may be that should be read before the request is sent, since it may
+// have to be sent more than once; 0 if it has not.
+func (t *Transcoder) BodyLimit(r *http.Request) int64 {
+	if t.mayTranscode(r, request.From(r.Context())) {
+		return maxRequest
+	}
+	return 0
+}
+
+// Begin returns the request to pass to RoundTrip, of whose body so much has been read. The caller must call release once
+// the response has been written: until then the response may take memory of the account.
+func (t *Transcoder) Begin(r *http.Request, body Body) (out *http.Request, release func()) {
 	info := request.From(r.Context())
-	if t == nil || !eligible(r, info) || !mayTranscode(r, info) {
+	if !t.mayTranscode(r, info) {
 		return r, func() {}
 	}
-	e := &exchange{Transcoder: t, info: info}
+	e := &exchange{Transcoder: t, info: info, body: newRequestBody(r, body)}
 	e.memory.grant, _ = info.Account.Take(info.Memory(), 0)
-	client := http.NewResponseController(w)
-	e.setReadTimeout = func(d time.Duration) {
-		deadline := time.Time{}
-		if d > 0 {
-			deadline = time.Now().Add(d)
-		}
-		_ = client.SetReadDeadline(deadline) // without it, the account alone limits slow clients
-	}
 	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e)), e.memory.release
 }
 
 // RoundTrip sends a request of Begin by send, more than once if necessary, and returns the response
-// in a format that the client accepts. The error is ErrRequestCut, ErrResponseCut, an APIStatus
-// to respond with, or one of send.
+// in a format that the client accepts. The error is ErrResponseCut, an APIStatus to respond with, or one of send.
 func (t *Transcoder) RoundTrip(r *http.Request, send Send) (*http.Response, error) {
 	e, ok := r.Context().Value(exchangeKey{}).(*exchange)
-	if !ok || !mayTranscode(r, e.info) { // hop-by-hop headers are gone since Begin
+	if !ok || !t.mayTranscode(r, e.info) { // hop-by-hop headers are gone since Begin
 		return send(r)
 	}
 	return e.roundTrip(r, send)
@@ -73,7 +72,10 @@ func eligible(r *http.Request, info *request.Info) bool {
 }
 
 // mayTranscode reports whether the request body or the response may need transcoding.
-func mayTranscode(r *http.Request, info *request.Info) bool {
+func (t *Transcoder) mayTranscode(r *http.Request, info *request.Info) bool {
+	if t == nil || !eligible(r, info) {
+		return false
+	}
 	_, jsonType := bodyFormat(r)
 	return jsonType != "" || targetOf(r, info) != nil
 }
