@@ -27,7 +27,7 @@ type Options struct {
 	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
 	// passed as received and the upstream's refusals are final.
 	Transcoder *transcode.Transcoder
-	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
 
@@ -99,7 +99,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer free()
-	reader := f.readers.Track(info.Account.Key, client.deadline, func() { client.deadline.EndWithin(0) })
+	reader := f.readers.Track(info.Account, client.deadline, func() { client.deadline.EndWithin(0) })
 	reader.OnStuck(p.place.Slow)
 	defer func() {
 		reader.Done()
