@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"sluice/proxy/wait"
 )
 
 const (
@@ -63,11 +65,9 @@ func (q *queue) run(ctx context.Context) {
 		q.writeUntil(ctx)
 	}()
 	<-ctx.Done()
-	t := time.NewTimer(lastWrites)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancel()
+	if !wait.For(last, done, nil) {
 		q.log.Warn("audit log is not written to the end")
 	}
 }
