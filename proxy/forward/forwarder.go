@@ -48,6 +48,8 @@ type passing struct {
 	place    *flowcontrol.Place
 	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
 	body     *clientBody // nil if there is none
+	read     transcode.Body
+	exchange *transcode.Exchange
 }
 
 type passingKey struct{}
@@ -93,7 +95,9 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer p.place.Leave()
 	client.place = p.place
-	body, free, err := p.withBody(w, r, max(maxKept, f.transcoder.BodyLimit(r)))
+	p.exchange = f.transcoder.Begin(r)
+	defer p.exchange.End()
+	free, err := p.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)
 		return
@@ -110,8 +114,6 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()
-	r, done := f.transcoder.Begin(r, body)
-	defer done()
 	f.proxy.ServeHTTP(client, r)
 	client.end()
 }

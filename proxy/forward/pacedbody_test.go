@@ -79,7 +79,7 @@ func TestBodyThatIsReadFirstMustArriveInItsTime(t *testing.T) {
 		}
 		r = r.WithContext(context.WithValue(request.With(r.Context(), info), passingKey{}, p))
 		begin := time.Now()
-		_, _, err = p.withBody(stalling{httptest.NewRecorder(), out}, r, maxKept)
+		_, err = p.withBody(stalling{httptest.NewRecorder(), out}, r)
 		if err == nil || time.Since(begin) != bodyTimeout || !apierrors.IsTimeout(bodyError(r)) {
 			t.Errorf("after %v: %v, %v", time.Since(begin), err, bodyError(r))
 		}

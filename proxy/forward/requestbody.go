@@ -16,7 +16,6 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/forward/transcode"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -52,47 +51,48 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withBody gives the request a body whose errors bodyError returns. A body of at most so many bytes is
-// read first, and returned: then a client that stalls holds no seat, and the transport can send the request again if
+// withBody gives the request a body whose errors bodyError returns. A body of moderate length is
+// read first: then a client that stalls holds no seat, and the transport can send the request again if
 // the upstream closes the connection before it has begun to process it, as the apiserver does after a
 // 401 of another one. The memory counts for the caller. The caller must call release when the request has
 // ended.
-func (p *passing) withBody(w http.ResponseWriter, r *http.Request, most int64) (read transcode.Body, release func(), err error) {
+func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
-		return transcode.Body{Complete: true}, func() {}, nil
+		p.read.Complete = true
+		return func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
 	p.body, r.Body = body, body
 	info := request.From(r.Context())
 	if flowcontrol.Lasts(info) {
-		return read, func() {}, nil
+		return func() {}, nil
 	}
 	client := http.NewResponseController(w)
-	kept := &keptBody{info: info, most: most}
+	kept := &keptBody{info: info, most: max(maxKept, p.exchange.BodyLimit())}
 	kept.memory, _ = info.Account.Take(info.Memory(), 0)
-	read.TooLong = r.ContentLength > most
+	p.read.TooLong = r.ContentLength > kept.most
 	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if !read.TooLong && r.Header.Get("Expect") == "" {
+	if !p.read.TooLong && r.Header.Get("Expect") == "" {
 		_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
-		read.Complete, err = kept.read(body, r.ContentLength)
+		p.read.Complete, err = kept.read(body, r.ContentLength)
 		if err != nil {
 			kept.memory.Release()
-			return read, nil, err // the deadline stays, so that the connection ends
+			return nil, err // the deadline stays, so that the connection ends
 		}
 		_ = client.SetReadDeadline(time.Time{})
-		if read.Bytes = kept.bytes; read.Complete {
+		if p.read.Bytes = kept.bytes; p.read.Complete {
 			kept.whole(r)
-			return read, kept.memory.Release, nil
+			return kept.memory.Release, nil
 		}
-		read.TooLong = int64(len(kept.bytes)) > most
+		p.read.TooLong = int64(len(kept.bytes)) > kept.most
 	}
 	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(kept.bytes), paced), body}
-	return read, func() { paced.stop(); kept.memory.Release() }, nil
+	return func() { paced.stop(); kept.memory.Release() }, nil
 }
 
 // keptBody is a body that is read into memory.

@@ -28,7 +28,7 @@ func (a attempt) has(part attempt) bool { return a&part == part }
 // retry reports whether the upstream refused a part of the present attempt that can be JSON, and makes the next
 // attempt one with that part in JSON. The error is an APIStatus if there is such an attempt, but it cannot be made.
 // The apiserver refuses a format before the request has any effect (wire.md 0), so that a write can be repeated.
-func (e *exchange) retry(resp *http.Response) (bool, error) {
+func (e *Exchange) retry(resp *http.Response) (bool, error) {
 	next := e.next(resp.StatusCode)
 	switch {
 	case next == e.attempt, e.request.Method != http.MethodGet && isWebhookDenial(resp):
@@ -49,7 +49,7 @@ func (e *exchange) retry(resp *http.Response) (bool, error) {
 
 // next returns the attempt that follows the refusal of the present one with a status code, which is the present one if
 // none does.
-func (e *exchange) next(code int) attempt {
+func (e *Exchange) next(code int) attempt {
 	var possible, refused attempt
 	if e.target != nil && e.isRepeatable() {
 		possible |= jsonResponse
@@ -72,12 +72,12 @@ func (e *exchange) next(code int) attempt {
 
 // isRepeatable reports whether every 406 precedes all effects of the request. The apiserver gives
 // some when it transcodes the result of a write to a Table or to metadata (wire.md 1.4).
-func (e *exchange) isRepeatable() bool {
+func (e *Exchange) isRepeatable() bool {
 	return e.target.format.Shape == codec.Object || e.request.Method == http.MethodGet
 }
 
 // reserveResponse reserves memory for the response to a write before the write takes effect.
-func (e *exchange) reserveResponse() error {
+func (e *Exchange) reserveResponse() error {
 	if !e.attempt.has(jsonResponse) || e.request.Method == http.MethodGet {
 		return nil
 	}

@@ -70,9 +70,10 @@ func TestAttemptsFollowRefusals(t *testing.T) {
 			info.Caller = request.BearerToken
 			tr := transcode.New()
 			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }
-			r, release := tr.Begin(r.WithContext(request.With(r.Context(), info)), transcode.Body{Bytes: []byte(body), Complete: true})
-			defer release()
-			resp, err := tr.RoundTrip(r, send)
+			r = r.WithContext(request.With(r.Context(), info))
+			e := tr.Begin(r)
+			defer e.End()
+			resp, err := e.RoundTrip(r, transcode.Body{Bytes: []byte(body), Complete: true}, send)
 			if err != nil {
 				t.Fatal(err)
 			}

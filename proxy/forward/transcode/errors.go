@@ -19,7 +19,7 @@ const (
 // transcodeError transcodes an error response to the format in which the apiserver sends errors to
 // the client. One that cannot be transcoded passes as it is: its content matters more than its
 // format.
-func (e *exchange) transcodeError(resp *http.Response) *http.Response {
+func (e *Exchange) transcodeError(resp *http.Response) *http.Response {
 	if resp.Header.Get("Content-Encoding") != "" || e.memory.reserve(errorReserve) != nil {
 		return resp
 	}

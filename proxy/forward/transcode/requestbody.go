@@ -39,15 +39,6 @@ type requestBody struct {
 	warnings []string // Warning headers that the apiserver would add for the body as received
 }
 
-func newRequestBody(r *http.Request, received Body) *requestBody {
-	b := &requestBody{Body: received}
-	b.encoding, b.jsonType = bodyFormat(r)
-	if b.Complete && len(b.Bytes) == 0 && r.Method == http.MethodDelete {
-		b.jsonType = ""
-	}
-	return b
-}
-
 // bodyFormat returns the encoding of the request body and the Content-Type that it has in JSON.
 // That is empty if the body is not to be transcoded: it is JSON, Protobuf or compressed, or no API
 // request of this method accepts its type.

@@ -17,7 +17,7 @@ import (
 
 // transcodeWatch transcodes a JSON watch stream to the target. A compressed stream cannot be
 // re-encoded event by event, so it passes; none is asked for.
-func (e *exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
+func (e *Exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
 	if resp.Header.Get("Content-Encoding") != "" {
 		return resp, nil
 	}
