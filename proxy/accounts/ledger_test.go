@@ -124,8 +124,8 @@ func checkRanking[T interface{ amounts() *amount }](t *testing.T, r ranking[T], 
 			most = max(most, a.used)
 		}
 	}
-	if len(r) != n || n > 0 && r.used(0) != most {
-		t.Fatalf("%d of %d are ranked; the heaviest holds %d", len(r), n, most)
+	if len(r.All) != n || n > 0 && r.used(0) != most {
+		t.Fatalf("%d of %d are ranked; the heaviest holds %d", len(r.All), n, most)
 	}
 }
 
