@@ -80,7 +80,7 @@ func New(o Options) *Gateway {
 	g.connections = flowcontrol.NewConnections(o.Accounts)
 	g.control = flowcontrol.New(o.Accounts)
 	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
-	g.slowReaders = flowcontrol.NewSlowReaders(o.Machine.Memory / heldShare)
+	g.slowReaders = flowcontrol.NewSlowReaders()
 	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
 	if !strict {

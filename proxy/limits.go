@@ -22,9 +22,6 @@ func Totals(l *config.Limits, m accounts.Machine) accounts.Totals {
 	return t
 }
 
-// heldShare is the part of the memory that slow readers may hold.
-const heldShare = 4
-
 // tooManyHeaders is the reason of a 431.
 const tooManyHeaders = "too-many-headers"
 

@@ -23,10 +23,10 @@ type share struct {
 // New returns a Ledger with so much of each resource, and so many bytes of memory for all of them
 // together.
 func New(t Totals, memory int64) *Ledger {
-	l := &Ledger{shares: map[string]*share{}}
+	l := &Ledger{shares: map[string]*share{}, ranked: newRanking[*share]()}
 	for r := range l.pools {
 		p := &l.pools[r]
-		p.ledger, p.resource, p.groups = l, Resource(r), map[string]*group{}
+		p.ledger, p.resource, p.groups, p.ranked = l, Resource(r), map[string]*group{}, newRanking[*group]()
 	}
 	l.SetTotals(t)
 	l.SetMemory(memory)
@@ -142,7 +142,7 @@ type group struct {
 func (p *pool) add(k Key, n int64, fixed bool) *holder {
 	g := p.groups[k.Group]
 	if g == nil {
-		g = &group{accounts: map[string]*holder{}}
+		g = &group{accounts: map[string]*holder{}, ranked: newRanking[*holder]()}
 		p.groups[k.Group] = g
 	}
 	h := g.accounts[k.Name]

@@ -23,7 +23,7 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			totals := Totals{Strangers: 20, Connections: 20, Unverified: 1 << 20, Requests: 1 << 20, Bodies: 1 << 20, Streams: 10, SlowResponses: 5}
+			totals := Totals{Strangers: 20, Connections: 20, Unverified: 1 << 20, Requests: 1 << 20, Bodies: 1 << 20, Streams: 10, SlowResponses: 5, Held: 1 << 20}
 			l := New(totals, 4<<20)
 			var callers []Account
 			for i := range 12 {
@@ -124,8 +124,8 @@ func checkRanking[T interface{ amounts() *amount }](t *testing.T, r ranking[T], 
 			most = max(most, a.used)
 		}
 	}
-	if len(r) != n || n > 0 && r.used(0) != most {
-		t.Fatalf("%d of %d are ranked; the heaviest holds %d", len(r), n, most)
+	if len(r.All) != n || n > 0 && r.used(0) != most {
+		t.Fatalf("%d of %d are ranked; the heaviest holds %d", len(r.All), n, most)
 	}
 }
 

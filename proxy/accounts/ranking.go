@@ -2,15 +2,16 @@ package accounts
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
+
+	"sluice/proxy/heap"
 )
 
 // amount is what an account or group holds.
 type amount struct {
 	used  int64
 	fixed int64 // the part of used that cannot be taken back
-	place int   // in a ranking, from 1; 0 if it is not there
+	place int   // in a ranking
 }
 
 func (a *amount) amounts() *amount { return a }
@@ -22,66 +23,33 @@ func (a *amount) add(n int64, fixed bool) {
 	}
 }
 
-// ranking has what holds something that can be taken back, as a heap: the heaviest first. There may be a
+// ranking has the elements that hold something that can be taken back, the heaviest first. There may be a
 // hundred thousand callers, and while a total is scarce each request asks for the heaviest.
-type ranking[T interface{ amounts() *amount }] []T
+type ranking[T interface{ amounts() *amount }] struct{ heap.Heap[T] }
 
-// Len implements heap.Interface.
-func (r ranking[T]) Len() int { return len(r) }
-
-// Less implements heap.Interface.
-func (r ranking[T]) Less(i, j int) bool { return r.used(i) > r.used(j) }
-
-func (r ranking[T]) used(i int) int64 { return r[i].amounts().used }
-
-// Swap implements heap.Interface.
-func (r ranking[T]) Swap(i, j int) {
-	r[i], r[j] = r[j], r[i]
-	r[i].amounts().place, r[j].amounts().place = i+1, j+1
-}
-
-// Push implements heap.Interface.
-func (r *ranking[T]) Push(x any) {
-	*r = append(*r, x.(T))
-	x.(T).amounts().place = len(*r)
-}
-
-// Pop implements heap.Interface.
-func (r *ranking[T]) Pop() any {
-	last := len(*r) - 1
-	x := (*r)[last]
-	x.amounts().place = 0
-	*r = slices.Delete(*r, last, last+1)
-	return x
+func newRanking[T interface{ amounts() *amount }]() ranking[T] {
+	return ranking[T]{heap.New(func(a, b T) bool { return a.amounts().used > b.amounts().used },
+		func(x T) *int { return &x.amounts().place })}
 }
 
 // update puts x in its place, after what it holds has changed.
-func (r *ranking[T]) update(x T) {
-	a := x.amounts()
-	revocable := a.used > a.fixed
-	switch {
-	case revocable && a.place == 0:
-		heap.Push(r, x)
-	case revocable:
-		heap.Fix(r, a.place-1)
-	case a.place > 0:
-		heap.Remove(r, a.place-1)
-	}
-}
+func (r *ranking[T]) update(x T) { r.Update(x, x.amounts().used > x.amounts().fixed) }
+
+func (r *ranking[T]) used(i int) int64 { return r.All[i].amounts().used }
 
 // maxPassedOver bounds how many are passed over because all that they hold is busy.
 const maxPassedOver = 256
 
 // heaviest returns the grant that grantOf finds in the heaviest element above least in which it finds one.
-func (r ranking[T]) heaviest(least int64, grantOf func(T) *Grant) *Grant {
+func (r *ranking[T]) heaviest(least int64, grantOf func(T) *Grant) *Grant {
 	next := []int{0} // in no order; an element is no heavier than its parent
 	for range maxPassedOver {
-		next = slices.DeleteFunc(next, func(i int) bool { return i >= len(r) || r.used(i) <= least })
+		next = slices.DeleteFunc(next, func(i int) bool { return i >= len(r.All) || r.used(i) <= least })
 		if len(next) == 0 {
 			return nil
 		}
 		most := slices.MaxFunc(next, func(i, j int) int { return cmp.Compare(r.used(i), r.used(j)) })
-		if g := grantOf(r[most]); g != nil {
+		if g := grantOf(r.All[most]); g != nil {
 			return g
 		}
 		next = append(slices.DeleteFunc(next, func(i int) bool { return i == most }), 2*most+1, 2*most+2)

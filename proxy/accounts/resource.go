@@ -19,6 +19,8 @@ const (
 	Streams
 	// SlowResponses are passed responses that the client accepts more slowly than the apiserver sends.
 	SlowResponses
+	// Held is memory that responses hold because their clients read slowly: buffers and past states of stores.
+	Held
 
 	numResources
 )
@@ -87,6 +89,10 @@ var rows = [numResources]Row{
 	SlowResponses: {
 		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10, Total: "a third of `limits.seats`",
 		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
+	},
+	Held: {
+		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
+		Scarce: "the response of the account with the most ends that became slow last, if it is 10 s old", Refusal: "the response ends",
 	},
 }
 

@@ -29,5 +29,6 @@ func TotalsOf(m Machine, seats int) Totals {
 		Bodies:        max(16<<20, m.Memory/4),
 		Streams:       max(64, m.Descriptors/4),
 		SlowResponses: max(4, int64(seats)/3),
+		Held:          max(4<<20, m.Memory/4),
 	}
 }

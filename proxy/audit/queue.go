@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
+
+	"sluice/proxy/wait"
 )
 
 const (
-	// maxQueued bounds the events that wait to be written, in bytes: some 10,000.
+	// maxQueued and maxEvents bound the events that wait to be written, in bytes and by their number.
 	maxQueued = 16 << 20
-	// maxWrite bounds the bytes of one write to the file, unless a single event is longer.
-	maxWrite = 64 << 10
+	maxEvents = 16 << 10
 	// lastWrites is how long the events that remain at the end may take.
 	lastWrites = 5 * time.Second
 	// reportEvery is the least time between two log lines about lost events.
@@ -26,41 +27,33 @@ type queue struct {
 	out     io.WriteCloser
 	log     *zap.Logger
 	metrics *Metrics
-	ready   chan struct{} // has an element while pending is not empty
-
-	mu      sync.Mutex // guards what follows
-	pending []byte     // lines
-	lost    int        // events since the last report
+	lines   chan []byte
+	bytes   atomic.Int64 // of lines
+	lost    atomic.Int64 // events since the last report
 }
 
 func newQueue(out io.WriteCloser, log *zap.Logger, m *Metrics) *queue {
-	return &queue{out: out, log: log, metrics: m, ready: make(chan struct{}, 1)}
+	return &queue{out: out, log: log, metrics: m, lines: make(chan []byte, maxEvents)}
 }
 
 // Write queues a line, or drops it if the queue is full. It always succeeds.
 func (q *queue) Write(line []byte) (int, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.pending)+len(line) > maxQueued {
-		q.lost++
-		q.metrics.events.WithLabelValues(dropped).Inc()
-		return len(line), nil
+	if q.bytes.Add(int64(len(line))) <= maxQueued {
+		select {
+		case q.lines <- bytes.Clone(line):
+			return len(line), nil
+		default:
+		}
 	}
-	q.pending = append(q.pending, line...)
-	select {
-	case q.ready <- struct{}{}:
-	default:
-	}
+	q.bytes.Add(-int64(len(line)))
+	q.lose(dropped)
 	return len(line), nil
 }
 
-// take returns what is queued and leaves the buffer in its place.
-func (q *queue) take(buffer []byte) []byte {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	lines := q.pending
-	q.pending = buffer[:0]
-	return lines
+// lose counts an event that will not be in the file.
+func (q *queue) lose(result string) {
+	q.lost.Add(1)
+	q.metrics.events.WithLabelValues(result).Inc()
 }
 
 // run writes until ctx ends, then what remains, and closes the file. A write that does not return then
@@ -72,11 +65,9 @@ func (q *queue) run(ctx context.Context) {
 		q.writeUntil(ctx)
 	}()
 	<-ctx.Done()
-	t := time.NewTimer(lastWrites)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancel()
+	if !wait.For(last, done, nil) {
 		q.log.Warn("audit log is not written to the end")
 	}
 }
@@ -85,53 +76,34 @@ func (q *queue) writeUntil(ctx context.Context) {
 	defer q.out.Close()
 	report := time.NewTicker(reportEvery)
 	defer report.Stop()
-	var buffer []byte
 	for {
 		select {
-		case <-q.ready:
-			buffer = q.take(buffer)
-			q.write(buffer)
-			if cap(buffer) > 4*maxWrite {
-				buffer = nil
-			}
+		case line := <-q.lines:
+			q.write(line)
 		case <-report.C:
 			q.report()
 		case <-ctx.Done():
-			q.write(q.take(nil))
+			for len(q.lines) > 0 {
+				q.write(<-q.lines)
+			}
 			q.report()
 			return
 		}
 	}
 }
 
-// write writes lines, as many at once as fit into maxWrite.
-func (q *queue) write(lines []byte) {
-	for len(lines) > 0 {
-		end := bytes.LastIndexByte(lines[:min(len(lines), maxWrite)], '\n') + 1
-		if end == 0 {
-			end = bytes.IndexByte(lines, '\n') + 1
-		}
-		piece := lines[:end]
-		lines = lines[end:]
-		events := bytes.Count(piece, []byte{'\n'})
-		if _, err := q.out.Write(piece); err != nil {
-			q.metrics.events.WithLabelValues(failed).Add(float64(events))
-			q.mu.Lock()
-			q.lost += events
-			q.mu.Unlock()
-			continue
-		}
-		q.metrics.events.WithLabelValues(written).Add(float64(events))
+func (q *queue) write(line []byte) {
+	q.bytes.Add(-int64(len(line)))
+	if _, err := q.out.Write(line); err != nil {
+		q.lose(failed)
+		return
 	}
+	q.metrics.events.WithLabelValues(written).Inc()
 }
 
 // report logs how many events were lost, if any were.
 func (q *queue) report() {
-	q.mu.Lock()
-	lost := q.lost
-	q.lost = 0
-	q.mu.Unlock()
-	if lost > 0 {
-		q.log.Warn("audit events are lost", zap.Int("events", lost))
+	if lost := q.lost.Swap(0); lost > 0 {
+		q.log.Warn("audit events are lost", zap.Int64("events", lost))
 	}
 }

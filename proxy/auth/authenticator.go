@@ -127,7 +127,7 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "invalid-certificate"}
 			response.Error(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
-		case is(err, errToken):
+		case errors.Is(err, errToken):
 			info.Outcome = request.Outcome{Source: request.SourceGateway, Reason: "token-too-long"}
 			flowcontrol.EndStranger(w, r)
 			response.Error(w, r, apierrors.NewUnauthorized(message.LongToken.Say()))
@@ -255,11 +255,6 @@ func causes(err error) []error {
 		return several.Errors()
 	}
 	return []error{err}
-}
-
-// is reports whether err is target, or one of several errors that is.
-func is(err, target error) bool {
-	return slices.ContainsFunc(causes(err), func(cause error) bool { return errors.Is(cause, target) })
 }
 
 // refusal returns why no review was made for a caller who may hold no more; nil if that is not why.

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	pause "sluice/proxy/wait"
 )
 
 // Opener sends GET requests to the apiserver with Sluice's credentials.
@@ -52,10 +54,7 @@ func (w *rbacWatch) run(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			w.log.Warn("watch of access rules failed", zap.String("resource", w.resource), zap.Error(err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(delay.Step()):
-		}
+		pause.Pause(ctx, delay.Step())
 	}
 }
 

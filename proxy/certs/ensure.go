@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	certutil "k8s.io/client-go/util/cert"
 )
 
 const (
@@ -90,12 +92,8 @@ func exist(certFile, keyFile string) (bool, error) {
 		return true, nil
 	case errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist):
 		return false, nil
-	case certErr == nil && errors.Is(keyErr, fs.ErrNotExist):
-		return false, fmt.Errorf("%s exists without %s", certFile, keyFile)
-	case keyErr == nil && errors.Is(certErr, fs.ErrNotExist):
-		return false, fmt.Errorf("%s exists without %s", keyFile, certFile)
 	}
-	return false, errors.Join(certErr, keyErr)
+	return false, fmt.Errorf("%s or %s exists without the other: %w", certFile, keyFile, errors.Join(certErr, keyErr))
 }
 
 func loadCA(certFile, keyFile string) (*authority, error) {
@@ -158,17 +156,9 @@ func (a *authority) mayReplace(files Files) error {
 	if present, err := exist(files.Cert, files.Key); err != nil || !present {
 		return err
 	}
-	text, err := os.ReadFile(files.Cert)
-	if err != nil {
-		return err
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return fmt.Errorf("%s is no certificate; not replaced", files.Cert)
-	}
-	cert, err := x509.ParseCertificate(block.Bytes)
+	found, err := certutil.CertsFromFile(files.Cert)
 	if err == nil {
-		err = cert.CheckSignatureFrom(a.cert)
+		err = found[0].CheckSignatureFrom(a.cert)
 	}
 	if err != nil {
 		return fmt.Errorf("%s was not issued by Sluice; not replaced: %w", files.Cert, err)

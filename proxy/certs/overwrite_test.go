@@ -19,8 +19,8 @@ func TestEnsureReplacesNoFilesOfOthers(t *testing.T) {
 		{"CA key alone", []string{"ca.key"}, false, "exists without"},
 		{"certificate without key", []string{"tls.crt"}, false, "exists without"},
 		{"key alone", []string{"tls.key"}, false, "exists without"},
-		{"certificate and key", []string{"tls.crt", "tls.key"}, false, "is no certificate"},
-		{"certificate in place of Sluice's", []string{"tls.crt"}, true, "is no certificate"},
+		{"certificate and key", []string{"tls.crt", "tls.key"}, false, "not replaced"},
+		{"certificate in place of Sluice's", []string{"tls.crt"}, true, "not replaced"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

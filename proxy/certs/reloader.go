@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -43,15 +42,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 }
 
 func (r *Reloader) load() error {
-	cert, err := os.ReadFile(r.certFile)
-	if err != nil {
-		return err
-	}
-	key, err := os.ReadFile(r.keyFile)
-	if err != nil {
-		return err
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+	pair, err := tls.LoadX509KeyPair(r.certFile, r.keyFile)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.certFile, err)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
 	"sluice/proxy/accept"
 	"sluice/proxy/handshake"
+	"sluice/proxy/wait"
 )
 
 // maxHeaderBytes is the size of a CONNECT with a password, many times over.
@@ -22,7 +22,10 @@ const maxHeaderBytes = 4 << 10
 // returns once the tunnels have ended, and cuts those that are open Options.Grace after ctx ended.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	defer p.cutAll()
-	defer context.AfterFunc(ctx, func() { p.cutAfter(p.options.Grace) })()
+	defer context.AfterFunc(ctx, func() {
+		wait.Pause(p.cut, p.options.Grace)
+		p.cutAll()
+	})()
 	server := p.newServer(config)
 	failed := make(chan error, 1)
 	go func() {
@@ -62,17 +65,6 @@ func (p *Proxy) newServer(config *tls.Config) *http.Server {
 	}
 	server.Protocols.SetHTTP1(true)
 	return server
-}
-
-// cutAfter cuts tunnels after a while, or returns when they are cut already.
-func (p *Proxy) cutAfter(wait time.Duration) {
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		p.cutAll()
-	case <-p.cut.Done():
-	}
 }
 
 func (p *Proxy) shutdown(server *http.Server) {

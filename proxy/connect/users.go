@@ -30,8 +30,6 @@ const (
 	// verifyWait is how long a password waits for its turn. One is verified at a time, so that guessing
 	// costs at most one core, and addresses get turns, so that guesses from one delay others by one.
 	verifyWait = 5 * time.Second
-	// maxVerified bounds the passwords that are known to be right.
-	maxVerified = 1024
 )
 
 var (
@@ -49,8 +47,8 @@ type Users struct {
 
 	mu       sync.Mutex // guards all below
 	hashes   map[string][]byte
-	none     []byte            // a hash that costs as much as the others, for unknown names
-	verified map[[32]byte]bool // names with passwords that are right, under a key of this process
+	none     []byte                       // a hash that costs as much as the others, for unknown names
+	verified map[string][sha256.Size]byte // the right passwords that were verified, under a key of this process
 	key      [sha256.Size]byte
 }
 
@@ -92,7 +90,7 @@ func (u *Users) load() error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.hashes, u.none, u.verified = hashes, none, map[[32]byte]bool{}
+	u.hashes, u.none, u.verified = hashes, none, map[string][sha256.Size]byte{}
 	return nil
 }
 
@@ -148,7 +146,8 @@ func (u *Users) verify(r *http.Request) error {
 func (u *Users) known(name, password string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.verified[u.digest(name, password)]
+	digest, verified := u.verified[name]
+	return verified && digest == u.digest(password)
 }
 
 // compare verifies a password, which takes as long for an unknown name.
@@ -167,17 +166,14 @@ func (u *Users) compare(name, password string) error {
 	if !bytes.Equal(u.hashes[name], hash) { // the file has changed meanwhile
 		return errUnknownUser
 	}
-	if len(u.verified) >= maxVerified {
-		clear(u.verified)
-	}
-	u.verified[u.digest(name, password)] = true
+	u.verified[name] = u.digest(password)
 	return nil
 }
 
-// digest identifies a name with a password. A name has no colon.
-func (u *Users) digest(name, password string) (d [sha256.Size]byte) {
+// digest identifies a password.
+func (u *Users) digest(password string) (d [sha256.Size]byte) {
 	h := hmac.New(sha256.New, u.key[:])
-	h.Write([]byte(name + ":" + password))
+	h.Write([]byte(password))
 	h.Sum(d[:0])
 	return d
 }

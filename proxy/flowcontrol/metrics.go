@@ -2,8 +2,8 @@ package flowcontrol
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Collectors returns the metrics of what requests wait for, and of slow readers.
-func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
+// Collectors returns the metrics of what requests wait for.
+func Collectors(u *Upstream, c *CPU) []prometheus.Collector {
 	gauge := func(name, help string, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
@@ -23,10 +23,5 @@ func Collectors(u *Upstream, s *SlowReaders, c *CPU) []prometheus.Collector {
 		gauge("sluice_long_reads_waiting", "Long responses from the cache that wait for their turn.", waiting(c.Numbers)),
 		gauge("sluice_long_reads_places",
 			"How many long responses Sluice works on at the same time (limits.longReads).", c.Places),
-		gauge("sluice_held_bytes", "Memory that slow readers of responses hold, in bytes.", s.held.Load),
-		gauge("sluice_held_bytes_limit", "Memory that slow readers of responses may hold, in bytes.", s.limit.Load),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "sluice_slow_readers_ended_total", Help: "Responses ended because slow readers held too much memory.",
-		}, func() float64 { return float64(s.ended.Load()) }),
 	}
 }

@@ -1,12 +1,12 @@
 package flowcontrol
 
 import (
-	"container/heap"
 	"container/list"
 	"context"
 	"sync"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/heap"
 	"sluice/proxy/trace"
 )
 
@@ -25,8 +25,8 @@ type Queue struct {
 	running  int64 // places that are taken
 	waiting  int   // requests that wait
 	groups   map[string]*flowGroup
-	eligible turns  // the groups that wait and may run
-	turn     uint64 // of the group that became eligible last
+	eligible heap.Heap[*flowGroup] // the groups that wait and may run, the one first that has the next turn
+	turn     uint64                // of the group that became eligible last
 }
 
 // flowGroup is the requests of a group of accounts that run or wait.
@@ -37,7 +37,7 @@ type flowGroup struct {
 	flows   map[string]*flow
 	turns   list.List // of the flows, in turn
 	turn    uint64
-	index   int // in Queue.eligible; -1 if it is not there
+	place   int // in Queue.eligible
 }
 
 // flow is the waiting requests of one account.
@@ -59,7 +59,13 @@ type Ticket struct {
 }
 
 // NewQueue returns a Queue with so many places.
-func NewQueue(places int64) *Queue { return &Queue{places: places, groups: map[string]*flowGroup{}} }
+func NewQueue(places int64) *Queue {
+	before := func(a, b *flowGroup) bool { return a.running < b.running || a.running == b.running && a.turn < b.turn }
+	return &Queue{
+		places: places, groups: map[string]*flowGroup{},
+		eligible: heap.New(before, func(g *flowGroup) *int { return &g.place }),
+	}
+}
 
 // NewestFirst makes the newest request of an account the first, so that one which arrives behind a flood
 // of others does not wait for them. It must be called before Join.
@@ -107,14 +113,14 @@ func (q *Queue) Join(k accounts.Key, n, most int64) *Ticket {
 	defer q.mu.Unlock()
 	g := q.groups[k.Group]
 	if g == nil {
-		g = &flowGroup{name: k.Group, index: -1}
+		g = &flowGroup{name: k.Group}
 		q.groups[k.Group] = g
 	}
 	if g.most = most; most == 0 && q.shared {
 		g.most = max(1, q.places*3/4)
 	}
 	t := &Ticket{queue: q, group: g, n: n, started: started}
-	if len(q.eligible) == 0 && len(g.flows) == 0 && q.fits(t) && g.fits(t) {
+	if len(q.eligible.All) == 0 && len(g.flows) == 0 && q.fits(t) && g.fits(t) {
 		q.running += n
 		g.running += n
 		return t
@@ -239,15 +245,15 @@ func (q *Queue) remove(t *Ticket) {
 
 // start gives free places to those whose turn it is.
 func (q *Queue) start() {
-	for len(q.eligible) > 0 {
-		g := q.eligible[0]
+	for len(q.eligible.All) > 0 {
+		g := q.eligible.All[0]
 		t := g.next()
 		if !q.fits(t) {
 			return
 		}
 		g.turns.MoveToBack(t.flow.turn)
 		q.remove(t)
-		heap.Remove(&q.eligible, g.index) // its next turn is after the others
+		q.eligible.Update(g, false) // its next turn is after the others
 		q.running += t.n
 		g.running += t.n
 		q.update(g)
@@ -258,54 +264,12 @@ func (q *Queue) start() {
 // update makes g eligible if it waits and may run, and forgets it when it neither runs nor waits.
 func (q *Queue) update(g *flowGroup) {
 	wants := len(g.flows) > 0 && g.fits(g.next())
-	switch {
-	case wants && g.index >= 0:
-		heap.Fix(&q.eligible, g.index)
-	case wants:
+	if wants && g.place == 0 {
 		q.turn++
 		g.turn = q.turn
-		heap.Push(&q.eligible, g)
-	case g.index >= 0:
-		heap.Remove(&q.eligible, g.index)
 	}
+	q.eligible.Update(g, wants)
 	if g.running == 0 && len(g.flows) == 0 {
 		delete(q.groups, g.name)
 	}
-}
-
-// turns is a heap of groups, the one first that has the next turn.
-type turns []*flowGroup
-
-// Len implements heap.Interface.
-func (t turns) Len() int { return len(t) }
-
-// Less implements heap.Interface.
-func (t turns) Less(i, j int) bool {
-	if t[i].running != t[j].running {
-		return t[i].running < t[j].running
-	}
-	return t[i].turn < t[j].turn
-}
-
-// Swap implements heap.Interface.
-func (t turns) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].index, t[j].index = i, j
-}
-
-// Push implements heap.Interface.
-func (t *turns) Push(x any) {
-	g := x.(*flowGroup)
-	g.index = len(*t)
-	*t = append(*t, g)
-}
-
-// Pop implements heap.Interface.
-func (t *turns) Pop() any {
-	last := len(*t) - 1
-	g := (*t)[last]
-	g.index = -1
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	return g
 }

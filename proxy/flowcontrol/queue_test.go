@@ -37,8 +37,8 @@ func mustEnter(t *testing.T, q *Queue, user string) (leave func()) {
 // checkEmpty fails the test unless nothing runs or waits.
 func checkEmpty(t *testing.T, q *Queue) {
 	t.Helper()
-	if r, w := q.Numbers(); r != 0 || w != 0 || len(q.groups) != 0 || len(q.eligible) != 0 {
-		t.Errorf("%d run, %d wait, %d groups, %d eligible", r, w, len(q.groups), len(q.eligible))
+	if r, w := q.Numbers(); r != 0 || w != 0 || len(q.groups) != 0 || len(q.eligible.All) != 0 {
+		t.Errorf("%d run, %d wait, %d groups, %d eligible", r, w, len(q.groups), len(q.eligible.All))
 	}
 }
 

@@ -1,12 +1,12 @@
 package flowcontrol
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"sluice/cache"
 	"sluice/proxy/accounts"
@@ -27,41 +27,28 @@ const (
 	// spared is the age of the youngest response that may be ended. Within this time the limits of
 	// requests bound what a user can hold.
 	spared = 10 * time.Second
-	// endsAtOnce bounds the responses that one measurement ends, and so its duration.
-	endsAtOnce = 100
 )
 
-// SlowReaders bounds the memory that open responses hold because their clients read slowly: buffers,
-// and states of stores that nobody else has any more. When they hold too much together, the response that
-// holds the most ends, of the group of accounts with the most. A nil SlowReaders bounds
-// nothing.
+// SlowReaders measures what open responses hold because their clients read slowly: buffers, and states of stores that
+// nobody else has any more. Their callers' accounts count it ([accounts.Held]). A nil SlowReaders measures nothing.
 type SlowReaders struct {
-	limit atomic.Int64 // bytes
-	held  atomic.Int64 // at the last measurement
-	ended atomic.Uint64
+	grants map[*Reader]*accounts.Grant // what was held at the last measurement
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards readers
 	readers map[*Reader]struct{}
 }
 
-// NewSlowReaders returns SlowReaders that may hold so many bytes together.
-func NewSlowReaders(limit int64) *SlowReaders {
-	s := &SlowReaders{readers: map[*Reader]struct{}{}}
-	s.SetLimit(limit)
-	return s
-}
-
-// SetLimit changes how many bytes they may hold together.
-func (s *SlowReaders) SetLimit(bytes int64) { s.limit.Store(bytes) }
+// NewSlowReaders returns SlowReaders.
+func NewSlowReaders() *SlowReaders { return &SlowReaders{readers: map[*Reader]struct{}{}} }
 
 // Reader is the client of one open response. Its methods can be called on nil.
 type Reader struct {
-	all    *SlowReaders
-	key    accounts.Key
-	client *response.WriteDeadline
-	end    func()
-	stuck  func() // called when a write has been blocked for a second; nil for nobody
-	since  time.Time
+	all     *SlowReaders
+	account accounts.Account
+	client  *response.WriteDeadline
+	end     func()
+	stuck   func() // called when a write has been blocked for a second; nil for nobody
+	since   time.Time
 
 	state   atomic.Pointer[heldState]
 	blocked atomic.Bool
@@ -76,11 +63,11 @@ type heldState struct {
 // Track counts the response that client writes for a caller. end is called, in
 // another goroutine and at most once, when the response must end; it must not block. The caller must call
 // Done after the response.
-func (s *SlowReaders) Track(k accounts.Key, client *response.WriteDeadline, end func()) *Reader {
+func (s *SlowReaders) Track(a accounts.Account, client *response.WriteDeadline, end func()) *Reader {
 	if s == nil {
 		return nil
 	}
-	r := &Reader{all: s, key: k, client: client, end: end, since: time.Now()}
+	r := &Reader{all: s, account: a, client: client, end: end, since: time.Now()}
 	s.mu.Lock()
 	s.readers[r] = struct{}{}
 	s.mu.Unlock()
@@ -124,77 +111,77 @@ func (r *Reader) Done() {
 	r.all.mu.Unlock()
 }
 
-// Run measures and ends responses until ctx ends.
-func (s *SlowReaders) Run(ctx context.Context) {
-	t := time.NewTicker(measureEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-t.C:
-			s.enforce(now)
-		}
+// isYoung reports whether the response is too young to be ended.
+func (r *Reader) isYoung() bool { return time.Since(r.since) < spared }
+
+// finish tells the response to end.
+func (r *Reader) finish() {
+	if r.ended.CompareAndSwap(false, true) {
+		r.end()
 	}
 }
 
-// enforce ends responses until the limit holds.
-func (s *SlowReaders) enforce(now time.Time) {
-	all := s.measure(now)
-	total := weigh(all)
-	s.held.Store(total)
-	for range endsAtOnce {
-		if total <= s.limit.Load() {
-			return
+// Run measures until ctx ends.
+func (s *SlowReaders) Run(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(context.Context) { s.measure(time.Now()) }, measureEvery)
+}
+
+// measure makes the accounts count what each response holds. One whose account may not hold that ends.
+func (s *SlowReaders) measure(now time.Time) {
+	all, before := weigh(s.holders(now)), s.grants
+	s.grants = map[*Reader]*accounts.Grant{}
+	for _, h := range all {
+		if grant := before[h.reader]; grant != nil {
+			s.grants[h.reader] = grant
+			delete(before, h.reader)
 		}
-		h := heaviest(all, now)
-		if h == nil {
-			return
+	}
+	for _, grant := range before { // of those that hold nothing any more
+		grant.Release()
+	}
+	for _, h := range all {
+		r, grant := h.reader, s.grants[h.reader]
+		if grant == nil {
+			grant, _ = r.account.TakeWhileBusy(accounts.Held, 0, r.isYoung, r.finish)
+			s.grants[r] = grant
 		}
-		h.reader.ended.Store(true)
-		h.reader.end()
-		s.ended.Add(1)
-		all = slices.DeleteFunc(all, func(other *held) bool { return other == h })
-		total = weigh(all)
-		s.held.Store(total)
+		if grant.Resize(h.bytes) != nil && !r.isYoung() {
+			r.finish()
+		}
 	}
 }
 
 // held is what one response holds.
 type held struct {
-	reader  *Reader
-	state   *heldState // nil if it holds none
-	buffers int64
-	bytes   int64 // of all, as weigh divides them
+	reader *Reader
+	state  *heldState // nil if it holds none
+	bytes  int64      // its buffers and, once it is weighed, its part of the states
 }
 
-// measure returns the responses that hold anything, and have not been told to end.
-func (s *SlowReaders) measure(now time.Time) (all []*held) {
+// holders returns what the responses hold that hold anything, and were not told to end.
+func (s *SlowReaders) holders(now time.Time) (all []*held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range s.readers {
 		h := &held{reader: r, state: r.state.Load()}
 		if r.client.BlockedFor(now) > slowAfter {
 			r.blocked.Store(true)
-			h.buffers = blockedBytes
+			h.bytes = blockedBytes
 			if r.stuck != nil {
 				r.stuck()
 			}
 		}
-		if (h.state != nil || h.buffers > 0) && !r.ended.Load() {
+		if (h.state != nil || h.bytes > 0) && !r.ended.Load() {
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// weigh determines how many bytes each response holds, and returns how many all hold. What several hold
-// counts once: it is divided among them.
-func weigh(all []*held) (total int64) {
+// weigh determines how many bytes each response holds. What several hold counts once: it is divided among them.
+func weigh(all []*held) []*held {
 	snapshots, alone := map[*cache.Store][]*cache.Snapshot{}, map[*cache.Store]int64{}
 	for _, h := range all {
-		h.bytes = h.buffers
-		total += h.buffers
 		if h.state != nil {
 			store := h.state.store
 			snapshots[store] = append(snapshots[store], h.state.snapshot)
@@ -204,7 +191,6 @@ func weigh(all []*held) (total int64) {
 	together := map[*cache.Store]int64{}
 	for store, of := range snapshots {
 		together[store] = store.Held(of...)
-		total += together[store]
 	}
 	for _, h := range all {
 		if h.state != nil && alone[h.state.store] > 0 {
@@ -212,24 +198,5 @@ func weigh(all []*held) (total int64) {
 			h.bytes += int64(part * float64(together[h.state.store]))
 		}
 	}
-	return total
-}
-
-// heaviest returns the response that holds the most, of equal ones the oldest, of the group of accounts that
-// holds the most; nil if none that holds something may be ended.
-func heaviest(all []*held, now time.Time) (most *held) {
-	groups := map[string]int64{}
-	for _, h := range all {
-		groups[h.reader.key.Group] += h.bytes
-	}
-	for _, h := range all {
-		if h.bytes == 0 || now.Sub(h.reader.since) < spared {
-			continue
-		}
-		if most == nil || cmp.Or(cmp.Compare(groups[h.reader.key.Group], groups[most.reader.key.Group]),
-			cmp.Compare(h.bytes, most.bytes), most.reader.since.Compare(h.reader.since)) > 0 {
-			most = h
-		}
-	}
-	return most
+	return all
 }

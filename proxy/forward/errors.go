@@ -40,8 +40,7 @@ func (f *Forwarder) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	var status apierrors.APIStatus
 	switch {
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil,
-		errors.Is(err, transcode.ErrRequestCut), errors.Is(err, errClientGone):
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil, errors.Is(err, errClientGone):
 		info.Outcome.Reason = reasonClientGone
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, transcode.ErrResponseCut):

@@ -27,7 +27,7 @@ type Options struct {
 	// Transcoder transcodes formats that the upstream does not support. If nil, every request is
 	// passed as received and the upstream's refusals are final.
 	Transcoder *transcode.Transcoder
-	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
 
@@ -48,6 +48,8 @@ type passing struct {
 	place    *flowcontrol.Place
 	identity http.Header // names the user to the apiserver, if only Sluice has seen the credentials; else nil
 	body     *clientBody // nil if there is none
+	read     transcode.Body
+	exchange *transcode.Exchange
 }
 
 type passingKey struct{}
@@ -93,13 +95,15 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer p.place.Leave()
 	client.place = p.place
+	p.exchange = f.transcoder.Begin(r)
+	defer p.exchange.End()
 	free, err := p.withBody(w, r)
 	if err != nil {
 		f.fail(w, r, err)
 		return
 	}
 	defer free()
-	reader := f.readers.Track(info.Account.Key, client.deadline, func() { client.deadline.EndWithin(0) })
+	reader := f.readers.Track(info.Account, client.deadline, func() { client.deadline.EndWithin(0) })
 	reader.OnStuck(p.place.Slow)
 	defer func() {
 		reader.Done()
@@ -110,8 +114,6 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.Outcome.Reason = reasonClientStalled
 		}
 	}()
-	r, done := f.transcoder.Begin(client, r)
-	defer done()
 	f.proxy.ServeHTTP(client, r)
 	client.end()
 }

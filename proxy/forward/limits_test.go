@@ -197,7 +197,7 @@ func TestStalledBodiesTakeNoPlace(t *testing.T) {
 // TestClientThatAcceptsSlowlyGivesItsSeatBack: its response goes on while others have the seat.
 func TestClientThatAcceptsSlowlyGivesItsSeatBack(t *testing.T) {
 	const size = 8 << 20 // more than connections buffer
-	readers := flowcontrol.NewSlowReaders(1 << 30)
+	readers := flowcontrol.NewSlowReaders()
 	go readers.Run(t.Context())
 	e := forwardtest.New(t, forwardtest.Settings{
 		Caller: request.BearerToken, User: jane, Seats: forwardtest.Places{N: 1, Wait: forwardtest.Timeout}, ClientHTTP1: true, SlowReaders: readers,

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/request"
 )
 
 // deadlines is the connection of a client that has sent all of its body: reads fail after their deadline, as
@@ -50,5 +55,33 @@ func TestClientKeepsItsPaceWhileTheApiserverReadsNothing(t *testing.T) {
 			synctest.Wait()
 		}
 		b.stop()
+	})
+}
+
+// stalling is a client that sends nothing until its read deadline.
+type stalling struct {
+	*httptest.ResponseRecorder
+	body *io.PipeWriter
+}
+
+func (s stalling) SetReadDeadline(at time.Time) error {
+	time.AfterFunc(time.Until(at), func() { s.body.CloseWithError(os.ErrDeadlineExceeded) })
+	return nil
+}
+
+func TestBodyThatIsReadFirstMustArriveInItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, out := io.Pipe()
+		p, r := new(passing), httptest.NewRequest(http.MethodPost, "/api/v1/namespaces/ns/configmaps", body)
+		info, err := request.Parse(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = r.WithContext(context.WithValue(request.With(r.Context(), info), passingKey{}, p))
+		begin := time.Now()
+		_, err = p.withBody(stalling{httptest.NewRecorder(), out}, r)
+		if err == nil || time.Since(begin) != bodyTimeout || !apierrors.IsTimeout(bodyError(r)) {
+			t.Errorf("after %v: %v, %v", time.Since(begin), err, bodyError(r))
+		}
 	})
 }

@@ -1,9 +1,7 @@
 package forward
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"regexp"
 
@@ -54,12 +52,7 @@ func (f *Forwarder) checkRefusal(resp *http.Response, info *request.Info) error 
 
 // messageOf returns the message of a Status, and leaves the body to be read again.
 func messageOf(resp *http.Response) string {
-	body := resp.Body
-	text, err := io.ReadAll(io.LimitReader(body, maxRefusal))
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(text), body), body}
+	text, err := response.Peek(resp, maxRefusal)
 	if err != nil {
 		return ""
 	}

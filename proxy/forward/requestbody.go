@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxKept is the longest request body that is read before the request is sent, in bytes, and firstKept
-	// the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
+	// maxKept is the longest request body that is read before the request is sent, in bytes, unless it may be transcoded,
+	// and firstKept the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
 	maxKept   = 1 << 20
 	firstKept = 4 << 10
 	// bodyTimeout bounds how long reading such a body may take: the apiserver's own limit for whole
@@ -59,6 +59,7 @@ func (b *clientBody) Read(p []byte) (int, error) {
 func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
+		p.read.Complete = true
 		return func() {}, nil
 	}
 	body := &clientBody{ReadCloser: r.Body, chunked: len(r.TransferEncoding) > 0}
@@ -68,21 +69,23 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 		return func() {}, nil
 	}
 	client := http.NewResponseController(w)
-	kept := &keptBody{info: info}
+	kept := &keptBody{info: info, most: max(maxKept, p.exchange.BodyLimit())}
 	kept.memory, _ = info.Account.Take(info.Memory(), 0)
+	p.read.TooLong = r.ContentLength > kept.most
 	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if r.ContentLength <= maxKept && r.Header.Get("Expect") == "" {
+	if !p.read.TooLong && r.Header.Get("Expect") == "" {
 		_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
-		complete, err := kept.read(body, r.ContentLength)
+		p.read.Complete, err = kept.read(body, r.ContentLength)
 		if err != nil {
 			kept.memory.Release()
 			return nil, err // the deadline stays, so that the connection ends
 		}
 		_ = client.SetReadDeadline(time.Time{})
-		if complete {
+		if p.read.Bytes = kept.bytes; p.read.Complete {
 			kept.whole(r)
 			return kept.memory.Release, nil
 		}
+		p.read.TooLong = int64(len(kept.bytes)) > kept.most
 	}
 	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
@@ -96,6 +99,7 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 type keptBody struct {
 	info   *request.Info
 	memory *accounts.Grant
+	most   int64 // bytes that are read of it
 	bytes  []byte
 }
 
@@ -120,7 +124,7 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 			if length >= 0 {
 				larger = min(larger, length+1) // and one for the end
 			}
-			if larger = min(larger, maxKept+1); int64(len(k.bytes)) == larger {
+			if larger = min(larger, k.most+1); int64(len(k.bytes)) == larger {
 				return false, nil
 			}
 			if err := k.memory.Resize(larger); err != nil {

@@ -75,10 +75,8 @@ func (b *watchBody) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	end := b.events.scan(p[:n])
-	if !b.watch.InitialEvents || b.marker.scan(p[:n]) {
-		if end >= 0 {
-			b.watch.Resumable.Set()
-		}
+	if (!b.watch.InitialEvents || b.marker.scan(p[:n])) && end >= 0 {
+		b.watch.Resumable.Set()
 	}
 	if b.ending && end >= 0 {
 		b.end()
@@ -101,7 +99,7 @@ var initialEventsEnd = []byte(metav1.InitialEventsAnnotationKey)
 // among its initial events, and its client begins again.
 type markerScanner struct {
 	found bool
-	tail  []byte // the end of the last piece, shorter than the text
+	seen  []byte // the end of the last piece, shorter than the text
 }
 
 // scan reads the next piece, and reports whether the text has been found.
@@ -109,16 +107,11 @@ func (s *markerScanner) scan(piece []byte) bool {
 	if s.found {
 		return true
 	}
-	keep := len(initialEventsEnd) - 1
-	seam := append(s.tail, piece[:min(len(piece), keep)]...)
-	if bytes.Contains(seam, initialEventsEnd) || bytes.Contains(piece, initialEventsEnd) {
-		s.found, s.tail = true, nil
+	s.seen = append(s.seen, piece...)
+	if s.found = bytes.Contains(s.seen, initialEventsEnd); s.found {
+		s.seen = nil
 		return true
 	}
-	if len(piece) >= keep {
-		s.tail = append(s.tail[:0], piece[len(piece)-keep:]...)
-	} else {
-		s.tail = append([]byte(nil), seam[max(0, len(seam)-keep):]...)
-	}
+	s.seen = append(s.seen[:0], s.seen[max(0, len(s.seen)-len(initialEventsEnd)+1):]...)
 	return false
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -51,6 +52,7 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 		client := &writes{ResponseRecorder: httptest.NewRecorder()}
 		client.Header().Set("Content-Type", row.contentType)
 		w := newClientWriter(client, info)
+		w.place = new(flowcontrol.Place) // the test may be slow
 		w.WriteHeader(row.code)
 		if streams := row.code == http.StatusOK && !row.joined; client.Flushed != streams || (resp.ContentLength < 0) == row.joined {
 			t.Errorf("%s, %d: flushed: %v, length %d", row.url, row.code, client.Flushed, resp.ContentLength)
@@ -77,8 +79,9 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 func TestARequestWithoutABodyIsNotRead(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
 	r.Body = io.NopCloser(iotest.ErrReader(errors.New("read")))
-	free, err := new(passing).withBody(nil, r)
-	if err != nil || r.Body != http.NoBody {
+	p := new(passing)
+	free, err := p.withBody(nil, r)
+	if err != nil || r.Body != http.NoBody || !p.read.Complete {
 		t.Fatalf("%v, body %v", err, r.Body)
 	}
 	free()

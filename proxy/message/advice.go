@@ -54,6 +54,7 @@ var AllAdvice = []Advice{
 	{"too-many-bodies", "send smaller bodies, or raise limits.memory"},
 	{"too-many-streams", "open fewer watches that pass, or raise limits.upstreamStreams"},
 	{"too-many-slow-responses", "read responses faster"},
+	{"too-many-held", "read responses faster; see limits.memory"},
 	{"too-many-upstream", "send fewer requests that pass, or raise limits.seats"},
 	{"too-many-unauthenticated", "authenticate, or raise limits.unauthenticatedUpstream"},
 	{"too-slow", "read responses faster; see limits.memory"},

@@ -347,7 +347,6 @@ func (s *Sampler) limits(r reading) (all []Limit) {
 		{"seats of unauthenticated callers", "requests", "sluice_unauthenticated_passing", "sluice_unauthenticated_places",
 			"limits.unauthenticatedUpstream"},
 		{"long responses at work", "responses", "sluice_long_reads_working", "sluice_long_reads_places", "limits.longReads, or the CPUs"},
-		{"memory of slow readers", "bytes", "sluice_held_bytes", "sluice_held_bytes_limit", "a quarter of limits.memory"},
 		{"memory of stores", "bytes", "sluice_stores_bytes", "sluice_stores_limit_bytes", "cache.maxBytes"},
 		{"encoded objects", "bytes", "sluice_encoded_bytes", "sluice_encoded_limit_bytes", "cache.encodedBytes"},
 	} {

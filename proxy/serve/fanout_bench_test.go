@@ -45,7 +45,7 @@ func benchFanOut(b *testing.B, watches int, coding splice.Coding) {
 		resources := new(concurrent)
 		e := newEnv(b, c, Options{
 			Resources: resources, Encoded: tree.NewBudget(1 << 30), CompressWatches: true, CPU: flowcontrol.NewCPU(0),
-			SlowReaders: flowcontrol.NewSlowReaders(1 << 30),
+			SlowReaders: flowcontrol.NewSlowReaders(),
 		})
 		resources.env = e
 		pod := harness.Pods(1, "shop", 1)[0]

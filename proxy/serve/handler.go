@@ -61,7 +61,7 @@ type Options struct {
 	// PassedBytes bounds what the reads that pass although the cache should show them cost the apiserver at
 	// the same time, as the length of the objects that they are answered with; 0 bounds nothing.
 	PassedBytes int64
-	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
 

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -17,7 +19,7 @@ import (
 // withSlowReaders returns an env whose slow readers may hold limit bytes.
 func withSlowReaders(t *testing.T, limit int64, objects int) *env {
 	t.Helper()
-	s := flowcontrol.NewSlowReaders(limit)
+	s := flowcontrol.NewSlowReaders()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -26,6 +28,7 @@ func withSlowReaders(t *testing.T, limit int64, objects int) *env {
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	e := newEnv(t, servetest.Foos(objects), Options{SlowReaders: s})
+	e.Accounts = accounts.New(accounts.Totals{accounts.Held: limit}, math.MaxInt64)
 	return e
 }
 

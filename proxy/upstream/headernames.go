@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"sluice/proxy/wait"
 )
 
 // HeaderNames are the headers in which a front proxy names the user of a request to the apiserver:
@@ -71,7 +73,7 @@ func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error
 		return nil
 	}
 	logged := "" // the last error
-	for {
+	for ctx.Err() == nil {
 		pause := headerNamesEvery
 		err := u.readHeaderNames(ctx)
 		if err != nil && ctx.Err() == nil && err.Error() != logged {
@@ -81,12 +83,9 @@ func (u *Upstream) FollowHeaderNames(ctx context.Context, log *zap.Logger) error
 		if err != nil && u.HeaderNames() == nil {
 			pause = headerNamesRetry
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
+		wait.Pause(ctx, pause)
 	}
+	return nil
 }
 
 // readHeaderNames reads the names once. With an error, known names stay.

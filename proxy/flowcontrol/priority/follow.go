@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/proxy/resources"
+	"sluice/proxy/wait"
 )
 
 const (
@@ -40,7 +41,7 @@ func follow(ctx context.Context, from Resources, apply func(configuration), log 
 	for ctx.Err() == nil {
 		schemas, levels := lookup(from, schemaResource), lookup(from, levelResource)
 		if schemas == nil || levels == nil {
-			await(ctx, retry, nil, nil)
+			wait.Pause(ctx, retry)
 			retry = min(2*retry, maxRetry)
 			continue
 		}
@@ -56,7 +57,9 @@ func follow(ctx context.Context, from Resources, apply func(configuration), log 
 				log.Warn("FlowSchemas and PriorityLevelConfigurations cannot be used", zap.Error(err))
 			}
 		}
-		await(ctx, useEvery, schemasChanged, levelsChanged)
+		used, cancel := context.WithTimeout(ctx, useEvery)
+		wait.For(used, schemasChanged, levelsChanged)
+		cancel()
 	}
 }
 
@@ -71,17 +74,5 @@ func lookup(from Resources, r schema.GroupVersionResource) *resources.CachedReso
 		return nil
 	default:
 		return c
-	}
-}
-
-// await waits until a channel is closed, for a time, or until ctx ends.
-func await(ctx context.Context, limit time.Duration, a, b <-chan struct{}) {
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	case <-a:
-	case <-b:
 	}
 }

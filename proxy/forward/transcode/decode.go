@@ -46,19 +46,19 @@ func (b *requestBody) decode(info *request.Info, memory *reservation) error {
 		}}
 		return b.refusal
 	}
-	if err := memory.reserve(b.size() + b.decodingSize(nodes)); err != nil {
+	if err := memory.reserve(b.decodingSize(nodes)); err != nil {
 		return err
 	}
 	b.refusal = b.toJSON(info)
-	memory.shrink(b.size())
+	memory.shrink(int64(cap(b.json)))
 	return b.refusal
 }
 
 func (b *requestBody) toJSON(info *request.Info) (err error) {
 	if b.encoding == codec.YAML {
-		b.json, err = yaml.AppendJSON(nil, b.buffered, maxRequest) // aliases can expand a small input
+		b.json, err = yaml.AppendJSON(nil, b.Bytes, maxRequest) // aliases can expand a small input
 	} else {
-		b.json, err = cbor.AppendJSON(nil, b.buffered, maxRequest)
+		b.json, err = cbor.AppendJSON(nil, b.Bytes, maxRequest)
 	}
 	switch {
 	case errors.Is(err, json.ErrSize), len(b.json) > maxRequest:
@@ -74,8 +74,8 @@ func (b *requestBody) toJSON(info *request.Info) (err error) {
 // decodingSize returns the memory that decoding takes at most: that of all nodes, and twice the
 // strings in JSON, whose buffer grows by copying.
 func (b *requestBody) decodingSize(nodes int) int64 {
-	n := len(b.buffered)
-	for _, c := range b.buffered {
+	n := len(b.Bytes)
+	for _, c := range b.Bytes {
 		if c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
 			n += maxEscape - 1
 		}
@@ -91,10 +91,10 @@ func (b *requestBody) decodingSize(nodes int) int64 {
 // in CBOR, in YAML the characters after which a node can begin.
 func (b *requestBody) countNodes() int {
 	if b.encoding == codec.CBOR {
-		return cbor.CountItems(b.buffered, maxNodes)
+		return cbor.CountItems(b.Bytes, maxNodes)
 	}
 	n := 1
-	for _, c := range b.buffered {
+	for _, c := range b.Bytes {
 		switch c {
 		case ',', ':', '[', '{', '-', '?', '\n', '\r', '*', '&', '!':
 			n++
@@ -106,7 +106,7 @@ func (b *requestBody) countNodes() int {
 // validateFields treats duplicate fields of YAML as the apiserver does by the query parameter
 // fieldValidation, since json does not have them any more. In CBOR they are errors in any case.
 func (b *requestBody) validateFields(info *request.Info) error {
-	duplicates := yaml.StrictError(b.buffered)
+	duplicates := yaml.StrictError(b.Bytes)
 	if duplicates == nil {
 		return nil
 	}

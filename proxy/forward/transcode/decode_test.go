@@ -16,8 +16,8 @@ import (
 
 func TestBodyWithTooManyNodesIsNotDecoded(t *testing.T) {
 	for _, b := range []*requestBody{
-		{encoding: codec.CBOR, buffered: []byte("\x9a\x00\x04\x00\x00" + strings.Repeat("\xa1\x40\x01", 1<<18))},
-		{encoding: codec.YAML, buffered: []byte("[" + strings.Repeat("{a},", 1<<18) + "]")},
+		{encoding: codec.CBOR, Body: Body{Bytes: []byte("\x9a\x00\x04\x00\x00" + strings.Repeat("\xa1\x40\x01", 1<<18))}},
+		{encoding: codec.YAML, Body: Body{Bytes: []byte("[" + strings.Repeat("{a},", 1<<18) + "]")}},
 	} {
 		var status *apierrors.StatusError
 		memory, _ := newReservation(1 << 30)
@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, encoding := range []codec.Encoding{codec.CBOR, codec.YAML} {
 			memory, taken := newReservation(1 << 30)
-			b := &requestBody{buffered: []byte(body), encoding: encoding, jsonType: codec.MediaJSON}
+			b := &requestBody{Body: Body{Bytes: []byte(body)}, encoding: encoding, jsonType: codec.MediaJSON}
 			var status *apierrors.StatusError
 			switch err := b.decode(&request.Info{}, memory); {
 			case err == nil:

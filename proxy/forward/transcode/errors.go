@@ -1,13 +1,12 @@
 package transcode
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 
 	"sluice/codec"
 	"sluice/codec/json"
 	"sluice/codec/negotiate"
+	"sluice/proxy/response"
 )
 
 // maxError is the longest error response that is transcoded, in bytes; errorReserve is the memory
@@ -20,11 +19,11 @@ const (
 // transcodeError transcodes an error response to the format in which the apiserver sends errors to
 // the client. One that cannot be transcoded passes as it is: its content matters more than its
 // format.
-func (e *exchange) transcodeError(resp *http.Response) *http.Response {
+func (e *Exchange) transcodeError(resp *http.Response) *http.Response {
 	if resp.Header.Get("Content-Encoding") != "" || e.memory.reserve(errorReserve) != nil {
 		return resp
 	}
-	body, err := peek(resp, maxError+1)
+	body, err := response.Peek(resp, maxError+1)
 	if err != nil || len(body) > maxError || json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}) != nil {
 		return resp
 	}
@@ -51,20 +50,3 @@ func appendStatus(dst, src []byte, f codec.Format) ([]byte, error) {
 	}
 	return codec.AppendFromJSON(dst, src, f.Encoding)
 }
-
-// peek returns the first n bytes of the body, or all if it is shorter. Reading the
-// body afterwards returns the same bytes and the same error.
-func peek(resp *http.Response, n int64) ([]byte, error) {
-	head, err := io.ReadAll(io.LimitReader(resp.Body, n))
-	rest := io.Reader(resp.Body)
-	if err != nil {
-		rest = errReader{err}
-	}
-	resp.Body = readCloser{io.MultiReader(bytes.NewReader(head), rest), resp.Body}
-	return head, err
-}
-
-// errReader is a reader that returns an error.
-type errReader struct{ err error }
-
-func (r errReader) Read([]byte) (int, error) { return 0, r.err }

@@ -1,6 +1,8 @@
 package transcode
 
 import (
+	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,130 +12,71 @@ import (
 var errEvent = errors.New("watch event cannot be transcoded")
 
 const (
-	// eventRead is the space for one read of a stream, in bytes.
+	// eventRead is the most that is read of a stream at a time, in bytes.
 	eventRead = 16 << 10
-	// maxIdleBuffer is the largest buffer that an open watch keeps between events, in bytes. It is
-	// not reserved from a quota.
+	// maxIdleBuffer is the largest buffer that an open watch keeps between events, in bytes. It is not taken from an
+	// account.
 	maxIdleBuffer = 64 << 10
+	// growth is how many times its buffer the decoder takes at most: the buffer, one of twice its length in its place, and
+	// the last event.
+	growth = 4
 )
 
-// eventReader splits a stream of JSON objects, with or without white space between them, and
-// returns each as soon as its last byte has been read.
+// eventReader reads the values of a JSON stream, each as soon as its last byte has arrived. The decoder reads from it.
 type eventReader struct {
 	in       io.Reader
 	memory   *reservation
-	buf      []byte // what was read
-	scanned  int    // how much of buf was scanned
-	start    int    // where in buf the object begins; -1 between objects
-	depth    int
-	inString bool
-	escape   bool // after a backslash
+	decoder  *stdjson.Decoder
+	event    stdjson.RawMessage
+	read     int   // bytes in the decoder's buffer
+	reserved int64 // bytes of memory for the buffer; 0 for one that may stay
+	err      error // of Read
 }
 
 func newEventReader(in io.Reader, memory *reservation) *eventReader {
-	return &eventReader{in: in, memory: memory, start: -1}
+	r := &eventReader{in: in, memory: memory}
+	r.decoder = stdjson.NewDecoder(r)
+	return r
 }
 
-// next returns the next object, which is valid until the next call. The error is io.EOF at the end
-// of the stream, io.ErrUnexpectedEOF if that is inside an object, errEvent, an APIStatus if the
-// quota is exhausted, or one of the stream.
+// next returns the next value, which is valid until the next call. The error is io.EOF at the end
+// of the stream, io.ErrUnexpectedEOF if that is inside a value, errEvent, an APIStatus if the
+// account may take no more, or one of the stream.
 func (r *eventReader) next() ([]byte, error) {
-	for {
-		if object, err := r.scan(); object != nil || err != nil {
-			return object, err
-		}
-		if err := r.fill(); err != nil {
-			if errors.Is(err, io.EOF) && r.start >= 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
+	rest := r.decoder.Buffered().(*bytes.Reader)
+	if r.read = rest.Len(); r.reserved > 0 && r.read <= maxIdleBuffer { // a large buffer is not kept
+		left := make([]byte, r.read)
+		_, _ = rest.Read(left)
+		r.decoder, r.event = stdjson.NewDecoder(io.MultiReader(bytes.NewReader(left), r)), nil
+		r.memory.release()
+		r.reserved = 0
 	}
-}
-
-// scan returns the next object if all of it is in buf.
-func (r *eventReader) scan() ([]byte, error) {
-	for ; r.scanned < len(r.buf); r.scanned++ {
-		c := r.buf[r.scanned]
-		switch {
-		case r.escape:
-			r.escape = false
-		case r.inString:
-			r.escape, r.inString = c == '\\', c != '"'
-		case c == '{', c == '[':
-			if r.depth++; r.depth == 1 {
-				r.start = r.scanned
-			}
-		case r.depth == 0:
-			if c > ' ' {
-				return nil, fmt.Errorf("%w: %q before an object", errEvent, c)
-			}
-		case c == '"':
-			r.inString = true
-		case c == '}', c == ']':
-			if r.depth--; r.depth == 0 {
-				object := r.buf[r.start : r.scanned+1]
-				r.scanned, r.start = r.scanned+1, -1
-				return object, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
-// fill reads more of the stream into buf.
-func (r *eventReader) fill() error {
-	if err := r.grow(); err != nil {
-		return err
-	}
-	n, err := r.in.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf = r.buf[:len(r.buf)+n]
-	if n > 0 {
-		return nil
-	}
-	return err
-}
-
-// reserved returns how many bytes of the reservation the buffer takes.
-func (r *eventReader) reserved() int64 {
-	if cap(r.buf) > maxIdleBuffer {
-		return int64(cap(r.buf))
-	}
-	return 0
-}
-
-// grow makes space for another read: it drops the objects that were returned, or else allocates a
-// larger buffer.
-func (r *eventReader) grow() error {
-	if r.start < 0 {
-		r.buf, r.scanned = r.buf[:0], 0
-		if cap(r.buf) > maxIdleBuffer {
-			r.buf = nil
-			r.memory.release()
-		}
-	}
-	if cap(r.buf)-len(r.buf) >= eventRead {
-		return nil
-	}
-	rest := r.buf[max(r.start, 0):]
-	size := cap(r.buf)
-	if size-len(rest) < eventRead {
-		size = 2*size + eventRead
-	}
+	err := r.decoder.Decode(&r.event)
+	_, malformed := errors.AsType[*stdjson.SyntaxError](err)
 	switch {
-	case len(rest) > maxEvent:
-		return fmt.Errorf("%w: it has more than %d bytes", errEvent, maxEvent)
-	case size == cap(r.buf):
-		r.buf = r.buf[:copy(r.buf, rest)]
-	default:
-		if size > maxIdleBuffer {
-			if err := r.memory.reserve(int64(cap(r.buf) + size)); err != nil {
-				return err
-			}
-		}
-		r.buf = append(make([]byte, 0, size), rest...)
-		r.memory.shrink(int64(size))
+	case err == nil:
+		return r.event, nil
+	case malformed:
+		return nil, fmt.Errorf("%w: %w", errEvent, err)
+	case r.err != nil && !errors.Is(r.err, io.EOF):
+		return nil, r.err
 	}
-	r.scanned, r.start = len(r.buf), min(r.start, 0)
-	return nil
+	return nil, err
+}
+
+// Read implements io.Reader for the decoder, to whose buffer it appends p.
+func (r *eventReader) Read(p []byte) (n int, err error) {
+	defer func() { r.err = err }()
+	if r.read > maxEvent {
+		return 0, fmt.Errorf("%w: it has more than %d bytes", errEvent, maxEvent)
+	}
+	if size := growth * int64(r.read+len(p)); size > growth*maxIdleBuffer {
+		if err := r.memory.reserve(size); err != nil {
+			return 0, err
+		}
+		r.reserved = size
+	}
+	n, err = r.in.Read(p[:min(len(p), eventRead)])
+	r.read += n
+	return n, err
 }

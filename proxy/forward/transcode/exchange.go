@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -23,42 +22,56 @@ var errSwitched = errors.New("upstream switched protocols without a request to")
 // its connection can be used again.
 const maxRefusal = 16 << 10
 
-// exchange is one request of a client with the attempts to send it and the response. It belongs to
-// the goroutine of the request.
-type exchange struct {
+// Exchange is one request of a client with the attempts to send it and the response. It belongs to
+// the goroutine of the request. A nil Exchange sends the request once, as received.
+type Exchange struct {
 	*Transcoder
 	send    Send
 	request *http.Request // as received, without hop-by-hop headers
 	info    *request.Info
-	target  *target      // nil if the response needs no transcoding
-	body    *requestBody // set by roundTrip
+	target  *target // nil if the response needs no transcoding
+	body    requestBody
 	memory  reservation
-	// setReadTimeout bounds how long reading the request body may take; 0 removes the bound.
-	setReadTimeout func(time.Duration)
 
-	attempts        []attempt // the one to send now, and those that may follow
-	responseReserve int64     // bytes of memory, for the response to a write
-	cborRefused     bool      // the API does not support CBOR, provided that it accepts JSON
+	attempt         attempt // the present one
+	responseReserve int64   // bytes of memory, for the response to a write
 }
 
-func (e *exchange) roundTrip(r *http.Request, send Send) (*http.Response, error) {
-	e.request, e.send, e.target = r, send, targetOf(r, e.info)
+// BodyLimit returns how long a body may be that should be read before the request is sent, since it may have to be sent
+// more than once; 0 if it has not.
+func (e *Exchange) BodyLimit() int64 {
+	if e == nil {
+		return 0
+	}
+	return maxRequest
+}
+
+// End gives back the memory.
+func (e *Exchange) End() {
+	if e != nil {
+		e.memory.release()
+	}
+}
+
+// RoundTrip sends the request, of whose body so much has been read, more than once if necessary. It returns the response
+// in a format that the client accepts. The error is ErrResponseCut, an APIStatus to respond with, or one of send.
+func (e *Exchange) RoundTrip(r *http.Request, body Body, send Send) (*http.Response, error) {
+	if e == nil {
+		return send(r)
+	}
+	e.request, e.send, e.body.Body = r, send, body
+	if body.Complete && len(body.Bytes) == 0 && r.Method == http.MethodDelete {
+		e.body.jsonType = ""
+	}
 	resp, err := e.sendAttempts()
-	if err == nil && e.attempts[0].has(jsonBody) {
+	if err == nil && e.attempt.has(jsonBody) {
 		e.info.Outcome.Transcoded = true
 	}
 	return resp, err
 }
 
 // sendAttempts sends the request until the upstream refuses no format of it.
-func (e *exchange) sendAttempts() (*http.Response, error) {
-	var err error
-	if e.body, err = readRequestBody(e.request, &e.memory, e.setReadTimeout); err != nil {
-		return nil, err
-	}
-	if err := e.planAttempts(); err != nil {
-		return nil, err
-	}
+func (e *Exchange) sendAttempts() (*http.Response, error) {
 	for {
 		resp, err := e.send(e.attemptRequest())
 		if err != nil {
@@ -77,7 +90,7 @@ func (e *exchange) sendAttempts() (*http.Response, error) {
 }
 
 // decodeBody transcodes the request body to JSON, as one of at most maxDecoding at a time.
-func (e *exchange) decodeBody() error {
+func (e *Exchange) decodeBody() error {
 	leave, err := e.decoding.Enter(e.request.Context(), e.info.Account.Key)
 	if err != nil {
 		return err
@@ -87,23 +100,19 @@ func (e *exchange) decodeBody() error {
 }
 
 // attemptRequest returns the request for the current attempt.
-func (e *exchange) attemptRequest() *http.Request {
+func (e *Exchange) attemptRequest() *http.Request {
 	out := e.request.WithContext(e.request.Context())
-	if out.Body != nil {
-		out.Body = e.body.received()
-		if e.body.isComplete() {
-			out.GetBody = func() (io.ReadCloser, error) { return e.body.received(), nil }
-		}
+	if out.Body != nil && out.GetBody != nil {
+		out.Body, _ = out.GetBody()
 	}
-	current := e.attempts[0]
-	if current != asReceived {
+	if e.attempt != asReceived {
 		out.Header = out.Header.Clone()
 	}
-	if current.has(jsonResponse) {
+	if e.attempt.has(jsonResponse) {
 		out.Header.Set("Accept", e.target.jsonAccept(e.info))
 		out.Header.Del("Accept-Encoding")
 	}
-	if current.has(jsonBody) {
+	if e.attempt.has(jsonBody) {
 		out.Header.Set("Content-Type", e.body.jsonType)
 		out.Header.Del("Content-Length")
 		json := e.body.json
@@ -116,18 +125,14 @@ func (e *exchange) attemptRequest() *http.Request {
 }
 
 // finish returns the response for the client.
-func (e *exchange) finish(resp *http.Response) (*http.Response, error) {
+func (e *Exchange) finish(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
 		return nil, errSwitched
 	}
-	e.body.drop()
+	e.body.json = nil
 	e.memory.shrink(e.responseReserve)
-	refused := isFormatCode(resp.StatusCode)
-	if e.cborRefused && !refused {
-		e.unsupported.Add(apiOf(e.info), nil, unsupportedFor)
-	}
-	if len(e.body.warnings) > 0 && !refused {
+	if len(e.body.warnings) > 0 && !isFormatCode(resp.StatusCode) {
 		resp.Header["Warning"] = append(slices.Clone(e.body.warnings), resp.Header["Warning"]...)
 	}
 	if e.target == nil || bodiless(resp.StatusCode) || !isJSON(resp) {

@@ -37,9 +37,9 @@ func bodiless(code int) bool {
 // transcode transcodes a JSON response to the target. Errors and objects that the upstream sent in
 // response to the Accept header as received stay as they are if they already have the target's
 // form.
-func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
+func (e *Exchange) transcode(resp *http.Response) (*http.Response, error) {
 	success := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusAccepted
-	asked := e.attempts[0].has(jsonResponse)
+	asked := e.attempt.has(jsonResponse)
 	switch {
 	case !success && asked:
 		return e.transcodeError(resp), nil
@@ -67,7 +67,7 @@ func (e *exchange) transcode(resp *http.Response) (*http.Response, error) {
 
 // transcodeObject transcodes a JSON body. The error is an APIStatus, or codec.ErrUnsupported if
 // the body has no such form.
-func (e *exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) {
+func (e *Exchange) transcodeObject(body []byte, f codec.Format) ([]byte, error) {
 	switch err := json.Valid(body, json.Limits{AllowInvalidUTF8: true, Depth: maxDepth}); {
 	case errors.Is(err, json.ErrDepth):
 		return nil, notAcceptable("is nested too deep to be transcoded to %s: limit is %d levels", f, maxDepth)
@@ -105,8 +105,11 @@ func notAcceptable(text string, f codec.Format, limit int) error {
 	return response.NewNotAcceptable(message.Unacceptable.Say(fmt.Sprintf(text, f.Encoding.MediaType(), limit)))
 }
 
+// firstRead is the size of the first buffer for a body, in bytes.
+const firstRead = 16 << 10
+
 // readAll returns the whole body, decompressed.
-func (e *exchange) readAll(resp *http.Response) ([]byte, error) {
+func (e *Exchange) readAll(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	in := io.Reader(resp.Body)
 	if resp.Header.Get("Content-Encoding") == "gzip" {
@@ -143,7 +146,7 @@ func (e *exchange) readAll(resp *http.Response) ([]byte, error) {
 
 // replaceBody returns the response with a transcoded body, compressed if it is long and the client
 // accepts that.
-func (e *exchange) replaceBody(resp *http.Response, body []byte, f codec.Format) *http.Response {
+func (e *Exchange) replaceBody(resp *http.Response, body []byte, f codec.Format) *http.Response {
 	e.info.Outcome.Transcoded = true
 	e.info.Outcome.Format = f.Encoding.String()
 	resp = withContentType(resp, f.ContentType(false))

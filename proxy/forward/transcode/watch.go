@@ -17,7 +17,7 @@ import (
 
 // transcodeWatch transcodes a JSON watch stream to the target. A compressed stream cannot be
 // re-encoded event by event, so it passes; none is asked for.
-func (e *exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
+func (e *Exchange) transcodeWatch(resp *http.Response) (*http.Response, error) {
 	if resp.Header.Get("Content-Encoding") != "" {
 		return resp, nil
 	}
@@ -90,7 +90,7 @@ func (s *watchStream) Read(p []byte) (int, error) {
 func (s *watchStream) fill() error {
 	if cap(s.buf) > maxIdleBuffer {
 		s.buf, s.out = nil, nil
-		s.events.memory.shrink(s.events.reserved())
+		s.events.memory.shrink(s.events.reserved)
 	}
 	event, err := s.events.next()
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *watchStream) reserve(dst []byte, event json.Value) ([]byte, error) {
 	if size > maxTranscoded {
 		return dst, fmt.Errorf("%w: it would have more than %d bytes", errEvent, maxTranscoded)
 	}
-	if err := s.events.memory.reserve(s.events.reserved() + size); err != nil {
+	if err := s.events.memory.reserve(s.events.reserved + size); err != nil {
 		return dst, err
 	}
 	return make([]byte, 0, size), nil

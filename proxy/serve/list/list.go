@@ -22,7 +22,7 @@ type Server struct {
 	Encoded *tree.Budget
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
-	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 }
 
@@ -54,7 +54,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
 	out.encoded = &p.Info.Encoded
-	reader := s.SlowReaders.Track(p.Info.Account.Key, out.client, func() { out.client.EndWithin(0) })
+	reader := s.SlowReaders.Track(p.Info.Account, out.client, func() { out.client.EndWithin(0) })
 	defer reader.Done()
 	reader.Hold(p.Resource.Store, state)
 	err = l.write(out, e)

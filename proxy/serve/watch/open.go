@@ -51,7 +51,7 @@ type Server struct {
 	Encoded *tree.Budget
 	// CPU shares the processors among users; nil lets everybody work at once.
 	CPU *flowcontrol.CPU
-	// SlowReaders bounds the memory of responses whose clients read slowly; nil bounds nothing.
+	// SlowReaders counts the memory of responses whose clients read slowly; nil counts nothing.
 	SlowReaders *flowcontrol.SlowReaders
 	// Draining is closed when open watches must end, spread over the time that Spread returns. Nil never
 	// drains.

@@ -18,7 +18,7 @@ import (
 // What the client has not begun to read must be able to leave the memory of the history.
 func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		readers := flowcontrol.NewSlowReaders(1 << 30)
+		readers := flowcontrol.NewSlowReaders()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go readers.Run(ctx)

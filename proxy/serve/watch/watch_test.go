@@ -307,7 +307,7 @@ func TestInitialEventsEndAfterAllDeletionsOfTheirVersion(t *testing.T) {
 func TestInitialEventsOfASlowReaderEndAfterTheEventsOfTheirVersion(t *testing.T) {
 	const last = 20
 	synctest.Test(t, func(t *testing.T) {
-		slow := flowcontrol.NewSlowReaders(1 << 30)
+		slow := flowcontrol.NewSlowReaders()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go slow.Run(ctx)

@@ -16,6 +16,7 @@ import (
 	"sluice/cache/fence"
 	"sluice/cache/tree"
 	"sluice/codec"
+	"sluice/proxy/accounts"
 	"sluice/proxy/discovery"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
@@ -54,6 +55,7 @@ type Env struct {
 	Resource  *resources.CachedResource
 	Apiserver *apiserver
 	Access    *access
+	Accounts  *accounts.Ledger // counts what the requests hold; nil counts nothing
 	Draining  chan struct{}
 	looked    sync.Mutex         // guards readers
 	Readers   []resources.Reader // for which the resource was looked up
@@ -134,6 +136,9 @@ func (e *Env) Request(url string, header http.Header) *http.Request {
 		e.Fatal(err)
 	}
 	info.Caller, info.User = request.BearerToken, "jane"
+	if e.Accounts != nil {
+		info.Account = e.Accounts.Account(accounts.ByUser(info.User))
+	}
 	return r.WithContext(request.With(r.Context(), info))
 }
 
