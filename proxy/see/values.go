@@ -1,9 +1,12 @@
 package see
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // values are the texts of a page that change, by their keys. The text of a sparkline's points has the key ~NAME, and
-// its description =NAME; where a link leads has the key @NAME.
+// its description =NAME; where a link leads has the key @NAME, and what a meter shows %NAME.
 type values map[string]string
 
 func newValues(f *Facts, v Verdict) values {
@@ -49,7 +52,7 @@ func (t values) resource(r *Resource) {
 	}
 	for column, text := range map[string]string{
 		"state": state, "objects": count(r.Objects), "memory": size(r.Bytes), "history": size(r.HistoryBytes),
-		"version": count(r.Version), "heard": optional(r.HeardSeconds, seconds), "proven": optional(r.ProvenSeconds, seconds),
+		"version": fmt.Sprintf("%.0f", r.Version), "heard": optional(r.HeardSeconds, seconds), "proven": optional(r.ProvenSeconds, seconds),
 		"watches": count(r.Watches), "passedwatches": count(r.PassedWatches), "mismatches": count(r.Mismatches),
 	} {
 		t[r.Name+"/"+column] = text
@@ -67,6 +70,7 @@ func (t values) limit(l Limit) {
 	total, full := "no limit", "–"
 	if l.Total > 0 {
 		total, full = format(l.Total), percent(l.Full())
+		t["%"+l.Name] = fmt.Sprint(l.Full())
 	}
 	for column, text := range map[string]string{
 		"used": format(l.Used), "total": total, "full": full,
