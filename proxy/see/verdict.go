@@ -103,7 +103,7 @@ var rules = []struct {
 			}
 			return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
 		}},
-	{stateUnsure, "Give back the right to create reviews, or repair the webhook that answers them.",
+	{stateUnsure, "The log says why (review failed). Give back the right to create reviews, or repair the webhook that answers them.",
 		"sluicereviewsfail", func(f *Facts) string {
 			if f.ReviewsFailed == 0 {
 				return ""
