@@ -12,11 +12,11 @@ type values map[string]string
 func newValues(f *Facts, v Verdict) values {
 	t := values{
 		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "", "@runbook": "",
-		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, number), "memory": size(f.MemoryBytes),
+		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, cores), "memory": size(f.MemoryBytes),
 		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "allpassedwatches": count(f.AllPassed), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
 	}
-	t["saved/cpu"], t["saved/spent"] = "at least "+cores(f.Saved.Cores), "at most "+cores(f.Saved.SpentCores)
+	t["saved/cpu"], t["saved/spent"] = bound("at least ", f.Saved.Cores), bound("at most ", f.Saved.SpentCores)
 	t["saved/bytes"] = size(f.Saved.BytesPerSec) + "/s of " + size(f.Saved.AllBytesPerSec) + "/s"
 	if v.Runbook != "" {
 		t["runbook"], t["@runbook"] = "Runbook: "+runbook(v.Runbook), guide(runbook(v.Runbook))
@@ -30,6 +30,14 @@ func newValues(f *Facts, v Verdict) values {
 	t.reads("all", f.Reads)
 	t.reads("others", f.Others)
 	return t
+}
+
+// bound formats a bound of CPU time, which one that is nearly nothing does not need.
+func bound(kind string, v float64) string {
+	if v < 0.0005 {
+		return cores(v)
+	}
+	return kind + cores(v)
 }
 
 func (t values) reads(key string, r Reads) {
