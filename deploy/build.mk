@@ -34,9 +34,9 @@ image: $(PACK) $(foreach p,$(subst /,-,$(PLATFORMS)),$(BIN)/dist/$(p)/sluice) ##
 release: image $(foreach p,$(RELEASES),$(BIN)/dist/$(p)/sluice) ## Build bin/release: archives of binaries, the image, SBOMs, checksums
 	@rm -rf $(RELEASED) && mkdir -p $(RELEASED) && cp $(PACKED)/sluice.tar $(RELEASED)/sluice-$(VERSION)-image.tar
 	@for s in bash zsh fish; do $(BIN)/dist/$(shell $(GO) env GOHOSTOS)-$(shell $(GO) env GOHOSTARCH)/sluice completion $$s > $(BIN)/dist/sluice.$$s || exit 1; done
-	@ln -sf sluice $(BIN)/dist/kubectl-sluice
+	@for n in kubectl-sluice kubectl_complete-sluice; do ln -sf sluice $(BIN)/dist/$$n || exit 1; done
 	$(call step,Packing $(RELEASED),for p in $(RELEASES); do \
-	$(PACK) archive -out $(RELEASED)/sluice-$(VERSION)-$$p.tar.gz sluice=$(BIN)/dist/$$p/sluice kubectl-sluice=$(BIN)/dist/kubectl-sluice LICENSE=LICENSE README.md=README.md \
+	$(PACK) archive -out $(RELEASED)/sluice-$(VERSION)-$$p.tar.gz sluice=$(BIN)/dist/$$p/sluice $(foreach n,kubectl-sluice kubectl_complete-sluice,$(n)=$(BIN)/dist/$(n)) LICENSE=LICENSE README.md=README.md \
 	  $(foreach s,bash zsh fish,completion/sluice.$(s)=$(BIN)/dist/sluice.$(s)) && \
 	$(PACK) sbom -out $(RELEASED)/sluice-$(VERSION)-$$p.spdx.json $(PACKFLAGS) $(BIN)/dist/$$p/sluice || exit 1; done)
 	@$(PACK) sums -out $(RELEASED)/SHA256SUMS $(RELEASED)/*

@@ -83,7 +83,7 @@ func (c *costs) add(l *loggedRequest, ended bool) {
 	}
 	u := clients.Use{
 		Key: clientKey(r, info, l.code), Verb: clientVerb(info), Outcome: clientOutcome(info, l.code), Reason: info.Outcome.Reason,
-		Ended: ended, Took: time.Since(l.info.Received), Format: c.format, Compressed: c.compressed, Scanned: info.Scanned,
+		Ended: ended, Address: host(r), Took: time.Since(l.info.Received), Format: c.format, Compressed: c.compressed, Scanned: info.Scanned,
 		Encoded: encoded - c.encoded, Sent: l.bytes - c.sent, Events: info.Events - c.events, Listed: info.Listed - c.listed,
 	}
 	c.encoded, c.sent, c.events, c.listed = encoded, l.bytes, info.Events, info.Listed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ less. It exits with 0, with --hints with 1 if there is one, and with 2 if it can
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout()) },
 	}
 	set := f.prepare(c)
-	f.output.register(c, "requests by outcome and the evidence of hints")
+	f.output.register(c, "requests by outcome, addresses and the evidence of hints")
 	set.StringVar(&f.user, "user", "", "only users whose names contain this")
 	set.StringVar(&f.agent, "agent", "", "only programs whose names contain this")
 	set.StringVar(&f.resource, "resource", "", "only resources whose names contain this, as in pods.v1")
@@ -61,6 +62,9 @@ func (f *clientsFlags) run(ctx context.Context, out io.Writer) error {
 	return f.output.answer(out, value, clientsText(&l, f.output.format == "wide" || f.hints), !f.hints || len(l.Items) == 0)
 }
 
+// userText names a caller: one that is not authenticated has no name.
+func userText(name string) string { return cmp.Or(name, "(unauthenticated)") }
+
 // costUnits says what the columns of costs are in.
 const costUnits = "\nWOULD-COST and COST are of the apiserver, CPU of Sluice, in cores: 1000m is one.\n"
 
@@ -68,7 +72,7 @@ const costUnits = "\nWOULD-COST and COST are of the apiserver, CPU of Sluice, in
 func clientsText(l *clients.ClientList, wide bool) []byte {
 	columns, hints := "USER AGENT RESOURCE NAMESPACE LISTS/S WATCHES SENT/S WOULD-COST COST CPU WHY-PASSED HINTS", ""
 	if wide {
-		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED"
+		columns += " SERVED PASSED REFUSED FAILED WHY-REFUSED ADDRESS"
 	}
 	t, reasons := newTable(columns), []string{}
 	for i := range l.Items {
@@ -77,16 +81,16 @@ func clientsText(l *clients.ClientList, wide bool) []byte {
 		for _, h := range r.Hints {
 			names = append(names, h.Name)
 			if wide {
-				hints += fmt.Sprintf("\n%s of %s %s: it %s.\n  %s\n", h.Name, text(r.User), text(r.Resource), h.Evidence, h.Advice)
+				hints += fmt.Sprintf("\n%s of %s %s: it %s.\n  %s\n", h.Name, text(userText(r.User)), text(r.Resource), h.Evidence, h.Advice)
 			}
 		}
 		cells := []any{
-			r.User, r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
+			userText(r.User), r.Agent, r.Resource, r.Namespace, fmt.Sprintf("%.2f", r.Recent.Lists), r.Watches, bytesText(r.Recent.Sent),
 			milli(r.Recent.WouldCost), milli(r.Recent.Cost), milli(r.Recent.CPU), r.PassedBecause, strings.Join(names, ","),
 		}
 		reasons = append(reasons, r.PassedBecause)
 		if wide {
-			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"), r.RefusedBecause)
+			cells = append(cells, r.Count("served"), r.Count("passed"), r.Count("refused"), r.Count("failed"), r.RefusedBecause, r.Address)
 			reasons = append(reasons, r.RefusedBecause)
 		}
 		t.row(cells...)

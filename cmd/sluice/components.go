@@ -189,6 +189,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	if err != nil {
 		return fmt.Errorf("upstream client: %w", err)
 	}
+	metrics.access.LogFailures(log.Named("auth"))
 	o := auth.AuthorizerOptions{
 		Reviews: clients.AuthorizationV1(), Version: c.health.Version,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,

@@ -19,7 +19,11 @@ import (
 var version = "unknown"
 
 func main() {
-	err := run(os.Args[1:])
+	args := os.Args[1:]
+	if filepath.Base(os.Args[0]) == "kubectl_complete-sluice" { // kubectl runs it to complete kubectl sluice
+		args = append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	err := run(args)
 	exit, coded := errors.AsType[exitError](err)
 	if err != nil && !(coded && exit.error == nil) {
 		fmt.Fprintln(os.Stderr, "sluice:", err)

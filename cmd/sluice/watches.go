@@ -69,7 +69,7 @@ func watchesText(l *clients.OpenWatchList, wide bool) []byte {
 			behind = strconv.Itoa(*r.BehindEvents)
 		}
 		age := time.Duration(r.AgeSeconds) * time.Second
-		cells := []any{r.User, r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
+		cells := []any{userText(r.User), r.Agent, r.Resource, r.Selects, age, r.FromVersion, behind, ageText(r.WaitingSeconds), r.Source, r.PassedBecause}
 		reasons = append(reasons, r.PassedBecause)
 		if wide {
 			cells = append(cells, r.Namespace, r.Address)

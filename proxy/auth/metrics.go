@@ -3,8 +3,11 @@ package auth
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // Metrics counts reviews and changes of access rules.
@@ -12,6 +15,7 @@ type Metrics struct {
 	made    *prometheus.CounterVec
 	running *prometheus.GaugeVec
 	changes prometheus.Counter
+	log     *zap.Logger // see LogFailures
 }
 
 // NewMetrics returns metrics that are registered with r, or nowhere if r is nil.
@@ -30,10 +34,18 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Help: "Changes of RBAC objects, each of which invalidates results of access reviews.",
 		}),
 	}
+	m.LogFailures(zap.NewNop())
 	if r != nil {
 		r.MustRegister(m.made, m.running, m.changes)
 	}
 	return m
+}
+
+// LogFailures has the error of a failed review logged, once a minute.
+func (m *Metrics) LogFailures(log *zap.Logger) {
+	m.log = log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(c, time.Minute, 1, 0)
+	}))
 }
 
 // reviewMetrics are the metrics of one kind of review.
@@ -41,11 +53,12 @@ type reviewMetrics struct {
 	kind                                 string
 	positive, negative, failed, canceled prometheus.Counter
 	running                              prometheus.Gauge
+	log                                  *zap.Logger
 }
 
 func (m *Metrics) reviews(kind string) reviewMetrics {
 	made := func(result string) prometheus.Counter { return m.made.WithLabelValues(kind, result) }
-	return reviewMetrics{kind, made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind)}
+	return reviewMetrics{kind, made("positive"), made("negative"), made("failed"), made("canceled"), m.running.WithLabelValues(kind), m.log}
 }
 
 func (m reviewMetrics) started() { m.running.Inc() }
@@ -58,6 +71,7 @@ func (m reviewMetrics) ended(ctx context.Context, positive bool, err error) {
 		m.canceled.Inc()
 	case err != nil:
 		m.failed.Inc()
+		m.log.Warn("review failed", zap.String("kind", m.kind), zap.Error(err))
 	case positive:
 		m.positive.Inc()
 	default:

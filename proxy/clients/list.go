@@ -13,6 +13,7 @@ type Row struct {
 	Agent     string `json:"agent"`
 	Resource  string `json:"resource"`
 	Namespace string `json:"namespace"`
+	Address   string `json:"address"` // from which it last came
 
 	Since    time.Time `json:"since"` // from which on all is counted
 	LastSeen time.Time `json:"lastSeen"`
@@ -137,7 +138,7 @@ func (t *Table) List(names bool) *ClientList {
 	heaviest(l.Items, func(r *Row) float64 { return r.Recent.WouldCost + r.Recent.Cost })
 	for i := range l.Items {
 		if r := &l.Items[i]; !names {
-			r.User, r.Agent, r.Namespace = Hidden, Hidden, hidden(r.Namespace)
+			r.User, r.Agent, r.Address, r.Namespace = Hidden, Hidden, Hidden, hidden(r.Namespace)
 		}
 	}
 	return l
@@ -154,7 +155,7 @@ func hidden(namespace string) string {
 // view returns a copy of a row. The caller must hold the mutex of its shard.
 func (t *Table) view(r *row, w watching, now time.Duration) Row {
 	v := Row{
-		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace,
+		Client: t.id(r.Key), User: r.User, Agent: r.Agent, Resource: r.resource(), Namespace: r.Namespace, Address: r.address,
 		Since: t.start.Add(r.since), LastSeen: t.start.Add(r.last), Totals: r.counts.view(),
 		PassedBecause: r.passed.top(), RefusedBecause: r.refused.top(), Watches: w.open,
 		BehindEvents: w.slowest.Events, BehindSeconds: w.slowest.Oldest.Seconds(),

@@ -25,10 +25,9 @@ var (
 		"Bytes that are sent, by client: those of sluice_top_cost_cores.", topLabels, nil)
 	descRate = prometheus.NewDesc("sluice_top_requests_per_second",
 		"Requests that end, by client: those of sluice_top_cost_cores.", topLabels, nil)
+	descCPU = prometheus.NewDesc("sluice_top_cpu_cores",
+		"CPU of Sluice that is attributed, by client: those of sluice_top_cost_cores.", topLabels, nil)
 )
-
-var descCPU = prometheus.NewDesc("sluice_top_cpu_cores",
-	"CPU of Sluice that is attributed, by client: those of sluice_top_cost_cores.", topLabels, nil)
 
 const (
 	topClients = 20              // that have series of their own
@@ -43,11 +42,6 @@ type top struct {
 	mu     sync.Mutex
 	chosen time.Time
 	of     []topKey
-}
-
-type topRow struct {
-	topKey
-	Recent
 }
 
 // Collector returns a collector of the metrics of the table: with names, also of the heaviest named callers.
@@ -86,18 +80,17 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if !c.names {
 		return
 	}
-	for _, r := range c.heaviestNamed() {
+	for k, r := range c.heaviestNamed() {
 		for desc, v := range map[*prometheus.Desc]float64{
-			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests,
-			descCPU: r.CPU,
+			descWould: r.WouldCost, descCost: r.Cost, descSent: r.Sent, descRate: r.Requests, descCPU: r.CPU,
 		} {
-			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, r.user, r.agent, r.group, r.resource)
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, k.user, k.agent, k.group, k.resource)
 		}
 	}
 }
 
 // heaviestNamed returns the authenticated callers that had the highest costs at most topEvery ago, with what they cost now.
-func (t *Table) heaviestNamed() (rows []topRow) {
+func (t *Table) heaviestNamed() map[topKey]Recent {
 	t.top.mu.Lock()
 	defer t.top.mu.Unlock()
 	now := t.recentNamed()
@@ -108,8 +101,9 @@ func (t *Table) heaviestNamed() (rows []topRow) {
 		})
 		t.top.of = slices.Clone(t.top.of[:min(len(t.top.of), topClients)])
 	}
+	rows := map[topKey]Recent{}
 	for _, k := range t.top.of {
-		rows = append(rows, topRow{k, now[k]}) // nothing, if its rows have made room
+		rows[k] = now[k] // nothing, if its rows have made room
 	}
 	return rows
 }
@@ -124,11 +118,7 @@ func (t *Table) recentNamed() map[topKey]Recent {
 			}
 			k, v := topKey{r.User, r.Agent, r.Group, r.Resource}, r.rates(now)
 			sum := all[k]
-			sum.WouldCost += v.WouldCost
-			sum.Cost += v.Cost
-			sum.CPU += v.CPU
-			sum.Sent += v.Sent
-			sum.Requests += v.Requests
+			sum.Plus(v)
 			all[k] = sum
 		}
 	})

@@ -92,6 +92,7 @@ type row struct {
 	ended       seen // a watch that ended
 	watched     seen // a watch that was open
 	open        int  // watches
+	address     string
 }
 
 // seen is when a client did something; 0 if it did not.
@@ -101,7 +102,7 @@ type seen struct {
 }
 
 func (r *row) add(u *Use, worth, now time.Duration) {
-	r.last = now
+	r.last, r.address = now, u.Address
 	if u.Verb == Watch {
 		r.watches(u.From, now)
 	}

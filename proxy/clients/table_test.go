@@ -170,6 +170,7 @@ func TestRatesAreOfTheLastMinutes(t *testing.T) {
 func TestNamesAreHidden(t *testing.T) {
 	table := NewTable()
 	u := pods("jane", "curl")
+	u.Address = "192.0.2.9"
 	table.Add(u)
 	u.Namespace = "payroll"
 	table.Add(u)

@@ -37,6 +37,7 @@ type Use struct {
 	Outcome Outcome
 	Reason  string
 	Ended   bool // the request has ended
+	Address string
 	Took    time.Duration
 
 	Encoded, Sent int64 // bytes of the response, before Sluice compressed it and as written

@@ -241,7 +241,7 @@ func cores(v float64) string {
 	case v == 0:
 		return "–"
 	case v < 0.0005:
-		return "< 0.001"
+		return "<\u00a00.001"
 	case v < 0.995:
 		return fmt.Sprintf("%.3f", v)
 	}

@@ -22,7 +22,7 @@ func (p *process) lists(user, resource string, n int, bytes int64) {
 		p.clients.Add(&clients.Use{
 			Key:  clients.Key{User: user, Agent: "client/v1.0", Version: "v1", Resource: resource, Namespace: clients.AllNamespaces},
 			Verb: clients.List, Outcome: clients.Served, Ended: true, Encoded: bytes, Sent: bytes, Format: clients.InJSON,
-			Asked: clients.Asked{From: 1, Plain: true},
+			Asked: clients.Asked{From: 1, Plain: true}, Address: "198.51.100.7",
 		})
 	}
 }
@@ -90,7 +90,7 @@ func TestClientPageShowsHintsAndWatches(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	page := p.get(t, "/clients/"+list.Items[0].Client).Body.String()
-	for _, want := range []string{"jane · client/v1.0", "uncompressed: pods.v1", "50.0 MB without", "gzip", "5417", "192.0.2.7", "237118",
+	for _, want := range []string{"jane · client/v1.0", "uncompressed: pods.v1", "50.0 MB without", "gzip", "5417", "192.0.2.7", "198.51.100.7", "237118",
 		"upstream", "excluded", "cache.exclude"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of the client has no %q", want)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,7 +86,10 @@ func (p *process) get(t *testing.T, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-var shownCell = regexp.MustCompile(`<span data-k="([^"]*)">([^<]*)</span>`)
+var (
+	shownCell  = regexp.MustCompile(`<span data-k="([^"]*)">([^<]*)</span>`)
+	shownMeter = regexp.MustCompile(`<meter data-k="([^"]*)" [^>]*value="([^"]*)"`)
+)
 
 // cells returns what a page shows, by the keys.
 func (p *process) cells(t *testing.T, path string) map[string]string {
@@ -95,7 +99,7 @@ func (p *process) cells(t *testing.T, path string) map[string]string {
 		t.Fatalf("%s: %d", path, w.Code)
 	}
 	all := map[string]string{}
-	for _, found := range shownCell.FindAllStringSubmatch(w.Body.String(), -1) {
+	for _, found := range append(shownCell.FindAllStringSubmatch(w.Body.String(), -1), shownMeter.FindAllStringSubmatch(w.Body.String(), -1)...) {
 		all[html.UnescapeString(found[1])] = html.UnescapeString(found[2])
 	}
 	return all
@@ -116,7 +120,9 @@ func (p *process) value(t *testing.T, name, resource string) (v float64) {
 	return v
 }
 
+// TestPageShowsTheMetrics: a version stands as requests have it, to be copied.
 func TestPageShowsTheMetrics(t *testing.T) {
+	version := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	p := newProcess(true)
 	p.read("cache", "200", 99)
 	cells := p.cells(t, "/")
@@ -131,7 +137,7 @@ func TestPageShowsTheMetrics(t *testing.T) {
 		json        float64
 	}{
 		{"sluice_store_objects", "objects", count, pods.Objects}, {"sluice_store_data_bytes", "memory", size, pods.Bytes},
-		{"sluice_store_resource_version", "version", count, pods.Version}, {"sluice_watchers", "watches", count, pods.Watches},
+		{"sluice_store_resource_version", "version", version, pods.Version}, {"sluice_watchers", "watches", count, pods.Watches},
 		{"sluice_store_lag_seconds", "heard", seconds, *pods.HeardSeconds},
 		{"sluice_store_proven_seconds", "proven", seconds, *pods.ProvenSeconds},
 	} {
@@ -141,7 +147,7 @@ func TestPageShowsTheMetrics(t *testing.T) {
 		}
 	}
 	limits := p.cells(t, "/limits")
-	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" {
+	if used := p.value(t, "sluice_account_used", "requests"); limits["requests/used"] != size(used) || limits["requests/full"] != "7.1\u00a0%" || limits["%requests"] != "0.071" {
 		t.Errorf("limits: %v", limits)
 	}
 	if own := p.cells(t, "/r/reports.v1.sbom.example"); own["reports.v1.sbom.example/version"] != cells["pods.v1/version"] {
@@ -406,7 +412,7 @@ func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)
 		const pages = 10
-		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 100)}, 1<<30)
+		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 1000)}, 1<<30)
 		p.options.Hold = flowcontrol.New(ledger).Hold
 		l := newLive(p.Sampler)
 		var open atomic.Int64

@@ -1,19 +1,22 @@
 package see
 
-import "cmp"
+import (
+	"cmp"
+	"fmt"
+)
 
 // values are the texts of a page that change, by their keys. The text of a sparkline's points has the key ~NAME, and
-// its description =NAME; where a link leads has the key @NAME.
+// its description =NAME; where a link leads has the key @NAME, and what a meter shows %NAME.
 type values map[string]string
 
 func newValues(f *Facts, v Verdict) values {
 	t := values{
 		"state": v.State, "mark": v.Mark(), "sentence": v.Sentence, "do": v.Do, "runbook": "", "@runbook": "",
-		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, number), "memory": size(f.MemoryBytes),
+		"up": seconds(f.UpSeconds), "cpu": optional(f.CPUCores, cores), "memory": size(f.MemoryBytes),
 		"watches": count(f.Watches), "passedwatches": count(f.PassedWatches), "allpassedwatches": count(f.AllPassed), "requests": count(f.Requests),
 		"upstream": "answers", "refused": number(f.RefusedPerSec),
 	}
-	t["saved/cpu"], t["saved/spent"] = "at least "+cores(f.Saved.Cores), "at most "+cores(f.Saved.SpentCores)
+	t["saved/cpu"], t["saved/spent"] = bound("at least ", f.Saved.Cores), bound("at most ", f.Saved.SpentCores)
 	t["saved/bytes"] = size(f.Saved.BytesPerSec) + "/s of " + size(f.Saved.AllBytesPerSec) + "/s"
 	if v.Runbook != "" {
 		t["runbook"], t["@runbook"] = "Runbook: "+runbook(v.Runbook), guide(runbook(v.Runbook))
@@ -27,6 +30,14 @@ func newValues(f *Facts, v Verdict) values {
 	t.reads("all", f.Reads)
 	t.reads("others", f.Others)
 	return t
+}
+
+// bound formats a bound of CPU time, which one that is nearly nothing does not need.
+func bound(kind string, v float64) string {
+	if v < 0.0005 {
+		return cores(v)
+	}
+	return kind + cores(v)
 }
 
 func (t values) reads(key string, r Reads) {
@@ -49,7 +60,7 @@ func (t values) resource(r *Resource) {
 	}
 	for column, text := range map[string]string{
 		"state": state, "objects": count(r.Objects), "memory": size(r.Bytes), "history": size(r.HistoryBytes),
-		"version": count(r.Version), "heard": optional(r.HeardSeconds, seconds), "proven": optional(r.ProvenSeconds, seconds),
+		"version": fmt.Sprintf("%.0f", r.Version), "heard": optional(r.HeardSeconds, seconds), "proven": optional(r.ProvenSeconds, seconds),
 		"watches": count(r.Watches), "passedwatches": count(r.PassedWatches), "mismatches": count(r.Mismatches),
 	} {
 		t[r.Name+"/"+column] = text
@@ -67,6 +78,7 @@ func (t values) limit(l Limit) {
 	total, full := "no limit", "–"
 	if l.Total > 0 {
 		total, full = format(l.Total), percent(l.Full())
+		t["%"+l.Name] = fmt.Sprint(l.Full())
 	}
 	for column, text := range map[string]string{
 		"used": format(l.Used), "total": total, "full": full,

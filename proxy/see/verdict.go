@@ -88,7 +88,7 @@ var rules = []struct {
 			if f.Upstream.Error == "" {
 				return ""
 			}
-			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches stay open, new reads fail.",
+			return fmt.Sprintf("The apiserver has not answered for %s: %s. Watches end after two minutes of that, new reads fail.",
 				seconds(f.Upstream.FailingSeconds), f.Upstream.Error)
 		}},
 	{stateWrong, "Report it, with the log line \"store differs from the apiserver\" and what sluice bundle collects.",
@@ -103,7 +103,7 @@ var rules = []struct {
 			}
 			return fmt.Sprintf("Overloaded: %s requests a second are refused.", number(f.RefusedPerSec))
 		}},
-	{stateUnsure, "Give back the right to create reviews, or repair the webhook that answers them.",
+	{stateUnsure, "The log says why (review failed). Give back the right to create reviews, or repair the webhook that answers them.",
 		"sluicereviewsfail", func(f *Facts) string {
 			if f.ReviewsFailed == 0 {
 				return ""
@@ -167,6 +167,9 @@ var rules = []struct {
 			return fmt.Sprintf("Well, and unused for %s.", seconds(f.IdleSeconds))
 		}},
 	{stateWell, "", "", func(f *Facts) string {
+		if len(f.Resources) == 0 {
+			return "Well. No resource is cached: nobody has read one that can be."
+		}
 		return fmt.Sprintf("Well. %s served from memory, and all are known to be up to date.",
 			plural(len(f.Resources), "resource is", "resources are"))
 	}},
@@ -189,13 +192,17 @@ func each(f *Facts, what string, holds func(*Resource) bool) string {
 		}
 	}
 	const most = 3
+	is := " "
 	switch n := len(names); {
 	case n == 0:
 		return ""
 	case n > most:
-		names = append(names[:most], fmt.Sprintf("%d more: each", n-most))
+		names = append(names[:most], fmt.Sprintf("%d more", n-most))
+		fallthrough
+	case n > 1:
+		is = ": each "
 	}
-	return strings.Join(names, ", ") + " " + what
+	return strings.Join(names, ", ") + is + what
 }
 
 // Judge says how a Sluice is.

@@ -38,6 +38,9 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"unsure", stateUnsure, "7 reviews", healthy(func(f *Facts) { f.ReviewsFailed = 7 })},
 		{"no proof", stateStalled, "pods.v1 is not known", healthy(pods(func(r *Resource) { r.ProvenSeconds = new(181.0) }))},
 		{"quiet", stateWell, "", healthy(pods(func(r *Resource) { r.HeardSeconds, r.ProvenSeconds = new(181.0), new(60.0) }))},
+		{"no proof of two", stateStalled, "configmaps.v1, pods.v1: each is not known", healthy(func(f *Facts) {
+			f.Resources[0].ProvenSeconds, f.Resources[1].ProvenSeconds = new(181.0), new(181.0)
+		})},
 		{"no watch", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 31 }))},
 		{"a watch that is opened again", stateWell, "", healthy(pods(func(r *Resource) { r.Connected, r.LostSeconds = false, 29 }))},
 		{"no store for long", stateStalled, "pods.v1", healthy(pods(func(r *Resource) { r.Synced, r.UnsyncedSeconds = false, 31 }))},
@@ -49,6 +52,7 @@ func TestVerdictIsTheMostUrgentState(t *testing.T) {
 		{"lossy", stateLossy, "12 events", healthy(func(f *Facts) { f.AuditLost = 12 })},
 		{"idle", stateIdle, "unused for 6\u00a0min", healthy(func(f *Facts) { f.Watches, f.IdleSeconds = 0, 360 })},
 		{"never used", stateIdle, "Nobody has read anything", healthy(func(f *Facts) { f.Watches, f.Requests = 0, 0 })},
+		{"writes only", stateWell, "No resource is cached", healthy(func(f *Facts) { f.Resources = nil })},
 		{"quiet watches", stateWell, "", healthy(func(f *Facts) { f.IdleSeconds = 3600 })},
 	} {
 		v := Judge(tt.facts)

@@ -12,18 +12,40 @@ import (
 // bar is a row of a plot: one work at both servers.
 type bar struct {
 	name              string
-	apiserver, sluice float64 // CPU seconds; zero if not measured
+	apiserver, sluice float64 // seconds; zero if not measured
 }
 
-// bars returns what the report says about CPU.
-func (r *report) bars() []bar {
-	var all []bar
+// bars returns what the report says about CPU, or else about delays of events, and which of them.
+func (r *report) bars() (what string, all []bar) {
 	for _, t := range []struct{ table, unit string }{{listTable, ""}, {watchTable, ", event"}, {readTable, ""}} {
 		for _, row := range r.rows(t.table) {
 			if a := row.By[apiserverName]; a != nil {
 				all = append(all, bar{row.Case + t.unit, a.CPU, row.of(sluiceName).CPU})
 			}
 		}
+	}
+	if len(all) > 0 {
+		return "CPU of the server per request", all
+	}
+	return "Delay of an event", r.delays()
+}
+
+// delays returns the delays of events at watches that read, alone and beside some that do not.
+func (r *report) delays() (all []bar) {
+	by := map[string]*row{}
+	for _, row := range r.rows(stalledTable) { // the largest number of watches comes last
+		by[row.Target] = row
+	}
+	a, s := by[apiserverName], by[sluiceName]
+	if a == nil || s == nil {
+		return nil
+	}
+	for _, of := range []struct{ stage, name string }{
+		{quietly, fmt.Sprintf("%d watches, all read", a.Clients)},
+		{attacked, fmt.Sprintf("%d watches, %d do not read", a.Clients, a.of(attacked).Watches)},
+	} {
+		all = append(all, bar{of.name + ", p50", a.of(of.stage).P50, s.of(of.stage).P50},
+			bar{of.name + ", p99", a.of(of.stage).P99, s.of(of.stage).P99})
 	}
 	return all
 }
@@ -38,10 +60,10 @@ const (
 	plotMargin = 20
 )
 
-// plot writes the report as an SVG image: the CPU time of each work at the apiserver and at Sluice, on a
-// logarithmic axis.
+// plot writes the report as an SVG image: the CPU time of each work, or the delay of events, at the apiserver and at Sluice,
+// on a logarithmic axis.
 func (r *report) plot(out io.Writer) error {
-	bars := r.bars()
+	what, bars := r.bars()
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, b := range bars {
 		for _, v := range []float64{b.apiserver, b.sluice} {
@@ -65,7 +87,7 @@ func (r *report) plot(out io.Writer) error {
 		_ = xml.EscapeText(&s, fmt.Appendf(nil, format, args...))
 		s.WriteString("</text>\n")
 	}
-	text(plotMargin, 20, "start", "CPU of the server per request, %d pods, %d CPUs, %s", r.Pods, r.CPUs, r.Date.Format("2006-01-02"))
+	text(plotMargin, 20, "start", what+", %d pods, %d CPUs, %s", r.Pods, r.CPUs, r.Date.Format("2006-01-02"))
 	rect := func(y int, v float64, color string) {
 		if v > 0 {
 			fmt.Fprintf(&s, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n",

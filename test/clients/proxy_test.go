@@ -133,15 +133,17 @@ func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	plugins := t.TempDir()
-	if err := os.Symlink(program, filepath.Join(plugins, "kubectl-sluice")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"kubectl-sluice", "kubectl_complete-sluice"} {
+		if err := os.Symlink(program, filepath.Join(plugins, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	binary, err := harness.Binary("kubectl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{"sluice"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), binary, args...)
 		cmd.Env = append(os.Environ(), "PATH="+plugins+":"+os.Getenv("PATH"))
 		return cmd
 	}
@@ -150,7 +152,10 @@ func kubectlPlugin(t *testing.T) func(args ...string) *exec.Cmd {
 // thereAndBack points a kubeconfig to Sluice in both ways, and back to the apiserver, by kubectl sluice.
 func thereAndBack(t *testing.T, s *harness.Sluice) {
 	plugin := kubectlPlugin(t)
-	if out, err := plugin("kubeconfig", "--help").CombinedOutput(); err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
+	if out, err := plugin("__complete", "sluice", "clients", "--sort-by", "would").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "would-cost\n") {
+		t.Errorf("kubectl completes kubectl sluice by %q, %v", out, err)
+	}
+	if out, err := plugin("sluice", "kubeconfig", "--help").CombinedOutput(); err != nil || !strings.Contains(string(out), "\n  kubectl sluice kubeconfig {") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	original, err := os.ReadFile(apiserver.Kubeconfig("admin"))
@@ -168,7 +173,7 @@ func thereAndBack(t *testing.T, s *harness.Sluice) {
 	}{
 		{[]string{"--server=" + s.URL, ca}, true}, {[]string{"--proxy-url=" + s.Proxy, ca}, true}, {[]string{"--restore"}, false},
 	} {
-		if out, err := plugin(append([]string{"kubeconfig", "--kubeconfig=" + path, "--write"}, tt.args...)...).CombinedOutput(); err != nil {
+		if out, err := plugin(append([]string{"sluice", "kubeconfig", "--kubeconfig=" + path, "--write"}, tt.args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v\n%s", tt.args, err, out)
 		}
 		before := asked(t, s)

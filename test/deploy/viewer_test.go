@@ -1,9 +1,14 @@
 package deploy
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +58,9 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 			return nil
 		})
 	}
+	if page := throughProxy(t, plane, gateway); !strings.Contains(page, "<title>Sluice: ") {
+		t.Errorf("a browser behind kubectl proxy sees %.200s", page)
+	}
 	for _, page := range others {
 		if code := status(t, gateway, page); code != denied && code != http.StatusNotFound {
 			t.Errorf("%s with the role: %d", page, code)
@@ -60,11 +68,48 @@ func TestViewerSeesTheStatusPagesAndNothingElse(t *testing.T) {
 	}
 }
 
+// throughProxy returns the first page as a browser has it, which has no credentials: kubectl proxy adds those of nobody.
+func throughProxy(t *testing.T, plane *harness.ControlPlane, s *harness.Sluice) string {
+	t.Helper()
+	kubectl, err := harness.Binary("kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	c := exec.CommandContext(ctx, kubectl, "proxy", "--port=0", "--kubeconfig="+plane.Kubeconfig("nobody"), "--server="+local(s),
+		"--certificate-authority="+filepath.Join(s.Dir, "ca.crt"))
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { stop(); _ = c.Wait() }() // it was killed
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get("http://" + strings.TrimSpace(strings.TrimPrefix(line, "Starting to serve on ")) + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// local returns the URL of an admin listener on all addresses.
+func local(s *harness.Sluice) string { return strings.Replace(s.Admin, "[::]", "127.0.0.1", 1) }
+
 // status returns the code of the admin listener's answer to nobody.
 func status(t *testing.T, s *harness.Sluice, path string) int {
 	t.Helper()
 	cfg := s.RESTConfig("nobody")
-	cfg.Host = strings.Replace(s.Admin, "[::]", "127.0.0.1", 1)
+	cfg.Host = local(s)
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,11 +123,16 @@ func TestPageFitsTheScreen(t *testing.T) {
 				if low := b.evaluate(t, contrast); low != "" {
 					t.Errorf("%s has texts of little contrast: %s", name, low)
 				}
+				if roles := b.nameless(t); len(roles) > 0 {
+					t.Errorf("%s has nothing for a screen reader to say of %q", name, roles)
+				}
 				b.keep(t, name)
 			}
 		}
 	}
 	checkClient(t, b, s)
+	b.open(t, s.Admin+"/limits")
+	b.evaluate(t, meters)
 	for _, report := range b.reports {
 		t.Errorf("the console reports %s", report)
 	}
@@ -155,6 +161,33 @@ func checkClient(t *testing.T, b *browser, s *harness.Sluice) {
 	}
 	b.keep(t, "client")
 }
+
+// nameless returns the roles of what a screen reader cannot name.
+func (b *browser) nameless(t *testing.T) (roles []string) {
+	t.Helper()
+	var tree struct {
+		Nodes []struct {
+			Ignored    bool
+			Role, Name struct{ Value any }
+		}
+	}
+	b.call(t, "Accessibility.getFullAXTree", nil, &tree)
+	named := []string{"link", "button", "textbox", "Meter", "meter", "image", "columnheader", "rowheader", "navigation"}
+	for _, n := range tree.Nodes {
+		if role := fmt.Sprint(n.Role.Value); !n.Ignored && slices.Contains(named, role) && (n.Name.Value == nil || n.Name.Value == "") {
+			roles = append(roles, role)
+		}
+	}
+	return roles
+}
+
+// meters waits until meters that show nothing show a newer value.
+const meters = `new Promise(done => {
+  const all = [...document.querySelectorAll("meter")];
+  for (const m of all) m.value = 0;
+  const look = () => all.some(m => m.value > 0) ? done() : setTimeout(look, 50);
+  look();
+})`
 
 // live waits until the script shows how old the values are.
 const live = `new Promise(done => {

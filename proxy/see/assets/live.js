@@ -1,4 +1,4 @@
-// Newer values for an open page: the texts of [data-k], where links lead, and the points of sparklines.
+// Newer values for an open page: the texts of [data-k], where links lead, the points of sparklines, and what meters show.
 (() => {
   "use strict";
   const age = document.getElementById("age"), verdict = document.getElementById("verdict");
@@ -13,6 +13,7 @@
     for (const [k, v] of Object.entries(JSON.parse(event.data))) {
       for (const e of cells.get(k) || []) {
         if (k[0] === "~") e.setAttribute("points", v);
+        else if (k[0] === "%") e.value = v;
         else if (k[0] === "@") v ? e.setAttribute("href", v) : e.removeAttribute("href");
         else if (e.textContent !== v) e.textContent = v;
       }
