@@ -32,7 +32,7 @@ import (
 // one inventory, however large the resource is, or the list that replaces the store (Need.AtAnyPrice).
 // docs/wire.md, section 12, explains why nothing weaker is a proof.
 type Fence struct {
-	store     Store
+	store     *cache.Store
 	apiserver Apiserver
 	diverged  func(error)
 	allowance *allowance
@@ -106,7 +106,7 @@ type Stats struct {
 // diverged when a probe fails with [cache.ErrDiverged] or the apiserver is at an older resource version
 // than the store, as after a restore from a backup, and with [cache.ErrHeldBack]; the caller must then replace
 // the store. What cost returns may change at any time.
-func New(s Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
+func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *Fence {
 	return &Fence{
 		store: s, apiserver: a, diverged: diverged, allowance: newAllowance(cost), waitersChanged: make(chan struct{}, 1),
 		proven: map[Proof]int{},
