@@ -62,7 +62,6 @@ type Question struct {
 	Scoped     bool          // an inventory of its own scope would prove the read
 	Work       time.Duration // what the read, and after Exact its list from this page on, costs if it is forwarded
 	Exactly    bool          // the read needs the state at exactly its version
-	Spent      time.Duration // what forwarded reads of the exact version have cost
 	Gathered   bool          // the worker has gathered reads long enough
 	State      bool          // the worker: a newer state is waited for
 	History    bool          // the worker: more of the history is waited for
@@ -200,10 +199,10 @@ func confirms(q Question, f Facts) Action {
 	return Action{Wait, min(wait, f.NextWatch)}
 }
 
-// An inventory of an exact version serves the pages that follow. If the allowance does not permit it, forwarded
-// reads of this version must have cost as much.
+// An inventory of an exact version serves the pages that follow, if its client goes on to read them: so the allowance
+// must permit it.
 func exact(q Question, f Facts) Action {
-	if f.Price > quickWork || !pays(f.Price, q.Work) || f.Owed > 0 && q.Spent < f.Price {
+	if f.Price > quickWork || !pays(f.Price, q.Work) || f.Owed > 0 {
 		return Action{Do: Forward}
 	}
 	return Action{Do: TakeInventory}

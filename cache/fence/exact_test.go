@@ -15,9 +15,9 @@ import (
 const long = 1 << 24
 
 // confirmsAt checks whether a read of a version is answered, and how many inventories have been taken by then.
-func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, page, rest int64, confirmed bool, inventories int32) {
+func confirmsAt(t *testing.T, a *fakeAPIServer, f *Fence, version uint64, rest int64, confirmed bool, inventories int32) {
 	t.Helper()
-	state, err := f.confirmAt(t.Context(), version, page, rest)
+	state, err := f.confirmAt(t.Context(), version, rest)
 	if confirmed && (err != nil || state.Version != version) || !confirmed && !errors.Is(err, cache.ErrAhead) || a.inventories.Load() != inventories {
 		t.Errorf("version %d: %+v, %v after %d inventories, want %d", version, state, err, a.inventories.Load(), inventories)
 	}
@@ -28,8 +28,8 @@ func TestInventoryAtAVersionConfirmsThePresentState(t *testing.T) {
 		deliver(t, s, a.write(), 0)
 		version := a.writeElsewhere()
 		a.writeElsewhere()
-		confirmsAt(t, a, f, version, 0, long, true, 1)
-		confirmsAt(t, a, f, version, 0, long, true, 1)
+		confirmsAt(t, a, f, version, long, true, 1)
+		confirmsAt(t, a, f, version, long, true, 1)
 		mustShow(t, s, version, version-1)
 		if !f.Facts().quiet() {
 			t.Error("the next read waits for an event")
@@ -42,10 +42,10 @@ func TestInventoryAtAVersionConfirmsNoOtherState(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		event := a.write()
 		version := a.writeElsewhere()
-		confirmsAt(t, a, f, version, 0, long, false, 1)
-		confirmsAt(t, a, f, version, 0, long, false, 1)
+		confirmsAt(t, a, f, version, long, false, 1)
+		confirmsAt(t, a, f, version, long, false, 1)
 		deliver(t, s, event, 0)
-		confirmsAt(t, a, f, version, 0, long, true, 1)
+		confirmsAt(t, a, f, version, long, true, 1)
 		if _, err := s.At(version); err != nil {
 			t.Error(err)
 		}
@@ -57,28 +57,22 @@ func TestRollAtAVersionIsCalledWhereTheRestOfTheListCostsMore(t *testing.T) {
 		fill(t, a, s)
 		version, work := a.writeElsewhere(), f.nextInventoryWork()
 		enough := int64(2*(work-requestWork)-requestWork)/int64(workPerByte) + 1
-		confirmsAt(t, a, f, version, 0, enough-1, false, 0)
-		confirmsAt(t, a, f, version, 0, enough, true, 1)
+		confirmsAt(t, a, f, version, enough-1, false, 0)
+		confirmsAt(t, a, f, version, enough, true, 1)
 	})
 }
 
-// A client may ask for pages that it does not go on from: beyond the allowance they must have been read.
-func TestBeyondTheAllowanceARollAtAVersionIsCalledAfterReadsThatHaveCostAsMuch(t *testing.T) {
+// A client may ask for pages that it does not go on from.
+func TestBeyondTheAllowanceNoInventoryAtAVersionIsTaken(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
-		version, work := a.writeElsewhere(), f.nextInventoryWork()
-		other := a.writeElsewhere()
-		f.allowance.charge(time.Hour, 0)
-		before := f.Stats()
-		third := int64(work/3)/int64(workPerByte) + 1
+		version := a.writeElsewhere()
+		f.allowance.charge(time.Minute, 0)
 		for range 3 {
-			confirmsAt(t, a, f, other, 0, long, false, 0)
-			confirmsAt(t, a, f, version, third, long, false, 0)
+			confirmsAt(t, a, f, version, long, false, 0)
 		}
-		confirmsAt(t, a, f, version, third, long, true, 1)
-		if got := f.Stats(); got.Seconds != before.Seconds || got.Uncharged == before.Uncharged {
-			t.Errorf("%+v after %+v", got, before)
-		}
+		time.Sleep(time.Hour)
+		confirmsAt(t, a, f, version, long, true, 1)
 	})
 }
 
@@ -88,12 +82,12 @@ func TestReadersOfAVersionShareItsInventory(t *testing.T) {
 		a.writeElsewhere()
 		var all sync.WaitGroup
 		for range 10 {
-			all.Go(func() { confirmsAt(t, a, f, version, 0, long, true, 1) })
+			all.Go(func() { confirmsAt(t, a, f, version, long, true, 1) })
 		}
 		synctest.Wait()
-		confirmsAt(t, a, f, version+1, 0, long, false, 1) // one at a time
+		confirmsAt(t, a, f, version+1, long, false, 1) // one at a time
 		all.Wait()
-		confirmsAt(t, a, f, version+1, 0, long, true, 2)
+		confirmsAt(t, a, f, version+1, long, true, 2)
 	})
 }
 
@@ -103,11 +97,11 @@ func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		version := a.writeElsewhere()
 		start := time.Now()
-		confirmsAt(t, a, f, version+100, 0, long, false, 0)
+		confirmsAt(t, a, f, version+100, long, false, 0)
 		if took := time.Since(start); took != quickInventory {
 			t.Error("took", took)
 		}
-		confirmsAt(t, a, f, version, 0, long, false, 0)
+		confirmsAt(t, a, f, version, long, false, 0)
 		if took := time.Since(start); took != quickInventory {
 			t.Error("took", took)
 		}
@@ -116,9 +110,9 @@ func TestFailedInventoryAtAVersionIsNotRepeatedForAWhile(t *testing.T) {
 		}
 		version = a.writeElsewhere()
 		time.Sleep(3 * time.Second)
-		confirmsAt(t, a, f, version, 0, long, false, 1) // it has failed a moment ago
+		confirmsAt(t, a, f, version, long, false, 1) // it has failed a moment ago
 		time.Sleep(inventoryRetry)
-		confirmsAt(t, a, f, version, 0, long, true, 2)
+		confirmsAt(t, a, f, version, long, true, 2)
 	})
 }
 
@@ -130,18 +124,18 @@ func TestReaderOfAVersionDoesNotWaitLongForItsInventory(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		if _, err := f.confirmAt(ctx, version, 0, long); !errors.Is(err, cache.ErrAhead) || time.Since(start) != 0 {
+		if _, err := f.confirmAt(ctx, version, long); !errors.Is(err, cache.ErrAhead) || time.Since(start) != 0 {
 			t.Error(err, time.Since(start))
 		}
 		synctest.Wait()
 		for range 3 {
-			confirmsAt(t, a, f, version, 0, long, false, 1)
+			confirmsAt(t, a, f, version, long, false, 1)
 			if took := time.Since(start); took != quickInventory {
 				t.Error("waited", took)
 			}
 		}
 		time.Sleep(quickInventory)
-		confirmsAt(t, a, f, version, 0, long, true, 1)
+		confirmsAt(t, a, f, version, long, true, 1)
 	})
 }
 
@@ -151,20 +145,9 @@ func TestCloseOfTheStoreEndsTheWaitForAnInventoryAtAVersion(t *testing.T) {
 		version := a.writeElsewhere()
 		time.AfterFunc(time.Millisecond, s.Close)
 		start := time.Now()
-		confirmsAt(t, a, f, version, 0, long, false, 1)
+		confirmsAt(t, a, f, version, long, false, 1)
 		if took := time.Since(start); took != time.Millisecond {
 			t.Error("waited", took)
-		}
-	})
-}
-
-func TestVersionsWhoseReadsAreCountedAreBounded(t *testing.T) {
-	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
-		for version := range uint64(10 * maxExactVersions) {
-			confirmsAt(t, a, f, 11+version, 0, 0, false, 0)
-		}
-		if n := len(f.exact.versions); n != maxExactVersions {
-			t.Error(n)
 		}
 	})
 }

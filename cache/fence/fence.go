@@ -49,19 +49,19 @@ type Fence struct {
 	byWatch     uint64 // the highest version that a second watch has confirmed
 	secondWatch secondWatchSchedule
 	inventory   inventoryRecord
-	lastWatch   Shared // the second watch that has confirmed byWatch; nil for none
-	exact       exactReads
-	probedAt    time.Time     // when the last probe ended
-	rising      bool          // the last probe or inventory returned a version above the newest state's
-	risingAt    time.Time     // when that was found out
-	missedAt    time.Time     // when a read has waited for the store's own watch in vain
-	reads       int           // that are under way
-	underWay    time.Duration // what they would cost the apiserver
-	herd        time.Duration // the most that underWay has been within the last herdFor
-	herdAt      time.Time     // when it was that
-	stalled     bool          // a caller has given up, and no proof has succeeded since
-	recovering  int           // readers that wait in recover
-	refused     refusal       // of the last probe
+	lastWatch   Shared         // the second watch that has confirmed byWatch; nil for none
+	exact       exactInventory // the last one
+	probedAt    time.Time      // when the last probe ended
+	rising      bool           // the last probe or inventory returned a version above the newest state's
+	risingAt    time.Time      // when that was found out
+	missedAt    time.Time      // when a read has waited for the store's own watch in vain
+	reads       int            // that are under way
+	underWay    time.Duration  // what they would cost the apiserver
+	herd        time.Duration  // the most that underWay has been within the last herdFor
+	herdAt      time.Time      // when it was that
+	stalled     bool           // a caller has given up, and no proof has succeeded since
+	recovering  int            // readers that wait in recover
+	refused     refusal        // of the last probe
 	stats       Stats
 	proven      map[Proof]int // reads
 	last        LastProof
@@ -113,8 +113,11 @@ func New(s *cache.Store, a Apiserver, cost func() Cost, diverged func(error)) *F
 	}
 }
 
-// report reports that the store has diverged, unless it has been replaced.
+// report reports an error that means that the store must be replaced, unless it has been.
 func (f *Fence) report(err error) {
+	if !errors.Is(err, cache.ErrDiverged) && !errors.Is(err, cache.ErrHeldBack) {
+		return
+	}
 	select {
 	case <-f.store.Done():
 	default:
@@ -225,19 +228,14 @@ type inventoryRecord struct {
 	pending   uint64    // its version, if the store differed
 }
 
-// exactReads is what a fence knows of reads of exactly a version that the store has not reached.
-type exactReads struct {
-	versions []*exactVersion // the oldest first
-	due      *exactVersion   // whose inventory is taken; nil for none
-	retryAt  time.Time       // after a failure
-}
-
-type exactVersion struct {
-	version   uint64
-	forwarded time.Duration // what the forwarded reads have cost the apiserver
-	taken     chan struct{} // closed when the inventory of this version has ended; nil before it
-	shared    Shared        // that inventory
-	takenAt   time.Time
+// exactInventory is the inventory of exactly a version that the store has not reached.
+type exactInventory struct {
+	version uint64 // 0 before the first one
+	runs    bool
+	began   time.Time
+	ended   chan struct{}
+	shared  Shared
+	retryAt time.Time // after a failure
 }
 
 // pause waits for a time, or until the context ends.

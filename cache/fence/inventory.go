@@ -27,6 +27,36 @@ const (
 	quickInventory = time.Second
 )
 
+// list takes the inventory of a scope: of the present state, or of the state at exactly a version that is not 0. It
+// charges what that costs the apiserver, also if it fails.
+func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
+	if version == 0 {
+		pause(ctx, time.Until(f.store.Settled()))
+	}
+	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
+	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
+	var bytes int64
+	switch {
+	case err == nil:
+		bytes = int64(r.Bytes)
+	case scope == (cache.Scope{}):
+		bytes = f.inventoryBytes()
+	}
+	f.mu.Lock()
+	f.stats.Inventories++
+	f.charge(min(time.Since(start), inventoryWork(bytes)), bytes, uncharged)
+	f.mu.Unlock()
+	switch {
+	case err != nil || version > 0:
+	case r.Version < before:
+		err = cache.Behind(r.Version, before)
+		f.report(err)
+	default:
+		r.Asked = start
+	}
+	return r, err
+}
+
 // takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The
 // version of the list, which it returns, was current at some moment after the call, whatever the store holds.
 func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version uint64, err error) {
@@ -34,27 +64,23 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 	defer f.worker.end(listing)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	pause(ctx, time.Until(f.store.Settled()))
-	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	shared := f.share("inventory")
 	defer shared.End()
 	shared.Join(ctx)
-	r, err := f.apiserver.Inventory(shared.In(ctx), cache.Scope{}, 0)
-	if err == nil {
-		r.Asked = start
-	}
-	f.recordInventory(shared, r, err, time.Since(start), errors.Is(ctx.Err(), context.Canceled), uncharged)
-	reached := false
+	r, err := f.list(ctx, shared, cache.Scope{}, 0)
+	f.mu.Lock()
 	switch {
-	case err != nil:
-	case r.Version < before:
-		err = cache.Behind(r.Version, before)
-	default:
-		reached, err = f.store.ConfirmState(r)
+	case err == nil: // before the store wakes its readers, which join shared
+		f.inventory = inventoryRecord{perObject: int64(max(r.Bytes/max(r.Len(), 1), 1)), at: time.Now(), shared: shared}
+	case !errors.Is(ctx.Err(), context.Canceled):
+		f.inventory.retryAt = time.Now().Add(inventoryRetry)
 	}
-	if errors.Is(err, cache.ErrDiverged) {
-		f.report(err)
+	f.mu.Unlock()
+	if err != nil {
+		return 0, err
 	}
+	reached, err := f.store.ConfirmState(r)
+	f.report(err)
 	if err != nil {
 		return 0, err
 	}
@@ -64,47 +90,4 @@ func (f *Fence) takeInventory(ctx context.Context, limit time.Duration) (version
 		f.mu.Unlock()
 	}
 	return r.Version, nil
-}
-
-// inventoryOf takes the inventory of a scope, on behalf of one reader: see [cache.Cursor.SkipToInventory].
-func (f *Fence) inventoryOf(ctx context.Context, scope cache.Scope) (*cache.Inventory, error) {
-	pause(ctx, time.Until(f.store.Settled()))
-	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
-	r, err := f.apiserver.Inventory(ctx, scope, 0)
-	if err == nil {
-		r.Asked = start
-	}
-	if err == nil && r.Version < before {
-		err = cache.Behind(r.Version, before)
-	}
-	if errors.Is(err, cache.ErrDiverged) {
-		f.report(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stats.Inventories++
-	f.charge(min(time.Since(start), inventoryWork(int64(r.Bytes))), int64(r.Bytes), uncharged)
-	return r, nil
-}
-
-// recordInventory records the cost of an inventory, also of one that failed or was canceled.
-func (f *Fence) recordInventory(shared Shared, r *cache.Inventory, err error, took time.Duration, canceled, uncharged bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stats.Inventories++
-	var bytes int64
-	switch {
-	case err == nil:
-		bytes = int64(r.Bytes)
-		f.inventory = inventoryRecord{perObject: int64(max(r.Bytes/max(r.Len(), 1), 1)), at: time.Now(), shared: shared}
-	case !canceled:
-		f.inventory.retryAt = time.Now().Add(inventoryRetry)
-		fallthrough
-	default:
-		bytes = f.inventory.perObject * int64(f.store.Snapshot().Len())
-	}
-	f.charge(min(took, inventoryWork(bytes)), bytes, uncharged)
 }

@@ -68,7 +68,7 @@ func (f *Fence) joinNextProbe(read context.Context) *probe {
 	defer f.mu.Unlock()
 	if f.nextProbe == nil {
 		f.nextProbe = &probe{done: make(chan struct{}), shared: f.share("probe")}
-		f.worker.want(asking) // if Run has ended, currentVersion sees the store end
+		f.worker.want(asking)
 	}
 	f.nextProbe.shared.Join(read)
 	return f.nextProbe
@@ -86,9 +86,6 @@ func (f *Fence) runProbe(ctx context.Context) {
 	p := f.nextProbe
 	f.nextProbe = nil
 	f.mu.Unlock()
-	if p == nil { // its readers have been told that Run has ended
-		return
-	}
 	defer p.shared.End()
 	before := f.store.Snapshot().Version
 	p.version, p.err = f.ask(p.shared.In(ctx))
@@ -101,9 +98,7 @@ func (f *Fence) runProbe(ctx context.Context) {
 		f.refused = refusal{p.err, time.Now().Add(retryDelay(p.err))}
 	}
 	f.mu.Unlock()
-	if errors.Is(p.err, cache.ErrDiverged) {
-		f.report(p.err)
-	}
+	f.report(p.err)
 	close(p.done)
 }
 
@@ -171,16 +166,4 @@ func retryDelay(err error) time.Duration {
 		delay = max(delay, min(later.After, stallRetry))
 	}
 	return delay
-}
-
-// failNextProbe answers the callers of a probe that Run will not run any more.
-func (f *Fence) failNextProbe() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.nextProbe != nil {
-		f.nextProbe.err = cache.ErrClosed
-		f.nextProbe.shared.End()
-		close(f.nextProbe.done)
-		f.nextProbe = nil
-	}
 }

@@ -72,7 +72,7 @@ func (f *Fence) proveFor(ctx context.Context, n Need, read *Read) (a Answer, err
 	case next == Refuse && n.What == State:
 		return a, errStalled
 	case next == TakeInventoryOf:
-		if i, err := f.inventoryOf(ctx, *n.Scope); err == nil {
+		if i, err := f.list(ctx, untraced{}, *n.Scope, 0); err == nil {
 			return Answer{Version: i.Version, Proof: ByInventory, Inventory: i}, nil
 		}
 	}

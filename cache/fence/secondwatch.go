@@ -68,7 +68,7 @@ func (f *Fence) applySilence(ctx context.Context, proof cache.Silence, shared Sh
 		}
 		return ok || diverged != nil || f.store.Doubtful()
 	}
-	if f.waitUntil(ctx, confirmed) == nil && diverged != nil {
+	if f.waitUntil(ctx, confirmed) == nil {
 		f.report(diverged)
 	}
 }

@@ -65,7 +65,7 @@ func TestEachReadJoinsTheWorkThatProvesItsState(t *testing.T) {
 		},
 		"an inventory of exactly a version": {
 			func(a *fakeAPIServer) { a.inventoryTime = 5 * time.Millisecond; a.writeElsewhere() },
-			func(ctx context.Context, f *Fence) error { _, err := f.confirmAt(ctx, 11, 1<<20, 1<<24); return err },
+			func(ctx context.Context, f *Fence) error { _, err := f.confirmAt(ctx, 11, 1<<24); return err },
 			map[string]int{"inventory": 2},
 		},
 	} {
@@ -91,26 +91,4 @@ func TestEachReadJoinsTheWorkThatProvesItsState(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestWorkThatIsNotBegunEndsWithRun: else its span would never be sent.
-func TestWorkThatIsNotBegunEndsWithRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &fakeAPIServer{version: 10}
-		f := New(cache.New(cache.Options{}, nil, 10), a, func() Cost { return usual }, a.report)
-		l := &ledger{waiting: map[string]int{}}
-		f.Shares = func(name string) Shared { return &sharedWork{l, name} }
-		v := f.joinExact(11, 1<<24)
-		if v.taken == nil {
-			t.Fatal("no inventory is wanted")
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		f.worker.states[listingAt] = running // as if Run had ended before this could begin
-		f.Run(ctx)
-		<-v.taken
-		if l.ended != 1 {
-			t.Errorf("%d have ended", l.ended)
-		}
-	})
 }
