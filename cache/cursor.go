@@ -32,30 +32,50 @@ func (c *Cursor) Ready() <-chan struct{} {
 // It returns ErrGone when the history no longer has the next event, and ErrClosed when the store
 // has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
+	for more := true; more && n < len(dst); {
+		if n, version, more, err = c.read(dst, n); err != nil {
+			return 0, 0, err
+		}
+	}
+	return n, version, nil
+}
+
+// scanPiece is how many events are looked at under one lock. To look at a whole history takes milliseconds, in which
+// no event could be applied.
+const scanPiece = 512
+
+// read adds the next events to the n that dst has, and reports whether others may follow. Those from before the
+// subscription are in the history of the whole resource.
+func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, err error) {
 	s := c.store
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	h := &c.sub.history
+	if c.position < c.sub.from {
+		h = &s.all.history
+	}
 	if c.position < h.trimmed {
-		return 0, 0, ErrGone
+		return 0, 0, false, ErrGone
 	}
 	i := h.indexAfter(c.position)
-	for ; i < h.n && n < len(dst); i++ {
+	for last := min(i+scanPiece, h.n); i < last && n < len(dst); i++ {
 		e := h.at(i)
 		c.position = e.position
-		if e.isAfter(c.version) {
+		if e.isAfter(c.version) && c.scope.concerns(e, s.indexField()) {
 			dst[n] = e
 			n++
 		}
 	}
-	if i < h.n {
-		return n, min(dst[n-1].RV, h.at(i).RV-1), nil
-	}
-	if n == 0 && s.closed {
-		return 0, 0, ErrClosed
+	switch {
+	case i < h.n && n == 0:
+		return 0, 0, true, nil
+	case i < h.n:
+		return n, min(dst[n-1].RV, h.at(i).RV-1), true, nil
+	case n == 0 && s.closed:
+		return 0, 0, false, ErrClosed
 	}
 	c.position = s.position
-	return n, max(c.version, s.applied.Load().CompleteVersion()), nil
+	return n, max(c.version, s.applied.Load().CompleteVersion()), false, nil
 }
 
 // CaughtUpVersion returns the version of a bookmark that the reader may send: the version up to
@@ -76,14 +96,26 @@ func (c *Cursor) CaughtUpVersion() (version uint64, err error) {
 func (c *Cursor) Rewind(e *Event) { c.position = e.position }
 
 // Behind returns how many events of the scope are in the history after version, and when the first of them was
-// received. Unlike the other methods it can be called by any goroutine, until Close.
+// received. Of those from before the subscription it counts what a look at scanPiece events finds. Unlike the other
+// methods it can be called by any goroutine, until Close.
 func (c *Cursor) Behind(version uint64) (events int, since time.Time) {
-	c.store.mu.RLock()
-	defer c.store.mu.RUnlock()
-	h := &c.sub.history
-	i := h.indexNewer(version)
-	if i == h.n {
-		return 0, since
+	s := c.store
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all, h := &s.all.history, &c.sub.history
+	first := all.indexNewer(version)
+	for i := first; i < min(first+scanPiece, all.n) && all.at(i).position <= c.sub.from; i++ {
+		if e := all.at(i); c.scope.concerns(e, s.indexField()) {
+			if events++; events == 1 {
+				since = e.At
+			}
+		}
 	}
-	return h.n - i, h.at(i).At
+	if i := h.indexNewer(version); i < h.n {
+		if events == 0 {
+			since = h.at(i).At
+		}
+		events += h.n - i
+	}
+	return events, since
 }

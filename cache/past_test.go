@@ -34,42 +34,29 @@ func growing(t *testing.T, o Options, n int) (s *Store, update func()) {
 	return s, update
 }
 
-// A watch that begins in the past finds its events before it takes the write lock: afterwards only those
-// that were applied meanwhile remain to be looked at.
-func TestPastIsScannedBeforeTheWriteLock(t *testing.T) {
+// The events of a watch that begins in the past are far apart in the history of the whole resource.
+func TestAReadOfThePastReturnsAllEventsThatItHasRoomFor(t *testing.T) {
 	s, update := growing(t, Options{HistoryAge: time.Hour}, 3*scanPiece)
-	p := s.pastOf(Scope{Namespace: "1"}, 10)
-	if want := 3*scanPiece/10 + 1; p.to != s.position || len(p.events) < want-1 || len(p.events) > want {
-		t.Fatalf("up to %d: %d events", p.to, len(p.events))
+	c, err := s.Watch(Scope{Namespace: "1"}, 10)
+	if err != nil {
+		t.Fatal(err)
 	}
-	found := len(p.events)
+	defer c.Close()
+	events := make([]*Event, 4*scanPiece)
+	if n, version, err := c.Next(events[:2]); n != 2 || version != events[1].RV || err != nil {
+		t.Errorf("%d events up to %d, %v", n, version, err)
+	}
+	c.Rewind(events[0])
 	for range 10 {
 		update()
 	}
-	s.mu.Lock()
-	sub := s.subscribe(Scope{Namespace: "1"}, 0, p)
-	s.mu.Unlock()
-	if sub.history.n != found+1 {
-		t.Errorf("%d events, %d of them found before", sub.history.n, found)
+	behind, since := c.Behind(events[0].RV)
+	n, version, err := c.Next(events)
+	if want := 3 * scanPiece / 10; n < want-1 || n > want+1 || version != s.Streamed() || err != nil {
+		t.Errorf("%d events up to %d, %v", n, version, err)
 	}
-	if again := s.pastOf(Scope{Namespace: "1"}, 10); len(again.events) != 0 {
-		t.Error("the past of a subscription is scanned again")
-	}
-}
-
-// The event would never leave the subscription, nor would those behind it.
-func TestSubscriptionHoldsNoEventThatHasLeftTheHistory(t *testing.T) {
-	s, update := growing(t, Options{HistoryAge: 100 * time.Second}, 200)
-	scope := Scope{Namespace: "1"}
-	p := s.pastOf(scope, s.OldestVersion())
-	for s.OldestVersion() != 161 { // of an event of the scope
-		update()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sub := s.subscribe(scope, s.startAfter(161), p)
-	if first := sub.history.at(0).RV; first != 171 {
-		t.Errorf("the first event is of version %d", first)
+	if behind < scanPiece/10 || behind > n || !since.Equal(events[0].At) {
+		t.Errorf("behind by %d of %d events since %v", behind, n, since)
 	}
 }
 

@@ -16,7 +16,6 @@ func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
 // returns ErrGone if version is older than the history, unless AddPrehistory has told that nothing
 // happened since, and ErrClosed if the store has ended.
 func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
-	past := s.pastOf(scope, version)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -25,8 +24,7 @@ func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
 	if version < s.firstWatchable() && (s.oldestShared || !s.prehistory.quietSince(scope, version, s.oldestVersion)) {
 		return nil, ErrGone
 	}
-	start := s.startAfter(version)
-	return &Cursor{store: s, sub: s.subscribe(scope, start, past), scope: scope, position: start, version: version}, nil
+	return &Cursor{store: s, sub: s.subscribe(scope), scope: scope, position: s.startAfter(version), version: version}, nil
 }
 
 // ListAndWatch returns the newest state and a cursor of the events of scope that follow it. It
@@ -38,27 +36,23 @@ func (s *Store) ListAndWatch(scope Scope) (*Snapshot, *Cursor, error) {
 		return nil, nil, ErrClosed
 	}
 	now := s.snapshot.Load()
-	c := &Cursor{store: s, sub: s.subscribe(scope, s.position, past{}), scope: scope, position: s.position}
+	c := &Cursor{store: s, sub: s.subscribe(scope), scope: scope, position: s.position}
 	if s.ledger.last() != nil {
 		c.version = now.Version // now is confirmed: events up to its version may yet arrive
 	}
 	return now, c, nil
 }
 
-// subscribe returns the subscription of scope, counts one more cursor in it, and makes it complete
-// from position start. past holds the events of scope after start, except the latest.
-func (s *Store) subscribe(scope Scope, start uint64, past past) *subscription {
+// subscribe returns the subscription of scope, and counts one more cursor in it.
+func (s *Store) subscribe(scope Scope) *subscription {
 	if scope == (Scope{}) {
 		s.all.cursors++
 		return s.all
 	}
 	sub := s.subscriptions[scope]
 	if sub == nil {
-		sub = &subscription{completeFrom: s.position}
+		sub = &subscription{from: s.position}
 		s.subscriptions[scope] = sub
-	}
-	if start < sub.completeFrom {
-		s.backfill(sub, scope, start, past)
 	}
 	sub.cursors++
 	return sub
