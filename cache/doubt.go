@@ -57,7 +57,7 @@ func (s *Store) Differing(r *Inventory) ([]tree.Key, error) {
 		return nil, Behind(r.Version, shown)
 	}
 	var keys []tree.Key
-	for k := range r.differing(s.applied.Load()) {
+	for k := range r.Differing(s.applied.Load()) {
 		keys = append(keys, k)
 	}
 	return keys, nil

@@ -65,14 +65,14 @@ func (r *Inventory) objects(s *Snapshot) iter.Seq[*tree.Object] {
 
 // differences returns the number of keys at which a state differs from the list.
 func (r *Inventory) differences(s *Snapshot) (n int) {
-	for range r.differing(s) {
+	for range r.Differing(s) {
 		n++
 	}
 	return n
 }
 
-// differing yields the keys at which a state differs from the list, in ascending order.
-func (r *Inventory) differing(s *Snapshot) iter.Seq[tree.Key] {
+// Differing yields the keys at which a state differs from the list, in ascending order.
+func (r *Inventory) Differing(s *Snapshot) iter.Seq[tree.Key] {
 	return func(yield func(tree.Key) bool) {
 		rest := r.entries
 		for o := range r.objects(s) {

@@ -48,7 +48,7 @@ type Options struct {
 }
 
 // Client lists and watches one resource. It implements reflector.ListerWatcher and, like that, must
-// be used by one goroutine at a time; only Aggregated and Compare are safe for concurrent use.
+// be used by one goroutine at a time; only Aggregated is safe for concurrent use.
 type Client struct {
 	upstream  *upstream.Upstream
 	discovery *discovery.Discovery
@@ -149,7 +149,7 @@ func (c *Client) checkServer(ctx context.Context, reached uint64) error {
 func (c *Client) checkReached(ctx context.Context, version uint64) error {
 	_, list, err := c.listMetadata(ctx, probeQuery(c.session.Description().Resource.Namespaced))
 	if err == nil && list.version < version {
-		err = fmt.Errorf("apiserver is at version %d, store is at %d: %w", list.version, version, cache.ErrDiverged)
+		err = cache.Behind(list.version, version)
 	}
 	return err
 }

@@ -2,7 +2,7 @@
 //
 // A [Client] is the reflector.ListerWatcher of the resource. Each list or streaming list that fills a
 // store begins a [Session], which keeps the description by which that store's objects are read and
-// is the fence.Apiserver of the store's fence. [Client.Compare] checks a store against the apiserver.
+// is the fence.Apiserver of the store's fence.
 //
 // Objects are read as Protobuf where their message is compiled in, custom resources as CBOR where the
 // apiserver supports it, others as JSON. CBOR is stored as JSON too. A Protobuf object

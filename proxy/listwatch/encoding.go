@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"mime"
+	"net/url"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +38,14 @@ type list struct {
 	continues string // the token of the next page; empty if there is none
 	size      int    // length of the body
 	items     iter.Seq2[[]byte, error]
+}
+
+// next returns the query for the page of some objects after l, or nil.
+func (l *list) next(objects int) url.Values {
+	if l.continues == "" {
+		return nil
+	}
+	return url.Values{"limit": {strconv.Itoa(objects)}, "continue": {l.continues}}
 }
 
 // metadata is what is read of an object's metadata.

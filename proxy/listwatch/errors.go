@@ -14,9 +14,6 @@ import (
 )
 
 var (
-	// ErrMismatch is returned by Compare if the store differs from the apiserver.
-	ErrMismatch = errors.New("the store differs from the apiserver")
-
 	// errSilent is returned for a streaming list without an event for initialEventsSilence.
 	errSilent = errors.New("neither initial events nor their end arrive")
 

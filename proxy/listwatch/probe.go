@@ -49,37 +49,48 @@ func probeQuery(namespaced bool) url.Values {
 	return query
 }
 
-// Inventory implements fence.Apiserver by a list of the metadata of all objects in the scope.
+// Inventory implements fence.Apiserver by a list of the metadata of all objects in the scope: at exactly a version in
+// pages, which are in memory one by one.
 func (s *Session) Inventory(ctx context.Context, scope cache.Scope, version uint64) (*cache.Inventory, error) {
-	query := queryOf(scope)
+	r, query := &cache.Inventory{Scope: scope}, queryOf(scope)
 	if version > 0 {
 		query.Set("resourceVersion", strconv.FormatUint(version, 10))
 		query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
+		query.Set("limit", strconv.Itoa(pageSize))
 	}
-	e, list, err := s.listVerified(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("inventory: %w", classify(err))
-	}
-	if version > 0 && list.version != version {
-		return nil, fmt.Errorf("inventory at version %d is of version %d", version, list.version)
-	}
-	if list.continues != "" {
-		return nil, errors.New("inventory received a part of the list")
-	}
-	r := &cache.Inventory{Version: list.version, Bytes: list.size, Scope: scope}
-	for item, err := range list.items {
+	for query != nil {
+		e, page, err := s.listVerified(ctx, query)
+		if err == nil {
+			err = addPage(r, e, page)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("inventory: %w", err)
+			return nil, fmt.Errorf("inventory: %w", classify(err))
+		}
+		query = page.next(pageSize)
+	}
+	if version > 0 && r.Version != version {
+		return nil, fmt.Errorf("inventory at version %d is of version %d", version, r.Version)
+	}
+	return r, nil
+}
+
+// addPage adds a page of a list to an inventory.
+func addPage(r *cache.Inventory, e encoding, page list) error {
+	r.Version = page.version
+	r.Bytes += page.size
+	for item, err := range page.items {
+		if err != nil {
+			return err
 		}
 		meta, err := e.metadata(item)
 		if err != nil {
-			return nil, fmt.Errorf("inventory: %w", err)
+			return err
 		}
 		if err := r.Add(meta.key(), meta.version); err != nil {
-			return nil, fmt.Errorf("inventory: %w", err)
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // queryOf returns the query of a list of a scope.

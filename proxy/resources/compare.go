@@ -5,37 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"go.uber.org/zap"
 
 	"sluice/cache"
 	"sluice/proxy/listwatch"
+	"sluice/proxy/wait"
 )
+
+// errMismatch is the reason to rebuild a store that differs from the apiserver.
+var errMismatch = errors.New("the store differs from the apiserver")
 
 // compareUntilDone compares a store with the apiserver every Options.CheckEvery, until the store ends. Up to as
 // much again is added at random, so that replicas and resources spread out. A store that differs must not be
 // served, whatever the cause: it is rebuilt.
-func (r *Registry) compareUntilDone(ctx context.Context, e *entry, s *cache.Store) {
+func (r *Registry) compareUntilDone(ctx context.Context, e *entry, source *listwatch.Session, s *cache.Store) {
 	for {
-		t := time.NewTimer(r.options.CheckEvery + rand.N(r.options.CheckEvery))
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		next, stop := context.WithTimeout(ctx, r.options.CheckEvery+rand.N(r.options.CheckEvery))
+		ended := wait.For(next, s.Done(), nil)
+		stop()
+		if ended || ctx.Err() != nil {
 			return
-		case <-s.Done():
-			t.Stop()
-			return
-		case <-t.C:
 		}
-		switch err := e.client.Compare(ctx, s); {
-		case errors.Is(err, listwatch.ErrMismatch):
+		state := s.Whole()
+		listed, err := source.Inventory(ctx, cache.Scope{}, state.Version)
+		if err != nil {
+			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
+			continue
+		}
+		for k := range listed.Differing(state) {
 			e.mismatches.Add(1)
+			err := fmt.Errorf("%s at version %d: %w", k, state.Version, errMismatch)
 			e.log.Error("store differs from the apiserver", zap.Error(err))
 			e.reflector.Rebuild(fmt.Errorf("%w: %w", err, cache.ErrDiverged))
 			return
-		case err != nil && ctx.Err() == nil:
-			e.log.Info("store could not be compared with the apiserver", zap.Error(err))
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (r *Registry) publish(ctx context.Context, e *entry, s *cache.Store) {
 	c.prehistory = &prehistory{source: session, store: s, until: s.OldestVersion(), ctx: ctx, run: r.goroutines.Go}
 	// They end with the store.
 	r.goroutines.Go(func() { c.Fence.Run(ctx) })
-	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, s) })
+	r.goroutines.Go(func() { r.compareUntilDone(ctx, e, session, s) })
 	r.goroutines.Go(func() { e.searchGhosts(ctx, session, s, c.prehistory.until) })
 	e.current.Store(c)
 	e.wasSynced = true
