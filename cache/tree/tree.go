@@ -1,9 +1,6 @@
 package tree
 
-import (
-	"iter"
-	"math/bits"
-)
+import "iter"
 
 // Tree holds objects in the order of their keys, and if it has an index also in the order of the values of
 // one field. It is immutable: an update returns another tree, which shares everything else with this one. The
@@ -88,8 +85,12 @@ func (t Tree) Runs(r Range) iter.Seq[Run] {
 
 // Objects yields the objects of r in key order.
 func (t Tree) Objects(r Range) iter.Seq[*Object] {
+	return objectsOf(t.Runs(r))
+}
+
+func objectsOf(runs iter.Seq[Run]) iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
-		for run := range t.Runs(r) {
+		for run := range runs {
 			for _, o := range run.Objects() {
 				if !yield(o) {
 					return
@@ -132,13 +133,5 @@ func (t Tree) RunsByIndex(value string, r Range) iter.Seq[Run] {
 
 // ByIndex yields the same objects.
 func (t Tree) ByIndex(value string, r Range) iter.Seq[*Object] {
-	return func(yield func(*Object) bool) {
-		for run := range t.RunsByIndex(value, r) {
-			for set := run.Set; set != 0; set &= set - 1 {
-				if !yield(run.Segment.objects[bits.TrailingZeros64(set)].of) {
-					return
-				}
-			}
-		}
-	}
+	return objectsOf(t.RunsByIndex(value, r))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/codec"
 	"sluice/codec/json"
 )
 
@@ -85,7 +86,7 @@ func (d *Discovery) change(ctx context.Context, was *Description) (json.Value, e
 
 // crd reads the CRD of the resource.
 func (d *Discovery) crd(ctx context.Context) (json.Value, error) {
-	crd, _, err := d.getJSON(ctx, crdPath+"/"+d.gvr.GroupResource().String(), nil)
+	crd, _, err := d.getJSON(ctx, crdPath+"/"+d.gvr.GroupResource().String(), nil, codec.MediaJSON)
 	if err != nil {
 		return nil, fmt.Errorf("CRD: %w", err)
 	}

@@ -53,7 +53,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	}
 	// The form of the list tells typed from unstructured resources. Whoever may update the first object can nest its
 	// managed fields as deep as the apiserver permits, which in a list is deeper.
-	list, header, err := d.getJSON(ctx, d.ResourcePath(), url.Values{"limit": {"1"}})
+	list, header, err := d.getJSON(ctx, d.ResourcePath(), url.Values{"limit": {"1"}}, codec.MediaJSON)
 	if err != nil && !errors.Is(err, json.ErrDepth) {
 		return nil, fmt.Errorf("first list: %w", err)
 	}
@@ -117,7 +117,7 @@ func (d *Discovery) compressesStreamingLists(ctx context.Context) bool {
 
 // discover finds the resource in the discovery document of its version.
 func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool, err error) {
-	list, _, err := d.getJSON(ctx, request.GroupVersionPath(d.gvr.Group, d.gvr.Version), nil)
+	list, _, err := d.getJSON(ctx, request.GroupVersionPath(d.gvr.Group, d.gvr.Version), nil, codec.MediaJSON)
 	if err != nil {
 		return "", false, err
 	}
@@ -143,7 +143,8 @@ func (d *Discovery) discover(ctx context.Context) (kind string, namespaced bool,
 // Served returns the resources of a group and version that discovery names, by themselves or with a
 // subresource; none if the apiserver does not serve the version.
 func Served(ctx context.Context, u *upstream.Upstream, version schema.GroupVersion) (map[string]bool, error) {
-	document, _, err := New(u, version.WithResource("")).getJSON(ctx, request.GroupVersionPath(version.Group, version.Version), nil)
+	path := request.GroupVersionPath(version.Group, version.Version)
+	document, _, err := New(u, version.WithResource("")).getJSON(ctx, path, nil, codec.MediaJSON)
 	if notServed(err) {
 		return nil, nil
 	}
@@ -166,7 +167,7 @@ func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	path := request.GroupVersionPath("apiregistration.k8s.io", "v1") + "/apiservices/" + d.gvr.Version + "." + d.gvr.Group
-	service, _, err := d.getJSON(ctx, path, nil)
+	service, _, err := d.getJSON(ctx, path, nil, codec.MediaJSON)
 	if notServed(err) {
 		return false, nil // the apiserver has no aggregator
 	}
@@ -176,9 +177,9 @@ func (d *Discovery) Aggregated(ctx context.Context) (bool, error) {
 	return service.Get("spec", "service").Kind() == json.Object, nil
 }
 
-// getJSON gets an object or list as JSON. Managed fields need not be UTF-8.
-func (d *Discovery) getJSON(ctx context.Context, path string, query url.Values) (json.Value, http.Header, error) {
-	body, header, err := d.upstream.Get(ctx, path, query, codec.MediaJSON)
+// getJSON gets an object or list in a form of JSON. Managed fields need not be UTF-8.
+func (d *Discovery) getJSON(ctx context.Context, path string, query url.Values, accept string) (json.Value, http.Header, error) {
+	body, header, err := d.upstream.Get(ctx, path, query, accept)
 	if err != nil {
 		return nil, nil, err
 	}

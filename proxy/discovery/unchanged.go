@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sluice/codec"
-	"sluice/codec/json"
 	"sluice/proxy/request"
 )
 
@@ -26,7 +25,7 @@ func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
 		return 0
 	}
 	query := url.Values{"fieldSelector": {FieldName + "=" + d.gvr.GroupResource().String()}}
-	list, err := d.listMetadata(ctx, crdPath, query)
+	list, _, err := d.getJSON(ctx, crdPath, query, codec.MediaJSON+";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
 	if forbidden(err) || notServed(err) {
 		d.refusedUntil.Store(time.Now().Add(refusedFor).UnixNano())
 	}
@@ -41,15 +40,6 @@ func (d *Discovery) UnchangedAt(ctx context.Context, was *Description) uint64 {
 		}
 	}
 	return 0
-}
-
-// listMetadata lists the metadata of objects as JSON.
-func (d *Discovery) listMetadata(ctx context.Context, path string, query url.Values) (json.Value, error) {
-	body, _, err := d.upstream.Get(ctx, path, query, codec.MediaJSON+";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-	if err != nil {
-		return nil, err
-	}
-	return body, json.Valid(body, json.Limits{AllowInvalidUTF8: true})
 }
 
 // crdPath is the path of the CRDs.

@@ -81,20 +81,12 @@ type usage struct {
 // claim charges an entry so many bytes. If there is no room, it stops the stores that are worth least, provided
 // that together they are worth much less than the entry; else it returns false and changes nothing.
 func (r *Registry) claim(e *entry, bytes int64, now time.Time) bool {
-	m := &r.room
+	entries, m := r.all(), &r.room // Registry.mu must not be taken while mu is held
 	m.mu.Lock()
-	missing := m.missing(e, bytes, now)
-	if missing > 0 {
-		m.mu.Unlock()
-		entries := r.all() // Registry.mu must not be taken while mu is held
-		m.mu.Lock()
-		missing = m.missing(e, bytes, now)
-		if missing > 0 && !r.displace(e, entries, missing, now) {
-			m.mu.Unlock()
-			return false
-		}
-	}
 	defer m.mu.Unlock()
+	if missing := m.missing(e, bytes, now); missing > 0 && !r.displace(e, entries, missing, now) {
+		return false
+	}
 	m.charge(e, bytes)
 	return !e.evicted
 }

@@ -64,7 +64,7 @@ func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int) (last tree.Key)
 func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snapshot) error {
 	rest := tree.Range{From: last + "\x00", To: p.Selection.Keys.To}
 	remaining := int64(state.Count(rest))
-	if remaining == 0 || usesIndexUpstream(p) && empty(state.ByIndex(*p.Selection.Indexed, rest)) {
+	if remaining == 0 || usesIndexUpstream(p) && state.CountByIndex(*p.Selection.Indexed, rest) == 0 {
 		return nil
 	}
 	if p.Selection.Filter == nil {
@@ -79,11 +79,4 @@ func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snaps
 // indexes built-in resources by the same field as the store, and only their newest state (wire.md 4.5).
 func usesIndexUpstream(p *plan.Plan) bool {
 	return p.Selection.Indexed != nil && p.Match != plan.MatchExact && p.Resource.Resource.Style == codec.Typed
-}
-
-func empty(objects iter.Seq[*tree.Object]) bool {
-	for range objects {
-		return false
-	}
-	return true
 }
