@@ -132,8 +132,8 @@ func (s *Store) ApplyBookmark(version uint64) error {
 	return nil
 }
 
-// ResumeVersion returns the version from which a new watch continues the one that ended: that of its
-// newest event or bookmark, or the version before a deletion. When a lease expires in etcd, all of its
+// ResumeVersion returns the version from which a new watch continues the one that ended: the version of its
+// newest event or bookmark, or the one before a deletion. When a lease expires in etcd, all of its
 // keys are deleted at one version, and the watch may have ended between them. Apply ignores the
 // deletions that the new watch repeats.
 func (s *Store) ResumeVersion() uint64 {

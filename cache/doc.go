@@ -18,7 +18,7 @@
 //     repaired.
 //
 // Versions are resource versions as numbers. The field RV is the resource version of one object or
-// event; a field or parameter named version is that of a state.
+// event; a field or parameter named version is the version of a state.
 //
 // The package handles bytes. It does not know HTTP or the encoding of the bytes: callers bring an
 // [Encoder].

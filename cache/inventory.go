@@ -11,7 +11,7 @@ import (
 )
 
 // Inventory is a consistent list of a resource, or of a scope, read for keys and resource versions only.
-// If it names exactly those of a state, then that state is the apiserver's at the version of the list,
+// If it names exactly the keys and resource versions of a state, then that state is the apiserver's at the version of the list,
 // whatever events are still on their way to the store: an object that was created and deleted in
 // between leaves no trace in a state.
 type Inventory struct {

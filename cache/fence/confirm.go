@@ -42,7 +42,7 @@ func (f *Fence) confirmHistory(ctx context.Context, version uint64) error {
 	return f.waitUntil(ctx, func() bool { return f.store.ProvesHistory(version) })
 }
 
-// enter counts somebody who waits for a state at version, and for the history up to another. leave ends
+// enter counts a read that waits for a state at version, and for the history up to another. leave ends
 // that.
 func (f *Fence) enter(version, history uint64) (leave func()) {
 	f.mu.Lock()

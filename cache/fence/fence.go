@@ -19,7 +19,7 @@ import (
 //     applied an event or a bookmark at or above X.
 //  3. On a quiet resource neither arrives in time, so the apiserver is asked to confirm the state, by 4 or 5. Each
 //     kind of confirmation is a [Proof].
-//  4. An [cache.Inventory] is a list of all keys and resource versions. If they are those of the store, the
+//  4. An [cache.Inventory] is a list of all keys and resource versions. If the store has the same, the
 //     present state is the apiserver's at the version of the list ([cache.Store.ConfirmState]). It may list
 //     an older state for the readers of exactly that ([Exactly]).
 //  5. A second watch of the resource delivers bookmarks earlier than the store's own:

@@ -61,7 +61,7 @@ func (r *Read) Answered() {
 	r.leave()
 }
 
-// leave takes the read off those that are under way. The caller must hold mu of the fence.
+// leave ends that the read is under way. The caller must hold mu of the fence.
 func (r *Read) leave() {
 	if r.left {
 		return

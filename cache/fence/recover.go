@@ -23,7 +23,7 @@ const (
 // recover is Prove for a read whose proof has not come and that does not pass. The version that it needs does not
 // change however long the read waits: it must not have to wait for ever newer events.
 //
-// All who wait share one inventory, which need not be cheap. If the store lacks events of it that do not
+// All reads that wait share one inventory, which need not be cheap. If the store lacks events of it that do not
 // come, the fence calls diverged with ErrHeldBack. A store that has reached its version lacks none of them, as far
 // as is known: nothing has followed a deletion.
 func (f *Fence) recover(ctx context.Context, n Need) (a Answer, err error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Budget bounds the memory of the memos of all stores that share it. It evicts memos by the CLOCK
-// algorithm: a hand moves over the memos and evicts those that no reader has used since the hand
+// algorithm: a hand moves over the memos and evicts each that no reader has used since the hand
 // last passed.
 //
 // A nil Budget keeps no memos.

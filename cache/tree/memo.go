@@ -46,7 +46,7 @@ func (s *memos) make(b *Budget, key any, build func() (value any, size int64, er
 	}
 	m := &memo{owner: s, key: key, value: value, charge: b.charge(size)}
 	_, part := key.(partKey)
-	m.touched.Store(!part) // those of selections are evicted first, unless one uses them again
+	m.touched.Store(!part) // memos of selections are evicted first, unless another read uses them
 	s.add(m)
 	b.admit(m)
 	if s.retired.Load() {

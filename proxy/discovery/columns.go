@@ -14,7 +14,7 @@ import (
 
 const acceptTable = codec.MediaJSON + ";as=Table;g=meta.k8s.io;v=v1"
 
-// setColumns sets the columns of a built-in kind: those of the apiserver's release, if they are known here.
+// setColumns sets the columns of a built-in kind as the release of the apiserver prints them, if they are known here.
 func (d *Discovery) setColumns(ctx context.Context, out *Description) error {
 	r := &out.Resource
 	if _, known := table.Builtin(r.Group, r.Version, r.Kind); !known {

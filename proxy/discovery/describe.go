@@ -40,7 +40,7 @@ func (d *Discovery) ResourcePath() string {
 
 // Describe returns the present Description of the resource. Its objects are stored as Protobuf if
 // their message is compiled in, as the apiserver prints it, and jsonOnly is false, else as JSON. Errors are ErrNotCacheable,
-// apierrors.StatusError and those of the transport.
+// apierrors.StatusError and errors of the transport.
 func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, error) {
 	kind, namespaced, err := d.discover(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *Discovery) Describe(ctx context.Context, jsonOnly bool) (*Description, 
 	} else if aggregated {
 		return nil, fmt.Errorf("%s is served by an extension server: %w", d.gvr, ErrNotCacheable)
 	}
-	// The form of the list tells typed from unstructured resources. Whoever may update the first object can nest its
+	// The form of the list tells typed from unstructured resources. A user that may update the first object can nest its
 	// managed fields as deep as the apiserver permits, which in a list is deeper.
 	list, header, err := d.getJSON(ctx, d.ResourcePath(), url.Values{"limit": {"1"}}, codec.MediaJSON)
 	if err != nil && !errors.Is(err, json.ErrDepth) {

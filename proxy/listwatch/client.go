@@ -119,8 +119,8 @@ func (c *Client) WatchList(ctx context.Context) (reflector.Stream, error) {
 // its CRD changes, so the CRD is compared before the watch is resumed.
 //
 // An apiserver whose etcd was restored from a backup may be at an older version. It accepts the watch
-// all the same and sends nothing before it has reached the version, so its version is read once the
-// watch is open, and so is its release. A restore or an upgrade after that ends the watch.
+// all the same and sends nothing before it has reached the version, so its version and its release are
+// read once the watch is open. A restore or an upgrade after that ends the watch.
 func (c *Client) Watch(ctx context.Context, version, reached uint64) (reflector.Stream, error) {
 	if err := c.session.refresh(ctx); err != nil {
 		return nil, classify(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Reader is who reads a resource. The caller of Lookup must have authorized the read.
+// Reader is a user that reads a resource. The caller of Lookup must have authorized the read.
 type Reader struct {
 	User string
 	// Whole reports whether the reader may read, and reads, the whole resource: in all namespaces,
@@ -27,7 +27,7 @@ const (
 	halfLife = 10 * time.Minute
 )
 
-// demand is who reads a resource, which tells what its store is worth.
+// demand is the readers of a resource, which tell what its store is worth.
 type demand struct {
 	mu      sync.Mutex // guards what follows
 	readers map[string]use
@@ -55,7 +55,7 @@ func (d *demand) note(reader Reader, now time.Time) {
 	d.readers[reader.User] = use{now, u.whole || reader.Whole}
 }
 
-// replace forgets a reader who counts less than another. The caller must hold mu.
+// replace forgets a reader that counts less than another. The caller must hold mu.
 func (d *demand) replace(reader Reader, now time.Time) bool {
 	const recent = time.Minute
 	for user, u := range d.readers {

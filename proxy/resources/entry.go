@@ -58,7 +58,7 @@ type entry struct {
 	evicted   bool
 }
 
-// newEntry returns the entry of a resource that a user has read. ctx is that of its reflector, and stop ends it.
+// newEntry returns the entry of a resource that a user has read. ctx is the context of its reflector, and stop ends it.
 func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *demand, ctx context.Context,
 	stop context.CancelFunc) *entry {
 	e := &entry{

@@ -31,7 +31,7 @@ type fills struct {
 // fill is a fill that runs or waits for its place.
 type fill struct {
 	bytes  int64
-	by     string // the user who started it
+	by     string // the user that started it
 	demand *demand
 	sole   bool          // it is for one reader of a part
 	enter  chan struct{} // closed when it runs

@@ -60,7 +60,8 @@ type prehistoryRead struct {
 // false if that cannot be known, or when ctx ends.
 func (p *prehistory) extend(ctx context.Context, version uint64) bool {
 	p.mu.Lock()
-	if known, hopeless := p.knows(version); known || hopeless || len(p.versions()) >= maxVersions {
+	full := p.next != nil && len(p.next.versions) >= maxVersions
+	if known, hopeless := p.knows(version); known || hopeless || full {
 		p.mu.Unlock()
 		return known
 	}
@@ -88,14 +89,6 @@ func (p *prehistory) extend(ctx context.Context, version uint64) bool {
 // hold mu.
 func (p *prehistory) knows(version uint64) (known, hopeless bool) {
 	return p.from > 0 && version >= p.from, version <= p.gone || p.store.OldestVersion() != p.until
-}
-
-// versions returns those that the next read is for. The caller must hold mu.
-func (p *prehistory) versions() []uint64 {
-	if p.next == nil {
-		return nil
-	}
-	return p.next.versions
 }
 
 // read makes reads until no caller waits for one.

@@ -58,7 +58,7 @@ func shortenWatch(r *http.Request, info *request.Info) *http.Request {
 
 // refuseShard returns the refusal of a sharded read that must not pass for the reason, nil if it may
 // pass. A page or watch follows a list of the shard from here, but an apiserver without the
-// feature gate would ignore the selector and send the whole resource. The client is told to list
+// feature gate would ignore the selector and send the whole resource. The answer tells the client to list
 // again, or later. A list may pass: shardInfo in the response says whether it is of the shard.
 func refuseShard(info *request.Info, reason outcome.Pass) error {
 	if info.Query.Get("shardSelector") == "" || info.Verb == "get" { // which has no shard

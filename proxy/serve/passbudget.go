@@ -161,7 +161,7 @@ func (b *passBudget) grantWaiting() {
 	b.metrics.passWaiting.Set(float64(len(b.waiting)))
 }
 
-// accounts returns those that the claim may be charged to, the first one preferably.
+// accounts returns the accounts that the claim may be charged to, the first one preferably.
 func (c *claim) accounts() []account {
 	all := []account{{false, c.resource}, {true, c.resource}}
 	if !c.system {

@@ -44,7 +44,7 @@ type blockAt struct {
 	valid validity
 }
 
-// at returns the newest block if its ages are those of now.
+// at returns the newest block if its ages are right now.
 func (b *agedBlock) at(now time.Time) (*splice.Block, bool) {
 	n := b.newest.Load()
 	if n == nil || !n.valid.has(now) {

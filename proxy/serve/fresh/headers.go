@@ -15,8 +15,8 @@ import (
 )
 
 // Head sets the headers of a response from the cache, and its outcome. The caller must know
-// that the body can be encoded: after it, the request cannot pass any more. The version is that of the state
-// which the response shows, or which a watch starts from.
+// that the body can be encoded: after it, the request cannot pass any more. The version is the version of the state
+// that the response shows, or the one that a watch starts from.
 func (a *Attempt) Head(h http.Header, p *plan.Plan, reason outcome.Hit, version uint64) {
 	p.Info.Outcome = request.Outcome{
 		Source: request.SourceCache, Reason: string(reason), Format: p.Format.Format().Encoding.String(),
@@ -38,7 +38,7 @@ func Foreseen(p *plan.Plan, reason outcome.Hit) {
 // staleAfter is how long the watch of a store may be disconnected before responses warn of it.
 const staleAfter = 30 * time.Second
 
-// warnings returns the values of the Warning header: those that the apiserver adds to reads of the
+// warnings returns the values of the Warning header: the ones that the apiserver adds to reads of the
 // resource, and one of Sluice if the apiserver has not been reachable for staleAfter. Reads that
 // accept any version are still served then.
 func warnings(c *resources.CachedResource) []string {

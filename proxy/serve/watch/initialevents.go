@@ -16,7 +16,7 @@ func (l *loop) writeInitialEvents() error {
 	return cmp.Or(err, l.spill())
 }
 
-// encodeInitialEvents gathers or writes the initial events, those that are memoized by runs.
+// encodeInitialEvents gathers or writes the initial events, memoized ones by runs.
 func (l *loop) encodeInitialEvents() error {
 	s := &l.plan.Selection
 	if err := l.out.work.Next(); err != nil { // before the first object is looked for
