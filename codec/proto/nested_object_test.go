@@ -51,10 +51,10 @@ func TestNestedObjectsAreKnown(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		// Not in objects that are stored.
-		"v1.APIGroupList.Groups", "v1.AdmissionResponse.Result", "v1.ConversionResponse.Result", "v1.Eviction.DeleteOptions",
+		"v1.APIGroupList.Groups", "v1.ConversionResponse.Result", "v1.Eviction.DeleteOptions",
 		// In nestedObjects.
 		"v1.StatefulSetSpec.VolumeClaimTemplates",
-		"v1beta1.AdmissionResponse.Result", "v1beta1.ConversionResponse.Result", "v1beta1.Eviction.DeleteOptions",
+		"v1beta1.ConversionResponse.Result", "v1beta1.Eviction.DeleteOptions",
 		// No apiserver serves these versions any more.
 		"v1beta1.StatefulSetSpec.VolumeClaimTemplates", "v1beta2.StatefulSetSpec.VolumeClaimTemplates",
 	}
