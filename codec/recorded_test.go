@@ -173,11 +173,7 @@ func lookProto(t *testing.T, body []byte, verb string) (s seen) {
 		add("", u.Raw)
 		return s
 	}
-	m, _ := proto.ParseListMeta(u.Raw)
-	s.meta = metav1.ListMeta{ResourceVersion: string(m.ResourceVersion), Continue: string(m.Continue)}
-	if m.HasRemaining {
-		s.meta.RemainingItemCount = &m.Remaining
-	}
+	s.meta, _ = proto.ParseListMeta(u.Raw)
 	for item := range proto.Items(u.Raw) {
 		add("", item)
 	}

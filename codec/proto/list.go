@@ -1,33 +1,21 @@
 package proto
 
-import "iter"
+import (
+	"fmt"
+	"iter"
 
-// Field numbers of every list kind, and of metav1.ListMeta.
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Field numbers of every list kind.
 const (
 	listMeta = 1
 	listItem = 2
-
-	listMetaSelfLink        = 1
-	listMetaResourceVersion = 2
-	listMetaContinue        = 3
-	listMetaRemaining       = 4
-	listMetaShardInfo       = 5
-
-	shardInfoSelector = 1
 )
 
-// ListMeta is the metadata of a list. The byte slices alias the list.
-type ListMeta struct {
-	ResourceVersion, Continue []byte
-	Remaining                 int64 // remainingItemCount, if HasRemaining
-	HasRemaining              bool
-	ShardSelector             []byte // shardInfo.selector
-}
-
 // ParseListMeta parses the metadata of a raw list, which is its first field. Unknown fields are
-// ignored. It returns the errors of ParseEnvelope.
-func ParseListMeta(list []byte) (ListMeta, error) {
-	var m ListMeta
+// ignored. It returns the errors of ParseEnvelope, or that of the Go type.
+func ParseListMeta(list []byte) (m metav1.ListMeta, err error) {
 	if len(list) == 0 {
 		return m, nil
 	}
@@ -40,42 +28,10 @@ func ParseListMeta(list []byte) (ListMeta, error) {
 	case f.typ != wireBytes:
 		return m, withOffset(ErrWireType, "list metadata", 0)
 	}
-	b := list[f.start:f.end]
-	for i := 0; i < len(b); {
-		f, err := readField(b, i)
-		if err == nil {
-			err = m.set(f, b[f.start:f.end])
-		}
-		if err != nil {
-			return ListMeta{}, withOffset(err, "list metadata", i)
-		}
-		i = f.end
+	if err = m.Unmarshal(list[f.start:f.end]); err != nil {
+		return m, fmt.Errorf("list metadata: %w", err)
 	}
 	return m, nil
-}
-
-// set stores one field of metav1.ListMeta.
-func (m *ListMeta) set(f field, payload []byte) error {
-	want := wireBytes
-	if f.num == listMetaRemaining {
-		want = wireVarint
-	}
-	if f.num <= listMetaShardInfo && f.typ != want {
-		return ErrWireType
-	}
-	switch f.num {
-	case listMetaResourceVersion:
-		m.ResourceVersion = payload
-	case listMetaContinue:
-		m.Continue = payload
-	case listMetaRemaining:
-		m.Remaining, m.HasRemaining = int64(f.value), true
-	case listMetaShardInfo:
-		p, err := lastField(payload, shardInfoSelector)
-		m.ShardSelector = payload[p.start:p.end]
-		return err
-	}
-	return nil
 }
 
 // Items yields the raw items of a raw list in order, each aliasing the list and without envelope

@@ -27,8 +27,8 @@ func (protobufEncoding) list(body []byte) (list, error) {
 	if err != nil {
 		return list{}, err
 	}
-	version, err := parseVersion(meta.ResourceVersion)
-	return list{version: version, continues: string(meta.Continue), items: proto.Items(u.Raw)}, err
+	version, err := parseVersion([]byte(meta.ResourceVersion))
+	return list{version: version, continues: meta.Continue, items: proto.Items(u.Raw)}, err
 }
 
 func (protobufEncoding) metadata(object []byte) (metadata, error) {

@@ -147,12 +147,9 @@ func normalizeProto(body []byte, exact bool) []byte {
 	if err != nil {
 		return body
 	}
-	normal := metav1.ListMeta{ResourceVersion: "N", Continue: string(normalizeToken(meta.Continue))}
-	if meta.HasRemaining {
-		normal.RemainingItemCount = &meta.Remaining
-	}
-	if meta.ShardSelector != nil {
-		normal.ShardInfo = &metav1.ShardInfo{Selector: string(meta.ShardSelector)}
+	normal := metav1.ListMeta{
+		ResourceVersion: "N", Continue: string(normalizeToken([]byte(meta.Continue))),
+		RemainingItemCount: meta.RemainingItemCount, ShardInfo: meta.ShardInfo,
 	}
 	head, err := normal.Marshal()
 	if err != nil {
