@@ -144,14 +144,10 @@ func (r *Registry) Look(gvr schema.GroupVersionResource) (*CachedResource, strin
 	return nil, NotInSync
 }
 
-// Peek returns a resource whose store is in sync, or nil. Unlike Lookup it has no effect.
+// Peek is Look without the reason.
 func (r *Registry) Peek(gvr schema.GroupVersionResource) *CachedResource {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if e := r.entries[gvr]; e != nil {
-		return e.current.Load()
-	}
-	return nil
+	c, _ := r.Look(gvr)
+	return c
 }
 
 // start starts the reflector of a resource, unless a concurrent call already did. It returns why the

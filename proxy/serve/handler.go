@@ -4,26 +4,16 @@ import (
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
-	"sluice/proxy/resources"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/list"
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/serve/watch"
 )
-
-// Resources finds the cached resources.
-type Resources interface {
-	plan.Resources
-	// Peek returns the cached resource if it can be served now, or nil. It starts no store.
-	Peek(r schema.GroupVersionResource) *resources.CachedResource
-}
 
 // Access authorizes reads from the cache.
 type Access interface {
@@ -36,7 +26,7 @@ type Access interface {
 
 // Options sets up a Handler.
 type Options struct {
-	Resources Resources
+	Resources plan.Resources
 	Access    Access
 	// Next forwards the requests that are not served from the cache.
 	Next http.Handler

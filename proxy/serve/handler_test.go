@@ -11,6 +11,7 @@ import (
 
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
+	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 )
 
@@ -22,7 +23,7 @@ type env struct {
 
 func newEnv(t testing.TB, resource *resources.CachedResource, o Options) *env {
 	e := servetest.New(t, resource)
-	o.Resources = cmp.Or[Resources](o.Resources, e)
+	o.Resources = cmp.Or[plan.Resources](o.Resources, e)
 	o.Access, o.Draining, o.Next = e.Access, e.Draining, http.HandlerFunc(e.Forward)
 	o.PassedBytes, o.Recheck = cmp.Or(o.PassedBytes, 128<<20), cmp.Or(o.Recheck, 30*time.Second)
 	h := New(o)

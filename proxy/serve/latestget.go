@@ -15,7 +15,7 @@ import (
 // One that needs a review is no read that is under way: it may be denied, and must not spend the
 // allowance of those that may read.
 func (h *Handler) consistentGet(r *http.Request, p *plan.Plan, q *attempt) error {
-	c := h.options.Resources.Peek(p.Read.GroupVersionResource)
+	c, _ := h.options.Resources.Look(p.Read.GroupVersionResource)
 	if !p.Info.Why.Rule(why.Proof, c != nil, func() string { return "the resource is not cached" }) {
 		return outcome.ConsistentGet
 	}

@@ -236,7 +236,7 @@ func refusePass(p *plan.Plan, reason outcome.Pass) error {
 
 // passCost estimates what a read that passes for the reason costs the apiserver, as the length of the stored objects that
 // answer it.
-func passCost(p *plan.Plan, from Resources, reason outcome.Pass) int64 {
+func passCost(p *plan.Plan, from plan.Resources, reason outcome.Pass) int64 {
 	switch {
 	case reason == outcome.VersionNotReached && p.Match == plan.MatchNotOlderThan:
 		return 0 // the apiserver has not reached it either, and answers with an error

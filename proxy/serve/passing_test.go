@@ -19,6 +19,7 @@ import (
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 	"sluice/test/support/servetest"
 	"sluice/test/support/spantest"
 )
@@ -334,7 +335,7 @@ func TestWaitForRoomIsASpan(t *testing.T) {
 
 // progressing are Resources of which only the progress is asked.
 type progressing struct {
-	Resources
+	plan.Resources
 	bytes int64
 }
 

@@ -172,8 +172,7 @@ func StateAtExactly(ctx context.Context, p *plan.Plan) (*cache.Snapshot, error) 
 		if p.Info.Why != nil {
 			return nil, foreseeAhead(p)
 		}
-		n := fence.Need{What: fence.Exactly, Version: p.Version}
-		n.Bytes, n.Rest = p.WeighRest(p.Resource.Store.Snapshot())
+		n := fence.Need{What: fence.Exactly, Version: p.Version, Rest: p.WeighRest(p.Resource.Store.Snapshot())}
 		var answer fence.Answer
 		answer, err = p.Resource.Fence.Prove(ctx, n)
 		state = answer.State

@@ -13,13 +13,11 @@ const (
 	SmallBytes = 1 << 20
 )
 
-// WeighRest estimates the length of the page that the read asks for, and of the rest of its list
-// from this page on.
-func (p *Plan) WeighRest(state *cache.Snapshot) (page, rest int64) {
+// WeighRest estimates the length of the rest of a list, from the page that the read asks for on.
+func (p *Plan) WeighRest(state *cache.Snapshot) int64 {
 	s := p.Selection
 	s.Keys.From = max(s.Keys.From, p.PageStart)
-	rest = s.bytes(state, p.Indexes)
-	return p.limited(rest, state), rest
+	return s.bytes(state, p.Indexes)
 }
 
 // Weigh estimates the work of the read at the apiserver, as the length of a response, and reports whether

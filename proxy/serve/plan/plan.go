@@ -46,7 +46,7 @@ type Resources interface {
 	// Lookup returns the cached resource, or nil and the reason why it cannot be served now.
 	// A store may start for it on behalf of the reader, whose read must have been authorized.
 	Lookup(r schema.GroupVersionResource, reader resources.Reader) (*resources.CachedResource, string)
-	// Look is Lookup without any effect, for a dry run.
+	// Look is Lookup without any effect: it starts nothing.
 	Look(r schema.GroupVersionResource) (*resources.CachedResource, string)
 	// Discarded reports whether a client that watches from version may have a state of a history that the
 	// apiserver has discarded.

@@ -104,14 +104,6 @@ func (e *Env) Look(schema.GroupVersionResource) (*resources.CachedResource, stri
 	return e.Resource, ""
 }
 
-// Peek implements Resources.
-func (e *Env) Peek(schema.GroupVersionResource) *resources.CachedResource {
-	if e.Missing != "" {
-		return nil
-	}
-	return e.Resource
-}
-
 // Discarded implements Resources.
 func (e *Env) Discarded(_ context.Context, _ schema.GroupVersionResource, version uint64) bool {
 	return version <= e.Discards
