@@ -406,7 +406,7 @@ func TestOpenPagesAreSharedAmongReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(false)
 		const pages = 10
-		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 100)}, 1<<30)
+		ledger := accounts.New(accounts.Totals{accounts.Unverified: pages * (accounts.RequestBytes + 1000)}, 1<<30)
 		p.options.Hold = flowcontrol.New(ledger).Hold
 		l := newLive(p.Sampler)
 		var open atomic.Int64
