@@ -13,7 +13,7 @@ const (
 	Unverified
 	// Requests is memory for requests in progress, open watches included.
 	Requests
-	// Bodies is memory for bodies that are read before they are passed, or transcoded.
+	// Bodies is memory for bodies that are read before they are passed, or transcoded, and for long objects that are got.
 	Bodies
 	// Streams are requests to the apiserver that last: watches that pass, and sessions such as exec.
 	Streams

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
@@ -53,6 +54,38 @@ func TestGetThatCannotBeEncodedPasses(t *testing.T) {
 	outcome := e.Do(w, e.Request(oneFoo, http.Header{"Accept": {"application/yaml"}}))
 	if outcome != (request.Outcome{Reason: "format"}) || len(w.Header()) > 0 {
 		t.Errorf("outcome %+v, headers %v", outcome, w.Header())
+	}
+}
+
+// observed is a response that takes note of what its caller holds while it is written.
+type observed struct {
+	*httptest.ResponseRecorder
+	ledger *accounts.Ledger
+	held   int64
+}
+
+// Write implements io.Writer.
+func (o *observed) Write(p []byte) (int, error) {
+	o.held = max(o.held, o.ledger.Usage(accounts.Bodies).Used)
+	return o.ResponseRecorder.Write(p)
+}
+
+// The text stays until the client has accepted it: 600 clients that did not read a ConfigMap of 1 MB took 600 MB.
+func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
+	e := handlertest.New(t, servetest.LargeFoos(3), serve.Options{})
+	e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 64 << 10}, 1<<30)
+	w := httptest.NewRecorder()
+	if outcome := e.Do(w, e.Request(oneFoo, nil)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-bodies" {
+		t.Errorf("code %d, %+v, without memory", w.Code, outcome)
+	}
+	e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 1 << 30}, 1<<30)
+	o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Accounts}
+	e.Do(o, e.Request(oneFoo, nil))
+	if n := int64(o.Body.Len()); o.Code != http.StatusOK || o.held < n || o.held > 2*n {
+		t.Errorf("code %d: %d bytes are held of %d", o.Code, o.held, n)
+	}
+	if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
+		t.Errorf("%d bytes are held in the end", n)
 	}
 }
 
