@@ -31,7 +31,7 @@ const (
 // charges what that costs the apiserver, also if it fails.
 func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	if version == 0 {
-		pause(ctx, time.Until(f.store.Settled()))
+		f.awaitDeletions(ctx)
 	}
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
@@ -55,6 +55,23 @@ func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, versio
 		r.Asked = start
 	}
 	return r, err
+}
+
+// awaitDeletions waits until an inventory proves a state that may be between two deletions of one version. One of a later
+// version proves it, so that there is nothing to wait for once something else was written in the cluster.
+func (f *Fence) awaitDeletions(ctx context.Context) {
+	settled := f.store.Settled()
+	if !time.Now().Before(settled) {
+		return
+	}
+	ctx, cancel := context.WithDeadline(ctx, settled)
+	defer cancel()
+	start, deleted := time.Now(), f.store.Snapshot().Version
+	version, err := f.apiserver.Probe(ctx)
+	f.countProbe(time.Since(start))
+	if err != nil || version <= deleted {
+		<-ctx.Done()
+	}
 }
 
 // takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The

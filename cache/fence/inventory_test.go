@@ -362,3 +362,24 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 		}
 	})
 }
+
+// The apiserver may have sent some of the deletions of a version only; one that lists a later version has all of them.
+func TestInventoryAfterADeletionWaitsOnlyWhileNothingElseWasWritten(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+			fill(t, a, s)
+			deleted := a.writeElsewhere()
+			if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), deleted), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			if !quiet {
+				a.writeElsewhere()
+			}
+			start := time.Now()
+			f.awaitDeletions(t.Context())
+			if waited := time.Since(start) >= 400*time.Millisecond; waited != quiet {
+				t.Errorf("quiet %v: it waits for %v", quiet, time.Since(start))
+			}
+		})
+	}
+}
