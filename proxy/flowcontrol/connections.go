@@ -120,13 +120,13 @@ func (c *Connections) crowded() bool {
 	if len(c.strangers) < introducing {
 		return false
 	}
-	busy := 0
+	working := 0
 	for s := range c.strangers {
-		if s.busy() {
-			busy++
+		if s.working() {
+			working++
 		}
 	}
-	return busy >= introducing
+	return working >= introducing
 }
 
 // met removes a connection that is no stranger's any more.
@@ -154,14 +154,15 @@ func (c *conn) admit() bool {
 	return true
 }
 
-// busy reports whether the connection need not make room: it does not wait for its client.
+// working reports whether Sluice works on the connection: it does not wait for its client.
+func (c *conn) working() bool {
+	return time.Since(c.since) <= introduction && (c.requests.Load() > 0 || c.reading.Load() == 0)
+}
+
+// busy reports whether the connection need not make room: Sluice works on it, or has just begun to wait for its client.
 func (c *conn) busy() bool {
 	age := time.Since(c.since)
-	if age > introduction {
-		return false
-	}
-	reading := time.Duration(c.reading.Load())
-	return c.requests.Load() > 0 || reading == 0 || age-reading < patience
+	return c.working() || age <= introduction && age-time.Duration(c.reading.Load()) < patience
 }
 
 // Read implements net.Conn.

@@ -214,8 +214,12 @@ func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
 			t.Fatal("one more is accepted")
 		default:
 		}
-		go func() { _, _ = all[0].Read(nil) }() // it waits for its client, and does not count any more
+		start := time.Now()
+		go func() { _, _ = all[0].Read(nil) }() // it waits for its client: thousands a second may do so, and keep nobody out
 		all = append(all, <-accepted)
+		if waited := time.Since(start); waited > 2*acceptEvery {
+			t.Errorf("the next one is accepted after %v", waited)
+		}
 		for _, c := range all {
 			_ = c.Close()
 		}
