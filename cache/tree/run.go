@@ -65,6 +65,9 @@ func (r Run) Matching(f Filter) Run {
 
 // Objects returns the objects of the run in key order, which must not be changed.
 func (r Run) Objects() []*Object {
+	if r.Set == 0 {
+		return nil
+	}
 	first, n := bits.TrailingZeros64(r.Set), r.Len()
 	if r.Set>>first == firstBits(n) && !r.indexed() {
 		return r.Segment.objects[first : first+n]

@@ -101,14 +101,15 @@ func objectsOf(runs iter.Seq[Run]) iter.Seq[*Object] {
 }
 
 // Select yields runs of objects of r in key order: all objects that meet the terms, and perhaps others. It
-// skips most others by indexes of the segments, which it makes and keeps in the budget.
+// skips most others by indexes of the segments, which it makes and keeps in the budget. The runs of what it skips are
+// empty.
 func (t Tree) Select(terms Terms, r Range, b *Budget) iter.Seq[Run] {
 	if terms.Empty() {
 		return t.Runs(r)
 	}
 	return func(yield func(Run) bool) {
 		for run := range t.Runs(r) {
-			if run.Set &= run.Segment.candidates(terms, b); run.Set != 0 && !yield(run) {
+			if run.Set &= run.Segment.candidates(terms, b); !yield(run) {
 				return
 			}
 		}

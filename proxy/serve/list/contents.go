@@ -10,6 +10,8 @@ import (
 	"sluice/cache"
 	"sluice/cache/tree"
 	"sluice/codec"
+	"sluice/proxy/flowcontrol"
+	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 )
 
@@ -21,8 +23,8 @@ type contents struct {
 	bytes int64 // of the objects as they are stored; an estimate if the list is not selected
 }
 
-// newContents selects the content of a list from a snapshot.
-func newContents(p *plan.Plan, state *cache.Snapshot) (*contents, error) {
+// newContents selects the content of a list from a snapshot, by turns.
+func newContents(p *plan.Plan, state *cache.Snapshot, work *flowcontrol.Work) (*contents, error) {
 	l := &contents{meta: metav1.ListMeta{ResourceVersion: strconv.FormatUint(state.Version, 10), ShardInfo: p.Selection.Shards}}
 	s := p.Selection
 	s.Keys.From = max(s.Keys.From, p.PageStart)
@@ -33,9 +35,16 @@ func newContents(p *plan.Plan, state *cache.Snapshot) (*contents, error) {
 			return l, nil
 		}
 		l.count, l.bytes = 0, 0
-		return l, l.continueAfter(l.selectRuns(l.runs, limit), p, state)
+		last, err := l.selectRuns(l.runs, limit, work)
+		if err != nil {
+			return nil, err
+		}
+		return l, l.continueAfter(last, p, state)
 	}
-	last := l.selectRuns(s.Runs(state, p.Indexes), limit)
+	last, err := l.selectRuns(s.Runs(state, p.Indexes), limit, work)
+	if err != nil {
+		return nil, err
+	}
 	if limit == 0 || l.count < limit {
 		return l, nil
 	}
@@ -43,9 +52,15 @@ func newContents(p *plan.Plan, state *cache.Snapshot) (*contents, error) {
 }
 
 // selectRuns takes the runs of the first objects, all if limit is 0, and returns the key of the last one.
-func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int) (last tree.Key) {
+func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int, work *flowcontrol.Work) (last tree.Key, err error) {
 	var runs []tree.Run
 	for run := range all {
+		if err := work.Next(); err != nil {
+			return "", err
+		}
+		if run.Set == 0 {
+			continue
+		}
 		if limit > 0 {
 			run = run.First(limit - l.count)
 		}
@@ -56,7 +71,7 @@ func (l *contents) selectRuns(all iter.Seq[tree.Run], limit int) (last tree.Key)
 		}
 	}
 	l.runs = slices.Values(runs)
-	return last
+	return last, nil
 }
 
 // continueAfter sets the continue token if keys that the apiserver would read follow the last one of
@@ -70,9 +85,12 @@ func (l *contents) continueAfter(last tree.Key, p *plan.Plan, state *cache.Snaps
 	if p.Selection.Filter == nil {
 		l.meta.RemainingItemCount = &remaining
 	}
-	var err error
-	l.meta.Continue, err = plan.ContinueToken(state.Version, last, p.Read.Namespace)
-	return err
+	token, err := plan.ContinueToken(state.Version, last, p.Read.Namespace)
+	if err != nil {
+		return outcome.UnservedOptions
+	}
+	l.meta.Continue = token
+	return nil
 }
 
 // usesIndexUpstream reports whether the apiserver reads the list from an index of its watch cache. It

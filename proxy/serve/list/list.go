@@ -41,9 +41,9 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	if err := work.Next(); err != nil {
 		return err
 	}
-	l, err := newContents(p, state)
+	l, err := newContents(p, state, work)
 	if err != nil {
-		return outcome.UnservedOptions
+		return err
 	}
 	if p.Selection.Filter != nil && p.Selection.Indexed == nil && p.Options.Limit == 0 {
 		p.Info.Scanned = int64(state.Count(p.Selection.Keys) - l.count)

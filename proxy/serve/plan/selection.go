@@ -114,14 +114,15 @@ func (m *matcher) terms() (terms tree.Terms) {
 }
 
 // Runs yields the selected objects of a state in key order: out of the index of the store if the selection is
-// by it, else with the help of indexes of segments that it keeps in the budget.
+// by it, else with the help of indexes of segments that it keeps in the budget. Runs of which nothing is selected are
+// yielded empty, so that others can have their turn while objects are examined.
 func (s *Selection) Runs(state *cache.Snapshot, budget *tree.Budget) iter.Seq[tree.Run] {
 	if s.Filter == nil {
 		return state.Runs(s.Keys)
 	}
 	return func(yield func(tree.Run) bool) {
 		for run := range s.candidates(state, budget) {
-			if run = run.Matching(s.Filter); run.Set != 0 && !yield(run) {
+			if !yield(run.Matching(s.Filter)) {
 				return
 			}
 		}

@@ -174,6 +174,34 @@ func (s *Selection) objects(state *cache.Snapshot, budget *tree.Budget) (all []*
 	return all
 }
 
+// A selection of nothing among many objects takes as long as one of all.
+func TestOthersHaveTheirTurnWhileNothingIsSelected(t *testing.T) {
+	var all []*tree.Object
+	for i := range 999 {
+		all = append(all, randomObject(i))
+	}
+	slices.SortFunc(all, func(a, b *tree.Object) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	state, budget := cache.New(cache.Options{}, all, 999).Snapshot(), tree.NewBudget(1<<20)
+	for _, selector := range []string{"a=9", "a,a!=0,a!=1,a!=2"} {
+		s, err := selectionOf(t, &namespaced, "", &request.ListOptions{LabelSelector: selector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time with indexes
+			turns := 0
+			for run := range s.Runs(state, budget) {
+				turns++
+				if run.Set != 0 {
+					t.Errorf("%s selects %d objects", selector, run.Len())
+				}
+			}
+			if turns < len(all)/64 {
+				t.Errorf("%s: %d turns", selector, turns)
+			}
+		}
+	}
+}
+
 func randomOptions() *request.ListOptions {
 	return &request.ListOptions{
 		LabelSelector: randomSelector("a=1", "a!=2", "a in (0,1)", "!b", "b", "b notin (1)"),

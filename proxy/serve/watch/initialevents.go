@@ -30,6 +30,9 @@ func (l *loop) encodeInitialEvents() error {
 		if l.recheck.denied.Load() != nil {
 			return errToldToEnd
 		}
+		if run.Set == 0 {
+			continue
+		}
 		if err := l.writeRun(e, run); err != nil {
 			return err
 		}
