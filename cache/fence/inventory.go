@@ -31,7 +31,7 @@ const (
 // charges what that costs the apiserver, also if it fails.
 func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, version uint64) (*cache.Inventory, error) {
 	if version == 0 {
-		f.awaitDeletions(ctx)
+		f.awaitDeletions(work.In(ctx))
 	}
 	start, before, uncharged := time.Now(), f.store.Snapshot().Version, f.allowance.empty()
 	r, err := f.apiserver.Inventory(work.In(ctx), scope, version)
@@ -50,10 +50,10 @@ func (f *Fence) list(ctx context.Context, work Shared, scope cache.Scope, versio
 	case err != nil || version > 0:
 	case r.Version < before:
 		err = cache.Behind(r.Version, before)
-		f.report(err)
 	default:
 		r.Asked = start
 	}
+	f.report(err)
 	return r, err
 }
 
@@ -66,12 +66,15 @@ func (f *Fence) awaitDeletions(ctx context.Context) {
 	}
 	ctx, cancel := context.WithDeadline(ctx, settled)
 	defer cancel()
-	start, deleted := time.Now(), f.store.Snapshot().Version
-	version, err := f.apiserver.Probe(ctx)
-	f.countProbe(time.Since(start))
-	if err != nil || version <= deleted {
-		<-ctx.Done()
+	if start := time.Now(); start.After(f.lastRefusal().until) {
+		deleted := f.store.Snapshot().Version
+		version, err := f.apiserver.Probe(ctx)
+		f.countProbe(time.Since(start))
+		if err == nil && version > deleted {
+			return
+		}
 	}
+	<-ctx.Done()
 }
 
 // takeInventory takes an inventory, for which the caller must have claimed listing, and has the store compare it. The

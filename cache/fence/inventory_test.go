@@ -363,6 +363,40 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 	})
 }
 
+// They count as probes do.
+func TestInventoryAfterADeletionAsksNoApiserverThatRefuses(t *testing.T) {
+	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
+		fill(t, a, s)
+		if err := s.Apply(cache.Deleted, object(tree.KeyOf("a", "11"), a.writeElsewhere()), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		f.refused = refusal{errNoList, time.Now().Add(time.Minute)}
+		before := a.probes.Load()
+		f.awaitDeletions(t.Context())
+		if n := a.probes.Load() - before; n != 0 {
+			t.Errorf("%d probes", n)
+		}
+	})
+}
+
+// Its CRD has changed, for one.
+func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
+	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, _ *Fence) {
+		f := New(s, diverged{a}, func() Cost { return usual }, a.report)
+		if _, err := f.list(t.Context(), untraced{}, cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
+			t.Errorf("got %v, reported %v", err, a.reported())
+		}
+	})
+}
+
+// diverged is an Apiserver whose resource is not that of the store any more.
+type diverged struct{ *fakeAPIServer }
+
+// Inventory implements Apiserver.
+func (diverged) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
+	return nil, fmt.Errorf("%w: its CRD has changed", cache.ErrDiverged)
+}
+
 // The apiserver may have sent some of the deletions of a version only; one that lists a later version has all of them.
 func TestInventoryAfterADeletionWaitsOnlyWhileNothingElseWasWritten(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
