@@ -92,7 +92,8 @@ var rows = [numResources]Row{
 	},
 	Held: {
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
-		Scarce: "the response of the account with the most ends that became slow last, if it is 10 s old", Refusal: "the response ends",
+		Scarce:  "the oldest slow response of the account with the most ends, if it is 10 s old",
+		Refusal: "the response ends", Revoking: oldestFirst,
 	},
 }
 

@@ -21,7 +21,7 @@ func TestEachResourceIsTakenBackAsItsRowSays(t *testing.T) {
 		if _, err := l.Account(ByUser("light")).TakeRevocable(r, 1, func() {}); err != nil {
 			t.Errorf("%s: a lighter account gets nothing: %v", r, err)
 		}
-		if oldest := strings.Contains(r.Row().Scarce, "the oldest"); grants[0].Ended() != oldest || grants[7].Ended() == oldest {
+		if oldest := strings.Contains(r.Row().Scarce, "oldest"); grants[0].Ended() != oldest || grants[7].Ended() == oldest {
 			t.Errorf("%s: the oldest has ended: %v; the table says %q", r, grants[0].Ended(), r.Row().Scarce)
 		}
 		alone := New(of(r, 8), math.MaxInt64).Account(ByUser("alone"))

@@ -18,7 +18,7 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 		if victim == nil {
 			victim = p.victim(g.key, n)
 		}
-		if victim == nil {
+		if victim == nil || victim == g {
 			break
 		}
 		victim.taken = victim.amount

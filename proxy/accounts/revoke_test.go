@@ -54,6 +54,19 @@ func TestLargeGrantEndsManySmallOnes(t *testing.T) {
 	}
 }
 
+// The oldest of an account ends in favor of its others, but not in favor of itself.
+func TestGrantDoesNotGrowAtItsOwnExpense(t *testing.T) {
+	l := New(Totals{Held: 10}, math.MaxInt64)
+	a := l.Account(ByUser("a"))
+	oldest, _ := a.TakeRevocable(Held, 4, func() { t.Error("the oldest ends") })
+	if _, err := a.TakeRevocable(Held, 4, func() { t.Error("another ends") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := oldest.Resize(7); err == nil || oldest.Ended() || l.Usage(Held).Used != 8 {
+		t.Errorf("%v, ended %v, %d are used", err, oldest.Ended(), l.Usage(Held).Used)
+	}
+}
+
 // Otherwise many addresses with a connection each would keep every other one out.
 func TestNewConnectionOfAStrangerDisplacesTheOldestWhereEachAddressHasOne(t *testing.T) {
 	l := New(Totals{Strangers: 2}, math.MaxInt64)

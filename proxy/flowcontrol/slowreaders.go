@@ -1,7 +1,10 @@
 package flowcontrol
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +52,7 @@ type Reader struct {
 	end     func()
 	stuck   func() // called when a write has been blocked for a second; nil for nobody
 	since   time.Time
+	counted int64 // what was held at the last measurement
 
 	state   atomic.Pointer[heldState]
 	blocked atomic.Bool
@@ -131,21 +135,25 @@ func (s *SlowReaders) measure(now time.Time) {
 	all, before := weigh(s.holders(now)), s.grants
 	s.grants = map[*Reader]*accounts.Grant{}
 	for _, h := range all {
-		if grant := before[h.reader]; grant != nil {
-			s.grants[h.reader] = grant
-			delete(before, h.reader)
+		r := h.reader
+		s.grants[r] = before[r]
+		delete(before, r)
+		if s.grants[r] == nil {
+			s.grants[r], _ = r.account.TakeWhileBusy(accounts.Held, 0, r.isYoung, r.finish)
+			r.counted = 0
 		}
 	}
 	for _, grant := range before { // of those that hold nothing any more
 		grant.Release()
 	}
+	// What a new reader shares with others is less for them: it would count twice if it were taken first.
+	slices.SortFunc(all, func(a, b *held) int { return cmp.Compare(a.bytes-a.reader.counted, b.bytes-b.reader.counted) })
 	for _, h := range all {
-		r, grant := h.reader, s.grants[h.reader]
-		if grant == nil {
-			grant, _ = r.account.TakeWhileBusy(accounts.Held, 0, r.isYoung, r.finish)
-			s.grants[r] = grant
-		}
-		if grant.Resize(h.bytes) != nil && !r.isYoung() {
+		r := h.reader
+		switch err := s.grants[r].Resize(h.bytes); {
+		case err == nil:
+			r.counted = h.bytes
+		case !r.isYoung():
 			r.finish()
 		}
 	}
@@ -181,11 +189,15 @@ func (s *SlowReaders) holders(now time.Time) (all []*held) {
 // weigh determines how many bytes each response holds. What several hold counts once: it is divided among them.
 func weigh(all []*held) []*held {
 	snapshots, alone := map[*cache.Store][]*cache.Snapshot{}, map[*cache.Store]int64{}
+	seen := map[*cache.Snapshot]bool{}
 	for _, h := range all {
 		if h.state != nil {
-			store := h.state.store
-			snapshots[store] = append(snapshots[store], h.state.snapshot)
-			alone[store] += store.Held(h.state.snapshot)
+			store, snapshot := h.state.store, h.state.snapshot
+			if !seen[snapshot] {
+				seen[snapshot] = true
+				snapshots[store] = append(snapshots[store], snapshot)
+			}
+			alone[store] += store.Held(snapshot)
 		}
 	}
 	together := map[*cache.Store]int64{}
@@ -195,7 +207,7 @@ func weigh(all []*held) []*held {
 	for _, h := range all {
 		if h.state != nil && alone[h.state.store] > 0 {
 			part := float64(h.state.store.Held(h.state.snapshot)) / float64(alone[h.state.store])
-			h.bytes += int64(part * float64(together[h.state.store]))
+			h.bytes += int64(math.Ceil(part * float64(together[h.state.store])))
 		}
 	}
 	return all

@@ -115,10 +115,30 @@ func TestStateThatReadersShareCountsOnce(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		r.measure(time.Now())
-		if held := r.held(); len(r.ended) > 0 || held < one || held > 20*one {
+		if held := r.held(); len(r.ended) > 0 || held < one || held > one+100 {
 			t.Errorf("%d bytes are held, one reader holds %d; ended %v", held, one, r.ended)
 		}
 	})
+}
+
+// A newcomer takes half of what the other has held alone.
+func TestStateThatAReaderBeginsToShareCountsOnce(t *testing.T) {
+	for range 20 { // whichever comes first
+		synctest.Test(t, func(t *testing.T) {
+			state := &heldState{}
+			state.store, state.snapshot = churned(t)
+			one := state.store.Held(state.snapshot)
+			r := newReaders(one + one/4)
+			r.hold(t, "a", state)
+			time.Sleep(spared)
+			r.measure(time.Now())
+			r.hold(t, "b", state)
+			r.measure(time.Now())
+			if held := r.held(); len(r.ended) > 0 || held < one || held > one+2 {
+				t.Errorf("%d bytes are held of %d; ended %v", held, one, r.ended)
+			}
+		})
+	}
 }
 
 // The end of one of them frees nothing.
