@@ -1,16 +1,13 @@
 package list
 
 import (
-	"errors"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/fresh"
-	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 )
 
@@ -34,29 +31,16 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 	}
 	out := newResponseWriter(w, r, nil, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.encoded = &p.Info.Encoded
+	out.info = p.Info
 	out.reserve()
 	if out.buf, err = p.Format.AppendObject(out.buf, o.Data); err != nil {
-		return outcome.UnservedFormat
+		return passes(err)
 	}
-	memory, err := hold(p, len(out.buf))
+	memory, err := out.hold(encode.PieceSize)
 	if err != nil {
-		return err
+		return passes(err)
 	}
 	defer memory.Release()
 	_, err = out.finish()
 	return err
-}
-
-// hold makes the account of the caller count the text of a long object, which stays until the client has accepted it. The
-// error is an outcome.Refused.
-func hold(p *plan.Plan, bytes int) (*accounts.Grant, error) {
-	if bytes <= encode.PieceSize {
-		return nil, nil
-	}
-	memory, err := p.Info.Account.Take(p.Info.Memory(), int64(bytes))
-	if refused, ok := errors.AsType[*accounts.Refused](err); ok {
-		return nil, &outcome.Refused{Reason: outcome.Pass(refused.Reason()), Err: refused}
-	}
-	return memory, nil
 }

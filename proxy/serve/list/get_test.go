@@ -72,20 +72,27 @@ func (o *observed) Write(p []byte) (int, error) {
 
 // The text stays until the client has accepted it: 600 clients that did not read a ConfigMap of 1 MB took 600 MB.
 func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
-	e := handlertest.New(t, servetest.LargeFoos(3), serve.Options{})
-	e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 64 << 10}, 1<<30)
-	w := httptest.NewRecorder()
-	if outcome := e.Do(w, e.Request(oneFoo, nil)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-bodies" {
-		t.Errorf("code %d, %+v, without memory", w.Code, outcome)
-	}
-	e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 1 << 30}, 1<<30)
-	o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Accounts}
-	e.Do(o, e.Request(oneFoo, nil))
-	if n := int64(o.Body.Len()); o.Code != http.StatusOK || o.held < n || o.held > 2*n {
-		t.Errorf("code %d: %d bytes are held of %d", o.Code, o.held, n)
-	}
-	if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
-		t.Errorf("%d bytes are held in the end", n)
+	const length = 300 << 10
+	for _, url := range []string{oneFoo, foosPath + "?resourceVersion=0"} {
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
+		long := servetest.Foo(1, 4)
+		long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
+		e.Apply(cache.Modified, long)
+		e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 64 << 10}, 1<<30)
+		pretty := http.Header{"Accept": {"application/json;pretty=1"}} // made for each reader
+		w := httptest.NewRecorder()
+		if outcome := e.Do(w, e.Request(url, pretty)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-bodies" {
+			t.Errorf("%s: code %d, %+v, without memory", url, w.Code, outcome)
+		}
+		e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 1 << 30}, 1<<30)
+		o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Accounts}
+		e.Do(o, e.Request(url, pretty))
+		if o.Code != http.StatusOK || o.held < length || o.held > 2*length {
+			t.Errorf("%s: code %d: %d bytes are held of %d", url, o.Code, o.held, o.Body.Len())
+		}
+		if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
+			t.Errorf("%s: %d bytes are held in the end", url, n)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	defer e.Fresh.End()
 	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.encoded = &p.Info.Encoded
+	out.info = p.Info
 	reader := s.SlowReaders.Track(p.Info.Account, out.client, func() { out.client.EndWithin(0) })
 	defer reader.Done()
 	reader.Hold(p.Resource.Store, state)
@@ -63,7 +63,7 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 		return err
 	}
 	if err != nil && !out.started {
-		return outcome.UnservedFormat // an object cannot be encoded
+		return passes(err)
 	}
 	return err
 }
@@ -209,5 +209,10 @@ func (w *itemsWriter) item(o *tree.Object) error {
 	if err != nil {
 		return err
 	}
+	memory, err := w.hold(encode.LargestPiece / 2) // less is counted of whoever reads it slowly
+	if err != nil {
+		return err
+	}
+	defer memory.Release()
 	return w.spill()
 }

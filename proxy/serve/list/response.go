@@ -1,13 +1,17 @@
 package list
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 
 	"sluice/codec/splice"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
+	"sluice/proxy/serve/outcome"
 )
 
 // responseWriter writes the body of a get or list. It sends the headers with the first byte, so that
@@ -25,7 +29,7 @@ type responseWriter struct {
 	accepted splice.Coding
 	coding   splice.Coding // of the body, once it is started
 	failed   bool          // a write has failed
-	encoded  *int64        // counts what is compressed, before that; nil counts nothing
+	info     *request.Info // counts what is compressed, before that, and long objects; nil counts nothing
 
 	stream  *splice.Stream
 	pending []*splice.Block // of a body that is not started
@@ -52,6 +56,23 @@ func (w *responseWriter) reserve() {
 	if cap(w.buf) < encode.PieceSize {
 		w.buf = append((*pieces.Get().(*[]byte))[:0], w.buf...)
 	}
+}
+
+// hold makes the account of the caller count the gathered text if it is longer than so many bytes, which stays until the
+// client has accepted it. The error is an *accounts.Refused.
+func (w *responseWriter) hold(from int) (*accounts.Grant, error) {
+	if len(w.buf) <= from || w.info == nil {
+		return nil, nil
+	}
+	return w.info.Account.Take(w.info.Memory(), int64(len(w.buf)))
+}
+
+// passes returns why a request passes, or is refused, whose response has failed before its first byte.
+func passes(err error) error {
+	if refused, ok := errors.AsType[*accounts.Refused](err); ok {
+		return &outcome.Refused{Reason: outcome.Pass(refused.Reason()), Err: refused}
+	}
+	return outcome.UnservedFormat // an object cannot be encoded
 }
 
 // release returns the buffers to their pool. After a failed write over HTTP/2 it keeps them from the pool, because
@@ -189,8 +210,8 @@ func (w *responseWriter) pack(dst, text []byte) splice.Block {
 }
 
 func (w *responseWriter) writeBlock(b *splice.Block) error {
-	if w.encoded != nil {
-		*w.encoded += int64(b.Plain)
+	if w.info != nil {
+		w.info.Encoded += int64(b.Plain)
 	}
 	return w.write(b.Data)
 }
