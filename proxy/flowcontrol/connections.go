@@ -161,8 +161,8 @@ func (c *conn) working() bool {
 
 // busy reports whether the connection need not make room: Sluice works on it, or has just begun to wait for its client.
 func (c *conn) busy() bool {
-	age := time.Since(c.since)
-	return c.working() || age <= introduction && age-time.Duration(c.reading.Load()) < patience
+	age, reading := time.Since(c.since), time.Duration(c.reading.Load())
+	return age <= introduction && (c.requests.Load() > 0 || reading == 0 || age-reading < patience)
 }
 
 // Read implements net.Conn.
