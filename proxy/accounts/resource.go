@@ -13,13 +13,13 @@ const (
 	Unverified
 	// Requests is memory for requests in progress, open watches included.
 	Requests
-	// Bodies is memory for bodies that are read before they are passed, or transcoded, and for long objects that are got.
+	// Bodies is memory for bodies that are read before they are passed, or transcoded.
 	Bodies
 	// Streams are requests to the apiserver that last: watches that pass, and sessions such as exec.
 	Streams
 	// SlowResponses are passed responses that the client accepts more slowly than the apiserver sends.
 	SlowResponses
-	// Held is memory that responses hold because their clients read slowly: buffers and past states of stores.
+	// Held is memory that responses hold until their clients have read them: buffers and past states of stores.
 	Held
 
 	numResources
@@ -92,8 +92,8 @@ var rows = [numResources]Row{
 	},
 	Held: {
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
-		Scarce:  "the oldest slow response of the account with the most ends, if it is 10 s old",
-		Refusal: "the response ends", Revoking: oldestFirst,
+		Scarce:  "the oldest response of the account with the most ends whose client has let it wait for 250 ms, or that is 10 s old",
+		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst,
 	},
 }
 

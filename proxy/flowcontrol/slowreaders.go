@@ -27,13 +27,14 @@ const (
 	// blockedBytes is what a response whose client does not read holds at most: a piece of it, and what
 	// has been read of a passed one.
 	blockedBytes = 256 << 10
-	// spared is the age of the youngest response that may be ended. Within this time the limits of
-	// requests bound what a user can hold.
+	// spared is the age of the youngest response that may be ended for what it was not counted for at once. Within this
+	// time the limits of requests bound what a user can hold.
 	spared = 10 * time.Second
 )
 
 // SlowReaders measures what open responses hold because their clients read slowly: buffers, and states of stores that
-// nobody else has any more. Their callers' accounts count it ([accounts.Held]). A nil SlowReaders measures nothing.
+// nobody else has any more. Their callers' accounts count it ([accounts.Held]): the buffers of responses from the cache at
+// once, the rest each second. A nil SlowReaders measures nothing.
 type SlowReaders struct {
 	grants map[*Reader]*accounts.Grant // what was held at the last measurement
 
@@ -54,6 +55,8 @@ type Reader struct {
 	since   time.Time
 	counted int64 // what was held at the last measurement
 
+	buffer  *accounts.Grant // of its own goroutine
+	buffers atomic.Bool     // buffer is not empty
 	state   atomic.Pointer[heldState]
 	blocked atomic.Bool
 	ended   atomic.Bool
@@ -98,6 +101,24 @@ func (r *Reader) Hold(store *cache.Store, snapshot *cache.Snapshot) {
 	}
 }
 
+// Buffer counts so many bytes of buffers, instead of those before, until Done. The response can end for them as soon as its
+// client lets it wait. The error is an *accounts.Refused. The goroutine of the response must call it.
+func (r *Reader) Buffer(bytes int) (err error) {
+	if r == nil {
+		return nil
+	}
+	if r.buffer == nil {
+		r.buffer, err = r.account.TakeWhileBusy(accounts.Held, int64(bytes), r.isAccepted, r.finish)
+	} else {
+		err = r.buffer.Resize(int64(bytes))
+	}
+	r.buffers.Store(bytes > 0)
+	return err
+}
+
+// isAccepted reports whether the client accepts what is written.
+func (r *Reader) isAccepted() bool { return r.client.BlockedFor(time.Now()) < patience }
+
 // WasBlocked reports whether a write has been blocked for a second since the last call: then the response
 // should hold no more than it is about to write.
 func (r *Reader) WasBlocked() bool { return r != nil && r.blocked.Load() && r.blocked.Swap(false) }
@@ -113,6 +134,7 @@ func (r *Reader) Done() {
 	r.all.mu.Lock()
 	delete(r.all.readers, r)
 	r.all.mu.Unlock()
+	r.buffer.Release()
 }
 
 // isYoung reports whether the response is too young to be ended.
@@ -174,7 +196,9 @@ func (s *SlowReaders) holders(now time.Time) (all []*held) {
 		h := &held{reader: r, state: r.state.Load()}
 		if r.client.BlockedFor(now) > slowAfter {
 			r.blocked.Store(true)
-			h.bytes = blockedBytes
+			if !r.buffers.Load() {
+				h.bytes = blockedBytes
+			}
 			if r.stuck != nil {
 				r.stuck()
 			}

@@ -189,6 +189,45 @@ func (s *stuck) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
+// stall writes to a client that accepts nothing.
+func (r *readers) stall(t *testing.T, user string, bytes int) *Reader {
+	t.Helper()
+	w := &stuck{cut: make(chan struct{})}
+	client := response.NewWriteDeadline(w)
+	reader := r.Track(r.ledger.Account(accounts.ByUser(user)), client, func() { client.EndWithin(0) })
+	if err := reader.Buffer(bytes); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer reader.Done()
+		_, _ = client.Write(w, []byte("x"))
+	}()
+	return reader
+}
+
+// 600 readers of 1 MB took 600 MB within a moment, and 8,000 of a pod kept the garbage collector busy.
+func TestBuffersThatClientsDoNotEmptyMakeRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReaders(10)
+		stalled := []*Reader{r.stall(t, "heavy", 4), r.stall(t, "heavy", 4)}
+		quick := r.Track(r.ledger.Account(accounts.ByUser("light")), response.NewWriteDeadline(httptest.NewRecorder()), func() {})
+		if err := quick.Buffer(3); err == nil {
+			t.Error("a client has no time to accept what is written")
+		}
+		time.Sleep(patience)
+		if err := quick.Buffer(3); err != nil || !stalled[0].Ended() || stalled[1].Ended() {
+			t.Errorf("%v; ended: %v, %v", err, stalled[0].Ended(), stalled[1].Ended())
+		}
+		quick.Done()
+		stalled[1].finish()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		if n := r.held(); n != 0 {
+			t.Errorf("%d bytes are held in the end", n)
+		}
+	})
+}
+
 func TestBlockedWritesCountTheirBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newReaders(2 * blockedBytes)

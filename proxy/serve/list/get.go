@@ -29,18 +29,17 @@ func (s *Server) Get(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *fr
 		response.Error(w, r, apierrors.NewNotFound(p.Resource.Resource.GroupResource(), p.Read.Name))
 		return nil
 	}
-	out := newResponseWriter(w, r, nil, func(h http.Header) { a.Head(h, p, reason, state.Version) })
+	out := newResponseWriter(w, r, nil, encode.Growth*int64(len(o.Data)), func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.info = p.Info
-	out.reserve()
-	if out.buf, err = p.Format.AppendObject(out.buf, o.Data); err != nil {
-		return passes(err)
+	out.track(s.SlowReaders, p.Info)
+	if err = out.reserve(); err == nil {
+		out.buf, err = p.Format.AppendObject(out.buf, o.Data)
 	}
-	memory, err := out.hold(encode.PieceSize)
-	if err != nil {
-		return passes(err)
+	if err == nil {
+		err = out.count()
 	}
-	defer memory.Release()
-	_, err = out.finish()
-	return err
+	if err == nil {
+		_, err = out.finish()
+	}
+	return out.outcome(p, err)
 }

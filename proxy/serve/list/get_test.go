@@ -11,6 +11,7 @@ import (
 
 	"sluice/cache"
 	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
@@ -66,7 +67,7 @@ type observed struct {
 
 // Write implements io.Writer.
 func (o *observed) Write(p []byte) (int, error) {
-	o.held = max(o.held, o.ledger.Usage(accounts.Bodies).Used)
+	o.held = max(o.held, o.ledger.Usage(accounts.Held).Used)
 	return o.ResponseRecorder.Write(p)
 }
 
@@ -74,23 +75,23 @@ func (o *observed) Write(p []byte) (int, error) {
 func TestTextOfALongObjectCountsForItsReader(t *testing.T) {
 	const length = 300 << 10
 	for _, url := range []string{oneFoo, foosPath + "?resourceVersion=0"} {
-		e := handlertest.New(t, servetest.Foos(3), serve.Options{})
+		e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
 		long := servetest.Foo(1, 4)
 		long.Data = fmt.Appendf(nil, `{"metadata":{"name":"f000001"},"text":"%s"}`, strings.Repeat("a", length))
 		e.Apply(cache.Modified, long)
-		e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 64 << 10}, 1<<30)
+		e.Accounts = accounts.New(accounts.Totals{accounts.Held: 64 << 10}, 1<<30)
 		pretty := http.Header{"Accept": {"application/json;pretty=1"}} // made for each reader
 		w := httptest.NewRecorder()
-		if outcome := e.Do(w, e.Request(url, pretty)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-bodies" {
+		if outcome := e.Do(w, e.Request(url, pretty)); w.Code != http.StatusTooManyRequests || outcome.Reason != "too-many-held" {
 			t.Errorf("%s: code %d, %+v, without memory", url, w.Code, outcome)
 		}
-		e.Accounts = accounts.New(accounts.Totals{accounts.Bodies: 1 << 30}, 1<<30)
+		e.Accounts = accounts.New(accounts.Totals{accounts.Held: 1 << 30}, 1<<30)
 		o := &observed{ResponseRecorder: httptest.NewRecorder(), ledger: e.Accounts}
 		e.Do(o, e.Request(url, pretty))
-		if o.Code != http.StatusOK || o.held < length || o.held > 2*length {
+		if o.Code != http.StatusOK || o.held < length || o.held > 3*length {
 			t.Errorf("%s: code %d: %d bytes are held of %d", url, o.Code, o.held, o.Body.Len())
 		}
-		if n := e.Accounts.Usage(accounts.Bodies).Used; n != 0 {
+		if n := e.Accounts.Usage(accounts.Held).Used; n != 0 {
 			t.Errorf("%s: %d bytes are held in the end", url, n)
 		}
 	}

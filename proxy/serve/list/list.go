@@ -51,21 +51,11 @@ func (s *Server) List(w http.ResponseWriter, r *http.Request, p *plan.Plan, a *f
 	e := encode.NewSegments(p.Format, s.Encoded, p.Selection.Filter != nil, false)
 	e.Fresh = trace.InPieces(r.Context(), "encode")
 	defer e.Fresh.End()
-	out := newResponseWriter(w, r, work, func(h http.Header) { a.Head(h, p, reason, state.Version) })
+	out := newResponseWriter(w, r, work, encode.Growth*l.bytes, func(h http.Header) { a.Head(h, p, reason, state.Version) })
 	defer out.release()
-	out.info = p.Info
-	reader := s.SlowReaders.Track(p.Info.Account, out.client, func() { out.client.EndWithin(0) })
-	defer reader.Done()
-	reader.Hold(p.Resource.Store, state)
-	err = l.write(out, e)
-	if err != nil && reader.Ended() {
-		p.Info.Outcome.Reason = flowcontrol.TooSlow
-		return err
-	}
-	if err != nil && !out.started {
-		return passes(err)
-	}
-	return err
+	out.track(s.SlowReaders, p.Info)
+	out.reader.Hold(p.Resource.Store, state)
+	return out.outcome(p, l.write(out, e))
 }
 
 // snapshot returns the state that a list shows and why it is recent enough (wire.md 4.3, 4.4).
@@ -201,7 +191,9 @@ func (w *itemsWriter) item(o *tree.Object) error {
 	if w.segments.Format.Verbatim() {
 		return w.add(o.Data)
 	}
-	w.reserve()
+	if err := w.reserve(); err != nil {
+		return err
+	}
 	at := w.segments.Fresh.Begin()
 	var err error
 	w.buf, err = w.segments.AppendItem(w.buf, o)
@@ -209,10 +201,8 @@ func (w *itemsWriter) item(o *tree.Object) error {
 	if err != nil {
 		return err
 	}
-	memory, err := w.hold(encode.LargestPiece / 2) // less is counted of whoever reads it slowly
-	if err != nil {
+	if err := w.count(); err != nil {
 		return err
 	}
-	defer memory.Release()
 	return w.spill()
 }

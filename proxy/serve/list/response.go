@@ -12,6 +12,7 @@ import (
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/proxy/serve/outcome"
+	"sluice/proxy/serve/plan"
 )
 
 // responseWriter writes the body of a get or list. It sends the headers with the first byte, so that
@@ -27,9 +28,12 @@ type responseWriter struct {
 	header   func(http.Header) // sets the headers
 	client   *response.WriteDeadline
 	accepted splice.Coding
-	coding   splice.Coding // of the body, once it is started
-	failed   bool          // a write has failed
-	info     *request.Info // counts what is compressed, before that, and long objects; nil counts nothing
+	coding   splice.Coding       // of the body, once it is started
+	failed   bool                // a write has failed
+	encoded  *int64              // counts what is compressed, before that; nil counts nothing
+	reader   *flowcontrol.Reader // counts the buffers
+	counted  int                 // bytes of buffers
+	expected int                 // bytes of text, about
 
 	stream  *splice.Stream
 	pending []*splice.Block // of a body that is not started
@@ -39,37 +43,65 @@ type responseWriter struct {
 // smallText is the length below which text gains nothing by compression: separators, heads and tails.
 const smallText = 4 << 10
 
-var pieces = sync.Pool{New: func() any { b := make([]byte, 0, encode.PieceSize+encode.PieceSize/4); return &b }}
+// smallPiece is the length of the buffer of a short response.
+const smallPiece = 16 << 10
 
-// newResponseWriter returns the writer of a response; header is called before its first byte.
-func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, header func(http.Header)) *responseWriter {
+var (
+	pieces      = sync.Pool{New: func() any { b := make([]byte, 0, encode.PieceSize+encode.PieceSize/4); return &b }}
+	smallPieces = sync.Pool{New: func() any { b := make([]byte, 0, smallPiece); return &b }}
+)
+
+// newResponseWriter returns the writer of a response of about so many bytes; header is called before its first byte.
+func newResponseWriter(w http.ResponseWriter, r *http.Request, work *flowcontrol.Work, bytes int64, header func(http.Header)) *responseWriter {
 	accepted := response.Accepted(r.Header)
 	return &responseWriter{
 		w: work.Writer(w), work: work, header: header, client: response.NewWriteDeadline(w), accepted: accepted,
-		stream: splice.NewStream(accepted),
+		stream: splice.NewStream(accepted), expected: int(min(bytes, encode.PieceSize)),
 	}
 }
 
-// reserve makes buf long enough for a piece. A response out of memoized text needs no piece, and
-// holds none while its client is slow.
-func (w *responseWriter) reserve() {
-	if cap(w.buf) < encode.PieceSize {
-		w.buf = append((*pieces.Get().(*[]byte))[:0], w.buf...)
-	}
+// track counts the buffers for the caller.
+func (w *responseWriter) track(readers *flowcontrol.SlowReaders, info *request.Info) {
+	w.encoded = &info.Encoded
+	w.reader = readers.Track(info.Account, w.client, func() { w.client.EndWithin(0) })
 }
 
-// hold makes the account of the caller count the gathered text if it is longer than so many bytes, which stays until the
-// client has accepted it. The error is an *accounts.Refused.
-func (w *responseWriter) hold(from int) (*accounts.Grant, error) {
-	if len(w.buf) <= from || w.info == nil {
-		return nil, nil
+// reserve makes buf long enough for a piece, or for all of a short response. A response out of memoized text needs no
+// piece, and holds none while its client is slow. The error is an *accounts.Refused.
+func (w *responseWriter) reserve() error {
+	switch {
+	case cap(w.buf) > 0:
+	case w.expected <= smallPiece:
+		w.buf = (*smallPieces.Get().(*[]byte))[:0]
+	default:
+		w.buf = (*pieces.Get().(*[]byte))[:0]
 	}
-	return w.info.Account.Take(w.info.Memory(), int64(len(w.buf)))
+	return w.count()
 }
 
-// passes returns why a request passes, or is refused, whose response has failed before its first byte.
-func passes(err error) error {
-	if refused, ok := errors.AsType[*accounts.Refused](err); ok {
+// count counts the buffers. The error is an *accounts.Refused.
+func (w *responseWriter) count() error {
+	n := cap(w.buf) + cap(w.scratch)
+	if n == w.counted {
+		return nil
+	}
+	w.counted = n
+	return w.reader.Buffer(n)
+}
+
+// outcome returns what becomes of a request whose response has ended with an error, or nil: before its first byte it passes,
+// or is refused.
+func (w *responseWriter) outcome(p *plan.Plan, err error) error {
+	refused, tooMuch := errors.AsType[*accounts.Refused](err)
+	switch {
+	case err == nil:
+		return nil
+	case w.reader.Ended() || tooMuch && w.started:
+		p.Info.Outcome.Reason = flowcontrol.TooSlow
+		return err
+	case w.started:
+		return err
+	case tooMuch:
 		return &outcome.Refused{Reason: outcome.Pass(refused.Reason()), Err: refused}
 	}
 	return outcome.UnservedFormat // an object cannot be encoded
@@ -79,8 +111,13 @@ func passes(err error) error {
 // the connection may still read them.
 func (w *responseWriter) release() {
 	w.client.Stop()
+	w.reader.Done()
 	for _, b := range []*[]byte{&w.buf, &w.scratch} {
-		if !w.failed && encode.PieceSize <= cap(*b) && cap(*b) <= encode.LargestPiece {
+		switch n := cap(*b); {
+		case w.failed || n < smallPiece || n > encode.LargestPiece:
+		case n < encode.PieceSize:
+			smallPieces.Put(b)
+		default:
 			pieces.Put(b)
 		}
 	}
@@ -118,9 +155,11 @@ func (w *responseWriter) spill() error {
 // add adds text, without copying it if it is long.
 func (w *responseWriter) add(text []byte) error {
 	if len(w.buf)+len(text) <= encode.PieceSize {
-		w.reserve()
+		if err := w.reserve(); err != nil {
+			return err
+		}
 		w.buf = append(w.buf, text...)
-		return nil
+		return w.count()
 	}
 	if err := w.flush(true); err != nil {
 		return err
@@ -190,6 +229,9 @@ func (w *responseWriter) writeText(text []byte) error {
 		text = text[len(piece):]
 		if w.scratch == nil {
 			w.scratch = (*pieces.Get().(*[]byte))[:0]
+			if err := w.count(); err != nil {
+				return err
+			}
 		}
 		b := w.pack(w.scratch, piece)
 		w.stream.Add(&b)
@@ -210,8 +252,8 @@ func (w *responseWriter) pack(dst, text []byte) splice.Block {
 }
 
 func (w *responseWriter) writeBlock(b *splice.Block) error {
-	if w.info != nil {
-		w.info.Encoded += int64(b.Plain)
+	if w.encoded != nil {
+		*w.encoded += int64(b.Plain)
 	}
 	return w.write(b.Data)
 }

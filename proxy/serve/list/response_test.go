@@ -11,7 +11,6 @@ import (
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
-	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/serve/encode"
 	"sluice/test/support/servetest"
@@ -24,14 +23,15 @@ func newTestResponse(accepts string) (*responseWriter, *httptest.ResponseRecorde
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Accept-Encoding", accepts)
 	started := 0
-	return newResponseWriter(w, r, nil, func(http.Header) { started++ }), w, &started
+	return newResponseWriter(w, r, nil, encode.PieceSize, func(http.Header) { started++ }), w, &started
 }
 
 func TestTextIsWrittenInOrder(t *testing.T) {
 	for range 50 {
 		for _, coding := range servetest.Codings {
 			out, w, started := newTestResponse(coding)
-			out.info = &request.Info{}
+			var encoded int64
+			out.encoded = &encoded
 			var want []byte
 			for range rand.N(50) {
 				text := bytes.Repeat([]byte{byte(rand.Uint32())}, rand.N(1<<(2+rand.N(17))))
@@ -40,9 +40,10 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 				if rand.N(2) == 0 {
 					err = out.add(text)
 				} else {
-					out.reserve()
-					out.buf = append(out.buf, text...)
-					err = out.spill()
+					if err = out.reserve(); err == nil {
+						out.buf = append(out.buf, text...)
+						err = out.spill()
+					}
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -55,8 +56,8 @@ func TestTextIsWrittenInOrder(t *testing.T) {
 			if long := coding != "" && len(want) > response.CompressFrom; *started != 1 || compressed != long {
 				t.Errorf("%q: %d bytes, headers set %d times, compressed %v", coding, len(want), *started, compressed)
 			}
-			if compressed && out.info.Encoded != int64(len(want)) || !compressed && out.info.Encoded != 0 {
-				t.Errorf("%q: %d bytes counted before compression, of %d", coding, out.info.Encoded, len(want))
+			if compressed && encoded != int64(len(want)) || !compressed && encoded != 0 {
+				t.Errorf("%q: %d bytes counted before compression, of %d", coding, encoded, len(want))
 			}
 			if got := servetest.Decoded(t, w); !bytes.Equal(got, want) {
 				t.Errorf("%q: %d bytes, want %d", coding, len(got), len(want))
@@ -130,15 +131,16 @@ func TestShortBodyOfBlocksCanBeWrittenAsText(t *testing.T) {
 func TestLongBodyOfBlocksIsOneStream(t *testing.T) {
 	for _, coding := range servetest.Codings[1:] {
 		out, w, _ := newTestResponse(coding)
-		out.info = &request.Info{}
+		var encoded int64
+		out.encoded = &encoded
 		if err := blocksOf(10 * encode.PieceSize)(out); err != nil {
 			t.Fatal(err)
 		}
 		if written, err := out.finish(); !written || err != nil {
 			t.Fatalf("%s: %v, %v", coding, written, err)
 		}
-		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || out.info.Encoded != int64(len(got)) {
-			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), out.info.Encoded)
+		if got := servetest.Decoded(t, w); len(got) != 10*encode.PieceSize || encoded != int64(len(got)) {
+			t.Errorf("%s: %d bytes, counted as %d before compression", coding, len(got), encoded)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
@@ -45,11 +46,14 @@ func (l *loop) endTracking() {
 	}
 }
 
-// endWith writes an ERROR event that says why the watch ends, if it was told to end or err is ErrUnencodable.
-// Clients resume after a 429 from their last version, and the watch then passes.
+// endWith writes an ERROR event that says why the watch ends, if it was told to end, err is ErrUnencodable, or there is no
+// memory for its initial events. Clients resume after a 429 from their last version, and one that cannot be encoded passes.
 func (l *loop) endWith(err error) {
 	var status *apierrors.StatusError
+	refused, tooMuch := errors.AsType[*accounts.Refused](err)
 	switch {
+	case tooMuch:
+		status = &apierrors.StatusError{ErrStatus: refused.Status()}
 	case errors.Is(err, errToldToEnd):
 		status = l.recheck.denied.Load()
 	case errors.Is(err, encode.ErrUnencodable):

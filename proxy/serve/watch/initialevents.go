@@ -95,10 +95,23 @@ func (l *loop) gatherAll(objects []*tree.Object) error {
 // gather appends the event of an object to buf, and writes buf once it is as long as a piece.
 func (l *loop) gather(o *tree.Object) error {
 	var err error
-	if l.buf, err = l.appendEvent(l.buf, cache.Added, o); err != nil || len(l.buf) < encode.PieceSize {
+	if l.buf, err = l.appendEvent(l.buf, cache.Added, o); err != nil {
+		return err
+	}
+	if err := l.count(); err != nil || len(l.buf) < encode.PieceSize {
 		return err
 	}
 	return l.spill()
+}
+
+// count counts the buffers of initial events. The error is an *accounts.Refused.
+func (l *loop) count() error {
+	n := cap(l.buf) + cap(l.out.scratch)
+	if n == l.counted {
+		return nil
+	}
+	l.counted = n
+	return l.reader.Buffer(n)
 }
 
 // spill writes buf.

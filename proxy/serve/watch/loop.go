@@ -56,6 +56,7 @@ type loop struct {
 	restBounded bool          // the store has ended
 	columnsSent bool          // a Table event has been written: the first one has the columns
 	buf         []byte        // events and bookmarks that only this watch writes
+	counted     int           // bytes of buffers for initial events
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the
@@ -219,6 +220,9 @@ func (l *loop) begin() error {
 	}
 	l.state, l.buf, l.out.scratch = nil, nil, nil // free the snapshot and the buffers
 	l.reader.Hold(nil, nil)
+	if err := l.count(); err != nil {
+		return err
+	}
 	l.out.work.Rest()
 	if err := l.maybeEndInitialEvents(); err != nil {
 		return err
