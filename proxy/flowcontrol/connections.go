@@ -3,6 +3,7 @@ package flowcontrol
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -20,7 +21,7 @@ const (
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then.
 	introduction = 10 * time.Second
-	// introducing is how many strangers Sluice works on at a time: their handshakes and first requests. The
+	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request. The
 	// others wait where they cost nothing, so that a crowd does not wait longer than its clients are patient.
 	introducing = 256
 	// acceptEvery is how often a listener looks whether there is room for the connection it has accepted.
@@ -96,6 +97,7 @@ type conn struct {
 	since       time.Time
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	requests    atomic.Int64 // in progress
+	waiting     atomic.Int64 // those of them that wait for more of their bodies
 	rested      atomic.Int64 // when the last request ended, after since
 	received    received
 
@@ -154,15 +156,16 @@ func (c *conn) admit() bool {
 	return true
 }
 
-// working reports whether Sluice works on the connection: it does not wait for its client.
+// working reports whether Sluice works towards the first request: it does not wait for its client. A request waits for
+// other things in queues of their own.
 func (c *conn) working() bool {
-	return time.Since(c.since) <= introduction && (c.requests.Load() > 0 || c.reading.Load() == 0)
+	return time.Since(c.since) <= introduction && c.requests.Load() == 0 && c.reading.Load() == 0
 }
 
-// busy reports whether the connection need not make room: Sluice works on it, or has just begun to wait for its client.
+// busy reports whether the connection need not make room: it does not wait for its client, or has just begun to.
 func (c *conn) busy() bool {
 	age, reading := time.Since(c.since), time.Duration(c.reading.Load())
-	return age <= introduction && (c.requests.Load() > 0 || reading == 0 || age-reading < patience)
+	return age <= introduction && (c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < patience)
 }
 
 // Read implements net.Conn.
@@ -227,9 +230,25 @@ func WithConnection(next http.Handler) http.Handler {
 		if c := connFrom(r.Context()); c != nil {
 			c.begin(r)
 			defer c.end(r)
+			if r.Body != nil && r.Body != http.NoBody {
+				r.Body = &awaitedBody{r.Body, c}
+			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// awaitedBody is the body of a request that waits for its client while it is read.
+type awaitedBody struct {
+	io.ReadCloser
+	conn *conn
+}
+
+// Read implements io.Reader.
+func (b *awaitedBody) Read(p []byte) (int, error) {
+	b.conn.waiting.Add(1)
+	defer b.conn.waiting.Add(-1)
+	return b.ReadCloser.Read(p)
 }
 
 type connKey struct{}

@@ -1,7 +1,9 @@
 package flowcontrol
 
 import (
+	"context"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -223,6 +225,54 @@ func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
 		for _, c := range all {
 			_ = c.Close()
 		}
+		l.checkEmpty()
+	})
+}
+
+// 300 strangers whose POSTs stalled kept the others out for seconds.
+func TestRequestsOfStrangersKeepNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 10*introducing, 10)
+		var all []*conn
+		for range introducing {
+			c := l.accept("192.0.2.1:1")
+			c.requests.Add(1)
+			all = append(all, c)
+		}
+		start := time.Now()
+		all = append(all, l.accept("192.0.2.2:1"))
+		if waited := time.Since(start); waited > 2*acceptEvery {
+			t.Errorf("the next one is accepted after %v", waited)
+		}
+		for _, c := range all {
+			_ = c.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
+func TestRequestOfAStrangerThatWaitsForItsBodyMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 1, 10)
+		stalled := l.accept("192.0.2.1:1")
+		body, client := io.Pipe()
+		h := WithConnection(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if time.Sleep(patience); !stalled.busy() {
+				t.Error("a request makes room that waits for nobody")
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+		}))
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		go h.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithValue(r.Context(), connKey{}, stalled)))
+		go func() { _, _ = stalled.Read(nil) }()
+		start := time.Now()
+		other := l.accept("192.0.2.2:1")
+		if waited := time.Since(start); !stalled.isClosed() || waited > 2*patience {
+			t.Errorf("the next one is accepted after %v; the stalled one is closed: %v", waited, stalled.isClosed())
+		}
+		_ = client.Close()
+		_ = other.Close()
+		synctest.Wait()
 		l.checkEmpty()
 	})
 }
