@@ -10,6 +10,8 @@ import (
 const (
 	// maxFills is how many stores are filled at the same time, and how many resources are described.
 	maxFills = 16
+	// userFills is how many of them one user may have started: webhooks of its resources may hang.
+	userFills = maxFills * 3 / 4
 	// maxFillBytes is about how many bytes the apiserver sends for them; a store that is larger than half
 	// of it counts as half.
 	maxFillBytes = 256 << 20
@@ -88,7 +90,7 @@ func (f *fills) next() (next *fill) {
 	for _, w := range f.waiting {
 		var urgency float64
 		urgency, w.sole = w.demand.urgency(running)
-		if !f.fits(w) {
+		if running[w.by] >= userFills || !f.fits(w) {
 			continue
 		}
 		if next == nil || next.sole && !w.sole || next.sole == w.sole && urgency > most {

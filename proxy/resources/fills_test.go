@@ -155,17 +155,22 @@ func TestUsersTakeTurnsToFill(t *testing.T) {
 		var first []string
 		for i := range 2 * maxFills {
 			name := fmt.Sprint("a", i)
-			if i < maxFills {
+			if i < userFills {
 				first = append(first, name)
 			}
 			q.start(t, name, "a", 1, demandOf(Reader{User: "a", Whole: true}))
+		}
+		for i := userFills; i < maxFills; i++ { // places that a user leaves to others
+			name := fmt.Sprint("c", i)
+			first = append(first, name)
+			q.start(t, name, "c", 1, demandOf(Reader{User: "c", Whole: true}))
 		}
 		q.start(t, "b0", "b", 1, demandOf(Reader{User: "b", Whole: true}))
 		q.start(t, "of both", "a", 1, demandOf(Reader{User: "a", Whole: true}, Reader{User: "b", Whole: true}))
 		q.end("a0")
 		q.end("a1")
 		q.end("a2")
-		q.expect(t, append(slices.Clone(first), "of both", "b0", "a16")...)
+		q.expect(t, append(slices.Clone(first), "of both", "b0", fmt.Sprint("a", userFills))...)
 	})
 }
 
