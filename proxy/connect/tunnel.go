@@ -27,6 +27,8 @@ const (
 	// tunnelIdle is how long a tunnel stays open without a byte in either direction: longer than the
 	// pings of common protocols are apart.
 	tunnelIdle = 10 * time.Minute
+	// halfClosedIdle is the same once one direction has ended.
+	halfClosedIdle = 30 * time.Second
 )
 
 // tunnel returns the handler of connections to a destination that is not the API.
@@ -122,6 +124,7 @@ func (p *Proxy) join(client, target net.Conn) {
 			end()
 		}
 		closeWrite(to)
+		idle.Reset(halfClosedIdle)
 	}
 	both.Go(func() { forward(target, client) })
 	both.Go(func() { forward(client, target) })

@@ -95,6 +95,34 @@ func TestIdleTunnelsAreClosed(t *testing.T) {
 	})
 }
 
+// halfOpen is a connection whose other end does not notice that this one has ended.
+type halfOpen struct{ net.Conn }
+
+func (halfOpen) CloseWrite() error { return nil }
+
+func TestHalfClosedTunnelsAreClosedSooner(t *testing.T) {
+	run(t, nil, func(e *env) {
+		dial := e.proxy.dial
+		e.proxy.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dial(ctx, network, address)
+			return halfOpen{c}, err
+		}
+		c, _ := e.connect("registry.example.com:443")
+		far := <-e.targets
+		if _, err := io.WriteString(far, "x"); err != nil {
+			e.Fatal(err)
+		}
+		if _, err := c.r.ReadByte(); err != nil {
+			e.Fatal(err)
+		}
+		began := time.Now()
+		_ = c.Close()
+		if _, err := far.Read(make([]byte, 1)); err == nil || time.Since(began) != halfClosedIdle {
+			e.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
 func TestTunnelsAreCutAfterGrace(t *testing.T) {
 	run(t, nil, func(e *env) {
 		c, _ := e.connect("registry.example.com:443")
