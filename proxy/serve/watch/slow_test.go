@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"sluice/cache"
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/serve"
 	"sluice/test/support/handlertest"
@@ -39,4 +41,23 @@ func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 			t.Errorf("the client gets %q, ended %v", got, c.Ended())
 		}
 	})
+}
+
+// Otherwise watches that nobody reads, each with a piece of initial events, take all memory.
+func TestInitialEventsCountTheirBuffers(t *testing.T) {
+	for memory, want := range map[int64]string{0: `"code":429`, 1 << 20: `"resourceVersion":"3"`} {
+		synctest.Test(t, func(t *testing.T) {
+			e := handlertest.New(t, servetest.Foos(3), serve.Options{SlowReaders: flowcontrol.NewSlowReaders()})
+			e.Accounts = accounts.New(accounts.Totals{accounts.Held: memory}, 1<<30)
+			c := e.Watch(servetest.FooWatch+"&resourceVersion=0", nil)
+			synctest.Wait()
+			if got := string(c.TakeBytes()); !strings.Contains(got, want) {
+				t.Errorf("with %d bytes: %s", memory, got)
+			}
+			if used := e.Accounts.Usage(accounts.Held).Used; used != 0 {
+				t.Errorf("%d bytes are held by a quiet watch", used)
+			}
+			c.Leave()
+		})
+	}
 }
