@@ -27,6 +27,8 @@ type Grant struct {
 type revocation struct {
 	end  func()
 	busy func() bool // nil if it can be taken back at any time
+	// shared means that the account must leave others a part of what is free, as if it could not be taken back.
+	shared bool
 }
 
 // holder is what one account holds.
@@ -67,9 +69,9 @@ func (g *Grant) Resize(n int64) error {
 	}
 	var revoked []*Grant
 	var err error
-	if more > 0 && !p.fits(g.key, more, g.revocation == nil) {
+	if more > 0 && !p.fits(g, more) {
 		revoked = p.revoke(g, more)
-		if !p.fits(g.key, more, g.revocation == nil) {
+		if !p.fits(g, more) {
 			p.refused++
 			err = &Refused{p.resource}
 			giveBack(revoked)

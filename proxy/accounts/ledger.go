@@ -95,6 +95,11 @@ func (a Account) TakeWhileBusy(r Resource, n int64, busy func() bool, end func()
 	return a.take(r, n, &revocation{end: end, busy: busy})
 }
 
+// TakeShared is TakeWhileBusy of what many may be busy with at once: the account must leave others as much as with Take.
+func (a Account) TakeShared(r Resource, n int64, busy func() bool, end func()) (*Grant, error) {
+	return a.take(r, n, &revocation{end: end, busy: busy, shared: true})
+}
+
 func (a Account) take(r Resource, n int64, revocation *revocation) (*Grant, error) {
 	if a.ledger == nil {
 		return nil, nil
@@ -113,7 +118,11 @@ func (a Account) Foresee(r Resource, n int64, revocable bool) error {
 	}
 	a.ledger.mu.Lock()
 	defer a.ledger.mu.Unlock()
-	if !a.ledger.pools[r].fits(a.Key, n, !revocable) {
+	g := &Grant{key: a.Key}
+	if revocable {
+		g.revocation = &revocation{}
+	}
+	if !a.ledger.pools[r].fits(g, n) {
 		return &Refused{r}
 	}
 	return nil
@@ -210,15 +219,18 @@ func (p *pool) room() int64 {
 	return (l.memory.total - used) / rows[p.resource].Bytes
 }
 
-// fits reports whether an account may take n more.
-func (p *pool) fits(k Key, n int64, fixed bool) bool {
+// fits reports whether the account of a grant may take n more for it.
+func (p *pool) fits(g *Grant, n int64) bool {
 	free := min(p.total-p.used, p.room()) - n
-	if free < 0 || !fixed {
-		return free >= 0
+	var own amount
+	if group := p.groups[g.key.Group]; group != nil {
+		own = group.amount
 	}
-	held := n
-	if g := p.groups[k.Group]; g != nil {
-		held += g.fixed
+	switch {
+	case g.revocation == nil:
+		return own.fixed+n <= left*free
+	case g.revocation.shared:
+		return own.used+n <= left*free
 	}
-	return held <= left*free
+	return free >= 0
 }

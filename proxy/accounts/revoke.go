@@ -10,7 +10,7 @@ const maxRevoked = 1024
 // taken back. The caller must hold mu, and call end of the returned grants without it. With n above zero, what
 // g's own account holds is never more than what it would then hold.
 func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
-	for len(revoked) < maxRevoked && !p.fits(g.key, n, g.revocation == nil) {
+	for len(revoked) < maxRevoked && !p.fits(g, n) {
 		var victim *Grant
 		if !p.resource.apart() && p.room() < p.total-p.used { // it is memory that is scarce
 			victim = p.ledger.heaviest(g.key, n*rows[p.resource].Bytes)

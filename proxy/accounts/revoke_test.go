@@ -67,6 +67,23 @@ func TestGrantDoesNotGrowAtItsOwnExpense(t *testing.T) {
 	}
 }
 
+// They may all be busy, and others come.
+func TestSharedGrantsLeaveOthersAPart(t *testing.T) {
+	l := New(Totals{Held: 100}, math.MaxInt64)
+	for i, want := range []int{75, 18, 5} {
+		n, a := 0, l.Account(ByUser(fmt.Sprint("user", i)))
+		for {
+			if _, err := a.TakeShared(Held, 1, func() bool { return true }, func() { t.Error("a busy one ends") }); err != nil {
+				break
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("the %d. account has %d, not %d", i+1, n, want)
+		}
+	}
+}
+
 // Otherwise many addresses with a connection each would keep every other one out.
 func TestNewConnectionOfAStrangerDisplacesTheOldestWhereEachAddressHasOne(t *testing.T) {
 	l := New(Totals{Strangers: 2}, math.MaxInt64)

@@ -108,7 +108,7 @@ func (r *Reader) Buffer(bytes int) (err error) {
 		return nil
 	}
 	if r.buffer == nil {
-		r.buffer, err = r.account.TakeWhileBusy(accounts.Held, int64(bytes), r.isAccepted, r.finish)
+		r.buffer, err = r.account.TakeShared(accounts.Held, int64(bytes), r.isAccepted, r.finish)
 	} else {
 		err = r.buffer.Resize(int64(bytes))
 	}

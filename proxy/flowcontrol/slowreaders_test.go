@@ -208,14 +208,14 @@ func (r *readers) stall(t *testing.T, user string, bytes int) *Reader {
 // 600 readers of 1 MB took 600 MB within a moment, and 8,000 of a pod kept the garbage collector busy.
 func TestBuffersThatClientsDoNotEmptyMakeRoomForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newReaders(10)
-		stalled := []*Reader{r.stall(t, "heavy", 4), r.stall(t, "heavy", 4)}
+		r := newReaders(20)
+		stalled := []*Reader{r.stall(t, "heavy", 6), r.stall(t, "heavy", 8)}
 		quick := r.Track(r.ledger.Account(accounts.ByUser("light")), response.NewWriteDeadline(httptest.NewRecorder()), func() {})
-		if err := quick.Buffer(3); err == nil {
+		if err := quick.Buffer(7); err == nil {
 			t.Error("a client has no time to accept what is written")
 		}
 		time.Sleep(patience)
-		if err := quick.Buffer(3); err != nil || !stalled[0].Ended() || stalled[1].Ended() {
+		if err := quick.Buffer(7); err != nil || !stalled[0].Ended() || stalled[1].Ended() {
 			t.Errorf("%v; ended: %v, %v", err, stalled[0].Ended(), stalled[1].Ended())
 		}
 		quick.Done()
