@@ -93,7 +93,7 @@ var rows = [numResources]Row{
 	Held: {
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
 		Scarce: "the oldest response of the account with the most ends whose client has let it wait for 250 ms, or that is 10 s old; " +
-			"nobody's buffers may make it hold more than three times what is free",
+			"buffers of one account leave a quarter to others",
 		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst,
 	},
 }
