@@ -29,9 +29,9 @@ func (c *Cursor) Ready() <-chan struct{} {
 // Next fills dst with the next events and returns their number, zero when there are none yet, and
 // the version up to which the reader has received everything with these events.
 //
-// It returns ErrGone when the history may no longer have the next event: when it lacks one of the scope or, for a cursor
-// that still reads what was before it, of the resource. It returns ErrClosed when the store
-// has ended and all of its events have been read.
+// It returns ErrGone when the history no longer has the next event. While the cursor reads events from before its
+// subscription, it also returns ErrGone when the history has lost a later event of another scope. It returns ErrClosed when
+// the store has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	for more := true; more && n < len(dst); {
 		if n, version, more, err = c.read(dst, n); err != nil {

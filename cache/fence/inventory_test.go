@@ -363,7 +363,7 @@ func TestSecondWatchesBecomeRareWithoutBookmarks(t *testing.T) {
 	})
 }
 
-// They count as probes do.
+// The probe before an inventory obeys Retry-After as every other probe does.
 func TestInventoryAfterADeletionAsksNoApiserverThatRefuses(t *testing.T) {
 	withInventories(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, f *Fence) {
 		fill(t, a, s)
@@ -379,21 +379,21 @@ func TestInventoryAfterADeletionAsksNoApiserverThatRefuses(t *testing.T) {
 	})
 }
 
-// Its CRD has changed, for one.
+// An inventory also fails with ErrDiverged when the CRD of the resource has changed.
 func TestInventoryThatShowsADivergenceIsReported(t *testing.T) {
 	withFence(t, func(t *testing.T, a *fakeAPIServer, s *cache.Store, _ *Fence) {
-		f := New(s, diverged{a}, func() Cost { return usual }, a.report)
+		f := New(s, changedCRD{a}, func() Cost { return usual }, a.report)
 		if _, err := f.list(t.Context(), untraced{}, cache.Scope{}, 0); !errors.Is(a.reported(), cache.ErrDiverged) {
 			t.Errorf("got %v, reported %v", err, a.reported())
 		}
 	})
 }
 
-// diverged is an Apiserver whose resource is not that of the store any more.
-type diverged struct{ *fakeAPIServer }
+// changedCRD is an Apiserver whose inventories fail because the CRD has changed since the store was filled.
+type changedCRD struct{ *fakeAPIServer }
 
 // Inventory implements Apiserver.
-func (diverged) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
+func (changedCRD) Inventory(context.Context, cache.Scope, uint64) (*cache.Inventory, error) {
 	return nil, fmt.Errorf("%w: its CRD has changed", cache.ErrDiverged)
 }
 

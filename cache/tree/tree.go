@@ -101,8 +101,8 @@ func objectsOf(runs iter.Seq[Run]) iter.Seq[*Object] {
 }
 
 // Select yields runs of objects of r in key order: all objects that meet the terms, and perhaps others. It
-// skips most others by indexes of the segments, which it makes and keeps in the budget. The runs of what it skips are
-// empty.
+// skips most others by indexes of the segments, which it makes and keeps in the budget. It yields an
+// empty run for a segment that it skips, so that its caller can pause.
 func (t Tree) Select(terms Terms, r Range, b *Budget) iter.Seq[Run] {
 	if terms.Empty() {
 		return t.Runs(r)

@@ -27,7 +27,7 @@ type Grant struct {
 type revocation struct {
 	end  func()
 	busy func() bool // nil if it can be taken back at any time
-	// shared means that the account must leave others a part of what is free, as if it could not be taken back.
+	// shared means that the account may hold at most three times what it leaves free, as if the grant could not be taken back.
 	shared bool
 }
 

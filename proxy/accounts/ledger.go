@@ -95,7 +95,8 @@ func (a Account) TakeWhileBusy(r Resource, n int64, busy func() bool, end func()
 	return a.take(r, n, &revocation{end: end, busy: busy})
 }
 
-// TakeShared is TakeWhileBusy of what many may be busy with at once: the account must leave others as much as with Take.
+// TakeShared is TakeWhileBusy with the limit of Take: the account may hold at most three times what it leaves free, since all
+// of its grants may be busy at once.
 func (a Account) TakeShared(r Resource, n int64, busy func() bool, end func()) (*Grant, error) {
 	return a.take(r, n, &revocation{end: end, busy: busy, shared: true})
 }

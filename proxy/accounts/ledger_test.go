@@ -44,9 +44,16 @@ func TestTotalsAndSharesHoldAtAnyTime(t *testing.T) {
 					h.amount = 1 + random.Int64N(100<<10)
 				}
 				var err error
-				if h.revocable {
-					h.grant, err = h.account.TakeRevocable(r, h.amount, func() { delete(grants, h) })
-				} else {
+				end := func() { delete(grants, h) }
+				switch {
+				case h.revocable && random.IntN(2) == 0:
+					h.grant, err = h.account.TakeShared(r, h.amount, nil, end)
+					if p := &l.pools[r]; err == nil && p.groups[h.account.Group].used > left*min(p.total-p.used, p.room()) {
+						t.Fatalf("%s: an account holds %d and leaves %d", r, p.groups[h.account.Group].used, p.total-p.used)
+					}
+				case h.revocable:
+					h.grant, err = h.account.TakeRevocable(r, h.amount, end)
+				default:
 					h.grant, err = h.account.Take(r, h.amount)
 				}
 				if err == nil {

@@ -67,7 +67,7 @@ func TestGrantDoesNotGrowAtItsOwnExpense(t *testing.T) {
 	}
 }
 
-// They may all be busy, and others come.
+// An account whose grants are all busy leaves room for other accounts.
 func TestSharedGrantsLeaveOthersAPart(t *testing.T) {
 	l := New(Totals{Held: 100}, math.MaxInt64)
 	for i, want := range []int{75, 18, 5} {

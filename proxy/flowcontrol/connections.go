@@ -16,7 +16,8 @@ import (
 
 const (
 	// patience is how long a connection may wait for its client, before its first authenticated request,
-	// until it makes room for another: more than a way there and back to clients far away.
+	// until it makes room for another, and a response for others whose buffers need its memory: more than a way there and
+	// back to clients far away.
 	patience = 250 * time.Millisecond
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then.
@@ -156,8 +157,8 @@ func (c *conn) admit() bool {
 	return true
 }
 
-// working reports whether Sluice works towards the first request: it does not wait for its client. A request waits for
-// other things in queues of their own.
+// working reports whether Sluice works on the connection before its first request: on the handshake, or on a header. Requests
+// in progress have limits of their own.
 func (c *conn) working() bool {
 	return time.Since(c.since) <= introduction && c.requests.Load() == 0 && c.reading.Load() == 0
 }

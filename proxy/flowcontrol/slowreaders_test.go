@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,7 @@ type readers struct {
 	*SlowReaders
 	ledger *accounts.Ledger
 	ended  []string
+	writes sync.WaitGroup // of stall
 }
 
 // newReaders returns readers that may hold so many bytes together.
@@ -121,7 +123,7 @@ func TestStateThatReadersShareCountsOnce(t *testing.T) {
 	})
 }
 
-// A newcomer takes half of what the other has held alone.
+// When a second reader takes the same state, each counts half of it.
 func TestStateThatAReaderBeginsToShareCountsOnce(t *testing.T) {
 	for range 20 { // whichever comes first
 		synctest.Test(t, func(t *testing.T) {
@@ -198,10 +200,10 @@ func (r *readers) stall(t *testing.T, user string, bytes int) *Reader {
 	if err := reader.Buffer(bytes); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
+	r.writes.Go(func() {
 		defer reader.Done()
 		_, _ = client.Write(w, []byte("x"))
-	}()
+	})
 	return reader
 }
 
@@ -220,8 +222,7 @@ func TestBuffersThatClientsDoNotEmptyMakeRoomForOthers(t *testing.T) {
 		}
 		quick.Done()
 		stalled[1].finish()
-		synctest.Wait()
-		time.Sleep(time.Second)
+		r.writes.Wait()
 		if n := r.held(); n != 0 {
 			t.Errorf("%d bytes are held in the end", n)
 		}

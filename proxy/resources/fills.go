@@ -10,7 +10,7 @@ import (
 const (
 	// maxFills is how many stores are filled at the same time, and how many resources are described.
 	maxFills = 16
-	// userFills is how many of them one user may have started: webhooks of its resources may hang.
+	// userFills is how many of them one user may have started: the conversion webhooks of its resources may hang.
 	userFills = maxFills * 3 / 4
 	// maxFillBytes is about how many bytes the apiserver sends for them; a store that is larger than half
 	// of it counts as half.

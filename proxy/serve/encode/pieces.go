@@ -13,7 +13,7 @@ const (
 	PieceSize = response.CompressFrom
 	// LargestPiece bounds the buffers that are kept for reuse.
 	LargestPiece = 4 * PieceSize
-	// Growth is how many times as long as an object is stored its text is, about, in the format that makes it longest.
+	// Growth is the estimated length of an object's text in the longest format, as a multiple of its stored bytes.
 	Growth = 3
 	// BlocksPay is how many stored bytes a list must have to be written as memoized blocks. A shorter
 	// list is compressed while it is written, if it turns out to be long enough.

@@ -35,11 +35,6 @@ func newContents(p *plan.Plan, state *cache.Snapshot, work *flowcontrol.Work) (*
 			return l, nil
 		}
 		l.count, l.bytes = 0, 0
-		last, err := l.selectRuns(l.runs, limit, work)
-		if err != nil {
-			return nil, err
-		}
-		return l, l.continueAfter(last, p, state)
 	}
 	last, err := l.selectRuns(s.Runs(state, p.Indexes), limit, work)
 	if err != nil {

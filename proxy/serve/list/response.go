@@ -32,8 +32,8 @@ type responseWriter struct {
 	failed   bool                // a write has failed
 	encoded  *int64              // counts what is compressed, before that; nil counts nothing
 	reader   *flowcontrol.Reader // counts the buffers
-	counted  int                 // bytes of buffers
-	expected int                 // bytes of text, about
+	counted  int                 // bytes of the buffers that reader counts
+	expected int                 // estimated bytes of text, at most a piece
 
 	stream  *splice.Stream
 	pending []*splice.Block // of a body that is not started
@@ -85,8 +85,11 @@ func (w *responseWriter) count() error {
 	if n == w.counted {
 		return nil
 	}
-	w.counted = n
-	return w.reader.Buffer(n)
+	err := w.reader.Buffer(n)
+	if err == nil {
+		w.counted = n
+	}
+	return err
 }
 
 // outcome returns what becomes of a request whose response has ended with an error, or nil: before its first byte it passes,
@@ -114,10 +117,10 @@ func (w *responseWriter) release() {
 	w.reader.Done()
 	for _, b := range []*[]byte{&w.buf, &w.scratch} {
 		switch n := cap(*b); {
-		case w.failed || n < smallPiece || n > encode.LargestPiece:
-		case n < encode.PieceSize:
+		case w.failed:
+		case n == smallPiece:
 			smallPieces.Put(b)
-		default:
+		case encode.PieceSize <= n && n <= encode.LargestPiece:
 			pieces.Put(b)
 		}
 	}

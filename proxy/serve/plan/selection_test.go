@@ -174,7 +174,7 @@ func (s *Selection) objects(state *cache.Snapshot, budget *tree.Budget) (all []*
 	return all
 }
 
-// A selection of nothing among many objects takes as long as one of all.
+// A selector that matches nothing examines as many objects as one that matches all.
 func TestOthersHaveTheirTurnWhileNothingIsSelected(t *testing.T) {
 	var all []*tree.Object
 	for i := range 999 {

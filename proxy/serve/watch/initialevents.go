@@ -110,8 +110,11 @@ func (l *loop) count() error {
 	if n == l.counted {
 		return nil
 	}
-	l.counted = n
-	return l.reader.Buffer(n)
+	err := l.reader.Buffer(n)
+	if err == nil {
+		l.counted = n
+	}
+	return err
 }
 
 // spill writes buf.

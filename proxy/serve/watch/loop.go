@@ -56,7 +56,7 @@ type loop struct {
 	restBounded bool          // the store has ended
 	columnsSent bool          // a Table event has been written: the first one has the columns
 	buf         []byte        // events and bookmarks that only this watch writes
-	counted     int           // bytes of buffers for initial events
+	counted     int           // bytes of the buffers for initial events that reader counts
 }
 
 // run writes the watch until it has to end. The client needs no event for that: it resumes from the

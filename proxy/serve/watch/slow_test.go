@@ -43,7 +43,7 @@ func TestWatchOfABlockedClientHoldsOneEvent(t *testing.T) {
 	})
 }
 
-// Otherwise watches that nobody reads, each with a piece of initial events, take all memory.
+// Watches whose clients do not read each hold a piece of initial events.
 func TestInitialEventsCountTheirBuffers(t *testing.T) {
 	for memory, want := range map[int64]string{0: `"code":429`, 1 << 20: `"resourceVersion":"3"`} {
 		synctest.Test(t, func(t *testing.T) {
