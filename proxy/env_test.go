@@ -23,6 +23,7 @@ import (
 	"sluice/proxy/accounts"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/resources"
 	"sluice/proxy/upstream"
 	"sluice/test/support/proxytest"
@@ -94,7 +95,7 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	file.Shutdown = drain
 	e.gateway = New(Options{
 		Config: file, Accounts: accounts.New(accounts.TotalsOf(accounts.Machine{Memory: 1 << 40, Descriptors: 1 << 20}, file.Limits.Seats), 1<<40),
-		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), Encoded: tree.NewBudget(0),
+		Upstream: u, Log: zap.New(core), Metrics: NewMetrics(e.metrics), CPU: flowcontrol.NewCPU(0), Encoded: tree.NewBudget(0),
 		Access: &auth.Access{
 			Authenticator: authenticator,
 			Authorizer: auth.NewAuthorizer(auth.AuthorizerOptions{

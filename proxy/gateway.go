@@ -28,7 +28,7 @@ import (
 )
 
 // Options configures a Gateway. Config, Upstream, Access, Resources, Levels, Accounts,
-// Machine, Log and Metrics are required.
+// CPU, Machine, Log and Metrics are required.
 type Options struct {
 	// Config is the configuration file. It must have its defaults.
 	Config    *config.File
@@ -49,6 +49,8 @@ type Options struct {
 	Levels *priority.Levels
 	// Accounts counts what callers hold.
 	Accounts *accounts.Ledger
+	// CPU shares the processors.
+	CPU *flowcontrol.CPU
 	// Machine is what the totals of Accounts follow from.
 	Machine accounts.Machine
 }
@@ -62,7 +64,6 @@ type Gateway struct {
 	control     *flowcontrol.Control
 	places      *flowcontrol.Upstream
 	slowReaders *flowcontrol.SlowReaders
-	cpu         *flowcontrol.CPU
 	reads       *serve.Handler
 	draining    chan struct{} // closed when watches must end
 	requests    running       // includes upgraded connections, which http.Server does not track
@@ -81,7 +82,6 @@ func New(o Options) *Gateway {
 	g.control = flowcontrol.New(o.Accounts)
 	g.places = flowcontrol.NewUpstream(o.Levels, l.UnauthenticatedUpstream, l.QueueWait.Duration)
 	g.slowReaders = flowcontrol.NewSlowReaders()
-	g.cpu = flowcontrol.NewCPU(l.LongReads)
 	var transcoder *transcode.Transcoder
 	if !strict {
 		transcoder = transcode.New()
@@ -102,7 +102,7 @@ func New(o Options) *Gateway {
 		Metrics:  o.Metrics.reads,
 
 		CompressWatches: o.Config.Compression.Watches, PassedBytes: o.Config.Cache.PassedBytes,
-		SlowReaders: g.slowReaders, CPU: g.cpu,
+		SlowReaders: g.slowReaders, CPU: o.CPU,
 	})
 	g.handler = chain(g.reads,
 		flowcontrol.WithConnection,
@@ -130,7 +130,7 @@ func (g *Gateway) Reload(file *config.File) {
 	l := &file.Limits
 	g.options.Accounts.SetTotals(Totals(l, g.options.Machine))
 	g.places.SetStrangers(l.UnauthenticatedUpstream, l.QueueWait.Duration)
-	g.cpu.SetPlaces(l.LongReads)
+	g.options.CPU.SetPlaces(l.LongReads)
 	g.reads.SetWatches(file.Authorization.WatchRecheck.Duration, file.Compression.Watches)
 	g.reads.SetPassedBytes(file.Cache.PassedBytes)
 	g.debugHeaders.Store(file.DebugHeaders)

@@ -83,7 +83,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 
 // Collectors returns collectors of the figures of flow control, taken at each scrape.
 func (g *Gateway) Collectors() []prometheus.Collector {
-	return append(flowcontrol.Collectors(g.places, g.cpu), g.options.Accounts)
+	return append(flowcontrol.Collectors(g.places, g.options.CPU), g.options.Accounts)
 }
 
 // other replaces label values that a client could choose freely, which keeps the number of series bounded.

@@ -23,6 +23,7 @@ import (
 	"sluice/proxy/audit"
 	"sluice/proxy/auth"
 	"sluice/proxy/certs"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/flowcontrol/priority"
 	"sluice/proxy/handshake"
 	"sluice/proxy/resources"
@@ -40,6 +41,7 @@ type components struct {
 	access     *auth.Access
 	machine    accounts.Machine
 	accounts   *accounts.Ledger
+	cpu        *flowcontrol.CPU
 	levels     *priority.Levels
 	encoded    *tree.Budget
 	logLevel   zap.AtomicLevel
@@ -79,6 +81,7 @@ func (c *components) background() []task {
 func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, error) {
 	c := &components{log: log, ready: &admin.Checks{}, handshakes: metrics.handshakes, machine: machine(file.Limits.Memory)}
 	c.accounts = accounts.New(proxy.Totals(&file.Limits, c.machine), callerMemory(c.machine, 0))
+	c.cpu = flowcontrol.NewCPU(file.Limits.LongReads)
 	tracer, err := c.tracer(file.Tracing)
 	if err != nil {
 		return nil, err
@@ -132,7 +135,7 @@ func build(file *config.File, log *zap.Logger, metrics *metrics) (*components, e
 	c.gateway = proxy.New(proxy.Options{
 		Config: file, Upstream: c.upstream, Access: c.access, Resources: c.resources, Log: log, Metrics: metrics.gateway,
 		Handshakes: metrics.handshakes, Tracer: tracer, Audit: auditLog, Encoded: c.encoded,
-		Accounts: c.accounts, Machine: c.machine, Levels: c.levels,
+		Accounts: c.accounts, CPU: c.cpu, Machine: c.machine, Levels: c.levels,
 	})
 	metrics.registry.MustRegister(c.gateway.Collectors()...)
 	if c.tls, err = c.servingTLS(file, log, metrics); err != nil {
@@ -191,7 +194,7 @@ func (c *components) setAccess(file *config.File, log *zap.Logger, metrics *metr
 	}
 	metrics.access.LogFailures(log.Named("auth"))
 	o := auth.AuthorizerOptions{
-		Reviews: clients.AuthorizationV1(), Version: c.health.Version,
+		Reviews: clients.AuthorizationV1(), Version: c.health.Version, CPU: c.cpu,
 		AllowTTL: file.Authorization.AllowTTL.Duration, DenyTTL: file.Authorization.DenyTTL.Duration,
 		ReviewsInFlight: file.Authentication.ReviewsInFlight,
 		CORS:            c.upstream.CORS, RBAC: c.upstream, Log: log.Named("auth"), Metrics: metrics.access,

@@ -18,6 +18,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 )
 
 // AuthorizerOptions configures an Authorizer.
@@ -34,6 +35,8 @@ type AuthorizerOptions struct {
 	// Version returns the version of the apiserver, whose rules of impersonation hold, or nil as long as it is
 	// unknown; required.
 	Version func() *version.Info
+	// CPU shares the processors for what takes long to parse; nil lets everybody work at once.
+	CPU *flowcontrol.CPU
 	// RBAC watches RBAC objects; nil watches none, so that results are valid until they expire.
 	RBAC Opener
 	// Log receives failures to watch RBAC objects; nil logs nothing.
@@ -81,7 +84,7 @@ func NewAuthorizer(o AuthorizerOptions) *Authorizer {
 	}
 	a.origins.invented = true // an apiserver may allow every name of a domain
 	a.SetTTLs(o.AllowTTL, o.DenyTTL)
-	a.impersonator = &impersonator{authorizer: a, changes: a.changes, version: o.Version}
+	a.impersonator = &impersonator{authorizer: a, changes: a.changes, cpu: o.CPU, version: o.Version}
 	return a
 }
 

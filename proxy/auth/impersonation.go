@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
 	"sluice/proxy/request"
 	"sluice/proxy/response"
@@ -46,6 +47,7 @@ func attemptFrom(ctx context.Context) *attempt {
 type impersonator struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	changes    *changes
+	cpu        *flowcontrol.CPU
 	version    func() *version.Info // of the apiserver
 
 	mu          sync.Mutex // guards what follows
@@ -85,7 +87,13 @@ func (i *impersonator) authorize(ctx context.Context, attributes authorizer.Attr
 // apply calls next with the impersonated user in the context and without the impersonation headers, or
 // writes the rejection.
 func (i *impersonator) apply(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) *attempt {
-	request.From(r.Context()).ParseName() // constrained impersonation can be allowed for one object
+	info := request.From(r.Context())
+	end, err := i.cpu.Parse(r.Context(), info)
+	if err != nil {
+		return &attempt{failed: err}
+	}
+	info.ParseName() // constrained impersonation can be allowed for one object
+	end()
 	u, _ := apirequest.UserFrom(r.Context())
 	a := &attempt{user: u, header: r.Header, next: next}
 	i.current().ServeHTTP(w, withOwnHeader(r.WithContext(context.WithValue(r.Context(), attemptKey{}, a))))

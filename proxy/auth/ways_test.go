@@ -15,9 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 )
 
@@ -247,6 +250,31 @@ func TestCallerThatImpersonatesByTokenReadsAsTheImpersonatedUser(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestLongSelectorsOfCallersWhoImpersonateAreParsedInTurns(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["boss"], reviews.allow = verified("boss"), mayImpersonate
+		header := token("boss")
+		header.Set("Impersonate-User", "jane")
+		r := authenticated(t, access, newRequest("/api/v1/pods?fieldSelector="+strings.Repeat("a,", 400)+"a", header))
+		cpu := flowcontrol.NewCPU(1)
+		access.Authorizer.impersonator.cpu = cpu
+		busy := cpu.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan bool, 1)
+		go func() {
+			done <- access.Allowed(r, &request.Read{Verb: "list", GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}})
+		}()
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Error("it was answered without a turn")
+		}
+		busy.Rest()
+		<-done
+	})
 }
 
 // A watch of a caller that impersonates by certificate outlives rechecks.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/request"
 	"sluice/proxy/response"
 	"sluice/proxy/trace"
 )
@@ -22,10 +23,12 @@ const (
 	shortWork = workPiece
 	// workPiece is the most that is written before others may have a turn.
 	workPiece = 256 << 10
+	// selectorCost is about how many bytes are written in the time that it takes to parse a byte of a selector.
+	selectorCost = 512
 )
 
-// CPU shares the processors fairly among the users with long responses from the cache: lists and initial
-// events that have more than a few bytes. As many of them work at the same time as there are processors, by
+// CPU shares the processors fairly among the users with long responses from the cache, lists and initial
+// events that have more than a few bytes, and with long selectors. As many of them work at the same time as there are processors, by
 // turns, so that each user gets as much as any other, however many requests it makes. Short responses do not
 // wait, unless their user has as many under way as there are places. A nil CPU lets everything work at once.
 type CPU struct {
@@ -53,6 +56,17 @@ func (c *CPU) Numbers() (working int64, waiting int) { return c.queue.Numbers() 
 
 // Places returns how many responses work at the same time.
 func (c *CPU) Places() int64 { return c.queue.Places() }
+
+// Parse waits for a turn to parse the selectors of a request, if they are long. The caller must call end. An error means that
+// the context has ended.
+func (c *CPU) Parse(ctx context.Context, info *request.Info) (end func(), err error) {
+	bytes := selectorCost * int64(len(info.LabelSelector)+len(info.FieldSelector))
+	if bytes <= shortWork {
+		return func() {}, nil
+	}
+	work := c.Work(ctx, info.Account.Key, bytes)
+	return work.Rest, work.Next()
+}
 
 // Work is the work for one response. Its methods can be called on nil, and by one goroutine.
 type Work struct {

@@ -160,8 +160,12 @@ func (h *Handler) try(w http.ResponseWriter, r *http.Request, info *request.Info
 
 // plan returns the plan for a request, with the reason why the read passes. The plan then has what was found until then.
 func (h *Handler) plan(r *http.Request, info *request.Info, q *attempt) (*plan.Plan, error) {
-	p, err := h.plans.Parse(r, info)
+	end, err := h.options.CPU.Parse(r.Context(), info)
 	if err != nil {
+		return nil, err
+	}
+	p, err := h.plans.Parse(r, info)
+	if end(); err != nil {
 		return p, err
 	}
 	if p.ConsistentGet() {

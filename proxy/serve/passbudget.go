@@ -1,15 +1,10 @@
 package serve
 
 import (
-	"cmp"
-	"net/http"
-	"slices"
+	"maps"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"sluice/proxy/serve/plan"
 )
 
 // passBudget bounds what the reads that pass although the cache should show them cost the apiserver at the
@@ -22,18 +17,38 @@ import (
 type passBudget struct {
 	metrics *Metrics
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows, and what claims say that it guards
 	total   int64
 	used    map[account]int64
-	waiting []*claim
-	turn    uint64            // counts what was granted
-	turns   map[string]uint64 // by caller, when it was last granted something; empty while nothing passes
+	waiting int // claims that wait
+	lines   map[schema.GroupVersionResource]*line
+	arrived uint64 // counts claims
+	turn    uint64 // the latest that was granted
+	callers map[string]*caller
 }
 
-// account is a part of the budget that claims are charged to.
+// part is a part of the budget.
+type part uint8
+
+const (
+	common   part = iota
+	reserved      // for system callers
+	parts
+)
+
+// String returns the value of the label of the metrics.
+func (p part) String() string { return [parts]string{"common", "reserved"}[p] }
+
+// account is what claims are charged to.
 type account struct {
-	reserved bool                        // for system callers
+	part
 	resource schema.GroupVersionResource // empty for all resources together
+}
+
+// caller is who has claims that wait, or has been granted one not long ago.
+type caller struct {
+	waiting uint64
+	next    uint64 // the turn after that of its last grant
 }
 
 // Shares of the budget.
@@ -42,27 +57,14 @@ const (
 	resourceShare = 2 // of either part, for one resource
 )
 
-// mostTurns is of how many callers it is known when they had their last turn.
-const mostTurns = 1 << 12
-
-// claim is what one read needs of the budget.
-type claim struct {
-	budget   *passBudget
-	resource schema.GroupVersionResource
-	bytes    int64
-	caller   string // the group of its account
-	system   bool
-	recovers bool          // it waits for its store to recover, and takes no room unless there is some at once
-	granted  chan struct{} // closed when there is room for it
-
-	account account // that it is charged to, once it is granted
-	charged int64
-	ended   bool        // budget.mu guards it and the two before
-	late    *time.Timer // ends the claim of a response that takes long; only the request's goroutine uses it
-}
+// mostCallers is of how many callers it is known when they had their last turn.
+const mostCallers = 1 << 12
 
 func newPassBudget(total int64, m *Metrics) *passBudget {
-	return &passBudget{total: total, metrics: m, used: map[account]int64{}, turns: map[string]uint64{}}
+	return &passBudget{
+		total: total, metrics: m, used: map[account]int64{},
+		lines: map[schema.GroupVersionResource]*line{}, callers: map[string]*caller{},
+	}
 }
 
 // setTotal changes the total. Reads that pass go on.
@@ -70,152 +72,125 @@ func (b *passBudget) setTotal(bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total = bytes
-	b.grantWaiting()
+	b.grantAll()
 }
 
 // claim asks for room for a read. The caller must call end, which may be done before the claim is granted.
 func (b *passBudget) claim(c claim) *claim {
 	c.budget, c.granted = b, make(chan struct{})
 	recovers := c.recovers
-	c.recovers = false
+	c.recovers = false // it takes what is free
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting = append(b.waiting, &c)
-	b.grantWaiting()
-	c.recovers = recovers
+	b.enter(&c)
+	if b.grantIn(c.resource); recovers && !c.hasRoom() {
+		b.lines[c.resource].recover(&c, true)
+	}
+	b.settle()
 	return &c
 }
 
-// hurry makes the claim wait for its store no longer, and reports whether there is room for it.
-func (c *claim) hurry() bool {
-	c.budget.mu.Lock()
-	defer c.budget.mu.Unlock()
-	c.recovers = false
-	c.budget.grantWaiting()
-	return c.hasRoom()
+// enter puts a claim into its line, after those of its caller. The caller must hold mu.
+func (b *passBudget) enter(c *claim) {
+	of, l := b.callers[c.caller], b.lines[c.resource]
+	if of == nil {
+		of = new(caller)
+		b.callers[c.caller] = of
+	}
+	if l == nil {
+		l = newLine()
+		b.lines[c.resource] = l
+	}
+	b.arrived++
+	c.arrived, c.turn = b.arrived, max(b.turn, of.next)+of.waiting
+	of.waiting++
+	b.waiting++
+	l.update(c, true)
 }
 
-// hasRoom reports whether the claim is granted.
-func (c *claim) hasRoom() bool {
-	select {
-	case <-c.granted:
-		return true
-	default:
-		return false
+// leave takes a claim out of its line, because it is granted or ends. The caller must hold mu.
+func (b *passBudget) leave(c *claim) {
+	b.lines[c.resource].update(c, false)
+	b.callers[c.caller].waiting--
+	b.waiting--
+}
+
+// grantIn grants the claims of a line that fit, none before one of the same account whose turn is earlier.
+// The caller must hold mu.
+func (b *passBudget) grantIn(resource schema.GroupVersionResource) {
+	l := b.lines[resource]
+	var full [parts]bool // one that does not fit waits for it
+	for c, of := l.next(&full); c != nil; c, of = l.next(&full) {
+		full[of] = !b.grant(c, of)
+	}
+	if l.empty() {
+		delete(b.lines, resource)
 	}
 }
 
-// begun takes note of the status of the response. It may be called for nil.
-func (c *claim) begun(status int) {
-	switch {
-	case c == nil:
-	case status >= http.StatusBadRequest:
-		c.end()
-	case status >= http.StatusOK, status == http.StatusSwitchingProtocols:
-		c.late = time.AfterFunc(claimFor, c.end)
+// grantAll is grantIn for all lines. The caller must hold mu.
+func (b *passBudget) grantAll() {
+	for resource := range b.lines {
+		b.grantIn(resource)
 	}
+	b.settle()
 }
 
-// end gives back what the claim has, or ends its wait. It may be called again, and for nil.
-func (c *claim) end() {
-	if c == nil {
-		return
-	}
-	b := c.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c.ended {
-		return
-	}
-	c.ended = true
-	if i := slices.Index(b.waiting, c); i >= 0 {
-		b.waiting = slices.Delete(b.waiting, i, i+1)
-	} else {
-		b.charge(c, -c.charged)
-	}
-	b.grantWaiting()
-}
-
-// grantWaiting grants the claims that fit, none before one of the same account whose caller has waited longer for a
-// grant. The caller must hold mu.
-func (b *passBudget) grantWaiting() {
-	full, recovering := map[account]bool{}, map[account]bool{}
-	slices.SortStableFunc(b.waiting, func(c, d *claim) int { return cmp.Compare(b.turns[c.caller], b.turns[d.caller]) })
-	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
-		for _, a := range c.accounts() {
-			switch {
-			case c.recovers:
-				recovering[a] = true
-			case full[a], recovering[a] && c.bytes > plan.SmallBytes:
-			case b.grant(c, a):
-				return true
-			default:
-				full[a] = true
-			}
-		}
-		return false
-	})
-	if len(b.waiting) == 0 && len(b.used) == 0 || len(b.turns) > mostTurns {
-		clear(b.turns)
-	}
-	b.metrics.passWaiting.Set(float64(len(b.waiting)))
-}
-
-// accounts returns the accounts that the claim may be charged to, the first one preferably.
-func (c *claim) accounts() []account {
-	all := []account{{false, c.resource}, {true, c.resource}}
-	if !c.system {
-		return all[:1]
-	}
-	return all
-}
-
-// grant grants the claim if it fits into an account. The caller must hold mu.
-func (b *passBudget) grant(c *claim, a account) bool {
-	bytes, fits := b.fits(c, a)
+// grant grants the claim if it fits into a part. The caller must hold mu.
+func (b *passBudget) grant(c *claim, of part) bool {
+	bytes, fits := b.fits(c, of)
 	if !fits {
 		return false
 	}
-	c.account, c.charged = a, bytes
-	b.turn++
-	b.turns[c.caller] = b.turn
+	b.leave(c)
+	b.turn = max(b.turn, c.turn)
+	b.callers[c.caller].next = c.turn + 1
+	c.account, c.charged = account{of, c.resource}, bytes
 	b.charge(c, bytes)
 	close(c.granted)
 	return true
 }
 
-// fits returns what the claim counts in an account, and whether there is room. The caller must hold mu.
-func (b *passBudget) fits(c *claim, a account) (bytes int64, fits bool) {
-	part := b.total / reservedShare
-	if !a.reserved {
-		part = b.total - part
+// settle forgets the callers that need not be known, and shows how many claims wait. The caller must hold mu.
+func (b *passBudget) settle() {
+	switch {
+	case b.waiting == 0 && len(b.used) == 0:
+		clear(b.callers)
+	case len(b.callers) > mostCallers+2*b.waiting:
+		maps.DeleteFunc(b.callers, func(_ string, c *caller) bool { return c.waiting == 0 })
 	}
-	most := part / resourceShare
+	b.metrics.passWaiting.Set(float64(b.waiting))
+}
+
+// fits returns what the claim counts in a part, and whether there is room. The caller must hold mu.
+func (b *passBudget) fits(c *claim, of part) (bytes int64, fits bool) {
+	size := b.total / reservedShare
+	if of == common {
+		size = b.total - size
+	}
+	most := size / resourceShare
 	bytes = min(c.bytes, most)
-	return bytes, b.used[a]+bytes <= most && b.used[account{reserved: a.reserved}]+bytes <= part
+	return bytes, b.used[account{of, c.resource}]+bytes <= most && b.used[account{part: of}]+bytes <= size
 }
 
 // hasRoom reports whether there is room for a claim that is not made.
 func (b *passBudget) hasRoom(c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.waiting) == 0 && slices.ContainsFunc(c.accounts(), func(a account) bool { _, fits := b.fits(c, a); return fits })
+	_, fits := b.fits(c, common)
+	if !fits && c.system {
+		_, fits = b.fits(c, reserved)
+	}
+	return fits && b.waiting == 0
 }
 
 // charge adds bytes to what is used for a claim. The caller must hold mu.
 func (b *passBudget) charge(c *claim, bytes int64) {
-	all := account{reserved: c.account.reserved}
+	all := account{part: c.account.part}
 	for _, a := range []account{c.account, all} {
 		if b.used[a] += bytes; b.used[a] == 0 {
 			delete(b.used, a)
 		}
 	}
-	b.metrics.passBytes.WithLabelValues(partName(all.reserved)).Set(float64(b.used[all]))
-}
-
-func partName(reserved bool) string {
-	if reserved {
-		return "reserved"
-	}
-	return "common"
+	b.metrics.passBytes.WithLabelValues(all.String()).Set(float64(b.used[all]))
 }

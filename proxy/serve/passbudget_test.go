@@ -1,7 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -54,8 +57,8 @@ func TestPassBudgetGrantsWhatFits(t *testing.T) {
 				c.end()
 				c.end()
 			}
-			if len(b.used) != 0 || len(b.waiting) != 0 {
-				t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+			if len(b.used) != 0 || b.waiting != 0 {
+				t.Errorf("%v is used and %d wait after the end of all", b.used, b.waiting)
 			}
 		})
 	}
@@ -100,8 +103,8 @@ func TestCallersGetRoomInTurn(t *testing.T) {
 	for _, c := range append(many, again) {
 		c.end()
 	}
-	if len(b.turns) > 0 {
-		t.Errorf("turns of %d callers are left", len(b.turns))
+	if len(b.callers) > 0 {
+		t.Errorf("%d callers are known after the end of all", len(b.callers))
 	}
 }
 
@@ -115,7 +118,8 @@ func TestPassBudgetIsKeptAndReturned(t *testing.T) {
 		case n < 4:
 			open = append(open, b.claim(claim{
 				resource: []schema.GroupVersionResource{somePods, someFoos, someBars}[rnd.IntN(3)],
-				bytes:    rnd.Int64N(600), system: rnd.IntN(4) == 0, recovers: rnd.IntN(2) == 0,
+				bytes:    rnd.Int64N(600) + rnd.Int64N(2)*plan.SmallBytes, system: rnd.IntN(4) == 0, recovers: rnd.IntN(2) == 0,
+				caller: string(rune('a' + rnd.IntN(5))),
 			}))
 		case len(open) == 0:
 		case n < 5:
@@ -137,22 +141,69 @@ func TestPassBudgetIsKeptAndReturned(t *testing.T) {
 		for a, bytes := range used {
 			part := 0
 			most := int64(total * 3 / 4)
-			if a.reserved {
+			if a.part == reserved {
 				part, most = 1, total/4
 			}
 			if sums[part] += bytes; bytes > most/2 || sums[part] > most {
 				t.Fatalf("%v has %d, all have %v", a, bytes, sums)
 			}
 		}
-		if waiting != len(b.waiting) {
-			t.Fatalf("%d wait, want %d", len(b.waiting), waiting)
+		if waiting != b.waiting {
+			t.Fatalf("%d wait, want %d", b.waiting, waiting)
+		}
+		if c := nextOf(b, open); c != nil {
+			t.Fatalf("%+v waits, although it is its turn and there is room", c)
 		}
 	}
 	for _, c := range open {
 		c.end()
 	}
-	if len(b.used) != 0 || len(b.waiting) != 0 {
-		t.Errorf("%v is used and %d wait after the end of all", b.used, len(b.waiting))
+	if len(b.used) != 0 || b.waiting != 0 {
+		t.Errorf("%v is used and %d wait after the end of all", b.used, b.waiting)
+	}
+}
+
+// nextOf returns a claim that waits although it may be granted, by looking at all in their order; nil if there is none.
+func nextOf(b *passBudget, open []*claim) *claim {
+	type condition struct {
+		account
+		recovers bool
+	}
+	waiting := slices.DeleteFunc(slices.Clone(open), (*claim).hasRoom)
+	slices.SortFunc(waiting, func(c, d *claim) int { return cmp.Or(cmp.Compare(c.turn, d.turn), cmp.Compare(c.arrived, d.arrived)) })
+	before := map[condition]bool{}
+	for _, c := range waiting {
+		for p := common; p <= c.last(); p++ {
+			a := account{p, c.resource}
+			_, fits := b.fits(c, p)
+			if !c.recovers && !before[condition{a, false}] && !(c.long() && before[condition{a, true}]) && fits {
+				return c
+			}
+			if c.recovers || !c.long() || !before[condition{a, true}] {
+				before[condition{a, c.recovers}] = true
+			}
+		}
+	}
+	return nil
+}
+
+// BenchmarkPassBudget measures what one of many reads costs that wait and give up, as those of a crowd do.
+func BenchmarkPassBudget(b *testing.B) {
+	for _, waiting := range []int{100, 10_000} {
+		b.Run(strconv.Itoa(waiting), func(b *testing.B) {
+			budget := newPassBudget(1000, NewMetrics(nil))
+			claims := make([]*claim, waiting)
+			for i := range b.N {
+				c := &claims[i%waiting]
+				if *c != nil {
+					(*c).hurry()
+					(*c).end()
+				}
+				*c = budget.claim(claim{
+					resource: somePods, bytes: 1000, caller: strconv.Itoa(i % 8), recovers: i%2 == 0,
+				})
+			}
+		})
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"sluice/cache/tree"
 	"sluice/codec/negotiate"
+	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/resources"
 	"sluice/proxy/serve/fresh"
@@ -132,7 +134,7 @@ func (h *herd) expect(t *testing.T, peak int, want map[string]int) {
 	}
 	h.handler.budget.mu.Lock()
 	defer h.handler.budget.mu.Unlock()
-	if n := len(h.handler.budget.waiting); n > 0 {
+	if n := h.handler.budget.waiting; n > 0 {
 		t.Errorf("%d claims wait for room after their reads have ended", n)
 	}
 }
@@ -245,6 +247,33 @@ func TestReadsWithLargeSelectorsPassInTurnOnceTheyAreAllowed(t *testing.T) {
 	}
 }
 
+// Selectors of 8 KB take milliseconds to parse, and one connection may have hundreds.
+func TestLongSelectorsAreParsedInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.progress = resources.Progress{Failing: true}
+		f.handler.options.CPU = flowcontrol.NewCPU(1)
+		busy := f.handler.options.CPU.Work(t.Context(), accounts.ByUser("busy"), 1<<30)
+		if err := busy.Next(); err != nil {
+			t.Fatal(err)
+		}
+		passed := make(chan string, 2)
+		f.handler.options.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { passed <- r.FormValue("labelSelector") })
+		long := strings.Repeat("a,", 400) + "a"
+		for _, selector := range []string{long, "a"} {
+			go f.handler.ServeHTTP(&servetest.WatchClient{}, f.Request(servetest.FooList+"?labelSelector="+selector, nil))
+		}
+		synctest.Wait()
+		if len(passed) != 1 || <-passed != "a" {
+			t.Error("only the read with a short selector is to go on")
+		}
+		busy.Rest()
+		if got := <-passed; got != long {
+			t.Errorf("%s passed", got)
+		}
+	})
+}
+
 func TestAWatchCountsUntilItsInitialEventsHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFilling(t)
@@ -286,7 +315,7 @@ func TestAReadThatIsRefusedUpstreamFreesItsRoom(t *testing.T) {
 		}
 		synctest.Wait()
 		f.handler.budget.mu.Lock()
-		used, waiting := len(f.handler.budget.used), len(f.handler.budget.waiting)
+		used, waiting := len(f.handler.budget.used), f.handler.budget.waiting
 		f.handler.budget.mu.Unlock()
 		if used != 0 || waiting != 0 {
 			t.Errorf("%d use the budget, %d wait", used, waiting)
