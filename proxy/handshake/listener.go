@@ -36,15 +36,19 @@ type listener struct {
 // Listen returns a listener for the connections of l, each a *tls.Conn. The caller must close it, which closes l and
 // the connections that were not accepted.
 func Listen(l net.Listener, o Options) *accept.Listener {
+	o.Config = o.Config.Clone()
+	o.Config.GetConfigForClient = newTurns(o.Timeout).take
 	h := &listener{Listener: accept.New(l), options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
-	go h.Run(func(c net.Conn) { go h.shake(tls.Server(c, o.Config)) })
+	go h.Run(func(c net.Conn) { go h.shake(&conn{Conn: c}) })
 	return h.Listener
 }
 
 // shake makes the handshake of a connection.
-func (l *listener) shake(c *tls.Conn) {
+func (l *listener) shake(below *conn) {
+	c := tls.Server(below, l.options.Config)
 	_ = c.SetDeadline(time.Now().Add(l.options.Timeout))
-	if err := c.HandshakeContext(l.Context()); err != nil {
+	err := c.HandshakeContext(l.Context())
+	if below.leave(); err != nil {
 		answerPlaintext(err)
 		_ = c.Close()
 		l.failed(c, err)

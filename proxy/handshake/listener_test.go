@@ -37,6 +37,12 @@ const patience = 10 * time.Second
 // run runs a test in a bubble of virtual time.
 func run(t *testing.T, test func(t *testing.T, e *env)) {
 	t.Helper()
+	runWith(t, func(*tls.Config) {}, test)
+}
+
+// runWith is run with another configuration of the server.
+func runWith(t *testing.T, change func(*tls.Config), test func(t *testing.T, e *env)) {
+	t.Helper()
 	files, err := certs.Ensure(t.TempDir(), []string{"sluice"})
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +54,10 @@ func run(t *testing.T, test func(t *testing.T, e *env)) {
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		e := &env{below: proxytest.NewListener(), log: logs, metrics: prometheus.NewRegistry(), client: &tls.Config{InsecureSkipVerify: true}}
+		config := &tls.Config{Certificates: []tls.Certificate{pair}}
+		change(config)
 		e.Listener = Listen(e.below, Options{
-			Config: &tls.Config{Certificates: []tls.Certificate{pair}}, Name: "api", Timeout: patience, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
+			Config: config, Name: "api", Timeout: patience, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
 		})
 		defer e.Close()
 		test(t, e)

@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ func reasonOf(err error) string {
 	alert, isOp := errors.AsType[*net.OpError](err)
 	_, isHeader := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return timeout
 	case isHeader:
 		return plaintext
