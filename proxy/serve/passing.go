@@ -18,12 +18,16 @@ import (
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/trace"
+	"sluice/proxy/wait"
 )
 
 const (
 	// passPatience is how long a read that the budget does not let pass waits altogether. A client that asks
 	// for a state that is still on its way waits for a few seconds at the apiserver, too.
 	passPatience = 10 * time.Second
+	// refuseSpread is the time over which those are refused that have waited for so long together: most of them
+	// ask again at once, whatever they are told.
+	refuseSpread = 2 * time.Second
 	// retrySpread is the time over which the clients come back that are refused.
 	retrySpread = 10 * time.Second
 	// claimFor is how long a response that has begun counts for the budget. Most have ended by then; a
@@ -161,6 +165,8 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 			return q.pass(h.options.Metrics, reason)
 		case actionRefuse:
 			h.options.Metrics.budgeted(reason, resultRefused)
+			q.end()
+			wait.Pause(ctx, rand.N(refuseSpread))
 			return refusePass(p, reason)
 		}
 		q.reason = reason
