@@ -14,7 +14,8 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 		m accounts.Machine
 	}
 	words := map[string]func(given) int64{
-		"an eighth of the descriptors, at most 2,048": func(g given) int64 { return min(g.m.Descriptors/8, 2048) },
+		"a sixteenth of the descriptors, and what `connections` leaves": func(g given) int64 { return g.m.Descriptors / 16 },
+		"an eighth of the descriptors, at most 2,048":                   func(g given) int64 { return min(g.m.Descriptors/8, 2048) },
 		"`limits.connections`, or 5/8 of the descriptors": func(g given) int64 {
 			if g.l.Connections > 0 {
 				return int64(g.l.Connections)
@@ -24,8 +25,8 @@ func TestTotalsAreThoseOfTheTable(t *testing.T) {
 		"1/16 of the memory, at most 64 MiB": func(g given) int64 { return min(g.m.Memory/16, 64<<20) },
 		"half of the memory":                 func(g given) int64 { return g.m.Memory / 2 },
 		"a quarter of the memory":            func(g given) int64 { return g.m.Memory / 4 },
-		"`limits.upstreamStreams`, at most a quarter of the descriptors": func(g given) int64 {
-			return min(int64(g.l.UpstreamStreams), g.m.Descriptors/4)
+		"`limits.upstreamStreams`, at most 3/16 of the descriptors": func(g given) int64 {
+			return min(int64(g.l.UpstreamStreams), g.m.Descriptors/16*3)
 		},
 		"a third of `limits.seats`": func(g given) int64 { return int64(g.l.Seats) / 3 },
 	}

@@ -80,6 +80,9 @@ func (g *Grant) Resize(n int64) error {
 	}
 	if err == nil {
 		g.set(n)
+		if p.resource == Connections {
+			revoked = append(revoked, p.ledger.pools[Silent].shrink()...)
+		}
 	}
 	p.ledger.mu.Unlock()
 	for _, r := range revoked {

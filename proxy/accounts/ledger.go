@@ -202,7 +202,7 @@ const left = 3
 const apart = 16
 
 // apart reports whether a resource has memory of its own.
-func (r Resource) apart() bool { return r == Strangers || r == Unverified }
+func (r Resource) apart() bool { return r == Silent || r == Strangers || r == Unverified }
 
 // room returns how many more of a resource there is memory for.
 func (p *pool) room() int64 {
@@ -220,9 +220,18 @@ func (p *pool) room() int64 {
 	return (l.memory.total - used) / rows[p.resource].Bytes
 }
 
+// limit returns how much there is of the resource. A connection that is silent takes the descriptor of one that is not there.
+func (p *pool) limit() int64 {
+	if p.resource != Silent {
+		return p.total
+	}
+	c := &p.ledger.pools[Connections]
+	return p.total + max(0, c.total-c.used)
+}
+
 // fits reports whether the account of a grant may take n more for it.
 func (p *pool) fits(g *Grant, n int64) bool {
-	free := min(p.total-p.used, p.room()) - n
+	free := min(p.limit()-p.used, p.room()) - n
 	var own amount
 	if group := p.groups[g.key.Group]; group != nil {
 		own = group.amount

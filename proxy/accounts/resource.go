@@ -5,8 +5,10 @@ type Resource int
 
 // The resources.
 const (
-	// Strangers are connections without an authenticated request so far.
-	Strangers Resource = iota
+	// Silent are connections that have sent nothing so far.
+	Silent Resource = iota
+	// Strangers are connections that have sent something, and no authenticated request so far.
+	Strangers
 	// Connections are those of authenticated callers.
 	Connections
 	// Unverified is memory for requests of callers that are not authenticated, or not yet.
@@ -43,6 +45,7 @@ type Row struct {
 	Scarce   string // what happens when the total is used up
 	Refusal  string // what the refused gets
 	Revoking order  // which of the heaviest account's grants ends first
+	Replaces bool   // a new grant takes the place of one of its own account, or of one that holds as much
 }
 
 // order says which of an account's revocable grants ends first.
@@ -56,10 +59,16 @@ const (
 const refused429 = "429 with Retry-After"
 
 var rows = [numResources]Row{
+	Silent: {
+		Name: "silent", Unit: "connections", Bytes: 4 << 10,
+		Total:  "a sixteenth of the descriptors, and what `connections` leaves",
+		Scarce: "the oldest connection closes, of the address with the most", Refusal: "the connection closes",
+		Revoking: oldestFirst, Replaces: true,
+	},
 	Strangers: {
 		Name: "strangers", Unit: "connections", Bytes: 48 << 10, Total: "an eighth of the descriptors, at most 2,048",
 		Scarce:  "the oldest connection that waits for its client closes, of the address with the most",
-		Refusal: "waits to be accepted", Revoking: oldestFirst,
+		Refusal: "waits to be accepted", Revoking: oldestFirst, Replaces: true,
 	},
 	Connections: {
 		Name: "connections", Unit: "connections", Bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
@@ -83,7 +92,7 @@ var rows = [numResources]Row{
 		Scarce: "no account may hold more than three times what is free", Refusal: "passes without being kept, or " + refused429,
 	},
 	Streams: {
-		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most a quarter of the descriptors",
+		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most 3/16 of the descriptors",
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
 	},
 	SlowResponses: {
@@ -94,7 +103,7 @@ var rows = [numResources]Row{
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
 		Scarce: "the oldest response of the account with the most ends whose client has let it wait for 250 ms, or that is 10 s old; " +
 			"buffers of one account leave a quarter to others",
-		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst,
+		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst, Replaces: true,
 	},
 }
 

@@ -12,7 +12,7 @@ const maxRevoked = 1024
 func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	for len(revoked) < maxRevoked && !p.fits(g, n) {
 		var victim *Grant
-		if !p.resource.apart() && p.room() < p.total-p.used { // it is memory that is scarce
+		if !p.resource.apart() && p.room() < p.limit()-p.used { // it is memory that is scarce
 			victim = p.ledger.heaviest(g.key, n*rows[p.resource].Bytes)
 		}
 		if victim == nil {
@@ -29,6 +29,9 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 	}
 	return revoked
 }
+
+// shrink takes back what is held beyond the limit. The caller must hold mu, and call end of the returned grants without it.
+func (p *pool) shrink() []*Grant { return p.revoke(&Grant{pool: p}, 0) }
 
 // giveBack gives grants back that were taken for one that is refused nevertheless.
 func giveBack(revoked []*Grant) {
@@ -62,14 +65,15 @@ func (l *Ledger) heaviest(k Key, bytes int64) *Grant {
 
 // victim returns the next grant to take back in favor of an account that wants n more: of the heaviest
 // account in the heaviest group, among those that hold more than it would then hold itself. Within its
-// own group an account competes with the other accounts, and where the oldest ends first, with its own past.
+// own group an account competes with the other accounts, and where the new replaces the old, with its own past.
 func (p *pool) victim(k Key, n int64) *Grant {
 	var own *group
 	least := n
 	if own = p.groups[k.Group]; own != nil {
 		least += own.used
 	}
-	if rows[p.resource].Revoking == oldestFirst {
+	row := &rows[p.resource]
+	if row.Replaces {
 		least-- // the new comes before the old where both hold as much: else many with one each keep others out
 	}
 	victim := p.ranked.heaviest(least, func(g *group) *Grant { return g.heaviest(p.resource, 0) })
@@ -81,8 +85,8 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if self != nil {
 		least += self.used
 	}
-	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && rows[p.resource].Revoking == oldestFirst {
-		return self.next(oldestFirst)
+	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && row.Replaces {
+		return self.next(row.Revoking)
 	}
 	return victim
 }

@@ -85,7 +85,7 @@ func TestSharedGrantsLeaveOthersAPart(t *testing.T) {
 }
 
 // Otherwise many addresses with a connection each would keep every other one out.
-func TestNewConnectionOfAStrangerDisplacesTheOldestWhereEachAddressHasOne(t *testing.T) {
+func TestNewConnectionOfAStrangerReplacesOneWhereEachAddressHasOne(t *testing.T) {
 	l := New(Totals{Strangers: 2}, math.MaxInt64)
 	var ended []string
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"} {
@@ -116,14 +116,14 @@ func TestMemoryThatAnotherResourceTakesIsTakenBackForTheLastOfAResource(t *testi
 	}
 }
 
-// Strangers and unverified requests have memory of their own, so that their end would give the others none.
+// Silent connections, strangers and unverified requests have memory of their own, so that their end would give the others none.
 func TestScarceMemoryEndsNothingThatHasMemoryApart(t *testing.T) {
 	l := New(Totals{Connections: 100, Unverified: 100, Requests: math.MaxInt64}, 160*rows[Connections].Bytes)
 	heavy, ended := l.Account(ByUser("heavy")), 0
 	take(heavy, Unverified, 1, func() { t.Error("what is apart ends") })
 	take(heavy, Connections, 100, func() { ended++ })
-	if _, err := l.Account(ByUser("light")).TakeRevocable(Requests, 50*rows[Connections].Bytes, func() {}); err != nil || ended != 10 {
-		t.Errorf("%v, and %d connections ended, want 10", err, ended)
+	if _, err := l.Account(ByUser("light")).TakeRevocable(Requests, 50*rows[Connections].Bytes, func() {}); err != nil || ended != 20 {
+		t.Errorf("%v, and %d connections ended, want 20", err, ended)
 	}
 }
 

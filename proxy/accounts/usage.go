@@ -14,7 +14,7 @@ func (l *Ledger) Usage(r Resource) Usage {
 	p := &l.pools[r]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	u := Usage{Used: p.used, Total: p.total, Refused: p.refused, Revoked: p.ended}
+	u := Usage{Used: p.used, Total: p.limit(), Refused: p.refused, Revoked: p.ended}
 	for name, g := range p.groups {
 		if g.used > u.Largest || g.used == u.Largest && name < u.Heaviest {
 			u.Heaviest, u.Largest = name, g.used

@@ -177,7 +177,7 @@ func TestConnectionsCountWithThoseOfTheAPI(t *testing.T) {
 				e.Errorf("connection %d below the limit: %v", i, err)
 			}
 		}
-		time.Sleep(time.Second) // they wait for their clients
+		time.Sleep(6 * time.Second) // they were answered, and have waited for their clients since
 		slow := e.dial()
 		synctest.Wait()
 		if err := all[0].echoes(); err == nil {

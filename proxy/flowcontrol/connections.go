@@ -19,19 +19,21 @@ const (
 	// until it makes room for another, and a response for others whose buffers need its memory: more than a way there and
 	// back to clients far away.
 	patience = 250 * time.Millisecond
+	// answerPatience is patience for a client that has been answered, above all the first message of its handshake: what
+	// both have computed would be lost, and the clients of a crowd may share a processor.
+	answerPatience = 5 * time.Second
 	// introduction is how long a connection has for its first authenticated request before it makes room
 	// even if its client sends something now and then.
 	introduction = 10 * time.Second
 	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request. The
 	// others wait where they cost nothing, so that a crowd does not wait longer than its clients are patient.
 	introducing = 256
-	// acceptEvery is how often a listener looks whether there is room for the connection it has accepted.
-	acceptEvery = 10 * time.Millisecond
 )
 
-// Connections counts connections. One is a stranger's until its first authenticated request, and its
-// user's from then on. When there are too many strangers, those that wait for their clients make room for
-// new ones, so that callers without credentials keep nobody out; while many are busy, new connections wait.
+// Connections counts connections. One is silent until its client sends something, a stranger's until its first
+// authenticated request, and its user's from then on. When there are too many strangers, those that wait for their
+// clients make room for new ones, so that callers without credentials keep nobody out; while many are busy, new
+// connections wait.
 type Connections struct {
 	ledger *accounts.Ledger
 
@@ -44,66 +46,21 @@ func NewConnections(l *accounts.Ledger) *Connections {
 	return &Connections{ledger: l, strangers: map[*conn]struct{}{}}
 }
 
-// Listener returns a listener that counts the connections of l. A connection that another listener of the
-// same Connections has accepted is counted already, even if it is wrapped. The server must have
-// ConnContext as its http.Server.ConnContext.
-func (c *Connections) Listener(l net.Listener) net.Listener {
-	return &listener{Listener: l, connections: c, closed: make(chan struct{})}
-}
-
-type listener struct {
-	net.Listener
-	connections *Connections
-	once        sync.Once
-	closed      chan struct{}
-}
-
-// Close implements net.Listener.
-func (l *listener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-// Accept implements net.Listener.
-func (l *listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	if counted := unwrap(accepted); counted != nil && counted.connections == l.connections {
-		return accepted, nil
-	}
-	c := l.connections.conn(accepted)
-	var again *time.Ticker
-	for !c.admit() {
-		if again == nil {
-			again = time.NewTicker(acceptEvery)
-			defer again.Stop()
-		}
-		select {
-		case <-l.closed:
-			_ = accepted.Close()
-			return nil, net.ErrClosed
-		case <-again.C:
-		}
-	}
-	return c, nil
-}
-
 // conn is a counted connection.
 type conn struct {
 	net.Conn
 	connections *Connections
 	address     accounts.Key
-	since       time.Time
+	since       time.Time    // it is a stranger's
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	requests    atomic.Int64 // in progress
 	waiting     atomic.Int64 // those of them that wait for more of their bodies
 	rested      atomic.Int64 // when the last request ended, after since
+	answered    atomic.Bool  // Sluice has sent something
 	received    received
 
 	mu     sync.Mutex      // guards what follows
-	grant  *accounts.Grant // of the stranger, then of the user
+	grant  *accounts.Grant // of a silent client, then of the stranger, then of the user
 	known  bool            // it counts for user
 	user   accounts.Account
 	closed bool
@@ -111,7 +68,7 @@ type conn struct {
 
 func (c *Connections) conn(accepted net.Conn) *conn {
 	return &conn{
-		Conn: accepted, connections: c, since: time.Now(),
+		Conn: accepted, connections: c,
 		address: accounts.ByAddress(request.AddressKey(accepted.RemoteAddr().String())),
 	}
 }
@@ -144,29 +101,54 @@ func (c *conn) admit() bool {
 	if c.connections.crowded() {
 		return false
 	}
+	c.since = time.Now()
 	g, err := c.connections.ledger.Account(c.address).TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
 	if err != nil {
 		return false
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		g.Release()
+		return true // its handshake fails
+	}
+	c.grant.Release()
 	c.grant = g
-	c.mu.Unlock()
 	c.connections.mu.Lock()
 	defer c.connections.mu.Unlock()
 	c.connections.strangers[c] = struct{}{}
 	return true
 }
 
-// working reports whether Sluice works on the connection before its first request: on the handshake, or on a header. Requests
-// in progress have limits of their own.
+// working reports whether Sluice and the client work towards the first request: Sluice on the handshake or on a header, or the
+// client on what it has been answered. Requests in progress have limits of their own.
 func (c *conn) working() bool {
-	return time.Since(c.since) <= introduction && c.requests.Load() == 0 && c.reading.Load() == 0
+	if c.requests.Load() > 0 {
+		return false
+	}
+	reading := time.Duration(c.reading.Load())
+	if reading > 0 && !c.answered.Load() { // thousands a second may send a byte and no more
+		return false
+	}
+	age := time.Since(c.since)
+	return age <= introduction && (reading == 0 || age-reading < patience)
 }
 
 // busy reports whether the connection need not make room: it does not wait for its client, or has just begun to.
 func (c *conn) busy() bool {
-	age, reading := time.Since(c.since), time.Duration(c.reading.Load())
-	return age <= introduction && (c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < patience)
+	age, reading, most := time.Since(c.since), time.Duration(c.reading.Load()), patience
+	if c.answered.Load() {
+		most = answerPatience
+	}
+	return age <= introduction && (c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < most)
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	if !c.answered.Load() {
+		c.answered.Store(true)
+	}
+	return c.Conn.Write(p)
 }
 
 // Read implements net.Conn.

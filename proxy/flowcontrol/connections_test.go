@@ -50,6 +50,7 @@ func (c *fakeConn) Close() error {
 type fakeListener struct {
 	net.Listener
 	conns chan *fakeConn
+	once  sync.Once
 }
 
 func (l *fakeListener) Accept() (net.Conn, error) {
@@ -60,7 +61,10 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-func (l *fakeListener) Close() error { return nil }
+func (l *fakeListener) Close() error {
+	l.once.Do(func() { close(l.conns) })
+	return nil
+}
 
 // listening is a listener with few places for strangers and for users.
 type listening struct {
@@ -73,7 +77,9 @@ type listening struct {
 func listen(t *testing.T, strangers, users int64) *listening {
 	l := accounts.New(accounts.Totals{accounts.Strangers: strangers, accounts.Connections: users}, math.MaxInt64)
 	inner := &fakeListener{conns: make(chan *fakeConn, 1)}
-	return &listening{t, l, inner, NewConnections(l).Listener(inner)}
+	w := NewConnections(l).Listener(inner)
+	t.Cleanup(func() { _ = w.Close() })
+	return &listening{t, l, inner, w}
 }
 
 // accept passes a new connection through the listener.
@@ -166,6 +172,31 @@ func TestSilentStrangersMakeRoom(t *testing.T) {
 	})
 }
 
+// What Sluice and a client have computed is not thrown away as soon as what nobody has answered.
+func TestStrangersThatWereAnsweredHaveLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 2, 2)
+		a := l.accept("192.0.2.1:1")
+		_, _ = a.Write([]byte("x"))
+		go func() { _, _ = a.Read(nil) }()
+		b := l.silent("192.0.2.1:2")
+		time.Sleep(patience)
+		c := l.silent("192.0.2.1:3")
+		if a.isClosed() || !b.isClosed() {
+			t.Errorf("closed: the one that was answered %v, the other %v", a.isClosed(), b.isClosed())
+		}
+		time.Sleep(answerPatience)
+		d := l.silent("192.0.2.1:4")
+		if !a.isClosed() || c.isClosed() {
+			t.Errorf("closed later: the one that was answered %v, the other %v", a.isClosed(), c.isClosed())
+		}
+		for _, x := range []*conn{a, b, c, d} {
+			_ = x.Close()
+		}
+		l.checkEmpty()
+	})
+}
+
 // When everybody comes back at once, nobody is turned away for being slower than the rest.
 func TestNewConnectionsWaitWhileStrangersAreBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -216,12 +247,23 @@ func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
 			t.Fatal("one more is accepted")
 		default:
 		}
-		start := time.Now()
 		go func() { _, _ = all[0].Read(nil) }() // it waits for its client: thousands a second may do so, and keep nobody out
 		all = append(all, <-accepted)
-		all[1].requests.Add(1) // 300 stalled POSTs kept new connections out for seconds
+		_, _ = all[1].Write([]byte("x"))
+		go func() { _, _ = all[1].Read(nil) }() // so do clients that have been answered, but not at once
+		go func() { accepted <- l.accept("192.0.2.2:1") }()
+		time.Sleep(patience - 2*admitEvery)
+		synctest.Wait()
+		select {
+		case <-accepted:
+			t.Fatal("one more is accepted while a client computes its answer")
+		default:
+		}
+		all = append(all, <-accepted)
+		start := time.Now()
+		all[2].requests.Add(1) // 300 stalled POSTs kept new connections out for seconds
 		all = append(all, l.accept("192.0.2.3:1"))
-		if waited := time.Since(start); waited > 2*acceptEvery {
+		if waited := time.Since(start); waited > 2*admitEvery {
 			t.Errorf("the next one is accepted after %v", waited)
 		}
 		for _, c := range all {

@@ -3,6 +3,6 @@
 //
 // [Control.WithFlowControl] is a filter behind authentication: it counts the request for its caller, or
 // answers 429 with Retry-After. [Queue] is where requests wait: for a place at the apiserver ([Upstream]),
-// for a turn of the processors ([CPU]). [Connections] counts connections and closes them in favor of
+// for a turn of the processors ([CPU]), for a stranger's place. [Connections] counts connections and closes them in favor of
 // others, [SlowReaders] ends responses whose clients read slowly while memory is scarce.
 package flowcontrol

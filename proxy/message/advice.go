@@ -47,6 +47,7 @@ var AllAdvice = []Advice{
 	{"token-too-long", "use a shorter token"},
 	{"shutting-down", "connect again"},
 	{"connection-evicted", "keep fewer connections open; see limits.connections"},
+	{"too-many-silent", "keep fewer connections open that send nothing"},
 	{"too-many-strangers", "authenticate, or keep fewer connections open"},
 	{"too-many-connections", "keep fewer connections open, or raise limits.connections"},
 	{"too-many-unverified", "authenticate, or send fewer requests at once"},
