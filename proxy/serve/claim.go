@@ -35,7 +35,6 @@ func (c *claim) hurry() bool {
 	if c.recovers && !c.hasRoom() {
 		b.lines[c.resource].recover(c, false)
 		b.grantIn(c.resource)
-		b.settle()
 	}
 	return c.hasRoom()
 }
@@ -77,7 +76,6 @@ func (c *claim) end() {
 	default:
 		b.leave(c)
 		b.grantIn(c.resource) // it may have kept others waiting
-		b.settle()
 	}
 	c.ended = true
 }

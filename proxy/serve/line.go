@@ -1,20 +1,35 @@
 package serve
 
 import (
+	"maps"
+
 	"sluice/proxy/heap"
 )
 
 // line is the claims of one resource that wait, those of system callers apart. A heap has those of one kind, in their order.
+// It stays while the resource uses the budget, so that callers have their turns.
 type line struct {
 	ready      [parts][2]heap.Heap[*claim] // long reads apart
 	recovering [parts]heap.Heap[*claim]
+	waiting    int
+	turn       uint64 // the latest that was granted
+	callers    map[string]*caller
 }
+
+// caller is a caller whose claims wait, or one of whose claims was granted.
+type caller struct {
+	waiting uint64
+	next    uint64 // the turn after that of its last grant
+}
+
+// mostCallers bounds the callers without waiting claims whose last turn a line knows.
+const mostCallers = 1 << 12
 
 func newLine() *line {
 	ordered := func() heap.Heap[*claim] {
 		return heap.New((*claim).before, func(c *claim) *int { return &c.place })
 	}
-	l := &line{}
+	l := &line{callers: map[string]*caller{}}
 	for p := range parts {
 		l.ready[p], l.recovering[p] = [2]heap.Heap[*claim]{ordered(), ordered()}, ordered()
 	}
@@ -40,13 +55,51 @@ func (l *line) recover(c *claim, recovers bool) {
 	l.update(c, true)
 }
 
-func (l *line) empty() bool {
+// enter puts a claim into the line: after the others of its caller, and before all but the next one of any other.
+func (l *line) enter(c *claim) {
+	of := l.callers[c.caller]
+	if of == nil {
+		of = new(caller)
+		l.callers[c.caller] = of
+	}
+	c.turn = max(l.now(), of.next) + of.waiting
+	of.waiting++
+	l.waiting++
+	l.update(c, true)
+}
+
+// leave takes a claim out of the line.
+func (l *line) leave(c *claim) {
+	l.update(c, false)
+	l.callers[c.caller].waiting--
+	l.waiting--
+}
+
+// granted takes note of a grant.
+func (l *line) granted(c *claim) {
+	l.turn = max(l.turn, c.turn)
+	l.callers[c.caller].next = c.turn + 1
+}
+
+// now returns the turn that has come: that of the latest grant, or an earlier one that waits since others were granted out of
+// order.
+func (l *line) now() uint64 {
+	first := l.turn
 	for p := range parts {
-		if len(l.ready[p][0].All)+len(l.ready[p][1].All)+len(l.recovering[p].All) > 0 {
-			return false
+		for _, kind := range []*heap.Heap[*claim]{&l.ready[p][0], &l.ready[p][1], &l.recovering[p]} {
+			if len(kind.All) > 0 {
+				first = min(first, kind.All[0].turn)
+			}
 		}
 	}
-	return true
+	return first
+}
+
+// forget drops callers whose claims do not wait, once there are too many.
+func (l *line) forget() {
+	if len(l.callers) > mostCallers+2*l.waiting {
+		maps.DeleteFunc(l.callers, func(_ string, c *caller) bool { return c.waiting == 0 })
+	}
 }
 
 // next returns the claim whose turn it is and the part that it may get room of, of those that are not full; nil if there is none.

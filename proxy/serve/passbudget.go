@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,8 +22,6 @@ type passBudget struct {
 	waiting int // claims that wait
 	lines   map[schema.GroupVersionResource]*line
 	arrived uint64 // counts claims
-	turn    uint64 // the latest that was granted
-	callers map[string]*caller
 }
 
 // part is a part of the budget.
@@ -45,25 +42,16 @@ type account struct {
 	resource schema.GroupVersionResource // empty for all resources together
 }
 
-// caller is who has claims that wait, or has been granted one not long ago.
-type caller struct {
-	waiting uint64
-	next    uint64 // the turn after that of its last grant
-}
-
 // Shares of the budget.
 const (
 	reservedShare = 4 // of the total, for system callers
 	resourceShare = 2 // of either part, for one resource
 )
 
-// mostCallers is of how many callers it is known when they had their last turn.
-const mostCallers = 1 << 12
-
 func newPassBudget(total int64, m *Metrics) *passBudget {
 	return &passBudget{
 		total: total, metrics: m, used: map[account]int64{},
-		lines: map[schema.GroupVersionResource]*line{}, callers: map[string]*caller{},
+		lines: map[schema.GroupVersionResource]*line{},
 	}
 }
 
@@ -86,33 +74,32 @@ func (b *passBudget) claim(c claim) *claim {
 	if b.grantIn(c.resource); recovers && !c.hasRoom() {
 		b.lines[c.resource].recover(&c, true)
 	}
-	b.settle()
 	return &c
 }
 
-// enter puts a claim into its line, after those of its caller. The caller must hold mu.
+// enter puts a claim into its line. The caller must hold mu.
 func (b *passBudget) enter(c *claim) {
-	of, l := b.callers[c.caller], b.lines[c.resource]
-	if of == nil {
-		of = new(caller)
-		b.callers[c.caller] = of
-	}
+	l := b.lines[c.resource]
 	if l == nil {
 		l = newLine()
 		b.lines[c.resource] = l
 	}
 	b.arrived++
-	c.arrived, c.turn = b.arrived, max(b.turn, of.next)+of.waiting
-	of.waiting++
-	b.waiting++
-	l.update(c, true)
+	c.arrived = b.arrived
+	l.enter(c)
+	b.wait(1)
 }
 
 // leave takes a claim out of its line, because it is granted or ends. The caller must hold mu.
 func (b *passBudget) leave(c *claim) {
-	b.lines[c.resource].update(c, false)
-	b.callers[c.caller].waiting--
-	b.waiting--
+	b.lines[c.resource].leave(c)
+	b.wait(-1)
+}
+
+// wait counts a claim that waits, or one that waits no longer. The caller must hold mu.
+func (b *passBudget) wait(n int) {
+	b.waiting += n
+	b.metrics.passWaiting.Set(float64(b.waiting))
 }
 
 // grantIn grants the claims of a line that fit, none before one of the same account whose turn is earlier.
@@ -123,7 +110,7 @@ func (b *passBudget) grantIn(resource schema.GroupVersionResource) {
 	for c, of := l.next(&full); c != nil; c, of = l.next(&full) {
 		full[of] = !b.grant(c, of)
 	}
-	if l.empty() {
+	if l.forget(); l.waiting == 0 && b.used[account{common, resource}] == 0 && b.used[account{reserved, resource}] == 0 {
 		delete(b.lines, resource)
 	}
 }
@@ -133,7 +120,6 @@ func (b *passBudget) grantAll() {
 	for resource := range b.lines {
 		b.grantIn(resource)
 	}
-	b.settle()
 }
 
 // grant grants the claim if it fits into a part. The caller must hold mu.
@@ -143,23 +129,11 @@ func (b *passBudget) grant(c *claim, of part) bool {
 		return false
 	}
 	b.leave(c)
-	b.turn = max(b.turn, c.turn)
-	b.callers[c.caller].next = c.turn + 1
+	b.lines[c.resource].granted(c)
 	c.account, c.charged = account{of, c.resource}, bytes
 	b.charge(c, bytes)
 	close(c.granted)
 	return true
-}
-
-// settle forgets the callers that need not be known, and shows how many claims wait. The caller must hold mu.
-func (b *passBudget) settle() {
-	switch {
-	case b.waiting == 0 && len(b.used) == 0:
-		clear(b.callers)
-	case len(b.callers) > mostCallers+2*b.waiting:
-		maps.DeleteFunc(b.callers, func(_ string, c *caller) bool { return c.waiting == 0 })
-	}
-	b.metrics.passWaiting.Set(float64(b.waiting))
 }
 
 // fits returns what the claim counts in a part, and whether there is room. The caller must hold mu.

@@ -103,8 +103,43 @@ func TestCallersGetRoomInTurn(t *testing.T) {
 	for _, c := range append(many, again) {
 		c.end()
 	}
-	if len(b.callers) > 0 {
-		t.Errorf("%d callers are known after the end of all", len(b.callers))
+	if len(b.lines) > 0 {
+		t.Errorf("%d lines are left after the end of all", len(b.lines))
+	}
+}
+
+// A caller with many claims cannot move the turns of others by a grant out of order: of another resource, or of a short read.
+func TestGrantsOutOfOrderDelayNobody(t *testing.T) {
+	for name, ahead := range map[string]claim{
+		"of another resource": {resource: someFoos, bytes: 1, caller: "user:many"},
+		"of a short read":     {resource: somePods, bytes: 1, caller: "user:many"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const all = 4 * plan.SmallBytes
+			b := newPassBudget(all, NewMetrics(nil))
+			pods := func(caller string, recovers bool) claim {
+				return claim{resource: somePods, bytes: plan.SmallBytes + 1, caller: caller, recovers: recovers}
+			}
+			first := b.claim(pods("user:first", false))
+			recovers := b.claim(pods("user:recovers", true))
+			var many []*claim
+			for range 100 {
+				many = append(many, b.claim(pods("user:many", true)))
+			}
+			if c := b.claim(ahead); !c.hasRoom() {
+				t.Fatal("no room out of order")
+			}
+			one := b.claim(pods("user:one", true))
+			for _, c := range append([]*claim{recovers, one}, many...) {
+				c.hurry()
+			}
+			first.end()
+			recovers.end()
+			many[0].end()
+			if !one.hasRoom() {
+				t.Error("one claim waits behind all of another caller")
+			}
+		})
 	}
 }
 

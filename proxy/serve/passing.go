@@ -25,8 +25,8 @@ const (
 	// passPatience is how long a read that the budget does not let pass waits altogether. A client that asks
 	// for a state that is still on its way waits for a few seconds at the apiserver, too.
 	passPatience = 10 * time.Second
-	// refuseSpread is the time over which those are refused that have waited for so long together: most of them
-	// ask again at once, whatever they are told.
+	// refuseSpread is the time over which reads are refused whose wait ends at the same time: clients that ignore
+	// Retry-After repeat them at once.
 	refuseSpread = 2 * time.Second
 	// retrySpread is the time over which the clients come back that are refused.
 	retrySpread = 10 * time.Second
