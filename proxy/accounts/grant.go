@@ -60,31 +60,52 @@ func (g *Grant) Resize(n int64) error {
 	if g == nil {
 		return nil
 	}
-	p := g.pool
-	p.ledger.mu.Lock()
-	more := n - g.amount
+	l := g.pool.ledger
+	l.mu.Lock()
+	revoked, err := g.resize(n)
+	l.mu.Unlock()
+	for _, r := range revoked {
+		r.revocation.end()
+	}
+	return err
+}
+
+// resize is Resize under Ledger.mu. The caller must call end of the revoked grants without it.
+func (g *Grant) resize(n int64) (revoked []*Grant, err error) {
+	p, more := g.pool, n-g.amount
 	if g.ended || more == 0 {
-		p.ledger.mu.Unlock()
+		return nil, nil
+	}
+	if more > 0 && !p.fits(g, more) {
+		if revoked = p.revoke(g, more); !p.fits(g, more) {
+			p.refused++
+			giveBack(revoked)
+			return nil, &Refused{p.resource}
+		}
+	}
+	if g.set(n); p.resource == Connections {
+		revoked = append(revoked, p.ledger.pools[Silent].shrink()...)
+	}
+	return revoked, nil
+}
+
+// Keep makes the grant of Ledger.TakeRevocable one that cannot be taken back, as if it were given back and then taken by Take.
+// The error is a *Refused, of one that was taken back already, too.
+func (g *Grant) Keep() error {
+	if g == nil {
 		return nil
 	}
-	var revoked []*Grant
-	var err error
-	if more > 0 && !p.fits(g, more) {
-		revoked = p.revoke(g, more)
-		if !p.fits(g, more) {
-			p.refused++
-			err = &Refused{p.resource}
-			giveBack(revoked)
-			revoked = nil
-		}
+	l := g.pool.ledger
+	l.mu.Lock()
+	if g.ended {
+		l.mu.Unlock()
+		return &Refused{g.pool.resource}
 	}
-	if err == nil {
-		g.set(n)
-		if p.resource == Connections {
-			revoked = append(revoked, p.ledger.pools[Silent].shrink()...)
-		}
-	}
-	p.ledger.mu.Unlock()
+	n := g.amount
+	g.set(0)
+	g.revocation = nil
+	revoked, err := g.resize(n)
+	l.mu.Unlock()
 	for _, r := range revoked {
 		r.revocation.end()
 	}

@@ -45,7 +45,6 @@ type Row struct {
 	Scarce   string // what happens when the total is used up
 	Refusal  string // what the refused gets
 	Revoking order  // which of the heaviest account's grants ends first
-	Replaces bool   // a new grant takes the place of one of its own account, or of one that holds as much
 }
 
 // order says which of an account's revocable grants ends first.
@@ -53,6 +52,7 @@ type order int
 
 const (
 	newestFirst order = iota
+	// oldestFirst also means that a new grant takes the place of one of its own account, or of one that holds as much.
 	oldestFirst
 )
 
@@ -63,12 +63,12 @@ var rows = [numResources]Row{
 		Name: "silent", Unit: "connections", Bytes: 4 << 10,
 		Total:  "a sixteenth of the descriptors, and what `connections` leaves",
 		Scarce: "the oldest connection closes, of the address with the most", Refusal: "the connection closes",
-		Revoking: oldestFirst, Replaces: true,
+		Revoking: oldestFirst,
 	},
 	Strangers: {
 		Name: "strangers", Unit: "connections", Bytes: 48 << 10, Total: "an eighth of the descriptors, at most 2,048",
 		Scarce:  "the oldest connection that waits for its client closes, of the address with the most",
-		Refusal: "waits to be accepted", Revoking: oldestFirst, Replaces: true,
+		Refusal: "waits to be accepted", Revoking: oldestFirst,
 	},
 	Connections: {
 		Name: "connections", Unit: "connections", Bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
@@ -92,7 +92,7 @@ var rows = [numResources]Row{
 		Scarce: "no account may hold more than three times what is free", Refusal: "passes without being kept, or " + refused429,
 	},
 	Streams: {
-		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most 3/16 of the descriptors",
+		Name: "streams", Unit: "requests", Bytes: 56 << 10, Total: "`limits.upstreamStreams`, at most 1/8 of the descriptors",
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
 	},
 	SlowResponses: {
@@ -103,7 +103,7 @@ var rows = [numResources]Row{
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
 		Scarce: "the oldest response of the account with the most ends whose client has let it wait for 250 ms, or that is 10 s old; " +
 			"buffers of one account leave a quarter to others",
-		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst, Replaces: true,
+		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst,
 	},
 }
 

@@ -21,13 +21,45 @@ func (p *pool) revoke(g *Grant, n int64) (revoked []*Grant) {
 		if victim == nil || victim == g {
 			break
 		}
-		victim.taken = victim.amount
-		victim.set(0)
-		victim.ended = true
-		victim.pool.ended++
+		victim.takeBack()
 		revoked = append(revoked, victim)
 	}
 	return revoked
+}
+
+// takeBack takes a grant back. The caller must hold mu, and call its end without it.
+func (g *Grant) takeBack() {
+	g.taken = g.amount
+	g.set(0)
+	g.ended = true
+	g.pool.ended++
+}
+
+// overruled is how many times as much a group holds as one that wants more if it loses what is busy, too.
+const overruled = 4
+
+// MakeRoom takes one grant back in favor of an account that wants another, and reports whether there was one: even of
+// what is busy, from a group that holds several times as much as the account's own.
+func (a Account) MakeRoom(r Resource) bool {
+	a.ledger.mu.Lock()
+	p := &a.ledger.pools[r]
+	victim := p.victim(a.Key, 1)
+	if victim == nil {
+		own := int64(1)
+		if g := p.groups[a.Group]; g != nil {
+			own += g.used
+		}
+		victim = p.ranked.heaviest(overruled*own, func(g *group) *Grant { return g.ranked.heaviest(0, (*holder).first) })
+	}
+	if victim != nil {
+		victim.takeBack()
+	}
+	a.ledger.mu.Unlock()
+	if victim == nil {
+		return false
+	}
+	victim.revocation.end()
+	return true
 }
 
 // shrink takes back what is held beyond the limit. The caller must hold mu, and call end of the returned grants without it.
@@ -72,8 +104,8 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if own = p.groups[k.Group]; own != nil {
 		least += own.used
 	}
-	row := &rows[p.resource]
-	if row.Replaces {
+	order := rows[p.resource].Revoking
+	if order == oldestFirst {
 		least-- // the new comes before the old where both hold as much: else many with one each keep others out
 	}
 	victim := p.ranked.heaviest(least, func(g *group) *Grant { return g.heaviest(p.resource, 0) })
@@ -85,8 +117,8 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if self != nil {
 		least += self.used
 	}
-	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && row.Replaces {
-		return self.next(row.Revoking)
+	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && order == oldestFirst {
+		return self.next(order)
 	}
 	return victim
 }
@@ -105,19 +137,27 @@ func (h *holder) next(o order) *Grant {
 	if o == oldestFirst {
 		e = h.revocable.Front()
 	}
-	for range maxBusy {
-		if e == nil {
-			return nil
-		}
+	for range min(maxBusy, h.revocable.Len()) {
 		g := e.Value.(*Grant)
 		if g.revocation.busy == nil || !g.revocation.busy() {
 			return g
 		}
+		// It comes last now, so that those behind it are found although there are many like it.
 		if o == oldestFirst {
-			e = e.Next()
+			h.revocable.MoveToBack(e)
+			e = h.revocable.Front()
 		} else {
-			e = e.Prev()
+			h.revocable.MoveToFront(e)
+			e = h.revocable.Back()
 		}
+	}
+	return nil
+}
+
+// first returns the oldest grant of an account that can be taken back, whether it is busy or not.
+func (h *holder) first() *Grant {
+	if e := h.revocable.Front(); e != nil {
+		return e.Value.(*Grant)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ const (
 	maxUnverified = 64 << 20
 )
 
-// TotalsOf returns the totals for a machine, with so many seats at the apiserver.
+// TotalsOf returns the totals for a machine, with so many seats at the apiserver. A sixteenth of the descriptors is left for what
+// counts for nobody.
 func TotalsOf(m Machine, seats int) Totals {
 	return Totals{
 		Silent:        max(64, m.Descriptors/16),
@@ -28,7 +29,7 @@ func TotalsOf(m Machine, seats int) Totals {
 		Unverified:    max(4<<20, min(m.Memory/16, maxUnverified)),
 		Requests:      max(16<<20, m.Memory/2),
 		Bodies:        max(16<<20, m.Memory/4),
-		Streams:       max(64, m.Descriptors*3/16),
+		Streams:       max(64, m.Descriptors/8),
 		SlowResponses: max(4, int64(seats)/3),
 		Held:          max(4<<20, m.Memory/4),
 	}

@@ -23,6 +23,14 @@ func (l *Ledger) Usage(r Resource) Usage {
 	return u
 }
 
+// Limit returns how much of a resource there is that has memory of its own.
+func (l *Ledger) Limit(r Resource) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &l.pools[r]
+	return min(p.limit(), p.used+p.room())
+}
+
 // Memory returns how many bytes all resources take together, and how many there are.
 func (l *Ledger) Memory() (used, total int64) {
 	l.mu.Lock()

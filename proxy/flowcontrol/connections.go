@@ -23,27 +23,25 @@ const (
 	// both have computed would be lost, and the clients of a crowd may share a processor.
 	answerPatience = 5 * time.Second
 	// introduction is how long a connection has for its first authenticated request before it makes room
-	// even if its client sends something now and then.
+	// even if its client sends something now and then, and before that as long to send something, and at the door.
 	introduction = 10 * time.Second
-	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request. The
-	// others wait where they cost nothing, so that a crowd does not wait longer than its clients are patient.
-	introducing = 256
 )
 
 // Connections counts connections. One is silent until its client sends something, a stranger's until its first
 // authenticated request, and its user's from then on. When there are too many strangers, those that wait for their
-// clients make room for new ones, so that callers without credentials keep nobody out; while many are busy, new
-// connections wait.
+// clients make room for new ones, so that callers without credentials keep nobody out; while all are busy, new
+// connections wait, except for those of addresses with many more.
 type Connections struct {
 	ledger *accounts.Ledger
+	door   *Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
 
-	mu        sync.Mutex // guards what follows
-	strangers map[*conn]struct{}
+	mu     sync.Mutex // guards what follows
+	ushers bool       // usher runs
 }
 
 // NewConnections returns Connections that are counted in a Ledger.
 func NewConnections(l *accounts.Ledger) *Connections {
-	return &Connections{ledger: l, strangers: map[*conn]struct{}{}}
+	return &Connections{ledger: l, door: NewQueue(0).NewestFirst()}
 }
 
 // conn is a counted connection.
@@ -51,8 +49,10 @@ type conn struct {
 	net.Conn
 	connections *Connections
 	address     accounts.Key
+	place       *Ticket      // of the stranger, at the door
 	since       time.Time    // it is a stranger's
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
+	writing     atomic.Int64 // the same of a client that accepts what Sluice sends
 	requests    atomic.Int64 // in progress
 	waiting     atomic.Int64 // those of them that wait for more of their bodies
 	rested      atomic.Int64 // when the last request ended, after since
@@ -73,74 +73,71 @@ func (c *Connections) conn(accepted net.Conn) *conn {
 	}
 }
 
-// crowded reports whether Sluice works on as many strangers as it does at a time.
-func (c *Connections) crowded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.strangers) < introducing {
-		return false
-	}
-	working := 0
-	for s := range c.strangers {
-		if s.working() {
-			working++
+// usherEvery is how often it is tried to make room for those who wait to be strangers.
+const usherEvery = 10 * time.Millisecond
+
+// usher makes room while somebody waits at the door.
+func (c *Connections) usher() {
+	for {
+		c.mu.Lock()
+		next, waits := c.door.Next()
+		c.ushers = waits
+		c.mu.Unlock()
+		if !waits {
+			return
+		}
+		if !c.ledger.Account(next).MakeRoom(accounts.Strangers) {
+			time.Sleep(usherEvery)
 		}
 	}
-	return working >= introducing
 }
 
-// met removes a connection that is no stranger's any more.
-func (c *Connections) met(s *conn) {
+// awaitUsher has usher run, if it does not.
+func (c *Connections) awaitUsher() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.strangers, s)
+	if !c.ushers {
+		c.ushers = true
+		go c.usher()
+	}
 }
 
-// admit counts the connection as a stranger's, and reports whether there is room.
-func (c *conn) admit() bool {
-	if c.connections.crowded() {
-		return false
+// admit waits until the connection is a stranger's. It returns false if ctx ends before that, or the connection closes.
+func (c *conn) admit(ctx context.Context) bool {
+	door, account := c.connections.door, c.connections.ledger.Account(c.address)
+	door.SetPlaces(c.connections.ledger.Limit(accounts.Strangers))
+	place := door.Join(c.address, 1, 0)
+	if !place.HasStarted() {
+		c.connections.awaitUsher()
 	}
-	c.since = time.Now()
-	g, err := c.connections.ledger.Account(c.address).TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
-	if err != nil {
+	if place.wait(ctx) != nil {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	c.place, c.since = place, time.Now()
+	g, err := account.TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
+	if err != nil || c.closed {
 		g.Release()
-		return true // its handshake fails
+		place.Leave()
+		return false
 	}
 	c.grant.Release()
 	c.grant = g
-	c.connections.mu.Lock()
-	defer c.connections.mu.Unlock()
-	c.connections.strangers[c] = struct{}{}
 	return true
-}
-
-// working reports whether Sluice and the client work towards the first request: Sluice on the handshake or on a header, or the
-// client on what it has been answered. Requests in progress have limits of their own.
-func (c *conn) working() bool {
-	if c.requests.Load() > 0 {
-		return false
-	}
-	reading := time.Duration(c.reading.Load())
-	if reading > 0 && !c.answered.Load() { // thousands a second may send a byte and no more
-		return false
-	}
-	age := time.Since(c.since)
-	return age <= introduction && (reading == 0 || age-reading < patience)
 }
 
 // busy reports whether the connection need not make room: it does not wait for its client, or has just begun to.
 func (c *conn) busy() bool {
-	age, reading, most := time.Since(c.since), time.Duration(c.reading.Load()), patience
+	age, reading, writing := time.Since(c.since), time.Duration(c.reading.Load()), time.Duration(c.writing.Load())
+	most := patience
 	if c.answered.Load() {
 		most = answerPatience
 	}
-	return age <= introduction && (c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < most)
+	if age > introduction || writing > 0 && age-writing >= patience {
+		return false
+	}
+	return c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < most
 }
 
 // Write implements net.Conn.
@@ -148,6 +145,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !c.answered.Load() {
 		c.answered.Store(true)
 	}
+	c.writing.Store(max(1, int64(time.Since(c.since))))
+	defer c.writing.Store(0)
 	return c.Conn.Write(p)
 }
 
@@ -163,7 +162,12 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // evict closes the connection in favor of others.
-func (c *conn) evict() { go func() { _ = c.Close() }() }
+func (c *conn) evict() {
+	if c.place != nil { // set before there is anything to take back
+		c.place.Leave()
+	}
+	go func() { _ = c.Close() }()
+}
 
 // assign makes the connection count for a user, unless it already counts for one. The error is an
 // *accounts.Refused, or net.ErrClosed for a connection that has been evicted: its client could not
@@ -184,7 +188,7 @@ func (c *conn) assign(a accounts.Account) error {
 	c.grant.Release()
 	c.received.release()
 	c.grant, c.known, c.user = g, true, a
-	c.connections.met(c)
+	c.place.Leave()
 	return c.count()
 }
 
@@ -201,8 +205,10 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.grant.Release()
 	c.received.release()
+	if c.place != nil {
+		c.place.Leave()
+	}
 	c.mu.Unlock()
-	c.connections.met(c)
 	return c.Conn.Close()
 }
 

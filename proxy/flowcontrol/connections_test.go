@@ -107,8 +107,9 @@ func (l *listening) assign(c *conn, user string) error {
 
 func (l *listening) checkEmpty() {
 	l.Helper()
-	if n := len(l.listener.(*listener).connections.strangers); n != 0 {
-		l.Errorf("%d strangers are left", n)
+	time.Sleep(usherEvery) // until nobody makes room any more
+	if places, waiting := l.listener.(*listener).connections.door.Numbers(); places != 0 || waiting != 0 {
+		l.Errorf("%d places are taken, %d wait", places, waiting)
 	}
 	for _, r := range []accounts.Resource{accounts.Strangers, accounts.Connections} {
 		if n := l.ledger.Usage(r).Used; n != 0 {
@@ -230,45 +231,64 @@ func TestNewConnectionsWaitWhileStrangersAreBusy(t *testing.T) {
 	})
 }
 
-// A crowd is met a few at a time, however many strangers there may be.
-func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
+// Requests of one address that wait for the apiserver kept everybody out, for up to 10 s at a time.
+func TestBusyStrangersOfOneAddressKeepNoOtherOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := listen(t, 10*introducing, 10)
+		const places = 20
+		l := listen(t, places, 10)
 		var all []*conn
-		for range introducing {
-			all = append(all, l.accept("192.0.2.1:1"))
+		for range places {
+			c := l.accept("192.0.2.1:1")
+			c.requests.Add(1)
+			all = append(all, c)
 		}
-		accepted := make(chan *conn)
-		go func() { accepted <- l.accept("192.0.2.2:1") }()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		select {
-		case <-accepted:
-			t.Fatal("one more is accepted")
-		default:
-		}
-		go func() { _, _ = all[0].Read(nil) }() // it waits for its client: thousands a second may do so, and keep nobody out
-		all = append(all, <-accepted)
-		_, _ = all[1].Write([]byte("x"))
-		go func() { _, _ = all[1].Read(nil) }() // so do clients that have been answered, but not at once
-		go func() { accepted <- l.accept("192.0.2.2:1") }()
-		time.Sleep(patience - 2*admitEvery)
-		synctest.Wait()
-		select {
-		case <-accepted:
-			t.Fatal("one more is accepted while a client computes its answer")
-		default:
-		}
-		all = append(all, <-accepted)
 		start := time.Now()
-		all[2].requests.Add(1) // 300 stalled POSTs kept new connections out for seconds
-		all = append(all, l.accept("192.0.2.3:1"))
-		if waited := time.Since(start); waited > 2*admitEvery {
-			t.Errorf("the next one is accepted after %v", waited)
+		var others []*conn
+		for range overruledHolds(places) {
+			others = append(others, l.accept("192.0.2.2:1"))
 		}
-		for _, c := range all {
+		if waited := time.Since(start); waited > usherEvery {
+			t.Errorf("others are accepted after %v", waited)
+		}
+		for i, c := range all {
+			if closed := c.isClosed(); closed != (i < len(others)) {
+				t.Errorf("connection %d is closed: %v", i, closed)
+			}
+		}
+		for _, c := range append(all, others...) {
 			_ = c.Close()
 		}
+		l.checkEmpty()
+	})
+}
+
+// overruledHolds returns how many of so many places of one address another gets.
+func overruledHolds(places int) int {
+	n := 0
+	for places > 4*(n+1) {
+		n++
+		places--
+	}
+	return n
+}
+
+// Responses that nobody reads occupy no connection of a stranger.
+func TestStrangerThatAcceptsNothingMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 1, 10)
+		c := l.accept("192.0.2.1:1")
+		client, server := net.Pipe()
+		defer client.Close()
+		c.Conn = server
+		go func() { _, _ = c.Write([]byte("x")) }()
+		time.Sleep(patience)
+		start := time.Now()
+		other := l.accept("192.0.2.1:2")
+		if waited := time.Since(start); waited > usherEvery {
+			t.Errorf("the next one is accepted after %v", waited)
+		}
+		_ = other.Close()
+		synctest.Wait()
 		l.checkEmpty()
 	})
 }

@@ -96,7 +96,11 @@ const (
 // may have been received of its body.
 func Bytes(r *http.Request) int64 {
 	n := accounts.RequestBytes + headerBytes(r)
-	if r.ProtoMajor == 2 && r.ContentLength != 0 {
+	switch {
+	case r.ProtoMajor != 2 || r.ContentLength == 0:
+	case r.ContentLength > 0:
+		n += min(r.ContentLength, ReceiveBuffer)
+	default:
 		n += ReceiveBuffer
 	}
 	return n

@@ -155,7 +155,7 @@ func TestWhatAHeaderExpandsToCountsForTheRequest(t *testing.T) {
 
 // A client that does not say how long its body is may send as much of it as any other.
 func TestBodyOfUnknownLengthCountsOverHTTP2(t *testing.T) {
-	for length, want := range map[int64]int64{-1: ReceiveBuffer, 1: ReceiveBuffer, 0: 0} {
+	for length, want := range map[int64]int64{-1: ReceiveBuffer, 1 << 20: ReceiveBuffer, 1: 1, 0: 0} {
 		r := httptest.NewRequest("POST", lists, nil)
 		empty := Bytes(r)
 		r.ProtoMajor, r.ContentLength = 2, length

@@ -10,16 +10,13 @@ import (
 	"sluice/proxy/accounts"
 )
 
-// admitEvery is how often a listener looks whether there is room for the connection at its door.
-const admitEvery = 10 * time.Millisecond
-
 // Listener returns a listener that counts the connections of l. It accepts those whose clients have sent something: the
 // others wait where they cost little, so that neither silent ones take the place of those who speak, nor those of a crowd
 // that comes faster than its clients can speak the place of each other. A connection that another listener of the
 // same Connections has accepted is counted already, even if it is wrapped. The server must have
 // ConnContext as its http.Server.ConnContext.
 func (c *Connections) Listener(l net.Listener) net.Listener {
-	w := &listener{accept.New(l), c, NewQueue(1).NewestFirst()}
+	w := &listener{accept.New(l), c}
 	go w.Run(w.begin)
 	return w
 }
@@ -28,7 +25,6 @@ func (c *Connections) Listener(l net.Listener) net.Listener {
 type listener struct {
 	*accept.Listener
 	connections *Connections
-	door        *Queue // at which one waits to be admitted, by the address in turn: of a flood's address the newest
 }
 
 // begin makes a connection wait for its client, or passes on one that is counted.
@@ -38,18 +34,25 @@ func (l *listener) begin(accepted net.Conn) {
 		return
 	}
 	c := l.connections.conn(accepted)
+	ctx, end := context.WithCancel(l.Context())
 	below, silent := accepted.(syscall.Conn) // others are no sockets
 	if silent {
-		g, err := l.connections.ledger.Account(c.address).TakeRevocable(accounts.Silent, 1, c.evict)
+		g, err := l.connections.ledger.Account(c.address).TakeRevocable(accounts.Silent, 1, end)
 		if err != nil {
+			end()
 			_ = accepted.Close()
 			return
 		}
-		c.hold(g)
+		c.grant = g
 	}
 	go func() {
-		defer context.AfterFunc(l.Context(), c.evict)()
-		if silent && !c.speaks(below) || !l.admit(c) {
+		defer end()
+		late := time.AfterFunc(introduction, end)
+		defer late.Stop()
+		stays := context.AfterFunc(ctx, func() { _ = c.Close() })
+		speaks := !silent || speaks(below)
+		late.Reset(introduction)
+		if !speaks || !c.admit(ctx) || !stays() {
 			_ = c.Close()
 			return
 		}
@@ -57,46 +60,19 @@ func (l *listener) begin(accepted net.Conn) {
 	}()
 }
 
-// admit waits until the connection is a stranger's. It returns false if the listener is closed before that.
-func (l *listener) admit(c *conn) bool {
-	t := l.door.Join(c.address, 1, 0)
-	defer t.Leave()
-	if t.wait(l.Context()) != nil {
-		return false
-	}
-	if c.admit() {
-		return true
-	}
-	again := time.NewTicker(admitEvery)
-	defer again.Stop()
-	for !c.admit() {
-		select {
-		case <-l.Context().Done():
-			return false
-		case <-again.C:
-		}
-	}
-	return true
-}
-
-// hold makes the connection hold the grant of one that is silent.
-func (c *conn) hold(g *accounts.Grant) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.grant = g
-}
-
-// speaks waits until the client has sent something or closes the connection. It reads nothing, and so needs no buffer and
-// the smallest of stacks. It returns false if the client takes too long, or the connection closes.
-func (c *conn) speaks(below syscall.Conn) bool {
-	raw, err := below.SyscallConn()
-	if err != nil || c.SetReadDeadline(time.Now().Add(introduction)) != nil {
+// speaks waits until the client of a connection has sent something, and returns false if the connection closes before. It reads
+// nothing, and so needs no buffer and the smallest of stacks.
+func speaks(c syscall.Conn) bool {
+	raw, err := c.SyscallConn()
+	if err != nil {
 		return false
 	}
 	var first [1]byte
+	n := 0
 	err = raw.Read(func(fd uintptr) bool {
-		_, _, err := syscall.Recvfrom(int(fd), first[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		return err != syscall.EAGAIN
+		var err error
+		n, _, err = syscall.Recvfrom(int(fd), first[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		return err != syscall.EAGAIN && err != syscall.EINTR
 	})
-	return err == nil && c.SetReadDeadline(time.Time{}) == nil
+	return err == nil && n > 0
 }

@@ -182,6 +182,17 @@ func (t *Ticket) Leave() {
 	q.start() // the next may need fewer places
 }
 
+// Next returns whose request is the next to get its places, and false if none waits for them.
+func (q *Queue) Next() (k accounts.Key, waits bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.eligible.All) == 0 {
+		return accounts.Key{}, false
+	}
+	t := q.eligible.All[0].next()
+	return accounts.Key{Group: t.group.name, Name: t.flow.name}, true
+}
+
 // Numbers returns how many places are taken and how many requests wait.
 func (q *Queue) Numbers() (running int64, waiting int) {
 	q.mu.Lock()
