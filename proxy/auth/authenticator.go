@@ -213,12 +213,17 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 		return nil, nil
 	}
 	// The authenticators delete the headers that they have verified.
-	b := bearer{address: request.AddressKey(r.RemoteAddr), bytes: flowcontrol.Bytes(r)}
+	address := accounts.ByAddress(request.AddressKey(r.RemoteAddr))
+	b := bearer{key: address, bytes: flowcontrol.Bytes(r)}
+	if user, known := flowcontrol.UserOf(r.Context()); known {
+		b.key = user
+	}
+	b.key.Name = r.RemoteAddr
 	if a.options.Traced {
 		b.request = request.Lookup(r.Context())
 	}
 	if a.options.Accounts != nil {
-		b.account = a.options.Accounts.Account(accounts.ByAddress(b.address))
+		b.account = a.options.Accounts.Account(address)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), bearerKey{}, b))
 	r.Header = maps.Clone(r.Header)

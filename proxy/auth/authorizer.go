@@ -112,7 +112,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
-	by := asker{key: func() (accounts.Key, int64) { return accounts.ByUser(spec.User), 0 }}
+	by := asker{key: accounts.ByUser(spec.User)}
 	got, err := a.reviews.get(ctx, key, by, func(ctx context.Context) (result[decision], error) { return a.review(ctx, spec) })
 	return got.Decision, got.reason, err
 }

@@ -34,7 +34,7 @@ func (a *Access) AllowOrigin(r *http.Request) (err error) {
 	if len(origin) > maxOrigin {
 		return errOrigin
 	}
-	by := asker{key: func() (accounts.Key, int64) { return accounts.ByUser(info.User), 0 }}
+	by := asker{key: accounts.ByUser(info.User)}
 	info.CORS, err = a.Authorizer.origins.get(r.Context(), sha256.Sum256([]byte(origin)), by,
 		func(ctx context.Context) (result[http.Header], error) { return a.Authorizer.reviewOrigin(ctx, origin) })
 	return err

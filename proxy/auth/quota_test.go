@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sluice/proxy/accounts"
 )
 
 // Many users may share the address of one that has sent a wrong token a million times.
@@ -14,7 +16,7 @@ func TestAnAddressIsForgivenTenSecondsAfterItsLastRejectedToken(t *testing.T) {
 		for range 100 * rejectedDebt {
 			q.rejected("a")
 		}
-		rests := func() bool { key, _ := q.key("a"); return key.Group == rejectedGroup }
+		rests := func() bool { return q.exceeded("a") }
 		time.Sleep(9 * time.Second)
 		if !rests() {
 			t.Error("it is forgiven at once")
@@ -34,7 +36,7 @@ func TestGoodTokensAreNotCountedAsRejected(t *testing.T) {
 			r.RemoteAddr = "192.0.2.9:1"
 			authenticate(t, access.Authenticator, r)
 		}
-		if key, _ := access.Authenticator.tokens.quota.key("192.0.2.9"); key.Group == rejectedGroup {
+		if access.Authenticator.tokens.quota.exceeded(accounts.ByAddress("192.0.2.9").Group) {
 			t.Error("the next token of the address waits among rejected ones")
 		}
 	})

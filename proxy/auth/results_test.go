@@ -28,7 +28,7 @@ func TestNegativeResultsEndWithTheirTTL(t *testing.T) {
 func TestAnswerToACanceledReviewIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, key := newReviews[int](newPlaces(4), NewMetrics(nil).reviews("token")), digest{1}
-		by := asker{key: func() (accounts.Key, int64) { return accounts.ByAddress("192.0.2.1"), 0 }}
+		by := asker{key: accounts.ByAddress("192.0.2.1")}
 		answers := [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 		get := func(ctx context.Context, i int) (int, error) {
 			return r.get(ctx, key, by, func(context.Context) (result[int], error) {

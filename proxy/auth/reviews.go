@@ -34,12 +34,17 @@ func (e *reviewError) Unwrap() error { return e.error }
 
 // asker is who asks for an unknown review: it waits for a place in the name of somebody.
 type asker struct {
-	// key is in whose name it waits, and most how many such reviews of the group run at once, as Queue.Join says.
-	key  func() (k accounts.Key, most int64)
-	hold func() (*accounts.Grant, error) // takes what the wait holds; nil if that is counted already
+	key accounts.Key // in whose name it waits
+	// suspect reports whether it waits among those who present many rejected tokens; nil for never.
+	suspect func() bool
+	// hold takes what the wait holds, until end is called in favor of others; nil if that is counted already.
+	hold func(end func()) (*accounts.Grant, error)
 	// request takes note of the review that it waits for, which its span is to show. It may be nil.
 	request *request.Info
 }
+
+// errCrowdedOut is the error of an unknown token that gives its room to others, or gets no place in time.
+var errCrowdedOut = &accounts.Refused{Resource: accounts.Unverified}
 
 // recheckKey marks the context of a recheck of an open watch.
 type recheckKey struct{}
@@ -100,13 +105,21 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	}
 	known := found && last.positive && !r.invented || isRecheck(ctx)
 	if !known && by.hold != nil {
-		grant, err := by.hold()
+		r.mu.Unlock()
+		held, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		ctx = held
+		grant, err := by.hold(func() { end(errCrowdedOut) })
 		if err != nil {
-			r.mu.Unlock()
 			var none V
 			return none, err
 		}
 		defer grant.Release()
+		r.mu.Lock()
+		if last, found = r.last(key); found && now.Before(last.expires) {
+			r.mu.Unlock()
+			return last.value, nil
+		}
 	}
 	running := r.join(ctx, key, known, by, ask)
 	r.mu.Unlock()
@@ -131,7 +144,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		return last.value, nil
 	case <-ctx.Done():
 		var none V
-		return none, &reviewError{ctx.Err()}
+		return none, &reviewError{context.Cause(ctx)}
 	}
 }
 
@@ -258,21 +271,26 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 
 // places bounds the reviews that run at the same time. Those without an earlier positive result take
 // at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
-// them get places in turn.
+// them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn: in them
+// the connections that come first wait least, since each rejected token ends one.
 type places struct {
-	all     *semaphore.Weighted
-	unknown *flowcontrol.Queue
+	all               *semaphore.Weighted
+	unknown, rejected *flowcontrol.Queue
 }
 
 func newPlaces(n int) *places {
-	return &places{semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared()}
+	few := min(rejectedAtOnce, max(1, int64(n)/4))
+	return &places{
+		semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared(),
+		flowcontrol.NewQueue(few).NewestFirst().NewcomersFirst(),
+	}
 }
 
 // place is that of a review that runs.
 type place struct {
 	all   *semaphore.Weighted
 	turn  *flowcontrol.Ticket // nil for a known review
-	rests bool                // in the group of those who present many rejected tokens
+	rests bool                // among those who present many rejected tokens
 }
 
 // leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
@@ -297,7 +315,10 @@ func (p *places) enter(ctx context.Context, known bool, by asker) (place, error)
 		return place{all: p.all}, p.acquire(ctx)
 	}
 	turn, rests, err := p.turn(ctx, by)
-	if err != nil {
+	switch {
+	case err != nil && by.suspect != nil && errors.Is(err, context.DeadlineExceeded):
+		return place{}, errCrowdedOut // what passed instead would cost the apiserver as much, and a connection besides
+	case err != nil:
 		return place{}, err
 	}
 	if err := p.acquire(ctx); err != nil {
@@ -317,22 +338,23 @@ func (p *places) acquire(ctx context.Context) error {
 	return p.all.Acquire(ctx, 1)
 }
 
-// turn waits for the turn of an unknown review. If it has to wait in another name by then, it does so again:
-// the reviews before it have shown what to think of who asks.
+// turn waits for the turn of an unknown review. If it is suspect by then, it waits again among such: the reviews before it have
+// shown what to think of who asks.
 func (p *places) turn(ctx context.Context, by asker) (t *flowcontrol.Ticket, rests bool, err error) {
-	key, most := by.key()
+	suspect := by.suspect != nil && by.suspect()
 	for {
-		if most > 0 {
-			most = min(most, max(1, p.unknown.Places()/2)) // of few places, half are left to others
+		queue := p.unknown
+		if suspect {
+			queue = p.rejected
 		}
-		t := p.unknown.Join(key, 1, most)
+		t := queue.Join(by.key, 1, 0)
 		if err := t.Wait(ctx); err != nil {
 			return nil, false, err
 		}
-		before := key
-		if key, most = by.key(); key == before {
-			return t, key.Group == rejectedGroup, nil
+		if suspect || by.suspect == nil || !by.suspect() {
+			return t, suspect, nil
 		}
 		t.Leave()
+		suspect = true
 	}
 }

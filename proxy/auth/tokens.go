@@ -39,7 +39,9 @@ var errToken = errors.New("the token is too long")
 
 // bearer is the caller who presents a token.
 type bearer struct {
-	address string // request.AddressKey
+	// key is in whose name its unknown tokens wait: in the group of its connection's user, or of its address, those of each
+	// connection for themselves.
+	key     accounts.Key
 	account accounts.Account
 	bytes   int64 // of memory that its request takes
 	request *request.Info
@@ -54,16 +56,18 @@ func (t *tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 		return nil, false, errToken
 	}
 	b, _ := ctx.Value(bearerKey{}).(bearer)
-	address := b.address
 	by := asker{
-		key:     func() (accounts.Key, int64) { return t.quota.key(address) },
-		hold:    func() (*accounts.Grant, error) { return b.account.Take(accounts.Unverified, b.bytes) },
+		key:     b.key,
+		suspect: func() bool { return t.quota.exceeded(b.key.Group) },
+		hold: func(end func()) (*accounts.Grant, error) {
+			return b.account.TakeRevocable(accounts.Unverified, b.bytes, end)
+		},
 		request: b.request,
 	}
 	resp, err := t.reviews.get(ctx, tokenDigest(token), by, func(ctx context.Context) (result[*authenticator.Response], error) {
 		got, err := t.review(ctx, token)
-		if err == nil && !got.positive {
-			t.quota.rejected(address)
+		if err == nil && !got.positive || errors.Is(ctx.Err(), context.Canceled) { // nobody waits for it any more
+			t.quota.rejected(b.key.Group)
 		}
 		return got, err
 	})

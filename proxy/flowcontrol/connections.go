@@ -199,6 +199,17 @@ func (c *conn) stranger() bool {
 	return !c.known
 }
 
+// UserOf returns the user for whom the connection of a request counts, and false before its first authenticated request.
+func UserOf(ctx context.Context) (k accounts.Key, known bool) {
+	c := connFrom(ctx)
+	if c == nil {
+		return accounts.Key{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.user.Key, c.known
+}
+
 // Close implements net.Conn.
 func (c *conn) Close() error {
 	c.mu.Lock()

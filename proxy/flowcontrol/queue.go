@@ -18,6 +18,7 @@ import (
 // A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
 	newest bool // of one account, the newest waits least
+	begins bool // so does, of one group, an account that begins to wait
 	shared bool // no group has all places
 
 	mu       sync.Mutex // guards all below, and the tickets
@@ -71,6 +72,13 @@ func NewQueue(places int64) *Queue {
 // of others does not wait for them. It must be called before Join.
 func (q *Queue) NewestFirst() *Queue {
 	q.newest = true
+	return q
+}
+
+// NewcomersFirst gives the next turn of a group to an account that begins to wait, so that one which comes once does not wait
+// for all who come again and again. It must be called before Join.
+func (q *Queue) NewcomersFirst() *Queue {
+	q.begins = true
 	return q
 }
 
@@ -228,7 +236,11 @@ func (q *Queue) add(t *Ticket, account string) {
 	f := t.group.flows[account]
 	if f == nil {
 		f = &flow{name: account}
-		f.turn = t.group.turns.PushBack(f)
+		if q.begins {
+			f.turn = t.group.turns.PushFront(f)
+		} else {
+			f.turn = t.group.turns.PushBack(f)
+		}
 		if t.group.flows == nil { // few groups wait
 			t.group.flows = map[string]*flow{}
 		}
