@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"container/list"
 	"net/http"
 	"time"
 
@@ -19,12 +20,13 @@ type claim struct {
 	recovers bool          // it waits for its store to recover, and takes no room unless there is some at once
 	granted  chan struct{} // closed when there is room for it
 
-	turn, arrived uint64  // its order; budget.mu guards it and what follows
-	place         int     // in its heap of line
-	account       account // that it is charged to, once it is granted
-	charged       int64
-	ended         bool
-	late          *time.Timer // ends the claim of a response that takes long; only the request's goroutine uses it
+	arrived uint64        // its order among those of its caller; budget.mu guards it and what follows
+	flow    *flow         // once it waits
+	place   *list.Element // in flow.claims
+	account account       // that it is charged to, once it is granted
+	charged int64
+	ended   bool
+	late    *time.Timer // ends the claim of a response that takes long; only the request's goroutine uses it
 }
 
 // hurry makes the claim wait for its store no longer, and reports whether there is room for it.
@@ -74,15 +76,11 @@ func (c *claim) end() {
 		b.charge(c, -c.charged)
 		b.grantAll()
 	default:
-		b.leave(c)
+		b.lines[c.resource].leave(c)
+		b.wait(-1)
 		b.grantIn(c.resource) // it may have kept others waiting
 	}
 	c.ended = true
-}
-
-// before reports whether c has its turn before d.
-func (c *claim) before(d *claim) bool {
-	return c.turn < d.turn || c.turn == d.turn && c.arrived < d.arrived
 }
 
 // last returns the last part that the claim may be charged to, after those before it.
@@ -93,4 +91,13 @@ func (c *claim) last() part {
 	return common
 }
 
-func (c *claim) long() bool { return c.bytes > plan.SmallBytes }
+// kind returns what the claim waits for.
+func (c *claim) kind() kind {
+	switch {
+	case c.recovers:
+		return recovering
+	case c.bytes > plan.SmallBytes:
+		return long
+	}
+	return short
+}

@@ -90,12 +90,6 @@ func (b *passBudget) enter(c *claim) {
 	b.wait(1)
 }
 
-// leave takes a claim out of its line, because it is granted or ends. The caller must hold mu.
-func (b *passBudget) leave(c *claim) {
-	b.lines[c.resource].leave(c)
-	b.wait(-1)
-}
-
 // wait counts a claim that waits, or one that waits no longer. The caller must hold mu.
 func (b *passBudget) wait(n int) {
 	b.waiting += n
@@ -128,8 +122,8 @@ func (b *passBudget) grant(c *claim, of part) bool {
 	if !fits {
 		return false
 	}
-	b.leave(c)
 	b.lines[c.resource].granted(c)
+	b.wait(-1)
 	c.account, c.charged = account{of, c.resource}, bytes
 	b.charge(c, bytes)
 	close(c.granted)

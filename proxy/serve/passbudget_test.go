@@ -143,6 +143,45 @@ func TestGrantsOutOfOrderDelayNobody(t *testing.T) {
 	}
 }
 
+// A caller whose claims come faster than its turns, and give up, keeps its turns.
+func TestClaimsThatGiveUpLetTheirCallersOthersComeForward(t *testing.T) {
+	b := newPassBudget(1000, NewMetrics(nil))
+	ask := func(caller string) *claim { return b.claim(claim{resource: somePods, bytes: 1000, caller: caller}) }
+	running := ask("user:first")
+	others := []*claim{ask("user:b"), ask("user:c")}
+	var many []*claim
+	got := 0
+	const rounds = 60
+	for range rounds {
+		for range 10 {
+			many = append(many, ask("user:many"))
+		}
+		for len(many) > 50 { // the oldest give up
+			many[0].end()
+			many = many[1:]
+		}
+		running.end()
+		for i, c := range others {
+			if c.hasRoom() {
+				running, others[i] = c, ask(c.caller)
+			}
+		}
+		for i, c := range many {
+			if c.hasRoom() {
+				running, many = c, slices.Delete(many, i, i+1)
+				got++
+				break
+			}
+		}
+	}
+	if got < rounds/3-1 {
+		t.Errorf("the caller has %d of %d turns", got, rounds)
+	}
+	for _, c := range slices.Concat(many, others, []*claim{running}) {
+		c.end()
+	}
+}
+
 func TestPassBudgetIsKeptAndReturned(t *testing.T) {
 	const total = 1000
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -204,17 +243,19 @@ func nextOf(b *passBudget, open []*claim) *claim {
 		account
 		recovers bool
 	}
-	waiting := slices.DeleteFunc(slices.Clone(open), (*claim).hasRoom)
-	slices.SortFunc(waiting, func(c, d *claim) int { return cmp.Or(cmp.Compare(c.turn, d.turn), cmp.Compare(c.arrived, d.arrived)) })
+	waiting := slices.DeleteFunc(slices.Clone(open), func(c *claim) bool { return c.hasRoom() || c.flow.first() != c })
+	slices.SortFunc(waiting, func(c, d *claim) int {
+		return cmp.Or(cmp.Compare(c.flow.turn, d.flow.turn), cmp.Compare(c.arrived, d.arrived))
+	})
 	before := map[condition]bool{}
 	for _, c := range waiting {
 		for p := common; p <= c.last(); p++ {
 			a := account{p, c.resource}
 			_, fits := b.fits(c, p)
-			if !c.recovers && !before[condition{a, false}] && !(c.long() && before[condition{a, true}]) && fits {
+			if !c.recovers && !before[condition{a, false}] && !(c.kind() == long && before[condition{a, true}]) && fits {
 				return c
 			}
-			if c.recovers || !c.long() || !before[condition{a, true}] {
+			if c.recovers || c.kind() == short || !before[condition{a, true}] {
 				before[condition{a, c.recovers}] = true
 			}
 		}
