@@ -101,6 +101,10 @@ func (g *Grant) Keep() error {
 		l.mu.Unlock()
 		return &Refused{g.pool.resource}
 	}
+	if g.revocation == nil {
+		l.mu.Unlock()
+		return nil
+	}
 	n := g.amount
 	g.set(0)
 	g.revocation = nil

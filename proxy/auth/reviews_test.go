@@ -247,6 +247,78 @@ func TestNewestTokenOfAnAddressIsReviewedFirst(t *testing.T) {
 	})
 }
 
+// Each rejected token ends its connection, and the next one brings a hundred new tokens: a token that came before them waited for
+// all of them, and for those that came meanwhile.
+func TestGoodTokenWaitsForAFewConnectionsOfAFlood(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		exhaust(t, access.Authenticator, "192.0.2.9:1")
+		reviews.mu.Lock()
+		reviews.delay = 10 * time.Millisecond
+		reviews.mu.Unlock()
+		ctx, stop := context.WithCancel(t.Context())
+		var attackers sync.WaitGroup
+		for connection := range 10 {
+			attackers.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					open, cut := context.WithCancel(ctx)
+					var streams sync.WaitGroup
+					for j := range 20 {
+						streams.Go(func() {
+							r := newRequest("/api/v1/pods", token(fmt.Sprint("bad", connection, ".", i, ".", j))).WithContext(open)
+							r.RemoteAddr = fmt.Sprint("192.0.2.9:", 1000+100*connection+i%100)
+							_, _, _ = access.Authenticator.authenticate(r)
+							cut() // it is rejected
+						})
+					}
+					streams.Wait()
+					cut()
+					time.Sleep(200 * time.Millisecond)
+				}
+			})
+		}
+		time.Sleep(2 * time.Second)
+		for i := range 20 {
+			access.Authenticator.tokens.reviews.forget(tokenDigest("a"))
+			r := newRequest("/api/v1/pods", token("a"))
+			r.RemoteAddr = fmt.Sprint("192.0.2.9:", 10+i)
+			start := time.Now()
+			if got := authenticate(t, access.Authenticator, r); got.Name != "jane" || time.Since(start) > 2*time.Second {
+				t.Errorf("%+v after %s", got, time.Since(start))
+			}
+			time.Sleep(300 * time.Millisecond)
+		}
+		stop()
+		attackers.Wait()
+	})
+}
+
+// Passed instead, it would cost the apiserver as much.
+func TestUnknownTokenWithoutAPlaceIsRefused(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
+		released := make(chan struct{})
+		reviews.breakWith(hangs(released))
+		waits := []func(){flood(t, access.Authenticator, 100, "192.0.2.9:2")}
+		failed := make(chan error)
+		go func() {
+			_, _, err := access.Authenticator.authenticate(from("a"))
+			failed <- err
+		}()
+		time.Sleep(time.Second)
+		for i := range rejectedAtOnce { // which have their turns first
+			waits = append(waits, flood(t, access.Authenticator, 1, fmt.Sprint("192.0.2.9:", 3+i)))
+		}
+		if err := <-failed; refusal(err) == nil {
+			t.Errorf("a token that got no place: %v", err)
+		}
+		close(released)
+		for _, wait := range waits {
+			wait()
+		}
+	})
+}
+
 // Other callers can share the address, behind a load balancer or by address translation.
 func TestAddressWithRejectedTokensGetsFewReviewsAtATime(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {

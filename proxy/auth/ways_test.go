@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -266,7 +268,10 @@ func TestLongSelectorsOfCallersWhoImpersonateAreParsedInTurns(t *testing.T) {
 		}
 		done := make(chan bool, 1)
 		go func() {
-			done <- access.Allowed(r, &request.Read{Verb: "list", GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}})
+			done <- access.Allowed(r, &request.Read{
+				Verb: "list", GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"},
+				Labels: labels.Everything(), Fields: fields.Everything(),
+			})
 		}()
 		synctest.Wait()
 		if len(done) > 0 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"time"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
@@ -34,7 +36,7 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 				return
 			}
 		}
-		r, leave, err := enter(r, info)
+		r, leave, err := enter(w, r, info)
 		if err != nil {
 			Refuse(w, r, err)
 			return
@@ -44,24 +46,66 @@ func (c *Control) WithFlowControl(next http.Handler) http.Handler {
 	})
 }
 
-// enter takes the memory of a request. A watch can be taken back.
-func enter(r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
-	bytes := Bytes(r)
+// enter takes the memory of a request. A watch can be taken back, and so can a request to change something until its body is
+// complete: else a few accounts whose bodies stall would hold all of the memory.
+func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (out *http.Request, leave func(), err error) {
+	bytes, resource := Bytes(r), accounts.Requests
+	if info.Caller == request.Unauthenticated {
+		resource = accounts.Unverified
+	}
 	switch {
 	case info.Why != nil:
 		err := info.Account.Foresee(accounts.Requests, bytes, info.Verb == "watch")
 		info.Why.Rule(why.Place, err == nil, func() string { return fmt.Sprintf("%d bytes of the memory for requests", bytes) })
 		return r, func() {}, err
+	case arrives(r, info):
+		client := http.NewResponseController(w)
+		g, err := info.Account.TakeRevocable(resource, bytes, func() { _ = client.SetReadDeadline(time.Unix(1, 0)) })
+		if err == nil {
+			r.Body = &arrivingBody{ReadCloser: r.Body, grant: g, resource: resource}
+		}
+		return r, g.Release, err
 	case info.Caller == request.Unauthenticated:
-		g, err := info.Account.Take(accounts.Unverified, bytes)
+		g, err := info.Account.Take(resource, bytes)
 		return r, g.Release, err
 	case info.Verb == "watch":
 		ctx, cancel := context.WithCancel(r.Context())
-		g, err := info.Account.TakeRevocable(accounts.Requests, bytes, cancel)
+		g, err := info.Account.TakeRevocable(resource, bytes, cancel)
 		return r.WithContext(ctx), func() { g.Release(); cancel() }, err
 	}
-	g, err := info.Account.Take(accounts.Requests, bytes)
+	g, err := info.Account.Take(resource, bytes)
 	return r, g.Release, err
+}
+
+// arrives reports whether a request has a body that is read before anything else can be done for it.
+func arrives(r *http.Request, info *request.Info) bool {
+	return r.Body != nil && r.ContentLength != 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && !Lasts(info)
+}
+
+// arrivingBody is a body until whose end the memory of its request can be taken back.
+type arrivingBody struct {
+	io.ReadCloser
+	grant    *accounts.Grant
+	resource accounts.Resource
+}
+
+// Read implements io.Reader. The error is an *accounts.Refused if the memory was taken back, or cannot be kept.
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	if b.grant.Ended() { // the deadline may have been set anew
+		return 0, &accounts.Refused{Resource: b.resource}
+	}
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		if kept := b.grant.Keep(); kept != nil {
+			return n, kept
+		}
+	case b.grant.Ended():
+		return n, &accounts.Refused{Resource: b.resource}
+	}
+	return n, err
 }
 
 // Hold counts a request of the admin listener that lasts, for its reader if that is authenticated, else for its address.

@@ -2,13 +2,18 @@ package flowcontrol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -188,5 +193,92 @@ func TestRequestsThatLast(t *testing.T) {
 		if got := Lasts(info); got != want {
 			t.Errorf("%s lasts: %v", target, got)
 		}
+	}
+}
+
+// stallingClient is a client that sends no more of its body until its read deadline.
+type stallingClient struct {
+	*httptest.ResponseRecorder
+	body *io.PipeWriter
+}
+
+func (c stallingClient) SetReadDeadline(at time.Time) error {
+	return c.body.CloseWithError(os.ErrDeadlineExceeded)
+}
+
+// Seven accounts, each with three quarters of what the others left, refused everybody.
+func TestBodiesThatStallMakeRoomForLighterAccounts(t *testing.T) {
+	for caller, resource := range map[request.Caller]accounts.Resource{
+		request.BearerToken: accounts.Requests, request.Unauthenticated: accounts.Unverified,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const total = 1 << 20
+			l := accounts.New(accounts.Totals{accounts.Requests: total, accounts.Unverified: total}, math.MaxInt64)
+			var requests sync.WaitGroup
+			var mu sync.Mutex
+			refused := 0
+			h := New(l).WithFlowControl(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, err := io.Copy(io.Discard, r.Body)
+				if _, ok := errors.AsType[*accounts.Refused](err); ok {
+					mu.Lock()
+					refused++
+					mu.Unlock()
+				}
+			}))
+			send := func(from int, body io.Reader, w http.ResponseWriter) {
+				r := httptest.NewRequest(http.MethodPost, lists, body)
+				r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", from)
+				info, err := request.Parse(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				info.Caller, info.User = caller, fmt.Sprint("user", from)
+				h.ServeHTTP(w, r.WithContext(request.With(r.Context(), info)))
+			}
+			var clients []*io.PipeWriter
+			for from := range 20 {
+				for range 20 {
+					body, client := io.Pipe()
+					clients = append(clients, client)
+					requests.Go(func() { send(from, body, stallingClient{httptest.NewRecorder(), client}) })
+				}
+				synctest.Wait()
+			}
+			w := httptest.NewRecorder()
+			if send(99, strings.NewReader("{}"), w); w.Code != http.StatusOK {
+				t.Errorf("%s: another account gets %d", resource, w.Code)
+			}
+			if refused == 0 {
+				t.Errorf("%s: nothing made room", resource)
+			}
+			for _, c := range clients {
+				_ = c.Close()
+			}
+			requests.Wait()
+			if n := l.Usage(resource).Used; n != 0 {
+				t.Errorf("%s: %d bytes are left", resource, n)
+			}
+		})
+	}
+}
+
+// What an account may not hold for longer is refused when its body is complete.
+func TestCompleteBodyIsKeptWithinTheShareOfItsAccount(t *testing.T) {
+	l := accounts.New(accounts.Totals{accounts.Requests: 100 << 10}, math.MaxInt64)
+	h := New(l).WithFlowControl(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			t.Error("a request keeps more than three times what is free")
+		}
+	}))
+	r := httptest.NewRequest(http.MethodPost, lists, strings.NewReader("{}"))
+	r.Header.Set("X-Long", strings.Repeat("x", 70<<10))
+	info, err := request.Parse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info.Caller, info.User = request.BearerToken, "x"
+	h.ServeHTTP(httptest.NewRecorder(), r.WithContext(request.With(r.Context(), info)))
+	if n := l.Usage(accounts.Requests).Used; n != 0 {
+		t.Errorf("%d bytes are left", n)
 	}
 }

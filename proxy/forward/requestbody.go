@@ -206,7 +206,10 @@ func bodyError(r *http.Request) error {
 	err := *body.failed.Load()
 	var tooLarge *http.MaxBytesError
 	var network net.Error
+	refused, crowdedOut := errors.AsType[*accounts.Refused](err)
 	switch {
+	case crowdedOut:
+		return refused
 	case errors.As(err, &tooLarge):
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", tooLarge.Limit))
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -18,16 +18,15 @@ import (
 	"sluice/proxy/serve/outcome"
 	"sluice/proxy/serve/plan"
 	"sluice/proxy/trace"
-	"sluice/proxy/wait"
 )
 
 const (
-	// passPatience is how long a read that the budget does not let pass waits altogether. A client that asks
+	// passPatience is how long a read that the budget does not let pass waits altogether, at least. A client that asks
 	// for a state that is still on its way waits for a few seconds at the apiserver, too.
 	passPatience = 10 * time.Second
-	// refuseSpread is the time over which reads are refused whose wait ends at the same time: clients that ignore
+	// refuseSpread is the time over which reads are refused that have come at the same time: clients that ignore
 	// Retry-After repeat them at once.
-	refuseSpread = 2 * time.Second
+	refuseSpread = 5 * time.Second
 	// retrySpread is the time over which the clients come back that are refused.
 	retrySpread = 10 * time.Second
 	// claimFor is how long a response that has begun counts for the budget. Most have ended by then; a
@@ -47,12 +46,14 @@ const (
 type attempt struct {
 	fresh.Attempt
 	budget *passBudget
+	until  time.Time    // it may wait
 	claim  *claim       // nil until the read has to pass
 	reason outcome.Pass // why the read has waited; empty if it has not
 }
 
 func (h *Handler) newAttempt() *attempt {
-	q, now := &attempt{budget: h.budget}, time.Now()
+	now := time.Now()
+	q := &attempt{budget: h.budget, until: now.Add(passPatience + rand.N(refuseSpread))}
 	q.Attempt = fresh.Attempt{Budget: q, Proofs: h.options.Metrics.proofs.Since(now), Began: now}
 	return q
 }
@@ -87,9 +88,6 @@ func (q *attempt) Served() {
 		q.budget.metrics.budgeted(q.reason, resultWaitedServed)
 	}
 }
-
-// deadline returns until when the request may wait.
-func (q *attempt) deadline() time.Time { return q.Began.Add(passPatience) }
 
 // action is what becomes of a read that the cache cannot show.
 type action string
@@ -158,7 +156,7 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 		return reason
 	}
 	f.room = q.claims(p, passCost(p, h.options.Resources, reason), h.recovers(p, reason))
-	f.late = time.Until(q.deadline()) <= 0
+	f.late = time.Until(q.until) <= 0
 	for {
 		switch next(f) {
 		case actionPass:
@@ -166,7 +164,6 @@ func (h *Handler) afford(ctx context.Context, p *plan.Plan, q *attempt, reason o
 		case actionRefuse:
 			h.options.Metrics.budgeted(reason, resultRefused)
 			q.end()
-			wait.Pause(ctx, rand.N(refuseSpread))
 			return refusePass(p, reason)
 		}
 		q.reason = reason
@@ -191,7 +188,15 @@ func (h *Handler) recovers(p *plan.Plan, reason outcome.Pass) bool {
 func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
 	ctx, span := trace.Start(ctx, "room")
 	defer span.End()
-	ctx, cancel := context.WithDeadline(ctx, q.deadline())
+	ctx, cancel := context.WithDeadline(ctx, q.until)
+	defer cancel()
+	if reason != resources.NotInSync && reason != outcome.NotProvenInTime {
+		select {
+		case <-q.claim.granted:
+		case <-ctx.Done():
+		}
+		return false
+	}
 	recovered := make(chan bool, 1)
 	go func() { recovered <- h.awaitRecovery(ctx, p, q, reason) }()
 	select {
@@ -200,7 +205,6 @@ func (h *Handler) awaitRoom(ctx context.Context, p *plan.Plan, q *attempt, reaso
 		<-recovered
 		return false
 	case again := <-recovered:
-		cancel()
 		return again
 	}
 }
@@ -215,19 +219,16 @@ func (q *attempt) pass(m *Metrics, reason outcome.Pass) error {
 	return outcome.Forwarded{Pass: reason}
 }
 
-// awaitRecovery waits until the cache may show a read that it cannot show for the reason. It returns false
-// if ctx ends first.
+// awaitRecovery waits until the cache may show a read that it cannot show since its store is not in sync, or not proven. It
+// returns false if ctx ends first.
 func (h *Handler) awaitRecovery(ctx context.Context, p *plan.Plan, q *attempt, reason outcome.Pass) bool {
-	switch reason {
-	case resources.NotInSync:
+	if reason == resources.NotInSync {
 		plan.AwaitSync(ctx, h.options.Resources, p.Info.GroupVersionResource(), nil, plan.NoneToCome)
-	case outcome.NotProvenInTime:
-		need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: true}
-		if answer, err := p.Resource.Fence.Prove(ctx, need); err == nil {
-			q.Version = answer.Version
-		}
-	default:
-		<-ctx.Done()
+		return ctx.Err() == nil
+	}
+	need := fence.Need{Version: p.Version, Current: q.Version, AtAnyPrice: true}
+	if answer, err := p.Resource.Fence.Prove(ctx, need); err == nil {
+		q.Version = answer.Version
 	}
 	return ctx.Err() == nil
 }
