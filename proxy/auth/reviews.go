@@ -271,8 +271,8 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 
 // places bounds the reviews that run at the same time. Those without an earlier positive result take
 // at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
-// them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn: in them
-// the connections that come first wait least, since each rejected token ends one.
+// them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
+// for the connections of one address, since each rejected token ends one.
 type places struct {
 	all               *semaphore.Weighted
 	unknown, rejected *flowcontrol.Queue
@@ -282,7 +282,7 @@ func newPlaces(n int) *places {
 	few := min(rejectedAtOnce, max(1, int64(n)/4))
 	return &places{
 		semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared(),
-		flowcontrol.NewQueue(few).NewestFirst().NewcomersFirst(),
+		flowcontrol.NewQueue(few).NewestFirst().Alternating(),
 	}
 }
 

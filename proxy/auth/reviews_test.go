@@ -295,26 +295,15 @@ func TestGoodTokenWaitsForAFewConnectionsOfAFlood(t *testing.T) {
 
 // Passed instead, it would cost the apiserver as much.
 func TestUnknownTokenWithoutAPlaceIsRefused(t *testing.T) {
-	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
-		from := exhaust(t, access.Authenticator, "192.0.2.9:1")
-		released := make(chan struct{})
-		reviews.breakWith(hangs(released))
-		waits := []func(){flood(t, access.Authenticator, 100, "192.0.2.9:2")}
-		failed := make(chan error)
-		go func() {
-			_, _, err := access.Authenticator.authenticate(from("a"))
-			failed <- err
-		}()
-		time.Sleep(time.Second)
-		for i := range rejectedAtOnce { // which have their turns first
-			waits = append(waits, flood(t, access.Authenticator, 1, fmt.Sprint("192.0.2.9:", 3+i)))
-		}
-		if err := <-failed; refusal(err) == nil {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaces(4)
+		held := p.rejected.Join(accounts.ByAddress("192.0.2.1"), p.rejected.Places(), 0)
+		defer held.Leave()
+		ctx, cancel := context.WithTimeout(t.Context(), reviewTimeout)
+		defer cancel()
+		_, err := p.enter(ctx, false, asker{key: accounts.ByAddress("192.0.2.2"), suspect: func() bool { return true }})
+		if _, refused := errors.AsType[*accounts.Refused](err); !refused {
 			t.Errorf("a token that got no place: %v", err)
-		}
-		close(released)
-		for _, wait := range waits {
-			wait()
 		}
 	})
 }

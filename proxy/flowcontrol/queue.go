@@ -17,9 +17,9 @@ import (
 //
 // A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
-	newest bool // of one account, the newest waits least
-	begins bool // so does, of one group, an account that begins to wait
-	shared bool // no group has all places
+	newest     bool // of one account, the newest waits least
+	alternates bool // every other turn of a group is that of the account that came last
+	shared     bool // no group has all places
 
 	mu       sync.Mutex // guards all below, and the tickets
 	places   int64
@@ -37,6 +37,7 @@ type flowGroup struct {
 	running int64 // places that it has
 	flows   map[string]*flow
 	turns   list.List // of the flows, in turn
+	last    bool      // the next turn is that of the last
 	turn    uint64
 	place   int // in Queue.eligible
 }
@@ -75,10 +76,10 @@ func (q *Queue) NewestFirst() *Queue {
 	return q
 }
 
-// NewcomersFirst gives the next turn of a group to an account that begins to wait, so that one which comes once does not wait
-// for all who come again and again. It must be called before Join.
-func (q *Queue) NewcomersFirst() *Queue {
-	q.begins = true
+// Alternating gives every other turn of a group to the account that began to wait last: among many that come again and again,
+// most wait little, and none longer than twice its turn. It must be called before Join.
+func (q *Queue) Alternating() *Queue {
+	q.alternates = true
 	return q
 }
 
@@ -228,7 +229,11 @@ func (g *flowGroup) fits(t *Ticket) bool {
 
 // next returns the waiting request of a group whose turn it is.
 func (g *flowGroup) next() *Ticket {
-	return g.turns.Front().Value.(*flow).waiting.Front().Value.(*Ticket)
+	e := g.turns.Front()
+	if g.last {
+		e = g.turns.Back()
+	}
+	return e.Value.(*flow).waiting.Front().Value.(*Ticket)
 }
 
 // add makes a request wait.
@@ -236,11 +241,7 @@ func (q *Queue) add(t *Ticket, account string) {
 	f := t.group.flows[account]
 	if f == nil {
 		f = &flow{name: account}
-		if q.begins {
-			f.turn = t.group.turns.PushFront(f)
-		} else {
-			f.turn = t.group.turns.PushBack(f)
-		}
+		f.turn = t.group.turns.PushBack(f)
 		if t.group.flows == nil { // few groups wait
 			t.group.flows = map[string]*flow{}
 		}
@@ -275,6 +276,7 @@ func (q *Queue) start() {
 			return
 		}
 		g.turns.MoveToBack(t.flow.turn)
+		g.last = q.alternates && !g.last
 		q.remove(t)
 		q.eligible.Update(g, false) // its next turn is after the others
 		q.running += t.n

@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 // Options sets up a Listener.
 type Options struct {
+	// Config has a GetCertificate, and no certificates besides.
 	Config *tls.Config
 	// Name is the listener's in metrics.
 	Name string
@@ -36,8 +38,7 @@ type listener struct {
 // Listen returns a listener for the connections of l, each a *tls.Conn. The caller must close it, which closes l and
 // the connections that were not accepted.
 func Listen(l net.Listener, o Options) *accept.Listener {
-	o.Config = o.Config.Clone()
-	o.Config.GetConfigForClient = newTurns(o.Timeout).take
+	o.Config = newTurns().config(o.Config)
 	h := &listener{Listener: accept.New(l), options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
 	go h.Run(func(c net.Conn) { go h.shake(&conn{Conn: c}) })
 	return h.Listener
@@ -46,15 +47,15 @@ func Listen(l net.Listener, o Options) *accept.Listener {
 // shake makes the handshake of a connection.
 func (l *listener) shake(below *conn) {
 	c := tls.Server(below, l.options.Config)
-	_ = c.SetDeadline(time.Now().Add(l.options.Timeout))
-	err := c.HandshakeContext(l.Context())
+	ctx, cancel := context.WithTimeout(l.Context(), l.options.Timeout)
+	defer cancel()
+	err := c.HandshakeContext(ctx)
 	if below.leave(); err != nil {
 		answerPlaintext(err)
 		_ = c.Close()
 		l.failed(c, err)
 		return
 	}
-	_ = c.SetDeadline(time.Time{})
 	l.Hand(c)
 }
 

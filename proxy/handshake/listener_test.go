@@ -54,7 +54,7 @@ func runWith(t *testing.T, change func(*tls.Config), test func(t *testing.T, e *
 	synctest.Test(t, func(t *testing.T) {
 		core, logs := observer.New(zap.InfoLevel)
 		e := &env{below: proxytest.NewListener(), log: logs, metrics: prometheus.NewRegistry(), client: &tls.Config{InsecureSkipVerify: true}}
-		config := &tls.Config{Certificates: []tls.Certificate{pair}}
+		config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
 		change(config)
 		e.Listener = Listen(e.below, Options{
 			Config: config, Name: "api", Timeout: patience, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
@@ -105,7 +105,7 @@ func TestAcceptedConnectionsHaveDoneTheirHandshakes(t *testing.T) {
 		if !c.(*tls.Conn).ConnectionState().HandshakeComplete {
 			t.Error("the handshake is the server's")
 		}
-		time.Sleep(2 * patience) // the deadline of the handshake must not end the connection
+		time.Sleep(2 * patience) // the end of the handshake's time must not end the connection
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}

@@ -1,11 +1,9 @@
 package handshake
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"runtime"
-	"time"
 
 	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
@@ -15,21 +13,33 @@ import (
 // turns gives the processors to as many handshakes at a time as there are, by the address in turn. The others wait: if a
 // crowd that comes back computed its keys all at once, each step of an open connection would wait for all of them.
 type turns struct {
-	queue   *flowcontrol.Queue
-	timeout time.Duration
+	queue *flowcontrol.Queue
 }
 
-func newTurns(timeout time.Duration) *turns {
-	return &turns{flowcontrol.NewQueue(int64(runtime.GOMAXPROCS(0))), timeout}
-}
+func newTurns() *turns { return &turns{flowcontrol.NewQueue(int64(runtime.GOMAXPROCS(0)))} }
 
-// take waits for the turn of a handshake, whose client has said what it wants. It is a tls.Config.GetConfigForClient.
-func (t *turns) take(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+// take waits for the turn of a handshake, whose client has said what it wants.
+func (t *turns) take(hello *tls.ClientHelloInfo) error {
 	c := hello.Conn.(*conn)
-	c.ticket = t.queue.Join(accounts.ByAddress(request.AddressKey(c.RemoteAddr().String())), 1, 0)
-	ctx, cancel := context.WithTimeout(hello.Context(), t.timeout)
-	defer cancel()
-	return nil, c.ticket.Wait(ctx)
+	if c.ticket == nil {
+		c.ticket = t.queue.Join(accounts.ByAddress(request.AddressKey(c.RemoteAddr().String())), 1, 0)
+	}
+	return c.ticket.Wait(hello.Context())
+}
+
+// config returns a configuration whose handshakes take turns: for the keys, and for the signature once more if the client
+// had to be asked for other keys in between.
+func (t *turns) config(of *tls.Config) *tls.Config {
+	c := of.Clone()
+	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) { return nil, t.take(hello) }
+	certificate := of.GetCertificate
+	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if err := t.take(hello); err != nil {
+			return nil, err
+		}
+		return certificate(hello)
+	}
+	return c
 }
 
 // conn is a connection whose handshake may have the turn.

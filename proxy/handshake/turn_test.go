@@ -14,13 +14,12 @@ import (
 func slowly(config *tls.Config, while time.Duration) (most *atomic.Int32) {
 	most = new(atomic.Int32)
 	var now atomic.Int32
-	pair := config.Certificates[0]
-	config.Certificates = nil
-	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	certificate := config.GetCertificate
+	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
 		time.Sleep(while)
-		return &pair, nil
+		return certificate(hello)
 	}
 	return most
 }
@@ -83,4 +82,29 @@ func TestHandshakeThatGetsNoTurnEnds(t *testing.T) {
 		}
 		time.Sleep(2 * patience)
 	})
+}
+
+// A client whose keys the server does not take is asked for others first, which gives the turn back.
+func TestSignatureHasATurnAfterAnotherHello(t *testing.T) {
+	turns, signed := newTurns(), false
+	running := func() int64 { n, _ := turns.queue.Numbers(); return n }
+	config := turns.config(&tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		signed = running() == 1
+		return nil, nil
+	}})
+	client, server := net.Pipe()
+	defer client.Close()
+	go func() { _, _ = client.Read(make([]byte, 1)) }()
+	c := &conn{Conn: server}
+	hello := &tls.ClientHelloInfo{Conn: c}
+	if _, err := config.GetConfigForClient(hello); err != nil || running() != 1 {
+		t.Fatalf("%d have a turn: %v", running(), err)
+	}
+	if _, err := c.Write([]byte("x")); err != nil || running() != 0 {
+		t.Fatalf("%d have a turn while the client is asked: %v", running(), err)
+	}
+	if _, err := config.GetCertificate(hello); err != nil || !signed {
+		t.Errorf("it signs in a turn: %v; %v", signed, err)
+	}
+	c.leave()
 }
