@@ -23,8 +23,10 @@ const (
 	// both have computed would be lost, and the clients of a crowd may share a processor.
 	answerPatience = 5 * time.Second
 	// introduction is how long a connection has for its first authenticated request before it makes room
-	// even if its client sends something now and then, and before that as long to send something, and at the door.
+	// even if its client sends something now and then, and before that as long to send something.
 	introduction = 10 * time.Second
+	// doorPatience is how long it waits at the door at most: longer than most clients do.
+	doorPatience = 30 * time.Second
 )
 
 // Connections counts connections. One is silent until its client sends something, a stranger's until its first
@@ -146,8 +148,9 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.answered.Store(true)
 	}
 	c.writing.Store(max(1, int64(time.Since(c.since))))
-	defer c.writing.Store(0)
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.writing.Store(0)
+	return n, err
 }
 
 // Read implements net.Conn.

@@ -51,7 +51,7 @@ func (l *listener) begin(accepted net.Conn) {
 		defer late.Stop()
 		stays := context.AfterFunc(ctx, func() { _ = c.Close() })
 		speaks := !silent || speaks(below)
-		late.Reset(introduction)
+		late.Reset(doorPatience)
 		if !speaks || !c.admit(ctx) || !stays() {
 			_ = c.Close()
 			return

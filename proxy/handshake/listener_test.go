@@ -32,7 +32,7 @@ type env struct {
 	client  *tls.Config // which accepts any certificate
 }
 
-const patience = 10 * time.Second
+const timeLimit = 10 * time.Second
 
 // run runs a test in a bubble of virtual time.
 func run(t *testing.T, test func(t *testing.T, e *env)) {
@@ -57,7 +57,7 @@ func runWith(t *testing.T, change func(*tls.Config), test func(t *testing.T, e *
 		config := &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }}
 		change(config)
 		e.Listener = Listen(e.below, Options{
-			Config: config, Name: "api", Timeout: patience, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
+			Config: config, Name: "api", Timeout: timeLimit, Log: zap.New(core), Metrics: NewMetrics(e.metrics),
 		})
 		defer e.Close()
 		test(t, e)
@@ -105,7 +105,7 @@ func TestAcceptedConnectionsHaveDoneTheirHandshakes(t *testing.T) {
 		if !c.(*tls.Conn).ConnectionState().HandshakeComplete {
 			t.Error("the handshake is the server's")
 		}
-		time.Sleep(2 * patience) // the end of the handshake's time must not end the connection
+		time.Sleep(2 * timeLimit) // the end of the handshake's time must not end the connection
 		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 			t.Error(err)
 		}
@@ -133,7 +133,7 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			run(t, func(t *testing.T, e *env) {
 				fail(t, e)
-				time.Sleep(patience + time.Second)
+				time.Sleep(timeLimit + time.Second)
 				if n := e.failures(t); len(n) != 1 || n[want] != 1 {
 					t.Errorf("counted %v", n)
 				}
