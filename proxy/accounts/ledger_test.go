@@ -299,3 +299,41 @@ func TestHeaviestIsTheGroupWithTheMost(t *testing.T) {
 		t.Errorf("%q holds streams", got)
 	}
 }
+
+// Else each newcomer would be the next to go, and those who came first would keep everybody out.
+func TestOldestOfEqualHoldersMakesRoom(t *testing.T) {
+	l := New(Totals{Silent: 20}, 1<<30)
+	var ended []int
+	for i := range 40 {
+		_, err := l.Account(ByAddress(fmt.Sprint("192.0.2.", i))).TakeRevocable(Silent, 1, func() { ended = append(ended, i) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, of := range ended {
+		if i != of {
+			t.Fatalf("they have ended in the order %v", ended)
+		}
+	}
+	if len(ended) != 20 {
+		t.Errorf("%d have ended", len(ended))
+	}
+}
+
+// Hundreds of grants that are busy hide none behind them.
+func TestBusyGrantsHideNoOthers(t *testing.T) {
+	l := New(Totals{Strangers: 2 * maxBusy}, 1<<30)
+	var ended int
+	for i := range 2 * maxBusy {
+		_, err := l.Account(ByAddress("192.0.2.1")).TakeWhileBusy(Strangers, 1, func() bool { return i < 2*maxBusy-1 }, func() { ended = i })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		_, _ = l.Account(ByAddress("192.0.2.2")).TakeWhileBusy(Strangers, 1, func() bool { return true }, func() {})
+	}
+	if ended != 2*maxBusy-1 {
+		t.Error("the one that is not busy stays")
+	}
+}

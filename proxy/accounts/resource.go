@@ -67,7 +67,8 @@ var rows = [numResources]Row{
 	},
 	Strangers: {
 		Name: "strangers", Unit: "connections", Bytes: 48 << 10, Total: "an eighth of the descriptors, at most 2,048",
-		Scarce:  "the oldest connection that waits for its client closes, of the address with the most",
+		Scarce: "the oldest connection that waits for its client closes, of the address with the most; of an address with four " +
+			"times as many as the newcomer's, the oldest",
 		Refusal: "waits to be accepted", Revoking: oldestFirst,
 	},
 	Connections: {
@@ -77,14 +78,14 @@ var rows = [numResources]Row{
 	},
 	Unverified: {
 		Name: "unverified", Unit: "bytes", Bytes: 1, Total: "1/16 of the memory, at most 64 MiB",
-		Scarce: "connections with incomplete headers close, of the address with the most; besides them, " +
-			"no address may hold more than three times what is free",
+		Scarce: "what waits ends, of the address with the most: requests whose body or review is not complete, and " +
+			"connections with incomplete headers; besides these, no address may hold more than three times what is free",
 		Refusal: refused429 + ", at once; a header that is not complete ends with its connection",
 	},
 	Requests: {
 		Name: "requests", Unit: "bytes", Bytes: 1, Total: "half of the memory",
-		Scarce: "the newest watch of the account with the most ends; besides watches, " +
-			"no account may hold more than three times what is free",
+		Scarce: "the newest watch of the account with the most ends, or the newest change whose body is not complete; besides " +
+			"these, no account may hold more than three times what is free",
 		Refusal: refused429,
 	},
 	Bodies: {

@@ -156,3 +156,46 @@ func TestSilentConnectionsEnd(t *testing.T) {
 		})
 	}
 }
+
+func TestClientsThatHangUpNeverComeToTheDoor(t *testing.T) {
+	ledger, l := listenTCP(t, accounts.Totals{accounts.Silent: 50, accounts.Strangers: 50})
+	for range 20 {
+		_ = dial(t, l, "").Close()
+	}
+	silent := dial(t, l, "") // comes after them
+	awaitUse(t, ledger, accounts.Silent, 1)
+	if n := ledger.Usage(accounts.Strangers).Used; n != 0 {
+		t.Errorf("%d have become strangers", n)
+	}
+	_ = silent.Close()
+	awaitUse(t, ledger, accounts.Silent, 0)
+}
+
+// Each would keep its goroutine for as long as newer ones come.
+func TestConnectionsThatMakeRoomLeaveTheDoor(t *testing.T) {
+	ledger, l := listenTCP(t, accounts.Totals{accounts.Silent: 2, accounts.Strangers: 1})
+	dial(t, l, "hello")
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	unwrap(c).requests.Add(1)
+	const more = 20
+	for range more {
+		dial(t, l, "hello")
+	}
+	harness.Eventually(t, "connections that make room", func() error {
+		if n := ledger.Usage(accounts.Silent).Revoked; n < more-2 {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+	door := l.(*listener).connections.door
+	harness.Eventually(t, "connections at the door", func() error {
+		if _, n := door.Numbers(); n != 2 {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+}
