@@ -119,7 +119,8 @@ func newEnv(t *testing.T, u *upstream.Upstream, drain config.Shutdown, files cer
 	roots.AppendCertsFromPEM(ca)
 	e.tls = &tls.Config{RootCAs: roots, ServerName: "sluice", Time: func() time.Time { return pair.Leaf.NotBefore }}
 	e.client = &http.Client{Transport: e.transport(true)}
-	e.serve(t, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}})
+	certificate := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
+	e.serve(t, &tls.Config{GetCertificate: certificate, NextProtos: []string{"h2", "http/1.1"}})
 	return e
 }
 

@@ -38,23 +38,16 @@ func All() []Resource {
 
 // Row describes a resource for operators.
 type Row struct {
-	Name     string // the label in metrics, and the reason of a refusal: "too-many-" + Name
-	Unit     string
-	Bytes    int64  // of memory that one unit takes
-	Total    string // whence the total follows
-	Scarce   string // what happens when the total is used up
-	Refusal  string // what the refused gets
-	Revoking order  // which of the heaviest account's grants ends first
+	Name    string // the label in metrics, and the reason of a refusal: "too-many-" + Name
+	Unit    string
+	Bytes   int64  // of memory that one unit takes
+	Total   string // whence the total follows
+	Scarce  string // what happens when the total is used up
+	Refusal string // what the refused gets
+	// OldestFirst says that of the heaviest account's grants the oldest ends first, not the newest, and that a new grant takes the
+	// place of one of its own account, or of one that holds as much.
+	OldestFirst bool
 }
-
-// order says which of an account's revocable grants ends first.
-type order int
-
-const (
-	newestFirst order = iota
-	// oldestFirst also means that a new grant takes the place of one of its own account, or of one that holds as much.
-	oldestFirst
-)
 
 const refused429 = "429 with Retry-After"
 
@@ -63,13 +56,13 @@ var rows = [numResources]Row{
 		Name: "silent", Unit: "connections", Bytes: 4 << 10,
 		Total:  "a sixteenth of the descriptors, and what `connections` leaves",
 		Scarce: "the oldest connection closes, of the address with the most", Refusal: "the connection closes",
-		Revoking: oldestFirst,
+		OldestFirst: true,
 	},
 	Strangers: {
 		Name: "strangers", Unit: "connections", Bytes: 48 << 10, Total: "an eighth of the descriptors, at most 2,048",
 		Scarce: "the oldest connection that waits for its client closes, of the address with the most; of an address with four " +
 			"times as many as the newcomer's, the oldest",
-		Refusal: "waits to be accepted", Revoking: oldestFirst,
+		Refusal: "waits to be accepted", OldestFirst: true,
 	},
 	Connections: {
 		Name: "connections", Unit: "connections", Bytes: 48 << 10, Total: "`limits.connections`, or 5/8 of the descriptors",
@@ -104,7 +97,7 @@ var rows = [numResources]Row{
 		Name: "held", Unit: "bytes", Bytes: 1, Total: "a quarter of the memory",
 		Scarce: "the oldest response of the account with the most ends whose client has let it wait for 250 ms, or that is 10 s old; " +
 			"buffers of one account leave a quarter to others",
-		Refusal: refused429 + ", or the response ends", Revoking: oldestFirst,
+		Refusal: refused429 + ", or the response ends", OldestFirst: true,
 	},
 }
 

@@ -71,7 +71,7 @@ func giveBack(revoked []*Grant) {
 		g.ended = false
 		g.pool.ended--
 		g.set(g.taken)
-		if rows[g.pool.resource].Revoking == oldestFirst {
+		if rows[g.pool.resource].OldestFirst {
 			g.holder.revocable.MoveToFront(g.place)
 		}
 	}
@@ -104,8 +104,8 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if own = p.groups[k.Group]; own != nil {
 		least += own.used
 	}
-	order := rows[p.resource].Revoking
-	if order == oldestFirst {
+	oldestFirst := rows[p.resource].OldestFirst
+	if oldestFirst {
 		least-- // the new comes before the old where both hold as much: else many with one each keep others out
 	}
 	victim := p.ranked.heaviest(least, func(g *group) *Grant { return g.heaviest(p.resource, 0) })
@@ -117,24 +117,24 @@ func (p *pool) victim(k Key, n int64) *Grant {
 	if self != nil {
 		least += self.used
 	}
-	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && order == oldestFirst {
-		return self.next(order)
+	if victim = own.heaviest(p.resource, least); victim == nil && self != nil && oldestFirst {
+		return self.next(oldestFirst)
 	}
 	return victim
 }
 
 // heaviest returns a grant that can be taken back of the account which holds the most, more than least.
 func (g *group) heaviest(r Resource, least int64) *Grant {
-	return g.ranked.heaviest(least, func(h *holder) *Grant { return h.next(rows[r].Revoking) })
+	return g.ranked.heaviest(least, func(h *holder) *Grant { return h.next(rows[r].OldestFirst) })
 }
 
 // maxBusy bounds how many busy grants of one account are passed over.
 const maxBusy = 256
 
 // next returns the grant of an account to take back first.
-func (h *holder) next(o order) *Grant {
+func (h *holder) next(oldestFirst bool) *Grant {
 	e := h.revocable.Back()
-	if o == oldestFirst {
+	if oldestFirst {
 		e = h.revocable.Front()
 	}
 	for range min(maxBusy, h.revocable.Len()) {
@@ -143,7 +143,7 @@ func (h *holder) next(o order) *Grant {
 			return g
 		}
 		// It comes last now, so that those behind it are found although there are many like it.
-		if o == oldestFirst {
+		if oldestFirst {
 			h.revocable.MoveToBack(e)
 			e = h.revocable.Front()
 		} else {
