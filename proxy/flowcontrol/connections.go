@@ -27,6 +27,13 @@ const (
 	introduction = 10 * time.Second
 	// doorPatience is how long it waits at the door at most: longer than most clients do.
 	doorPatience = 30 * time.Second
+	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request, besides those that
+	// make it wait. The clients of a crowd may share a processor: if all were worked on at once, each would take longer than
+	// clients are patient.
+	introducing = 256
+	// helloPatience is how long a client may make Sluice wait for the rest of its first message until it works on another:
+	// thousands a second may send a byte and no more.
+	helloPatience = 10 * time.Millisecond
 )
 
 // Connections counts connections. One is silent until its client sends something, a stranger's until its first
@@ -36,6 +43,7 @@ const (
 type Connections struct {
 	ledger *accounts.Ledger
 	door   *Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
+	work   *Queue // of strangers on which Sluice works
 
 	mu     sync.Mutex // guards what follows
 	ushers bool       // usher runs
@@ -43,7 +51,7 @@ type Connections struct {
 
 // NewConnections returns Connections that are counted in a Ledger.
 func NewConnections(l *accounts.Ledger) *Connections {
-	return &Connections{ledger: l, door: NewQueue(0).NewestFirst()}
+	return &Connections{ledger: l, door: NewQueue(0).NewestFirst(), work: NewQueue(introducing)}
 }
 
 // conn is a counted connection.
@@ -52,6 +60,7 @@ type conn struct {
 	connections *Connections
 	address     accounts.Key
 	place       *Ticket      // of the stranger, at the door
+	work        *Ticket      // of one on which Sluice works
 	since       time.Time    // it is a stranger's
 	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
 	writing     atomic.Int64 // the same of a client that accepts what Sluice sends
@@ -59,6 +68,7 @@ type conn struct {
 	waiting     atomic.Int64 // those of them that wait for more of their bodies
 	rested      atomic.Int64 // when the last request ended, after since
 	answered    atomic.Bool  // Sluice has sent something
+	met         atomic.Bool  // it has had a request
 	received    received
 
 	mu     sync.Mutex      // guards what follows
@@ -115,18 +125,31 @@ func (c *conn) admit(ctx context.Context) bool {
 	if place.wait(ctx) != nil {
 		return false
 	}
+	return c.introduce(place, account) && c.work.wait(ctx) == nil
+}
+
+// introduce makes the connection a stranger's.
+func (c *conn) introduce(place *Ticket, account accounts.Account) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.place, c.since = place, time.Now()
+	c.place, c.since, c.work = place, time.Now(), c.connections.work.Join(c.address, 1, 0)
 	g, err := account.TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
 	if err != nil || c.closed {
 		g.Release()
-		place.Leave()
+		c.leave()
 		return false
 	}
 	c.grant.Release()
 	c.grant = g
 	return true
+}
+
+// leave gives the places of a stranger back.
+func (c *conn) leave() {
+	if c.place != nil {
+		c.place.Leave()
+		c.work.Leave()
+	}
 }
 
 // busy reports whether the connection need not make room: it does not wait for its client, or has just begun to.
@@ -156,7 +179,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Store(max(1, int64(time.Since(c.since))))
-	n, err := c.Conn.Read(p)
+	n, err := c.readPatiently(p)
 	c.reading.Store(0)
 	if err == nil {
 		err = c.receive(n)
@@ -164,11 +187,27 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// readPatiently reads. While Sluice works on a stranger, it does so for others instead if the client takes its time.
+func (c *conn) readPatiently(p []byte) (int, error) {
+	if c.work == nil || c.met.Load() {
+		return c.Conn.Read(p)
+	}
+	return c.awaitStranger(p)
+}
+
+// awaitStranger is a function of its own, since the stacks of others must stay small.
+func (c *conn) awaitStranger(p []byte) (int, error) {
+	most := helloPatience
+	if c.answered.Load() {
+		most = patience
+	}
+	defer time.AfterFunc(most, c.work.Leave).Stop()
+	return c.Conn.Read(p)
+}
+
 // evict closes the connection in favor of others.
 func (c *conn) evict() {
-	if c.place != nil { // set before there is anything to take back
-		c.place.Leave()
-	}
+	c.leave() // its places were set before there was anything to take back
 	go func() { _ = c.Close() }()
 }
 
@@ -191,7 +230,7 @@ func (c *conn) assign(a accounts.Account) error {
 	c.grant.Release()
 	c.received.release()
 	c.grant, c.known, c.user = g, true, a
-	c.place.Leave()
+	c.leave()
 	return c.count()
 }
 
@@ -219,9 +258,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.grant.Release()
 	c.received.release()
-	if c.place != nil {
-		c.place.Leave()
-	}
+	c.leave()
 	c.mu.Unlock()
 	return c.Conn.Close()
 }

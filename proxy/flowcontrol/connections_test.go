@@ -272,6 +272,45 @@ func overruledHolds(places int) int {
 	return n
 }
 
+// Clients of a crowd share a processor, and those that do not answer keep no others out.
+func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 10*introducing, 10)
+		var all []*conn
+		for range introducing {
+			all = append(all, l.accept("192.0.2.1:1"))
+		}
+		all[1].answered.Store(true)
+		request := httptest.NewRequest(http.MethodGet, "/", nil)
+		for i, free := range []func(){
+			func() { all[0].begin(request) },
+			func() { _, _ = all[1].Read(nil) },
+			func() { _, _ = all[2].Read(nil) },
+			func() { _ = all[3].Close() },
+		} {
+			next := make(chan *conn, 1)
+			go func() { next <- l.accept("192.0.2.2:1") }()
+			synctest.Wait()
+			if len(next) > 0 {
+				t.Fatal("one more is worked on")
+			}
+			start := time.Now()
+			go free()
+			all = append(all, <-next)
+			if waited, want := time.Since(start), []time.Duration{0, patience, helloPatience, 0}[i]; waited != want {
+				t.Errorf("the next one is accepted after %v, want %v", waited, want)
+			}
+		}
+		for _, c := range all {
+			_ = c.Close()
+		}
+		if working, _ := l.listener.(*listener).connections.work.Numbers(); working != 0 {
+			t.Errorf("%d places are taken", working)
+		}
+		l.checkEmpty()
+	})
+}
+
 // Responses that nobody reads occupy no connection of a stranger.
 func TestStrangerThatAcceptsNothingMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,16 +32,14 @@ type Options struct {
 type listener struct {
 	*accept.Listener
 	options  Options
-	turns    *turns
 	failures *flood.Log
 }
 
 // Listen returns a listener for the connections of l, each a *tls.Conn. The caller must close it, which closes l and
 // the connections that were not accepted.
 func Listen(l net.Listener, o Options) *accept.Listener {
-	turns := newTurns()
-	o.Config = turns.config(o.Config)
-	h := &listener{Listener: accept.New(l), options: o, turns: turns, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
+	o.Config = newTurns().config(o.Config)
+	h := &listener{Listener: accept.New(l), options: o, failures: flood.New(o.Log, "more TLS handshakes failed", "handshakes")}
 	go h.Run(func(c net.Conn) { go h.shake(&conn{Conn: c}) })
 	return h.Listener
 }
@@ -51,11 +49,8 @@ func (l *listener) shake(below *conn) {
 	c := tls.Server(below, l.options.Config)
 	ctx, cancel := context.WithTimeout(l.Context(), l.options.Timeout)
 	defer cancel()
-	err := l.turns.begin(ctx, below)
-	if err == nil {
-		err = c.HandshakeContext(ctx)
-	}
-	if below.end(); err != nil {
+	err := c.HandshakeContext(ctx)
+	if below.leave(); err != nil {
 		answerPlaintext(err)
 		_ = c.Close()
 		l.failed(c, err)

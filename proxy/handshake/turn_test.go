@@ -96,10 +96,7 @@ func TestSignatureHasATurnAfterAnotherHello(t *testing.T) {
 	defer client.Close()
 	go func() { _, _ = client.Read(make([]byte, 1)) }()
 	c := &conn{Conn: server}
-	if err := turns.begin(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	defer c.end()
+	defer c.leave()
 	hello := &tls.ClientHelloInfo{Conn: c}
 	if _, err := config.GetConfigForClient(hello); err != nil || running() != 1 {
 		t.Fatalf("%d have a turn: %v", running(), err)
@@ -110,45 +107,4 @@ func TestSignatureHasATurnAfterAnotherHello(t *testing.T) {
 	if _, err := config.GetCertificate(hello); err != nil || !signed {
 		t.Errorf("it signs in a turn: %v; %v", signed, err)
 	}
-}
-
-// Others begin only for those that are done, or whose clients do not answer.
-func TestAFewHandshakesAreUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
-		begin := func() *conn {
-			client, server := net.Pipe()
-			t.Cleanup(func() { _ = client.Close() })
-			c := &conn{Conn: server}
-			if err := turns.begin(t.Context(), c); err != nil {
-				t.Error(err)
-			}
-			return c
-		}
-		var all []*conn
-		for range handshaking {
-			all = append(all, begin())
-		}
-		all[1].answered = true
-		for i, free := range []func(){all[0].end, func() { _, _ = all[1].Read(nil) }, func() { _, _ = all[2].Read(nil) }} {
-			next := make(chan *conn, 1)
-			go func() { next <- begin() }()
-			synctest.Wait()
-			if len(next) > 0 {
-				t.Fatal("one more is under way")
-			}
-			start := time.Now()
-			go free()
-			all = append(all, <-next)
-			if waited, want := time.Since(start), []time.Duration{0, patience, helloPatience}[i]; waited != want {
-				t.Errorf("the next begins after %v, want %v", waited, want)
-			}
-		}
-		for _, c := range all {
-			_ = c.Close()
-		}
-		for _, c := range all[1:] {
-			c.end()
-		}
-	})
 }
