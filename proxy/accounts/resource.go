@@ -44,8 +44,8 @@ type Row struct {
 	Total   string // whence the total follows
 	Scarce  string // what happens when the total is used up
 	Refusal string // what the refused gets
-	// OldestFirst says that of the heaviest account's grants the oldest ends first, not the newest, and that a new grant takes the
-	// place of one of its own account, or of one that holds as much.
+	// OldestFirst revokes the oldest grant of the heaviest account instead of the newest. A new grant then also replaces one of
+	// its own account, or one of an account that holds as much.
 	OldestFirst bool
 }
 

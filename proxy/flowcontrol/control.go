@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -59,12 +60,11 @@ func enter(w http.ResponseWriter, r *http.Request, info *request.Info) (out *htt
 		info.Why.Rule(why.Place, err == nil, func() string { return fmt.Sprintf("%d bytes of the memory for requests", bytes) })
 		return r, func() {}, err
 	case arrives(r, info):
-		client := http.NewResponseController(w)
-		g, err := info.Account.TakeRevocable(resource, bytes, func() { _ = client.SetReadDeadline(time.Unix(1, 0)) })
-		if err == nil {
-			r.Body = &arrivingBody{ReadCloser: r.Body, grant: g, resource: resource}
+		body := &arrivingBody{ReadCloser: r.Body, resource: resource, client: http.NewResponseController(w)}
+		if body.grant, err = info.Account.TakeRevocable(resource, bytes, body.expire); err == nil {
+			r.Body = body
 		}
-		return r, g.Release, err
+		return r, body.leave, err
 	case info.Caller == request.Unauthenticated:
 		g, err := info.Account.Take(resource, bytes)
 		return r, g.Release, err
@@ -87,6 +87,27 @@ type arrivingBody struct {
 	io.ReadCloser
 	grant    *accounts.Grant
 	resource accounts.Resource
+	client   *http.ResponseController
+
+	mu   sync.Mutex // guards left, and the use of client
+	left bool       // the handler is about to return, after which client must not be used
+}
+
+// expire ends a read that waits for the client.
+func (b *arrivingBody) expire() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.left {
+		_ = b.client.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// leave gives the memory back at the end of the request.
+func (b *arrivingBody) leave() {
+	b.mu.Lock()
+	b.left = true
+	b.mu.Unlock()
+	b.grant.Release()
 }
 
 // Read implements io.Reader. The error is an *accounts.Refused if the memory was taken back, or cannot be kept.

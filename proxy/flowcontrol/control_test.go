@@ -282,3 +282,15 @@ func TestCompleteBodyIsKeptWithinTheShareOfItsAccount(t *testing.T) {
 		t.Errorf("%d bytes are left", n)
 	}
 }
+
+// The ResponseWriter of a handler that has returned panics over HTTP/2.
+func TestNothingExpiresAfterItsRequest(t *testing.T) {
+	body, client := io.Pipe()
+	b := &arrivingBody{ReadCloser: body, client: http.NewResponseController(stallingClient{httptest.NewRecorder(), client})}
+	b.leave()
+	b.expire()
+	go func() { _, _ = client.Write([]byte("x")) }()
+	if _, err := body.Read(make([]byte, 1)); err != nil {
+		t.Errorf("the deadline was set: %v", err)
+	}
+}

@@ -18,7 +18,7 @@ import (
 // A Queue does not bound how many wait: what they hold meanwhile is counted by their accounts.
 type Queue struct {
 	newest     bool // of one account, the newest waits least
-	alternates bool // every other turn of a group is that of the account that came last
+	alternates bool // every other place of a group goes to its newest account
 	shared     bool // no group has all places
 
 	mu       sync.Mutex // guards all below, and the tickets
@@ -37,7 +37,7 @@ type flowGroup struct {
 	running int64 // places that it has
 	flows   map[string]*flow
 	turns   list.List // of the flows, in turn
-	last    bool      // the next turn is that of the last
+	last    bool      // the next place goes to the newest flow
 	turn    uint64
 	place   int // in Queue.eligible
 }

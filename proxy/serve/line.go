@@ -135,8 +135,8 @@ func (l *line) granted(c *claim) {
 	}
 }
 
-// now returns the turn that has come: that of the latest grant, or an earlier one that waits since others were granted out of
-// order.
+// now returns the current turn: that of the latest grant, or of an older claim that still waits because others were granted out
+// of order.
 func (l *line) now() uint64 {
 	now := l.turn
 	for p := range l.kinds {
