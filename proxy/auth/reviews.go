@@ -2,14 +2,10 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"sluice/proxy/accounts"
-	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/trace"
 )
@@ -267,94 +263,4 @@ func (r *reviews[V]) ask(ctx context.Context, known bool, by asker,
 	p.leave(ctx, time.Since(begin), err == nil && !got.positive)
 	r.metrics.ended(ctx, got.positive, err)
 	return got, err
-}
-
-// places bounds the reviews that run at the same time. Those without an earlier positive result take
-// at most half of the places, so that a flood of them cannot displace known callers, and those who ask for
-// them get places in turn. Those who present many rejected tokens have few places of their own, by the address in turn, and
-// for the connections of one address, since each rejected token ends one.
-type places struct {
-	all               *semaphore.Weighted
-	unknown, rejected *flowcontrol.Queue
-}
-
-func newPlaces(n int) *places {
-	few := min(rejectedAtOnce, max(1, int64(n)/4))
-	return &places{
-		semaphore.NewWeighted(int64(n)), flowcontrol.NewQueue(max(1, int64(n)/2)).NewestFirst().Shared(),
-		flowcontrol.NewQueue(few).NewestFirst().Alternating(),
-	}
-}
-
-// place is that of a review that runs.
-type place struct {
-	all   *semaphore.Weighted
-	turn  *flowcontrol.Ticket // nil for a known review
-	rests bool                // among those who present many rejected tokens
-}
-
-// leave frees the place of a review. After one more rejected token of those who present many, its turn rests for
-// restFactor times as long as the review took: what they may cost follows from what it costs the apiserver. A review
-// ends early when its callers have gone, but hardly for the apiserver.
-func (p place) leave(ctx context.Context, took time.Duration, rejected bool) {
-	p.all.Release(1)
-	switch {
-	case p.turn == nil:
-	case errors.Is(ctx.Err(), context.Canceled):
-		time.AfterFunc(maxRest, p.turn.Leave)
-	case p.rests && rejected:
-		time.AfterFunc(min(restFactor*took, maxRest), p.turn.Leave)
-	default:
-		p.turn.Leave()
-	}
-}
-
-// enter waits for a place.
-func (p *places) enter(ctx context.Context, known bool, by asker) (place, error) {
-	if known {
-		return place{all: p.all}, p.acquire(ctx)
-	}
-	turn, rests, err := p.turn(ctx, by)
-	switch {
-	case err != nil && by.suspect != nil && errors.Is(err, context.DeadlineExceeded):
-		return place{}, errCrowdedOut // what passed instead would cost the apiserver as much, and a connection besides
-	case err != nil:
-		return place{}, err
-	}
-	if err := p.acquire(ctx); err != nil {
-		turn.Leave()
-		return place{}, err
-	}
-	return place{p.all, turn, rests}, nil
-}
-
-// acquire waits for one of all places.
-func (p *places) acquire(ctx context.Context) error {
-	if p.all.TryAcquire(1) {
-		return nil
-	}
-	_, queued := trace.Start(ctx, "queue")
-	defer queued.End()
-	return p.all.Acquire(ctx, 1)
-}
-
-// turn waits for the turn of an unknown review. If it is suspect by then, it waits again among such: the reviews before it have
-// shown what to think of who asks.
-func (p *places) turn(ctx context.Context, by asker) (t *flowcontrol.Ticket, rests bool, err error) {
-	suspect := by.suspect != nil && by.suspect()
-	for {
-		queue := p.unknown
-		if suspect {
-			queue = p.rejected
-		}
-		t := queue.Join(by.key, 1, 0)
-		if err := t.Wait(ctx); err != nil {
-			return nil, false, err
-		}
-		if suspect || by.suspect == nil || !by.suspect() {
-			return t, suspect, nil
-		}
-		t.Leave()
-		suspect = true
-	}
 }

@@ -77,7 +77,8 @@ func (i *Info) Read() (*Read, error) {
 
 func (r *Read) parseSelectors(i *Info) (err error) {
 	byLabels, byFields := i.Query.Get("labelSelector"), i.Query.Get("fieldSelector")
-	if len(byLabels)+len(byFields) > maxSelectorBytes || len(i.Query.Get("shardSelector")) > maxShardSelectorBytes {
+	if len(byLabels)+len(byFields) > maxSelectorBytes || len(i.Query.Get("shardSelector")) > maxShardSelectorBytes ||
+		mostRequirements(byLabels) > maxRequirements { // to parse them would cost more than to pass them
 		return ErrLargeSelector
 	}
 	if r.Labels, err = labels.Parse(byLabels); err != nil {
@@ -97,6 +98,25 @@ func (r *Read) parseSelectors(i *Info) (err error) {
 		return ErrLargeSelector
 	}
 	return nil
+}
+
+// mostRequirements returns how many requirements a label selector has at most: commas separate them, except those between values in
+// parentheses.
+func mostRequirements(selector string) int {
+	n, inside := 1, false
+	for i := range len(selector) {
+		switch selector[i] {
+		case '(':
+			inside = true
+		case ')':
+			inside = false
+		case ',':
+			if !inside {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // RequiredName returns the name that the path or the field selector requires, as the apiserver's

@@ -85,6 +85,9 @@ func TestReadOfALargeSelectorFails(t *testing.T) {
 		{"shardSelector=" + strings.Repeat("x", maxShardSelectorBytes), false},
 		{"shardSelector=" + strings.Repeat("x", maxShardSelectorBytes+1), true},
 		{"labelSelector=a+in+(" + strings.Repeat("x,", 3000) + "x)", false}, // one requirement
+		{"labelSelector=b+in+(x,y)," + terms(maxRequirements-1), false},
+		{"labelSelector=b+in+(x,y)," + terms(maxRequirements), true},
+		{"labelSelector=!" + strings.Repeat(",!", maxRequirements), true}, // it is not parsed
 	} {
 		if _, err := parsed(t, "GET /api/v1/pods?"+row.query, nil).Read(); errors.Is(err, ErrLargeSelector) != row.fails {
 			t.Errorf("%.60s: %v", row.query, err)
