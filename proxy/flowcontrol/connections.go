@@ -59,16 +59,15 @@ type conn struct {
 	net.Conn
 	connections *Connections
 	address     accounts.Key
-	place       *Ticket      // of the stranger, at the door
-	work        *Ticket      // of one on which Sluice works
-	since       time.Time    // it is a stranger's
-	reading     atomic.Int64 // since when its client is waited for, after since; 0 if it is not
-	writing     atomic.Int64 // the same of a client that accepts what Sluice sends
-	requests    atomic.Int64 // in progress
-	waiting     atomic.Int64 // those of them that wait for more of their bodies
-	rested      atomic.Int64 // when the last request ended, after since
-	answered    atomic.Bool  // Sluice has sent something
-	met         atomic.Bool  // it has had a request
+	place       atomic.Pointer[Ticket] // of the stranger, at the door
+	work        atomic.Pointer[Ticket] // of one on which Sluice works, until its first request
+	since       time.Time              // it is a stranger's
+	reading     atomic.Int64           // since when its client is waited for, after since; 0 if it is not
+	writing     atomic.Int64           // the same of a client that accepts what Sluice sends
+	requests    atomic.Int64           // in progress
+	waiting     atomic.Int64           // those of them that wait for more of their bodies
+	rested      atomic.Int64           // when the last request ended, after since
+	answered    atomic.Bool            // Sluice has sent something
 	received    received
 
 	mu     sync.Mutex      // guards what follows
@@ -114,7 +113,8 @@ func (c *Connections) awaitUsher() {
 	}
 }
 
-// admit waits until the connection is a stranger's. It returns false if ctx ends before that, or the connection closes.
+// admit waits until the connection is a stranger's on which Sluice works. It returns false if ctx ends before that, or the
+// connection closes.
 func (c *conn) admit(ctx context.Context) bool {
 	door, account := c.connections.door, c.connections.ledger.Account(c.address)
 	door.SetPlaces(c.connections.ledger.Limit(accounts.Strangers))
@@ -125,14 +125,17 @@ func (c *conn) admit(ctx context.Context) bool {
 	if place.wait(ctx) != nil {
 		return false
 	}
-	return c.introduce(place, account) && c.work.wait(ctx) == nil
+	work := c.connections.work.Join(c.address, 1, 0)
+	return c.introduce(place, work, account) && work.wait(ctx) == nil
 }
 
-// introduce makes the connection a stranger's.
-func (c *conn) introduce(place *Ticket, account accounts.Account) bool {
+// introduce makes the connection a stranger's, with its places.
+func (c *conn) introduce(place, work *Ticket, account accounts.Account) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.place, c.since, c.work = place, time.Now(), c.connections.work.Join(c.address, 1, 0)
+	c.since = time.Now()
+	c.place.Store(place)
+	c.work.Store(work)
 	g, err := account.TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
 	if err != nil || c.closed {
 		g.Release()
@@ -146,9 +149,14 @@ func (c *conn) introduce(place *Ticket, account accounts.Account) bool {
 
 // leave gives the places of a stranger back.
 func (c *conn) leave() {
-	if c.place != nil {
-		c.place.Leave()
-		c.work.Leave()
+	leave(&c.place)
+	leave(&c.work)
+}
+
+// leave gives a place back, if there is one.
+func leave(p *atomic.Pointer[Ticket]) {
+	if t := p.Swap(nil); t != nil {
+		t.Leave()
 	}
 }
 
@@ -189,25 +197,25 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // readPatiently reads. While Sluice works on a stranger, it does so for others instead if the client takes its time.
 func (c *conn) readPatiently(p []byte) (int, error) {
-	if c.work == nil || c.met.Load() {
-		return c.Conn.Read(p)
+	if work := c.work.Load(); work != nil {
+		return c.awaitStranger(work, p)
 	}
-	return c.awaitStranger(p)
+	return c.Conn.Read(p)
 }
 
 // awaitStranger is a function of its own, since the stacks of others must stay small.
-func (c *conn) awaitStranger(p []byte) (int, error) {
+func (c *conn) awaitStranger(work *Ticket, p []byte) (int, error) {
 	most := helloPatience
 	if c.answered.Load() {
 		most = patience
 	}
-	defer time.AfterFunc(most, c.work.Leave).Stop()
+	defer time.AfterFunc(most, work.Leave).Stop()
 	return c.Conn.Read(p)
 }
 
 // evict closes the connection in favor of others.
 func (c *conn) evict() {
-	c.leave() // its places were set before there was anything to take back
+	c.leave()
 	go func() { _ = c.Close() }()
 }
 

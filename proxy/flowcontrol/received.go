@@ -97,9 +97,7 @@ func (c *conn) count() (err error) {
 // returns.
 func (c *conn) begin(r *http.Request) {
 	c.requests.Add(1)
-	if !c.met.Swap(true) && c.work != nil {
-		c.work.Leave()
-	}
+	leave(&c.work)
 	if r.ProtoMajor != 2 {
 		c.settle()
 		return

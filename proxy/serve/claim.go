@@ -26,7 +26,7 @@ type claim struct {
 	account account       // that it is charged to, once it is granted
 	charged int64
 	ended   bool
-	late    *time.Timer // ends the claim of a response that takes long; only the request's goroutine uses it
+	late    *time.Timer // ends the claim of a response that takes long
 }
 
 // hurry makes the claim wait for its store no longer, and reports whether there is room for it.
@@ -58,7 +58,11 @@ func (c *claim) begun(status int) {
 	case status >= http.StatusBadRequest:
 		c.end()
 	case status >= http.StatusOK, status == http.StatusSwitchingProtocols:
-		c.late = time.AfterFunc(claimFor, c.end)
+		c.budget.mu.Lock()
+		defer c.budget.mu.Unlock()
+		if !c.ended {
+			c.late = time.AfterFunc(claimFor, c.end)
+		}
 	}
 }
 
@@ -81,6 +85,9 @@ func (c *claim) end() {
 		b.grantIn(c.resource) // it may have kept others waiting
 	}
 	c.ended = true
+	if c.late != nil {
+		c.late.Stop()
+	}
 }
 
 // last returns the last part that the claim may be charged to, after those before it.
