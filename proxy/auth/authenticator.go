@@ -156,10 +156,12 @@ func (a *Authenticator) authenticate(r *http.Request) (user.Info, request.Caller
 	}
 	if r.Header.Get("Authorization") != "" || r.Header.Get("Sec-Websocket-Protocol") != "" {
 		u, err := a.authenticateToken(r)
-		if u == nil {
+		switch {
+		case u != nil:
+			return u, request.BearerToken, nil
+		case err != nil || len(tokensOf(r)) > 0:
 			return nil, request.Unauthenticated, err
 		}
-		return u, request.BearerToken, nil
 	}
 	switch {
 	case presented:
@@ -234,17 +236,25 @@ func (a *Authenticator) authenticateToken(r *http.Request) (user.Info, error) {
 	return resp.User, nil
 }
 
-// Forget drops the result of the TokenReview of the token in r. It is called when the apiserver has
-// rejected the token: it may have been revoked.
+// Forget drops the results of the TokenReviews of the tokens in r. It is called when the apiserver has
+// rejected them: they may have been revoked.
 func (a *Authenticator) Forget(r *http.Request) {
 	if a.tokens == nil {
 		return
 	}
-	forget := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
+	for _, token := range tokensOf(r) {
 		a.tokens.reviews.forget(tokenDigest(token))
+	}
+}
+
+// tokensOf returns the tokens that the apiserver finds in r: not every header that may have one does.
+func tokensOf(r *http.Request) (found []string) {
+	find := authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
+		found = append(found, token)
 		return nil, false, nil
 	})
-	_, _, _ = union.New(bearertoken.New(forget), websocket.NewProtocolAuthenticator(forget)).AuthenticateRequest(withOwnHeader(r))
+	_, _, _ = union.New(bearertoken.New(find), websocket.NewProtocolAuthenticator(find)).AuthenticateRequest(withOwnHeader(r))
+	return found
 }
 
 // withOwnHeader returns a copy of r whose headers can be set and deleted.

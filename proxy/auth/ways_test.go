@@ -96,6 +96,7 @@ func TestCallersWithoutCredentialsAreAnonymousIfThatIsOn(t *testing.T) {
 	}{
 		"off":                 {false, newRequest("/api/v1/pods", nil), ""},
 		"on":                  {true, newRequest("/api/v1/pods", nil), user.Anonymous},
+		"no token":            {true, newRequest("/api/v1/pods", http.Header{"Authorization": {"Basic YTpi"}}), user.Anonymous},
 		"rejected token":      {true, newRequest("/api/v1/pods", token("bad")), ""},
 		"invalid certificate": {true, withCerts(newRequest("/api/v1/pods", nil), newAuthority(t).sign(t, client("jane"))), ""},
 	} {
@@ -114,14 +115,20 @@ func TestCallersWithoutCredentialsAreAnonymousIfThatIsOn(t *testing.T) {
 	}
 }
 
-// The apiserver would not see the certificate and take the caller for anonymous.
+// The apiserver would not see the certificate and take the caller for anonymous, whatever else there is but a token.
 func TestInvalidCertificateIsAnswered401(t *testing.T) {
 	run(t, newAuthority(t), func(t *testing.T, _ *reviewAPI, access *Access) {
-		w := httptest.NewRecorder()
-		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request is forwarded") })
-		access.Authenticator.WithAuthentication(next).ServeHTTP(w, withCerts(newRequest("/api/v1/pods", nil), newAuthority(t).sign(t, client("jane"))))
-		if w.Code != http.StatusUnauthorized {
-			t.Errorf("code %d", w.Code)
+		for name, header := range map[string]http.Header{
+			"alone": nil, "basic": {"Authorization": {"Basic YTpi"}}, "no token": {"Authorization": {"Bearer "}},
+			"a space too many": {"Authorization": {"Bearer  a"}}, "a protocol": {"Sec-Websocket-Protocol": {"x"}},
+		} {
+			w := httptest.NewRecorder()
+			next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Errorf("%s: the request is forwarded", name) })
+			r := withCerts(newRequest("/api/v1/pods", header), newAuthority(t).sign(t, client("jane")))
+			access.Authenticator.WithAuthentication(next).ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized {
+				t.Errorf("%s: code %d", name, w.Code)
+			}
 		}
 	})
 }
