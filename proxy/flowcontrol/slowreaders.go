@@ -27,8 +27,8 @@ const (
 	// blockedBytes is what a response whose client does not read holds at most: a piece of it, and what
 	// has been read of a passed one.
 	blockedBytes = 256 << 10
-	// spared is the age of the youngest response that may be ended for what it was not counted for at once. Within this
-	// time the limits of requests bound what a user can hold.
+	// spared is the age of the youngest response that may be ended for what it was not counted for at once, while its client
+	// accepts what is written. Within this time the limits of requests bound what a user can hold.
 	spared = 10 * time.Second
 )
 
@@ -137,8 +137,8 @@ func (r *Reader) Done() {
 	r.buffer.Release()
 }
 
-// isYoung reports whether the response is too young to be ended.
-func (r *Reader) isYoung() bool { return time.Since(r.since) < spared }
+// isSpared reports whether the response is too young to be ended for what is measured.
+func (r *Reader) isSpared() bool { return time.Since(r.since) < spared && r.isAccepted() }
 
 // finish tells the response to end.
 func (r *Reader) finish() {
@@ -161,7 +161,7 @@ func (s *SlowReaders) measure(now time.Time) {
 		s.grants[r] = before[r]
 		delete(before, r)
 		if s.grants[r] == nil {
-			s.grants[r], _ = r.account.TakeWhileBusy(accounts.Held, 0, r.isYoung, r.finish)
+			s.grants[r], _ = r.account.TakeWhileBusy(accounts.Held, 0, r.isSpared, r.finish)
 			r.counted = 0
 		}
 	}
@@ -175,7 +175,7 @@ func (s *SlowReaders) measure(now time.Time) {
 		switch err := s.grants[r].Resize(h.bytes); {
 		case err == nil:
 			r.counted = h.bytes
-		case !r.isYoung():
+		case !r.isSpared():
 			r.finish()
 		}
 	}

@@ -229,6 +229,28 @@ func TestBuffersThatClientsDoNotEmptyMakeRoomForOthers(t *testing.T) {
 	})
 }
 
+// What is measured of clients that accept nothing makes room for the lists of others at once.
+func TestBlockedResponsesMakeRoomHoweverYoung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newReaders(4 * blockedBytes)
+		var stalled []*Reader
+		for range 8 {
+			stalled = append(stalled, s.stall(t, "heavy", 0))
+		}
+		time.Sleep(slowAfter + 1)
+		s.measure(time.Now())
+		other := s.Track(s.ledger.Account(accounts.ByUser("light")), response.NewWriteDeadline(httptest.NewRecorder()), func() {})
+		if held, err := s.held(), other.Buffer(blockedBytes); held != 4*blockedBytes || err != nil {
+			t.Errorf("beside %d bytes: %v", held, err)
+		}
+		other.Done()
+		for _, r := range stalled {
+			r.finish()
+		}
+		s.writes.Wait()
+	})
+}
+
 func TestBlockedWritesCountTheirBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newReaders(2 * blockedBytes)

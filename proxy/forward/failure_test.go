@@ -227,8 +227,8 @@ func TestCutUploadIsCutAtTheUpstream(t *testing.T) {
 	}
 	for _, upstreamHTTP1 := range []bool{false, true} {
 		for name, framing := range map[string]string{ // too long to be buffered
-			"known length":   "Content-Length: 2000000\r\n\r\nhalf",
-			"unknown length": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", 2<<20, make([]byte, 2<<20)),
+			"known length":   fmt.Sprintf("Content-Length: 8000000\r\n\r\n%s", make([]byte, 4<<20)),
+			"unknown length": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", 4<<20, make([]byte, 4<<20)),
 		} {
 			t.Run(fmt.Sprint(name, " ", upstreamHTTP1), func(t *testing.T) {
 				e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, ClientHTTP1: true, UpstreamHTTP1: upstreamHTTP1, Handler: handler})

@@ -171,27 +171,41 @@ func TestNetworkCountsAsOneStranger(t *testing.T) {
 
 // TestStalledBodiesTakeNoPlace: the upstream has not authorized a request before it has its body.
 func TestStalledBodiesTakeNoPlace(t *testing.T) {
-	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Seats: one()})
-	lease := "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
-	body, stalled := io.Pipe()
-	defer stalled.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	req := e.NewRequest(t, http.MethodPut, lease, bearer("a"), body).WithContext(ctx)
-	req.ContentLength = 100
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		if resp, err := e.Client.Do(req); err == nil {
-			resp.Body.Close()
-		}
-	})
-	if _, err := stalled.Write([]byte("{")); err != nil { // returns once the client reads the body to send it
-		t.Fatal(err)
+	for name, row := range map[string]struct {
+		length, sent int64
+		header       http.Header
+	}{
+		"short":                    {100, 1, nil},
+		"unknown length":           {-1, 1, nil},
+		"as long as may be":        {3 << 20, 2 << 20, nil},
+		"too long":                 {4 << 20, 3 << 20, nil},
+		"waiting for 100 Continue": {100, 1, http.Header{"Expect": {"100-continue"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, Seats: one()})
+			lease := "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
+			body, stalled := io.Pipe()
+			defer stalled.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			req := e.NewRequest(t, http.MethodPut, lease, merge(bearer("a"), row.header), body).WithContext(ctx)
+			req.ContentLength = row.length
+			var ended sync.WaitGroup
+			ended.Go(func() {
+				if resp, err := e.Client.Do(req); err == nil {
+					resp.Body.Close()
+				}
+			})
+			if _, err := stalled.Write(make([]byte, row.sent)); err != nil { // returns once the client reads the body to send it
+				t.Fatal(err)
+			}
+			e.AwaitUse(t, accounts.Bodies, row.sent)
+			if resp := e.Do(t, e.NewRequest(t, http.MethodPut, lease, bearer("a"), nil)); resp.StatusCode != http.StatusOK {
+				t.Errorf("beside a stalled body: %s", resp.Status)
+			}
+			cancel()
+			ended.Wait()
+		})
 	}
-	if resp := e.Do(t, e.NewRequest(t, http.MethodPut, lease, bearer("a"), nil)); resp.StatusCode != http.StatusOK {
-		t.Errorf("beside a stalled body: %s", resp.Status)
-	}
-	cancel()
-	ended.Wait()
 }
 
 // TestClientThatAcceptsSlowlyGivesItsSeatBack: its response goes on while others have the seat.
@@ -228,8 +242,8 @@ func TestLongBodyMustKeepItsPace(t *testing.T) {
 		body, stalled := io.Pipe()
 		defer stalled.Close()
 		req := e.NewRequest(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps", merge(bearer("a"), header), body)
-		req.ContentLength = 2 << 20
-		go func() { _, _ = stalled.Write(make([]byte, 64<<10)) }()
+		req.ContentLength = 4 << 20
+		go func() { _, _ = stalled.Write(make([]byte, 3<<20+64<<10)) }()
 		if resp := e.Do(t, req); resp.StatusCode != http.StatusRequestTimeout {
 			t.Errorf("%s: %s", name, resp.Status)
 		}

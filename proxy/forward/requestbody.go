@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// maxKept is the longest request body that is read before the request is sent, in bytes, unless it may be transcoded,
-	// and firstKept the first buffer for one of unknown length. Longer ones are sent as they arrive, once.
-	maxKept   = 1 << 20
+	// maxKept is the longest request body that is read before the request is sent, in bytes: the apiserver's own limit
+	// (wire.md 10, 413), and firstKept the first buffer for one of unknown length. Of longer ones, as much is read before, and
+	// the rest is sent as it arrives, once.
+	maxKept   = 3 << 20
 	firstKept = 4 << 10
 	// bodyTimeout bounds how long reading such a body may take: the apiserver's own limit for whole
 	// requests.
@@ -51,11 +52,11 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// withBody gives the request a body whose errors bodyError returns. A body of moderate length is
-// read first: then a client that stalls holds no seat, and the transport can send the request again if
-// the upstream closes the connection before it has begun to process it, as the apiserver does after a
-// 401 of another one. The memory counts for the caller. The caller must call release when the request has
-// ended.
+// withBody gives the request a body whose errors bodyError returns. The body is
+// read first, which makes the server answer a client that expects 100 Continue: then a client that stalls holds no seat, and
+// the transport can send the request again if the upstream closes the connection before it has begun to process it, as the
+// apiserver does after a 401 of another one. The memory counts for the caller. The caller must call release when the request
+// has ended.
 func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == nil || r.ContentLength == 0 { // an HTTP/2 server gives every request a Body
 		r.Body = http.NoBody
@@ -68,25 +69,25 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 	if flowcontrol.Lasts(info) {
 		return func() {}, nil
 	}
-	client := http.NewResponseController(w)
-	kept := &keptBody{info: info, most: max(maxKept, p.exchange.BodyLimit())}
-	kept.memory, _ = info.Account.Take(info.Memory(), 0)
-	p.read.TooLong = r.ContentLength > kept.most
-	// A client that expects 100 Continue waits until the upstream has seen the headers.
-	if !p.read.TooLong && r.Header.Get("Expect") == "" {
-		_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
-		p.read.Complete, err = kept.read(body, r.ContentLength)
-		if err != nil {
-			kept.memory.Release()
-			return nil, err // the deadline stays, so that the connection ends
-		}
-		_ = client.SetReadDeadline(time.Time{})
-		if p.read.Bytes = kept.bytes; p.read.Complete {
-			kept.whole(r)
-			return kept.memory.Release, nil
-		}
-		p.read.TooLong = int64(len(kept.bytes)) > kept.most
+	if r.Header.Get("Expect") != "" {
+		r.Header = r.Header.Clone()
+		r.Header.Del("Expect") // it is met here
 	}
+	client := http.NewResponseController(w)
+	kept := &keptBody{info: info}
+	kept.memory, _ = info.Account.Take(info.Memory(), 0)
+	_ = client.SetReadDeadline(time.Now().Add(bodyTimeout)) // only the ResponseWriters of tests have none
+	p.read.Complete, err = kept.read(body, r.ContentLength)
+	if err != nil {
+		kept.memory.Release()
+		return nil, err // the deadline stays, so that the connection ends
+	}
+	_ = client.SetReadDeadline(time.Time{})
+	if p.read.Bytes = kept.bytes; p.read.Complete {
+		kept.whole(r)
+		return kept.memory.Release, nil
+	}
+	p.read.TooLong = max(r.ContentLength, int64(len(kept.bytes))) > maxKept
 	paced := &pacedBody{ReadCloser: body, client: client}
 	r.Body = struct {
 		io.Reader
@@ -99,7 +100,6 @@ func (p *passing) withBody(w http.ResponseWriter, r *http.Request) (release func
 type keptBody struct {
 	info   *request.Info
 	memory *accounts.Grant
-	most   int64 // bytes that are read of it
 	bytes  []byte
 }
 
@@ -124,7 +124,7 @@ func (k *keptBody) read(body io.Reader, length int64) (complete bool, err error)
 			if length >= 0 {
 				larger = min(larger, length+1) // and one for the end
 			}
-			if larger = min(larger, k.most+1); int64(len(k.bytes)) == larger {
+			if larger = min(larger, maxKept+1); int64(len(k.bytes)) == larger {
 				return false, nil
 			}
 			if err := k.memory.Resize(larger); err != nil {

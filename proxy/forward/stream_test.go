@@ -248,8 +248,8 @@ func TestInformationalResponsesPass(t *testing.T) {
 	})
 }
 
-// TestExpectContinueIsDecidedByTheUpstream: it sends 100 Continue or a final response.
-func TestExpectContinueIsDecidedByTheUpstream(t *testing.T) {
+// TestClientsThatExpectContinueAreToldTo: what they send takes no seat before it is complete.
+func TestClientsThatExpectContinueAreToldTo(t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Refuse") != "" {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)

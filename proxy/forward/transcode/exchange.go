@@ -37,15 +37,6 @@ type Exchange struct {
 	responseReserve int64   // bytes of memory, for the response to a write
 }
 
-// BodyLimit returns how long a body may be that should be read before the request is sent, since it may have to be sent
-// more than once; 0 if it has not.
-func (e *Exchange) BodyLimit() int64 {
-	if e == nil {
-		return 0
-	}
-	return maxRequest
-}
-
 // End gives back the memory.
 func (e *Exchange) End() {
 	if e != nil {

@@ -25,7 +25,7 @@ const (
 type Body struct {
 	Bytes    []byte
 	Complete bool // it is all of the body, which GetBody of the request returns
-	TooLong  bool // the body is longer than BodyLimit
+	TooLong  bool // the body is longer than the apiserver accepts
 }
 
 // requestBody is a request body that may be sent more than once, or be transcoded, if it is complete.
