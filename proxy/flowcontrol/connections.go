@@ -30,7 +30,7 @@ const (
 	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request, besides those that
 	// make it wait. The clients of a crowd may share a processor: if all were worked on at once, each would take longer than
 	// clients are patient.
-	introducing = 256
+	introducing = 32
 	// helloPatience is how long a client may make Sluice wait for the rest of its first message until it works on another:
 	// thousands a second may send a byte and no more.
 	helloPatience = 10 * time.Millisecond
@@ -209,8 +209,18 @@ func (c *conn) awaitStranger(work *Ticket, p []byte) (int, error) {
 	if c.answered.Load() {
 		most = patience
 	}
-	defer time.AfterFunc(most, work.Leave).Stop()
-	return c.Conn.Read(p)
+	late := time.AfterFunc(most, work.Leave)
+	n, err := c.Conn.Read(p)
+	if late.Stop() || err != nil {
+		return n, err
+	}
+	c.reading.Store(0)
+	again := c.connections.work.Join(c.address, 1, 0)
+	if !c.work.CompareAndSwap(work, again) { // it is closed, or its user's
+		again.Leave()
+		return n, nil
+	}
+	return n, again.wait(context.Background()) // until it closes, at the latest
 }
 
 // evict closes the connection in favor of others.

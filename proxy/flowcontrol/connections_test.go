@@ -17,12 +17,13 @@ import (
 	"sluice/proxy/request"
 )
 
-// fakeConn is a connection from an address whose client sends nothing.
+// fakeConn is a connection from an address whose client sends nothing, or something once sent is closed.
 type fakeConn struct {
 	net.Conn
 	address string
 	once    sync.Once
 	closed  chan struct{}
+	sent    chan struct{}
 }
 
 func newFakeConn(address string) *fakeConn {
@@ -35,8 +36,12 @@ func (c *fakeConn) RemoteAddr() net.Addr {
 }
 
 func (c *fakeConn) Read([]byte) (int, error) {
-	<-c.closed
-	return 0, net.ErrClosed
+	select {
+	case <-c.sent:
+		return 1, nil
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
 }
 
 func (c *fakeConn) Write(p []byte) (int, error) { return len(p), nil }
@@ -306,6 +311,44 @@ func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
 		}
 		if working, _ := l.listener.(*listener).connections.work.Numbers(); working != 0 {
 			t.Errorf("%d places are taken", working)
+		}
+		l.checkEmpty()
+	})
+}
+
+// Those that pause after their handshakes, and then all send at once, would be worked on at once.
+func TestStrangersThatHaveStalledWaitToBeWorkedOnAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 10*introducing, 10)
+		var all []*conn
+		read := make(chan int, 2)
+		for range 2 {
+			c := l.accept("192.0.2.1:1")
+			c.Conn.(*fakeConn).sent = make(chan struct{})
+			go func() { n, _ := c.Read(nil); read <- n }()
+			all = append(all, c)
+		}
+		time.Sleep(2 * helloPatience)
+		for range introducing {
+			all = append(all, l.accept("192.0.2.2:1"))
+		}
+		for _, c := range all[:2] {
+			close(c.Conn.(*fakeConn).sent)
+		}
+		synctest.Wait()
+		if len(read) > 0 {
+			t.Fatal("more are worked on")
+		}
+		_ = all[2].Close()
+		synctest.Wait()
+		if len(read) != 1 {
+			t.Errorf("%d are worked on in place of one", len(read))
+		}
+		for _, c := range all {
+			_ = c.Close() // the other one waits
+		}
+		if n := <-read + <-read; n != 2 {
+			t.Errorf("%d bytes were read", n)
 		}
 		l.checkEmpty()
 	})

@@ -56,7 +56,7 @@ type Ticket struct {
 	n       int64 // places
 	flow    *flow
 	place   *list.Element // in flow.waiting; nil once started
-	started chan struct{} // closed when it has its places
+	started chan struct{} // closed when it has its places, or leaves
 	left    bool
 }
 
@@ -151,7 +151,7 @@ func (t *Ticket) HasStarted() bool {
 	}
 }
 
-// Wait waits until the request has its places, which its trace shows. If ctx ends first, the request leaves the Queue.
+// Wait waits until the request has its places, which its trace shows, or leaves the Queue, as it does if ctx ends first.
 func (t *Ticket) Wait(ctx context.Context) error {
 	if t.HasStarted() {
 		return nil
@@ -182,6 +182,7 @@ func (t *Ticket) Leave() {
 		return
 	case t.place != nil:
 		q.remove(t)
+		close(t.started)
 	default:
 		q.running -= t.n
 		g.running -= t.n
