@@ -28,7 +28,7 @@ func newPlaces(n int) *places {
 	}
 }
 
-// place is that of a review that runs.
+// place is what a running review holds of places.
 type place struct {
 	all   *semaphore.Weighted
 	turn  *flowcontrol.Ticket // nil for a known review

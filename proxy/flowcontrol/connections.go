@@ -31,6 +31,8 @@ const (
 	// make it wait. The clients of a crowd may share a processor: if all were worked on at once, each would take longer than
 	// clients are patient.
 	introducing = 32
+	// longestWork is how long Sluice works on a stranger until it is the turn of others: one may send a byte now and then.
+	longestWork = time.Second
 	// helloPatience is how long a client may make Sluice wait for the rest of its first message until it works on another:
 	// thousands a second may send a byte and no more.
 	helloPatience = 10 * time.Millisecond
@@ -61,6 +63,7 @@ type conn struct {
 	address     accounts.Key
 	place       atomic.Pointer[Ticket] // of the stranger, at the door
 	work        atomic.Pointer[Ticket] // of one on which Sluice works, until its first request
+	worked      atomic.Int64           // since when, after since, Sluice works on it
 	since       time.Time              // it is a stranger's
 	reading     atomic.Int64           // since when its client is waited for, after since; 0 if it is not
 	writing     atomic.Int64           // the same of a client that accepts what Sluice sends
@@ -126,7 +129,11 @@ func (c *conn) admit(ctx context.Context) bool {
 		return false
 	}
 	work := c.connections.work.Join(c.address, 1, 0)
-	return c.introduce(place, work, account) && work.wait(ctx) == nil
+	if !c.introduce(place, work, account) || work.wait(ctx) != nil {
+		return false
+	}
+	c.worked.Store(int64(time.Since(c.since)))
+	return true
 }
 
 // introduce makes the connection a stranger's, with its places.
@@ -209,7 +216,12 @@ func (c *conn) awaitStranger(work *Ticket, p []byte) (int, error) {
 	if c.answered.Load() {
 		most = patience
 	}
+	most = min(most, longestWork-time.Since(c.since)+time.Duration(c.worked.Load()))
 	late := time.AfterFunc(most, work.Leave)
+	if most <= 0 {
+		late.Stop()
+		work.Leave()
+	}
 	n, err := c.Conn.Read(p)
 	if late.Stop() || err != nil {
 		return n, err
@@ -220,7 +232,9 @@ func (c *conn) awaitStranger(work *Ticket, p []byte) (int, error) {
 		again.Leave()
 		return n, nil
 	}
-	return n, again.wait(context.Background()) // until it closes, at the latest
+	err = again.wait(context.Background()) // until it closes, at the latest
+	c.worked.Store(int64(time.Since(c.since)))
+	return n, err
 }
 
 // evict closes the connection in favor of others.

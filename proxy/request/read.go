@@ -100,8 +100,8 @@ func (r *Read) parseSelectors(i *Info) (err error) {
 	return nil
 }
 
-// mostRequirements returns how many requirements a label selector has at most: commas separate them, except those between values in
-// parentheses.
+// mostRequirements returns how many requirements a label selector has at most: commas separate them, except those between values
+// in parentheses.
 func mostRequirements(selector string) int {
 	n, inside := 1, false
 	for i := range len(selector) {
