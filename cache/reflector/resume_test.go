@@ -172,3 +172,68 @@ func TestStoreStandsStillUntilTheVerdict(t *testing.T) {
 		}
 	})
 }
+
+// What cuts each watch off soon would otherwise make the apiserver list the resource again and again.
+func TestShortWatchesAreNotResumedMoreOftenThanTheyAreWorth(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		lives, cost time.Duration // of each watch, and of each inventory
+		end         error
+		most, least int // watches in an hour
+	}{
+		{"cut off after an event", 0, 100 * time.Millisecond, io.ErrUnexpectedEOF, 3600, 2000},
+		{"cut off after an event, of a large store", 0, 3 * time.Second, io.ErrUnexpectedEOF, 120, 70},
+		{"ended in an orderly way after an event", 2 * time.Second, 3 * time.Second, io.EOF, 120, 70},
+		{"ended in an orderly way after a while", 31 * time.Second, 3 * time.Second, io.EOF, 106, 105},
+		{"cut off after a while", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 106, 104},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				src := &breaking{lives: row.lives, cost: row.cost, end: row.end}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if err := New(src, Options{Publish: func(*cache.Store) {}}).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if src.watches > row.most || src.watches < row.least {
+					t.Errorf("%d watches in an hour, want %d to %d", src.watches, row.least, row.most)
+				}
+			})
+		})
+	}
+}
+
+// breaking is an apiserver with one object, whose watches end after an event.
+type breaking struct {
+	version     uint64
+	lives, cost time.Duration
+	end         error
+	watches     int
+}
+
+func (b *breaking) List(context.Context, func(*tree.Object)) (uint64, error) { return 0, ErrExpired }
+
+func (b *breaking) WatchList(ctx context.Context) (Stream, error) {
+	b.version = 1
+	return &scriptStream{ctx: ctx, events: []Event{event(added, "a/x", 1), synced(1)}, end: b.end}, nil
+}
+
+func (b *breaking) Watch(ctx context.Context, _, _ uint64) (Stream, error) {
+	b.watches++
+	b.version++
+	return &scriptStream{ctx: ctx, events: []Event{event(modified, "a/x", b.version)}, end: b.end, after: b.lives, doubtful: true}, nil
+}
+
+func (b *breaking) Inventory(ctx context.Context) (*cache.Inventory, error) {
+	select {
+	case <-time.After(b.cost):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	i := &cache.Inventory{Version: b.version}
+	return i, i.Add("a/x", b.version)
+}
+
+func (b *breaking) Changes(_ context.Context, _, until uint64, _ int) ([]cache.Change, error) {
+	return []cache.Change{{RV: until, Key: "a/x"}}, nil
+}

@@ -10,29 +10,43 @@ import (
 	"sluice/cache"
 )
 
-// shortWatch is the duration below which a watch that ends in an orderly way counts as a failure,
-// so that the next one is delayed.
-const shortWatch = time.Second
+const (
+	// shortWatch is the duration below which a watch that has ended counts as a failure, also if it delivered events and
+	// ended in an orderly way: the next one is delayed.
+	shortWatch = time.Second
+	// restFactor is how many times as long as it took to open a watch it must have lived in order not to count as a
+	// failure. It also bounds the delay of the next one: what cuts each watch off after an event must not make the
+	// apiserver list everything again and again, and must not keep events from a small store.
+	restFactor = 10
+)
 
 // watch applies one watch after the other to the store until the session ends. A nil stream has yet
 // to be opened.
 func (r *Reflector) watch(ctx context.Context, stream Stream) error {
+	took := r.took
 	for {
 		if stream == nil {
+			began := time.Now()
 			var err error
 			if stream, err = r.resume(ctx); err != nil {
 				return err
 			}
+			took = time.Since(began)
 		}
-		opened := time.Now()
+		opened, enough := time.Now(), max(shortWatch, restFactor*took)
 		err := r.applyLoop(stream)
 		stream.Close()
 		stream = nil
+		short := time.Since(opened) < enough
+		if !short {
+			r.backoff.reset()
+		}
 		if endsSession(err) || ctx.Err() != nil {
 			return err
 		}
-		if !errors.Is(err, io.EOF) || time.Since(opened) < shortWatch {
+		if !errors.Is(err, io.EOF) || short {
 			r.options.Report(fmt.Errorf("watch: %w", unexpected(err)))
+			r.backoff.limit(enough)
 			r.backoff.wait(ctx, err)
 		}
 	}
@@ -66,7 +80,6 @@ func (r *Reflector) applyLoop(stream Stream) error {
 		if err := r.apply(event); err != nil {
 			return err
 		}
-		r.backoff.reset()
 	}
 }
 
