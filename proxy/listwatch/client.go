@@ -43,6 +43,9 @@ type Options struct {
 	// Fill is called before all objects are read, about so many bytes, and waits until they may be; nil
 	// does not wait.
 	Fill func(ctx context.Context, bytes int64) error
+	// Compare is called before the metadata of all objects is read, of which the list takes about so many bytes, and waits
+	// until it may be. done is called when it has been. Nil does not wait.
+	Compare func(ctx context.Context, bytes int64) (done func(), err error)
 	// Read is called with each object that is read then; nil ignores them.
 	Read func(*tree.Object)
 }
@@ -90,6 +93,13 @@ func (c *Client) List(ctx context.Context, yield func(*tree.Object)) (uint64, er
 
 // Inventory implements reflector.ListerWatcher.
 func (c *Client) Inventory(ctx context.Context) (*cache.Inventory, error) {
+	if c.options.Compare != nil {
+		done, err := c.options.Compare(ctx, c.session.Description().ListBytes)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
 	r, err := c.session.Inventory(ctx, cache.Scope{}, 0)
 	return r, classify(err)
 }

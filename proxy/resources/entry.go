@@ -72,6 +72,7 @@ func (r *Registry) newEntry(gvr schema.GroupVersionResource, user string, d *dem
 		ColumnsChanged: e.updateColumns,
 		Describe:       func(ctx context.Context) (func(), error) { return r.descriptions.enter(ctx, 0, user, d) },
 		Fill:           func(ctx context.Context, bytes int64) error { return r.beginFill(ctx, e, bytes) },
+		Compare:        func(ctx context.Context, bytes int64) (func(), error) { return r.fills.enter(ctx, bytes, user, d) },
 		Read:           func(o *tree.Object) { r.reads(e, o.Size()) },
 	})
 	e.reflector = reflector.New(e.client, reflector.Options{

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// maxFills is how many stores are filled at the same time, and how many resources are described.
+	// maxFills is how many stores are filled at the same time, or compared with the apiserver because their watches are
+	// resumed, and how many resources are described.
 	maxFills = 16
 	// userFills is how many of them one user may have started: the conversion webhooks of its resources may hang.
 	userFills = maxFills * 3 / 4
@@ -22,7 +23,7 @@ const (
 )
 
 // fills bounds the stores that are filled at the same time, so that a gateway which starts before a busy
-// cluster does not ask for everything at once. Of those that wait and fit, the most urgent come first. A reader
+// cluster, or whose connection broke, does not ask for everything at once. Of those that wait and fit, the most urgent come first. A reader
 // counts the less the more fills run that its reads have started, so that users take turns.
 type fills struct {
 	mu      sync.Mutex // guards what follows

@@ -212,7 +212,11 @@ func TestEveryFillGivesItsPlaceBack(t *testing.T) {
 		"failed, then in sync":  {{"watchlist", fake.Refuse(http.StatusInternalServerError)}, {"page", fake.Refuse(http.StatusInternalServerError)}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
 		"cut, then in sync":     {{"watchlist", d.Cut(d.Added("a/x@3"))}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
 		"withdrawn and rebuilt": {{"watchlist", d.Ended(d.InitialEventsEnd("10"), d.Error(http.StatusGone))}, {"watchlist", d.Stream(d.InitialEventsEnd("10"))}},
-		"not served":            {{"watchlist", fake.Refuse(http.StatusNotFound)}},
+		"resumed": {
+			{"watchlist", d.Cut(d.InitialEventsEnd("10"))}, {"watch 10", d.Stream()},
+			{"metadata", fake.AtVersion(20)}, {"metadata", d.PageBody("20", "")},
+		},
+		"not served": {{"watchlist", fake.Refuse(http.StatusNotFound)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, d, Options{}, steps, func(t *testing.T, e *env) {
@@ -227,4 +231,31 @@ func TestEveryFillGivesItsPlaceBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// After a reconnection the apiserver would otherwise list the metadata of everything at once.
+func TestResumedStoresTakeTurnsToBeCompared(t *testing.T) {
+	d := fake.ConfigMaps
+	resumed := []step{
+		{"watchlist", d.EndedAfter(5*time.Second, d.InitialEventsEnd("10"))}, {"watch 10", d.Stream()}, {"metadata", fake.AtVersion(20)},
+	}
+	run(t, d, Options{}, append(resumed, step{"metadata", d.PageBody("20", "")}), func(t *testing.T, e *env) {
+		e.lookup()
+		pass(time.Second)
+		var leave func()
+		for range maxFills {
+			var err error
+			if leave, err = e.registry.fills.enter(t.Context(), 0, fmt.Sprint(len(e.registry.fills.running)), demandOf()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(fillPlaceFor / 2)
+		if n := len(e.registry.fills.waiting); n != 1 {
+			t.Errorf("%d wait", n)
+		}
+		leave()
+		pass(time.Second)
+		e.CheckPlayed(t)
+		e.check(t, 20)
+	})
 }
