@@ -112,7 +112,7 @@ func (a *Authenticator) SetTokenTTL(ttl time.Duration) {
 var errCertificate = errors.New("the client certificate is not valid")
 
 // WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
-// user, Info.User and the user in the context. It does not change the request's headers: a forwarded
+// user, Info.User and the user in the context, or Info.Unreviewed. It does not change the request's headers: a forwarded
 // request needs them. It answers a request with errCertificate with 401, as the apiserver does, which
 // would not see the certificate of a forwarded request and take the caller for anonymous.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
@@ -138,6 +138,8 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 		case err == nil && u != nil:
 			info.Caller, info.User, info.Acting = caller, u.GetName(), u
 			r = r.WithContext(apirequest.WithUser(r.Context(), u))
+		case unavailable(err):
+			info.Unreviewed = true
 		}
 		// On another error the caller stays Unauthenticated; the apiserver gets the request and responds.
 		next.ServeHTTP(w, r)

@@ -17,7 +17,23 @@ type result[V any] struct {
 	positive bool
 	bytes    int // of memory, without entryBytes
 	ttl      time.Duration
-	expires  time.Time
+	expires  time.Time // when it must be reviewed again
+	until    time.Time // when it can no longer be used although that fails
+}
+
+// at returns the result as of a review at a time.
+func (v result[V]) at(now time.Time) result[V] {
+	v.expires = now.Add(v.ttl)
+	v.until = v.expires.Add(v.ttl)
+	return v
+}
+
+// postponed returns the result after a review that failed at a time: it counts as reviewed for a moment.
+func (v result[V]) postponed(now time.Time) result[V] {
+	if v.expires = now.Add(failedPause); v.expires.After(v.until) {
+		v.expires = v.until
+	}
+	return v
 }
 
 // entryBytes is about the memory of an entry of results without its value.

@@ -16,6 +16,9 @@ const (
 	// stalePatience is how long a caller waits for the repetition of a review whose last result can
 	// still be used.
 	stalePatience = time.Second
+	// failedPause is how long a review is not repeated that failed while its last result can still be used: a crowd
+	// whose results have expired must not ask an apiserver that fails as often as it reads.
+	failedPause = time.Second
 	// resultBytes bounds the positive results of one kind of review, and negativeBytes the others, so that a
 	// flood of what is rejected displaces nothing that is known.
 	resultBytes   = 16 << 20
@@ -123,7 +126,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared
 	}
-	usable := found && last.positive && now.Before(last.expires.Add(last.ttl))
+	usable := found && last.positive && now.Before(last.until)
 	var late <-chan time.Time
 	if usable {
 		timer := time.NewTimer(stalePatience)
@@ -182,8 +185,7 @@ func (r *reviews[V]) keep(key digest, v result[V]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); r.kept.makeRoom(now, v.bytes+entryBytes) {
-		v.expires = now.Add(v.ttl)
-		r.put(key, v)
+		r.put(key, v.at(now))
 	}
 }
 
@@ -242,9 +244,11 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 		v.value = got.value
 	}
 	if r.running[key] == v { // otherwise a later review has the result to keep
+		now := time.Now()
 		if err == nil {
-			got.expires = time.Now().Add(got.ttl)
-			r.put(key, got)
+			r.put(key, got.at(now))
+		} else if last, found := r.kept.get(key); found {
+			r.put(key, last.postponed(now))
 		}
 		delete(r.running, key)
 	}

@@ -120,6 +120,37 @@ func TestPositiveResultsHoldForOneMoreTTLWhileReviewsFail(t *testing.T) {
 	}
 }
 
+// Otherwise known callers ask an apiserver that fails as often as they read.
+func TestReviewThatFailedIsNotRepeatedAtOnce(t *testing.T) {
+	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
+		reviews.tokens["a"] = verified("jane")
+		read := func() identity {
+			return authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a")))
+		}
+		read()
+		failed := 0
+		reviews.breakWith(func(w http.ResponseWriter, _ *http.Request) {
+			failed++
+			w.WriteHeader(http.StatusInternalServerError)
+		})
+		time.Sleep(tokenTTL)
+		const every = 10 * time.Millisecond
+		for range (tokenTTL - every) / every {
+			time.Sleep(every)
+			if got := read(); got.Name != "jane" {
+				t.Fatalf("got %+v", got)
+			}
+		}
+		if most := int(tokenTTL / failedPause); failed < most/2 || failed > most {
+			t.Errorf("%d reviews in %v", failed, tokenTTL)
+		}
+		time.Sleep(every)
+		if got := read(); got.Kind != request.Unauthenticated {
+			t.Errorf("after two TTLs: %+v", got)
+		}
+	})
+}
+
 func TestForgottenTokenIsReviewedAgain(t *testing.T) {
 	run(t, nil, func(t *testing.T, reviews *reviewAPI, access *Access) {
 		reviews.tokens["a"] = verified("jane")

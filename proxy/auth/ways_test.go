@@ -34,13 +34,13 @@ func TestFrontProxyHeadersNeedItsCertificate(t *testing.T) {
 		header http.Header
 		want   identity
 	}{
-		"good":                         {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, headers, identity{request.ClientCert, "jane", []string{"dev", "ops", user.AllAuthenticated}}},
+		"good":                         {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, headers, identity{Kind: request.ClientCert, Name: "jane", Groups: []string{"dev", "ops", user.AllAuthenticated}}},
 		"other name":                   {[]*x509.Certificate{proxies.sign(t, client("other"))}, headers, unauthenticated},
-		"certificate of a client":      {[]*x509.Certificate{clients.sign(t, client("joe"))}, headers, identity{request.ClientCert, "joe", []string{user.AllAuthenticated}}},
-		"client named like a proxy":    {[]*x509.Certificate{clients.sign(t, client("proxy"))}, headers, identity{request.ClientCert, "proxy", []string{user.AllAuthenticated}}},
+		"certificate of a client":      {[]*x509.Certificate{clients.sign(t, client("joe"))}, headers, identity{Kind: request.ClientCert, Name: "joe", Groups: []string{user.AllAuthenticated}}},
+		"client named like a proxy":    {[]*x509.Certificate{clients.sign(t, client("proxy"))}, headers, identity{Kind: request.ClientCert, Name: "proxy", Groups: []string{user.AllAuthenticated}}},
 		"no certificate":               {nil, headers, unauthenticated},
 		"no user":                      {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-Group": {"dev"}}, unauthenticated},
-		"before the proxy's own token": {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-User": {"jane"}, "Authorization": {"Bearer a"}}, identity{request.ClientCert, "jane", []string{user.AllAuthenticated}}},
+		"before the proxy's own token": {[]*x509.Certificate{proxies.sign(t, client("proxy"))}, http.Header{"X-Remote-User": {"jane"}, "Authorization": {"Bearer a"}}, identity{Kind: request.ClientCert, Name: "jane", Groups: []string{user.AllAuthenticated}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runWith(t, func(o *AuthenticatorOptions) {

@@ -28,7 +28,7 @@ var AllAdvice = []Advice{
 	{"get-latest", "nothing; with resourceVersion=0 the cache answers, or watch the object instead of polling it"},
 	{"small-read", "nothing; with resourceVersion=0 the cache answers without a proof"},
 	{"not-allowed", "ask whoever grants rights for get, list or watch of this resource, or to impersonate"},
-	{"not-reviewed", "give Sluice its rights (subjectaccessreviews, for an Origin /version), see Rights; see whether the apiserver answers"},
+	{"not-reviewed", "give Sluice its rights (tokenreviews, subjectaccessreviews, for an Origin /version), see Rights; see whether the apiserver answers"},
 	{"excluded", "take the resource out of cache.exclude if it should be served"},
 	{"not-cacheable", "nothing: the apiserver cannot list and watch this resource"},
 	{"not-in-sync", "wait for the fill; if it lasts, the log says why (reflector interrupted): usually the right to list and watch"},

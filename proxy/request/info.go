@@ -39,6 +39,8 @@ type Info struct {
 
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous
+	// Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.
+	Unreviewed bool
 	// Acting is the authenticated caller, nil if it has no name. Impersonated is the user that it acts
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info

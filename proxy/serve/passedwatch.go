@@ -40,10 +40,10 @@ const (
 func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
 	p := newPassedWatch(&h.options, info, reason)
 	p.claim = c
-	if reason.Ceases() {
+	if reason.Ceases() && !info.Unreviewed { // nobody would verify the token again
 		p.again = h.planAgain(r, *info)
 	}
-	if reason == outcome.NotReviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
+	if reason == outcome.NotReviewed && !info.Unreviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
 		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch
