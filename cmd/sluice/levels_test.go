@@ -84,11 +84,11 @@ func TestPriorityLevelsFollowTheApiserverAndWriteNothing(t *testing.T) {
 	becomes := func(want string) {
 		t.Helper()
 		harness.Eventually(t, "level of jane", func() error {
-			leave, err := levels.Take(t.Context(), listOf(t, "jane"))
+			seat, err := levels.Take(t.Context(), listOf(t, "jane"))
 			if err != nil {
 				return err
 			}
-			defer leave()
+			defer seat.Leave()
 			if got := executing(t, levels); got != want {
 				return fmt.Errorf("level %s, want %s", got, want)
 			}

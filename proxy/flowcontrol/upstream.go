@@ -29,8 +29,16 @@ func Lasts(info *request.Info) bool { return info.Upgrade || info.Proxied() || i
 // Seats are the places at the apiserver of requests that do not last.
 type Seats interface {
 	// Take waits for a place for a request. The error is a *StatusError to respond with, or ctx.Err().
-	// leave gives the place back, and may be called again.
-	Take(ctx context.Context, r *http.Request) (leave func(), err error)
+	Take(ctx context.Context, r *http.Request) (Seat, error)
+}
+
+// Seat is a place at the apiserver.
+type Seat interface {
+	// Leave gives the place back. It may be called again.
+	Leave()
+	// Slow counts a response that goes on although the place is given back: such responses take a bounded part of what
+	// the apiserver has for the like. end ends the response in favor of another. The error is an *accounts.Refused.
+	Slow(end func()) (*accounts.Grant, error)
 }
 
 // Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own
@@ -67,13 +75,14 @@ type Place struct {
 	mu    sync.Mutex // guards what follows
 	taken bool
 	slow  bool
+	seat  Seat // nil unless it is one
 	leave func()
 }
 
 // Place returns the place for a request. end ends the request, if it has to make room for others; it is
 // called at most once and must not block. The caller must call Leave.
 func (u *Upstream) Place(r *http.Request, end func()) *Place {
-	return &Place{upstream: u, request: r, info: request.From(r.Context()), end: end, leave: func() {}}
+	return &Place{upstream: u, request: r, info: request.From(r.Context()), end: sync.OnceFunc(end), leave: func() {}}
 }
 
 // Take waits for the place, unless it was taken already. The error is a 429, of which it sets the reason if it
@@ -115,7 +124,10 @@ func (p *Place) take(ctx context.Context) (leave func(), err error) {
 		g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
 		return g.Release, err
 	}
-	return p.upstream.seats.Take(ctx, p.request)
+	if p.seat, err = p.upstream.seats.Take(ctx, p.request); err != nil {
+		return nil, err
+	}
+	return p.seat.Leave, nil
 }
 
 // Slow gives a seat back to others because the client accepts the response more slowly than the
@@ -127,13 +139,19 @@ func (p *Place) Slow() {
 		return
 	}
 	p.slow = true
-	g, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
-	if err != nil {
-		p.end()
-		return
+	ofAll, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
+	var ofLevel *accounts.Grant
+	if err == nil && p.seat != nil {
+		ofLevel, err = p.seat.Slow(p.end)
 	}
 	p.leave()
-	p.leave = g.Release
+	p.leave = func() {
+		ofAll.Release()
+		ofLevel.Release()
+	}
+	if err != nil {
+		p.end()
+	}
 }
 
 // Leave gives the place back, if it was taken.

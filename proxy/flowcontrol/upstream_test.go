@@ -15,9 +15,16 @@ import (
 // seats are places of a Queue.
 type seats struct{ *Queue }
 
-func (s seats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
-	return s.Enter(ctx, request.From(r.Context()).Account.Key)
+func (s seats) Take(ctx context.Context, r *http.Request) (Seat, error) {
+	leave, err := s.Enter(ctx, request.From(r.Context()).Account.Key)
+	return seat{leave}, err
 }
+
+// seat is one of seats. Its slow responses have no bound of their own.
+type seat struct{ leave func() }
+
+func (s seat) Leave()                               { s.leave() }
+func (s seat) Slow(func()) (*accounts.Grant, error) { return nil, nil }
 
 // Each write of a passed response that its client accepts slowly says so again.
 func TestSlowResponseCountsOnce(t *testing.T) {

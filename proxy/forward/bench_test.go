@@ -16,6 +16,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
@@ -39,7 +40,9 @@ func (m memory) RoundTrip(r *http.Request) (*http.Response, error) { return m(r)
 // seats are free at once.
 type seats struct{}
 
-func (seats) Take(context.Context, *http.Request) (leave func(), err error) { return func() {}, nil }
+func (s seats) Take(context.Context, *http.Request) (flowcontrol.Seat, error) { return s, nil }
+func (seats) Leave()                                                          {}
+func (seats) Slow(func()) (*accounts.Grant, error)                            { return nil, nil }
 
 // BenchmarkForwardSmallRead is what forwarding a small list costs beside the bare reverse proxy of
 // net/http, each without connections.

@@ -58,7 +58,7 @@ func TestLevelKeepsItsBooks(t *testing.T) {
 			var taken atomic.Int64
 			done := make(chan bool, 500)
 			for range cap(done) {
-				who := caller{&user.DefaultInfo{}, keys[random.IntN(len(keys))]}
+				who := caller{&user.DefaultInfo{}, newSeat(keys[random.IntN(len(keys))])}
 				work := &fcrequest.WorkEstimate{InitialSeats: 1 + uint64(random.IntN(widest))*uint64(random.IntN(2))}
 				keeps, patience := time.Duration(random.IntN(100)), time.Duration(random.IntN(200))
 				hash := random.Uint64()

@@ -6,18 +6,19 @@ import (
 	"sync"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	"k8s.io/apiserver/pkg/util/flowcontrol"
+	apf "k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/eventclock"
 	"k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing/queueset"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 	fcrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 )
 
 // controller is one of the library, for one number of seats, which it cannot change.
 type controller struct {
-	flowcontrol.Interface
+	apf.Interface
 	informers informerFactory
 	estimator estimator
 
@@ -31,8 +32,8 @@ func startController(seats int, first configuration, of Resources) *controller {
 	clock := eventclock.Real{}
 	c := &controller{informers: informerFactory{schemas: newInformer(), levels: newInformer()}, stop: make(chan struct{})}
 	ready := make(chan struct{})
-	c.Interface = flowcontrol.NewTestable(flowcontrol.TestableConfig{
-		Name: "sluice", Clock: clock, AsFieldManager: flowcontrol.ConfigConsumerAsFieldManager,
+	c.Interface = apf.NewTestable(apf.TestableConfig{
+		Name: "sluice", Clock: clock, AsFieldManager: apf.ConfigConsumerAsFieldManager,
 		// The library calls this when it reads a schema. No request is classified before it has read all.
 		FoundToDangling: func(found bool) bool {
 			c.once.Do(func() { close(ready) })
@@ -66,18 +67,31 @@ func (c *controller) end() {
 // seat is the place of one request at the apiserver.
 type seat struct {
 	schema, level string
+	account       accounts.Key // whose share of the level it takes
+	bounded       *level       // nil if its level has no number of seats
 	left          chan struct{}
 	leave         func() // may be called again
 }
 
-func newSeat() *seat {
+// Leave implements flowcontrol.Seat.
+func (s *seat) Leave() { s.leave() }
+
+// Slow implements flowcontrol.Seat. The response keeps a seat of its level at the apiserver.
+func (s *seat) Slow(end func()) (*accounts.Grant, error) {
+	if s.bounded == nil {
+		return nil, nil
+	}
+	return s.bounded.slow.Account(s.account).TakeRevocable(accounts.SlowResponses, 1, end)
+}
+
+func newSeat(of accounts.Key) *seat {
 	left := make(chan struct{})
-	return &seat{left: left, leave: sync.OnceFunc(func() { close(left) })}
+	return &seat{account: of, left: left, leave: sync.OnceFunc(func() { close(left) })}
 }
 
 // take waits for a seat. It returns false if the library refuses the request, or if ctx ends before.
 func (c *controller) take(ctx context.Context, r *http.Request, s *seat) (taken bool) {
-	digest := flowcontrol.RequestDigest{RequestInfo: request.From(r.Context()).RequestInfo, User: callerOf(r)}
+	digest := apf.RequestDigest{RequestInfo: request.From(r.Context()).RequestInfo, User: callerOf(r, s)}
 	decided := make(chan bool, 1)
 	var panicked any
 	executed := false

@@ -22,6 +22,7 @@ type level struct {
 	name        string
 	wanted      metrics.Gauge // seats that its requests have or wait for, by which the library lends seats
 	line        *flowcontrol.Queue
+	slow        *accounts.Ledger // of responses that their clients accept slowly
 
 	mu      sync.Mutex // guards what follows, and makes one step of its bounds and Join
 	queuing fq.QueuingConfig
@@ -42,7 +43,11 @@ func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
 	}
 	l.queuing = c
 	l.line.SetPlaces(int64(seats))
+	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: max(1, int64(seats)/slowShare)})
 }
+
+// slowShare is the part of a level's seats at the apiserver that slow responses may keep.
+const slowShare = 3
 
 // IsIdle implements fq.QueueSet.
 func (l *level) IsIdle() bool {
@@ -57,7 +62,8 @@ func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, 
 	r.start = func() (fq.Request, bool) {
 		return l.QueueSet.StartRequest(ctx, work, hash, flow, schema, info, user, note)
 	}
-	queued, full := l.join(r, user.(caller).account)
+	seat := user.(caller).seat
+	queued, full := l.join(r, seat)
 	if full {
 		metrics.AddReject(ctx, l.name, schema, "queue-full")
 		return nil, false
@@ -72,19 +78,22 @@ func (l *level) StartRequest(ctx context.Context, work *fcrequest.WorkEstimate, 
 }
 
 // join puts a request in line if the level has queues that are not full.
-func (l *level) join(r *levelRequest, k accounts.Key) (queued, full bool) {
+func (l *level) join(r *levelRequest, s *seat) (queued, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := &l.queuing
+	if c.DesiredNumQueues >= 0 {
+		s.bounded = l
+	}
 	if c.DesiredNumQueues < 1 {
 		return false, false
 	}
-	own := l.line.WaitingOf(k)
+	own := l.line.WaitingOf(s.account)
 	_, all := l.line.Numbers()
 	if own > 0 && (own >= c.HandSize*c.QueueLengthLimit || all >= c.DesiredNumQueues*c.QueueLengthLimit) {
 		return false, true
 	}
-	r.ticket = l.line.Join(k, int64(r.seats), 0)
+	r.ticket = l.line.Join(s.account, int64(r.seats), 0)
 	return true, false
 }
 

@@ -9,10 +9,12 @@ import (
 
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apiserver/pkg/util/flowcontrol"
+	apf "k8s.io/apiserver/pkg/util/flowcontrol"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/message"
+	"sluice/proxy/request"
 )
 
 // Options sets up Levels.
@@ -33,7 +35,7 @@ type Options struct {
 type Levels struct {
 	options Options
 	wait    atomic.Int64 // a time.Duration
-	refused flowcontrol.DroppedRequestsTracker
+	refused apf.DroppedRequestsTracker
 	began   chan struct{}              // closed when there is a current controller
 	current atomic.Pointer[controller] // gives out seats
 
@@ -46,7 +48,7 @@ type Levels struct {
 // New returns Levels.
 func New(o Options) *Levels {
 	metrics.Register()
-	l := &Levels{options: o, refused: flowcontrol.NewDroppedRequestsTracker(), began: make(chan struct{}), config: builtIn()}
+	l := &Levels{options: o, refused: apf.NewDroppedRequestsTracker(), began: make(chan struct{}), config: builtIn()}
 	l.Set(o.Seats, o.Wait)
 	return l
 }
@@ -108,15 +110,14 @@ func (l *Levels) Set(seats int, wait time.Duration) {
 
 // Take implements flowcontrol.Seats: it waits for a seat for r, whose caller must have been authenticated.
 // The error is a 429 with Retry-After, or ctx.Err(). The end of ctx does not give the seat back.
-func (l *Levels) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
-	s, err := l.take(ctx, r)
-	return s.leave, err
+func (l *Levels) Take(ctx context.Context, r *http.Request) (flowcontrol.Seat, error) {
+	return l.take(ctx, r)
 }
 
 func (l *Levels) take(ctx context.Context, r *http.Request) (*seat, error) {
 	wait, cancel := context.WithTimeout(ctx, time.Duration(l.wait.Load()))
 	defer cancel()
-	s := newSeat()
+	s := newSeat(request.From(r.Context()).Account.Key)
 	select {
 	case <-l.began:
 		if l.current.Load().take(wait, r, s) {

@@ -178,14 +178,11 @@ func TestImpersonationGetsTheLevelOnceItIsAuthorized(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.level != want {
-				t.Errorf("got level %s, want %s", s.level, want)
+			if s.level != want || s.account != accounts.ByUser("user") {
+				t.Errorf("got level %s, want %s; counts for %v", s.level, want, s.account)
 			}
 			s.leave()
 			info.Impersonated = &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-		}
-		if got := callerOf(r).account; got != accounts.ByUser("user") {
-			t.Errorf("counts for %v, not for the holder of the credentials", got)
 		}
 	})
 }

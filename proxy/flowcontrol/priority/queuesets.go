@@ -1,9 +1,12 @@
 package priority
 
 import (
+	"math"
+
 	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
 	"k8s.io/apiserver/pkg/util/flowcontrol/metrics"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 )
 
@@ -13,7 +16,7 @@ type queueSets struct{ library fq.QueueSetFactory }
 // BeginConstruction implements fq.QueueSetFactory.
 func (s queueSets) BeginConstruction(c fq.QueuingConfig, requests metrics.RatioedGaugePair, seats metrics.RatioedGauge,
 	wanted metrics.Gauge) (fq.QueueSetCompleter, error) {
-	l := &level{name: c.Name, wanted: wanted, line: flowcontrol.NewQueue(0)}
+	l := &level{name: c.Name, wanted: wanted, line: flowcontrol.NewQueue(0), slow: accounts.New(accounts.Totals{}, math.MaxInt64)}
 	completer, err := s.library.BeginConstruction(c, requests, seats, unset{wanted})
 	return levelCompleter{l, c, completer}, err
 }

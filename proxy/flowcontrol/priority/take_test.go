@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // holder takes seats and keeps them until they are given back.
@@ -101,4 +102,40 @@ func nobody(t testing.TB) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests in flight when all are done (-want +got):\n%s", diff)
 	}
+}
+
+// A response that its client does not read keeps its seat of the level at the apiserver, although others have the place.
+func TestSlowResponsesLeaveTwoThirdsOfALevelToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := start(t, Options{Seats: 600})
+		slow := func(r *http.Request, n int) (ended int, seats int64) {
+			h := newHolder(t, l)
+			for range n {
+				if h.take(r, 1).has() == 0 {
+					t.Fatalf("no seat: %v", h.errs)
+				}
+				s := h.seats[0]
+				g, err := s.Slow(func() { ended++ })
+				if s.bounded != nil {
+					seats = s.bounded.line.Places()
+				}
+				if h.leave(1); err != nil {
+					ended++
+				}
+				t.Cleanup(g.Release)
+			}
+			return ended, seats
+		}
+		const many = 500
+		ended, seats := slow(ask(t, "user", createPod), many)
+		if kept := int64(many - ended); kept != seats/slowShare || kept == 0 {
+			t.Errorf("%d slow responses have seats of a level with %d", kept, seats)
+		}
+		if ended, _ := slow(ask(t, "another", createPod), 1); ended != 0 {
+			t.Error("the only one of another user ended")
+		}
+		if ended, _ := slow(as(t, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}, createPod), many); ended != 0 {
+			t.Errorf("%d of the exempt level ended", ended)
+		}
+	})
 }

@@ -21,7 +21,7 @@ type visitor struct {
 // visit starts a request of a member of a tenant, which keeps its seats until it leaves.
 func (l *level) visit(t *testing.T, tenant, member string, seats uint64) *visitor {
 	v := &visitor{left: make(chan struct{})}
-	who := caller{&user.DefaultInfo{}, accounts.Key{Group: tenant, Name: member}}
+	who := caller{&user.DefaultInfo{}, newSeat(accounts.Key{Group: tenant, Name: member})}
 	r, _ := l.StartRequest(t.Context(), &fcrequest.WorkEstimate{InitialSeats: seats}, uint64(len(member)), "", "schema", nil, who, nil)
 	if v.refused = r == nil; !v.refused {
 		go r.Finish(func() {

@@ -103,14 +103,24 @@ type seats struct {
 }
 
 // Take implements flowcontrol.Seats.
-func (s seats) Take(ctx context.Context, r *http.Request) (leave func(), err error) {
+func (s seats) Take(ctx context.Context, r *http.Request) (flowcontrol.Seat, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	if leave, err = s.Enter(ctx, request.From(r.Context()).Account.Key); errors.Is(err, context.DeadlineExceeded) {
+	leave, err := s.Enter(ctx, request.From(r.Context()).Account.Key)
+	if errors.Is(err, context.DeadlineExceeded) {
 		err = apierrors.NewTooManyRequests("no place", 1)
 	}
-	return leave, err
+	return seat{leave}, err
 }
+
+// seat is one of seats.
+type seat struct{ leave func() }
+
+// Leave implements flowcontrol.Seat.
+func (s seat) Leave() { s.leave() }
+
+// Slow implements flowcontrol.Seat, without a bound.
+func (s seat) Slow(func()) (*accounts.Grant, error) { return nil, nil }
 
 // New starts an Env that ends with the test.
 func New(t *testing.T, s Settings) *Env {
