@@ -51,7 +51,6 @@ type Reader struct {
 	account accounts.Account
 	client  *response.WriteDeadline
 	end     func()
-	stuck   func() // called when a write has been blocked for a second; nil for nobody
 	since   time.Time
 	counted int64 // what was held at the last measurement
 
@@ -79,14 +78,6 @@ func (s *SlowReaders) Track(a accounts.Account, client *response.WriteDeadline, 
 	s.readers[r] = struct{}{}
 	s.mu.Unlock()
 	return r
-}
-
-// OnStuck sets a function to call each time a write is found to have been blocked for a second. It must be
-// called before the first write, and f must not block.
-func (r *Reader) OnStuck(f func()) {
-	if r != nil {
-		r.stuck = f
-	}
 }
 
 // Hold counts a state of a store as held by the response, instead of the one before; a nil snapshot counts
@@ -198,9 +189,6 @@ func (s *SlowReaders) holders(now time.Time) (all []*held) {
 			r.blocked.Store(true)
 			if !r.buffers.Load() {
 				h.bytes = blockedBytes
-			}
-			if r.stuck != nil {
-				r.stuck()
 			}
 		}
 		if (h.state != nil || h.bytes > 0) && !r.ended.Load() {

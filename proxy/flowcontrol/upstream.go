@@ -36,9 +36,9 @@ type Seats interface {
 type Seat interface {
 	// Leave gives the place back. It may be called again.
 	Leave()
-	// Slow counts a response that goes on although the place is given back: such responses take a bounded part of what
-	// the apiserver has for the like. end ends the response in favor of another. The error is an *accounts.Refused.
-	Slow(end func()) (*accounts.Grant, error)
+	// Slow counts the response as one that its client accepts slowly: they have a bounded part of the places. end ends it
+	// in favor of another. The error is an *accounts.Refused if it must end at once.
+	Slow(end func()) error
 }
 
 // Upstream gives out the places of requests that are passed to the apiserver: seats, places of their own
@@ -130,8 +130,8 @@ func (p *Place) take(ctx context.Context) (leave func(), err error) {
 	return p.seat.Leave, nil
 }
 
-// Slow gives a seat back to others because the client accepts the response more slowly than the
-// apiserver sends it. The response goes on as one of a bounded number of slow ones, or ends.
+// Slow takes note that the client accepts the response more slowly than the apiserver sends it. The response goes on as
+// one of a bounded number of slow ones, or ends.
 func (p *Place) Slow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,15 +139,17 @@ func (p *Place) Slow() {
 		return
 	}
 	p.slow = true
-	ofAll, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
-	var ofLevel *accounts.Grant
-	if err == nil && p.seat != nil {
-		ofLevel, err = p.seat.Slow(p.end)
-	}
-	p.leave()
+	g, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
+	leave := p.leave
 	p.leave = func() {
-		ofAll.Release()
-		ofLevel.Release()
+		g.Release()
+		leave()
+	}
+	switch {
+	case err == nil && p.seat != nil:
+		err = p.seat.Slow(p.end)
+	case err == nil:
+		leave() // of a caller without a seat
 	}
 	if err != nil {
 		p.end()
@@ -159,5 +161,5 @@ func (p *Place) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.leave()
-	p.leave = func() {}
+	p.leave, p.slow = func() {}, true // Slow may come late
 }

@@ -20,11 +20,11 @@ func (s seats) Take(ctx context.Context, r *http.Request) (Seat, error) {
 	return seat{leave}, err
 }
 
-// seat is one of seats. Its slow responses have no bound of their own.
+// seat is one of seats, which slow responses keep.
 type seat struct{ leave func() }
 
-func (s seat) Leave()                               { s.leave() }
-func (s seat) Slow(func()) (*accounts.Grant, error) { return nil, nil }
+func (s seat) Leave()            { s.leave() }
+func (s seat) Slow(func()) error { return nil }
 
 // Each write of a passed response that its client accepts slowly says so again.
 func TestSlowResponseCountsOnce(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSlowResponseCountsOnce(t *testing.T) {
 	}
 	for range 3 {
 		p.Slow()
-		if running, _ := seats.Numbers(); running != 0 || ledger.Usage(accounts.SlowResponses).Used != 1 {
+		if running, _ := seats.Numbers(); running != 1 || ledger.Usage(accounts.SlowResponses).Used != 1 {
 			t.Errorf("%d seats, %d slow responses", running, ledger.Usage(accounts.SlowResponses).Used)
 		}
 	}
@@ -50,4 +50,7 @@ func TestSlowResponseCountsOnce(t *testing.T) {
 		t.Errorf("%d slow responses are left", n)
 	}
 	checkEmpty(t, seats.Queue)
+	if p.Slow(); ledger.Usage(accounts.SlowResponses).Used != 0 {
+		t.Error("a response counts that has ended")
+	}
 }

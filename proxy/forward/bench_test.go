@@ -16,7 +16,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
-	"sluice/proxy/accounts"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/forward"
 	"sluice/proxy/forward/transcode"
@@ -42,7 +41,7 @@ type seats struct{}
 
 func (s seats) Take(context.Context, *http.Request) (flowcontrol.Seat, error) { return s, nil }
 func (seats) Leave()                                                          {}
-func (seats) Slow(func()) (*accounts.Grant, error)                            { return nil, nil }
+func (seats) Slow(func()) error                                               { return nil }
 
 // BenchmarkForwardSmallRead is what forwarding a small list costs beside the bare reverse proxy of
 // net/http, each without connections.

@@ -11,8 +11,9 @@ import (
 	"sluice/proxy/response"
 )
 
-// seatPatience is how long a client may make its response wait altogether until others get its seat.
-const seatPatience = 250 * time.Millisecond
+// seatPatience is how long a client may make its response wait altogether until it counts as slow. Shorter ones let those
+// who come again and again make the apiserver begin more responses.
+const seatPatience = time.Second
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
 // pieces of up to 16 KiB. Only one goroutine at a time may write or flush.
@@ -22,11 +23,31 @@ type clientWriter struct {
 	deadline *response.WriteDeadline
 	place    *flowcontrol.Place
 	waited   time.Duration // for the client
+	patience *time.Timer   // runs while something is written that may use up seatPatience
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 }
 
 func newClientWriter(w http.ResponseWriter, info *request.Info) *clientWriter {
 	return &clientWriter{ResponseWriter: w, info: info, deadline: response.NewWriteDeadline(w)}
+}
+
+// arm takes note that the client is written to, until disarm.
+func (c *clientWriter) arm() (begin time.Time) {
+	left := seatPatience - c.waited
+	switch {
+	case left <= 0:
+		c.place.Slow()
+	case c.patience == nil:
+		c.patience = time.AfterFunc(left, c.place.Slow)
+	default:
+		c.patience.Reset(left)
+	}
+	return time.Now()
+}
+
+func (c *clientWriter) disarm(begin time.Time) {
+	c.patience.Stop()
+	c.waited += time.Since(begin)
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.
@@ -57,12 +78,8 @@ func (c *clientWriter) Write(p []byte) (int, error) {
 type unjoined struct{ *clientWriter }
 
 func (c unjoined) Write(p []byte) (int, error) {
-	begin := time.Now()
-	n, err := c.deadline.Write(c.ResponseWriter, p)
-	if c.waited += time.Since(begin); c.waited > seatPatience {
-		c.place.Slow()
-	}
-	return n, err
+	defer c.disarm(c.arm())
+	return c.deadline.Write(c.ResponseWriter, p)
 }
 
 // FlushError implements the method that http.ResponseController.Flush calls.
@@ -72,6 +89,7 @@ func (c *clientWriter) FlushError() error {
 			return err
 		}
 	}
+	defer c.disarm(c.arm())
 	return c.deadline.Flush()
 }
 

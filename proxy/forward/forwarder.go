@@ -104,7 +104,6 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer free()
 	reader := f.readers.Track(info.Account, client.deadline, func() { client.deadline.EndWithin(0) })
-	reader.OnStuck(p.place.Slow)
 	defer func() {
 		reader.Done()
 		switch {

@@ -58,8 +58,8 @@ func Attacks() []Attack {
 		{Name: "slow-posts", What: "110 POSTs of leases of 1 MiB by each of 2 editors, a byte every 5 s", By: Editors, Attacker: post(leases, 1<<20, 4, 55)},
 		{Name: "endless-posts", What: "the same without a length", By: Editors, Attacker: post(leases, Endless, 4, 55)},
 		{Name: "slow-reviews", What: "50 reviews of itself by each of 8 roleless accounts, a byte every 5 s", By: Roleless, Attacker: post(reviews, 1<<20, 8, 50)},
-		{Name: "slow-readers", What: "300 readers of /openapi/v2, 10 KB/s", By: Roleless, Attacker: Streams{
-			Connections: 6, Each: 50, Method: "GET", Path: "/openapi/v2", Every: time.Second, Reads: 10 << 10, Again: true,
+		{Name: "slow-readers", What: "2,000 readers of /openapi/v2, 10 KB/s", By: Roleless, Attacker: Streams{
+			Connections: 20, Each: 100, Method: "GET", Path: "/openapi/v2", Every: time.Second, Reads: 10 << 10, Again: true,
 		}},
 		{Name: "origin-watches", What: "4,000 watches with an Origin", By: Readers, Attacker: Streams{
 			Connections: 40, Each: 100, Method: "GET", Path: watches, Header: map[string]string{"origin": "https://example.com"}, Again: true,

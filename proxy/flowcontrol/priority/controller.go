@@ -67,21 +67,30 @@ func (c *controller) end() {
 // seat is the place of one request at the apiserver.
 type seat struct {
 	schema, level string
-	account       accounts.Key // whose share of the level it takes
-	bounded       *level       // nil if its level has no number of seats
+	account       accounts.Key    // whose share of the level it takes
+	slow          *accounts.Grant // of a slow response
+	bounded       *level          // nil if its level has no number of seats
 	left          chan struct{}
 	leave         func() // may be called again
 }
 
 // Leave implements flowcontrol.Seat.
-func (s *seat) Leave() { s.leave() }
+func (s *seat) Leave() {
+	s.slow.Release()
+	s.leave()
+}
 
-// Slow implements flowcontrol.Seat. The response keeps a seat of its level at the apiserver.
-func (s *seat) Slow(end func()) (*accounts.Grant, error) {
+// Slow implements flowcontrol.Seat. The response keeps the seat, as it does at the apiserver, unless its level has so few
+// that others would have none.
+func (s *seat) Slow(end func()) (err error) {
 	if s.bounded == nil {
-		return nil, nil
+		return nil
 	}
-	return s.bounded.slow.Account(s.account).TakeRevocable(accounts.SlowResponses, 1, end)
+	s.slow, err = s.bounded.slow.Account(s.account).TakeRevocable(accounts.SlowResponses, 1, end)
+	if s.bounded.line.Places() < slowShare {
+		s.leave()
+	}
+	return err
 }
 
 func newSeat(of accounts.Key) *seat {

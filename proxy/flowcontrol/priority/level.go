@@ -46,7 +46,7 @@ func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
 	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: max(1, int64(seats)/slowShare)})
 }
 
-// slowShare is the part of a level's seats at the apiserver that slow responses may keep.
+// slowShare is the part of a level's seats that slow responses may keep.
 const slowShare = 3
 
 // IsIdle implements fq.QueueSet.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -104,38 +105,50 @@ func nobody(t testing.TB) {
 	}
 }
 
-// A response that its client does not read keeps its seat of the level at the apiserver, although others have the place.
+// The apiserver keeps the seat of a response that is not read, too.
 func TestSlowResponsesLeaveTwoThirdsOfALevelToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := start(t, Options{Seats: 600})
-		slow := func(r *http.Request, n int) (ended int, seats int64) {
-			h := newHolder(t, l)
+		l := start(t, Options{Seats: 600, Wait: time.Second})
+		slow := func(r *http.Request, n int) (kept *holder, seats int64) {
+			kept = newHolder(t, l)
 			for range n {
-				if h.take(r, 1).has() == 0 {
+				h := newHolder(t, l).take(r, 1)
+				if h.has() == 0 {
 					t.Fatalf("no seat: %v", h.errs)
 				}
 				s := h.seats[0]
-				g, err := s.Slow(func() { ended++ })
+				if s.Slow(s.Leave) == nil {
+					kept.seats = append(kept.seats, s)
+				} else {
+					s.Leave()
+				}
 				if s.bounded != nil {
 					seats = s.bounded.line.Places()
 				}
-				if h.leave(1); err != nil {
-					ended++
-				}
-				t.Cleanup(g.Release)
 			}
-			return ended, seats
+			return kept, seats
 		}
 		const many = 500
-		ended, seats := slow(ask(t, "user", createPod), many)
-		if kept := int64(many - ended); kept != seats/slowShare || kept == 0 {
-			t.Errorf("%d slow responses have seats of a level with %d", kept, seats)
+		_, seats := slow(ask(t, "user", createPod), many)
+		if n := newHolder(t, l).take(ask(t, "another", createPod), many).has(); n != int(seats)-int(seats)/slowShare {
+			t.Errorf("another user gets %d of %d seats beside slow responses", n, seats)
 		}
-		if ended, _ := slow(ask(t, "another", createPod), 1); ended != 0 {
-			t.Error("the only one of another user ended")
+		admin := as(t, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}, createPod)
+		if kept, _ := slow(admin, many); kept.has() != many {
+			t.Errorf("%d of the exempt level are left", kept.has())
 		}
-		if ended, _ := slow(as(t, &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup}}, createPod), many); ended != 0 {
-			t.Errorf("%d of the exempt level ended", ended)
+	})
+}
+
+func TestSlowResponsesOfASmallLevelLeaveASeatToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := start(t, Options{Seats: 20, Wait: time.Second})
+		h := newHolder(t, l).take(ask(t, "user", createPod), 1)
+		if s := h.seats[0]; s.bounded.line.Places() >= slowShare || s.Slow(nil) != nil {
+			t.Fatalf("of %d seats", s.bounded.line.Places())
+		}
+		if newHolder(t, l).take(ask(t, "another", createPod), 1).has() != 1 {
+			t.Error("another user gets none")
 		}
 	})
 }

@@ -119,8 +119,11 @@ type seat struct{ leave func() }
 // Leave implements flowcontrol.Seat.
 func (s seat) Leave() { s.leave() }
 
-// Slow implements flowcontrol.Seat, without a bound.
-func (s seat) Slow(func()) (*accounts.Grant, error) { return nil, nil }
+// Slow implements flowcontrol.Seat: others get the seat.
+func (s seat) Slow(func()) error {
+	s.leave()
+	return nil
+}
 
 // New starts an Env that ends with the test.
 func New(t *testing.T, s Settings) *Env {
