@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,15 +28,13 @@ const (
 	introduction = 10 * time.Second
 	// doorPatience is how long it waits at the door at most: longer than most clients do.
 	doorPatience = 30 * time.Second
-	// introducing is how many strangers Sluice works on at a time, from the handshake to the first request, besides those that
-	// make it wait. The clients of a crowd may share a processor: if all were worked on at once, each would take longer than
-	// clients are patient.
-	introducing = 32
-	// longestWork is how long Sluice works on a stranger until it is the turn of others: one may send a byte now and then.
-	longestWork = time.Second
-	// helloPatience is how long a client may make Sluice wait for the rest of its first message until it works on another:
-	// thousands a second may send a byte and no more.
-	helloPatience = 10 * time.Millisecond
+	// introducing is how many strangers Sluice makes the acquaintance of at a time, from the handshake to the first request,
+	// each for introducedFor at most. The clients of a crowd may share a processor: if all came in at once, each would take
+	// longer than clients are patient.
+	introducing   = 32
+	introducedFor = patience
+	// longestTurn is how long a stranger may keep its turn of a processor, should it compute or wait for so long.
+	longestTurn = 50 * time.Millisecond
 )
 
 // Connections counts connections. One is silent until its client sends something, a stranger's until its first
@@ -45,7 +44,8 @@ const (
 type Connections struct {
 	ledger *accounts.Ledger
 	door   *Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
-	work   *Queue // of strangers on which Sluice works
+	entry  *Queue // of strangers that have just come in
+	turns  *Queue // of the processors, for what strangers have sent
 
 	mu     sync.Mutex // guards what follows
 	ushers bool       // usher runs
@@ -53,7 +53,7 @@ type Connections struct {
 
 // NewConnections returns Connections that are counted in a Ledger.
 func NewConnections(l *accounts.Ledger) *Connections {
-	return &Connections{ledger: l, door: NewQueue(0).NewestFirst(), work: NewQueue(introducing)}
+	return &Connections{ledger: l, door: NewQueue(0).NewestFirst(), entry: NewQueue(introducing).Alternating(), turns: NewQueue(int64(2 * runtime.GOMAXPROCS(0))).Alternating()}
 }
 
 // conn is a counted connection.
@@ -62,8 +62,9 @@ type conn struct {
 	connections *Connections
 	address     accounts.Key
 	place       atomic.Pointer[Ticket] // of the stranger, at the door
-	work        atomic.Pointer[Ticket] // of one on which Sluice works, until its first request
-	worked      atomic.Int64           // since when, after since, Sluice works on it
+	entry       atomic.Pointer[Ticket] // until its first request
+	turn        atomic.Pointer[Ticket] // of a stranger on which Sluice works
+	overdue     *time.Timer            // ends the turn; nil without one
 	since       time.Time              // it is a stranger's
 	reading     atomic.Int64           // since when its client is waited for, after since; 0 if it is not
 	writing     atomic.Int64           // the same of a client that accepts what Sluice sends
@@ -116,7 +117,7 @@ func (c *Connections) awaitUsher() {
 	}
 }
 
-// admit waits until the connection is a stranger's on which Sluice works. It returns false if ctx ends before that, or the
+// admit waits until the connection is a stranger's and may come in. It returns false if ctx ends before that, or the
 // connection closes.
 func (c *conn) admit(ctx context.Context) bool {
 	door, account := c.connections.door, c.connections.ledger.Account(c.address)
@@ -128,21 +129,21 @@ func (c *conn) admit(ctx context.Context) bool {
 	if place.wait(ctx) != nil {
 		return false
 	}
-	work := c.connections.work.Join(c.address, 1, 0)
-	if !c.introduce(place, work, account) || work.wait(ctx) != nil {
+	entry := c.connections.entry.Join(c.self(), 1, 0)
+	if !c.introduce(place, entry, account) || entry.wait(ctx) != nil {
 		return false
 	}
-	c.worked.Store(int64(time.Since(c.since)))
+	time.AfterFunc(introducedFor, entry.Leave)
 	return true
 }
 
-// introduce makes the connection a stranger's, with its places.
-func (c *conn) introduce(place, work *Ticket, account accounts.Account) bool {
+// introduce makes the connection a stranger's, with its place at the door and its place or wait behind it.
+func (c *conn) introduce(place, entry *Ticket, account accounts.Account) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.since = time.Now()
 	c.place.Store(place)
-	c.work.Store(work)
+	c.entry.Store(entry)
 	g, err := account.TakeWhileBusy(accounts.Strangers, 1, c.busy, c.evict)
 	if err != nil || c.closed {
 		g.Release()
@@ -154,10 +155,16 @@ func (c *conn) introduce(place, work *Ticket, account accounts.Account) bool {
 	return true
 }
 
-// leave gives the places of a stranger back.
+// self names the connection among those of its address.
+func (c *conn) self() accounts.Key {
+	return accounts.Key{Group: c.address.Group, Name: c.RemoteAddr().String()}
+}
+
+// leave gives back what a stranger has.
 func (c *conn) leave() {
 	leave(&c.place)
-	leave(&c.work)
+	leave(&c.entry)
+	leave(&c.turn)
 }
 
 // leave gives a place back, if there is one.
@@ -193,48 +200,38 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
+	if c.overdue != nil {
+		c.endTurn()
+	}
 	c.reading.Store(max(1, int64(time.Since(c.since))))
-	n, err := c.readPatiently(p)
+	n, err := c.Conn.Read(p)
 	c.reading.Store(0)
+	if err == nil && c.place.Load() != nil && !c.inBody() {
+		c.takeTurn()
+	}
 	if err == nil {
 		err = c.receive(n)
 	}
 	return n, err
 }
 
-// readPatiently reads. While Sluice works on a stranger, it does so for others instead if the client takes its time.
-func (c *conn) readPatiently(p []byte) (int, error) {
-	if work := c.work.Load(); work != nil {
-		return c.awaitStranger(work, p)
+// takeTurn waits until Sluice may work on what a stranger has sent, and does so until the next Read: the processors are given
+// to the addresses in turn, and of one every other time to the connection that came last. It is a function of its own, since the stacks of others must stay small.
+func (c *conn) takeTurn() {
+	turn := c.connections.turns.Join(c.self(), 1, 0)
+	c.turn.Store(turn)
+	if c.place.Load() == nil { // it was closed meanwhile, or became its user's
+		leave(&c.turn)
 	}
-	return c.Conn.Read(p)
+	_ = turn.wait(context.Background()) // until it closes, at the latest
+	c.overdue = time.AfterFunc(longestTurn, turn.Leave)
 }
 
-// awaitStranger is a function of its own, since the stacks of others must stay small.
-func (c *conn) awaitStranger(work *Ticket, p []byte) (int, error) {
-	most := helloPatience
-	if c.answered.Load() {
-		most = patience
-	}
-	most = min(most, longestWork-time.Since(c.since)+time.Duration(c.worked.Load()))
-	late := time.AfterFunc(most, work.Leave)
-	if most <= 0 {
-		late.Stop()
-		work.Leave()
-	}
-	n, err := c.Conn.Read(p)
-	if late.Stop() || err != nil {
-		return n, err
-	}
-	c.reading.Store(0)
-	again := c.connections.work.Join(c.address, 1, 0)
-	if !c.work.CompareAndSwap(work, again) { // it is closed, or its user's
-		again.Leave()
-		return n, nil
-	}
-	err = again.wait(context.Background()) // until it closes, at the latest
-	c.worked.Store(int64(time.Since(c.since)))
-	return n, err
+// endTurn ends a turn.
+func (c *conn) endTurn() {
+	c.overdue.Stop()
+	c.overdue = nil
+	leave(&c.turn)
 }
 
 // evict closes the connection in favor of others.

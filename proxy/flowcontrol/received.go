@@ -40,7 +40,7 @@ type received struct {
 // from then on. An error means that it must close: there is no memory for it.
 func (c *conn) receive(n int) error {
 	r := &c.received
-	if r.http2.Load() || r.http1.Load() && c.requests.Load() > 0 { // a body
+	if r.http2.Load() || c.inBody() {
 		return nil
 	}
 	if r.bytes.Add(int64(n)) <= receivedFree {
@@ -50,6 +50,9 @@ func (c *conn) receive(n int) error {
 	defer c.mu.Unlock()
 	return c.count()
 }
+
+// inBody reports whether what the connection receives over HTTP/1 belongs to a body, or to a tunnel.
+func (c *conn) inBody() bool { return c.received.http1.Load() && c.requests.Load() > 0 }
 
 // settle tells that what was received counts for a request now.
 func (c *conn) settle() {
@@ -97,7 +100,8 @@ func (c *conn) count() (err error) {
 // returns.
 func (c *conn) begin(r *http.Request) {
 	c.requests.Add(1)
-	leave(&c.work)
+	leave(&c.entry)
+	leave(&c.turn)
 	if r.ProtoMajor != 2 {
 		c.settle()
 		return

@@ -1,122 +1,156 @@
 package flowcontrol
 
 import (
-	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// Clients of a crowd share a processor, and those that do not answer keep no others out.
-func TestSluiceWorksOnAFewStrangersAtATime(t *testing.T) {
+// speak makes the client of a connection send something, which Sluice reads once it is its turn.
+func (l *listening) speak(c *conn) (read chan error) {
+	sent := make(chan struct{})
+	close(sent)
+	c.Conn.(*fakeConn).sent = sent
+	read = make(chan error, 1)
+	go func() {
+		_, err := c.Read(nil)
+		read <- err
+	}()
+	synctest.Wait()
+	return read
+}
+
+// Else what thousands of clients have sent would be read before a step of somebody who is known.
+func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	for name, end := range map[string]func(l *listening, c *conn){
+		"waits for its client": func(_ *listening, c *conn) {
+			c.Conn.(*fakeConn).sent = nil
+			go func() { _, _ = c.Read(nil) }()
+		},
+		"waits for a review": func(_ *listening, c *conn) { c.begin(request) },
+		"is known":           func(l *listening, c *conn) { _ = l.assign(c, "jane") },
+		"closes":             func(_ *listening, c *conn) { _ = c.Close() },
+		"takes long":         func(*listening, *conn) { time.Sleep(longestTurn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := listen(t, 100, 100)
+				turns := l.listener.(*listener).connections.turns
+				first := l.accept("192.0.2.1:1")
+				all := []*conn{first}
+				l.speak(first)
+				for range turns.Places() - 1 {
+					c := l.accept("192.0.2.1:1")
+					l.speak(c)
+					all = append(all, c)
+				}
+				same, another, known := l.accept("192.0.2.1:1"), l.accept("192.0.2.2:1"), l.accept("192.0.2.1:1")
+				all = append(all, same, another, known)
+				if err := l.assign(known, "joe"); err != nil {
+					t.Fatal(err)
+				}
+				waits, next := l.speak(same), l.speak(another)
+				if len(waits)+len(next) > 0 {
+					t.Error("one more has a turn")
+				}
+				if len(l.speak(known)) == 0 {
+					t.Error("one that is known waits")
+				}
+				tunnel := l.accept("192.0.2.1:1")
+				all = append(all, tunnel)
+				if Tunneled(tunnel); len(l.speak(tunnel)) == 0 {
+					t.Error("a tunnel waits")
+				}
+				end(l, first)
+				synctest.Wait()
+				if len(next) == 0 || len(waits) > 0 && name != "takes long" {
+					t.Errorf("the next turn: %d of another address, %d of the same", len(next), len(waits))
+				}
+				for _, c := range all {
+					_ = c.Close()
+				}
+				synctest.Wait()
+				if len(waits) == 0 {
+					t.Error("a connection that has closed waits")
+				}
+				if taken, waiting := turns.Numbers(); taken != 0 || waiting != 0 {
+					t.Errorf("%d turns are taken, %d wait", taken, waiting)
+				}
+				l.checkEmpty()
+			})
+		})
+	}
+}
+
+// Clients of a crowd share a processor, and those that do not go on keep no others out.
+func TestFewStrangersComeInAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, 10*introducing, 10)
 		var all []*conn
 		for range introducing {
 			all = append(all, l.accept("192.0.2.1:1"))
 		}
-		all[1].answered.Store(true)
 		request := httptest.NewRequest(http.MethodGet, "/", nil)
 		for i, free := range []func(){
 			func() { all[0].begin(request) },
-			func() { _, _ = all[1].Read(nil) },
-			func() { _, _ = all[2].Read(nil) },
-			func() { _ = all[3].Close() },
+			func() { _ = all[1].Close() },
+			func() { time.Sleep(introducedFor) },
 		} {
 			next := make(chan *conn, 1)
 			go func() { next <- l.accept("192.0.2.2:1") }()
 			synctest.Wait()
 			if len(next) > 0 {
-				t.Fatal("one more is worked on")
+				t.Fatal("one more comes in")
 			}
-			start := time.Now()
-			go free()
+			free()
+			synctest.Wait()
+			if len(next) == 0 {
+				t.Fatalf("%d: none comes in", i)
+			}
 			all = append(all, <-next)
-			if waited, want := time.Since(start), []time.Duration{0, patience, helloPatience, 0}[i]; waited != want {
-				t.Errorf("the next one is accepted after %v, want %v", waited, want)
-			}
 		}
 		for _, c := range all {
 			_ = c.Close()
 		}
-		if working, _ := l.listener.(*listener).connections.work.Numbers(); working != 0 {
-			t.Errorf("%d places are taken", working)
+		if in, _ := l.listener.(*listener).connections.entry.Numbers(); in != 0 {
+			t.Errorf("%d places are taken", in)
 		}
 		l.checkEmpty()
 	})
 }
 
-// Those that pause after their handshakes, and then all send at once, would be worked on at once.
-func TestStrangersThatHaveStalledWaitToBeWorkedOnAgain(t *testing.T) {
+// Whoever comes from the address of a flood that stalls need not wait behind it, and of a crowd each comes in in time.
+func TestOfOneAddressTheNewestAndTheOldestComeInByTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, 10*introducing, 10)
 		var all []*conn
-		read := make(chan int, 2)
-		for range 2 {
-			c := l.accept("192.0.2.1:1")
-			c.Conn.(*fakeConn).sent = make(chan struct{})
-			go func() { n, _ := c.Read(nil); read <- n }()
-			all = append(all, c)
-		}
-		time.Sleep(2 * helloPatience)
 		for range introducing {
 			all = append(all, l.accept("192.0.2.2:1"))
 		}
-		for _, c := range all[:2] {
-			close(c.Conn.(*fakeConn).sent)
+		for port := range 4 {
+			l.inner.conns <- newFakeConn(fmt.Sprint("192.0.2.1:", port+1))
+			synctest.Wait()
 		}
-		synctest.Wait()
-		if len(read) > 0 {
-			t.Fatal("more are worked on")
+		var order []string
+		for i := range 4 {
+			_ = all[i].Close()
+			c, err := l.listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			order, all = append(order, c.RemoteAddr().String()), append(all, c.(*conn))
 		}
-		_ = all[2].Close()
-		synctest.Wait()
-		if len(read) != 1 {
-			t.Errorf("%d are worked on in place of one", len(read))
+		if want := []string{"192.0.2.1:1", "192.0.2.1:4", "192.0.2.1:2", "192.0.2.1:3"}; !slices.Equal(order, want) {
+			t.Errorf("%q come in, want %q", order, want)
 		}
-		for _, c := range all {
-			_ = c.Close() // the other one waits
-		}
-		if n := <-read + <-read; n != 2 {
-			t.Errorf("%d bytes were read", n)
-		}
-		l.checkEmpty()
-	})
-}
-
-// Whoever sends a byte now and then would keep its place.
-func TestStrangersThatTrickleTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := listen(t, 10*introducing, 10)
-		var all []*conn
-		var trickle sync.WaitGroup
-		ctx, stop := context.WithTimeout(t.Context(), 10*longestWork)
-		for range introducing {
-			c := l.accept("192.0.2.1:1")
-			c.answered.Store(true)
-			c.Conn.(*fakeConn).sent = make(chan struct{})
-			close(c.Conn.(*fakeConn).sent)
-			trickle.Go(func() {
-				for ctx.Err() == nil {
-					time.Sleep(patience / 2)
-					_, _ = c.Read(nil)
-				}
-			})
-			all = append(all, c)
-		}
-		start := time.Now()
-		all = append(all, l.accept("192.0.2.2:1"))
-		if waited := time.Since(start); waited > longestWork+patience {
-			t.Errorf("another one waits for %v", waited)
-		}
-		stop()
 		for _, c := range all {
 			_ = c.Close()
 		}
-		trickle.Wait()
 		l.checkEmpty()
 	})
 }
