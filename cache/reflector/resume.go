@@ -29,18 +29,19 @@ const (
 // errUntold is returned when the events that would explain a difference are not known to be complete.
 var errUntold = errors.New("the apiserver does not tell what has happened")
 
-// resume opens a watch that continues the store, and retries until it succeeds or the session ends. Until
-// then only an inventory proves a state of the store.
+// resume opens a watch that continues the store, and retries until it succeeds, which took so long, or the session ends.
+// Until then only an inventory proves a state of the store.
 //
 // A watch goes on as if nothing had happened even if etcd was restored from a backup meanwhile and has passed
 // the version of the store. So an inventory must show that it is of the same history, before any of its
 // events is applied, unless that is certain: see [Stream].
-func (r *Reflector) resume(ctx context.Context) (Stream, error) {
+func (r *Reflector) resume(ctx context.Context) (_ Stream, took time.Duration, err error) {
 	r.store.Doubt()
 	for refusals, untold := 0, 0; ; {
+		began := time.Now()
 		stream, err := r.continued(ctx)
 		if err == nil {
-			return stream, nil
+			return stream, time.Since(began), nil
 		}
 		if errors.Is(err, ErrForbidden) {
 			refusals++
@@ -50,9 +51,9 @@ func (r *Reflector) resume(ctx context.Context) (Stream, error) {
 		}
 		switch {
 		case untold == maxUntold:
-			return nil, fmt.Errorf("%w: %w", err, ErrRebuild)
+			return nil, 0, fmt.Errorf("%w: %w", err, ErrRebuild)
 		case endsSession(err) || refusals == maxRefusals || ctx.Err() != nil:
-			return nil, err
+			return nil, 0, err
 		}
 		r.options.Report(fmt.Errorf("watch: %w", err))
 		r.backoff.wait(ctx, err)

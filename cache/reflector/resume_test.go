@@ -179,17 +179,19 @@ func TestShortWatchesAreNotResumedMoreOftenThanTheyAreWorth(t *testing.T) {
 		name        string
 		lives, cost time.Duration // of each watch, and of each inventory
 		end         error
+		away        int // attempts that fail before the first watch is resumed
 		most, least int // watches in an hour
 	}{
-		{"cut off after an event", 0, 100 * time.Millisecond, io.ErrUnexpectedEOF, 3600, 2000},
-		{"cut off after an event, of a large store", 0, 3 * time.Second, io.ErrUnexpectedEOF, 120, 70},
-		{"ended in an orderly way after an event", 2 * time.Second, 3 * time.Second, io.EOF, 120, 70},
-		{"ended in an orderly way after a while", 31 * time.Second, 3 * time.Second, io.EOF, 106, 105},
-		{"cut off after a while", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 106, 104},
+		{"cut off after an event", 0, 100 * time.Millisecond, io.ErrUnexpectedEOF, 0, 3600, 2000},
+		{"cut off after an event, of a large store", 0, 3 * time.Second, io.ErrUnexpectedEOF, 0, 120, 70},
+		{"ended in an orderly way after an event", 2 * time.Second, 3 * time.Second, io.EOF, 0, 120, 70},
+		{"ended in an orderly way after a while", 31 * time.Second, 3 * time.Second, io.EOF, 0, 106, 105},
+		{"cut off after a while", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 0, 106, 104},
+		{"cut off after a while, and after an outage", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 20, 92, 80},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				src := &breaking{lives: row.lives, cost: row.cost, end: row.end}
+				src := &breaking{lives: row.lives, cost: row.cost, end: row.end, away: row.away}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if err := New(src, Options{Publish: func(*cache.Store) {}}).Run(ctx); err != nil {
@@ -208,6 +210,7 @@ type breaking struct {
 	version     uint64
 	lives, cost time.Duration
 	end         error
+	away        int
 	watches     int
 }
 
@@ -219,6 +222,10 @@ func (b *breaking) WatchList(ctx context.Context) (Stream, error) {
 }
 
 func (b *breaking) Watch(ctx context.Context, _, _ uint64) (Stream, error) {
+	if b.away > 0 {
+		b.away--
+		return nil, errors.New("connection refused")
+	}
 	b.watches++
 	b.version++
 	return &scriptStream{ctx: ctx, events: []Event{event(modified, "a/x", b.version)}, end: b.end, after: b.lives, doubtful: true}, nil

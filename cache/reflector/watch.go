@@ -18,6 +18,8 @@ const (
 	// failure. It also bounds the delay of the next one: what cuts each watch off after an event must not make the
 	// apiserver list everything again and again, and must not keep events from a small store.
 	restFactor = 10
+	// longWatch is the duration from which on no watch counts as a failure: opening it may have waited for others.
+	longWatch = 5 * time.Minute
 )
 
 // watch applies one watch after the other to the store until the session ends. A nil stream has yet
@@ -26,14 +28,12 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 	took := r.took
 	for {
 		if stream == nil {
-			began := time.Now()
 			var err error
-			if stream, err = r.resume(ctx); err != nil {
+			if stream, took, err = r.resume(ctx); err != nil {
 				return err
 			}
-			took = time.Since(began)
 		}
-		opened, enough := time.Now(), max(shortWatch, restFactor*took)
+		opened, enough := time.Now(), min(max(shortWatch, restFactor*took), longWatch)
 		err := r.applyLoop(stream)
 		stream.Close()
 		stream = nil

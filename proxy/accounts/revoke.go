@@ -62,6 +62,16 @@ func (a Account) MakeRoom(r Resource) bool {
 	return true
 }
 
+// Shrink takes back what is held beyond a total that has become less, as far as it can be taken back.
+func (l *Ledger) Shrink(r Resource) {
+	l.mu.Lock()
+	revoked := l.pools[r].shrink()
+	l.mu.Unlock()
+	for _, g := range revoked {
+		g.revocation.end()
+	}
+}
+
 // shrink takes back what is held beyond the limit. The caller must hold mu, and call end of the returned grants without it.
 func (p *pool) shrink() []*Grant { return p.revoke(&Grant{pool: p}, 0) }
 

@@ -33,6 +33,9 @@ const (
 	// longer than clients are patient.
 	introducing   = 32
 	introducedFor = patience
+	// helloPatience is how long a client may make Sluice wait for the rest of its first message until others come in:
+	// thousands a second may send a byte and no more.
+	helloPatience = 10 * time.Millisecond
 	// longestTurn is how long a stranger may keep its turn of a processor, should it compute or wait for so long.
 	longestTurn = 50 * time.Millisecond
 )
@@ -133,6 +136,11 @@ func (c *conn) admit(ctx context.Context) bool {
 	if !c.introduce(place, entry, account) || entry.wait(ctx) != nil {
 		return false
 	}
+	time.AfterFunc(helloPatience, func() {
+		if c.reading.Load() > 0 && !c.answered.Load() {
+			entry.Leave()
+		}
+	})
 	time.AfterFunc(introducedFor, entry.Leave)
 	return true
 }
@@ -220,7 +228,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) takeTurn() {
 	turn := c.connections.turns.Join(c.self(), 1, 0)
 	c.turn.Store(turn)
-	if c.place.Load() == nil { // it was closed meanwhile, or became its user's
+	if c.place.Load() == nil || c.inBody() { // it was closed meanwhile, became its user's, or a request has begun
 		leave(&c.turn)
 	}
 	_ = turn.wait(context.Background()) // until it closes, at the latest

@@ -99,7 +99,11 @@ func TestFewStrangersComeInAtATime(t *testing.T) {
 		for i, free := range []func(){
 			func() { all[0].begin(request) },
 			func() { _ = all[1].Close() },
-			func() { time.Sleep(introducedFor) },
+			func() {
+				go func() { _, _ = all[2].Read(nil) }()
+				time.Sleep(helloPatience)
+			},
+			func() { time.Sleep(introducedFor - helloPatience) },
 		} {
 			next := make(chan *conn, 1)
 			go func() { next <- l.accept("192.0.2.2:1") }()

@@ -77,7 +77,15 @@ type Place struct {
 	slow  bool
 	seat  Seat // nil unless it is one
 	leave func()
+
+	crowded atomic.Bool
 }
+
+// TooManySlow is the reason of a response that ended because it was one of too many slow ones.
+var TooManySlow = (&accounts.Refused{Resource: accounts.SlowResponses}).Reason()
+
+// Crowded reports whether the response ended as one of too many slow ones.
+func (p *Place) Crowded() bool { return p.crowded.Load() }
 
 // Place returns the place for a request. end ends the request, if it has to make room for others; it is
 // called at most once and must not block. The caller must call Leave.
@@ -139,7 +147,11 @@ func (p *Place) Slow() {
 		return
 	}
 	p.slow = true
-	g, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, p.end)
+	end := func() {
+		p.crowded.Store(true)
+		p.end()
+	}
+	g, err := p.info.Account.TakeRevocable(accounts.SlowResponses, 1, end)
 	leave := p.leave
 	p.leave = func() {
 		g.Release()
@@ -147,12 +159,12 @@ func (p *Place) Slow() {
 	}
 	switch {
 	case err == nil && p.seat != nil:
-		err = p.seat.Slow(p.end)
+		err = p.seat.Slow(end)
 	case err == nil:
 		leave() // of a caller without a seat
 	}
 	if err != nil {
-		p.end()
+		end()
 	}
 }
 

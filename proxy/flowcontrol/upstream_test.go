@@ -54,3 +54,30 @@ func TestSlowResponseCountsOnce(t *testing.T) {
 		t.Error("a response counts that has ended")
 	}
 }
+
+func TestOneOfTooManySlowResponsesEndsAndSaysWhy(t *testing.T) {
+	seats, ledger := seats{NewQueue(4)}, accounts.New(accounts.Totals{accounts.SlowResponses: 1}, math.MaxInt64)
+	var ended []string
+	var places []*Place
+	for _, user := range []string{"jane", "joe"} {
+		r := httptest.NewRequest("GET", lists, nil)
+		info, err := request.Parse(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info.Caller, info.User, info.Account = request.BearerToken, user, ledger.Account(accounts.ByUser(user))
+		p := NewUpstream(seats, 1, time.Minute).Place(r.WithContext(request.With(r.Context(), info)), func() { ended = append(ended, user) })
+		if err := p.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.Slow()
+		places = append(places, p)
+	}
+	if len(ended) != 1 || ended[0] != "joe" || places[0].Crowded() || !places[1].Crowded() {
+		t.Errorf("ended %v; crowded: %v, %v", ended, places[0].Crowded(), places[1].Crowded())
+	}
+	for _, p := range places {
+		p.Leave()
+	}
+	checkEmpty(t, seats.Queue)
+}

@@ -109,6 +109,8 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case reader.Ended():
 			info.Outcome.Reason = flowcontrol.TooSlow
+		case p.place.Crowded():
+			info.Outcome.Reason = flowcontrol.TooManySlow
 		case client.deadline.Expired():
 			info.Outcome.Reason = reasonClientStalled
 		}

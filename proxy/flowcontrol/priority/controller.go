@@ -70,6 +70,7 @@ type seat struct {
 	account       accounts.Key    // whose share of the level it takes
 	slow          *accounts.Grant // of a slow response
 	bounded       *level          // nil if its level has no number of seats
+	seats         int             // that it takes of that level
 	left          chan struct{}
 	leave         func() // may be called again
 }
@@ -81,13 +82,15 @@ func (s *seat) Leave() {
 }
 
 // Slow implements flowcontrol.Seat. The response keeps the seat, as it does at the apiserver, unless its level has so few
-// that others would have none.
+// that others would have none. It counts as so many as it has.
 func (s *seat) Slow(end func()) (err error) {
 	if s.bounded == nil {
 		return nil
 	}
-	s.slow, err = s.bounded.slow.Account(s.account).TakeRevocable(accounts.SlowResponses, 1, end)
-	if s.bounded.line.Places() < slowShare {
+	places, seats := s.bounded.line.Places(), int64(s.seats)
+	most := slowOf(places)
+	s.slow, err = s.bounded.slow.Account(s.account).TakeRevocable(accounts.SlowResponses, min(seats, most), end)
+	if places < slowShare || seats > most {
 		s.leave()
 	}
 	return err

@@ -36,6 +36,7 @@ func (unset) Set(float64) {}
 
 // configure sets the queues and the number of seats.
 func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
+	defer l.slow.Shrink(accounts.SlowResponses) // without mu
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.QueueSet == nil {
@@ -43,8 +44,11 @@ func (l *level) configure(queues fq.QueueSet, c fq.QueuingConfig, seats int) {
 	}
 	l.queuing = c
 	l.line.SetPlaces(int64(seats))
-	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: max(1, int64(seats)/slowShare)})
+	l.slow.SetTotals(accounts.Totals{accounts.SlowResponses: slowOf(int64(seats))})
 }
+
+// slowOf returns how many of a level's seats slow responses may keep.
+func slowOf(seats int64) int64 { return max(1, seats/slowShare) }
 
 // slowShare is the part of a level's seats that slow responses may keep.
 const slowShare = 3
@@ -83,7 +87,7 @@ func (l *level) join(r *levelRequest, s *seat) (queued, full bool) {
 	defer l.mu.Unlock()
 	c := &l.queuing
 	if c.DesiredNumQueues >= 0 {
-		s.bounded = l
+		s.bounded, s.seats = l, r.seats
 	}
 	if c.DesiredNumQueues < 1 {
 		return false, false

@@ -148,13 +148,16 @@ func TestSeatsChangeWhileRequestsRun(t *testing.T) {
 	})
 }
 
+func manyPods() (pods []*tree.Object) {
+	for n := range 10_000 {
+		pods = append(pods, &tree.Object{Key: tree.KeyOf("ns", fmt.Sprintf("%05d", n)), RV: 1, Data: make([]byte, 10_000)[:10_000:10_000]})
+	}
+	return pods
+}
+
 func TestListsTakeSeatsByTheirSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var pods []*tree.Object
-		for n := range 10_000 {
-			pods = append(pods, &tree.Object{Key: tree.KeyOf("ns", fmt.Sprintf("%05d", n)), RV: 1, Data: make([]byte, 10_000)[:10_000:10_000]})
-		}
-		l := start(t, Options{Seats: 600, Resources: sized{pods}})
+		l := start(t, Options{Seats: 600, Resources: sized{manyPods()}})
 		lists := newHolder(t, l).take(ask(t, "user", listPods), 200)
 		n := lists.has()
 		lists.leaveAll()

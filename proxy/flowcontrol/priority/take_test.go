@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authentication/user"
+	fq "k8s.io/apiserver/pkg/util/flowcontrol/fairqueuing"
+
+	"sluice/proxy/accounts"
 )
 
 // holder takes seats and keeps them until they are given back.
@@ -149,6 +152,54 @@ func TestSlowResponsesOfASmallLevelLeaveASeatToOthers(t *testing.T) {
 		}
 		if newHolder(t, l).take(ask(t, "another", createPod), 1).has() != 1 {
 			t.Error("another user gets none")
+		}
+	})
+}
+
+// A list may take ten seats, of whose response it keeps no more than what slow ones may.
+func TestSlowListsLeaveTwoThirdsOfALevelToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := start(t, Options{Seats: 600, Wait: time.Second, Resources: sized{manyPods()}})
+		var level *level
+		for range 50 {
+			h := newHolder(t, l).take(ask(t, "user", listPods), 1)
+			if h.has() == 0 {
+				t.Fatalf("no seat: %v", h.errs)
+			}
+			s := h.seats[0]
+			if level = s.bounded; s.seats < 2 {
+				t.Fatalf("a list takes %d seats", s.seats)
+			}
+			if s.Slow(s.Leave) != nil {
+				s.Leave()
+			}
+		}
+		others, places := newHolder(t, l).take(ask(t, "another", createPod), 500).has(), int(level.line.Places())
+		if others < places-places/slowShare {
+			t.Errorf("another user gets %d of %d seats beside slow lists", others, places)
+		}
+	})
+}
+
+// What a level has borrowed it gives back.
+func TestSlowResponsesEndWhenTheirLevelShrinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLevelOf(t, 90)
+		ended := 0
+		for i := range 30 {
+			s := newSeat(accounts.ByUser(userName(i)))
+			s.bounded, s.seats = l, 1
+			if err := s.Slow(func() { ended++ }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		completer, err := l.BeginConfigChange(l.queuing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		completer.Complete(fq.DispatchingConfig{ConcurrencyLimit: 30, ConcurrencyDenominator: 30})
+		if ended != 20 {
+			t.Errorf("%d of 30 slow responses ended", ended)
 		}
 	})
 }
