@@ -29,8 +29,8 @@ const (
 // errUntold is returned when the events that would explain a difference are not known to be complete.
 var errUntold = errors.New("the apiserver does not tell what has happened")
 
-// resume opens a watch that continues the store, and retries until it succeeds, which took so long, or the session ends.
-// Until then only an inventory proves a state of the store.
+// resume opens a watch that continues the store, and retries until it succeeds or the session ends. Until
+// then only an inventory proves a state of the store. took is the duration of the attempt that succeeded.
 //
 // A watch goes on as if nothing had happened even if etcd was restored from a backup meanwhile and has passed
 // the version of the store. So an inventory must show that it is of the same history, before any of its

@@ -187,7 +187,7 @@ func TestShortWatchesAreNotResumedMoreOftenThanTheyAreWorth(t *testing.T) {
 		{"ended in an orderly way after an event", 2 * time.Second, 3 * time.Second, io.EOF, 0, 120, 70},
 		{"ended in an orderly way after a while", 31 * time.Second, 3 * time.Second, io.EOF, 0, 106, 105},
 		{"cut off after a while", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 0, 106, 104},
-		{"cut off after a while, and after an outage", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 20, 92, 80},
+		{"cut off after a while, and after an outage", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 20, 95, 80},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

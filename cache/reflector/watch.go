@@ -14,11 +14,11 @@ const (
 	// shortWatch is the duration below which a watch that has ended counts as a failure, also if it delivered events and
 	// ended in an orderly way: the next one is delayed.
 	shortWatch = time.Second
-	// restFactor is how many times as long as it took to open a watch it must have lived in order not to count as a
-	// failure. It also bounds the delay of the next one: what cuts each watch off after an event must not make the
-	// apiserver list everything again and again, and must not keep events from a small store.
+	// A watch counts as a failure, too, if it lasted less than restFactor times as long as it took to open it, which may
+	// include an inventory. The same time bounds the delay of the next watch. So a proxy that cuts each watch after an event
+	// does not make the apiserver list a large resource again and again, and delays the events of a small one little.
 	restFactor = 10
-	// longWatch is the duration from which on no watch counts as a failure: opening it may have waited for others.
+	// longWatch is the duration from which no watch counts as a failure: opening it may have waited for other stores.
 	longWatch = 5 * time.Minute
 )
 

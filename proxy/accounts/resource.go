@@ -90,7 +90,8 @@ var rows = [numResources]Row{
 		Scarce: "the newest watch or session of the account with the most ends", Refusal: refused429,
 	},
 	SlowResponses: {
-		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10, Total: "a third of `limits.seats`, and of the seats of each priority level",
+		Name: "slow-responses", Unit: "responses", Bytes: 64 << 10,
+		Total:  "a third of `limits.seats`, and of the seats of each priority level",
 		Scarce: "the newest one of the account with the most ends", Refusal: "the response ends",
 	},
 	Held: {

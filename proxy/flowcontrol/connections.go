@@ -28,15 +28,15 @@ const (
 	introduction = 10 * time.Second
 	// doorPatience is how long it waits at the door at most: longer than most clients do.
 	doorPatience = 30 * time.Second
-	// introducing is how many strangers Sluice makes the acquaintance of at a time, from the handshake to the first request,
-	// each for introducedFor at most. The clients of a crowd may share a processor: if all came in at once, each would take
-	// longer than clients are patient.
+	// introducing bounds the strangers between their handshake and their first request, each of which counts for
+	// introducedFor at most. The clients of a crowd may share a processor: if all shook hands at once, each handshake would
+	// take longer than its client waits.
 	introducing   = 32
 	introducedFor = patience
-	// helloPatience is how long a client may make Sluice wait for the rest of its first message until others come in:
-	// thousands a second may send a byte and no more.
+	// helloPatience is how long an incomplete first message of a client counts: thousands of clients a second may send one
+	// byte and no more.
 	helloPatience = 10 * time.Millisecond
-	// longestTurn is how long a stranger may keep its turn of a processor, should it compute or wait for so long.
+	// longestTurn bounds a turn of a stranger, even if its goroutine still computes or blocks.
 	longestTurn = 50 * time.Millisecond
 )
 
@@ -47,8 +47,8 @@ const (
 type Connections struct {
 	ledger *accounts.Ledger
 	door   *Queue // has a place for each stranger: for the address with the fewest, and of one address for the newest
-	entry  *Queue // of strangers that have just come in
-	turns  *Queue // of the processors, for what strangers have sent
+	entry  *Queue // of strangers between their handshake and their first request
+	turns  *Queue // of strangers whose received bytes are processed
 
 	mu     sync.Mutex // guards what follows
 	ushers bool       // usher runs
@@ -56,7 +56,10 @@ type Connections struct {
 
 // NewConnections returns Connections that are counted in a Ledger.
 func NewConnections(l *accounts.Ledger) *Connections {
-	return &Connections{ledger: l, door: NewQueue(0).NewestFirst(), entry: NewQueue(introducing).Alternating(), turns: NewQueue(int64(2 * runtime.GOMAXPROCS(0))).Alternating()}
+	return &Connections{
+		ledger: l, door: NewQueue(0).NewestFirst(), entry: NewQueue(introducing).Alternating(),
+		turns: NewQueue(int64(2 * runtime.GOMAXPROCS(0))).Alternating(),
+	}
 }
 
 // conn is a counted connection.
@@ -66,7 +69,7 @@ type conn struct {
 	address     accounts.Key
 	place       atomic.Pointer[Ticket] // of the stranger, at the door
 	entry       atomic.Pointer[Ticket] // until its first request
-	turn        atomic.Pointer[Ticket] // of a stranger on which Sluice works
+	turn        atomic.Pointer[Ticket] // of a stranger whose received bytes are processed
 	overdue     *time.Timer            // ends the turn; nil without one
 	since       time.Time              // it is a stranger's
 	reading     atomic.Int64           // since when its client is waited for, after since; 0 if it is not
@@ -120,8 +123,8 @@ func (c *Connections) awaitUsher() {
 	}
 }
 
-// admit waits until the connection is a stranger's and may come in. It returns false if ctx ends before that, or the
-// connection closes.
+// admit waits until the connection is a stranger's and its handshake may begin. It returns false if ctx ends before that, or
+// the connection closes.
 func (c *conn) admit(ctx context.Context) bool {
 	door, account := c.connections.door, c.connections.ledger.Account(c.address)
 	door.SetPlaces(c.connections.ledger.Limit(accounts.Strangers))
@@ -145,7 +148,7 @@ func (c *conn) admit(ctx context.Context) bool {
 	return true
 }
 
-// introduce makes the connection a stranger's, with its place at the door and its place or wait behind it.
+// introduce makes the connection a stranger's, with its place at the door and its ticket of the entry queue.
 func (c *conn) introduce(place, entry *Ticket, account accounts.Account) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,8 +226,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// takeTurn waits until Sluice may work on what a stranger has sent, and does so until the next Read: the processors are given
-// to the addresses in turn, and of one every other time to the connection that came last. It is a function of its own, since the stacks of others must stay small.
+// takeTurn waits for a turn to process the bytes that a stranger has sent, which lasts until the next Read. Addresses get
+// turns in rotation; of one address, every other turn is its newest waiting connection's. It is a function of its own,
+// since the stacks of others must stay small.
 func (c *conn) takeTurn() {
 	turn := c.connections.turns.Join(c.self(), 1, 0)
 	c.turn.Store(turn)

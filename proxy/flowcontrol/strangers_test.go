@@ -41,6 +41,7 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := listen(t, 100, 100)
 				turns := l.listener.(*listener).connections.turns
+				turns.SetPlaces(4) // however many processors there are
 				first := l.accept("192.0.2.1:1")
 				all := []*conn{first}
 				l.speak(first)
@@ -88,7 +89,7 @@ func TestStrangersTakeTurnsOfTheProcessors(t *testing.T) {
 }
 
 // Clients of a crowd share a processor, and those that do not go on keep no others out.
-func TestFewStrangersComeInAtATime(t *testing.T) {
+func TestHandshakesOfFewStrangersRunAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, 10*introducing, 10)
 		var all []*conn
@@ -109,12 +110,12 @@ func TestFewStrangersComeInAtATime(t *testing.T) {
 			go func() { next <- l.accept("192.0.2.2:1") }()
 			synctest.Wait()
 			if len(next) > 0 {
-				t.Fatal("one more comes in")
+				t.Fatal("one more is accepted")
 			}
 			free()
 			synctest.Wait()
 			if len(next) == 0 {
-				t.Fatalf("%d: none comes in", i)
+				t.Fatalf("%d: none is accepted", i)
 			}
 			all = append(all, <-next)
 		}
@@ -128,8 +129,8 @@ func TestFewStrangersComeInAtATime(t *testing.T) {
 	})
 }
 
-// Whoever comes from the address of a flood that stalls need not wait behind it, and of a crowd each comes in in time.
-func TestOfOneAddressTheNewestAndTheOldestComeInByTurns(t *testing.T) {
+// A new client behind the address of a flood does not wait for the whole flood, and the oldest client of a crowd is not starved.
+func TestNewestAndOldestConnectionOfAnAddressAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := listen(t, 10*introducing, 10)
 		var all []*conn
@@ -150,7 +151,7 @@ func TestOfOneAddressTheNewestAndTheOldestComeInByTurns(t *testing.T) {
 			order, all = append(order, c.RemoteAddr().String()), append(all, c.(*conn))
 		}
 		if want := []string{"192.0.2.1:1", "192.0.2.1:4", "192.0.2.1:2", "192.0.2.1:3"}; !slices.Equal(order, want) {
-			t.Errorf("%q come in, want %q", order, want)
+			t.Errorf("accepted %q, want %q", order, want)
 		}
 		for _, c := range all {
 			_ = c.Close()

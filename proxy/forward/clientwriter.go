@@ -11,8 +11,8 @@ import (
 	"sluice/proxy/response"
 )
 
-// seatPatience is how long a client may make its response wait altogether until it counts as slow. Shorter ones let those
-// who come again and again make the apiserver begin more responses.
+// seatPatience is how long writes of a response may block in total before the response counts as slow. With a shorter time
+// clients that retry at once make the apiserver begin more responses.
 const seatPatience = time.Second
 
 // clientWriter writes a response to a client, with a deadline for each write: ReverseProxy copies
@@ -23,7 +23,7 @@ type clientWriter struct {
 	deadline *response.WriteDeadline
 	place    *flowcontrol.Place
 	waited   time.Duration // for the client
-	patience *time.Timer   // runs while something is written that may use up seatPatience
+	patience *time.Timer   // fires when a write exceeds what is left of seatPatience
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 }
 
@@ -31,7 +31,7 @@ func newClientWriter(w http.ResponseWriter, info *request.Info) *clientWriter {
 	return &clientWriter{ResponseWriter: w, info: info, deadline: response.NewWriteDeadline(w)}
 }
 
-// arm takes note that the client is written to, until disarm.
+// arm starts the timer of a write, until disarm.
 func (c *clientWriter) arm() (begin time.Time) {
 	left := seatPatience - c.waited
 	switch {

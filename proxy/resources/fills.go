@@ -23,8 +23,8 @@ const (
 )
 
 // fills bounds the stores that are filled at the same time, so that a gateway which starts before a busy
-// cluster, or whose connection broke, does not ask for everything at once. Of those that wait and fit, the most urgent come first. A reader
-// counts the less the more fills run that its reads have started, so that users take turns.
+// cluster, or whose connection broke, does not ask for everything at once. Of those that wait and fit, the most urgent
+// come first. A reader counts the less the more fills run that its reads have started, so that users take turns.
 type fills struct {
 	mu      sync.Mutex // guards what follows
 	running []*fill

@@ -43,7 +43,8 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 	if reason.Ceases() && !info.Unreviewed { // nobody would verify the token again
 		p.again = h.planAgain(r, *info)
 	}
-	if reason == outcome.NotReviewed && !info.Unreviewed { // a denial stands, although the apiserver allows the watch: it would end what is served
+	// Not after a denial, although the apiserver allows the watch: it would end what is served.
+	if reason == outcome.NotReviewed && !info.Unreviewed {
 		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch
