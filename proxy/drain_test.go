@@ -27,7 +27,7 @@ func fakeAPIServer(w http.ResponseWriter, r *http.Request) {
 		case <-time.After(15 * time.Second):
 		case <-r.Context().Done():
 		}
-	case "/upgrade":
+	case "/api/v1/namespaces/a/pods/p/exec":
 		conn, buffered, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -149,7 +149,7 @@ func TestUpgradedConnectionsAreClosedAfterGrace(t *testing.T) {
 	run(t, drain, fakeAPIServer, func(t *testing.T, e *env) {
 		conn := e.dialTLS(t, "http/1.1")
 		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET /upgrade HTTP/1.1\r\nHost: sluice\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(conn, "GET /api/v1/namespaces/a/pods/p/exec HTTP/1.1\r\nHost: sluice\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		buffered := bufio.NewReader(conn)

@@ -77,8 +77,10 @@ func (p *Proxy) reject(c *goproxy.ProxyCtx, decision string, refusal refusal) *g
 // refused counts and logs a refusal.
 func (p *Proxy) refused(r *http.Request, decision string) {
 	p.options.Metrics.connections.WithLabelValues(decision).Inc()
-	p.options.Log.Info("proxy connection refused", zap.String("decision", decision), zap.String("remote", r.RemoteAddr),
-		zap.String("method", request.Shorten(r.Method)), zap.String("target", request.Shorten(r.RequestURI)))
+	if line := p.refusals.Check("proxy connection refused", decision); line != nil {
+		line.Write(zap.String("decision", decision), zap.String("remote", r.RemoteAddr),
+			zap.String("method", request.Shorten(r.Method)), zap.String("target", request.Shorten(r.RequestURI)))
+	}
 }
 
 // replyTimeout is the time for a client to accept the short reply to its CONNECT.

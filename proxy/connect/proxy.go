@@ -15,6 +15,7 @@ import (
 
 	"sluice/config"
 	"sluice/proxy/accept"
+	"sluice/proxy/flood"
 	"sluice/proxy/flowcontrol"
 	"sluice/proxy/handshake"
 )
@@ -46,6 +47,8 @@ type Proxy struct {
 	allowed atomic.Pointer[map[config.Destination]bool] // of tunnels
 	handler *goproxy.ProxyHttpServer
 
+	refusals, unopened *flood.Log
+
 	api *accept.Listener // of Merge, which gets the intercepted connections
 
 	requests sync.WaitGroup  // includes tunnels, which http.Server does not track
@@ -61,6 +64,8 @@ type Proxy struct {
 func New(o Options) *Proxy {
 	p := &Proxy{
 		options: o, hosts: set(o.Hosts),
+		refusals: flood.New(o.Log, "more proxy connections refused", "connections"),
+		unopened: flood.New(o.Log, "more tunnels not opened", "tunnels"),
 		lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		},

@@ -34,9 +34,13 @@ const (
 // tunnel returns the handler of connections to a destination that is not the API.
 func (p *Proxy) tunnel(d config.Destination) func(*http.Request, net.Conn, *goproxy.ProxyCtx) {
 	return func(r *http.Request, client net.Conn, _ *goproxy.ProxyCtx) {
-		target, err := p.open(d)
+		ctx, cancel := flowcontrol.WhileOpen(p.cut, client)
+		defer cancel()
+		target, err := p.open(ctx, d)
 		if err != nil {
-			p.options.Log.Warn("tunnel not opened", zap.Stringer("destination", d), zap.Error(err))
+			if line := p.unopened.Check("tunnel not opened", d.String()); line != nil {
+				line.Write(zap.Stringer("destination", d), zap.Error(err))
+			}
 			p.fail(r, client, decisionUnreachable, newRefusal(http.StatusBadGateway, metav1.StatusReasonServiceUnavailable,
 				message.ProxyNowhere.Say()))
 			return
@@ -58,8 +62,8 @@ var errOwnAddress = errors.New("the name resolves to no address but of this host
 // open connects to a destination. A name is resolved once, and only addresses that were checked are
 // dialed: whoever answers for the name must not choose a service of this host, or the metadata service
 // of a cloud.
-func (p *Proxy) open(d config.Destination) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(p.cut, dialTimeout)
+func (p *Proxy) open(ctx context.Context, d config.Destination) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	var addresses []netip.Addr
 	if ip, err := netip.ParseAddr(d.Host); err == nil {

@@ -192,3 +192,34 @@ func TestWhatTunnelsSendTakesNoMemory(t *testing.T) {
 		e.proxy.cutAll()
 	})
 }
+
+// TestTunnelsOfClosedConnectionsAreNotOpened: what a connection that has made room still did would count for nobody.
+func TestTunnelsOfClosedConnectionsAreNotOpened(t *testing.T) {
+	const limit = 3
+	run(t, func(o *Options) { o.Connections = flowcontrol.NewConnections(ledger(limit)) }, func(e *env) {
+		dialing := make(chan context.Context, limit)
+		e.proxy.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			dialing <- ctx
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		clients := []*client{e.dial(), e.dial(), e.dial()}
+		time.Sleep(dialTimeout / 2)
+		for _, c := range clients {
+			go func() { _, _ = io.WriteString(c, "CONNECT registry.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n") }()
+		}
+		time.Sleep(dialTimeout * 3 / 4)
+		_ = e.dial()
+		time.Sleep(time.Second)
+		ended := 0
+		for range limit {
+			if ctx := <-dialing; ctx.Err() != nil {
+				ended++
+			}
+		}
+		if ended != 1 {
+			e.Errorf("of %d dials %d ended, for one connection that made room", limit, ended)
+		}
+		e.proxy.cutAll()
+	})
+}

@@ -85,6 +85,7 @@ type conn struct {
 	known  bool            // it counts for user
 	user   accounts.Account
 	closed bool
+	closes func() // called when it closes, if not nil
 }
 
 func (c *Connections) conn(accepted net.Conn) *conn {
@@ -300,8 +301,30 @@ func (c *conn) Close() error {
 	c.grant.Release()
 	c.received.release()
 	c.leave()
+	closes := c.closes
 	c.mu.Unlock()
+	if closes != nil {
+		closes()
+	}
 	return c.Conn.Close()
+}
+
+// WhileOpen returns a context that ends with ctx, or when the connection closes, as it does in favor of others. It is for
+// what is done for a connection that nobody reads; the caller must call cancel, and no connection has two at a time.
+func WhileOpen(ctx context.Context, of net.Conn) (_ context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(ctx)
+	if c := unwrap(of); c != nil && !c.onClose(cancel) {
+		cancel()
+	}
+	return ctx, cancel
+}
+
+// onClose has f called when the connection closes, and returns false if it is closed.
+func (c *conn) onClose(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closes = f
+	return !c.closed
 }
 
 // WithConnection is a filter before authentication: while it runs, the connection waits for Sluice, and

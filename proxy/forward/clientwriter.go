@@ -2,6 +2,8 @@ package forward
 
 import (
 	"bufio"
+	"context"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -19,6 +21,7 @@ const seatPatience = time.Second
 // pieces of up to 16 KiB. Only one goroutine at a time may write or flush.
 type clientWriter struct {
 	http.ResponseWriter
+	ctx      context.Context // of the request upstream
 	info     *request.Info
 	deadline *response.WriteDeadline
 	place    *flowcontrol.Place
@@ -27,8 +30,8 @@ type clientWriter struct {
 	joined   *bufio.Writer // joins the pieces of a list or an object; nil for a stream
 }
 
-func newClientWriter(w http.ResponseWriter, info *request.Info) *clientWriter {
-	return &clientWriter{ResponseWriter: w, info: info, deadline: response.NewWriteDeadline(w)}
+func newClientWriter(ctx context.Context, w http.ResponseWriter, info *request.Info) *clientWriter {
+	return &clientWriter{ResponseWriter: w, ctx: ctx, info: info, deadline: response.NewWriteDeadline(w)}
 }
 
 // arm starts the timer of a write, until disarm.
@@ -52,6 +55,15 @@ func (c *clientWriter) disarm(begin time.Time) {
 
 // Unwrap gives http.ResponseController access to the underlying writer.
 func (c *clientWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Hijack implements http.Hijacker. The connection closes when the request upstream ends: its client may read nothing.
+func (c *clientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(c.ResponseWriter).Hijack()
+	if err == nil {
+		context.AfterFunc(c.ctx, func() { _ = conn.Close() })
+	}
+	return conn, rw, err
+}
 
 // WriteHeader flushes the headers of a stream at once. The client of a watch or a log then learns that the stream is open
 // before the first byte arrives, and a stream that ends without one keeps the framing of a stream. The header of a list goes

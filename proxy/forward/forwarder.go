@@ -90,7 +90,7 @@ func (f *Forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	client := newClientWriter(w, info)
+	client := newClientWriter(ctx, w, info)
 	defer client.deadline.Stop()
 	p.place = f.places.Place(r, func() { client.deadline.EndWithin(0); cancel() })
 	defer p.place.Leave()
@@ -125,6 +125,10 @@ func (f *Forwarder) rewrite(p *httputil.ProxyRequest) {
 	info := request.From(p.In.Context())
 	p.Out.URL = f.upstream.Resolve(p.In.URL, request.CanonicalQuery(p.In.URL.RawQuery, info.Subresource == "proxy"))
 	p.Out.Host = ""
+	if !info.Upgrade {
+		p.Out.Header.Del("Connection")
+		p.Out.Header.Del("Upgrade")
+	}
 	p.Out.Trailer = nil // with one the transport does not end a request without a body, and the apiserver waits for it
 	appendForwardedFor(p.Out.Header, p.In)
 	f.removeFrontProxy(p.Out.Header)

@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"sluice/proxy/accounts"
 	"sluice/proxy/request"
 	"sluice/test/support/forwardtest"
 )
@@ -141,6 +143,40 @@ func TestTunnelEndsWithEitherSide(t *testing.T) {
 	})
 }
 
+// TestSessionsThatMakeRoomEnd although their clients read nothing.
+func TestSessionsThatMakeRoomEnd(t *testing.T) {
+	full := make(chan struct{}, 2)
+	e := forwardtest.New(t, forwardtest.Settings{
+		Caller: request.BearerToken, User: jane, ClientHTTP1: true, Totals: accounts.Totals{accounts.Streams: 2, accounts.Bodies: 1 << 20},
+		Handler: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "SPDY/3.1")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			for err == nil {
+				_ = conn.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+				_, err = conn.Write(make([]byte, 1<<20))
+			}
+			full <- struct{}{}
+			_, _ = io.Copy(io.Discard, conn)
+		},
+	})
+	for range 2 {
+		openTunnel(t, e, exec("SPDY/3.1"))
+		forwardtest.Receive(t, full, "session whose client reads nothing")
+	}
+	other, err := e.Accounts.Account(accounts.Key{Group: "bob", Name: "bob"}).TakeRevocable(accounts.Streams, 1, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Release()
+	e.End(t)
+}
+
 // TestRefusedUpgradeIsNoTunnel: CVE-2018-1002105. Unless the upstream switches protocols, what
 // follows on the client's connection is another request, which is authenticated like any other.
 func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
@@ -191,6 +227,19 @@ func TestRefusedUpgradeIsNoTunnel(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOnlySessionsAskToSwitch: a list is an ordinary request, whatever its headers ask for.
+func TestOnlySessionsAskToSwitch(t *testing.T) {
+	e := forwardtest.New(t, forwardtest.Settings{Caller: request.BearerToken, User: jane, ClientHTTP1: true})
+	_, _, resp := openTunnel(t, e, "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\n"+
+		"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if resp.StatusCode != http.StatusOK {
+		t.Error(resp.Status)
+	}
+	if got := e.Next(t); got.Proto != "HTTP/2.0" || got.Header.Get("Connection") != "" || got.Header.Get("Upgrade") != "" {
+		t.Errorf("upstream received %s with %v", got.Proto, got.Header)
 	}
 }
 

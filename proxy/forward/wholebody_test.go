@@ -51,7 +51,7 @@ func TestPiecesOfAListAreJoined(t *testing.T) {
 		joinPieces(resp, info)
 		client := &writes{ResponseRecorder: httptest.NewRecorder()}
 		client.Header().Set("Content-Type", row.contentType)
-		w := newClientWriter(client, info)
+		w := newClientWriter(t.Context(), client, info)
 		w.place = new(flowcontrol.Place) // the test may be slow
 		w.WriteHeader(row.code)
 		if streams := row.code == http.StatusOK && !row.joined; client.Flushed != streams || (resp.ContentLength < 0) == row.joined {

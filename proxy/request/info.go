@@ -26,7 +26,7 @@ type Info struct {
 	*apirequest.RequestInfo
 	Query           url.Values // the parameters that Sluice reads; of repeated ones the first counts
 	AuditID         string     // from the header Audit-Id, or a new UUID
-	Upgrade         bool       // the request asks to switch protocols
+	Upgrade         bool       // the request asks to switch protocols, and the apiserver may do so
 	Impersonates    bool       // the request has impersonation headers
 	LegacyWatchPath bool       // a watch by the deprecated path, as in /api/v1/watch/pods
 
@@ -154,9 +154,29 @@ func Parse(r *http.Request) (*Info, error) {
 		Query:             query,
 		tooManyParameters: strings.Count(r.URL.RawQuery, "&") >= maxParameters,
 		AuditID:           auditID(r),
-		Upgrade:           httpguts.HeaderValuesContainsToken(r.Header["Connection"], "upgrade"),
+		Upgrade:           asksToSwitch(r.Header) && maySwitch(parsed),
 		Impersonates:      impersonates(r.Header),
 	}, err
+}
+
+// asksToSwitch reports whether a request with these headers asks to switch protocols.
+func asksToSwitch(h http.Header) bool {
+	return httpguts.HeaderValuesContainsToken(h["Connection"], "upgrade")
+}
+
+// maySwitch reports whether the apiserver may answer a request by switching protocols. It ignores what other requests ask
+// for, and Sluice must: sessions take no seats.
+func maySwitch(i *apirequest.RequestInfo) bool {
+	switch {
+	case i == nil || !i.IsResourceRequest:
+		return false
+	case i.Verb == "watch":
+		return true
+	case i.APIGroup == "":
+		return proxied(i.Subresource)
+	}
+	// of an API that may be aggregated
+	return i.Subresource != "" && i.Subresource != "status" && i.Subresource != "scale"
 }
 
 // maxParameters is the number of query parameters from which a request is not served from the cache:
@@ -227,8 +247,10 @@ func (i *Info) canonicalPath() string {
 
 // Proxied reports whether the apiserver passes the request on, by its subresource, to a kubelet, a pod
 // or a service.
-func (i *Info) Proxied() bool {
-	switch i.Subresource {
+func (i *Info) Proxied() bool { return proxied(i.Subresource) }
+
+func proxied(subresource string) bool {
+	switch subresource {
 	case "proxy", "log", "exec", "attach", "portforward":
 		return true
 	}

@@ -193,12 +193,12 @@ func TestUpgradeIsATokenOfConnection(t *testing.T) {
 		{[]string{""}, false},
 	}
 	for _, tt := range tests {
-		i := parsed(t, "GET /api/v1/pods", http.Header{"Connection": tt.connection, "Upgrade": {"websocket"}})
+		i := parsed(t, "GET /api/v1/pods?watch=1", http.Header{"Connection": tt.connection, "Upgrade": {"websocket"}})
 		if i.Upgrade != tt.want {
 			t.Errorf("%q: %v", tt.connection, i.Upgrade)
 		}
 	}
-	if parsed(t, "GET /api/v1/pods", http.Header{"Upgrade": {"websocket"}}).Upgrade {
+	if parsed(t, "GET /api/v1/pods?watch=1", http.Header{"Upgrade": {"websocket"}}).Upgrade {
 		t.Error("the header Upgrade without Connection is an upgrade")
 	}
 }
@@ -259,5 +259,34 @@ func TestParametersThatNobodyReadsAreNotKept(t *testing.T) {
 	}
 	if info, _ = Parse(read(t, "GET /api/v1/pods?watch=1"+strings.Repeat("&a", maxQueryParameters))); len(info.Query) > 0 || info.Verb != "list" {
 		t.Errorf("%v of a query with too many parameters, %s", info.Query, info.Verb)
+	}
+}
+
+// TestOnlySessionsSwitchProtocols: the apiserver ignores that others ask for it, and they must not pass as sessions, which
+// take no seats.
+func TestOnlySessionsSwitchProtocols(t *testing.T) {
+	ask := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
+	for request, want := range map[string]bool{
+		"GET /api/v1/pods":                                       false,
+		"GET /api/v1/namespaces/a/pods/p":                        false,
+		"GET /api/v1/namespaces/a/pods/p/status":                 false,
+		"POST /api/v1/namespaces/a/serviceaccounts/s/token":      false,
+		"POST /api/v1/namespaces/a/pods":                         false,
+		"GET /openapi/v2":                                        false,
+		"GET /apis":                                              false,
+		"GET /apis/apps/v1/namespaces/a/deployments/d/scale":     false,
+		"GET /api/v1/pods?watch=1":                               true,
+		"GET /api/v1/watch/pods":                                 true,
+		"POST /api/v1/namespaces/a/pods/p/exec":                  true,
+		"GET /api/v1/namespaces/a/pods/p/attach":                 true,
+		"POST /api/v1/namespaces/a/pods/p/portforward":           true,
+		"GET /api/v1/namespaces/a/pods/p/log":                    true,
+		"GET /api/v1/nodes/n/proxy/x":                            true,
+		"GET /api/v1/namespaces/a/services/s/proxy":              true,
+		"GET /apis/sub.ex.io/v1/namespaces/a/machines/m/console": true,
+	} {
+		if got := parsed(t, request, ask).Upgrade; got != want {
+			t.Errorf("%s: %v", request, got)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func Validate(r *http.Request, info *Info, isIdentity func(name string) bool) er
 		func() error { return validateQuery(r.URL.RawQuery, info) },
 		func() error { return validateConnection(r.Header, isIdentity) },
 		func() error { return validateSingle(r.Header) },
-		func() error { return validateUpgrade(r, info) },
+		func() error { return validateUpgrade(r) },
 	} {
 		if err := check(); err != nil {
 			return apierrors.NewBadRequest(message.Ambiguous.Say(err))
@@ -142,8 +142,8 @@ func validateSingle(h http.Header) error {
 // validateUpgrade rejects protocols that no server of the Kubernetes API switches to, such as h2c,
 // in which requests would pass without authentication and authorization by either end, and upgrades with a
 // body, which one end could read as the first bytes of the new protocol.
-func validateUpgrade(r *http.Request, info *Info) error {
-	if !info.Upgrade {
+func validateUpgrade(r *http.Request) error {
+	if !asksToSwitch(r.Header) {
 		return nil
 	}
 	protocols := r.Header["Upgrade"]

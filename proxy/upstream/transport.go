@@ -17,6 +17,7 @@ const streamBuffer = 256 << 10
 type transportOptions struct {
 	config   *rest.Config
 	http1    bool   // HTTP/1.1 only
+	once     bool   // a connection for each request
 	agent    string // the User-Agent of requests; empty leaves theirs alone
 	compress bool   // ask for gzip, and decompress; otherwise a response arrives as its request asked for it
 }
@@ -36,7 +37,7 @@ func newTransport(o transportOptions) (http.RoundTripper, error) {
 	}
 	var err error
 	c.WrapTransport = transport.Wrappers(func(rt http.RoundTripper) http.RoundTripper {
-		err = boundBuffers(rt)
+		err = o.configure(rt)
 		return rt
 	}, c.WrapTransport)
 	rt, tlsErr := rest.TransportFor(c)
@@ -46,12 +47,13 @@ func newTransport(o transportOptions) (http.RoundTripper, error) {
 	return rt, err
 }
 
-// boundBuffers sets streamBuffer in the http.Transport that rt wraps.
-func boundBuffers(rt http.RoundTripper) error {
+// configure configures the http.Transport that rt wraps.
+func (o transportOptions) configure(rt http.RoundTripper) error {
 	for {
 		switch t := rt.(type) {
 		case *http.Transport:
 			t.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: streamBuffer}
+			t.DisableKeepAlives = o.once
 			return nil
 		case utilnet.RoundTripperWrapper:
 			rt = t.WrappedRoundTripper()

@@ -89,9 +89,10 @@ func New(o Options) (*Upstream, error) {
 	}{
 		{&u.Authenticated, "authenticated", transportOptions{config: anonymous}},
 		{&u.Anonymous, "anonymous", transportOptions{config: anonymous, http1: true}},
-		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true}},
+		// The apiserver closes the connection of an upgrade that it refuses, without having said so.
+		{&u.Upgrades, "upgrade", transportOptions{config: anonymous, http1: true, once: true}},
 		{&u.OnBehalf, "on-behalf", transportOptions{config: onBehalf}},
-		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true}},
+		{&u.OnBehalfUpgrades, "upgrade", transportOptions{config: onBehalf, http1: true, once: true}},
 		{&u.Self, "self", transportOptions{config: o.Config, agent: o.UserAgent, compress: o.Compress}},
 	} {
 		if *t.to, err = newTransport(t.transportOptions); err != nil {
