@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,11 +188,13 @@ func TestShortWatchesAreNotResumedMoreOftenThanTheyAreWorth(t *testing.T) {
 		{"ended in an orderly way after an event", 2 * time.Second, 3 * time.Second, io.EOF, 0, 120, 70},
 		{"ended in an orderly way after a while", 31 * time.Second, 3 * time.Second, io.EOF, 0, 106, 105},
 		{"cut off after a while", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 0, 106, 104},
+		{"cut off without an event", 0, 100 * time.Millisecond, io.ErrUnexpectedEOF, 0, 120, 70},
+		{"ended in an orderly way without an event", 0, 100 * time.Millisecond, io.EOF, 0, 120, 70},
 		{"cut off after a while, and after an outage", 31 * time.Second, 3 * time.Second, io.ErrUnexpectedEOF, 20, 95, 80},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				src := &breaking{lives: row.lives, cost: row.cost, end: row.end, away: row.away}
+				src := &breaking{lives: row.lives, cost: row.cost, end: row.end, away: row.away, silent: strings.HasSuffix(row.name, "without an event")}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if err := New(src, Options{Publish: func(*cache.Store) {}}).Run(ctx); err != nil {
@@ -211,6 +214,7 @@ type breaking struct {
 	lives, cost time.Duration
 	end         error
 	away        int
+	silent      bool // they end without one
 	watches     int
 }
 
@@ -227,6 +231,9 @@ func (b *breaking) Watch(ctx context.Context, _, _ uint64) (Stream, error) {
 		return nil, errors.New("connection refused")
 	}
 	b.watches++
+	if b.silent {
+		return &scriptStream{ctx: ctx, end: b.end, after: b.lives, doubtful: true}, nil
+	}
 	b.version++
 	return &scriptStream{ctx: ctx, events: []Event{event(modified, "a/x", b.version)}, end: b.end, after: b.lives, doubtful: true}, nil
 }

@@ -15,8 +15,9 @@ const (
 	// ended in an orderly way: the next one is delayed.
 	shortWatch = time.Second
 	// A watch counts as a failure, too, if it lasted less than restFactor times as long as it took to open it, which may
-	// include an inventory. The same time bounds the delay of the next watch. So a proxy that cuts each watch after an event
-	// does not make the apiserver list a large resource again and again, and delays the events of a small one little.
+	// include an inventory. The same time bounds the delay of the next watch, if it delivered an event. So a proxy that cuts
+	// each watch after an event does not make the apiserver list a large resource again and again, and delays the events of
+	// a small one little.
 	restFactor = 10
 	// longWatch is the duration from which no watch counts as a failure: opening it may have waited for other stores.
 	longWatch = 5 * time.Minute
@@ -34,7 +35,7 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 			}
 		}
 		opened, enough := time.Now(), min(max(shortWatch, restFactor*took), longWatch)
-		err := r.applyLoop(stream)
+		delivered, err := r.applyLoop(stream)
 		stream.Close()
 		stream = nil
 		short := time.Since(opened) < enough
@@ -46,7 +47,9 @@ func (r *Reflector) watch(ctx context.Context, stream Stream) error {
 		}
 		if !errors.Is(err, io.EOF) || short {
 			r.options.Report(fmt.Errorf("watch: %w", unexpected(err)))
-			r.backoff.limit(enough)
+			if delivered {
+				r.backoff.limit(enough)
+			}
 			r.backoff.wait(ctx, err)
 		}
 	}
@@ -62,8 +65,8 @@ func endsSession(err error) bool {
 	return false
 }
 
-// applyLoop applies the events of a watch to the store until the watch ends.
-func (r *Reflector) applyLoop(stream Stream) error {
+// applyLoop applies the events of a watch to the store until the watch ends, and reports whether there were any.
+func (r *Reflector) applyLoop(stream Stream) (delivered bool, err error) {
 	r.connected.Store(true)
 	r.lost.Store(0)
 	r.contact.Store(time.Now().UnixNano())
@@ -75,11 +78,12 @@ func (r *Reflector) applyLoop(stream Stream) error {
 	for {
 		event, err := stream.Next()
 		if err != nil {
-			return err
+			return delivered, err
 		}
 		if err := r.apply(event); err != nil {
-			return err
+			return delivered, err
 		}
+		delivered = delivered || event.Type != 0
 	}
 }
 

@@ -112,7 +112,7 @@ func (a *Authenticator) SetTokenTTL(ttl time.Duration) {
 var errCertificate = errors.New("the client certificate is not valid")
 
 // WithAuthentication is a filter that authenticates requests. It sets Info.Caller and, if it knows the
-// user, Info.User and the user in the context, or Info.Unreviewed. It does not change the request's headers: a forwarded
+// user, Info.User and the user in the context, or Info.ReviewAgain. It does not change the request's headers: a forwarded
 // request needs them. It answers a request with errCertificate with 401, as the apiserver does, which
 // would not see the certificate of a forwarded request and take the caller for anonymous.
 func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
@@ -139,11 +139,19 @@ func (a *Authenticator) WithAuthentication(next http.Handler) http.Handler {
 			info.Caller, info.User, info.Acting = caller, u.GetName(), u
 			r = r.WithContext(apirequest.WithUser(r.Context(), u))
 		case unavailable(err):
-			info.Unreviewed = true
+			info.ReviewAgain = a.reviewAgain(r.Clone(r.Context()))
 		}
 		// On another error the caller stays Unauthenticated; the apiserver gets the request and responds.
 		next.ServeHTTP(w, r)
 	})
+}
+
+// reviewAgain returns a function that reports whether the token in r can be reviewed now.
+func (a *Authenticator) reviewAgain(r *http.Request) func(context.Context) bool {
+	return func(ctx context.Context) bool {
+		_, _, err := a.authenticate(r.WithContext(ctx))
+		return !unavailable(err)
+	}
 }
 
 // authenticate verifies the credentials of r in the order of the apiserver: front-proxy headers, client

@@ -33,7 +33,7 @@ func authenticate(t *testing.T, a *Authenticator, r *http.Request) identity {
 	var got identity
 	a.WithAuthentication(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		got.Kind, got.Unreviewed = info.Caller, info.Unreviewed
+		got.Kind, got.Unreviewed = info.Caller, info.Unreviewed()
 		who, ok := apirequest.UserFrom(r.Context())
 		if ok != (info.Caller != request.Unauthenticated) {
 			t.Errorf("caller of kind %d has user %v", info.Caller, who)
@@ -171,6 +171,7 @@ func TestCallerIsUnauthenticatedWhileReviewsFail(t *testing.T) {
 					t.Errorf("took %v", took)
 				}
 				reviews.breakWith(nil)
+				time.Sleep(failedPause)
 				if got := authenticate(t, access.Authenticator, newRequest("/api/v1/pods", token("a"))); got.Name != "jane" {
 					t.Errorf("after recovery: %+v", got)
 				}

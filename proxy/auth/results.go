@@ -17,6 +17,7 @@ type result[V any] struct {
 	positive bool
 	bytes    int // of memory, without entryBytes
 	ttl      time.Duration
+	err      error     // of a review that failed; there is no value then
 	expires  time.Time // when it must be reviewed again
 	until    time.Time // when it can no longer be used although that fails
 }

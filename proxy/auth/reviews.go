@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -16,8 +17,8 @@ const (
 	// stalePatience is how long a caller waits for the repetition of a review whose last result can
 	// still be used.
 	stalePatience = time.Second
-	// failedPause is how long a review is not repeated that failed while its last result can still be used: a crowd
-	// whose results have expired must not ask an apiserver that fails as often as it reads.
+	// failedPause is how long a review that failed is not repeated: a crowd must not ask an apiserver that fails as often
+	// as it reads.
 	failedPause = time.Second
 	// resultBytes bounds the positive results of one kind of review, and negativeBytes the others, so that a
 	// flood of what is rejected displaces nothing that is known.
@@ -100,7 +101,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	now := time.Now()
 	if found && now.Before(last.expires) {
 		r.mu.Unlock()
-		return last.value, nil
+		return last.value, last.err
 	}
 	known := found && last.positive && !r.invented || isRecheck(ctx)
 	if !known && by.hold != nil {
@@ -117,7 +118,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Lock()
 		if last, found = r.last(key); found && now.Before(last.expires) {
 			r.mu.Unlock()
-			return last.value, nil
+			return last.value, last.err
 		}
 	}
 	running := r.join(ctx, key, known, by, ask)
@@ -176,7 +177,7 @@ func (r *reviews[V]) recall(key digest) (V, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, found := r.last(key)
-	return last.value, found && time.Now().Before(last.expires)
+	return last.value, found && last.err == nil && time.Now().Before(last.expires)
 }
 
 // keep keeps a result for a key as if it had been reviewed, unless that would displace a result that has
@@ -245,10 +246,17 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 	}
 	if r.running[key] == v { // otherwise a later review has the result to keep
 		now := time.Now()
-		if err == nil {
+		refused := false // it got no place
+		if err != nil {
+			_, refused = errors.AsType[*accounts.Refused](err)
+		}
+		switch last, found := r.kept.get(key); {
+		case err == nil:
 			r.put(key, got.at(now))
-		} else if last, found := r.kept.get(key); found {
+		case found && now.Before(last.until):
 			r.put(key, last.postponed(now))
+		case !refused:
+			r.put(key, result[V]{err: v.err, expires: now.Add(failedPause)})
 		}
 		delete(r.running, key)
 	}

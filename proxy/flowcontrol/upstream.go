@@ -138,6 +138,22 @@ func (p *Place) take(ctx context.Context) (leave func(), err error) {
 	return p.seat.Leave, nil
 }
 
+// Accepted takes note that the apiserver has accepted the request. If that lasts, it has a stream from now on, also of a caller
+// whom Sluice does not know. The error is an *accounts.Refused.
+func (p *Place) Accepted() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.info.Caller != request.Unauthenticated || !p.taken || !Lasts(p.info) {
+		return nil
+	}
+	g, err := p.info.Account.TakeRevocable(accounts.Streams, 1, p.end)
+	if err == nil {
+		p.leave()
+		p.leave = g.Release
+	}
+	return err
+}
+
 // Slow takes note that the client accepts the response more slowly than the apiserver sends it. The response goes on as
 // one of a bounded number of slow ones, or ends.
 func (p *Place) Slow() {

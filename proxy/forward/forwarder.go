@@ -150,6 +150,11 @@ func (f *Forwarder) inspect(resp *http.Response) error {
 	if err := f.checkRefusal(resp, info); err != nil {
 		return err
 	}
+	if resp.StatusCode < http.StatusBadRequest {
+		if err := passingOf(resp.Request).place.Accepted(); err != nil {
+			return err
+		}
+	}
 	if err := f.checkRedirect(resp); err != nil {
 		return err
 	}

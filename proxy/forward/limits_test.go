@@ -59,6 +59,41 @@ func TestPlacesAreApart(t *testing.T) {
 	}
 }
 
+// TestAcceptedWatchesOfStrangersTakeStreams: otherwise the watches of callers whom only the apiserver knows, because it
+// reviews no tokens for Sluice, would take the places of their other requests.
+func TestAcceptedWatchesOfStrangersTakeStreams(t *testing.T) {
+	more := make(chan bool)
+	defer close(more)
+	e := forwardtest.New(t, forwardtest.Settings{
+		Strangers: one(), Totals: accounts.Totals{accounts.Streams: 1, accounts.Bodies: 1 << 20, accounts.Unverified: 1 << 20},
+		Handler: func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery != "" {
+				w.(http.Flusher).Flush()
+				<-more
+			}
+		},
+	})
+	get := func(target string) *http.Response {
+		return e.Do(t, e.NewRequest(t, http.MethodGet, target, bearer("a"), nil))
+	}
+	resp, err := e.Client.Do(e.NewRequest(t, http.MethodGet, "/api/v1/pods?watch=1", bearer("a"), nil))
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	defer resp.Body.Close()
+	if used := e.Accounts.Usage(accounts.Streams).Used; used != 1 {
+		t.Errorf("the watch takes %d streams", used)
+	}
+	for range 2 {
+		if resp := get("/api/v1/pods"); resp.StatusCode != http.StatusOK {
+			t.Errorf("a list beside the watch: %s", resp.Status)
+		}
+	}
+	if resp := get("/api/v1/pods?watch=1"); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a watch beyond the limit: %s", resp.Status)
+	}
+}
+
 // TestUsersGetSeatsInTurn: whoever has many requests leaves a quarter of the seats to others.
 func TestUsersGetSeatsInTurn(t *testing.T) {
 	more := make(chan bool)

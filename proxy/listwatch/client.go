@@ -59,7 +59,7 @@ type Client struct {
 	options   Options
 	session   *Session
 	contact   contact // with the apiserver of the store
-	jsonOnly  bool    // the apiserver sends Protobuf with unknown fields, or none
+	jsonOnly  bool    // the apiserver sends Protobuf with unknown fields, or none, or no CBOR
 }
 
 // New returns the Client of a resource.

@@ -111,6 +111,22 @@ func TestApiserverMayLackProtobuf(t *testing.T) {
 	}
 }
 
+// TestOneResponseDoesNotMakeAStoreJSON: a load balancer may have sent it.
+func TestOneResponseDoesNotMakeAStoreJSON(t *testing.T) {
+	d := fake.ConfigMaps
+	run(t, d, []step{
+		{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+		{"watch 10", fake.Body(codec.MediaJSON, []byte("{}"))},
+		{"watchlist", d.Stream(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
+	}, func(t *testing.T, e *env) {
+		pass(time.Minute)
+		e.CheckPlayed(t)
+		if r := e.client.Session().Description().Resource; r.Source != codec.Protobuf {
+			t.Errorf("store holds %s", r.Source)
+		}
+	})
+}
+
 // JSON does not tell 8.0 from 8.
 func TestCBORKeepsFloatsApartFromIntegers(t *testing.T) {
 	d := fake.Widgets.InCBOR()

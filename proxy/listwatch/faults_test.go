@@ -296,9 +296,10 @@ func TestStoreIsRightAfterEveryFault(t *testing.T) {
 			return []step{
 				{"watchlist", d.Cut(d.Added("a/x@3"), d.InitialEventsEnd("10"))},
 				{"watch 10", fake.Body("text/html", []byte("<html>"))},
-				{"watchlist", fake.Body("application/yaml", []byte("x"))},
+				{"watch 10", fake.Body("application/yaml", []byte("x"))},
+				{"watch 10", d.Stream(d.Bookmark("20"))},
 			}
-		}, 1, 0, nil},
+		}, 1, 20, []string{"a/x"}},
 	}
 	for _, tt := range tests {
 		for name, d := range fake.Encodings {

@@ -75,18 +75,23 @@ func (s *Session) undecodable(err error) error {
 	return err
 }
 
-// encodingOf returns the encoding of a response with objects to store. The apiserver may not support
-// Protobuf or CBOR, whatever the request accepts.
-func (s *Session) encodingOf(h http.Header) (encoding, error) {
+// encodingOf returns the encoding of a response with objects to store. The apiserver may not support Protobuf or CBOR,
+// whatever the request accepts: what fills a store decides, and a single response to another watch does not. One in
+// no encoding at all is not the apiserver's, and says nothing of it.
+func (s *Session) encodingOf(h http.Header, fills bool) (encoding, error) {
 	d := s.Description()
 	e, err := encodingOf(h)
 	_, protobuf := e.(protobufEncoding)
 	_, inCBOR := e.(cborEncoding)
-	if err == nil && (protobuf != (d.Schema != nil) || inCBOR != d.Resource.WholeFloats) {
-		err = fmt.Errorf("response in %q: %w", h.Get("Content-Type"), errEncoding)
-	}
 	if err != nil {
-		return nil, s.rebuildAsJSON(err)
+		return nil, err
+	}
+	if protobuf != (d.Schema != nil) || inCBOR != d.Resource.WholeFloats {
+		err = fmt.Errorf("response in %q: %w", h.Get("Content-Type"), errEncoding)
+		if fills || d.Resource.WholeFloats { // which accepts JSON as well
+			return nil, s.rebuildAsJSON(err)
+		}
+		return nil, fmt.Errorf("%w: %w", err, reflector.ErrRebuild)
 	}
 	return e, nil
 }
@@ -100,7 +105,7 @@ func (s *Session) list(ctx context.Context, yield func(*tree.Object)) (uint64, e
 		if err != nil {
 			return 0, err
 		}
-		e, err := s.encodingOf(header)
+		e, err := s.encodingOf(header, true)
 		if err != nil {
 			return 0, err
 		}

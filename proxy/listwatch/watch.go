@@ -47,7 +47,7 @@ func (s *Session) watch(ctx context.Context, query url.Values) (*stream, error) 
 		cancel()
 		return nil, err
 	}
-	e, err := s.encodingOf(resp.Header)
+	e, err := s.encodingOf(resp.Header, query.Get("sendInitialEvents") != "")
 	if err != nil {
 		cancel()
 		_ = resp.Body.Close()

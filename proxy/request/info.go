@@ -39,8 +39,9 @@ type Info struct {
 
 	Caller Caller // set by authentication
 	User   string // the name of the authenticated caller; empty if Unauthenticated and not anonymous
-	// Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.
-	Unreviewed bool
+	// ReviewAgain is set if the caller is not known because the apiserver could not be asked about its token. It asks again,
+	// and reports whether there was an answer.
+	ReviewAgain func(context.Context) bool
 	// Acting is the authenticated caller, nil if it has no name. Impersonated is the user that it acts
 	// for, once Sluice has authorized that.
 	Acting, Impersonated user.Info
@@ -256,6 +257,9 @@ func proxied(subresource string) bool {
 	}
 	return false
 }
+
+// Unreviewed reports whether the caller is not known because the apiserver could not be asked about its token.
+func (i *Info) Unreviewed() bool { return i.ReviewAgain != nil }
 
 type key struct{}
 

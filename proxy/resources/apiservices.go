@@ -24,14 +24,28 @@ var errTakenOver = errors.New("APIService has changed")
 
 // followAPIServices has the stores of a group and version rebuilt when its APIService leads to an
 // extension server. Nothing else shows that: the apiserver itself goes on serving the watches that are
-// open. It returns when the context ends, or at once if the apiserver has no aggregator.
+// open. If the apiserver seems to have no aggregator, it looks for one again from time to time: somebody else may have
+// answered.
 func (r *Registry) followAPIServices(ctx context.Context) {
 	log := r.options.Log.With(zap.Stringer("resource", apiServices.GroupResource()))
+	for absent := ""; ctx.Err() == nil; wait.Pause(ctx, absentRetry) {
+		if err := r.followOnce(ctx, log); err != nil && err.Error() != absent {
+			log.Info("APIServices are not followed", zap.Error(err))
+			absent = err.Error()
+		}
+	}
+}
+
+// absentRetry is the time between two attempts to follow APIServices that are not there.
+const absentRetry = 10 * time.Second
+
+// followOnce is followAPIServices until it seems that there are none.
+func (r *Registry) followOnce(ctx context.Context, log *zap.Logger) error {
 	source := listwatch.New(r.options.Upstream, apiServices, listwatch.Options{
 		Opened:         func() func() { return r.options.Watches(apiServices.Group, apiServices.Version, apiServices.Resource) },
 		ColumnsChanged: func(*discovery.Description) {},
 	})
-	err := reflector.New(source, reflector.Options{
+	return reflector.New(source, reflector.Options{
 		Publish: func(s *cache.Store) {
 			if s != nil {
 				r.checkServer(ctx, func(schema.GroupVersion) bool { return true })
@@ -44,9 +58,6 @@ func (r *Registry) followAPIServices(ctx context.Context) {
 		},
 		Report: func(err error) { log.Warn("reflector interrupted", zap.Error(err)) },
 	}).Run(ctx)
-	if err != nil {
-		log.Info("APIServices are not followed", zap.Error(err))
-	}
 }
 
 const (

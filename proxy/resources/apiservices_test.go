@@ -41,3 +41,20 @@ func TestStoreIsKeptWhileItsServerIsUnknownForAMoment(t *testing.T) {
 		})
 	}
 }
+
+// A load balancer without backends may say that there is no aggregator.
+func TestAggregatorThatSeemsAbsentIsLookedForAgain(t *testing.T) {
+	d := fake.Widgets
+	run(t, d, Options{CheckEvery: time.Hour}, []step{{"watchlist", d.Stream(d.InitialEventsEnd("10"))}}, func(t *testing.T, e *env) {
+		e.lookup()
+		pass(time.Second)
+		for range 3 {
+			e.SetSteps(script([]step{{"aggregator", fake.Refuse(http.StatusNotFound)}}))
+			pass(absentRetry)
+			e.CheckPlayed(t)
+		}
+		if n := e.log.FilterMessage("APIServices are not followed").Len(); n != 1 {
+			t.Errorf("%d lines in the log", n)
+		}
+	})
+}

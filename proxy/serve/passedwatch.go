@@ -40,11 +40,16 @@ const (
 func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *request.Info, reason outcome.Pass, c *claim) {
 	p := newPassedWatch(&h.options, info, reason)
 	p.claim = c
-	if reason.Ceases() && !info.Unreviewed { // nobody would verify the token again
+	switch {
+	case info.Unreviewed():
+		if reason == outcome.NotReviewed {
+			p.again = reviewAgain(info)
+		}
+	case reason.Ceases():
 		p.again = h.planAgain(r, *info)
 	}
 	// Not after a denial, although the apiserver allows the watch: it would end what is served.
-	if reason == outcome.NotReviewed && !info.Unreviewed {
+	if reason == outcome.NotReviewed && !info.Unreviewed() {
 		p.allowed = h.learns(r, *info)
 	}
 	info.PassedWatch = p.PassedWatch
@@ -57,6 +62,17 @@ func (h *Handler) passWatch(w http.ResponseWriter, r *http.Request, info *reques
 		following.Wait()
 	}()
 	h.options.Next.ServeHTTP(w, r)
+}
+
+// reviewAgain returns a function that finds out whether the token of a watch can be reviewed, and returns why the watch
+// still passes. Then its client has to present it again.
+func reviewAgain(info *request.Info) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if !info.ReviewAgain(ctx) {
+			return outcome.NotReviewed
+		}
+		return nil
+	}
 }
 
 // planAgain returns a function that plans a watch which passes, and returns why it still would. Its context must have the

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,7 +122,9 @@ type passed struct {
 }
 
 // pass lets a watch pass.
-func (f *filling) pass(url string) *passed {
+func (f *filling) pass(url string) *passed { return f.passRequest(f.Request(url, nil)) }
+
+func (f *filling) passRequest(r *http.Request) *passed {
 	got := make(chan *passed, 1)
 	f.handler.options.Next = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -133,7 +137,7 @@ func (f *filling) pass(url string) *passed {
 		case <-r.Context().Done():
 		}
 	})
-	go f.Do(&servetest.WatchClient{}, f.Request(url, nil))
+	go f.Do(&servetest.WatchClient{}, r)
 	p := <-got
 	synctest.Wait()
 	return p
@@ -227,6 +231,25 @@ func TestPassedWatchIsTriedAgain(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Otherwise the watches of callers whose tokens could not be reviewed would stay upstream for their whole life.
+func TestPassedWatchEndsOnceItsTokenCanBeReviewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFilling(t)
+		f.Missing = ""
+		r := f.Request(fooPath+"?watch=1&resourceVersion=3", nil)
+		info, answers := request.From(r.Context()), new(atomic.Bool)
+		info.User, info.ReviewAgain = "", func(context.Context) bool { return answers.Load() }
+		p := f.passRequest(r)
+		if p.endsWithin(time.Minute) {
+			t.Error("ended although its client would pass again")
+		}
+		answers.Store(true)
+		if !p.endsWithin(time.Minute * 2) {
+			t.Error("goes on passing")
+		}
+	})
 }
 
 // The apiserver itself has reviewed the access to a watch that it accepts.

@@ -158,7 +158,7 @@ func (p *Plan) checkRequest(r *http.Request) error {
 	switch {
 	case !info.Why.Rule(why.PlainRead, plain, info.What):
 		return outcome.NotARead
-	case !info.Why.Rule(why.Known, info.User != "", p.sayCaller) && !info.Unreviewed:
+	case !info.Why.Rule(why.Known, info.User != "", p.sayCaller) && !info.Unreviewed():
 		return outcome.UnknownCaller
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -193,7 +194,9 @@ func TestPlanFollowsTheCaller(t *testing.T) {
 	}{
 		{"nothing", func(*servetest.Env, *http.Request, *request.Info) {}, "list any"},
 		{"unauthenticated", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.User = "" }, "unknown-caller"},
-		{"unreviewed", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.User, i.Unreviewed = "", true }, "not-reviewed"},
+		{"unreviewed", func(_ *servetest.Env, _ *http.Request, i *request.Info) {
+			i.User, i.ReviewAgain = "", func(context.Context) bool { return false }
+		}, "not-reviewed"},
 		{"impersonation by token", func(_ *servetest.Env, _ *http.Request, i *request.Info) { i.Impersonates = true }, "list any"},
 		{"impersonation by certificate", func(_ *servetest.Env, _ *http.Request, i *request.Info) {
 			i.Impersonates, i.Caller = true, request.ClientCert
