@@ -17,7 +17,7 @@ type result[V any] struct {
 	positive bool
 	bytes    int // of memory, without entryBytes
 	ttl      time.Duration
-	err      error     // of a review that failed; there is no value then
+	err      error     // of a review that failed when the result could no longer be used; nil otherwise
 	expires  time.Time // when it must be reviewed again
 	until    time.Time // when it can no longer be used although that fails
 }
@@ -29,12 +29,25 @@ func (v result[V]) at(now time.Time) result[V] {
 	return v
 }
 
-// postponed returns the result after a review that failed at a time: it counts as reviewed for a moment.
-func (v result[V]) postponed(now time.Time) result[V] {
-	if v.expires = now.Add(failedPause); v.expires.After(v.until) {
+// postponed returns the result after a review that failed at a time: it, or the error, counts for a moment.
+func (v result[V]) postponed(now time.Time, err error) result[V] {
+	v.expires = now.Add(failedPause)
+	switch {
+	case !now.Before(v.until):
+		v.err = err
+	case v.expires.After(v.until):
 		v.expires = v.until
 	}
 	return v
+}
+
+// get returns the value, or the error.
+func (v result[V]) get() (V, error) {
+	if v.err != nil {
+		var none V
+		return none, v.err
+	}
+	return v.value, nil
 }
 
 // entryBytes is about the memory of an entry of results without its value.

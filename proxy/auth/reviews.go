@@ -101,7 +101,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	now := time.Now()
 	if found && now.Before(last.expires) {
 		r.mu.Unlock()
-		return last.value, last.err
+		return last.get()
 	}
 	known := found && last.positive && !r.invented || isRecheck(ctx)
 	if !known && by.hold != nil {
@@ -118,7 +118,7 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 		r.mu.Lock()
 		if last, found = r.last(key); found && now.Before(last.expires) {
 			r.mu.Unlock()
-			return last.value, last.err
+			return last.get()
 		}
 	}
 	running := r.join(ctx, key, known, by, ask)
@@ -250,13 +250,12 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 		if err != nil {
 			_, refused = errors.AsType[*accounts.Refused](err)
 		}
-		switch last, found := r.kept.get(key); {
+		switch {
 		case err == nil:
 			r.put(key, got.at(now))
-		case found && now.Before(last.until):
-			r.put(key, last.postponed(now))
 		case !refused:
-			r.put(key, result[V]{err: v.err, expires: now.Add(failedPause)})
+			last, _ := r.kept.get(key) // it stays known
+			r.put(key, last.postponed(now, v.err))
 		}
 		delete(r.running, key)
 	}
