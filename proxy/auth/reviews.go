@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/proxy/accounts"
+	"sluice/proxy/flowcontrol"
 	"sluice/proxy/request"
 	"sluice/proxy/trace"
 )
@@ -124,6 +125,9 @@ func (r *reviews[V]) get(ctx context.Context, key digest, by asker, ask func(con
 	running := r.join(ctx, key, known, by, ask)
 	r.mu.Unlock()
 	defer r.leave(key, running)
+	if !known && by.suspect != nil && by.suspect() {
+		defer flowcontrol.Suspect(ctx)()
+	}
 	if by.request != nil && !known {
 		by.request.TokenReview = &running.shared
 	}

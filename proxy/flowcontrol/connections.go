@@ -31,11 +31,12 @@ const (
 	// introducing bounds the strangers between their handshake and their first request, each of which counts for
 	// introducedFor at most. The clients of a crowd may share a processor: if all shook hands at once, each handshake would
 	// take longer than its client waits.
-	introducing   = 32
+	introducing   = 128
 	introducedFor = patience
-	// helloPatience is how long an incomplete first message of a client counts: thousands of clients a second may send one
-	// byte and no more.
+	// helloPatience is how long it counts that a client has not completed its first message, and stepPatience that it has not
+	// sent what follows: thousands of clients a second may go so far and no further.
 	helloPatience = 10 * time.Millisecond
+	stepPatience  = 50 * time.Millisecond
 	// longestTurn bounds a turn of a stranger, even if its goroutine still computes or blocks.
 	longestTurn = 50 * time.Millisecond
 )
@@ -76,6 +77,7 @@ type conn struct {
 	writing     atomic.Int64           // the same of a client that accepts what Sluice sends
 	requests    atomic.Int64           // in progress
 	waiting     atomic.Int64           // those of them that wait for more of their bodies
+	suspected   atomic.Int64           // those whose tokens wait among the suspect ones
 	rested      atomic.Int64           // when the last request ended, after since
 	answered    atomic.Bool            // Sluice has sent something
 	received    received
@@ -140,13 +142,23 @@ func (c *conn) admit(ctx context.Context) bool {
 	if !c.introduce(place, entry, account) || entry.wait(ctx) != nil {
 		return false
 	}
+	c.leaveEntry(entry)
+	return true
+}
+
+// leaveEntry looks now and then whether the connection need no longer count among those between handshake and first request.
+func (c *conn) leaveEntry(entry *Ticket) {
 	time.AfterFunc(helloPatience, func() {
-		if c.reading.Load() > 0 && !c.answered.Load() {
+		age, reading, most := time.Since(c.since), time.Duration(c.reading.Load()), helloPatience
+		if c.answered.Load() {
+			most = stepPatience
+		}
+		if age >= introducedFor || reading > 0 && age-reading >= most {
 			entry.Leave()
+		} else if c.entry.Load() == entry {
+			c.leaveEntry(entry)
 		}
 	})
-	time.AfterFunc(introducedFor, entry.Leave)
-	return true
 }
 
 // introduce makes the connection a stranger's, with its place at the door and its ticket of the entry queue.
@@ -193,10 +205,23 @@ func (c *conn) busy() bool {
 	if c.answered.Load() {
 		most = answerPatience
 	}
-	if age > introduction || writing > 0 && age-writing >= patience {
+	worked := c.requests.Load() - c.waiting.Load()
+	if suspected := c.suspected.Load(); suspected > 0 && worked <= suspected ||
+		age > introduction || writing > 0 && age-writing >= patience {
 		return false
 	}
-	return c.requests.Load() > c.waiting.Load() || reading == 0 || age-reading < most
+	return worked > 0 || reading == 0 || age-reading < most
+}
+
+// Suspect tells that the token of a request waits among the suspect ones, until done is called. A connection on which nothing
+// else runs may make room meanwhile.
+func Suspect(ctx context.Context) (done func()) {
+	c := connFrom(ctx)
+	if c == nil {
+		return func() {}
+	}
+	c.suspected.Add(1)
+	return func() { c.suspected.Add(-1) }
 }
 
 // Write implements net.Conn.

@@ -102,9 +102,14 @@ func TestHandshakesOfFewStrangersRunAtATime(t *testing.T) {
 			func() { _ = all[1].Close() },
 			func() {
 				go func() { _, _ = all[2].Read(nil) }()
-				time.Sleep(helloPatience)
+				time.Sleep(2 * helloPatience)
 			},
-			func() { time.Sleep(introducedFor - helloPatience) },
+			func() { // it is answered, and does not go on
+				_, _ = all[3].Write(nil)
+				go func() { _, _ = all[3].Read(nil) }()
+				time.Sleep(stepPatience + 2*helloPatience)
+			},
+			func() { time.Sleep(introducedFor) },
 		} {
 			next := make(chan *conn, 1)
 			go func() { next <- l.accept("192.0.2.2:1") }()
@@ -156,6 +161,33 @@ func TestNewestAndOldestConnectionOfAnAddressAlternate(t *testing.T) {
 		for _, c := range all {
 			_ = c.Close()
 		}
+		l.checkEmpty()
+	})
+}
+
+// TestConnectionsOfSuspectTokensMakeRoom: otherwise those of one address would fill its door.
+func TestConnectionsOfSuspectTokensMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, 10, 10)
+		c := l.accept("192.0.2.1:1")
+		ctx := ConnContext(t.Context(), c)
+		request := httptest.NewRequest(http.MethodGet, "/", nil)
+		busy := func(want bool, when string) {
+			if c.busy() != want {
+				t.Errorf("busy %s: %v", when, !want)
+			}
+		}
+		c.begin(request)
+		busy(true, "with a request")
+		done := Suspect(ctx)
+		busy(false, "while its token waits among suspect ones")
+		c.begin(request)
+		busy(true, "with another request besides")
+		c.end(request)
+		done()
+		busy(true, "after the review")
+		c.end(request)
+		_ = c.Close()
 		l.checkEmpty()
 	})
 }
