@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -84,6 +85,13 @@ func (w workload) checkClient(t *testing.T, pod corev1.Pod, server string) {
 	if w.everyone {
 		elsewhere = http.StatusOK
 	}
+	harness.Eventually(t, "the informer of "+pod.Name+" has synced", func() error {
+		var got seen
+		if err := ask(t.Context(), pod, "/informer", &got); err != nil || got.Synced {
+			return err
+		}
+		return errors.New("it has not")
+	}) // before that a get passes if the store is still being filled
 	own := "/api/v1/namespaces/" + w.namespace
 	for path, code := range map[string]int{
 		own + "/configmaps":                                    http.StatusOK,
