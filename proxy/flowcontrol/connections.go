@@ -31,7 +31,7 @@ const (
 	// introducing bounds the strangers between their handshake and their first request, each of which counts for
 	// introducedFor at most. The clients of a crowd may share a processor: if all shook hands at once, each handshake would
 	// take longer than its client waits.
-	introducing   = 128
+	introducing   = 32
 	introducedFor = patience
 	// helloPatience is how long it counts that a client has not completed its first message, and stepPatience that it has not
 	// sent what follows: thousands of clients a second may go so far and no further.
