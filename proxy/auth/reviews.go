@@ -30,6 +30,9 @@ const (
 // reviewError is the error of a review that could not be made, rather than its negative result.
 type reviewError struct{ error }
 
+// errRests is the error of a review that is not repeated yet; the cause of its failure is not kept, since it may be large.
+var errRests = &reviewError{errors.New("the review has failed a moment ago")}
+
 // Unwrap returns the cause.
 func (e *reviewError) Unwrap() error { return e.error }
 
@@ -259,7 +262,7 @@ func (r *reviews[V]) run(ctx context.Context, key digest, v *review[V], by asker
 			r.put(key, got.at(now))
 		case !refused:
 			last, _ := r.kept.get(key) // it stays known
-			r.put(key, last.postponed(now, v.err))
+			r.put(key, last.postponed(now, errRests))
 		}
 		delete(r.running, key)
 	}
