@@ -70,6 +70,7 @@ func (s scenario) run(t *testing.T) []result {
 		h := &wl.recorder.history
 		h.Log = wl.groundTruth.snapshot()
 		results = append(results, result{wl, history.Check(h)})
+		wl.clear(t)
 	}
 	return results
 }

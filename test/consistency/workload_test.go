@@ -113,6 +113,17 @@ func (wl *workload) populate(t *testing.T, prefix string) {
 	}
 }
 
+// clear deletes what the writers left: lists of later scenarios would have to carry it.
+func (wl *workload) clear(t *testing.T) {
+	t.Helper()
+	for _, namespace := range wl.writers[0].namespaces {
+		q := jsonRequest(http.MethodDelete, wl.path(namespace, ""), nil)
+		if err := expect(t.Context(), controlPlane.Raw("admin"), q, http.StatusOK); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // createNamespaces creates the namespaces of a scenario. They live as long as the control plane.
 func createNamespaces(t *testing.T, prefix string) {
 	t.Helper()

@@ -265,7 +265,7 @@ func pageNewest(next http.Handler) http.Handler {
 		}
 		cached := r.Clone(r.Context())
 		cached.URL.RawQuery = ""
-		newest, _, err := decodeList(recordList(next, cached, "resourceVersion", "0").Body.Bytes())
+		newest, _, err := decodeList(recordList(next, cached, "resourceVersion", "0", "fieldSelector", "metadata.name=none").Body.Bytes())
 		if err != nil {
 			next.ServeHTTP(w, r)
 			return
