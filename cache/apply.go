@@ -100,14 +100,16 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 // trim removes the events that are too old or exceed the memory limit, except the newest.
 func (s *Store) trim(now time.Time) {
 	h, most, oldest := &s.all.history, s.options.HistoryBytes, s.options.HistoryAge
-	for h.n > 1 && (most > 0 && s.historyBytes > most || oldest > 0 && now.Sub(h.at(0).At) > oldest) {
+	for h.n > 1 && (most > 0 && s.historyBytes+s.prehistory.size() > most || oldest > 0 && now.Sub(h.at(0).At) > oldest) {
 		if s.recent.events == h.n {
 			s.recent.remove(h.at(0))
 		}
 		e := h.pop()
+		scopes := s.scopesOf(e)
+		s.prehistory.add(e, scopes, s.firstWatchable())
 		s.oldestVersion, s.oldestState, s.oldestShared = e.RV, e.after, e.shares
 		s.historyBytes -= e.size()
-		for _, scope := range s.scopesOf(e) {
+		for _, scope := range scopes {
 			if sub := s.subscriptions[scope]; sub != nil && sub.history.n > 0 && sub.history.at(0) == e {
 				sub.history.pop()
 			}

@@ -317,6 +317,7 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 	for seed := range uint64(runs) {
 		// The history is short, so that slow readers fall behind it.
 		p := newPair(t, seed, Options{HistoryAge: 20 * time.Second, HistoryBytes: 1 << 30})
+		begin := p.version
 		scopes := []Scope{{}, {Namespace: "a"}, {Namespace: "ab"}, {Key: "a/n1"}, {Key: "z/n2"}, {Indexed: true, Value: "3"}}
 		var readers []*reader
 		for range 500 {
@@ -326,8 +327,9 @@ func TestCursorsDeliverEveryEventOnceOrReturnGone(t *testing.T) {
 				r := &reader{scope: scopes[p.rnd.IntN(len(scopes))]}
 				r.from = p.version - min(p.rnd.Uint64N(80), p.version)
 				c, err := p.store.Watch(r.scope, r.from)
-				if (err == ErrGone) != (r.from < p.store.OldestVersion()) {
-					t.Fatalf("watch from %d with oldest %d: %v", r.from, p.store.OldestVersion(), err)
+				lost := model{events: p.model.events[:p.store.position-uint64(p.store.all.history.n)]}
+				if missed := lost.since(r.scope, r.from); (err == ErrGone) != (r.from < begin || len(missed) > 0) {
+					t.Fatalf("watch of %v from %d after %v: %v", r.scope, r.from, missed, err)
 				}
 				if err == nil {
 					r.cursor = c

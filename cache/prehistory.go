@@ -8,25 +8,86 @@ type Change struct {
 	Key tree.Key
 }
 
-// prehistory is what is known of the events before the history: enough to tell whether a reader at an
-// older version has missed any.
+// prehistory is what is known of the events before the history: enough to tell whether a reader at an older
+// version has missed any. Whoever changes large objects quickly shortens the history, but only for readers of
+// the scopes that the changes concern.
+//
+// Its older generation is forgotten when the younger one is full.
 type prehistory struct {
-	from, until uint64   // all events after from, up to until, are in changes
-	changes     []Change // in ascending order of versions
+	older, younger generation
+	full           int // the number of scopes after which a generation is full
 }
 
-// quietSince reports whether the scope is known to have had no event after version before the history, which
-// begins after oldest.
-func (p *prehistory) quietSince(scope Scope, version, oldest uint64) bool {
-	if p.until != oldest || version < p.from || p.from == 0 {
-		return false
+// generation is what is known of the events after a version, up to the next generation or to the history.
+type generation struct {
+	from  uint64           // the version
+	quiet map[Scope]uint64 // the version after which a scope had no event; those without events are not in it
+	// unindexed is the version after which there was no event whose values of the indexed field are not known.
+	unindexed uint64
+}
+
+const (
+	// scopeBytes is about what a scope in a generation takes.
+	scopeBytes = 100
+	// maxScopesKnown bounds the scopes of a generation.
+	maxScopesKnown = 32 << 10
+	// prehistoryShare is the part of a store's memory limit that its prehistory may take, as a divisor.
+	prehistoryShare = 8
+)
+
+// newPrehistory returns a prehistory without events. It takes a part of limit, which is in bytes; 0 means none.
+func newPrehistory(version uint64, limit int64) prehistory {
+	p := prehistory{full: maxScopesKnown}
+	if limit > 0 {
+		p.full = int(min(maxScopesKnown, limit/prehistoryShare/2/scopeBytes))
 	}
-	for i := len(p.changes) - 1; i >= 0 && p.changes[i].RV > version; i-- {
-		// What an object was before the event, and so whether it had the indexed value, is not known: the range of
-		// an indexed scope holds every key.
-		if scope.Range().Contains(p.changes[i].Key) {
-			return false
+	p.older = generation{from: version, quiet: map[Scope]uint64{}}
+	p.younger = generation{from: version, quiet: map[Scope]uint64{}}
+	return p
+}
+
+// size returns about how many bytes of memory the prehistory takes.
+func (p *prehistory) size() int64 { return int64(len(p.older.quiet)+len(p.younger.quiet)) * scopeBytes }
+
+// add adds an event that leaves the history, with the scopes that it concerns besides the whole resource. The
+// history was complete after version before that.
+func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
+	if len(p.younger.quiet) >= p.full {
+		p.older, p.younger = p.younger, generation{from: version, quiet: map[Scope]uint64{}}
+	}
+	after := e.RV
+	if e.shares {
+		after++ // a reader at this version may lack the event
+	}
+	p.younger.quiet[Scope{}] = after
+	for _, scope := range scopes {
+		p.younger.quiet[scope] = after
+	}
+}
+
+// extend adds the changes after version from, up to one that the prehistory knows, unless they are too many.
+func (p *prehistory) extend(from uint64, changes []Change) {
+	g := &p.older
+	if len(g.quiet)+2*len(changes) >= p.full {
+		return
+	}
+	g.from = min(g.from, from)
+	for _, c := range changes {
+		g.unindexed = max(g.unindexed, c.RV)
+		for _, scope := range []Scope{{}, {Namespace: c.Key.Namespace()}, {Key: c.Key}} {
+			g.quiet[scope] = max(g.quiet[scope], c.RV)
 		}
 	}
-	return true
+}
+
+// knows reports whether all events after version and before the history are known.
+func (p *prehistory) knows(version uint64) bool { return version >= p.older.from }
+
+// quietSince reports whether the scope is known to have had no event after version before the history.
+func (p *prehistory) quietSince(scope Scope, version uint64) bool {
+	return p.knows(version) && p.older.quietSince(scope, version) && p.younger.quietSince(scope, version)
+}
+
+func (g *generation) quietSince(scope Scope, version uint64) bool {
+	return g.quiet[scope] <= version && (!scope.Indexed || g.unindexed <= version)
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,22 +64,97 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 	}
 }
 
-func TestPrehistoryEndsWithTheBeginningOfTheHistory(t *testing.T) {
-	s := New(Options{HistoryAge: time.Nanosecond}, nil, 20)
-	s.AddPrehistory(10, 19, nil) // of another beginning
-	if _, err := s.Watch(Scope{}, 15); !errors.Is(err, ErrGone) {
-		t.Errorf("a prehistory of another store is used: %v", err)
+// rewrite makes an object change until the history has lost all that was before.
+func rewrite(t *testing.T, s *Store, k tree.Key, rv uint64) {
+	t.Helper()
+	typ := Added
+	for before := s.Streamed(); s.OldestVersion() <= before; typ = Modified {
+		o := &tree.Object{Key: k, RV: rv, Data: make([]byte, 1000), Fields: []string{"busy"}}
+		if err := s.Apply(typ, o, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		rv++
 	}
-	s.AddPrehistory(10, 20, nil)
-	for rv := uint64(21); rv < 30; rv++ {
-		if err := s.Apply(Added, &tree.Object{Key: tree.KeyOf("a", string(rune('a'+rv))), RV: rv}, time.Now().Add(time.Duration(rv)*time.Second)); err != nil {
+}
+
+// Who changes large objects in one namespace shortens the history of the whole resource.
+func TestOnlyReadersOfWhatChangedMissTheHistory(t *testing.T) {
+	field := 0
+	s := New(Options{HistoryBytes: 20_000, Index: &field}, []*tree.Object{{Key: tree.KeyOf("b", "x"), RV: 5, Fields: []string{"quiet"}}}, 20)
+	if err := s.Apply(Modified, &tree.Object{Key: tree.KeyOf("b", "x"), RV: 21, Fields: []string{"left"}}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, s, tree.KeyOf("a", "x"), 30)
+	s.AddPrehistory(10, 19, nil) // of another beginning
+	s.AddPrehistory(10, 20, []Change{{15, tree.KeyOf("c", "x")}})
+	for _, row := range []struct {
+		scope  Scope
+		oldest uint64 // version from which a watch can begin
+	}{
+		{Scope{Namespace: "b"}, 21},
+		{Scope{Namespace: "c"}, 15},
+		{Scope{Namespace: "d"}, 10},
+		{Scope{Key: tree.KeyOf("b", "x")}, 21},
+		{Scope{Key: tree.KeyOf("b", "y")}, 10},
+		{Scope{Indexed: true, Value: "quiet"}, 21},
+		{Scope{Indexed: true, Value: "left"}, 21},
+		{Scope{Indexed: true, Value: "other"}, 15}, // what the value of c/x was is not known
+		{Scope{}, s.OldestVersion()},
+		{Scope{Namespace: "a"}, s.OldestVersion()},
+		{Scope{Key: tree.KeyOf("a", "x")}, s.OldestVersion()},
+		{Scope{Indexed: true, Value: "busy"}, s.OldestVersion()},
+	} {
+		if _, err := s.Watch(row.scope, row.oldest-1); !errors.Is(err, ErrGone) {
+			t.Errorf("%+v from %d: %v", row.scope, row.oldest-1, err)
+		}
+		c, err := s.Watch(row.scope, row.oldest)
+		if err != nil {
+			t.Errorf("%+v from %d: %v", row.scope, row.oldest, err)
+			continue
+		}
+		defer c.Close()
+		var events [100]*Event
+		if n, _, err := c.Next(events[:]); err != nil || (n > 0) != (row.oldest == s.OldestVersion()) {
+			t.Errorf("%+v from %d: %d events, %v", row.scope, row.oldest, n, err)
+		}
+	}
+}
+
+func TestAPrehistoryIsBounded(t *testing.T) {
+	s := New(Options{HistoryAge: 1}, nil, 20)
+	rv := uint64(20)
+	change := func(typ Type, k tree.Key) {
+		t.Helper()
+		rv++
+		if err := s.Apply(typ, &tree.Object{Key: k, RV: rv}, time.Unix(int64(rv), 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s.OldestVersion() == 20 {
-		t.Fatal("the history is not trimmed")
+	var known []uint64 // versions that the store has known, one for each generation
+	for i := 0; s.Knows(20) || s.Knows(known[1]); i++ {
+		if len(known) == 0 || s.prehistory.younger.from > known[len(known)-1] {
+			known = append(known, s.prehistory.younger.from)
+		}
+		if n := len(s.prehistory.older.quiet) + len(s.prehistory.younger.quiet); n > 2*(maxScopesKnown+maxScopes+1) {
+			t.Fatalf("%d scopes", n)
+		}
+		change(Added, tree.KeyOf("", fmt.Sprint(i)))
+		change(Deleted, tree.KeyOf("", fmt.Sprint(i)))
 	}
-	if _, err := s.Watch(Scope{}, 15); !errors.Is(err, ErrGone) {
-		t.Errorf("a watch misses the events that were trimmed: %v", err)
+	if len(known) != 3 {
+		t.Errorf("generations begin at %v", known)
+	}
+	younger := s.prehistory.younger.from
+	s.AddPrehistory(1, younger, make([]Change, maxScopesKnown/2))
+	if s.Knows(known[2] - 1) {
+		t.Error("too many changes are added")
+	}
+	for _, row := range []struct {
+		version uint64
+		want    error
+	}{{known[2], nil}, {known[2] - 1, ErrGone}} {
+		if _, err := s.Watch(Scope{Key: "quiet"}, row.version); !errors.Is(err, row.want) {
+			t.Errorf("watch from %d of %v: %v", row.version, known, err)
+		}
 	}
 }

@@ -22,7 +22,7 @@ func (s *Store) Stats() Stats {
 		DataBytes:    now.Bytes(),
 		Bytes:        now.Memory(),
 		Events:       s.all.history.n,
-		HistoryBytes: s.historyBytes,
+		HistoryBytes: s.historyBytes + s.prehistory.size(),
 		Cursors:      s.all.cursors,
 	}
 	for _, sub := range s.subscriptions {

@@ -75,11 +75,11 @@ type Store struct {
 	all           *subscription
 	subscriptions map[Scope]*subscription // narrower ones that have cursors
 	position      uint64                  // of the newest event
-	prehistory    prehistory
-	oldestVersion uint64 // the history is complete after this version
-	oldestState   state  // at oldestVersion
-	oldestShared  bool   // several events of oldestVersion have left the history
-	historyBytes  int64  // memory that the history keeps alive
+	prehistory    prehistory              // before the history
+	oldestVersion uint64                  // the history is complete after this version
+	oldestState   state                   // at oldestVersion
+	oldestShared  bool                    // several events of oldestVersion have left the history
+	historyBytes  int64                   // memory that the history keeps alive
 	recent        recentFrames
 	closed        bool
 	doubted       time.Time // when a doubt began or ended
@@ -96,6 +96,7 @@ func New(options Options, objects []*tree.Object, version uint64) *Store {
 		all:           &subscription{},
 		subscriptions: map[Scope]*subscription{},
 		oldestVersion: version,
+		prehistory:    newPrehistory(version, options.HistoryBytes),
 		ledger:        ledger{delivered: version},
 	}
 	s.oldestState.Tree = tree.New(objects, options.Index)
@@ -180,7 +181,7 @@ func (s *Store) Close() {
 }
 
 // OldestVersion returns the version after which the history has every event: the oldest version
-// from which a watch can start.
+// from which every watch can start.
 func (s *Store) OldestVersion() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

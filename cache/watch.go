@@ -1,27 +1,35 @@
 package cache
 
-// AddPrehistory records that the events after version from, up to until, which must be OldestVersion, are
-// those of changes, in ascending order of versions. Watches can then begin at versions above from after
-// which their scope had no event before the history. It does nothing once the history has been trimmed.
+// AddPrehistory records that the events after version from, up to until, are those of changes. Watches can
+// then begin at versions from from on after which their scope had no event before the history. It does nothing
+// if the store does not know what happened after until, or if the changes would take too much memory; Knows
+// tells.
 func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if until == s.oldestVersion {
-		s.prehistory = prehistory{from: from, until: until, changes: changes}
+	if s.prehistory.knows(until) {
+		s.prehistory.extend(from, changes)
 	}
+}
+
+// Knows reports whether the store knows which scopes had events after version.
+func (s *Store) Knows(version uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.prehistory.knows(version)
 }
 
 // Watch returns a cursor of the events of scope after version, which may lie in the future. Of several
 // events at version, it delivers all but the first: the reader may have a state between them. It
-// returns ErrGone if version is older than the history, unless AddPrehistory has told that nothing
-// happened since, and ErrClosed if the store has ended.
+// returns ErrGone if version is older than the history, unless it is known that the scope had no event since
+// before it, and ErrClosed if the store has ended.
 func (s *Store) Watch(scope Scope, version uint64) (*Cursor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if version < s.firstWatchable() && (s.oldestShared || !s.prehistory.quietSince(scope, version, s.oldestVersion)) {
+	if version < s.firstWatchable() && !s.prehistory.quietSince(scope, version) {
 		return nil, ErrGone
 	}
 	return &Cursor{store: s, sub: s.subscribe(scope), scope: scope, position: s.startAfter(version), version: version}, nil

@@ -45,7 +45,6 @@ type prehistory struct {
 
 	mu   sync.Mutex
 	gone uint64          // the apiserver has no events after this version
-	from uint64          // the events after this version are known; 0 if none are
 	next *prehistoryRead // the read that callers can still join; nil if there is none
 	busy bool            // a read runs
 }
@@ -88,7 +87,7 @@ func (p *prehistory) extend(ctx context.Context, version uint64) bool {
 // knows reports whether the events after version are known, and whether they cannot be. The caller must
 // hold mu.
 func (p *prehistory) knows(version uint64) (known, hopeless bool) {
-	return p.from > 0 && version >= p.from, version <= p.gone || p.store.OldestVersion() != p.until
+	return p.store.Knows(version), version <= p.gone || !p.store.Knows(p.until)
 }
 
 // read makes reads until no caller waits for one.
@@ -127,11 +126,11 @@ func (p *prehistory) readFrom(versions []uint64) {
 		cancel()
 		expired := errors.Is(err, reflector.ErrExpired)
 		p.mu.Lock()
-		switch {
-		case err == nil:
-			p.from = versions[0]
-			p.store.AddPrehistory(p.from, p.until, changes)
-		case expired:
+		if err == nil {
+			p.store.AddPrehistory(versions[0], p.until, changes)
+			expired = !p.store.Knows(versions[0]) // they take too much memory
+		}
+		if expired {
 			p.gone = max(p.gone, versions[0])
 		}
 		p.mu.Unlock()

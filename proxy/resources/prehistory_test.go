@@ -19,6 +19,7 @@ import (
 type changes struct {
 	oldest uint64        // events after older versions have expired
 	took   time.Duration // by each read
+	events int           // that each read returns
 	err    error
 	reads  []uint64
 }
@@ -33,7 +34,7 @@ func (c *changes) Changes(ctx context.Context, from, _ uint64, _ int) ([]cache.C
 	case from < c.oldest:
 		return nil, reflector.ErrExpired
 	}
-	return nil, ctx.Err()
+	return make([]cache.Change, c.events), ctx.Err()
 }
 
 func TestOneReadOfThePrehistoryServesAllWatchesThatComeBack(t *testing.T) {
@@ -51,6 +52,7 @@ func TestOneReadOfThePrehistoryServesAllWatchesThatComeBack(t *testing.T) {
 		{"expired for all", changes{oldest: 99}, []uint64{50, 60, 70}, nil, []uint64{50, 70}},
 		{"expired for most", changes{oldest: 60}, []uint64{90, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, []uint64{90}, []uint64{1, 10, 14, 16, 90}},
 		{"unknown", changes{err: errors.New("unreachable")}, []uint64{50, 60}, nil, []uint64{50}},
+		{"too many", changes{events: 1 << 20}, []uint64{50, 60, 70}, nil, []uint64{50, 70}},
 		{"slow", changes{took: time.Minute}, []uint64{50}, nil, []uint64{50}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
