@@ -53,7 +53,11 @@ sluice_store_synced{group="",resource="configmaps",version="v1"} 1
 }
 
 func TestStatesAreInTheOrderOfTheirNames(t *testing.T) {
-	run(t, fake.Widgets, Options{}, []step{{"discovery", fake.Hang}, {"discovery", fake.Refuse(http.StatusNotFound)}}, func(t *testing.T, e *env) {
+	refuse := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Second / 2)
+		fake.Refuse(http.StatusNotFound)(w, r)
+	}
+	run(t, fake.Widgets, Options{}, []step{{"discovery", fake.Hang}, {"discovery", refuse}}, func(t *testing.T, e *env) {
 		e.lookup()
 		pass(time.Second)
 		e.registry.Lookup(fake.ConfigMaps.GVR, Reader{User: "user", Whole: true})
