@@ -97,10 +97,17 @@ func (s *Store) record(e *Event) (woken [1 + maxScopes]*subscription, err error)
 	return woken, nil
 }
 
-// trim removes the events that are too old or exceed the memory limit, except the newest.
+// trimPiece bounds the events that are removed for their age after each event: no reader can go on meanwhile.
+const trimPiece = 256
+
+// trim removes the events that exceed the memory limit and some of those that are too old, except the newest.
 func (s *Store) trim(now time.Time) {
 	h, most, oldest := &s.all.history, s.options.HistoryBytes, s.options.HistoryAge
-	for h.n > 1 && (most > 0 && s.historyBytes+s.prehistory.size() > most || oldest > 0 && now.Sub(h.at(0).At) > oldest) {
+	for i := 0; h.n > 1; i++ {
+		large := most > 0 && s.historyBytes+s.prehistory.size() > most
+		if old := oldest > 0 && now.Sub(h.at(0).At) > oldest && i < trimPiece; !large && !old {
+			return
+		}
 		if s.recent.events == h.n {
 			s.recent.remove(h.at(0))
 		}

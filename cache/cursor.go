@@ -30,7 +30,8 @@ func (c *Cursor) Ready() <-chan struct{} {
 // the version up to which the reader has received everything with these events.
 //
 // It returns ErrGone when the history no longer has the next event. While the cursor reads events from before its
-// subscription, it also returns ErrGone when the history has lost a later event of another scope. It returns ErrClosed when
+// subscription, it also returns ErrGone when the history has lost a later event of another scope, unless it has lost none
+// of this one. It returns ErrClosed when
 // the store has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	for more := true; more && n < len(dst); {
@@ -52,8 +53,13 @@ func (c *Cursor) read(dst []*Event, n int) (_ int, version uint64, more bool, er
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	h := &c.sub.history
-	if c.position < c.sub.from {
-		h = &s.all.history
+	if all := &s.all.history; c.position < c.sub.from {
+		if c.position < all.trimmed && s.prehistory.quietSince(c.scope, c.version) {
+			c.position = min(all.trimmed, c.sub.from)
+		}
+		if c.position < c.sub.from {
+			h = all
+		}
 	}
 	if c.position < h.trimmed {
 		return 0, 0, false, ErrGone

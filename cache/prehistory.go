@@ -15,7 +15,8 @@ type Change struct {
 // Its older generation is forgotten when the younger one is full.
 type prehistory struct {
 	older, younger generation
-	full           int // the number of scopes after which a generation is full
+	full           int  // the number of scopes after which a generation is full
+	extensible     bool // the older generation begins before the store: it has not been forgotten yet
 }
 
 // generation is what is known of the events after a version, up to the next generation or to the history.
@@ -28,7 +29,7 @@ type generation struct {
 
 const (
 	// scopeBytes is about what a scope in a generation takes.
-	scopeBytes = 100
+	scopeBytes = 200
 	// maxScopesKnown bounds the scopes of a generation.
 	maxScopesKnown = 32 << 10
 	// prehistoryShare is the part of a store's memory limit that its prehistory may take, as a divisor.
@@ -37,7 +38,7 @@ const (
 
 // newPrehistory returns a prehistory without events. It takes a part of limit, which is in bytes; 0 means none.
 func newPrehistory(version uint64, limit int64) prehistory {
-	p := prehistory{full: maxScopesKnown}
+	p := prehistory{full: maxScopesKnown, extensible: true}
 	if limit > 0 {
 		p.full = int(min(maxScopesKnown, limit/prehistoryShare/2/scopeBytes))
 	}
@@ -53,7 +54,7 @@ func (p *prehistory) size() int64 { return int64(len(p.older.quiet)+len(p.younge
 // history was complete after version before that.
 func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
 	if len(p.younger.quiet) >= p.full {
-		p.older, p.younger = p.younger, generation{from: version, quiet: map[Scope]uint64{}}
+		p.older, p.younger, p.extensible = p.younger, generation{from: version, quiet: map[Scope]uint64{}}, false
 	}
 	after := e.RV
 	if e.shares {
@@ -65,10 +66,13 @@ func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
 	}
 }
 
-// extend adds the changes after version from, up to one that the prehistory knows, unless they are too many.
+// extends reports whether it can be told what happened before the version.
+func (p *prehistory) extends(version uint64) bool { return p.extensible && p.knows(version) }
+
+// extend adds the changes after version from, up to one that it extends, unless they are too many.
 func (p *prehistory) extend(from uint64, changes []Change) {
 	g := &p.older
-	if len(g.quiet)+2*len(changes) >= p.full {
+	if len(g.quiet)+2*len(changes) > p.full {
 		return
 	}
 	g.from = min(g.from, from)

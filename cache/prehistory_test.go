@@ -65,26 +65,28 @@ func TestWatchBeginsBeforeTheHistoryOnlyWhereNothingHappened(t *testing.T) {
 }
 
 // rewrite makes an object change until the history has lost all that was before.
-func rewrite(t *testing.T, s *Store, k tree.Key, rv uint64) {
+func rewrite(t *testing.T, s *Store, k tree.Key) {
 	t.Helper()
-	typ := Added
-	for before := s.Streamed(); s.OldestVersion() <= before; typ = Modified {
-		o := &tree.Object{Key: k, RV: rv, Data: make([]byte, 1000), Fields: []string{"busy"}}
+	for before := s.Streamed(); s.OldestVersion() <= before; {
+		typ := Modified
+		if s.Snapshot().Get(k) == nil {
+			typ = Added
+		}
+		o := &tree.Object{Key: k, RV: s.Streamed() + 1, Data: make([]byte, 1000), Fields: []string{"busy"}}
 		if err := s.Apply(typ, o, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		rv++
 	}
 }
 
 // Who changes large objects in one namespace shortens the history of the whole resource.
 func TestOnlyReadersOfWhatChangedMissTheHistory(t *testing.T) {
 	field := 0
-	s := New(Options{HistoryBytes: 20_000, Index: &field}, []*tree.Object{{Key: tree.KeyOf("b", "x"), RV: 5, Fields: []string{"quiet"}}}, 20)
+	s := New(Options{HistoryBytes: 100_000, Index: &field}, []*tree.Object{{Key: tree.KeyOf("b", "x"), RV: 5, Fields: []string{"quiet"}}}, 20)
 	if err := s.Apply(Modified, &tree.Object{Key: tree.KeyOf("b", "x"), RV: 21, Fields: []string{"left"}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, s, tree.KeyOf("a", "x"), 30)
+	rewrite(t, s, tree.KeyOf("a", "x"))
 	s.AddPrehistory(10, 19, nil) // of another beginning
 	s.AddPrehistory(10, 20, []Change{{15, tree.KeyOf("c", "x")}})
 	for _, row := range []struct {
@@ -113,9 +115,48 @@ func TestOnlyReadersOfWhatChangedMissTheHistory(t *testing.T) {
 			continue
 		}
 		defer c.Close()
-		var events [100]*Event
+		var events [200]*Event
 		if n, _, err := c.Next(events[:]); err != nil || (n > 0) != (row.oldest == s.OldestVersion()) {
 			t.Errorf("%+v from %d: %d events, %v", row.scope, row.oldest, n, err)
+		}
+	}
+}
+
+// Between the beginning of a watch and its first read, others' events leave the history.
+func TestAWatchFromBeforeTheHistoryOutlivesWhatOthersChange(t *testing.T) {
+	s := New(Options{HistoryBytes: 100_000}, nil, 20)
+	rewrite(t, s, tree.KeyOf("a", "x"))
+	var events [10]*Event
+	open := func(namespace string) *Cursor {
+		t.Helper()
+		c, err := s.Watch(Scope{Namespace: namespace}, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	add := func(k tree.Key) {
+		t.Helper()
+		if err := s.Apply(Added, &tree.Object{Key: k, RV: s.Streamed() + 1}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quiet, missed := open("b"), open("c")
+	add(tree.KeyOf("c", "x"))
+	rewrite(t, s, tree.KeyOf("a", "x"))
+	if n, version, err := quiet.Next(events[:]); n != 0 || version != s.Streamed() || err != nil {
+		t.Errorf("%d events up to %d, %v", n, version, err)
+	}
+	if _, _, err := missed.Next(events[:]); !errors.Is(err, ErrGone) {
+		t.Errorf("a watch misses an event: %v", err)
+	}
+	first := open("b")
+	rewrite(t, s, tree.KeyOf("a", "x"))
+	add(tree.KeyOf("b", "x"))
+	for _, c := range []*Cursor{quiet, first} {
+		if n, version, err := c.Next(events[:]); n != 1 || version != s.Streamed() || err != nil {
+			t.Errorf("%d events up to %d, %v", n, version, err)
 		}
 	}
 }
@@ -144,10 +185,9 @@ func TestAPrehistoryIsBounded(t *testing.T) {
 	if len(known) != 3 {
 		t.Errorf("generations begin at %v", known)
 	}
-	younger := s.prehistory.younger.from
-	s.AddPrehistory(1, younger, make([]Change, maxScopesKnown/2))
-	if s.Knows(known[2] - 1) {
-		t.Error("too many changes are added")
+	s.AddPrehistory(1, known[2], nil)
+	if s.Extends(known[2]) || s.Knows(known[2]-1) {
+		t.Error("it is extended although it has forgotten something")
 	}
 	for _, row := range []struct {
 		version uint64

@@ -2,14 +2,21 @@ package cache
 
 // AddPrehistory records that the events after version from, up to until, are those of changes. Watches can
 // then begin at versions from from on after which their scope had no event before the history. It does nothing
-// if the store does not know what happened after until, or if the changes would take too much memory; Knows
+// if the store has forgotten what happened after until, or if the changes would take too much memory; Knows
 // tells.
 func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.prehistory.knows(until) {
+	if s.prehistory.extends(until) {
 		s.prehistory.extend(from, changes)
 	}
+}
+
+// Extends reports whether AddPrehistory can still add what happened up to version.
+func (s *Store) Extends(version uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.prehistory.extends(version)
 }
 
 // Knows reports whether the store knows which scopes had events after version.
