@@ -338,6 +338,29 @@ func TestHistoryKeepsItsMemoryLimit(t *testing.T) {
 	}
 }
 
+// No reader can go on while events are removed.
+func TestOldEventsLeaveInPieces(t *testing.T) {
+	s := New(Options{HistoryAge: time.Minute}, nil, 10)
+	start := time.Now()
+	add := func(rv uint64, at time.Time) {
+		t.Helper()
+		if err := s.Apply(Added, testObject(tree.Key(fmt.Sprint(rv)), rv), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := uint64(10 + 2*trimPiece)
+	for rv := uint64(11); rv <= last; rv++ {
+		add(rv, start)
+	}
+	for _, want := range []int{trimPiece + 1, 2, 3} {
+		last++
+		add(last, start.Add(time.Hour))
+		if got := s.Stats().Events; got != want {
+			t.Errorf("%d events are left, want %d", got, want)
+		}
+	}
+}
+
 // Large objects reach recentBytes before recentEvents. Events that leave the history leave the
 // count.
 func TestFramesKeepTheirMemoryLimit(t *testing.T) {
