@@ -31,8 +31,7 @@ func (c *Cursor) Ready() <-chan struct{} {
 //
 // It returns ErrGone when the history no longer has the next event. While the cursor reads events from before its
 // subscription, it also returns ErrGone when the history has lost a later event of another scope, unless it has lost none
-// of this one. It returns ErrClosed when
-// the store has ended and all of its events have been read.
+// of this one. It returns ErrClosed when the store has ended and all of its events have been read.
 func (c *Cursor) Next(dst []*Event) (n int, version uint64, err error) {
 	for more := true; more && n < len(dst); {
 		if n, version, more, err = c.read(dst, n); err != nil {

@@ -9,8 +9,8 @@ type Change struct {
 }
 
 // prehistory is what is known of the events before the history: enough to tell whether a reader at an older
-// version has missed any. Whoever changes large objects quickly shortens the history, but only for readers of
-// the scopes that the changes concern.
+// version has missed any. A client that updates large objects quickly shortens the history, but only readers of
+// the scopes of these objects miss it.
 //
 // Its older generation is forgotten when the younger one is full.
 type prehistory struct {
@@ -66,10 +66,10 @@ func (p *prehistory) add(e *Event, scopes []Scope, version uint64) {
 	}
 }
 
-// extends reports whether it can be told what happened before the version.
-func (p *prehistory) extends(version uint64) bool { return p.extensible && p.knows(version) }
+// canExtend reports whether changes up to version can still be added.
+func (p *prehistory) canExtend(version uint64) bool { return p.extensible && p.knows(version) }
 
-// extend adds the changes after version from, up to one that it extends, unless they are too many.
+// extend adds the changes after version from, up to one for which canExtend holds, unless they are too many.
 func (p *prehistory) extend(from uint64, changes []Change) {
 	g := &p.older
 	if len(g.quiet)+2*len(changes) > p.full {

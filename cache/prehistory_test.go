@@ -79,7 +79,7 @@ func rewrite(t *testing.T, s *Store, k tree.Key) {
 	}
 }
 
-// Who changes large objects in one namespace shortens the history of the whole resource.
+// A client that updates large objects of one namespace shortens the history of the whole resource.
 func TestOnlyReadersOfWhatChangedMissTheHistory(t *testing.T) {
 	field := 0
 	s := New(Options{HistoryBytes: 100_000, Index: &field}, []*tree.Object{{Key: tree.KeyOf("b", "x"), RV: 5, Fields: []string{"quiet"}}}, 20)
@@ -186,7 +186,7 @@ func TestAPrehistoryIsBounded(t *testing.T) {
 		t.Errorf("generations begin at %v", known)
 	}
 	s.AddPrehistory(1, known[2], nil)
-	if s.Extends(known[2]) || s.Knows(known[2]-1) {
+	if s.CanAddPrehistory(known[2]) || s.Knows(known[2]-1) {
 		t.Error("it is extended although it has forgotten something")
 	}
 	for _, row := range []struct {

@@ -7,16 +7,16 @@ package cache
 func (s *Store) AddPrehistory(from, until uint64, changes []Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.prehistory.extends(until) {
+	if s.prehistory.canExtend(until) {
 		s.prehistory.extend(from, changes)
 	}
 }
 
-// Extends reports whether AddPrehistory can still add what happened up to version.
-func (s *Store) Extends(version uint64) bool {
+// CanAddPrehistory reports whether AddPrehistory can still add changes up to version.
+func (s *Store) CanAddPrehistory(version uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.prehistory.extends(version)
+	return s.prehistory.canExtend(version)
 }
 
 // Knows reports whether the store knows which scopes had events after version.
